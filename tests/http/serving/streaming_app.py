@@ -48,10 +48,24 @@ async def echo(receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
+async def early(receive: Receive, send: Send) -> None:
+    """Begin to answer before the body has come."""
+    length = [(b"content-length", b"10")]
+    await send({"type": "http.response.start", "status": 200, "headers": length})
+    await send({"type": "http.response.body", "body": b"early", "more_body": True})
+    while (await receive()).get("more_body"):
+        pass
+    await send({"type": "http.response.body", "body": b" late"})
+
+
 async def app(scope: Scope, receive: Receive, send: Send) -> None:
     path = scope["path"]
-    if path == "/echo":
-        await echo(receive, send)
+    if path in {"/echo", "/early"}:
+        await (echo if path == "/echo" else early)(receive, send)
+        return
+    if path == "/bare":
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"bare"})
         return
     headers = [(b"content-length", b"15")] if path == "/counted" else []
     await send({"type": "http.response.start", "status": 200, "headers": headers})

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import resource
 import socket
 import struct
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -119,3 +120,74 @@ def test_a_client_that_leaves_before_its_replies_leaves_no_trace_in_the_log(
             assert client.get("/subscriptions").status_code == 200
     lines = [json.loads(line) for line in process.log.read_text().splitlines()]
     assert {line["event"] for line in lines} == {"request"}
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        ("POST /livez HTTP/1.1\r\nTransfer-Encoding: gzip", 501),
+        ("FOO /livez HTTP/1.1\r\nContent-Length: 5000000", 405),
+        ("POST /livez HTTP/1.1\r\nHost: y\r\nContent-Length: 5000000", 400),
+        ("GET /livez HTTP/1.1\r\nX-Filler: ", 431),
+    ],
+)
+def test_a_client_that_goes_on_to_send_receives_its_refusal(
+    feedkeep: FeedkeepProcess, head: str, status: int
+) -> None:
+    end = "" if status == 431 else "\r\nHost: x\r\n\r\n"
+    with connected(feedkeep) as connection:
+        # Without an error: many clients do not look for a reply once they cannot send.
+        connection.sendall((head + end).encode() + b"x" * 5_000_000)
+        assert until_closed(connection).startswith(f"HTTP/1.1 {status} ".encode())
+
+
+def test_a_body_that_breaks_behind_the_beginning_of_a_reply_puts_nothing_into_it(
+    served: Served,
+) -> None:
+    with served.connect() as connection:
+        connection.sendall(b"POST /early HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        reply = connection.recv(65_536)
+        connection.sendall(b"no number\r\n")
+        reply += until_closed(connection)
+    assert reply.endswith(b"\r\n\r\nearly")
+
+
+def test_the_connection_ends_if_a_body_that_waits_for_100_continue_was_not_wanted(
+    served: Served,
+) -> None:
+    # The client may send its next request instead, which would be taken for the body.
+    expecting = (
+        b"POST /counted HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n"
+    )
+    with served.connect() as connection:
+        connection.sendall(expecting)
+        assert b"\r\nconnection: close\r\n" in until_closed(connection)
+
+
+def test_http_1_0_gets_no_100_continue(served: Served) -> None:
+    with served.connect() as connection:
+        connection.sendall(
+            b"POST /echo HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
+        )
+        connection.settimeout(0.3)
+        with pytest.raises(TimeoutError):
+            connection.recv(65_536)
+        connection.settimeout(20)
+        connection.sendall(b"{}")
+        assert until_closed(connection).startswith(OK)
+
+
+def test_an_idle_connection_does_not_hold_the_body_that_nobody_read(served: Served) -> None:
+    head = b"POST /counted HTTP/1.1\r\nHost: x\r\nContent-Length: 250000\r\n\r\n"
+    before = resident_bytes(served)
+    with ExitStack() as stack:
+        for _ in range(200):
+            connection = stack.enter_context(served.connect())
+            connection.sendall(head + b"x" * 250_000)
+            assert connection.recv(65_536).startswith(OK)
+        assert resident_bytes(served) - before < 10_000_000
+
+
+def resident_bytes(served: Served) -> int:
+    pages = int(Path(f"/proc/{served.process.pid}/statm").read_text().split()[1])
+    return pages * resource.getpagesize()

@@ -24,6 +24,10 @@ def test_a_body_with_a_length_is_sent_as_it_is(served: Served) -> None:
     assert body_of(reply) == b"one, two, three"
 
 
+def test_a_reply_without_any_header_and_length_has_an_end(served: Served) -> None:
+    assert body_of(served.reply("/bare")) == b"4\r\nbare\r\n0\r\n\r\n"
+
+
 def test_http_1_0_gets_what_is_sent_until_the_connection_ends(served: Served) -> None:
     reply = served.reply("/streamed", version="1.0\r\nConnection: keep-alive")
     assert b"chunked" not in reply

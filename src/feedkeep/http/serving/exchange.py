@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from feedkeep.http.serving.protocol import Protocol
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+_WITHOUT_BODY = {204, 304}
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -85,6 +86,7 @@ class Exchange:
 
     def take(self, body: bytes) -> None:
         """Take a part of the body."""
+        self.is_continue_owed = False  # it did not wait
         self.body += body
         self.wake()
 
@@ -114,13 +116,14 @@ class Exchange:
         """Send the start of a reply or a part of its body; return once the kernel has taken it.
 
         The head is sent together with the first part of the body, in one call of the system. A body
-        in several parts without a Content-Length is sent in HTTP's chunks (RFC 9112, section 7.1),
-        and to a client of HTTP/1.0 up to the end of the connection.
+        without a Content-Length is sent in HTTP's chunks (RFC 9112, section 7.1), and to a client
+        of HTTP/1.0 up to the end of the connection.
 
         Raises:
             RuntimeError: A reply has been sent already, or begun if this is the start of another.
             ConnectionError: The client has left.
         """
+        self._raise_if_lost()
         is_start = message["type"] == "http.response.start"
         if self.is_answered or (is_start and self.has_begun):
             raise RuntimeError("A reply has been sent already.")
@@ -129,7 +132,6 @@ class Exchange:
             return
         connection = self._connection
         is_last = not message.get("more_body", False)
-        self._raise_if_lost()
         connection.write(self._bytes_of(message.get("body", b""), is_last=is_last))
         if connection.is_write_paused:
             await connection.drain()
@@ -145,16 +147,20 @@ class Exchange:
 
     def _bytes_of(self, body: bytes, *, is_last: bool) -> bytes:
         """Return a part of the body as it is sent; before the first part comes the head."""
-        head = b"" if self.has_begun else self._head(is_last=is_last)
+        head = b"" if self.has_begun else self._head()
         self.has_begun = True
         if self.scope["method"] == "HEAD":
             return head
         return head + (chunk_of(body, is_last=is_last) if self._is_chunked else body)
 
-    def _head(self, *, is_last: bool) -> bytes:
-        headers = list(self._start["headers"])
+    def _head(self) -> bytes:
+        status, headers = self._start["status"], list(self._start["headers"])
         keep_alive = self.keep_alive and not self._connection.ends_with(self)
-        if not is_last and not any(name == b"content-length" for name, _ in headers):
+        # A client that waits for "100 Continue" may send its next request in place of the body.
+        keep_alive = keep_alive and not (self.is_continue_owed and self.has_more)
+        has_length = any(name == b"content-length" for name, _ in headers)
+        self._is_chunked = False
+        if not has_length and status not in _WITHOUT_BODY:
             self._is_chunked = self.scope["http_version"] != "1.0"
             keep_alive = keep_alive and self._is_chunked
         if self._is_chunked:
@@ -164,7 +170,7 @@ class Exchange:
         elif not keep_alive:
             headers.append((b"connection", b"close"))
         self.keep_alive = keep_alive
-        return head_of(self._start["status"], headers, self._connection.date)
+        return head_of(status, headers, self._connection.date)
 
     async def _refuse_while_stopping(self) -> None:
         if self.has_begun or self.is_lost or self._connection.is_cut:

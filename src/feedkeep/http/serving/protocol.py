@@ -136,6 +136,8 @@ class Protocol(asyncio.Protocol):
 
     def is_idle(self) -> bool:
         """Say whether no request of this connection is being answered."""
+        if self._closes_at is not None:
+            return True
         return self._newest is None or self._newest.is_answered
 
     # Called by the event loop
@@ -171,10 +173,10 @@ class Protocol(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Take bytes from the client."""
-        if self.is_broken:
-            return
         if self._closes_at is not None:
             self._drop(data)
+            return
+        if self.is_broken:
             return
         self.last_seen = self.loop.time()
         if self.waiting_since is None:
@@ -202,7 +204,8 @@ class Protocol(asyncio.Protocol):
         now, waiting_since = self.loop.time(), self.waiting_since
         if self._closes_at is not None:
             if now > self._closes_at:
-                self.transport.close()
+                end = self.cut if self.is_write_paused else self.transport.close
+                end()
         elif waiting_since is not None and now - waiting_since > in_flight.PATIENCE_SECONDS:
             self.cut()
         elif now - self.last_seen > KEEP_ALIVE_SECONDS:
@@ -247,10 +250,11 @@ class Protocol(asyncio.Protocol):
     def on_answered(self, exchange: Exchange) -> None:
         """End the connection after its last reply, or go on to the next request."""
         self.last_seen = self.loop.time()
+        exchange.body = bytearray()  # an idle connection holds nothing
         if not exchange.keep_alive:
             self._end()
-        if self.is_broken and not self._queue:
-            self.transport.close()
+        elif self.is_broken and not self._queue:
+            self._linger()
         if self.is_cut or self._closes_at is not None:
             return
         self.resume_reading()
@@ -306,7 +310,7 @@ class Protocol(asyncio.Protocol):
             self,
             scope,
             keep_alive=version != "1.0" and self._parser.should_keep_alive(),
-            is_continue_owed=_expects_continue(headers),
+            is_continue_owed=version != "1.0" and _expects_continue(headers),
         )
         is_first = self.is_idle()
         self._newest = exchange
@@ -411,7 +415,7 @@ class Protocol(asyncio.Protocol):
             self.transport.pause_reading()
 
     def _break(self) -> None:
-        """Refuse a request that cannot be read, once those before it are answered.
+        """Refuse a request that cannot be read; behind others, end the connection after those.
 
         While an error of the parser is handled, that error decides which refusal is sent.
         """
@@ -423,6 +427,11 @@ class Protocol(asyncio.Protocol):
             is_under_way = bool(self._queue)
             if is_under_way:
                 self._queue.pop()
+            elif newest.has_begun:  # a refusal would be taken for a part of its reply
+                self.cut()
+                return
+            else:
+                newest.is_answered = True
         if not is_under_way:
             self._refuse()
 
@@ -432,7 +441,8 @@ class Protocol(asyncio.Protocol):
         if isinstance(sys.exception(), httptools.HttpParserInvalidMethodError):
             self._refusal = UNKNOWN_METHOD
         self.transport.write(written(self._refusal))
-        self.transport.close()
+        self._unaccounted_bytes = 0
+        self._linger()
 
     def _end(self) -> None:
         """End the connection after its last reply, once the client has sent the rest of a body.
@@ -446,7 +456,10 @@ class Protocol(asyncio.Protocol):
         if self.is_in_head or self._queue or newest.is_continue_owed:
             self.transport.close()
             return
-        newest.body = bytearray()
+        self._linger()
+
+    def _linger(self) -> None:
+        """Send no more, and close the connection when the client has no more to send either."""
         patience_seconds = _LINGER_SECONDS
         if self.transport.can_write_eof():
             self.transport.write_eof()
@@ -455,13 +468,14 @@ class Protocol(asyncio.Protocol):
         self.resume_reading()
 
     def _drop(self, data: bytes) -> None:
-        """Take a part of a body that the application no longer reads, to see its end."""
+        """Take what the application no longer reads, and see the end of a body if it has one."""
         self._dropped_bytes += len(data)
-        self._unaccounted_bytes += len(data)
-        try:
-            self._parser.feed_data(data)
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-            self.transport.close()
+        if not self.is_broken:
+            self._unaccounted_bytes += len(data)
+            try:
+                self._parser.feed_data(data)
+            except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+                self.transport.close()
         if self._dropped_bytes > MAX_UNREAD_BYTES or self._unaccounted_bytes > MAX_HEAD_BYTES:
             self.cut()
 

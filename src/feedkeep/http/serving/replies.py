@@ -21,8 +21,8 @@ def head_of(status: int, headers: Iterable[tuple[bytes, bytes]], date: bytes = b
     Raises:
         RuntimeError: A header has a line break in it, and would be taken for two.
     """
-    lines = [name + b": " + value for name, value in headers]
-    head = b"%b%b%b\r\n\r\n" % (_STATUS_LINES[status], date, b"\r\n".join(lines))
+    lines = [b"%b: %b\r\n" % header for header in headers]
+    head = b"%b%b%b\r\n" % (_STATUS_LINES[status], date, b"".join(lines))
     line_breaks = len(lines) + (3 if date else 2)
     if head.count(b"\n") != line_breaks or head.count(b"\r") != line_breaks:
         raise RuntimeError("A header of the reply has a line break in it.")
