@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 from served import Served
+from test_bounds import until_closed
 
 
 def body_of(reply: bytes) -> bytes:
@@ -73,3 +75,22 @@ def test_the_application_waits_for_a_client_that_does_not_read_and_ends_when_it_
         lines += 1
     assert lines < 1_000  # what the kernel takes, and no more
     assert errors.read_bytes() == before
+
+
+def test_a_stop_does_not_wait_for_a_connection_whose_reply_has_begun_before_and_has_ended(
+    errors: Path,
+) -> None:
+    with errors.open("ab") as file:
+        served = Served(file)
+    with served.connect() as connection:
+        connection.sendall(b"POST /early HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n")
+        reply = connection.recv(65_536)
+        served.process.terminate()
+        time.sleep(0.5)  # so that it has looked for idle connections
+        connection.sendall(b"{}")
+        connection.settimeout(4)  # the grace period is twice as long
+        reply += until_closed(connection)
+    assert body_of(reply) == b"early late"
+    assert served.process.wait(4) == 0
+    assert served.process.stdout is not None
+    served.process.stdout.close()

@@ -211,6 +211,11 @@ class Protocol(asyncio.Protocol):
         elif now - self.last_seen > KEEP_ALIVE_SECONDS:
             self.transport.close()
 
+    def close_if_unused(self) -> None:
+        """End the connection if it waits for a request: one whose reply began before the stop."""
+        if self.is_idle() and self._closes_at is None:
+            self.transport.close()
+
     def cut(self) -> None:
         """End the connection so that the client notices, and the kernel forgets its data.
 

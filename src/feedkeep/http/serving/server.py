@@ -182,6 +182,8 @@ class Server:
             if not connections and not tasks:
                 return
             await asyncio.sleep(_POLL_SECONDS)
+            for connection in list(connections):
+                connection.close_if_unused()
         if tasks:
             _log.error("requests are ended that take too long at a stop", count=len(tasks))
             for task in list(tasks):
