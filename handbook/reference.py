@@ -34,10 +34,10 @@ _SETTINGS = """# Settings
 
 {written_by}
 
-Each setting is a flag of `serve` if it has one, a variable of the environment, or a line of a TOML
-file under its name. A flag overrides the environment, and the environment overrides the file that
-`--config` or `FEEDKEEP_CONFIG` names. Lists in the environment are separated by commas; a list
-has at most 1,000 values.
+A setting is a variable of the environment, a line of a TOML file under its name, or, if it has
+one, a flag of `serve`. Flags override the environment, and the environment overrides the file,
+which `--config` or `FEEDKEEP_CONFIG` names. In the environment, commas separate the values of a
+list, which has at most 1,000.
 [install.md](install.md#configure) explains how some of them work together.
 """
 _COMMANDS = """# Commands

@@ -90,52 +90,51 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """How this feedkeep runs.
 
     Attributes:
-        database: Where the lists are kept: `sqlite:///relative/path`, `sqlite:////absolute/path` or
+        database: The database: `sqlite:///relative/path`, `sqlite:////absolute/path` or
             `postgresql://user:password@host:port/name`.
         host: The address that `serve` listens on.
         port: The port that `serve` listens on; 0 takes a free one.
         metrics_host: The address that metrics are served on.
-        metrics_port: The port that metrics are served on, for Prometheus: of the first process that
-            serves; each further one takes the next port. 0 takes free ones, empty serves none.
+        metrics_port: The port of the first serving process's metrics, for Prometheus; each further
+            process takes the next port. 0 takes free ports, empty serves no metrics.
         public_url: The base URL that clients use, for links; empty: as requested. It may have a
-            path, such as https://home.example/feedkeep, if a proxy hands on what is under that.
-        max_body_bytes: The size of the largest request body that is read.
-        max_in_flight_bytes: How many bytes of bodies and replies each process holds in memory at a
-            time, and as many again of what is made of bodies; further requests have to wait.
-        max_items: How many items one POST may hold.
-        max_subscriptions: How many feeds an account may be subscribed to. Its list may have five
-            times as many entries, including those that were deleted or renamed.
-        trusted_proxies: Networks and addresses of proxies whose X-Forwarded-For and -Proto are
-            believed, each such as 10.0.0.7 or 10.0.0.0/8; no names. Every machine in a network that
-            is named can claim any address, so name no network that clients are in.
-        cors_origins: Origins whose web pages may call the service from a browser, each such as
+            path, such as https://home.example/feedkeep, if a proxy forwards requests below it.
+        max_body_bytes: The largest request body, in bytes.
+        max_in_flight_bytes: The bytes of bodies and responses that each process holds in memory,
+            and as many again for decoded bodies; further requests wait.
+        max_items: The most items of one POST.
+        max_subscriptions: The most feeds that an account may be subscribed to. Its list may have
+            five times as many entries, including deleted and renamed ones.
+        trusted_proxies: Addresses or networks of proxies whose X-Forwarded-For and -Proto are
+            trusted, such as 10.0.0.7 or 10.0.0.0/8; no names. Every machine in these networks can
+            claim any address, so name no network of clients.
+        cors_origins: Origins whose web pages may call the service from a browser, such as
             https://player.example; * for all.
-        registration: Who may create an account for themselves: closed (only the operator makes
-            accounts), invited (people with an invitation of an administrator) or open (all).
-        app_passwords_only: Whether apps are let in by an app password only, which the page "Connect
-            an app" makes (true), or by the account's own password, too (false). The pages take an
-            account's own password in any case.
-        history_days: For how many days a list can be brought back to what it was; with 0, no
-            history is kept, and what there is of it is forgotten.
-        fetch: Which feeds are looked at, for their titles and pictures, and to see where they move:
-            public (all but those whose address looks like one person's own), all, or off (none, and
-            no connection to another host is opened).
-        fetch_connections: How many feeds each process looks at at a time.
-        fetch_allowed: Networks that may be asked although they are not on the public internet.
-        fetch_denied: Networks that are never asked, even if they are public or allowed.
-        fetch_ports: Ports that may be asked besides 80, 443, 8080 and 8443.
+        registration: Who may create their own account: closed (only the operator creates accounts),
+            invited (people whom an administrator invites) or open (all).
+        app_passwords_only: Whether apps need an app password, from the page "Connect an app"
+            (true), or may also use the account's own password (false). Pages always accept the
+            account's own password.
+        history_days: How many days of history each list keeps, to undo changes and restore lists;
+            0 keeps none, and purges what there is.
+        fetch: Which feeds to fetch, for titles and pictures, and to follow moves: public (all but
+            those whose address looks personal), all, or off (none; no connection to other hosts).
+        fetch_connections: How many feeds each process fetches at a time.
+        fetch_allowed: Networks that may be requested although they are not public.
+        fetch_denied: Networks that are never requested, even if they are public or allowed.
+        fetch_ports: Ports that may be requested besides 80, 443, 8080 and 8443.
         fetch_contact: Operator contact for the owners of other hosts, sent in the User-Agent: a
             mail address or a URL.
-        log_level: What is logged: debug, info, warning or error.
-        tls_cert: The file with the certificate for HTTPS, and those up to its root; empty for HTTP.
+        log_level: The least level that is logged: debug, info, warning or error.
+        tls_cert: The file with the certificate for HTTPS, and its chain; empty for HTTP.
         tls_key: The file with the certificate's key; empty if the key is in `tls_cert`.
-        workers: How many processes serve; more than one with PostgreSQL only.
-        drain_seconds: For how long the service goes on to serve after SIGTERM, while /readyz is
-            503 and each connection ends with its next reply, so that a balancer turns to others.
-            Ctrl-C, or a second signal, ends that.
-        postgres_connections: How many connections to PostgreSQL each process opens at most.
-        admin_name: The name of the first account, which `serve` makes if there is none yet.
-        admin_password: Its password at first; nothing changes it later.
+        workers: The number of serving processes; more than one needs PostgreSQL.
+        drain_seconds: How long the service goes on serving after SIGTERM or SIGHUP, while /readyz
+            is 503 and each response closes its connection, so that a load balancer turns to other
+            servers. Ctrl-C, or a second signal, ends that.
+        postgres_connections: The most connections of each process to PostgreSQL.
+        admin_name: The first account's name; `serve` creates it if there is no account.
+        admin_password: The first account's password at its creation; nothing changes it later.
     """
 
     database: str = msgspec.field(default_factory=default_database)
