@@ -120,6 +120,7 @@ def test_what_is_slow_is_put_off_for_longer_than_what_was_quick(chance: float) -
     failing = replace(ANSWERED, failure=Failure.TOO_SLOW)
     assert 10 <= minutes_put_off(failing, chance) <= 60
     assert 1 <= minutes_put_off(ANSWERED, chance) <= 6
+    assert [minutes_put_off(failing, end) for end in (0, 1)] == [10, 60]
 
 
 def test_what_is_due_is_no_turn() -> None:

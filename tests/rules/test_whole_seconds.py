@@ -132,10 +132,10 @@ def test_apps_that_share_a_token_are_told_apart_by_their_devices_only() -> None:
 
 
 def test_uploads_that_follow_one_another_count_as_one_and_only_the_last_are_remembered() -> None:
-    app = SyncProgress(10, 10)
-    for began in range(100):
+    app = after_upload(SyncProgress(10, 10), "tablet", 0, 1)
+    for began in range(1, 100):
         app = after_upload(app, "phone", began, began + 1)
-    assert app.own_uploads == (OwnUpload("phone", 10, 0, 100),)
+    assert app.own_uploads == (OwnUpload("tablet", 10, 0, 1), OwnUpload("phone", 10, 1, 100))
     for began in range(200, 400, 2):
         app = after_upload(app, "phone", began, began + 1)
     assert len(app.own_uploads) == MAX_OWN_UPLOADS
