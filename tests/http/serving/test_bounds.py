@@ -244,6 +244,24 @@ def test_it_serves_https_by_itself(
             httpx.get(process.base_url.replace("https", "http") + "/livez")
 
 
+def test_a_stop_does_not_wait_for_idle_clients_to_agree_to_the_end_of_tls(
+    tmp_path: Path, authority: trustme.CA, certificate: tuple[Path, Path]
+) -> None:
+    cert, key = certificate
+    trusting = ssl.create_default_context()
+    authority.configure_trust(trusting)
+    with ExitStack() as stack:
+        with FeedkeepProcess(tmp_path, tls_cert=str(cert), tls_key=str(key)) as process:
+            connection = stack.enter_context(connected(process))
+            idle = stack.enter_context(
+                trusting.wrap_socket(connection, server_hostname="127.0.0.1")
+            )
+            idle.sendall(HEAD + b"\r\n")
+            assert idle.recv(65_536)
+            told_at = time.monotonic()
+        assert time.monotonic() - told_at < 5  # the grace period is 8 seconds
+
+
 def test_a_certificate_that_cannot_be_used_is_told_in_one_sentence(
     tmp_path: Path, certificate: tuple[Path, Path]
 ) -> None:

@@ -53,6 +53,9 @@ _BODY_BYTES_AHEAD = 64 * 1024
 _LINGER_SECONDS = 5.0
 """For how long, where the client cannot see that nothing more comes: TLS has no half-close."""
 
+_LAST_BYTES_SECONDS = 2.0
+"""How long, at a stop, the end of a reply may take to arrive."""
+
 _VERSIONS = {"1.0", "1.1"}
 _BODY_HEADERS = {b"content-length", b"transfer-encoding"}
 _UPGRADE = re.compile(rb"\n([uU][pP][gG][rR][aA][dD][eE])(?=[ \t]*:)")
@@ -213,7 +216,12 @@ class Protocol(asyncio.Protocol):
 
     def close_if_unused(self) -> None:
         """End the connection if it waits for a request: one whose reply began before the stop."""
-        if self.is_idle() and self._closes_at is None:
+        if not self.is_idle() or self._closes_at is not None:
+            return
+        # Who keeps a connection for later does not read from it, nor agree to the end of TLS.
+        if self.is_cut and self.loop.time() - self.last_seen > _LAST_BYTES_SECONDS:
+            self.transport.abort()
+        else:
             self.transport.close()
 
     def cut(self) -> None:
