@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Iterator
 from enum import Enum
@@ -55,6 +56,7 @@ All commands have these options, except `health` and `copy` (`--config` only) an
 """
 
 
+_LINE = 120
 _NAME = "the account's name; case does not matter"
 _NAME_DESCRIBED = f"- `NAME`: {_NAME.capitalize()}."
 
@@ -87,7 +89,7 @@ def settings_page() -> str:
         default = "`feedkeep/feedkeep.db` in your data directory"
         if field.default is not msgspec.NODEFAULT:
             default = _shown(field.default)
-        lines = [f"## {field.name}", "", _one_line(told[field.name]), ""]
+        lines = [f"## {field.name}", "", _wrapped(told[field.name]), ""]
         variable = f"{ENVIRONMENT_PREFIX}{field.name.upper()}"
         if field.name in NEVER_IN_THE_ENVIRONMENT:
             lines += [f"- Environment: `{variable}{IN_A_FILE}`, which names a file with it"]
@@ -101,7 +103,8 @@ def settings_page() -> str:
 def commands_page() -> str:
     """Return docs/commands.md as the code says it."""
     common = _common_options()
-    parts = [_COMMANDS.format(written_by=_WRITTEN_BY, common="\n".join(common), name=_NAME)]
+    shown = "\n".join(_wrapped(line, "  ") for line in common)
+    parts = [_COMMANDS.format(written_by=_WRITTEN_BY, common=shown, name=_NAME)]
     for path, command in commands():
         arguments = [param for param in command.params if param.param_type_name == "argument"]
         options = [param for param in command.params if param.param_type_name == "option"]
@@ -110,7 +113,8 @@ def commands_page() -> str:
         lines = [f"## {path}", "", f"    {usage}{' [OPTIONS]' if options else ''}", ""]
         lines += [_paragraphs(command.help or ""), ""]
         described = map(_described, [*arguments, *options])
-        lines += [line for line in described if line not in (*common, _NAME_DESCRIBED)]
+        own = (line for line in described if line not in (*common, _NAME_DESCRIBED))
+        lines += [_wrapped(line, "  ") for line in own]
         parts.append("\n".join(lines).rstrip() + "\n")
     return "\n".join(parts)
 
@@ -191,9 +195,21 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def _wrapped(text: str, indent: str = "") -> str:
+    """Return a paragraph in lines; all but the first one are indented."""
+    lines = textwrap.wrap(
+        _one_line(text),
+        _LINE,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return "\n".join(lines)
+
+
 def _paragraphs(text: str) -> str:
     return "\n\n".join(
-        part if part.startswith("    ") else _one_line(part) for part in text.split("\n\n")
+        part if part.startswith("    ") else _wrapped(part) for part in text.split("\n\n")
     )
 
 

@@ -39,7 +39,7 @@ def import_accounts(
         typer.Argument(
             metavar="FILE",
             help="CSV with a header that names the columns, or a JSON object on each line:"
-            " name, password or password_hash (argon2id), and is_admin; - for standard input.",
+            " name, password or password_hash (argon2id), and is_admin (- for standard input).",
         ),
     ],
     skip_existing: Annotated[

@@ -54,7 +54,9 @@ def import_feeds(
     name: NameArgument,
     file: Annotated[
         str,
-        typer.Argument(metavar="FILE", help="OPML, JSON, or one URL a line; - for standard input."),
+        typer.Argument(
+            metavar="FILE", help="OPML, JSON, or one URL a line (- for standard input)."
+        ),
     ],
     database: DatabaseOption = None,
     config: ConfigOption = None,
