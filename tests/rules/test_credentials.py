@@ -11,14 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.model import Account, AccountId, Purpose, Token
+from feedkeep.model import Account, AccountId, Purpose, Token, replace
 from feedkeep.model.errors import AccountError
 from feedkeep.rules import credentials
+from feedkeep.rules.clock import DAY_US
 from feedkeep.rules.credentials import (
     MAX_ACCOUNT_ID,
     admits,
     check_name,
     check_password,
+    end_if_used,
     name_key,
     normal_password,
     read_token,
@@ -161,6 +163,14 @@ def test_a_token_lets_in_until_it_expires_is_revoked_or_its_account_is_disabled(
     assert not admits(account(), token(expires=100), now=100)
     assert not admits(account(), token(revoked=99), now=100)
     assert not admits(account(is_disabled=True), token(), now=100)
+
+
+def test_use_moves_the_end_of_a_session_once_a_day_unless_a_token_or_nothing_ends_it() -> None:
+    session = Token(1, b"", "", 0, expires=30 * DAY_US, is_session=True)
+    assert end_if_used(session, DAY_US, 30) == 31 * DAY_US
+    assert end_if_used(session, DAY_US - 1, 30) is None
+    for other in ({"of_token": 2}, {"is_session": False}, {"expires": None}):
+        assert end_if_used(replace(session, **other), DAY_US, 30) is None
 
 
 @pytest.mark.parametrize("purpose", Purpose)
