@@ -14,7 +14,7 @@ from pathlib import Path
 
 PROJECT = Path(__file__).parent.parent
 
-MOST = 84
+MOST = 78
 """How many the tree may have: lowered by the commit that rewrites some, and never raised."""
 
 WORDS = ("nobody", "somebody", "whoever", "everybody")
