@@ -37,6 +37,8 @@ def show(client: httpx.Client, user: str, asked: Asked, chance: random.Random) -
     """Send a request over one of the protocols; return what `AppAccount.answer` says of it."""
     kind, what = asked
     method, path, body = _sent(user, kind, what, chance.random() < 0.5)
+    if kind == "change" and "add" not in body:
+        _send_nothing(client, path)
     reply = client.request(method, path, json=body)
     if reply.status_code != 200:
         return reply.status_code
@@ -57,7 +59,12 @@ def show(client: httpx.Client, user: str, asked: Asked, chance: random.Random) -
     return reply.json()
 
 
-def _sent(user: str, kind: str, what: Any, is_nextcloud: bool) -> tuple[str, str, object]:
+def _send_nothing(client: httpx.Client, path: str) -> None:
+    """Sync as apps do before: a removal right after a poll that told of some may be their echo."""
+    client.post(path, json={"add": [], "remove": []})
+
+
+def _sent(user: str, kind: str, what: Any, is_nextcloud: bool) -> tuple[str, str, Any]:
     nextcloud = "/index.php/apps/gpoddersync"
     match kind, what:
         case "change", (device, url, is_added):
