@@ -14,8 +14,8 @@ from babel.messages.pofile import read_po
 from feedkeep.formats.listed_feed import ListedFeed
 from feedkeep.http.pages.forms import Form
 from feedkeep.http.pages.languages import DEFAULT_LANGUAGE, LANGUAGES, Words, time_zones
+from feedkeep.http.pages.notes import Note
 from feedkeep.http.pages.rendering import Pages
-from feedkeep.http.pages.shown_once import Note
 from feedkeep.http.refusal import Refusal
 from feedkeep.model import (
     Account,

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from feedkeep.http.json_bodies import encode
 from feedkeep.http.pages.forms import Form, read_form
 from feedkeep.http.pages.languages import LANGUAGES, time_zones
-from feedkeep.http.pages.shown_once import ACCOUNT_DELETED, Note
+from feedkeep.http.pages.notes import ACCOUNT_DELETED, Note
 from feedkeep.http.problems import OK
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.http.responses import streamed

@@ -9,7 +9,7 @@ import segno
 from starlette.responses import Response
 
 from feedkeep.http.pages.forms import read_form, read_number
-from feedkeep.http.pages.shown_once import Note
+from feedkeep.http.pages.notes import Note
 from feedkeep.http.problems import OK
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.http.routing import NoSuchRoute

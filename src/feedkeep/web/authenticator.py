@@ -6,8 +6,9 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
+from feedkeep.http.pages.cookies import cookie, cookie_name
+from feedkeep.http.pages.notes import SIGNED_OUT, Note, write_note
 from feedkeep.http.pages.rendering import Pages
-from feedkeep.http.pages.shown_once import SIGNED_OUT, Note, cookie, cookie_name, write_note
 from feedkeep.http.refusal import Refusal
 from feedkeep.http.requests import Request
 from feedkeep.http.routing import READING, NoSuchMethod

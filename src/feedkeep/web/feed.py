@@ -7,7 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from feedkeep.http.pages.forms import Form, read_form
-from feedkeep.http.pages.shown_once import Note
+from feedkeep.http.pages.notes import Note
 from feedkeep.http.problems import BAD_REQUEST, OK
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.model import Guid, Pointer, Snapshot, Stamp, Subscription, View

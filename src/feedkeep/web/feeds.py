@@ -11,7 +11,7 @@ from starlette.responses import Response
 from feedkeep.formats.feed_list import read_urls
 from feedkeep.http.json_bodies import encode
 from feedkeep.http.pages.forms import Form, read_form, read_number
-from feedkeep.http.pages.shown_once import Note
+from feedkeep.http.pages.notes import Note
 from feedkeep.http.problems import BAD_REQUEST, OK
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.http.responses import JsonResponse

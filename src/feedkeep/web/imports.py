@@ -10,7 +10,7 @@ from starlette.responses import Response
 from feedkeep.formats.feed_list import Format, read_feed_list, write_feed_list
 from feedkeep.formats.listed_feed import FeedList, ListedFeed, check_count
 from feedkeep.http.pages.forms import Form, read_form
-from feedkeep.http.pages.shown_once import Note
+from feedkeep.http.pages.notes import Note
 from feedkeep.http.problems import OK
 from feedkeep.http.requests import AdmittedRequest, BodyTooLarge
 from feedkeep.model import Guid, Stamp, Value

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
+from feedkeep.http.pages.cookies import cookie, cookie_name
 from feedkeep.http.pages.rendering import Pages
-from feedkeep.http.pages.shown_once import cookie, cookie_name
 from feedkeep.http.requests import Request
 
 _SECONDS = 3_600

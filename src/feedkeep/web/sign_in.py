@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from feedkeep.http.authenticators import log_refusal
 from feedkeep.http.pages.forms import read_form
-from feedkeep.http.pages.shown_once import SIGNED_OUT, Note
+from feedkeep.http.pages.notes import SIGNED_OUT, Note
 from feedkeep.http.problems import FORBIDDEN, OK
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.model import CredentialKind

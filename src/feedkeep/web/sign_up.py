@@ -11,8 +11,8 @@ from starlette.responses import Response
 from feedkeep.config.settings import Settings
 from feedkeep.http.pages.forms import read_form
 from feedkeep.http.pages.languages import time_zones
+from feedkeep.http.pages.notes import Note
 from feedkeep.http.pages.rendering import Pages
-from feedkeep.http.pages.shown_once import Note
 from feedkeep.http.problems import FORBIDDEN, OK
 from feedkeep.http.requests import Request
 from feedkeep.model import Account, Preferences

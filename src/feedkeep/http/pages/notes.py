@@ -18,6 +18,7 @@ from typing import Annotated, NotRequired, TypedDict
 
 import msgspec
 
+from feedkeep.http.pages.cookies import cookie, cookie_name
 from feedkeep.http.requests import Request
 
 GRANTED, SIGNED_OUT, ACCOUNT_DELETED = "granted", "signed-out", "account-deleted"
@@ -116,26 +117,6 @@ _VALUES: dict[str, type] = {
 _NOTE = msgspec.json.Decoder(Note)
 
 
-def cookie_name(request: Request, name: str) -> str:
-    """Return the name of a cookie that, over HTTPS, no plain page can set, nor another host.
-
-    Under a path, a cookie is for that path only, as the other services of that host are not to get
-    it; such a cookie may not have the name that keeps other hosts out (RFC 6265bis, section 4.1.3).
-    """
-    if not request.is_secure:
-        return name
-    return f"__Secure-{name}" if request.base_path else f"__Host-{name}"
-
-
-def cookie(request: Request, name: str, value: str, max_age_seconds: int) -> str:
-    """Return a Set-Cookie header for pages of this service only."""
-    secure = "; Secure" if request.is_secure else ""
-    return (
-        f"{cookie_name(request, name)}={value}; Path={request.base_path or '/'};"
-        f" Max-Age={max_age_seconds}; HttpOnly; SameSite=Lax{secure}"
-    )
-
-
 def write_note(request: Request, note: Note, session: str = "") -> str:
     """Return the Set-Cookie header that brings a note to the next page.
 
@@ -179,14 +160,14 @@ def read_note(request: Request, session: str = "") -> Note | None:
     return note
 
 
+def forget_note(request: Request) -> str:
+    """Return the Set-Cookie header that ends a note."""
+    return cookie(request, _COOKIE, "", 0)
+
+
 def _mac(session: str, body: bytes) -> bytes:
     return hmac.digest(session.encode(), body, hashlib.sha256)
 
 
 def _text(part: bytes) -> str:
     return base64.urlsafe_b64encode(part).decode().rstrip("=")
-
-
-def forget_note(request: Request) -> str:
-    """Return the Set-Cookie header that ends a note."""
-    return cookie(request, _COOKIE, "", 0)
