@@ -142,19 +142,27 @@ def test_an_empty_database_is_copied(tmp_path: Path, database: str) -> None:
     assert (done.returncode, done.stdout) == (0, "Copied nothing: there is no account.\n")
 
 
-def test_a_copy_that_differs_is_noticed_and_told(tmp_path: Path, database: str) -> None:
+@pytest.mark.parametrize(
+    ("table", "which", "becomes"),
+    [
+        ("entry", "NEW.alias_url IS NOT NULL", "NEW.alias_moved_away := true; RETURN NEW"),
+        ("document", "true", "RETURN NULL"),  # these are copied last
+    ],
+)
+def test_a_copy_that_differs_is_noticed_and_told(
+    tmp_path: Path, database: str, table: str, which: str, becomes: str
+) -> None:
     source = f"sqlite:///{tmp_path / 'source.db'}"
     fill(source, 3, 20)
     fill(database, 0, 0)
     execute(
         database,
-        "CREATE FUNCTION meddle() RETURNS trigger LANGUAGE plpgsql AS"
-        " 'BEGIN NEW.alias_moved_away := true; RETURN NEW; END'",
+        f"CREATE FUNCTION meddle() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN {becomes}; END'",
     )
     execute(
         database,
-        "CREATE TRIGGER meddle BEFORE INSERT ON feedkeep.entry FOR EACH ROW"
-        " WHEN (NEW.alias_url IS NOT NULL) EXECUTE FUNCTION meddle()",
+        f"CREATE TRIGGER meddle BEFORE INSERT ON feedkeep.{table} FOR EACH ROW"
+        f" WHEN ({which}) EXECUTE FUNCTION meddle()",
     )
     done = copy(source, database)
     assert done.returncode == 1

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from feedkeep.http import in_flight
 from feedkeep.http.in_flight import CHUNK_BYTES, MADE_OF_A_BYTE, InFlight
 from feedkeep.http.problems import BodyTooSlow, NoRoom, refusal_of
-from feedkeep.http.requests import MAKE
+from feedkeep.http.requests import HOLD, MAKE
 
 ROOM = 1_000_000
 LARGE = 900_000
@@ -179,6 +179,24 @@ async def test_a_large_reply_without_room_is_not_kept_and_one_alone_always_has_r
     assert large.status == 503
     assert traffic.bounded.held_bytes == LARGE
     assert (await traffic.get(CHUNK_BYTES)).status == 200
+
+
+@run
+async def test_a_reply_is_refused_without_room_for_what_it_is_made_of() -> None:
+    goes_on = asyncio.Event()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        scope[HOLD](int(scope["path"]))
+        await goes_on.wait()
+        await Response(b"short")(scope, receive, send)
+
+    traffic = Traffic(app)
+    first, task = traffic.begin(LARGE)
+    await until(lambda: traffic.bounded.held_bytes == LARGE)
+    assert (await traffic.get(LARGE)).status == 503
+    goes_on.set()
+    await task
+    assert (first.status, traffic.bounded.held_bytes) == (200, 0)
 
 
 @run
