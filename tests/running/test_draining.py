@@ -153,7 +153,7 @@ def test_several_workers_wait_for_no_pause_after_ctrl_c(two_workers: FeedkeepPro
     assert ends_soon(two_workers)
 
 
-def test_workers_without_a_parent_do_not_keep_the_port_from_the_next_one(
+def test_workers_end_with_their_parent(
     two_workers: FeedkeepProcess,
 ) -> None:
     workers = two_workers.workers()

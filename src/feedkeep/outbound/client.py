@@ -314,7 +314,7 @@ class _JudgedNames(AbstractResolver):
         """Return the addresses of `host` that may be asked, of each family a few.
 
         Raises:
-            Refused: There are others only.
+            RequestRefused: There are others only.
             Unreachable: There are none, or the look-up failed.
         """
         try:
@@ -388,7 +388,7 @@ def _authorization_after(
     """Return what to send to the target of a redirect: user info goes to its own host only.
 
     Raises:
-        Refused: It would be sent in plain text now, or what it protected would come so.
+        RequestRefused: It would be sent in plain text now, or what it protected would come so.
     """
     is_downgrade = here.scheme == "https" and there.scheme == "http"
     if is_downgrade and (authorization is not None or there.user_info is not None):

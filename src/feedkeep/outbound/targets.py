@@ -50,7 +50,7 @@ class FetchTarget:
         """Return the target that a text names.
 
         Raises:
-            Refused: It names none, or is read in different ways by different programs.
+            RequestRefused: It names none, or programs read it in different ways.
         """
         url = _without_white_space(text)
         match = _URL.match(url)
@@ -74,7 +74,7 @@ class FetchTarget:
         """Return where a redirect leads to from here.
 
         Raises:
-            Refused: As `parse` does.
+            RequestRefused: As `parse` does.
         """
         try:
             joined = urljoin(self.text, _without_white_space(location))

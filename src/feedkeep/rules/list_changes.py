@@ -1,4 +1,4 @@
-"""What changes did to a list, feed by feed, and whether they wiped it. Pure."""
+"""What changes did to a list, feed by feed. Pure."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def is_outdated(stored_hash: str) -> bool:
 
 
 def renewed(stored_hash: str, password: str) -> str:
-    """Return a new hash of the password that has this one; `is_same_password` says so of both."""
+    """Return a new hash of the password that has this one, with its salt and the cost of now."""
     _, salt, _ = _read(stored_hash)
     return new_hash(password, salt)
 

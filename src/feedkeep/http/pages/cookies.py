@@ -1,4 +1,4 @@
-"""The cookies of pages: their names, and how long and for what a browser keeps them."""
+"""The cookies of pages: their names, and who a browser sends them to."""
 
 from __future__ import annotations
 

@@ -44,8 +44,8 @@ _SETTINGS: dict[str, str | int] = {
     "fullfsync": 1,  # on macOS, fsync alone leaves data in the drive's own cache
     "checkpoint_fullfsync": 1,
     "foreign_keys": 1,
-    # For what writes without a `Runner`'s jobs, such as filling a new file: services have a thread
-    # for it (`checkpoints`). One that waits for another's checkpoint is to wait shortly.
+    # For what writes without jobs of `SqliteRunner`, such as filling a new file: services have a
+    # thread for it (`checkpoints`). One that waits for another's checkpoint is to wait shortly.
     "wal_autocheckpoint": 100,
 }
 
