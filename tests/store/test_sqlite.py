@@ -59,6 +59,7 @@ from feedkeep.store.sqlite import (
     reading,
     runner,
 )
+from feedkeep.store.sqlite import connection as sqlite_connection
 from feedkeep.store.sqlite.accounts import SqliteAccounts
 from feedkeep.store.sqlite.connection import (
     APPLICATION_ID,
@@ -958,3 +959,20 @@ def test_a_lock_that_cannot_be_made_for_another_reason_is_told(
     monkeypatch.setattr(os, "open", opened)
     with pytest.raises(StoreUnusable, match="Permission denied"):
         asyncio.run(SqliteStore.open(path, wall_clock.now))
+
+
+def test_a_file_that_another_process_turns_to_wal_is_tried_again_for_a_while(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers: list[int | apsw.BusyError] = [apsw.BusyError(), 1, apsw.BusyError()]
+
+    def work(_: Path) -> int:
+        answer = answers.pop(0)
+        if isinstance(answer, apsw.BusyError):
+            raise answer
+        return answer
+
+    assert sqlite_connection._patiently(work, path) == 1
+    monkeypatch.setattr(sqlite_connection, "WRITER_PATIENCE_SECONDS", -1.0)
+    with pytest.raises(apsw.BusyError):
+        sqlite_connection._patiently(work, path)
