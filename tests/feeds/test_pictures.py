@@ -93,13 +93,14 @@ def test_what_a_camera_wrote_may_be_damaged() -> None:
     assert is_near(shown(damaged), (60, 60), BLUE)
 
 
+@pytest.mark.parametrize("step", ["getexif", "resize"])
 def test_a_picture_that_this_machine_has_no_memory_for_is_not_damaged(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     def no_memory(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(Image.Image, "resize", no_memory)
+    monkeypatch.setattr(Image.Image, step, no_memory)
     with pytest.raises(MemoryError):
         shrink(PICTURES["png"]())
 

@@ -98,7 +98,7 @@ async def ready_origin(url: str, policy: ClientPolicy) -> str:
 
     Raises:
         NotReady: It says something else, or does not answer.
-        Refused: That is no URL.
+        RequestRefused: That is no URL.
     """
     # aiohttp is slow to import, and most commands of this program do without it.
     from feedkeep.outbound.client import GuardedClient  # noqa: PLC0415

@@ -103,6 +103,8 @@ def _turn_upright(image: Image.Image) -> Image.Transpose | None:
     """Return how a picture has to be turned; what a camera wrote may be damaged on its own."""
     try:
         orientation = image.getexif().get(_ORIENTATION)
+    except MemoryError:  # it is this machine's, not the picture's
+        raise
     except Exception:  # noqa: BLE001 - decoders raise errors of every kind
         return None
     return _UPRIGHT.get(orientation) if isinstance(orientation, int) else None

@@ -7,9 +7,12 @@ import socket
 from contextlib import ExitStack, closing
 from typing import Any
 
+import pytest
 import uvloop
 from starlette.responses import PlainTextResponse
+from starlette.types import Receive, Scope, Send
 
+from feedkeep.http import in_flight
 from feedkeep.http.serving.server import METRICS_CONNECTIONS, serving_metrics
 
 
@@ -46,3 +49,33 @@ def test_who_is_cut_just_after_coming_in_keeps_no_slot() -> None:
     assert loop.run_until_complete(go()).endswith(b"well")
     assert wrong == []
     loop.close()  # with such transports it would never end, so only now
+
+
+def test_who_waits_for_a_reply_is_not_cut_for_what_it_sent_ahead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(in_flight, "SLOW_SECONDS", -1.0)
+    begun, goes_on = asyncio.Event(), asyncio.Event()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        begun.set()
+        await goes_on.wait()
+        await PlainTextResponse("well")(scope, receive, send)
+
+    async def go() -> bytes:
+        with ExitStack() as stack:
+            listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+            async with asyncio.timeout(60), serving_metrics(app, listener):
+                reader, writer = await asyncio.open_connection(*listener.getsockname())
+                writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HT")
+                await begun.wait()
+                for _ in range(2 * METRICS_CONNECTIONS):
+                    held = socket.create_connection(listener.getsockname(), timeout=20)
+                    stack.enter_context(closing(held))
+                    await asyncio.sleep(0.01)
+                goes_on.set()
+                reply = await reader.read(65_536)
+                writer.close()
+                return reply
+
+    assert uvloop.run(go()).endswith(b"well")

@@ -188,6 +188,32 @@ def test_an_idle_connection_does_not_hold_the_body_that_nobody_read(served: Serv
         assert resident_bytes(served) - before < 10_000_000
 
 
+def test_a_client_that_does_not_wait_for_100_continue_receives_its_reply(served: Served) -> None:
+    head = b"POST /counted HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+    with served.connect() as connection:
+        connection.sendall(head + b"Content-Length: 5000000\r\n\r\n")
+        assert connection.recv(1, socket.MSG_PEEK)
+        connection.sendall(b"x" * 5_000_000)
+        assert until_closed(connection).startswith(OK)
+
+
+def test_what_is_sent_behind_a_pipeline_is_not_read_ahead_reply_by_reply(errors: Path) -> None:
+    get = b"GET %b HTTP/1.1\r\nHost: x\r\n\r\n"
+    post = b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 8000000\r\n\r\n"
+    with errors.open("ab") as file, ExitStack() as stack:
+        served = Served(file)
+        stack.enter_context(served.process)
+        stack.callback(served.process.kill)
+        before = resident_bytes(served)
+        for _ in range(20):
+            connection = stack.enter_context(served.connect())
+            connection.sendall(14 * (get % b"/counted") + get % b"/endless" + post)
+            connection.settimeout(0.3)
+            with suppress(TimeoutError):
+                connection.sendall(b"x" * 8_000_000)
+        assert resident_bytes(served) - before < 25_000_000
+
+
 def resident_bytes(served: Served) -> int:
     pages = int(Path(f"/proc/{served.process.pid}/statm").read_text().split()[1])
     return pages * resource.getpagesize()

@@ -157,8 +157,9 @@ class Acceptor:
         for task, newcomer in self._entering.items():
             yield _rank(newcomer.since, now), task
         for connection in self._connections:
-            if connection.waiting_since is not None:
-                yield _rank(connection.waiting_since, now), connection
+            owes_since = connection.owes_since
+            if owes_since is not None:
+                yield _rank(owes_since, now), connection
             elif connection.is_idle():
                 yield (_IDLE, connection.last_seen), connection
 

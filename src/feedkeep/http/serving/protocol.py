@@ -143,12 +143,24 @@ class Protocol(asyncio.Protocol):
             return True
         return self._newest is None or self._newest.is_answered
 
+    @property
+    def owes_since(self) -> float | None:
+        """Since when a client may be cut for what it owes, if others need room.
+
+        What it sends behind a request that is being answered may wait because we do not read on.
+        """
+        newest = self._newest
+        is_own_body = newest is self._current and newest is not None and newest.has_more
+        return self.waiting_since if self.is_idle() or is_own_body else None
+
     # Called by the event loop
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to wait for a head."""
         self.transport = cast("asyncio.Transport", transport)
-        self.transport.set_write_buffer_limits(high=0)  # `send` waits until the kernel has it all
+        # `send` waits until the kernel has it all. With 0, TLS would pause with an empty buffer,
+        # too, and that pause has no end: its transports compare by `>=`, others by `>`.
+        self.transport.set_write_buffer_limits(high=1)
         self._server = _address(transport.get_extra_info("sockname"))
         self._client = _address(transport.get_extra_info("peername"))
         self._scheme = "https" if transport.get_extra_info("sslcontext") else "http"
@@ -270,9 +282,10 @@ class Protocol(asyncio.Protocol):
             self._linger()
         if self.is_cut or self._closes_at is not None:
             return
-        self.resume_reading()
-        if self._queue:
+        if self._queue:  # `receive` reads on for the body: each reply would let more of others in
             self._answer(self._queue.popleft())
+        else:
+            self.resume_reading()
 
     # Called by the parser: a ValueError refuses what is being parsed
 
@@ -466,7 +479,7 @@ class Protocol(asyncio.Protocol):
         """
         newest = self._newest
         assert newest is not None
-        if self.is_in_head or self._queue or newest.is_continue_owed:
+        if self.is_in_head or self._queue:
             self.transport.close()
             return
         self._linger()
