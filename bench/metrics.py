@@ -26,7 +26,7 @@ from feedkeep.assembly import open_service
 from feedkeep.config.settings import Settings
 from feedkeep.edges import edges
 from feedkeep.http.application import Application
-from feedkeep.http.in_flight import InFlight
+from feedkeep.http.backpressure import InFlight
 from feedkeep.model import Author, CredentialKind
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import want

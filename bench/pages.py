@@ -14,7 +14,7 @@ from feedkeep.assembly import open_service, open_store
 from feedkeep.config.settings import Settings
 from feedkeep.edges import edges
 from feedkeep.http.application import Application
-from feedkeep.http.problems import OK
+from feedkeep.http.error_responses import OK
 from feedkeep.model import Author, CredentialKind, FeedContent, replace
 from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.feed_urls import parse_feed_url

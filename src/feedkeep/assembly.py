@@ -26,7 +26,7 @@ from feedkeep.feeds.sweep import SubscriptionSweep
 from feedkeep.http.serving import serving_metrics
 from feedkeep.model import Now
 from feedkeep.model.errors import StoreDamaged, StoreMisconfigured, StoreUnavailable, StoreUnusable
-from feedkeep.rules.restores import restored
+from feedkeep.rules.database_restores import restored
 from feedkeep.runtime import wall_clock
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.security.tokens import new_epoch

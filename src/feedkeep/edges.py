@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from feedkeep.config.settings import Settings, base_path
 from feedkeep.gpodder import SessionAuthenticator, gpodder_routes
-from feedkeep.http import problems
+from feedkeep.http import error_responses
 from feedkeep.http.authenticators import HeaderAuthenticator
 from feedkeep.http.draining import Draining
 from feedkeep.http.pages.rendering import Pages
@@ -41,12 +41,12 @@ def edges(
         Edge(
             gpodder_routes(service, settings),
             SessionAuthenticator(service),
-            problems.BAD_REQUEST,
+            error_responses.BAD_REQUEST,
         ),
         Edge(
             nextcloud_routes(service, settings, pages),
             HeaderAuthenticator(service),
-            problems.BAD_REQUEST,
+            error_responses.BAD_REQUEST,
         ),
-        Edge(interface, HeaderAuthenticator(service), problems.METHOD_NOT_ALLOWED, PREFIXES),
+        Edge(interface, HeaderAuthenticator(service), error_responses.METHOD_NOT_ALLOWED, PREFIXES),
     ]

@@ -15,7 +15,7 @@ from feedkeep.feeds.fetcher import Fetcher
 from feedkeep.model import Failure, Feed, FetchResult, Stamp
 from feedkeep.outbound.client import Answer, GuardedClient
 from feedkeep.outbound.failures import RequestError
-from feedkeep.outbound.one_at_a_time import OneAtATime
+from feedkeep.outbound.host_locks import OneAtATime
 from feedkeep.rules.feed_urls import parse_feed_url
 
 NOW = Stamp(1_795_370_000_000_000)

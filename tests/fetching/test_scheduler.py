@@ -32,7 +32,7 @@ from feedkeep.rules import feed_schedule
 from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.feed_schedule import MINUTE_US, WEEK_US
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.lanes import FIRST_DUE, USUAL_FETCH_US
+from feedkeep.rules.fetch_order import FIRST_DUE, USUAL_FETCH_US
 from feedkeep.rules.subscriptions import want
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.service import Service

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from feedkeep.feeds.slots import Slots
-from feedkeep.rules.lanes import Lane
+from feedkeep.rules.fetch_order import Lane
 
 A_SECOND = 10_000.0
 PATIENCE_SECONDS = 10.0

@@ -31,8 +31,8 @@ from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.feed_schedule import LEASE_US, MINUTE_US, SECOND_US, after_look
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.history import Undo
 from feedkeep.rules.subscriptions import want
+from feedkeep.rules.undo import Undo
 from feedkeep.service import Service
 from feedkeep.store.base import Store
 

@@ -9,7 +9,7 @@ from starlette.types import Message
 
 from feedkeep.config.settings import Settings
 from feedkeep.http.application import Application
-from feedkeep.http.in_flight import InFlight
+from feedkeep.http.backpressure import InFlight
 from feedkeep.http.requests import Request
 from feedkeep.http.routing import Edge, PublicRoute
 from feedkeep.model import Admitted

@@ -19,11 +19,11 @@ from feedkeep.model.errors import (
     UnknownChange,
     UnknownSubscription,
 )
-from feedkeep.rules import history, subscriptions, url_lists
+from feedkeep.rules import subscriptions, undo, url_lists
 from feedkeep.rules.app_urls import UNKNOWN
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.history import ConflictPolicy, Undo
 from feedkeep.rules.subscriptions import Added, Update, want
+from feedkeep.rules.undo import ConflictPolicy, Undo
 
 URLS = [f"https://{letter}.example" for letter in "abcd"]
 GUIDS = [f"00000000-0000-4000-8000-00000000000{digit}" for digit in "12"]
@@ -129,15 +129,13 @@ class Account:
     def undo(self, what: tuple[int, str]) -> tuple[int, object]:
         number, when_changed = what
         wanted = Undo([self.kept.stamps[number]], None, ConflictPolicy(when_changed))
-        done = self.decide(lambda snapshot: history.undo(snapshot, wanted))
+        done = self.decide(lambda snapshot: undo.undo(snapshot, wanted))
         return 200, (done.stamp is not None, done.feeds, done.left)
 
     def restore(self, keeps_added: bool) -> tuple[int, object]:
         """Restore what was there after the requests to begin with."""
         moment = self.kept.stamps[len(BEFOREHAND) - 1]
-        done = self.decide(
-            lambda snapshot: history.restore(snapshot, moment, keeps_added=keeps_added)
-        )
+        done = self.decide(lambda snapshot: undo.restore(snapshot, moment, keeps_added=keeps_added))
         return 200, (done.stamp is not None, done.feeds, done.left)
 
     def poll(self, _: None) -> tuple[int, object]:

@@ -29,8 +29,8 @@ from feedkeep.model.errors import FeedkeepError
 from feedkeep.rules.clock import later
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.history import Undo
 from feedkeep.rules.subscriptions import Update, want
+from feedkeep.rules.undo import Undo
 from feedkeep.runtime import wall_clock
 from feedkeep.security import argon2id
 from feedkeep.service import Service

@@ -30,7 +30,7 @@ from feedkeep.assembly import back_up, open_service, restore
 from feedkeep.config.settings import Settings
 from feedkeep.model import Account, Admitted, Entry, PageRequest, Subscription, View
 from feedkeep.model.errors import UnknownSubscription
-from feedkeep.rules import restores, seconds
+from feedkeep.rules import database_restores, seconds
 from feedkeep.rules.subscriptions import want
 from feedkeep.service import Service
 
@@ -111,9 +111,9 @@ class Follower(ListClient):
                 self.entries.pop(what, None)
         self.queue = []
         account = await service.accounts.named(NAME)
-        if self.epoch not in {"", restores.epoch_of(account)}:
+        if self.epoch not in {"", database_restores.epoch_of(account)}:
             await self._start_over(service, account)
-        self.epoch = restores.epoch_of(account)
+        self.epoch = database_restores.epoch_of(account)
         await super().sync(service)
 
     async def _start_over(self, service: Service, account: Account) -> None:
@@ -306,5 +306,5 @@ def one_epoch_for_ever(_account: Account) -> str:
 def test_the_proof_catches(
     what: str, broken: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(restores, what, broken)
+    monkeypatch.setattr(database_restores, what, broken)
     assert differences(tmp_path, CONTROL_RUNS) != []

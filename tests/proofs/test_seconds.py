@@ -36,8 +36,8 @@ from feedkeep.rules import cookieless, episode_actions, seconds, url_lists
 from feedkeep.rules.app_identity import App
 from feedkeep.rules.clock import later
 from feedkeep.rules.episode_actions import RefusedUrl, SentAction
-from feedkeep.rules.history import ConflictPolicy, Undo
 from feedkeep.rules.list_changes import is_back, is_gone
+from feedkeep.rules.undo import ConflictPolicy, Undo
 from feedkeep.rules.url_lists import UrlChanges
 from feedkeep.service import Service
 from feedkeep.service.login_links import login_of

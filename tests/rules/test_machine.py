@@ -26,16 +26,16 @@ from feedkeep.model import (
 )
 from feedkeep.model.entry_index import target_guid
 from feedkeep.model.errors import ChangedSince, InvalidInput, UnknownSubscription
-from feedkeep.rules import history, subscriptions
+from feedkeep.rules import subscriptions, undo
 from feedkeep.rules.entry_states import is_same_state, states_at
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.guids import parse_guid
-from feedkeep.rules.history import BroughtBack, ConflictPolicy, Undo
 from feedkeep.rules.history_invariants import history_violations
 from feedkeep.rules.invariants import violations
 from feedkeep.rules.room import DEFAULT_LIMITS, Limits
 from feedkeep.rules.seen_feeds import NEVER
 from feedkeep.rules.subscriptions import MAX_POINTERS, Added, Update, guids_wanted, want
+from feedkeep.rules.undo import BroughtBack, ConflictPolicy, Undo
 
 URL_TEXTS = ["http://a.example/", "https://a.example", "http://b.example", "https://c.example/x"]
 GUID_TEXTS = [f"00000000-0000-4000-8000-00000000000{i}" for i in range(3)]
@@ -186,7 +186,7 @@ class Rules(RuleBasedStateMachine):
         done = self.bring_back(
             now,
             stamps[0],
-            lambda whole: history.bring_back_removed(whole, stamps, limits=self.limits),
+            lambda whole: undo.bring_back_removed(whole, stamps, limits=self.limits),
         )
         if done is None:
             return
@@ -203,7 +203,7 @@ class Rules(RuleBasedStateMachine):
         again = self.bring_back(
             now,
             stamps[0],
-            lambda whole: history.bring_back_removed(whole, stamps, limits=self.limits),
+            lambda whole: undo.bring_back_removed(whole, stamps, limits=self.limits),
         )
         assert again is None or again.stamp is None
 
@@ -244,9 +244,7 @@ class Rules(RuleBasedStateMachine):
         done = self.bring_back(
             now,
             moment,
-            lambda whole: history.restore(
-                whole, moment, keeps_added=keeps_added, limits=self.limits
-            ),
+            lambda whole: undo.restore(whole, moment, keeps_added=keeps_added, limits=self.limits),
         )
         if done is None:
             return
@@ -275,7 +273,7 @@ class Rules(RuleBasedStateMachine):
     def undo(self, now: int, wanted: Undo) -> BroughtBack | None:
         first = min(wanted.stamps)
         return self.bring_back(
-            now, first, lambda whole: history.undo(whole, wanted, limits=self.limits)
+            now, first, lambda whole: undo.undo(whole, wanted, limits=self.limits)
         )
 
     def bring_back(

@@ -10,7 +10,7 @@ from feedkeep.model import Account, AccountId, Restamped, Second, Stamp, SyncPro
 from feedkeep.rules.clock import DAY_US, next_stamp
 from feedkeep.rules.clock_repair import FAR_AHEAD_US, is_far_ahead, restamped, to_resend
 from feedkeep.rules.cookieless import CookielessApp
-from feedkeep.rules.restores import may_follow_lost_changes
+from feedkeep.rules.database_restores import may_follow_lost_changes
 from feedkeep.rules.seconds import EVERYTHING, first_second, is_settled
 
 NOW = Stamp(20_000 * DAY_US)

@@ -15,8 +15,8 @@ from structlog.testing import capture_logs
 from feedkeep.model import Account, AccountId, Admitted, CredentialKind, Second, replace
 from feedkeep.model.errors import InvalidInput, StoreUnavailable
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.history import ConflictPolicy, Undo
 from feedkeep.rules.subscriptions import Update, want
+from feedkeep.rules.undo import ConflictPolicy, Undo
 from feedkeep.service import Service, forgetting, list_changes
 from feedkeep.service.history import NEWEST
 from feedkeep.service.steady_clock import SteadyClock

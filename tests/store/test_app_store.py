@@ -42,10 +42,10 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.model.errors import InvalidInput, NotAuthorized
+from feedkeep.rules.database_restores import restamped
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.history_invariants import history_violations
 from feedkeep.rules.invariants import violations
-from feedkeep.rules.restores import restamped
 from feedkeep.rules.subscriptions import Update
 from feedkeep.store.base import MAX_OF_A_BEGINNING, Store
 

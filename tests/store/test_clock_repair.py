@@ -20,7 +20,7 @@ from feedkeep.model import (
     Second,
     Stamp,
 )
-from feedkeep.rules import restores
+from feedkeep.rules import database_restores
 from feedkeep.rules.credentials import read_token
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.seconds import EVERYTHING
@@ -43,7 +43,7 @@ class Household:
         self.told = Second(0)
         self.actions_told = Second(0)
         self.positions: set[int | None] = set()
-        self.followed = restores.BEGINNING
+        self.followed = database_restores.BEGINNING
         self.entries: dict = {}
 
     async def begin(self) -> AccountId:
@@ -86,7 +86,7 @@ class Household:
         account = (await self.let_in()).account
         subscribed = await self.service.subscriptions.subscribed(account.id)
         assert self.feeds == {feed.feed_url for feed in subscribed}
-        whole = PageRequest(restores.BEGINNING, None, 1, 1_000)
+        whole = PageRequest(database_restores.BEGINNING, None, 1, 1_000)
         page = await self.service.subscriptions.page(account, whole)
         assert self.entries == {view.entry.guid: view for view in page.views}
 
@@ -144,7 +144,7 @@ def test_a_clock_that_was_ahead_is_set_right_and_what_it_stamped_keeps_its_order
         await store.documents.change(account_id, DocumentKind.SPELLINGS, "a", lambda _, __: "{}")
         known = '{"device":"phone","actions":{"last_sent":2000000000}}'
         await store.documents.change(account_id, DocumentKind.COOKIELESS, "a", lambda _, __: known)
-        epoch = restores.epoch_of((await anna.let_in()).account)
+        epoch = database_restores.epoch_of((await anna.let_in()).account)
 
         clock.go_on(-ahead + DAY)
         [damage] = await damages(service)
@@ -154,7 +154,7 @@ def test_a_clock_that_was_ahead_is_set_right_and_what_it_stamped_keeps_its_order
         found = (await anna.let_in()).account
         assert clock.at < found.last_stamp < clock.at + 100
         assert clock.at < found.last_action_stamp < clock.at + 100
-        assert restores.epoch_of(found) != epoch
+        assert database_restores.epoch_of(found) != epoch
         assert (await service.preferences.of(account_id)).dismissed_wipe == clock.at
         assert await store.documents.of(account_id, DocumentKind.SPELLINGS) == []
         [cookieless] = await store.documents.of(account_id, DocumentKind.COOKIELESS)

@@ -13,7 +13,7 @@ from feedkeep.model import Alias
 from feedkeep.runtime import wall_clock
 from feedkeep.store.migrate import migrations
 from feedkeep.store.postgres import PostgresStore
-from feedkeep.store.postgres.change_statements import SQL_TYPES
+from feedkeep.store.postgres.entry_write_statements import SQL_TYPES
 from feedkeep.store.row_readers import compiled, expression, places
 from feedkeep.store.tables import ENTRIES, FORMER_ENTRIES, TYPES, Table
 

@@ -18,7 +18,7 @@ from feedkeep.rules.counts import count
 from feedkeep.runtime import wall_clock
 from feedkeep.store.sqlite import SqliteStore, lock
 from feedkeep.store.sqlite import file_identity as place
-from feedkeep.store.sqlite.unusable import unusable
+from feedkeep.store.sqlite.errors import unusable
 
 
 def subscribe(snapshot: Snapshot) -> Decision[int]:

@@ -49,8 +49,8 @@ from feedkeep.store.postgres import (
     PostgresStore,
     accounts,
     breaker,
-    changes,
     connections,
+    entry_writes,
     migration,
     runner,
 )
@@ -495,7 +495,7 @@ def test_an_account_whose_change_loads_much_has_a_transaction_of_its_own(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[tuple[set[AccountId], bool]] = []
-    make = changes.Changes.make
+    make = entry_writes.Changes.make
 
     async def make_and_note(*given: Any, may_wait: bool) -> Sequence[Outcome[Any]]:
         made.append(({change.account_id for change in given[2]}, may_wait))
@@ -508,8 +508,8 @@ def test_an_account_whose_change_loads_much_has_a_transaction_of_its_own(
         items = [want(f"https://a.example/{number}", GUID) for number in range(9)]
         add = subscriptions.guids_wanted(items)
         await store.entries.change(ALICE, add, lambda given: subscriptions.add(given, items))
-        monkeypatch.setattr(changes.Changes, "make", make_and_note)
-        monkeypatch.setattr(changes, "MAX_ROWS_IN_A_BATCH", 4)
+        monkeypatch.setattr(entry_writes.Changes, "make", make_and_note)
+        monkeypatch.setattr(entry_writes, "MAX_ROWS_IN_A_BATCH", 4)
         loaded = await answers(*(store.entries.change(one, [GUID], keep) for one in (ALICE, BOB)))
         assert loaded == [10, 0]
         assert made[0] == ({ALICE, BOB}, False)

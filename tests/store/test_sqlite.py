@@ -53,9 +53,9 @@ from feedkeep.store.driver import Statements
 from feedkeep.store.sqlite import (
     SqliteStore,
     accounts,
-    changes,
     connection,
     entries,
+    entry_writes,
     reading,
     runner,
 )
@@ -286,8 +286,8 @@ def test_however_many_pointers_one_guid_leads_to_few_are_loaded_in_one_turn(path
             opened.executemany(
                 "INSERT INTO entry (account_id, guid, new_guid) VALUES (?, ?, ?)", pointers
             )
-            parts = list(changes.load(opened, ALICE, [GUID]))
-        assert len(parts) == 1_000 // changes._AT_ONCE
+            parts = list(entry_writes.load(opened, ALICE, [GUID]))
+        assert len(parts) == 1_000 // entry_writes._AT_ONCE
 
     run(path, work)
 
@@ -542,7 +542,7 @@ def test_what_a_stop_leaves_of_a_deleted_account_goes_after_the_next_start(
 
 def test_what_a_write_costs_does_not_grow_with_the_account(path: Path) -> None:
     def find_pointers(opened: apsw.Connection) -> None:
-        found = opened.execute(changes._POINTERS, (2**62, to_bytes(GUID))).fetchall()
+        found = opened.execute(entry_writes._POINTERS, (2**62, to_bytes(GUID))).fetchall()
         assert len(found) == 2
 
     def delete_account(opened: apsw.Connection) -> None:
@@ -559,7 +559,7 @@ def test_what_history_costs_does_not_grow_with_the_states_that_are_stored(
 ) -> None:
     def work(opened: apsw.Connection) -> None:
         if what == "drop":
-            assert changes.drop_states(opened, ALICE, Stamp(10**9), 5) == 5
+            assert entry_writes.drop_states(opened, ALICE, Stamp(10**9), 5) == 5
         elif what == "look":
             found = _next(opened, AccountId(0), Stamp(1), with_authors=False)
             assert found == (None, ALICE)

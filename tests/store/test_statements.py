@@ -51,7 +51,7 @@ from feedkeep.runtime import wall_clock
 from feedkeep.store.portable import totals as totals_module
 from feedkeep.store.portable.accounts import COUNT_OTHERS  # sent when one ceases to be admin
 from feedkeep.store.postgres import PostgresStore, connections, migration
-from feedkeep.store.postgres import changes as changes_module
+from feedkeep.store.postgres import entry_writes as changes_module
 from feedkeep.store.postgres import episode_actions as actions_module
 from feedkeep.store.postgres import feeds as feeds_module
 from feedkeep.store.postgres.history import LOOKS

@@ -199,7 +199,7 @@ def test_what_takes_long_is_told_by_what_is_loaded_and_not_by_what_is_named(
 def test_accounts_whose_changes_load_much_together_are_changed_all_the_same(
     open_store: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("feedkeep.store.postgres.changes.MAX_ROWS_IN_A_BATCH", 4)
+    monkeypatch.setattr("feedkeep.store.postgres.entry_writes.MAX_ROWS_IN_A_BATCH", 4)
     monkeypatch.setattr("feedkeep.store.sqlite.runner.MAX_PARTS_IN_A_BATCH", 0)
 
     async def work(store: Store) -> None:

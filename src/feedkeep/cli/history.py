@@ -30,8 +30,8 @@ from feedkeep.formats.moments import read_moment
 from feedkeep.model import Account, AccountId, Author, CredentialKind, Stamp, replace
 from feedkeep.model.errors import AccountError, ChangedSince, UnknownChange
 from feedkeep.rules.clock import later
-from feedkeep.rules.history import BroughtBack, ConflictPolicy, ListAt, Undo
 from feedkeep.rules.list_changes import ChangeKind, FeedChange, in_kinds
+from feedkeep.rules.undo import BroughtBack, ConflictPolicy, ListAt, Undo
 from feedkeep.service import Service
 from feedkeep.service.history import NEWEST, ListedChanges, RestorePreview
 

@@ -16,9 +16,9 @@ from feedkeep.cli import (
     doctor,
     feeds,
     fetch,
-    gpodder,
     health,
     history,
+    migrate_from,
     serve,
     sessions,
     tokens,
@@ -87,7 +87,7 @@ app.command("move")(feeds.move_feed)
 app.command("history")(history.show_history)
 app.command("undo")(history.undo)
 app.command("restore-list")(history.restore_list)
-app.command("migrate-from")(gpodder.migrate_from)
+app.command("migrate-from")(migrate_from.migrate_from)
 app.command("backup")(database.back_up_to)
 app.command("restore")(database.restore_from)
 app.command("copy")(copying.copy_all)

@@ -38,7 +38,7 @@ from feedkeep.config.settings import (
 from feedkeep.edges import edges
 from feedkeep.http.application import Application
 from feedkeep.http.draining import Draining
-from feedkeep.http.outages import Outages
+from feedkeep.http.outage_log import Outages
 from feedkeep.http.serving import (
     Sockets,
     listen,

@@ -1,7 +1,8 @@
 """Keeps what is known of feeds up to date, all day long, beside the requests.
 
 Feeds are looked at when it is their time, a few at once, and of each host one. Feeds that were just
-added, those that answered quickly, and those that did not, share the slots (`rules/lanes.py`).
+added, those that answered quickly, and those that did not, share the slots
+(`rules/fetch_order.py`).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from feedkeep.rules import feed_schedule
 from feedkeep.rules.clock import later
 from feedkeep.rules.feed_schedule import MINUTE_US, SECOND_US, WEEK_US, after_look, is_wanted
 from feedkeep.rules.feed_urls import host_of
-from feedkeep.rules.lanes import FIRST_DUE, HostQueues, Lane, lane_of, minutes_put_off
+from feedkeep.rules.fetch_order import FIRST_DUE, HostQueues, Lane, lane_of, minutes_put_off
 from feedkeep.rules.personal_urls import may_look_at
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.store.base import Store

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
-from feedkeep.rules.lanes import Lane, next_lane
+from feedkeep.rules.fetch_order import Lane, next_lane
 
 
 class _Waiter(NamedTuple):

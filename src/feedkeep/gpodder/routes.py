@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from feedkeep.config.settings import Settings
-from feedkeep.gpodder.auth import LoginResource, LogoutResource
 from feedkeep.gpodder.devices import (
     DeviceResource,
     DevicesResource,
@@ -11,6 +10,7 @@ from feedkeep.gpodder.devices import (
     SyncDevicesResource,
 )
 from feedkeep.gpodder.directory import ClientConfigResource, NoPodcastsResource, NothingResource
+from feedkeep.gpodder.login import LoginResource, LogoutResource
 from feedkeep.gpodder.subscriptions import (
     FORMATS,
     AccountListResource,

@@ -13,10 +13,10 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from feedkeep.config.settings import Settings, base_path
-from feedkeep.http import problems
+from feedkeep.http import error_responses
 from feedkeep.http.authenticators import log_refusal
 from feedkeep.http.cors import Cors, is_cross_site, is_from_own_page
-from feedkeep.http.outages import Outages
+from feedkeep.http.outage_log import Outages
 from feedkeep.http.proxies import Proxies
 from feedkeep.http.requests import ROUTE, Request
 from feedkeep.http.routing import READING, Edge, Router, Show, Target
@@ -84,10 +84,12 @@ class Application:
         traceparent = request.header("traceparent")
         trace_id = trace_id_of(traceparent) if traceparent else ""
         is_quiet = (
-            target is not None and target.route.is_polled and response.status_code == problems.OK
+            target is not None
+            and target.route.is_polled
+            and response.status_code == error_responses.OK
         )
         level = logging.DEBUG if is_quiet else logging.INFO
-        if response.status_code >= problems.INTERNAL_ERROR:
+        if response.status_code >= error_responses.INTERNAL_ERROR:
             level = logging.WARNING
         self._log.log(
             level,
@@ -109,10 +111,10 @@ class Application:
             await response(scope, receive, send)
         except (ConnectionError, ClientDisconnect):
             raise ConnectionResetError("The client has left.") from None
-        except problems.NoRoom:  # before the first byte, so there can be another answer
+        except error_responses.NoRoom:  # before the first byte, so there can be another answer
             raise
         except Exception as error:  # noqa: BLE001 - the reply has begun: it can only be cut
-            problems.log_cut(error, request)
+            error_responses.log_cut(error, request)
 
     def _hint_at_proxy(self, request: Request) -> None:
         if self._proxies.may_hint():
@@ -135,7 +137,9 @@ class Application:
                     self._outages.note(error, is_poll=is_poll)
             if isinstance(error, NotAuthorized | TooManyAttempts):
                 self._log_if_refused(request, error)
-            return target, problems.response_to(error, request, target, self._show(request, target))
+            return target, error_responses.response_to(
+                error, request, target, self._show(request, target)
+            )
 
     def _show(self, request: Request, target: Target | None) -> Show | None:
         """Return how to show an error: as a page among pages, or where a browser wants one."""

@@ -8,8 +8,8 @@ import time
 from msgspec import Struct
 
 from feedkeep.http.draining import Draining
+from feedkeep.http.error_responses import STOPPING
 from feedkeep.http.json_bodies import encode
-from feedkeep.http.problems import STOPPING
 from feedkeep.http.requests import Request
 from feedkeep.http.responses import JsonResponse
 from feedkeep.service import Service

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.types import Receive, Scope, Send
 
-from feedkeep.http.problems import WAITING
+from feedkeep.http.error_responses import WAITING
 from feedkeep.http.requests import own_path
 from feedkeep.http.responses import JsonResponse
 

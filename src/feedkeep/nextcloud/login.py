@@ -14,11 +14,11 @@ from starlette.responses import Response
 
 from feedkeep.config.settings import Settings
 from feedkeep.http.authenticators import log_refusal
+from feedkeep.http.error_responses import FORBIDDEN, OK, refusal_of
 from feedkeep.http.json_bodies import encode, read_object, text
 from feedkeep.http.pages.forms import MAX_FORM_BYTES, Form, read_form
 from feedkeep.http.pages.notes import GRANTED, Note, forget_note, read_note, write_note
 from feedkeep.http.pages.rendering import Pages, words_for
-from feedkeep.http.problems import FORBIDDEN, OK, refusal_of
 from feedkeep.http.requests import Request
 from feedkeep.http.resource import Resource
 from feedkeep.http.responses import JsonResponse

@@ -12,7 +12,7 @@ from feedkeep.model import Guid, Stamp
 from feedkeep.model.errors import InvalidInput
 from feedkeep.openpodcast import history_wire, paging
 from feedkeep.rules.guids import parse_guid
-from feedkeep.rules.history import Undo
+from feedkeep.rules.undo import Undo
 from feedkeep.runtime.cooperative import LONG_BYTES, LONG_LIST, in_thread_if
 from feedkeep.service import Service
 from feedkeep.service.history import NEWEST

@@ -9,8 +9,8 @@ from msgspec import UNSET, Struct, UnsetType
 
 from feedkeep.model import Author, Stamp
 from feedkeep.model.stamps import write_stamp
-from feedkeep.rules.history import BroughtBack, ConflictPolicy
 from feedkeep.rules.list_changes import FeedChange, ListChange, in_kinds
+from feedkeep.rules.undo import BroughtBack, ConflictPolicy
 from feedkeep.service.history import ListedChanges, RestorePreview
 
 MAX_FEEDS_OF_A_CHANGE = 100

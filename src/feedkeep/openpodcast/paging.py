@@ -10,7 +10,7 @@ from starlette.datastructures import QueryParams
 from feedkeep.model import Page, PageRequest, Stamp, T
 from feedkeep.model.errors import InvalidInput
 from feedkeep.model.stamps import read_stamp, write_stamp
-from feedkeep.rules.restores import BEGINNING
+from feedkeep.rules.database_restores import BEGINNING
 
 MAX_PAGE = 10**9
 MAX_PER_PAGE = 1_000

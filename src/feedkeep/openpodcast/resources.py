@@ -12,7 +12,7 @@ from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.http.responses import JsonResponse
 from feedkeep.model.errors import InvalidInput
 from feedkeep.openpodcast import paging, wire
-from feedkeep.rules import restores
+from feedkeep.rules import database_restores
 from feedkeep.rules.subscriptions import Refused, Wanted
 from feedkeep.runtime.cooperative import LONG_BYTES, in_thread_if
 from feedkeep.service import Service
@@ -34,7 +34,7 @@ class SubscriptionsResource:
         """List what changed after a stamp."""
         asked = paging.page_request(request.http.query_params)
         account = request.admitted.account
-        epoch = restores.epoch_of(account)
+        epoch = database_restores.epoch_of(account)
         page = await self._service.subscriptions.page(account, asked)
         base = (self._public_url or request.base_url) + request.path
         reply = wire.page_reply(

@@ -25,8 +25,8 @@ from aiohttp.connector import AddrInfoType, Connection
 from feedkeep.model import Failure
 from feedkeep.outbound.bodies import Body, BodyBroken, ResponseTooLarge
 from feedkeep.outbound.failures import Exhausted, RequestRefused, Unreachable, Unusable
+from feedkeep.outbound.host_locks import OneAtATime
 from feedkeep.outbound.names import LookUp, SystemNames
-from feedkeep.outbound.one_at_a_time import OneAtATime
 from feedkeep.outbound.policy import ClientPolicy
 from feedkeep.outbound.targets import FetchTarget
 from feedkeep.rules.feed_urls import DEFAULT_PORTS

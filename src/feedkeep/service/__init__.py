@@ -11,10 +11,10 @@ from feedkeep import __version__
 from feedkeep.model import Account, AccountId, Now, Registration, Stamp
 from feedkeep.model.errors import NotAuthorized, StoreDamaged, StoreUnavailable
 from feedkeep.rules.credentials import MAX_ACCOUNT_ID
-from feedkeep.rules.history import HISTORY_DAYS
 from feedkeep.rules.history_invariants import history_violations
 from feedkeep.rules.invariants import violations
 from feedkeep.rules.room import MAX_SUBSCRIPTIONS, limits_for
+from feedkeep.rules.undo import HISTORY_DAYS
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.security.passwords import Passwords
 from feedkeep.security.throttle import Throttle

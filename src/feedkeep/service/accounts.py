@@ -10,7 +10,7 @@ from feedkeep.model import Account, AccountId, Entry, Now, Person, Restored, Val
 from feedkeep.model.errors import AccountError, NameTaken, NotAuthorized
 from feedkeep.rules import credentials
 from feedkeep.rules.accounts import check_not_last
-from feedkeep.rules.restores import restored
+from feedkeep.rules.database_restores import restored
 from feedkeep.security.argon2id import check_hash
 from feedkeep.security.passwords import Passwords
 from feedkeep.security.tokens import new_account_id, new_epoch

@@ -21,11 +21,11 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.model.errors import InvalidInput, StoreUnavailable, UnknownChange
-from feedkeep.rules import history
+from feedkeep.rules import undo
 from feedkeep.rules.clock import DAY_US, is_before_its_time, later
-from feedkeep.rules.history import BroughtBack, ListAt, Undo
 from feedkeep.rules.list_changes import FeedChange, ListChange, changes_on, differences
 from feedkeep.rules.room import Limits
+from feedkeep.rules.undo import BroughtBack, ListAt, Undo
 from feedkeep.rules.wipes import Wipe, may_be_wiped, wipes
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.service.authors import read_author
@@ -184,7 +184,7 @@ class ListHistory:
         some = sorted(stamps, reverse=True)[:_LOOKED_AT_FOR_WIPES]
 
         def decide(snapshot: Snapshot, held: Collection[Guid]) -> Decision[BroughtBack]:
-            return history.bring_back_removed(self._within(snapshot), some, held, self._limits)
+            return undo.bring_back_removed(self._within(snapshot), some, held, self._limits)
 
         return await self._bring_back(account_id, decide, min(some, default=NEWEST), by)
 
@@ -222,7 +222,7 @@ class ListHistory:
         whole = await self._store.entries.whole(account_id, moment)
         if moment is None:
             return ListAt(whole.entries, whole.last_stamp)
-        return history.list_at(whole, moment)
+        return undo.list_at(whole, moment)
 
     async def restore_from(
         self, account_id: AccountId, wanted: ListAt, *, keeps_added: bool, by: Author
@@ -239,17 +239,15 @@ class ListHistory:
         return await self._preview(account_id, decide, wanted.moment)
 
     def _restoring_from(self, wanted: ListAt, *, keeps_added: bool) -> Decide:
-        return lambda snapshot, held: history.restore_from(
+        return lambda snapshot, held: undo.restore_from(
             snapshot, wanted, keeps_added=keeps_added, held=held, limits=self._limits
         )
 
     def _undoing(self, wanted: Undo) -> Decide:
-        return lambda snapshot, held: history.undo(
-            self._within(snapshot), wanted, held, self._limits
-        )
+        return lambda snapshot, held: undo.undo(self._within(snapshot), wanted, held, self._limits)
 
     def _restoring(self, moment: Stamp, *, keeps_added: bool) -> Decide:
-        return lambda snapshot, held: history.restore(
+        return lambda snapshot, held: undo.restore(
             self._within(snapshot),
             moment,
             keeps_added=keeps_added,

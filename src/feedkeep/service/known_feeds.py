@@ -31,7 +31,7 @@ from feedkeep.rules.clock import later
 from feedkeep.rules.feed_names import Card, Headline, card_of, headline_of
 from feedkeep.rules.feed_schedule import MINUTE_US, permitted
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.lanes import FairTurns
+from feedkeep.rules.fetch_order import FairTurns
 from feedkeep.rules.seen_feeds import is_whole, seen, whole_until
 from feedkeep.runtime.cooperative import LONG_LIST, TimeSlice, in_thread_if
 from feedkeep.store.base import Store

@@ -18,7 +18,7 @@ from feedkeep.model import (
     View,
 )
 from feedkeep.model.errors import InvalidInput, UnknownSubscription
-from feedkeep.rules import restores, subscriptions
+from feedkeep.rules import database_restores, subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.guids import guid_or_none, parse_guid
 from feedkeep.rules.room import Limits
@@ -154,7 +154,7 @@ class Subscriptions:
         What was read with the credential says whether a restore has lost what the client knows. If
         it shows that nothing changed since the stamp, the store is not asked again.
         """
-        wanted = restores.page_to_read(account, request)
+        wanted = database_restores.page_to_read(account, request)
         if wanted.since == account.last_stamp:
             return Page(0, (), has_more=False)
         return await self._store.entries.page(account.id, wanted)

@@ -7,11 +7,11 @@ from typing import Any
 
 from starlette.responses import Response
 
+from feedkeep.http.error_responses import OK
 from feedkeep.http.json_bodies import encode
 from feedkeep.http.pages.forms import Form, read_form
 from feedkeep.http.pages.languages import LANGUAGES, time_zones
 from feedkeep.http.pages.notes import ACCOUNT_DELETED, Note
-from feedkeep.http.problems import OK
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.http.responses import streamed
 from feedkeep.model import Preferences
@@ -20,7 +20,7 @@ from feedkeep.model.stamps import write_stamp
 from feedkeep.rules.credentials import assert_typed
 from feedkeep.runtime.cooperative import TimeSlice
 from feedkeep.web.authenticator import SIGN_IN, no_session_cookie
-from feedkeep.web.resource import Page, headers_of, label_of, not_confirmed, status_of
+from feedkeep.web.page import Page, headers_of, label_of, not_confirmed, status_of
 
 PLACE = "/account"
 THEMES = ("light", "dark")

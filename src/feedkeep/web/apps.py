@@ -8,15 +8,15 @@ from typing import Any
 import segno
 from starlette.responses import Response
 
+from feedkeep.http.error_responses import OK
 from feedkeep.http.pages.forms import read_form, read_number
 from feedkeep.http.pages.notes import Note
-from feedkeep.http.problems import OK
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.http.routing import NoSuchRoute
 from feedkeep.model import Scope, TokenId
 from feedkeep.model.errors import AccountError
 from feedkeep.rules.credentials import apps_that_refuse
-from feedkeep.web.resource import Page, status_of
+from feedkeep.web.page import Page, status_of
 
 GUIDES = {
     "antennapod": "AntennaPod",

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from feedkeep.http.pages.cookies import cookie, cookie_name
+from feedkeep.http.cookies import cookie, cookie_name
 from feedkeep.http.pages.notes import SIGNED_OUT, Note, write_note
 from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.refusal import Refusal

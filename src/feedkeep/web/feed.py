@@ -6,9 +6,9 @@ from typing import Any
 
 from starlette.responses import Response
 
+from feedkeep.http.error_responses import BAD_REQUEST, OK
 from feedkeep.http.pages.forms import Form, read_form
 from feedkeep.http.pages.notes import Note
-from feedkeep.http.problems import BAD_REQUEST, OK
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.model import Guid, Pointer, Snapshot, Stamp, Subscription, View
 from feedkeep.model.errors import FeedUrlTaken, InvalidInput, Sentence, UnknownSubscription
@@ -18,7 +18,7 @@ from feedkeep.rules.feed_urls import as_typed, parse_feed_url
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.web.about import about, twins
 from feedkeep.web.changes import lines_of, shown_urls
-from feedkeep.web.resource import Page, stamps_text
+from feedkeep.web.page import Page, stamps_text
 from feedkeep.web.rows import live, row_of
 
 _TAKEN = Sentence(

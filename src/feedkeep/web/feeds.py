@@ -9,10 +9,10 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 
 from feedkeep.formats.feed_list import read_urls
+from feedkeep.http.error_responses import BAD_REQUEST, OK
 from feedkeep.http.json_bodies import encode
 from feedkeep.http.pages.forms import Form, read_form, read_number
 from feedkeep.http.pages.notes import Note
-from feedkeep.http.problems import BAD_REQUEST, OK
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.http.responses import JsonResponse
 from feedkeep.model import Stamp
@@ -22,7 +22,7 @@ from feedkeep.rules.feed_urls import as_typed
 from feedkeep.rules.subscriptions import Refused, Wanted, want
 from feedkeep.runtime.cooperative import LONG_BYTES, LONG_LIST, in_thread_if
 from feedkeep.web.authenticator import HOME
-from feedkeep.web.resource import Page, stamps_text, status_of
+from feedkeep.web.page import Page, stamps_text, status_of
 from feedkeep.web.rows import Filter, Order, listing, live
 
 MAX_LINES = 500

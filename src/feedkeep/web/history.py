@@ -7,20 +7,20 @@ from typing import Any
 
 from starlette.responses import Response
 
+from feedkeep.http.error_responses import BAD_REQUEST, CONFLICT, OK
 from feedkeep.http.pages.forms import Form, read_form, read_number
 from feedkeep.http.pages.notes import Note
-from feedkeep.http.problems import BAD_REQUEST, CONFLICT, OK
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.model import AccountId, Stamp, replace
 from feedkeep.model.errors import ChangedSince, InvalidInput, Sentence, UnknownChange
 from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.guids import guid_or_none
-from feedkeep.rules.history import BroughtBack, ConflictPolicy, Undo
 from feedkeep.rules.list_changes import in_kinds, is_back
+from feedkeep.rules.undo import BroughtBack, ConflictPolicy, Undo
 from feedkeep.runtime.cooperative import in_thread_if
 from feedkeep.service.history import NEWEST
 from feedkeep.web.changes import FEEDS_OF_A_CHANGE, change_of, lines_of, shown_urls, urls_of
-from feedkeep.web.resource import Page, stamps_text
+from feedkeep.web.page import Page, stamps_text
 
 PLACE = "/changes"
 

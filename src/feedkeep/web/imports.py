@@ -9,9 +9,9 @@ from starlette.responses import Response
 
 from feedkeep.formats.feed_list import Format, read_feed_list, write_feed_list
 from feedkeep.formats.listed_feed import FeedList, ListedFeed, check_count
+from feedkeep.http.error_responses import OK
 from feedkeep.http.pages.forms import Form, read_form
 from feedkeep.http.pages.notes import Note
-from feedkeep.http.problems import OK
 from feedkeep.http.requests import AdmittedRequest, BodyTooLarge
 from feedkeep.model import Guid, Stamp, Value
 from feedkeep.model.errors import InvalidInput, Sentence
@@ -19,7 +19,7 @@ from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_labels import NO_LABELS, FiledFeed
 from feedkeep.rules.subscriptions import Added, Refused, Wanted
 from feedkeep.runtime.cooperative import LONG_BYTES, LONG_LIST, in_thread_if
-from feedkeep.web.resource import Page, stamps_text, status_of
+from feedkeep.web.page import Page, stamps_text, status_of
 
 SHOWN = 200
 """How many feeds of each kind a preview shows; the others are counted."""

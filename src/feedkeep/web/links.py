@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from feedkeep.http.pages.cookies import cookie, cookie_name
+from feedkeep.http.cookies import cookie, cookie_name
 from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.requests import Request
 

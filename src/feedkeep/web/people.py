@@ -7,15 +7,15 @@ from typing import Any
 
 from starlette.responses import Response
 
+from feedkeep.http.error_responses import OK
 from feedkeep.http.pages.forms import Form, read_form, read_number
 from feedkeep.http.pages.notes import Note
-from feedkeep.http.problems import OK
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.http.routing import NoSuchRoute
 from feedkeep.model import Account, NewToken, TokenId
 from feedkeep.model.errors import AccountError, Forbidden, NotAuthorized, TooManyAttempts
 from feedkeep.rules.credentials import assert_typed
-from feedkeep.web.resource import Page, headers_of, not_confirmed, status_of
+from feedkeep.web.page import Page, headers_of, not_confirmed, status_of
 
 PLACE = "/people"
 PEOPLE_ON_A_PAGE = 100

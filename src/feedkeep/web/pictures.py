@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.model.errors import UnknownSubscription
-from feedkeep.web.resource import Page
+from feedkeep.web.page import Page
 
 _KEPT = "private, max-age=31536000, immutable"
 _ASKED_AGAIN = "private, no-cache"

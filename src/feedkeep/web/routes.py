@@ -6,7 +6,7 @@ from functools import partial
 
 from feedkeep.config.settings import Settings
 from feedkeep.formats.feed_list import Format
-from feedkeep.http import problems
+from feedkeep.http import error_responses
 from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.routing import Edge, PublicRoute, Route
 from feedkeep.service import Service
@@ -30,7 +30,7 @@ def web_edge(service: Service, settings: Settings, pages: Pages, first_secret: s
     return Edge(
         _routes(service, settings, pages, first_secret),
         PageAuthenticator(service),
-        problems.BAD_REQUEST,
+        error_responses.BAD_REQUEST,
         show=partial(refused, pages),
         is_for_own_pages=True,
     )

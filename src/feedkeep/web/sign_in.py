@@ -7,15 +7,15 @@ from typing import Any
 from starlette.responses import Response
 
 from feedkeep.http.authenticators import log_refusal
+from feedkeep.http.error_responses import FORBIDDEN, OK
 from feedkeep.http.pages.forms import read_form
 from feedkeep.http.pages.notes import SIGNED_OUT, Note
-from feedkeep.http.problems import FORBIDDEN, OK
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.model import CredentialKind
 from feedkeep.model.errors import AccountError, NotAuthorized, TooManyAttempts
 from feedkeep.web.authenticator import HOME, SIGN_IN, no_session_cookie
 from feedkeep.web.links import Link
-from feedkeep.web.resource import Page, headers_of, label_of, status_of
+from feedkeep.web.page import Page, headers_of, label_of, status_of
 
 
 class SignInPage(Page):

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 from starlette.responses import Response
 
 from feedkeep.config.settings import Settings
+from feedkeep.http.error_responses import FORBIDDEN, OK
 from feedkeep.http.pages.forms import read_form
 from feedkeep.http.pages.languages import time_zones
 from feedkeep.http.pages.notes import Note
 from feedkeep.http.pages.rendering import Pages
-from feedkeep.http.problems import FORBIDDEN, OK
 from feedkeep.http.requests import Request
 from feedkeep.model import Account, Preferences
 from feedkeep.model.errors import AccountError, NotAuthorized, StoreUnavailable, TooManyAttempts
@@ -27,7 +27,7 @@ from feedkeep.rules.credentials import (
 )
 from feedkeep.service import Service
 from feedkeep.web.links import Link
-from feedkeep.web.resource import Page, headers_of, label_of, status_of
+from feedkeep.web.page import Page, headers_of, label_of, status_of
 
 
 class SignUpPage(Page):

@@ -12,7 +12,7 @@ import uvloop
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from feedkeep.http import in_flight
+from feedkeep.http import backpressure
 from feedkeep.http.serving.server import METRICS_CONNECTIONS, serving_metrics
 
 
@@ -54,7 +54,7 @@ def test_who_is_cut_just_after_coming_in_keeps_no_slot() -> None:
 def test_who_waits_for_a_reply_is_not_cut_for_what_it_sent_ahead(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(in_flight, "SLOW_SECONDS", -1.0)
+    monkeypatch.setattr(backpressure, "SLOW_SECONDS", -1.0)
     begun, goes_on = asyncio.Event(), asyncio.Event()
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,7 +1,7 @@
 """Feeds that accounts add are fetched in any order, however many each has added."""
 
 from feedkeep.model import AccountId, Stamp
-from feedkeep.rules.lanes import FairTurns
+from feedkeep.rules.fetch_order import FairTurns
 
 
 def _next_of(_: FairTurns, __: AccountId) -> Stamp:

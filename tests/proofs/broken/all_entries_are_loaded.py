@@ -8,9 +8,9 @@ import apsw
 
 from feedkeep.model import AccountId, DocumentName, Guid, Stamp
 from feedkeep.runtime.cooperative import Yielding
-from feedkeep.store.sqlite import changes
+from feedkeep.store.sqlite import entry_writes
 
-_loaded = changes.loaded
+_loaded = entry_writes.loaded
 
 
 def loaded(
@@ -20,8 +20,8 @@ def loaded(
     now: Stamp,
     documents: Sequence[DocumentName],
     history_from: Stamp | None,
-) -> Yielding[changes.Loaded]:
+) -> Yielding[entry_writes.Loaded]:
     return _loaded(connection, account_id, None, now, documents, history_from)
 
 
-changes.loaded = loaded
+entry_writes.loaded = loaded

@@ -1,7 +1,7 @@
 """Another server has a second for its reply, and is asked once."""
 
-from feedkeep.cli import gpodder
+from feedkeep.cli import migrate_from
 from feedkeep.remote import asking
 
-gpodder.MAX_SECONDS = 1.0
+migrate_from.MAX_SECONDS = 1.0
 asking._PAUSES_SECONDS = ()

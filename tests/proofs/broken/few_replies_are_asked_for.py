@@ -1,5 +1,5 @@
 """Another server is asked for 20 pages of episode actions at most."""
 
-from feedkeep.cli import gpodder
+from feedkeep.cli import migrate_from
 
-gpodder.MAX_PAGES = 20
+migrate_from.MAX_PAGES = 20

@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from feedkeep.http import in_flight
+from feedkeep.http import backpressure
 from feedkeep.openpodcast import reference
 
 
@@ -12,4 +12,4 @@ def copied(body: bytes, headers: dict[str, str]) -> Response:
 
 
 vars(reference)["shared"] = copied
-in_flight.CHUNK_BYTES = 2**30
+backpressure.CHUNK_BYTES = 2**30

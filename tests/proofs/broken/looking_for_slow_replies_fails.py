@@ -1,6 +1,6 @@
 """Looking for clients that are slow fails each time, for those who are being answered."""
 
-from feedkeep.http.in_flight import InFlight
+from feedkeep.http.backpressure import InFlight
 
 
 def fail(_in_flight: InFlight) -> None:

@@ -2,6 +2,6 @@
 
 from contextlib import nullcontext
 
-from feedkeep.outbound.one_at_a_time import OneAtATime
+from feedkeep.outbound.host_locks import OneAtATime
 
 OneAtATime.at = lambda *_: nullcontext()

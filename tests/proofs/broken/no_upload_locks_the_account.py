@@ -1,6 +1,6 @@
 """Transactions of PostgreSQL do not lock the account that they change."""
 
-from feedkeep.store.postgres.change_statements import ChangeStatements
+from feedkeep.store.postgres.entry_write_statements import ChangeStatements
 from feedkeep.store.postgres.shape import Shape
 
 _init = ChangeStatements.__init__

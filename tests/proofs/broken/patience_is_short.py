@@ -1,5 +1,5 @@
 """Who is slow is cut after one second, where others have thirty."""
 
-from feedkeep.http import in_flight
+from feedkeep.http import backpressure
 
-in_flight.PATIENCE_SECONDS = 1
+backpressure.PATIENCE_SECONDS = 1

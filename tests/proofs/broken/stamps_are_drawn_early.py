@@ -14,8 +14,8 @@ import asyncpg
 from feedkeep.model import Stamp
 from feedkeep.rules import draft
 from feedkeep.store.overlay import Overlay
-from feedkeep.store.postgres.change_statements import ChangeStatements
-from feedkeep.store.postgres.changes import Changes
+from feedkeep.store.postgres.entry_write_statements import ChangeStatements
+from feedkeep.store.postgres.entry_writes import Changes
 from feedkeep.store.postgres.shape import Shape
 
 _own = os.getpid() % 2

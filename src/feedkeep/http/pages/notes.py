@@ -18,7 +18,7 @@ from typing import Annotated, NotRequired, TypedDict
 
 import msgspec
 
-from feedkeep.http.pages.cookies import cookie, cookie_name
+from feedkeep.http.cookies import cookie, cookie_name
 from feedkeep.http.requests import Request
 
 GRANTED, SIGNED_OUT, ACCOUNT_DELETED = "granted", "signed-out", "account-deleted"

@@ -10,9 +10,9 @@ from jinja2.runtime import Context
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from feedkeep.http.error_responses import OK, SEE_OTHER
 from feedkeep.http.pages.languages import UTC_NAME, Words, chosen_language, read_all
 from feedkeep.http.pages.static import StaticFiles
-from feedkeep.http.problems import OK, SEE_OTHER
 from feedkeep.http.refusal import Refusal
 from feedkeep.http.requests import Request
 from feedkeep.model.errors import Sentence

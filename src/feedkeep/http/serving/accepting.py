@@ -16,7 +16,7 @@ from heapq import nsmallest
 
 import structlog
 
-from feedkeep.http import in_flight
+from feedkeep.http import backpressure
 from feedkeep.http.serving.listening import BACKLOG
 from feedkeep.http.serving.protocol import Protocol
 
@@ -123,7 +123,7 @@ class Acceptor:
         if newcomer.is_cut:
             newcomer.connection.close()
             return
-        seconds = in_flight.PATIENCE_SECONDS if self._tls else None
+        seconds = backpressure.PATIENCE_SECONDS if self._tls else None
         with contextlib.suppress(OSError):  # it does not speak TLS, took too long, or has left
             await self._loop.connect_accepted_socket(
                 self._protocol, newcomer.connection, ssl=self._tls, ssl_handshake_timeout=seconds
@@ -168,5 +168,5 @@ def _rank(owes_since: float, now: float) -> tuple[int, float]:
     # Otherwise silent TLS handshakes, or bodies without their last byte, could occupy every
     # connection slot. A client that has just connected owes a head, too, and has a second to send
     # it: idle clients go before it.
-    is_slow = now - owes_since > in_flight.SLOW_SECONDS
+    is_slow = now - owes_since > backpressure.SLOW_SECONDS
     return _OWES_FOR_LONG if is_slow else _OWES, owes_since

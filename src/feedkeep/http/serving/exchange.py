@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import structlog
 from starlette.types import ASGIApp, Message, Scope
 
-from feedkeep.http.problems import STOPPING
-from feedkeep.http.serving.replies import chunk_of, head_of
+from feedkeep.http.error_responses import STOPPING
+from feedkeep.http.serving.http_bytes import chunk_of, head_of
 
 if TYPE_CHECKING:
     from feedkeep.http.serving.protocol import Protocol

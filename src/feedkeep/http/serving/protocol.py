@@ -16,9 +16,9 @@ from urllib.parse import unquote
 import httptools
 from starlette.types import ASGIApp
 
-from feedkeep.http import in_flight
+from feedkeep.http import backpressure
 from feedkeep.http.draining import Draining
-from feedkeep.http.problems import (
+from feedkeep.http.error_responses import (
     HEAD_TOO_LARGE,
     NO_ROOM,
     UNKNOWN_CODING,
@@ -26,7 +26,7 @@ from feedkeep.http.problems import (
     UNREADABLE,
 )
 from feedkeep.http.serving.exchange import Exchange
-from feedkeep.http.serving.replies import written
+from feedkeep.http.serving.http_bytes import written
 
 KEEP_ALIVE_SECONDS = 75
 """How long a connection may be idle between two requests."""
@@ -221,7 +221,7 @@ class Protocol(asyncio.Protocol):
             if now > self._closes_at:
                 end = self.cut if self.is_write_paused else self.transport.close
                 end()
-        elif waiting_since is not None and now - waiting_since > in_flight.PATIENCE_SECONDS:
+        elif waiting_since is not None and now - waiting_since > backpressure.PATIENCE_SECONDS:
             self.cut()
         elif now - self.last_seen > KEEP_ALIVE_SECONDS:
             self.transport.close()
@@ -489,7 +489,7 @@ class Protocol(asyncio.Protocol):
         patience_seconds = _LINGER_SECONDS
         if self.transport.can_write_eof():
             self.transport.write_eof()
-            patience_seconds = in_flight.PATIENCE_SECONDS
+            patience_seconds = backpressure.PATIENCE_SECONDS
         self._closes_at = self.loop.time() + patience_seconds
         self.resume_reading()
 

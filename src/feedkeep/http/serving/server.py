@@ -18,8 +18,8 @@ import structlog
 from starlette.types import ASGIApp
 
 from feedkeep.config.settings import Settings
+from feedkeep.http.backpressure import InFlight
 from feedkeep.http.draining import Draining
-from feedkeep.http.in_flight import InFlight
 from feedkeep.http.serving.accepting import Acceptor
 from feedkeep.http.serving.listening import tls_context
 from feedkeep.http.serving.protocol import Protocol, Serving

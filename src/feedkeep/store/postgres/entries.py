@@ -30,9 +30,9 @@ from feedkeep.model.errors import NotAuthorized
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.store.base.entries import MAX_SEARCHED_FOR_ESCAPES
 from feedkeep.store.batch import MAX_SHARE, Outcome
-from feedkeep.store.postgres.change_statements import STATES
-from feedkeep.store.postgres.changes import Change, Changes, Held
 from feedkeep.store.postgres.connections import Connections
+from feedkeep.store.postgres.entry_write_statements import STATES
+from feedkeep.store.postgres.entry_writes import Change, Changes, Held
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import PostgresRunner
 from feedkeep.store.postgres.shape import Shape, as_columns

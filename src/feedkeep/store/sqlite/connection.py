@@ -16,9 +16,9 @@ import apsw.sqlite_extra
 from feedkeep.model import T
 from feedkeep.model.errors import StoreDamaged, StoreReadOnly, StoreUnavailable, StoreUnusable
 from feedkeep.store.migrate import migrations
+from feedkeep.store.sqlite.errors import unusable
 from feedkeep.store.sqlite.gone import assert_not_gone, gone, is_missing
 from feedkeep.store.sqlite.lock import lock_of, make_folder, says_made
-from feedkeep.store.sqlite.unusable import unusable
 
 APPLICATION_ID = 0x666B6565
 """Marks a SQLite file as feedkeep's: the letters "fkee"."""

@@ -31,7 +31,7 @@ from feedkeep.model.errors import StoreUnavailable
 from feedkeep.runtime.cooperative import Yielding, at_once
 from feedkeep.store.base.entries import MAX_SEARCHED_FOR_ESCAPES
 from feedkeep.store.batch import weight_of_change
-from feedkeep.store.sqlite import changes
+from feedkeep.store.sqlite import entry_writes
 from feedkeep.store.sqlite.connection import one_moment
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
 from feedkeep.store.sqlite.runner import SqliteRunner
@@ -89,12 +89,12 @@ class _Change(Value, Generic[T], frozen=True):
     author: str | None
     history_from: Stamp | None
 
-    def load(self, connection: apsw.Connection, now: Now) -> Yielding[changes.Loaded]:
-        return changes.loaded(
+    def load(self, connection: apsw.Connection, now: Now) -> Yielding[entry_writes.Loaded]:
+        return entry_writes.loaded(
             connection, self.account_id, self.guids, now(), self.documents, self.history_from
         )
 
-    def load_at_one_moment(self, connection: apsw.Connection, now: Now) -> changes.Loaded:
+    def load_at_one_moment(self, connection: apsw.Connection, now: Now) -> entry_writes.Loaded:
         with one_moment(connection):
             return at_once(self.load(connection, now))
 
@@ -106,16 +106,16 @@ class _Change(Value, Generic[T], frozen=True):
             decision = self.decide(before.snapshot)
         else:
             decision = yield partial(self.decide, before.snapshot)
-        yield from changes.save(connection, self.account_id, decision, self.author, before)
+        yield from entry_writes.save(connection, self.account_id, decision, self.author, before)
         return decision.outcome
 
     def save_unless_changed(
-        self, connection: apsw.Connection, before: changes.Loaded, decision: Decision[T]
+        self, connection: apsw.Connection, before: entry_writes.Loaded, decision: Decision[T]
     ) -> Yielding[bool]:
         """Save what was decided, unless the account has changed since; return whether it did."""
-        if not changes.is_as_loaded(connection, self.account_id, before):
+        if not entry_writes.is_as_loaded(connection, self.account_id, before):
             return False
-        yield from changes.save(connection, self.account_id, decision, self.author, before)
+        yield from entry_writes.save(connection, self.account_id, decision, self.author, before)
         return True
 
 
@@ -147,7 +147,7 @@ class SqliteEntries:
         )
 
     def _is_large(self, account_id: AccountId) -> bool:
-        rows = self._runner.read(lambda connection: changes.rows_of(connection, account_id))
+        rows = self._runner.read(lambda connection: entry_writes.rows_of(connection, account_id))
         return rows > MAX_ROWS_IN_A_BATCH
 
     async def _change_large(self, asked: _Change[T]) -> T:
@@ -190,7 +190,7 @@ class SqliteEntries:
         def read(connection: apsw.Connection) -> Snapshot:
             with one_moment(connection):
                 now = self._now()
-                found = changes.loaded(connection, account_id, None, now, (), history_from)
+                found = entry_writes.loaded(connection, account_id, None, now, (), history_from)
                 return at_once(found).snapshot
 
         return await self._runner.scan(read)

@@ -9,7 +9,7 @@ from functools import partial
 import apsw
 
 from feedkeep.model import AccountId, Guid, HistoryPage, Stamp
-from feedkeep.store.sqlite.changes import drop_states
+from feedkeep.store.sqlite.entry_writes import drop_states
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
 from feedkeep.store.sqlite.runner import SqliteRunner
 from feedkeep.store.tables import STATE, columns

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from feedkeep.model.errors import StoreUnusable
-from feedkeep.store.sqlite.unusable import unusable
+from feedkeep.store.sqlite.errors import unusable
 
 _MADE = (
     b"A database of feedkeep was made beside this file. Without it, no empty one takes its place.\n"

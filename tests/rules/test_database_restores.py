@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from feedkeep.model import Account, AccountId, Guid, PageRequest, Pointer, Stamp, Subscription
 from feedkeep.rules.clock import DAY_US
-from feedkeep.rules.restores import (
+from feedkeep.rules.database_restores import (
     BEGINNING,
     epoch_of,
     may_follow_lost_changes,

@@ -14,7 +14,7 @@ from typing import TypeVar
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from feedkeep.http.problems import NO_ROOM, BodyTooSlow, NoRoom
+from feedkeep.http.error_responses import NO_ROOM, BodyTooSlow, NoRoom
 from feedkeep.http.requests import DISCARD, HOLD, MAKE, ROUTE
 
 CHUNK_BYTES = 64 * 1024

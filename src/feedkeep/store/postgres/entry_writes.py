@@ -28,14 +28,14 @@ from feedkeep.model.errors import NotAuthorized
 from feedkeep.store.base import MAX_DELETIONS, MAX_FORMER_STATES
 from feedkeep.store.batch import Done, Outcome, weight_of_change
 from feedkeep.store.overlay import Origin, Overlay
-from feedkeep.store.postgres.change_statements import (
+from feedkeep.store.postgres.counted import changed_rows, write_all
+from feedkeep.store.postgres.entry_write_statements import (
     DROP_UNTIL,
     EVERY_ENTRY,
     LAST_TO_GO,
     STATES,
     ChangeStatements,
 )
-from feedkeep.store.postgres.counted import changed_rows, write_all
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.shape import Shape, as_columns
 from feedkeep.store.rows import progress_row

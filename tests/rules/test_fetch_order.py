@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedkeep.model import AccountId, Failure, Feed, Guid, Stamp, replace
-from feedkeep.rules import lanes
-from feedkeep.rules.lanes import (
+from feedkeep.rules import fetch_order
+from feedkeep.rules.fetch_order import (
     FIRST_DUE,
     MAX_FETCH_US,
     MAX_WAIT_US,
@@ -130,7 +130,7 @@ def test_what_is_due_is_no_turn() -> None:
 
 
 def test_turns_of_so_many_accounts_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes, "MAX_ACCOUNTS", 1)
+    monkeypatch.setattr(fetch_order, "MAX_ACCOUNTS", 1)
     turns = FairTurns()
     assert [turns.next_of(one) for one in (ALICE, ALICE, BEN, BEN, ALICE)] == [1, 2, 1, 2, 1]
     turns.begun(replace(ANSWERED, next_look=Stamp(FIRST_DUE - 1)))
@@ -188,7 +188,7 @@ def test_a_feed_that_is_put_off_again_waits_half_as_long_as_so_far(waited_us: in
 def test_of_so_many_hosts_it_is_remembered_how_long_feeds_are_put_off(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(lanes, "MAX_HOSTS", 1)
+    monkeypatch.setattr(fetch_order, "MAX_HOSTS", 1)
     queues = HostQueues()
     first = [queues.due(HOST, new(9), NOW, 9) for _ in range(2)]
     assert queues.due("other.example", new(9), NOW, 9) == first[0] < first[1]

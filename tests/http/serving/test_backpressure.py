@@ -13,9 +13,9 @@ import pytest
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from feedkeep.http import in_flight
-from feedkeep.http.in_flight import CHUNK_BYTES, MADE_OF_A_BYTE, InFlight
-from feedkeep.http.problems import BodyTooSlow, NoRoom, refusal_of
+from feedkeep.http import backpressure
+from feedkeep.http.backpressure import CHUNK_BYTES, MADE_OF_A_BYTE, InFlight
+from feedkeep.http.error_responses import BodyTooSlow, NoRoom, refusal_of
 from feedkeep.http.requests import HOLD, MAKE
 
 ROOM = 1_000_000
@@ -120,7 +120,7 @@ def run(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
 def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     """Let so many seconds pass."""
     now = [time.monotonic()]
-    monkeypatch.setattr(in_flight, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(backpressure, "time", SimpleNamespace(monotonic=lambda: now[0]))
 
     def pass_by(seconds: float) -> None:
         now[0] += seconds
@@ -160,7 +160,7 @@ async def test_when_there_is_no_room_new_requests_wait_until_there_is() -> None:
 async def test_who_waits_for_room_too_long_is_told_to_come_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(in_flight, "WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(backpressure, "WAIT_SECONDS", 0.01)
     traffic = Traffic()
     await traffic.unread(ROOM)
     client = await traffic.get(1)
@@ -291,7 +291,7 @@ async def test_nothing_counts_as_made_of_a_body_once_its_reply_begins() -> None:
 async def test_who_waits_too_long_to_have_a_body_read_is_told_to_come_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(in_flight, "WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(backpressure, "WAIT_SECONDS", 0.01)
     reading = Reading()
     traffic = Traffic(reading)
     clients = [traffic.begin(1, posts=True) for _ in range(2)]

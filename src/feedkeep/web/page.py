@@ -9,11 +9,11 @@ from starlette.responses import Response
 
 from feedkeep.config.settings import Settings
 from feedkeep.http.authenticators import log_refusal
+from feedkeep.http.error_responses import BAD_REQUEST, FORBIDDEN, OK, refusal_of
 from feedkeep.http.pages.forms import Form
 from feedkeep.http.pages.languages import Words
 from feedkeep.http.pages.notes import Note, forget_note, has_note, read_note, write_note
 from feedkeep.http.pages.rendering import Pages, words_for
-from feedkeep.http.problems import BAD_REQUEST, FORBIDDEN, OK, refusal_of
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.model import (
     AccountId,

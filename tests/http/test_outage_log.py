@@ -7,8 +7,8 @@ import asyncio
 import pytest
 from structlog.testing import capture_logs
 
-from feedkeep.http import outages as module
-from feedkeep.http.outages import Outages
+from feedkeep.http import outage_log as module
+from feedkeep.http.outage_log import Outages
 from feedkeep.model.errors import StoreUnavailable
 
 AWAY = StoreUnavailable("It is away.")

@@ -10,12 +10,12 @@ from test_subscriptions import G1, G2, A, Account, B, C, guid
 from feedkeep.model import Alias, Guid, History, Pointer, Stamp, Subscription, replace
 from feedkeep.model.entry_index import target_guid
 from feedkeep.model.errors import ChangedSince, InvalidInput, UnknownChange
-from feedkeep.rules import history, subscriptions, url_lists
+from feedkeep.rules import subscriptions, undo, url_lists
 from feedkeep.rules.app_urls import UNKNOWN, AppUrls
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.history import BroughtBack, ConflictPolicy, ListAt, Undo
 from feedkeep.rules.room import Limits
 from feedkeep.rules.subscriptions import Update
+from feedkeep.rules.undo import BroughtBack, ConflictPolicy, ListAt, Undo
 from feedkeep.rules.url_lists import url_changes
 
 URLS = [f"https://{number}.example/feed" for number in range(12)]
@@ -27,19 +27,19 @@ def account(*urls: str) -> Account:
     return filled
 
 
-def undo(
+def undo_changes(
     known: Account,
     *stamps: Stamp,
     guids: Sequence[Guid] | None = None,
     when: ConflictPolicy = ConflictPolicy.ASK,
 ) -> BroughtBack:
     wanted = Undo(stamps or known.kept.stamps[-1:], guids, when)
-    return known.keep(history.undo(known.snapshot_with_history(), wanted))
+    return known.keep(undo.undo(known.snapshot_with_history(), wanted))
 
 
 def restore(known: Account, moment: Stamp, *, keeps_added: bool = True) -> BroughtBack:
     snapshot = known.snapshot_with_history()
-    return known.keep(history.restore(snapshot, moment, keeps_added=keeps_added))
+    return known.keep(undo.restore(snapshot, moment, keeps_added=keeps_added))
 
 
 def subscribed(known: Account) -> set[str]:
@@ -61,7 +61,7 @@ def from_backup(
 ) -> None:
     wanted = ListAt(dict(backup.entries), backup.last_stamp)
     snapshot = known.snapshot_with_history()
-    known.keep(history.restore_from(snapshot, wanted, keeps_added=keeps_added, held=held))
+    known.keep(undo.restore_from(snapshot, wanted, keeps_added=keeps_added, held=held))
 
 
 def test_a_list_of_a_backup_comes_into_an_empty_one_with_all_that_leads_to_its_feeds() -> None:
@@ -104,7 +104,7 @@ def test_a_wiped_list_comes_back_in_one_step_and_each_feed_with_a_new_stamp() ->
     before = dict(known.entries)
     leave(known, *URLS)
     last = known.last_stamp
-    done = undo(known)
+    done = undo_changes(known)
     assert told(done) == (last + 1, len(URLS), 0)
     assert done.podcasts == {guid(url) for url in URLS}, "what was played of them is told again"
     assert subscribed(known) == set(URLS)
@@ -124,10 +124,10 @@ def test_what_was_the_last_to_remove_a_feed_brings_it_back_and_nothing_else_chan
     known.move(guid(URLS[0]), "https://moved.example")
     known.delete(guid(URLS[1]))
     snapshot = known.snapshot_with_history()
-    done = known.keep(history.bring_back_removed(snapshot, [first, second]))
+    done = known.keep(undo.bring_back_removed(snapshot, [first, second]))
     assert done.feeds == 5  # its owner has deleted the second one, which no app had removed last
     assert subscribed(known) == {"https://moved.example", *URLS[2:]}
-    again = known.keep(history.bring_back_removed(known.snapshot_with_history(), [first, second]))
+    again = known.keep(undo.bring_back_removed(known.snapshot_with_history(), [first, second]))
     assert told(again) == (None, 0, 0)
 
 
@@ -136,7 +136,7 @@ def test_feeds_that_were_deleted_by_what_is_brought_back_are_there_again() -> No
     known.delete(guid(A))
     stamp = known.kept.stamps[-1]
     known.add((C, None))
-    done = known.keep(history.bring_back_removed(known.snapshot_with_history(), [stamp]))
+    done = known.keep(undo.bring_back_removed(known.snapshot_with_history(), [stamp]))
     assert done.podcasts == {guid(A)}
     assert subscribed(known) == {A, B, C}
 
@@ -150,7 +150,7 @@ def test_what_was_unsubscribed_and_then_deleted_comes_back_as_it_was_and_stays_s
         stamps.append(known.kept.stamps[-1])
     for count in (3, 0):
         snapshot = known.snapshot_with_history()
-        done = known.keep(history.bring_back_removed(snapshot, stamps))
+        done = known.keep(undo.bring_back_removed(snapshot, stamps))
         assert done.feeds == count
         assert subscribed(known) == {A, B}
         assert known.subscription(guid(C)).deleted is None
@@ -163,7 +163,7 @@ def test_a_list_without_room_brings_nothing_back_that_was_removed() -> None:
     known.add((C, None))
     before = dict(known.entries)
     with pytest.raises(InvalidInput, match="maximum"):
-        history.bring_back_removed(known.snapshot_with_history(), [gone], limits=Limits(2, 10))
+        undo.bring_back_removed(known.snapshot_with_history(), [gone], limits=Limits(2, 10))
     assert known.entries == before
 
 
@@ -174,13 +174,13 @@ def test_what_was_changed_again_is_told_and_comes_back_only_if_that_is_chosen() 
     since = known.kept.stamps[-1]
     left_again = leave(known, A)
     with pytest.raises(ChangedSince) as raised:
-        undo(known, gone)
+        undo_changes(known, gone)
     assert (raised.value.stamps, raised.value.feeds) == ([left_again, since], 1)
     assert subscribed(known) == set()
-    done = undo(known, gone, when=ConflictPolicy.LEAVE)
+    done = undo_changes(known, gone, when=ConflictPolicy.LEAVE)
     assert told(done) == (known.kept.stamps[-1], 1, 1)
     assert subscribed(known) == {B}
-    assert undo(known, gone, when=ConflictPolicy.OVERWRITE).feeds == 1
+    assert undo_changes(known, gone, when=ConflictPolicy.OVERWRITE).feeds == 1
     assert subscribed(known) == {A, B}
 
 
@@ -188,24 +188,24 @@ def test_what_is_back_already_is_nothing_to_ask_about() -> None:
     known = account(A, B)
     gone = leave(known, A, B)
     known.add((A, None))
-    assert told(undo(known, gone)) == (known.kept.stamps[-1], 1, 0)
-    assert told(undo(known, gone)) == (None, 0, 0)
+    assert told(undo_changes(known, gone)) == (known.kept.stamps[-1], 1, 0)
+    assert told(undo_changes(known, gone)) == (None, 0, 0)
 
 
 def test_one_feed_of_a_change_comes_back_alone() -> None:
     known = account(A, B)
     gone = leave(known, A, B)
-    undo(known, gone, guids=[guid(B)])
+    undo_changes(known, gone, guids=[guid(B)])
     assert subscribed(known) == {B}
     with pytest.raises(UnknownChange):
-        undo(known, gone, guids=[guid(C)])
+        undo_changes(known, gone, guids=[guid(C)])
 
 
 def test_a_url_that_was_led_to_a_feed_is_taken_back_by_the_guid_of_that_feed() -> None:
     known = account(B)
     known.add((A, G1))
     known.add((C, G1))
-    undo(known, guids=[G1])
+    undo_changes(known, guids=[G1])
     assert guid(C) not in known.entries
     assert subscribed(known) == {A, B}
 
@@ -214,7 +214,7 @@ def test_several_changes_are_taken_back_as_one() -> None:
     known = account(A, B, C)
     gone = [leave(known, A), leave(known, B)]
     known.move(guid(C), "https://moved.example")
-    undo(known, *gone)
+    undo_changes(known, *gone)
     assert subscribed(known) == {A, B, "https://moved.example"}
 
 
@@ -226,7 +226,7 @@ def test_a_feed_and_a_url_that_was_led_to_it_come_back_together() -> None:
     led = known.kept.stamps[-1]
     assert subscribed(known) == {A}
     assert known.pointer(guid(B)).new_guid == G1
-    undo(known, gone, led)
+    undo_changes(known, gone, led)
     assert subscribed(known) == {A}
     assert guid(B) not in known.entries
 
@@ -235,18 +235,18 @@ def test_a_feed_and_a_url_that_was_led_to_it_come_back_together() -> None:
 def test_an_unknown_change_is_refused(stamps: list[Stamp]) -> None:
     known = account(A)
     with pytest.raises(UnknownChange):
-        history.undo(known.snapshot_with_history(), Undo(stamps))
+        undo.undo(known.snapshot_with_history(), Undo(stamps))
 
 
 # C9.13
 def test_a_feed_that_was_added_is_deleted_and_an_undo_of_that_adds_it() -> None:
     known = account(A)
     known.add((B, G1))
-    undo(known)
+    undo_changes(known)
     feed = known.subscription(G1)
     assert not feed.is_subscribed
     assert feed.deleted == feed.revision
-    undo(known)
+    undo_changes(known)
     feed = known.subscription(G1)
     assert (feed.is_subscribed, feed.deleted) == (True, None)
 
@@ -254,7 +254,7 @@ def test_a_feed_that_was_added_is_deleted_and_an_undo_of_that_adds_it() -> None:
 def test_a_deleted_feed_comes_back() -> None:
     known = account(A)
     known.delete(guid(A))
-    undo(known)
+    undo_changes(known)
     assert known.subscription(guid(A)).deleted is None
     assert subscribed(known) == {A}
 
@@ -262,11 +262,11 @@ def test_a_deleted_feed_comes_back() -> None:
 def test_a_move_is_taken_back_and_the_url_that_was_wrong_leads_nowhere() -> None:
     known = account(A)
     known.move(guid(A), B)
-    undo(known)
+    undo_changes(known)
     feed = known.subscription(guid(A))
     assert (feed.feed_url, feed.app_url, feed.alias) == (A, None, None)
     assert guid(B) not in known.entries
-    undo(known)
+    undo_changes(known)
     feed = known.subscription(guid(A))
     assert (feed.feed_url, feed.app_url, feed.alias) == (
         B,
@@ -281,7 +281,7 @@ def test_apps_that_were_told_of_a_move_are_told_when_it_is_taken_back() -> None:
     old, new = parse_feed_url(A), parse_feed_url(B)
     known.keep(url_lists.move(known.snapshot(), old, new, notify_apps=True))
     first = Stamp(known.last_stamp + 1)
-    done = undo(known)
+    done = undo_changes(known)
     feed = known.subscription(guid(A))
     assert (feed.feed_url, feed.app_url) == (A, None)
     pointer = known.entries[guid(B)]
@@ -297,9 +297,9 @@ def test_apps_are_told_once_more_when_undoing_a_move_that_they_were_told_of_is_u
     before = Stamp(known.last_stamp + 1)
     old, new = parse_feed_url(A), parse_feed_url(B)
     known.keep(url_lists.move(known.snapshot(), old, new, notify_apps=True))
-    undo(known)
+    undo_changes(known)
     since = Stamp(known.last_stamp + 1)
-    undo(known)
+    undo_changes(known)
     assert polled(known, since) == polled(known, before) == ([B], [A])
     alias = known.subscription(guid(A)).alias
     assert alias is not None
@@ -314,7 +314,7 @@ def test_apps_give_up_every_url_from_between_when_a_move_that_they_were_told_of_
     known.keep(url_lists.move(told, parse_feed_url(A), parse_feed_url(B), notify_apps=True))
     known.move(guid(A), C)
     first = Stamp(known.last_stamp + 1)
-    undo(known, known.kept.stamps[-2], when=ConflictPolicy.OVERWRITE)
+    undo_changes(known, known.kept.stamps[-2], when=ConflictPolicy.OVERWRITE)
     assert polled(known, first) == ([A], [B, C])
 
 
@@ -334,7 +334,7 @@ def test_a_url_that_an_app_has_leads_to_its_feed_also_when_the_move_is_taken_bac
     known = account(A)
     known.move(guid(A), B)
     snapshot = known.snapshot_with_history()
-    known.keep(history.undo(snapshot, Undo(known.kept.stamps[-1:]), held={guid(B)}))
+    known.keep(undo.undo(snapshot, Undo(known.kept.stamps[-1:]), held={guid(B)}))
     pointer = known.entries[guid(B)]
     assert isinstance(pointer, Pointer)
     assert (pointer.new_guid, pointer.alias) == (
@@ -347,7 +347,7 @@ def test_a_url_that_an_app_has_leads_to_its_feed_also_when_the_move_is_taken_bac
 def test_a_guid_that_devices_were_told_leads_to_its_feed_when_the_renaming_is_taken_back() -> None:
     known = account(A)
     known.update(guid(A), Update(new_guid=G1))
-    undo(known)
+    undo_changes(known)
     feed, pointer = known.subscription(guid(A)), known.entries[G1]
     assert isinstance(pointer, Pointer)
     assert pointer.new_guid == guid(A)
@@ -366,14 +366,14 @@ def test_a_merge_that_is_taken_back_gives_two_feeds_with_all_that_led_to_each() 
     before = dict(known.entries)
     known.update(G1, Update(new_guid=G2))
     assert subscribed(known) == {A}
-    undo(known)
+    undo_changes(known)
     assert subscribed(known) == {B}
     first, second = known.subscription(G1), known.subscription(G2)
     assert (first.feed_url, first.is_subscribed) == (A, False)
     assert (second.feed_url, second.is_subscribed) == (B, True)
     leads = {g: e.new_guid for g, e in known.entries.items() if isinstance(e, Pointer)}
     assert leads == {g: e.new_guid for g, e in before.items() if isinstance(e, Pointer)}
-    undo(known)
+    undo_changes(known)
     assert subscribed(known) == {A}
     assert known.entries[G1] == replace(known.entries[G1], new_guid=G2)
 
@@ -386,7 +386,7 @@ def test_an_app_that_has_both_of_two_feeds_that_become_one_again_may_clear_one_a
     known.add((A, own))
     known.move(own, B)
     moment = known.last_stamp
-    undo(known)
+    undo_changes(known)
     known.add((B, None))
     restore(known, moment)
     assert subscribed(known) == {B}
@@ -413,12 +413,12 @@ def test_each_url_that_apps_may_have_beside_another_is_known_as_one() -> None:
     known = account(A)
     known.move(guid(A), B)
     moment = known.last_stamp
-    undo(known)
+    undo_changes(known)
     known.add((B, None))
     known.move(guid(B), C)
     known.move(guid(B), URLS[0])
     snapshot = known.snapshot_with_history()
-    known.keep(history.restore(snapshot, moment, keeps_added=True, held={guid(URLS[0])}))
+    known.keep(undo.restore(snapshot, moment, keeps_added=True, held={guid(URLS[0])}))
     assert known.subscription(guid(A)).alias == Alias(
         A, moved_away=False, was_own=True, first_had=1_000
     )
@@ -432,7 +432,7 @@ def test_a_url_that_apps_are_told_to_give_up_is_known_as_one_that_they_may_have_
     known = account(A)
     known.move(guid(A), B)
     moment = known.last_stamp
-    undo(known)
+    undo_changes(known)
     known.add((B, None))
     known.keep(
         url_lists.move(known.snapshot(), parse_feed_url(B), parse_feed_url(C), notify_apps=True)
@@ -450,7 +450,7 @@ def test_a_former_url_is_none_of_a_merge_once_the_merge_is_taken_back() -> None:
     known.move(guid(A), B)
     former = known.subscription(guid(A)).alias
     known.update(guid(C), Update(new_guid=guid(A)))
-    undo(known)
+    undo_changes(known)
     assert known.subscription(guid(A)).alias == former == Alias(A, moved_away=True, first_had=1_000)
 
 
@@ -563,7 +563,7 @@ def test_an_added_feed_that_absorbed_an_older_one_stays_when_that_one_comes_back
 def test_what_came_before_the_moment_changes_nothing_of_what_comes_back() -> None:
     known = account(A)
     known.move(guid(A), B)
-    undo(known)  # B's guid leads nowhere again
+    undo_changes(known)  # B's guid leads nowhere again
     moment = known.last_stamp
     known.update(guid(A), Update(new_guid=guid(B)))
     states = [s for s in known.kept.states if s.ended is None or s.ended > moment]
@@ -571,8 +571,8 @@ def test_what_came_before_the_moment_changes_nothing_of_what_comes_back() -> Non
     short = replace(known.snapshot(), history=History(states, Stamp(0)))
     whole = known.snapshot_with_history()
     assert (
-        history.restore(short, moment, keeps_added=False).saved
-        == history.restore(whole, moment, keeps_added=False).saved
+        undo.restore(short, moment, keeps_added=False).saved
+        == undo.restore(whole, moment, keeps_added=False).saved
     )
 
 
@@ -582,10 +582,10 @@ def test_what_was_forgotten_cannot_be_restored() -> None:
     shown = replace(known.kept.history(), known_from=known.last_stamp)
     snapshot = replace(known.snapshot(), history=shown)
     with pytest.raises(InvalidInput, match="does not go back that far"):
-        history.restore(snapshot, Stamp(known.last_stamp - 1), keeps_added=True)
+        undo.restore(snapshot, Stamp(known.last_stamp - 1), keeps_added=True)
     with pytest.raises(InvalidInput, match="does not go back that far"):
-        history.undo(snapshot, Undo([known.last_stamp]))
-    assert history.restore(snapshot, known.last_stamp, keeps_added=True).outcome.stamp is None
+        undo.undo(snapshot, Undo([known.last_stamp]))
+    assert undo.restore(snapshot, known.last_stamp, keeps_added=True).outcome.stamp is None
 
 
 # C9.8
@@ -594,7 +594,7 @@ def test_a_list_without_room_comes_back_as_a_whole_or_not_at_all() -> None:
     gone = leave(known, A, B)
     known.add((C, None))
     with pytest.raises(InvalidInput, match="the maximum"):
-        history.undo(known.snapshot_with_history(), Undo([gone]), limits=Limits(2, 10))
+        undo.undo(known.snapshot_with_history(), Undo([gone]), limits=Limits(2, 10))
 
 
 def test_apps_that_know_urls_only_are_told_of_each_feed_that_is_back_once() -> None:
@@ -604,7 +604,7 @@ def test_apps_that_know_urls_only_are_told_of_each_feed_that_is_back_once() -> N
     known.keep(gone)
     assert polled(known, first) == ([], [A, B])
     first = Stamp(known.last_stamp + 1)
-    undo(known)
+    undo_changes(known)
     assert polled(known, first) == ([A, B], [])
     assert polled(known, Stamp(known.last_stamp + 1)) == ([], [])
 
@@ -614,7 +614,7 @@ def test_apps_are_told_of_both_feeds_when_a_merge_is_taken_back() -> None:
     known.add((A, None), (B, None))
     known.update(guid(A), Update(new_guid=guid(B)))
     first = Stamp(known.last_stamp + 1)
-    undo(known)
+    undo_changes(known)
     # Some had both, and have removed one as a duplicate since.
     assert polled(known, first) == ([A, B], [])
 
@@ -623,7 +623,7 @@ def test_apps_are_told_nothing_when_a_move_that_they_were_not_told_of_is_taken_b
     known = account(A)
     known.move(guid(A), B)
     first = Stamp(known.last_stamp + 1)
-    undo(known)
+    undo_changes(known)
     assert polled(known, first) == ([], [])
 
 
@@ -643,7 +643,7 @@ def polled(known: Account, first: Stamp, app: AppUrls = UNKNOWN) -> tuple[list[s
 def test_a_history_that_was_not_loaded_is_a_defect() -> None:
     known = account(A)
     with pytest.raises(LookupError):
-        history.undo(known.snapshot(), Undo(known.kept.stamps))
+        undo.undo(known.snapshot(), Undo(known.kept.stamps))
 
 
 def test_a_move_whose_way_back_forgot_its_pointer_is_taken_back_without_one() -> None:
@@ -652,7 +652,7 @@ def test_a_move_whose_way_back_forgot_its_pointer_is_taken_back_without_one() ->
     moved = known.kept.stamps[-1]
     known.move(guid(A), A)
     assert guid(B) not in known.entries  # its guid was never sent to any client
-    undo(known, moved, when=ConflictPolicy.OVERWRITE)
+    undo_changes(known, moved, when=ConflictPolicy.OVERWRITE)
     assert guid(B) not in known.entries
     assert known.subscription(guid(A)).feed_url == A
 
@@ -672,7 +672,7 @@ def test_what_is_brought_back_was_had_as_long_as_before() -> None:
     from_backup(known, backup)
     assert known.subscription(guid(A)).first_had == 1_000
     leave(known, A)
-    undo(known)
+    undo_changes(known)
     assert known.subscription(guid(A)).first_had == 1_000
     known = account(A)
     known.now = 2_000
