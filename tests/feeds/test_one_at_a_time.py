@@ -15,7 +15,7 @@ from feedkeep.feeds.fetcher import Fetcher
 from feedkeep.model import Failure, Feed, FetchResult, Stamp
 from feedkeep.outbound.client import Answer, GuardedClient
 from feedkeep.outbound.failures import RequestError
-from feedkeep.outbound.host_locks import OneAtATime
+from feedkeep.outbound.host_locks import HostLocks
 from feedkeep.rules.feed_urls import parse_feed_url
 
 NOW = Stamp(1_795_370_000_000_000)
@@ -73,7 +73,7 @@ def test_feeds_of_many_hosts_that_lead_to_one_connect_to_it_one_at_a_time(
 def test_the_victim_notices_where_no_caller_waits_for_the_others(
     web: WebOfHosts, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(OneAtATime, "at", lambda *_: nullcontext())
+    monkeypatch.setattr(HostLocks, "at", lambda *_: nullcontext())
     victim, feeds = lead_there(web, way)
     look_at_all(web, feeds)
     assert victim.most_at_once > 1

@@ -34,9 +34,10 @@ from feedkeep.rules.feed_labels import (
     labels_of,
     typed_folder,
 )
-from feedkeep.rules.feed_names import MAX_TITLE, Card
+from feedkeep.rules.feed_names import Card
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import Update, want
+from feedkeep.rules.text_limits import MAX_TITLE
 
 A, B, C = (f"https://{letter}.example/feed" for letter in "abc")
 G1, G2 = (Guid(f"00000000-0000-4000-8000-00000000000{n}") for n in (1, 2))

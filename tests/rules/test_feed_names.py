@@ -14,14 +14,12 @@ from feedkeep.rules.duplicates import pair_of
 from feedkeep.rules.feed_names import (
     MAX_ALIKE,
     MAX_COPIES,
-    MAX_SHORT_DESCRIPTION,
     WHY,
     Card,
     Headline,
     address_of,
     card_of,
     headline_of,
-    line_of,
     moved_to,
     name_of,
     possible_duplicates,
@@ -30,6 +28,7 @@ from feedkeep.rules.feed_names import (
     web_url,
 )
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.text_limits import MAX_SHORT_DESCRIPTION, line_of
 
 NOW = Stamp(1_000 * DAY_US)
 A, B, C = (f"https://{name}.example/feed" for name in "abc")

@@ -69,7 +69,7 @@ from feedkeep.store.sqlite.connection import (
     verifying_vfs,
 )
 from feedkeep.store.sqlite.driver import SqliteDriver
-from feedkeep.store.sqlite.history import _PAGE, _PAGE_OF_GUID, _next
+from feedkeep.store.sqlite.history import _LIST_CHANGES, _LIST_CHANGES_OF_FEED, _next
 from feedkeep.store.sqlite.rows import to_bytes
 from feedkeep.store.tables import TABLES
 
@@ -564,7 +564,7 @@ def test_what_history_costs_does_not_grow_with_the_states_that_are_stored(
             found = _next(opened, AccountId(0), Stamp(1), with_authors=False)
             assert found == (None, ALICE)
         else:
-            statement = _PAGE if what == "page" else _PAGE_OF_GUID
+            statement = _LIST_CHANGES if what == "page" else _LIST_CHANGES_OF_FEED
             wanted = {"account_id": ALICE, "before": 10**9, "limit": 5, "guid": to_bytes(GUID)}
             assert len(opened.execute(statement, wanted).fetchall()) == 6
 

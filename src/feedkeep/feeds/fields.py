@@ -8,9 +8,9 @@ from enum import Enum
 from urllib.parse import urlsplit
 
 from feedkeep.feeds.plain_text import plain_text
-from feedkeep.rules.feed_names import MAX_DESCRIPTION, MAX_LANGUAGE, MAX_TITLE
 from feedkeep.rules.feed_urls import MAX_CHARACTERS as MAX_FEED_URL
 from feedkeep.rules.guids import guid_or_none
+from feedkeep.rules.text_limits import MAX_DESCRIPTION, MAX_LANGUAGE, MAX_TITLE
 
 MAX_URL = 2_000
 """The most characters of an address."""

@@ -24,7 +24,7 @@ from feedkeep.rules.feed_labels import (
     folder_of,
     title_of,
 )
-from feedkeep.rules.feed_names import line_of
+from feedkeep.rules.text_limits import line_of
 
 MAX_TAGS = 400_000
 MAX_TAG_CHARACTERS = 200_000

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from feedkeep.http.authenticators import credential_of, is_basic
+from feedkeep.http.cookies import APP_SESSION
 from feedkeep.http.requests import Request
 from feedkeep.model import Admitted, replace
 from feedkeep.model.errors import Forbidden, NotAuthorized
 from feedkeep.rules.credentials import name_key, read_session
 from feedkeep.service import Service
-from feedkeep.service.logins import SESSION_DAYS
 
-_COOKIE = "sessionid"
 _NOT_THEIRS = "The resource is another account's."
-_COOKIE_SECONDS = SESSION_DAYS * 86_400
 
 
 class SessionAuthenticator:
@@ -28,7 +26,7 @@ class SessionAuthenticator:
 
     async def admit(self, request: Request) -> Admitted:
         """Return who sent a request, with their session; raises as `Authenticator.admit` does."""
-        cookie = request.cookie(_COOKIE)
+        cookie = request.cookie(APP_SESSION.name)
         admitted = await self._admit_session(request, cookie) if cookie else None
         if admitted is None or not _is_theirs(request, admitted):
             admitted = await self._admit_header(request, admitted)
@@ -104,12 +102,14 @@ class SessionAuthenticator:
         return admitted
 
 
-def _set_cookie(request: Request, text: str, seconds: int = _COOKIE_SECONDS) -> None:
+def _set_cookie(
+    request: Request, text: str, max_age_seconds: int | None = APP_SESSION.max_age_seconds
+) -> None:
     """Let the response set the cookie; only for HTTPS if the request used it."""
     secure = "; Secure" if request.is_secure else ""
     request.response_headers["Set-Cookie"] = (
-        f"{_COOKIE}={text}; Path={request.cookie_path}; Max-Age={seconds}; HttpOnly;"
-        f" SameSite=Lax{secure}"
+        f"{APP_SESSION.name}={text}; Path={request.cookie_path}; Max-Age={max_age_seconds};"
+        f" HttpOnly; SameSite=Lax{secure}"
     )
 
 

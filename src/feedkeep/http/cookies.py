@@ -1,25 +1,68 @@
-"""The cookies of pages: their names, and who a browser sends them to."""
+"""All cookies: what they are called, how long browsers keep them, and who they are sent to."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from feedkeep.http.requests import Request
+from feedkeep.rules.credentials import APP_SESSION_DAYS
+
+_HOUR_SECONDS = 3_600
+_DAY_SECONDS = 86_400
 
 
-def cookie_name(request: Request, name: str) -> str:
+@dataclass(frozen=True, slots=True)
+class Cookie:
+    """A kind of cookie.
+
+    Attributes:
+        name: What it is called, before what `secured_name` puts in front.
+        max_age_seconds: How long the client keeps it; None until the browser is closed.
+    """
+
+    name: str
+    max_age_seconds: int | None
+
+
+# The longest that browsers keep a cookie: `BROWSER_SESSION_DAYS` says when a session ends.
+BROWSER_SESSION = Cookie("feedkeep", 400 * _DAY_SECONDS)
+# gpodder.net's name, which clients know.
+APP_SESSION = Cookie("sessionid", APP_SESSION_DAYS * _DAY_SECONDS)
+NEXTCLOUD_LOGIN = Cookie("feedkeep_login", None)
+NOTE = Cookie("feedkeep_note", 60)
+INVITATION = Cookie("feedkeep_invitation", _HOUR_SECONDS)
+PASSWORD_RESET = Cookie("feedkeep_reset", _HOUR_SECONDS)
+
+
+def secured_name(request: Request, cookie: Cookie) -> str:
     """Return the name of a cookie that, over HTTPS, no plain page can set, nor another host.
 
     Under a path, a cookie is for that path only, as the other services of that host are not to get
     it; such a cookie may not have the name that keeps other hosts out (RFC 6265bis, section 4.1.3).
     """
     if not request.is_secure:
-        return name
-    return f"__Secure-{name}" if request.base_path else f"__Host-{name}"
+        return cookie.name
+    return f"__Secure-{cookie.name}" if request.base_path else f"__Host-{cookie.name}"
 
 
-def cookie(request: Request, name: str, value: str, max_age_seconds: int) -> str:
+def read_cookie(request: Request, cookie: Cookie) -> str:
+    """Return the value of a cookie for pages; "" if there is none."""
+    return request.cookie(secured_name(request, cookie)) or ""
+
+
+def set_cookie(request: Request, cookie: Cookie, value: str) -> str:
     """Return a Set-Cookie header for pages of this service only."""
+    return _header(request, cookie, value, cookie.max_age_seconds)
+
+
+def expire_cookie(request: Request, cookie: Cookie) -> str:
+    """Return the Set-Cookie header that makes a browser forget a cookie for pages."""
+    return _header(request, cookie, "", 0)
+
+
+def _header(request: Request, cookie: Cookie, value: str, max_age_seconds: int | None) -> str:
     secure = "; Secure" if request.is_secure else ""
     return (
-        f"{cookie_name(request, name)}={value}; Path={request.base_path or '/'};"
+        f"{secured_name(request, cookie)}={value}; Path={request.base_path or '/'};"
         f" Max-Age={max_age_seconds}; HttpOnly; SameSite=Lax{secure}"
     )

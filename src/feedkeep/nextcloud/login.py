@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from feedkeep.config.settings import Settings
 from feedkeep.http.authenticators import log_refusal
+from feedkeep.http.cookies import NEXTCLOUD_LOGIN
 from feedkeep.http.error_responses import FORBIDDEN, OK, refusal_of
 from feedkeep.http.json_bodies import encode, read_object, text
 from feedkeep.http.pages.forms import MAX_FORM_BYTES, Form, read_form
@@ -30,7 +31,6 @@ from feedkeep.service import Service
 from feedkeep.service.login_links import begun_at, login_of
 
 LOGIN = "[0-9a-f]{64}"
-_COOKIE = "feedkeep_login"
 _PATH = "/index.php/login/v2"
 _MAX_APP_CHARACTERS = 100
 
@@ -148,7 +148,7 @@ class FlowResource(Resource):
         said = words_for(request).say(problem) if problem else ""
         response = self._page(request, _ASKING, status, secret=secret, problem=said, name=name)
         response.set_cookie(
-            _COOKIE,
+            NEXTCLOUD_LOGIN.name,
             secret,
             path=request.cookie_path,
             secure=request.is_secure,
@@ -166,7 +166,7 @@ def _polled_with(body: bytes) -> str:
 
 
 def _is_from_our_page(request: Request, form: Form) -> bool:
-    cookie = request.cookie(_COOKIE)
+    cookie = request.cookie(NEXTCLOUD_LOGIN.name)
     return bool(cookie) and hmac.compare_digest(cookie.encode(), form.text("secret").encode())
 
 

@@ -22,18 +22,11 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.model.stamps import write_stamp
-from feedkeep.rules.feed_names import (
-    MAX_DESCRIPTION,
-    MAX_LANGUAGE,
-    MAX_TITLE,
-    line_of,
-    moved_to,
-    title_of,
-    web_url,
-)
+from feedkeep.rules.feed_names import moved_to, title_of, web_url
 from feedkeep.rules.feed_urls import parse_new_feed_url
 from feedkeep.rules.guids import parse_guid
 from feedkeep.rules.subscriptions import Added, Refused, Update, Updated, Wanted, want
+from feedkeep.rules.text_limits import MAX_DESCRIPTION, MAX_LANGUAGE, MAX_TITLE, line_of
 
 S = TypeVar("S", bound=Struct)
 

@@ -25,7 +25,7 @@ from aiohttp.connector import AddrInfoType, Connection
 from feedkeep.model import Failure
 from feedkeep.outbound.bodies import Body, BodyBroken, ResponseTooLarge
 from feedkeep.outbound.failures import Exhausted, RequestRefused, Unreachable, Unusable
-from feedkeep.outbound.host_locks import OneAtATime
+from feedkeep.outbound.host_locks import HostLocks
 from feedkeep.outbound.names import LookUp, SystemNames
 from feedkeep.outbound.policy import ClientPolicy
 from feedkeep.outbound.targets import FetchTarget
@@ -100,7 +100,7 @@ class GuardedClient:
         """Ask within `policy`; names are looked up as the machine does, or by `look_up`."""
         self._policy = policy
         self._look_up = look_up
-        self._turns = OneAtATime()
+        self._host_locks = HostLocks()
         self._session: aiohttp.ClientSession
 
     async def __aenter__(self) -> Self:
@@ -215,7 +215,7 @@ class GuardedClient:
         limit = self._policy.max_bytes if max_bytes is None else max_bytes
         with _failures_as(target):
             async with (
-                self._turns.at(target.host),
+                self._host_locks.at(target.host),
                 self._session.request(
                     method, target.url, headers=sent, allow_redirects=False
                 ) as response,

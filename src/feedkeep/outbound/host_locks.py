@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from weakref import WeakValueDictionary
 
 
-class OneAtATime:
+class HostLocks:
     """Lets those who ask the same host wait for each other, in the order in which they come.
 
     A place is held for one request. Who held one host and waited for another could wait for ever.

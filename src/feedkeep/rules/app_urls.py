@@ -1,19 +1,15 @@
-"""Which URLs apps have for feeds that moved, and what it means when one is removed. Pure.
-
-And whether a removal is an echo: a removal that an app was sent, and sends back as its own wish.
+"""Which URLs apps have for feeds that moved, as far as that is known. Pure.
 
 Apps that use gpodder.net's API know a feed by its URL only. When they are sent a removal, they
 delete the feed's downloads and play states. So they are never sent a move: an app goes on
-with the URL that it has (docs/gpodder.md). What it means when an app removes a URL depends on what
-else the app has: if it also has another URL of the same feed, it removes a duplicate, and its owner
-has not unsubscribed.
+with the URL that it has (docs/gpodder.md). `app_removals` has what it means when it removes one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
-from feedkeep.model import Alias, Guid, Stamp, Value, replace
+from feedkeep.model import Guid, Stamp, Value, replace
 from feedkeep.rules.seconds import second_of
 
 MAX_APP_URLS = 2_000
@@ -109,51 +105,6 @@ UNKNOWN = AppUrls()
 
 NO_RECORD = AppUrls(began=Stamp(2**63 - 1))
 """Nothing was ever stored of the app: it may have any URL of each feed that moved."""
-
-
-def has_unsubscribed(
-    removed: Guid,
-    present: Guid,
-    former: Mapping[Guid, Alias],
-    app: AppUrls,
-    *,
-    may_have_both: bool,
-) -> bool:
-    """Say whether an app that removes a URL of a feed has unsubscribed from the feed.
-
-    In doubt it has not.
-
-    Args:
-        removed: The derived guid of the URL.
-        present: The derived guid of the feed's present URL.
-        former: The feed's former URLs, by their derived guids.
-        app: What is known of the app.
-        may_have_both: Whether the app may have the feed by several URLs, although that is not
-            known: one of them was a feed of its own, or the app may be older than what is known.
-    """
-    others = {present, *former} - {removed} - app.gone
-    if app.known & others:
-        return False  # it still has the feed by another URL, and removes a duplicate
-    if may_have_both and others:
-        return False  # it may remove a duplicate
-    # AntennaPod follows a redirect and renames the feed by itself, without an upload. So it can
-    # remove the present URL although it was never sent that.
-    if removed == present or removed in app.known:
-        return True
-    if removed in app.gone or app.is_full:
-        return False  # AntennaPod sends back removals that it was sent
-    # Before a move, every app had the feed by that URL only.
-    alias = former.get(removed)
-    return not others or (alias is not None and alias.moved_away)
-
-
-def is_in_doubt(removed: Guid, present: Guid, former: Mapping[Guid, Alias], app: AppUrls) -> bool:
-    """Say whether it is unknown if an app has another URL of a feed than the one that it removes.
-
-    Takes what `has_unsubscribed` takes.
-    """
-    others = {present, *former} - {removed} - app.gone
-    return bool(others) and removed not in app.gone and app.known.isdisjoint(others)
 
 
 def after_adding(

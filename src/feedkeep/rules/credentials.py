@@ -35,6 +35,10 @@ INVITATION_PREFIX = "fi_"
 RESET_PREFIX = "fr_"
 SECRET_BYTES = 21
 
+BROWSER_SESSION_DAYS = 30
+APP_SESSION_DAYS = 180
+"""For how many days a session counts after its last use."""
+
 RECOVERY_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 """What recovery codes are made of: 32 characters, none of which is easily read as another one."""
 

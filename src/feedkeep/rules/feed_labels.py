@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from feedkeep.model import FeedLabel, Guid, Labelled, Pointer, Snapshot, Stamp, Value, replace
 from feedkeep.model.entry_index import EntryIndex
 from feedkeep.model.errors import InvalidFeedUrl
-from feedkeep.rules.feed_names import MAX_TITLE, Card, line_of
+from feedkeep.rules.feed_names import Card
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.text_limits import MAX_TITLE, line_of
 
 MAX_FOLDER = 200
 """The most characters of a folder, with the folders around it."""

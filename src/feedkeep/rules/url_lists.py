@@ -23,7 +23,8 @@ from feedkeep.model import (
 )
 from feedkeep.model.entry_index import target_guid
 from feedkeep.model.errors import InvalidFeedUrl, InvalidInput
-from feedkeep.rules.app_urls import UNKNOWN, AppUrls, after_adding, has_unsubscribed, is_in_doubt
+from feedkeep.rules.app_removals import has_unsubscribed, is_in_doubt
+from feedkeep.rules.app_urls import UNKNOWN, AppUrls, after_adding
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.escaped_urls import NONE_ESCAPED, EscapedUrls, as_known, without_escapes
 from feedkeep.rules.feed_urls import (

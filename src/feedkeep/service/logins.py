@@ -27,9 +27,6 @@ from feedkeep.service import login_links
 from feedkeep.service.last_uses import LastUses
 from feedkeep.store.base import Store
 
-SESSION_DAYS = 180
-"""How long a session lives after its last use."""
-
 MAX_SESSIONS = 100
 MAX_SESSIONS_OF_AN_APP = 20
 """How many sessions an account has at most, and how many of one app.
@@ -146,7 +143,7 @@ class Logins:
 
     async def extend_session(self, account_id: AccountId, session: Token) -> bool:
         """Move the end of a session that is used, if it is time; say whether it was moved."""
-        expires = credentials.end_if_used(session, self._now(), SESSION_DAYS)
+        expires = credentials.end_if_used(session, self._now(), credentials.APP_SESSION_DAYS)
         if expires is None:
             return False
         await self._store.tokens.extend(account_id, session.id, expires)
@@ -196,7 +193,7 @@ def _end_of_session(token: Token | None, now: Stamp) -> tuple[Stamp, TokenId | N
 
     `token` is the one that was sent to begin it; None if it was the password.
     """
-    expires = later(now, SESSION_DAYS * DAY_US)
+    expires = later(now, credentials.APP_SESSION_DAYS * DAY_US)
     if token is None:
         return expires, None
     of_token = token.of_token if token.is_session else token.id

@@ -23,9 +23,6 @@ from feedkeep.service.authentication import Authentication
 from feedkeep.service.logins import MAX_SESSIONS, MAX_SESSIONS_OF_AN_APP
 from feedkeep.store.base import Store
 
-SESSION_DAYS = 30
-"""How long a browser's session lives after its last use."""
-
 FRESH_MINUTES = 10
 """For how long after the password was typed the pages do not ask for it again."""
 
@@ -69,7 +66,7 @@ class PageSessions:
             raise NotAuthorized
         admitted = await self._authentication.admit(shown, "")
         session = _session_of(admitted)
-        expires = credentials.end_if_used(session, self._now(), SESSION_DAYS)
+        expires = credentials.end_if_used(session, self._now(), credentials.BROWSER_SESSION_DAYS)
         if expires is None:
             return admitted
         await self._store.tokens.extend(admitted.account.id, session.id, expires)
@@ -113,7 +110,7 @@ class PageSessions:
             credentials.token_hash(text),
             as_label(label),
             now,
-            later(now, SESSION_DAYS * DAY_US),
+            later(now, credentials.BROWSER_SESSION_DAYS * DAY_US),
             is_session=True,
             purpose=Purpose.PAGES,
             last_used=day_of(now),

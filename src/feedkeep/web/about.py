@@ -9,14 +9,10 @@ from feedkeep.model import Feed, FeedContent, Fetch, Guid, Stamp, Subscription, 
 from feedkeep.rules.duplicates import Pair, pair_of
 from feedkeep.rules.feed_labels import NO_LABELS, Labels
 from feedkeep.rules.feed_names import (
-    MAX_DESCRIPTION,
-    MAX_LANGUAGE,
-    MAX_TITLE,
     Headline,
     Trouble,
     address_of,
     headline_of,
-    line_of,
     moved_to,
     name_of,
     possible_duplicates,
@@ -25,6 +21,7 @@ from feedkeep.rules.feed_names import (
 )
 from feedkeep.rules.moves import found_by_https
 from feedkeep.rules.personal_urls import may_look_at
+from feedkeep.rules.text_limits import MAX_DESCRIPTION, MAX_LANGUAGE, MAX_TITLE, line_of
 
 
 class NotFetched(StrEnum):

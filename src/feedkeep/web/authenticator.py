@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from feedkeep.http.cookies import cookie, cookie_name
+from feedkeep.http.cookies import BROWSER_SESSION, expire_cookie, read_cookie, set_cookie
 from feedkeep.http.pages.notes import SIGNED_OUT, Note, write_note
 from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.refusal import Refusal
@@ -17,11 +17,6 @@ from feedkeep.model.errors import NotAuthorized, NotSignedIn
 from feedkeep.service import Service
 
 SIGN_IN, HOME = "/sign-in", "/"
-
-_COOKIE = "feedkeep"
-_DAY_SECONDS = 86_400
-# The longest that browsers keep a cookie; the service says when a session ends.
-_COOKIE_SECONDS = 400 * _DAY_SECONDS
 
 
 class PageAuthenticator:
@@ -41,17 +36,17 @@ class PageAuthenticator:
 
 def session_of(request: Request) -> str:
     """Return the text of the session that a browser says it has; "" if it says none."""
-    return request.cookie(cookie_name(request, _COOKIE)) or ""
+    return read_cookie(request, BROWSER_SESSION)
 
 
 def session_cookie(request: Request, text: str) -> str:
     """Return the Set-Cookie header that signs a browser in."""
-    return cookie(request, _COOKIE, text, _COOKIE_SECONDS)
+    return set_cookie(request, BROWSER_SESSION, text)
 
 
 def no_session_cookie(request: Request) -> str:
     """Return the Set-Cookie header that makes a browser forget its session."""
-    return cookie(request, _COOKIE, "", 0)
+    return expire_cookie(request, BROWSER_SESSION)
 
 
 def refused(pages: Pages, error: Exception, request: Request, refusal: Refusal) -> Response:

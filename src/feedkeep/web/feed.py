@@ -13,8 +13,9 @@ from feedkeep.http.requests import AdmittedRequest
 from feedkeep.model import Guid, Pointer, Snapshot, Stamp, Subscription, View
 from feedkeep.model.errors import FeedUrlTaken, InvalidInput, Sentence, UnknownSubscription
 from feedkeep.rules.feed_labels import MAX_FOLDER
-from feedkeep.rules.feed_names import MAX_TITLE, headline_of, title_of
+from feedkeep.rules.feed_names import headline_of, title_of
 from feedkeep.rules.feed_urls import as_typed, parse_feed_url
+from feedkeep.rules.text_limits import MAX_TITLE
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.web.about import about, twins
 from feedkeep.web.changes import lines_of, shown_urls

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from feedkeep.http.cookies import cookie, cookie_name
+from feedkeep.http.cookies import Cookie, expire_cookie, read_cookie, set_cookie
 from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.requests import Request
 
-_SECONDS = 3_600
 _MAX_CHARACTERS = 100
 
 
@@ -22,11 +21,11 @@ class Link:
     proxies with each form, and in the Referer of each file of the page.
 
     Attributes:
-        cookie: The cookie that holds the secret from then on, for an hour.
+        cookie: The cookie that holds the secret from then on.
         place: The page that the link leads to.
     """
 
-    cookie: str
+    cookie: Cookie
     place: str
 
     def open(self, pages: Pages, request: Request) -> Response:
@@ -37,13 +36,13 @@ class Link:
         safe = "".join(
             letter for letter in text if letter.isascii() and (letter.isalnum() or letter in "_-")
         )
-        response.headers.append("set-cookie", cookie(request, self.cookie, safe, _SECONDS))
+        response.headers.append("set-cookie", set_cookie(request, self.cookie, safe))
         return response
 
     def text(self, request: Request) -> str:
         """Return the secret of the link that a browser opened last; "" if there is none."""
-        return request.cookie(cookie_name(request, self.cookie))[:_MAX_CHARACTERS]
+        return read_cookie(request, self.cookie)[:_MAX_CHARACTERS]
 
     def forget(self, request: Request) -> str:
         """Return the Set-Cookie header that ends it."""
-        return cookie(request, self.cookie, "", 0)
+        return expire_cookie(request, self.cookie)

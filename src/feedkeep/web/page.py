@@ -25,7 +25,8 @@ from feedkeep.model import (
     Stamp,
 )
 from feedkeep.model.errors import AccountError, NotAuthorized, Sentence, TooManyAttempts
-from feedkeep.rules.feed_names import line_of, name_of
+from feedkeep.rules.feed_names import name_of
+from feedkeep.rules.text_limits import line_of
 from feedkeep.runtime.cooperative import in_thread_if
 from feedkeep.service import Service
 from feedkeep.web.authenticator import session_cookie, session_of

@@ -7,6 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from feedkeep.http.authenticators import log_refusal
+from feedkeep.http.cookies import PASSWORD_RESET
 from feedkeep.http.error_responses import FORBIDDEN, OK
 from feedkeep.http.pages.forms import read_form
 from feedkeep.http.pages.notes import SIGNED_OUT, Note
@@ -96,7 +97,7 @@ class RecoverPage(Page):
 class ResetPage(Page):
     """/reset: a new password by a link that an administrator made."""
 
-    link = Link("feedkeep_reset", "/reset")
+    link = Link(PASSWORD_RESET, "/reset")
 
     async def open(self, request: Request) -> Response:
         """Take the link out of the address, so that no log or history keeps it."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from starlette.responses import Response
 
 from feedkeep.config.settings import Settings
+from feedkeep.http.cookies import INVITATION
 from feedkeep.http.error_responses import FORBIDDEN, OK
 from feedkeep.http.pages.forms import read_form
 from feedkeep.http.pages.languages import time_zones
@@ -33,7 +34,7 @@ from feedkeep.web.page import Page, headers_of, label_of, status_of
 class SignUpPage(Page):
     """/sign-up: name and password for a new account."""
 
-    link: ClassVar[Link] = Link("feedkeep_invitation", "/sign-up")
+    link: ClassVar[Link] = Link(INVITATION, "/sign-up")
 
     def __init__(
         self, service: Service, settings: Settings, pages: Pages, first_secret: str

@@ -2,6 +2,6 @@
 
 from contextlib import nullcontext
 
-from feedkeep.outbound.host_locks import OneAtATime
+from feedkeep.outbound.host_locks import HostLocks
 
-OneAtATime.at = lambda *_: nullcontext()
+HostLocks.at = lambda *_: nullcontext()

@@ -18,16 +18,14 @@ from typing import Annotated, NotRequired, TypedDict
 
 import msgspec
 
-from feedkeep.http.cookies import cookie, cookie_name
+from feedkeep.http.cookies import NOTE, expire_cookie, read_cookie, set_cookie
 from feedkeep.http.requests import Request
 
 GRANTED, SIGNED_OUT, ACCOUNT_DELETED = "granted", "signed-out", "account-deleted"
 _TOLD_TO_ANYBODY = frozenset({GRANTED, SIGNED_OUT, ACCOUNT_DELETED})
 """The kinds of notes for people who are not signed in: these have no values."""
 
-_COOKIE = "feedkeep_note"
 _MAX_CHARACTERS = 3_000
-_SECONDS = 60
 _LAST_US = 253_402_214_400_000_000
 """The last moment that a calendar has in each time zone: the day before the end of 9999."""
 
@@ -123,17 +121,17 @@ def write_note(request: Request, note: Note, session: str = "") -> str:
     `session` is that of the browser; without one, only fixed things can be told.
     """
     if note.kind in _TOLD_TO_ANYBODY:
-        return cookie(request, _COOKIE, note.kind, _SECONDS)
+        return set_cookie(request, NOTE, note.kind)
     assert session, "only who is signed in is told more"
     body = msgspec.json.encode(note)
     text = f"{_text(body)}.{_text(_mac(session, body))}"
     assert len(text) <= _MAX_CHARACTERS, "a note is short"
-    return cookie(request, _COOKIE, text, _SECONDS)
+    return set_cookie(request, NOTE, text)
 
 
 def has_note(request: Request) -> bool:
     """Say whether there is a note, also one that is not believed."""
-    return bool(request.cookie(cookie_name(request, _COOKIE)))
+    return bool(read_cookie(request, NOTE))
 
 
 def read_note(request: Request, session: str = "") -> Note | None:
@@ -141,7 +139,7 @@ def read_note(request: Request, session: str = "") -> Note | None:
 
     `session` is that of the browser if it was let in with this request, else "".
     """
-    text = request.cookie(cookie_name(request, _COOKIE)) or ""
+    text = read_cookie(request, NOTE)
     if text in _TOLD_TO_ANYBODY:
         return Note(text)
     if not session or len(text) > _MAX_CHARACTERS:
@@ -162,7 +160,7 @@ def read_note(request: Request, session: str = "") -> Note | None:
 
 def forget_note(request: Request) -> str:
     """Return the Set-Cookie header that ends a note."""
-    return cookie(request, _COOKIE, "", 0)
+    return expire_cookie(request, NOTE)
 
 
 def _mac(session: str, body: bytes) -> bytes:

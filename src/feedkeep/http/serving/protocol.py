@@ -44,7 +44,7 @@ Without this limit, 300 connections that sent thousands of small requests ahead,
 took 2.6 GB.
 """
 
-MAX_UNREAD_BYTES = 16 * 1024 * 1024
+MAX_DISCARDED_BODY_BYTES = 16 * 1024 * 1024
 """How much of a body is taken and dropped after the last reply of a connection."""
 
 _BODY_BYTES_AHEAD = 64 * 1024
@@ -502,7 +502,10 @@ class Protocol(asyncio.Protocol):
                 self._parser.feed_data(data)
             except (httptools.HttpParserError, httptools.HttpParserUpgrade):
                 self.transport.close()
-        if self._dropped_bytes > MAX_UNREAD_BYTES or self._unaccounted_bytes > MAX_HEAD_BYTES:
+        if (
+            self._dropped_bytes > MAX_DISCARDED_BODY_BYTES
+            or self._unaccounted_bytes > MAX_HEAD_BYTES
+        ):
             self.cut()
 
 

@@ -58,7 +58,7 @@ WHERE e.account_id = $1 AND e.guid = d.guid
 """
 
 
-def _page(of_guid: str) -> str:
+def _changes_statement(of_guid: str) -> str:
     """Return the statement that reads a page of the changes that meet a condition.
 
     A change is found by what it ended. One that began the first state of a guid is found only by
@@ -98,7 +98,10 @@ def _page(of_guid: str) -> str:
     """
 
 
-_PAGE, _PAGE_OF_GUID = _page(""), _page("AND {}.guid = $4")
+_LIST_CHANGES, _LIST_CHANGES_OF_FEED = (
+    _changes_statement(""),
+    _changes_statement("AND {}.guid = $4"),
+)
 _IS_ANY_THERE = """
 SELECT EXISTS (
     SELECT 1 FROM feedkeep.former_entry f
@@ -118,7 +121,7 @@ class PostgresHistory:
     async def page(
         self, account_id: AccountId, before: Stamp, limit: int, guid: Guid | None = None
     ) -> HistoryPage:
-        statement = _PAGE if guid is None else _PAGE_OF_GUID
+        statement = _LIST_CHANGES if guid is None else _LIST_CHANGES_OF_FEED
         wanted = (account_id, before, limit, *([] if guid is None else [guid]))
 
         async def read(connections: Connections) -> HistoryPage:

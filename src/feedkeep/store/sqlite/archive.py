@@ -12,7 +12,7 @@ from feedkeep.model.errors import StoreUnusable
 from feedkeep.store.base import RECORDS_AT_ONCE, Check
 from feedkeep.store.kinds import KINDS, every, kind_of
 from feedkeep.store.sqlite.accounts import deleted
-from feedkeep.store.sqlite.connection import Translating
+from feedkeep.store.sqlite.errors import Translating
 from feedkeep.store.sqlite.rows import ROWS, insert_into
 from feedkeep.store.tables import ACCOUNTS, TABLES, Table
 

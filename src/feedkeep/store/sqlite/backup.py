@@ -18,7 +18,6 @@ from feedkeep.store.base import DecideRestored
 from feedkeep.store.portable.accounts import note_restored
 from feedkeep.store.sqlite.connection import (
     READER_PATIENCE_SECONDS,
-    Translating,
     check_ours,
     connect,
     damages,
@@ -27,6 +26,7 @@ from feedkeep.store.sqlite.connection import (
     prepare,
 )
 from feedkeep.store.sqlite.driver import SqliteStatements, done, with_id
+from feedkeep.store.sqlite.errors import Translating
 from feedkeep.store.sqlite.lock import alone, note_made
 from feedkeep.store.sqlite.rows import ROWS
 

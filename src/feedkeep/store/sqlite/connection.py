@@ -1,4 +1,4 @@
-"""Connections to a SQLite file: durable, checked, brought up to date; and what its errors mean."""
+"""Connections to a SQLite file: durable, checked, and brought up to date."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import apsw
 import apsw.sqlite_extra
 
 from feedkeep.model import T
-from feedkeep.model.errors import StoreDamaged, StoreReadOnly, StoreUnavailable, StoreUnusable
+from feedkeep.model.errors import StoreUnusable
 from feedkeep.store.migrate import migrations
-from feedkeep.store.sqlite.errors import unusable
+from feedkeep.store.sqlite.errors import UNAVAILABLE, as_store_error, is_damage, unusable
 from feedkeep.store.sqlite.gone import assert_not_gone, gone, is_missing
 from feedkeep.store.sqlite.lock import lock_of, make_folder, says_made
 
@@ -57,72 +57,6 @@ _OF_READING: dict[str, int] = {
     # that gained nothing.
     "cache_size": -8_192,
 }
-
-# Errors that pass, or that an administrator can repair. Any other error is a defect in feedkeep.
-_UNAVAILABLE = (
-    apsw.BusyError,
-    apsw.CantOpenError,
-    apsw.ConnectionClosedError,
-    apsw.CorruptError,
-    apsw.FullError,
-    apsw.IOError,
-    apsw.InterruptError,
-    apsw.LockedError,
-    apsw.NoMemError,
-    apsw.NotADBError,
-    apsw.PermissionsError,
-    apsw.ProtocolError,
-    apsw.ReadOnlyError,
-)
-
-
-class Translating:
-    """A context that turns SQLite's errors into `StoreUnavailable`, unless they are our defects.
-
-    It is entered for each statement, so it is a class: that costs less than a generator.
-
-    Attributes:
-        damage: The last error that reported damage.
-    """
-
-    damage: StoreDamaged | None = None
-
-    def __enter__(self) -> None:
-        """Begin; there is nothing to do."""
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        """Raise the error of feedkeep for one of SQLite's."""
-        if error is None:
-            return
-        translated = _as_store_error(error) if isinstance(error, _UNAVAILABLE) else error
-        if isinstance(translated, StoreDamaged):
-            self.damage = translated
-        if translated is not error:
-            raise translated from error
-
-
-def _as_store_error(error: apsw.Error) -> StoreUnavailable:
-    if _is_damage(error):
-        return StoreDamaged(
-            "The SQLite database is damaged, or another program wrote to it; docs/backup.md"
-            ' says what to do under "Damage".'
-        )
-    if isinstance(error, apsw.FullError | apsw.ReadOnlyError):
-        return read_only()
-    return StoreUnavailable(f"The SQLite database cannot be used now: {error}.")
-
-
-def read_only() -> StoreReadOnly:
-    """Return the refusal of a change while the disk takes none."""
-    return StoreReadOnly(
-        "The SQLite database can be read, and not changed: its disk is full or read-only."
-    )
-
-
-def _is_damage(error: apsw.Error) -> bool:
-    """Say whether an error means that the file is not as it was written."""
-    is_checksum_wrong = getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_DATA
-    return is_checksum_wrong or isinstance(error, apsw.CorruptError | apsw.NotADBError)
 
 
 def open_file(path: Path, *, may_create: bool = True) -> apsw.Connection:
@@ -266,8 +200,8 @@ def _opening(path: Path) -> Iterator[None]:
         yield
     except (apsw.CantOpenError, apsw.NotADBError, apsw.ReadOnlyError, OSError) as error:
         raise unusable(path, error) from error
-    except _UNAVAILABLE as error:
-        raise _as_store_error(error) from error
+    except UNAVAILABLE as error:
+        raise as_store_error(error) from error
 
 
 def newest_version() -> int:
@@ -321,8 +255,8 @@ def damages(connection: apsw.Connection) -> list[str]:
     try:
         found = [text for (text,) in connection.execute("PRAGMA integrity_check") if text != "ok"]
         orphans = list(islice(connection.execute("PRAGMA foreign_key_check"), _MAX_ORPHANS))
-    except _UNAVAILABLE as error:  # too broken to be searched
-        if not _is_damage(error):
+    except UNAVAILABLE as error:  # too broken to be searched
+        if not is_damage(error):
             raise
         return [f"a page cannot be read as it was written ({error})"]
     return found + [f"a row of table {row[0]} refers to a row that is missing" for row in orphans]

@@ -1,4 +1,4 @@
-"""Why a file cannot be used as a database, and what to do, as a sentence."""
+"""What SQLite's errors mean: a full disk, damage, a file that cannot be opened."""
 
 from __future__ import annotations
 
@@ -8,7 +8,74 @@ from pathlib import Path
 
 import apsw
 
-from feedkeep.model.errors import StoreUnusable
+from feedkeep.model.errors import StoreDamaged, StoreReadOnly, StoreUnavailable, StoreUnusable
+
+# Errors that pass, or that an administrator can repair. Any other error is a defect in feedkeep.
+UNAVAILABLE = (
+    apsw.BusyError,
+    apsw.CantOpenError,
+    apsw.ConnectionClosedError,
+    apsw.CorruptError,
+    apsw.FullError,
+    apsw.IOError,
+    apsw.InterruptError,
+    apsw.LockedError,
+    apsw.NoMemError,
+    apsw.NotADBError,
+    apsw.PermissionsError,
+    apsw.ProtocolError,
+    apsw.ReadOnlyError,
+)
+
+
+class Translating:
+    """A context that turns SQLite's errors into `StoreUnavailable`, unless they are our defects.
+
+    It is entered for each statement, so it is a class: that costs less than a generator.
+
+    Attributes:
+        damage: The last error that reported damage.
+    """
+
+    damage: StoreDamaged | None = None
+
+    def __enter__(self) -> None:
+        """Begin; there is nothing to do."""
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        """Raise the error of feedkeep for one of SQLite's."""
+        if error is None:
+            return
+        translated = as_store_error(error) if isinstance(error, UNAVAILABLE) else error
+        if isinstance(translated, StoreDamaged):
+            self.damage = translated
+        if translated is not error:
+            raise translated from error
+
+
+def as_store_error(error: apsw.Error) -> StoreUnavailable:
+    """Return the error of feedkeep for one of `UNAVAILABLE`."""
+    if is_damage(error):
+        return StoreDamaged(
+            "The SQLite database is damaged, or another program wrote to it; docs/backup.md"
+            ' says what to do under "Damage".'
+        )
+    if isinstance(error, apsw.FullError | apsw.ReadOnlyError):
+        return read_only()
+    return StoreUnavailable(f"The SQLite database cannot be used now: {error}.")
+
+
+def read_only() -> StoreReadOnly:
+    """Return the refusal of a change while the disk takes none."""
+    return StoreReadOnly(
+        "The SQLite database can be read, and not changed: its disk is full or read-only."
+    )
+
+
+def is_damage(error: apsw.Error) -> bool:
+    """Say whether an error means that the file is not as it was written."""
+    is_checksum_wrong = getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_DATA
+    return is_checksum_wrong or isinstance(error, apsw.CorruptError | apsw.NotADBError)
 
 
 def unusable(path: Path, error: OSError | apsw.Error) -> StoreUnusable:

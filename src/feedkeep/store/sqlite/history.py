@@ -32,7 +32,7 @@ SELECT a.id FROM ({_SOME_ACCOUNTS}) a WHERE a.former_count > 0 AND (
 """
 
 
-def _page(condition: str) -> str:
+def _changes_statement(condition: str) -> str:
     """Return the statement that reads a page of the changes that meet a condition.
 
     A change is found by what it ended. One that began the first state of a guid is found only by
@@ -73,7 +73,10 @@ def _page(condition: str) -> str:
     """
 
 
-_PAGE, _PAGE_OF_GUID = _page(""), _page("AND guid = :guid")
+_LIST_CHANGES, _LIST_CHANGES_OF_FEED = (
+    _changes_statement(""),
+    _changes_statement("AND guid = :guid"),
+)
 _IS_ANY_THERE = """
 WITH wanted AS (SELECT value FROM json_each(?2))
 SELECT EXISTS (SELECT 1 FROM former_entry WHERE account_id = ?1 AND ended IN wanted)
@@ -96,7 +99,7 @@ class SqliteHistory:
     async def page(
         self, account_id: AccountId, before: Stamp, limit: int, guid: Guid | None = None
     ) -> HistoryPage:
-        statement = _PAGE if guid is None else _PAGE_OF_GUID
+        statement = _LIST_CHANGES if guid is None else _LIST_CHANGES_OF_FEED
         key = guid and to_bytes(guid)
         wanted = {"account_id": account_id, "before": before, "limit": limit, "guid": key}
         return await self._runner.scan(

@@ -34,11 +34,10 @@ from feedkeep.store.sqlite.checkpoints import Checkpoints
 from feedkeep.store.sqlite.connection import (
     READER_PATIENCE_SECONDS,
     WRITER_PATIENCE_SECONDS,
-    Translating,
     connect,
-    read_only,
     roll_back,
 )
+from feedkeep.store.sqlite.errors import Translating, read_only
 from feedkeep.store.sqlite.file_identity import FileIdentity
 from feedkeep.store.sqlite.reading import connect_to_read, write_nothing_new
 
