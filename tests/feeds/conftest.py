@@ -1,14 +1,8 @@
-"""What tests of feeds share: a web of hosts."""
+"""What tests of feeds share: a web of hosts, and every store."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from stores import database, emptied_database, open_store, path, shared_database
+from web_of_hosts import web
 
-import pytest
-from web_of_hosts import WebOfHosts
-
-
-@pytest.fixture
-def web() -> Iterator[WebOfHosts]:
-    with WebOfHosts() as web:
-        yield web
+__all__ = ["database", "emptied_database", "open_store", "path", "shared_database", "web"]

@@ -18,7 +18,7 @@ import pytest
 from forms import IS_FULL, in_the_long_form
 
 TESTS = Path(__file__).parents[1]
-PATHS = os.pathsep.join(str(path) for path in (TESTS / "feeds", TESTS / "proofs"))
+PATHS = os.pathsep.join(str(path) for path in (TESTS, TESTS / "feeds", TESTS / "proofs"))
 
 
 def prove(kind: str, count: int, seed: int, *broken: str) -> list[str]:

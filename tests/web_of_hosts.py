@@ -18,12 +18,14 @@ import asyncio
 import socket
 import ssl
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Self, TypeAlias
+
+import pytest
 
 from feedkeep.config.networks import AddressRule, network
 from feedkeep.outbound.client import Answer, GuardedClient
@@ -205,3 +207,9 @@ def _parsed(head: bytes) -> Request:
     method, target, _ = first.split(" ")
     headers = dict(line.split(": ", 1) for line in lines)
     return Request(method, target, {name.lower(): value for name, value in headers.items()})
+
+
+@pytest.fixture
+def web() -> Iterator[WebOfHosts]:
+    with WebOfHosts() as web:
+        yield web

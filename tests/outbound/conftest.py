@@ -1,0 +1,7 @@
+"""What tests of requests to other hosts share: a web of hosts."""
+
+from __future__ import annotations
+
+from web_of_hosts import web
+
+__all__ = ["web"]
