@@ -13,6 +13,7 @@ import pytest
 from route_table import all_pages, bare
 
 from feedkeep.config.settings import ENVIRONMENT_PREFIX, Settings
+from feedkeep.http import cookies
 from handbook.contract import index_page
 from handbook.reference import commands, commands_page, pages_page, settings_page
 
@@ -72,10 +73,9 @@ def test_the_page_about_what_is_known_names_every_table_and_cookie() -> None:
     schema = (PROJECT / "src/feedkeep/store/schema/sqlite").glob("*.sql")
     made = [re.findall(r"CREATE TABLE (\w+)", path.read_text("utf-8")) for path in schema]
     assert named == sorted(chain(*made))
-    source = (path.read_text("utf-8") for path in (PROJECT / "src/feedkeep").rglob("*.py"))
-    cookies = re.findall(r'^_COOKIE = "(\w+)"', "\n".join(source), re.MULTILINE)
-    assert cookies
-    assert all(f"`{cookie}`" in page.partition("## Cookies")[2] for cookie in cookies)
+    kinds = [one for one in vars(cookies).values() if isinstance(one, cookies.Cookie)]
+    assert kinds
+    assert all(f"`{kind.name}`" in page.partition("## Cookies")[2] for kind in kinds)
 
 
 @pytest.mark.parametrize("title", ["A write", "An app's sync"])

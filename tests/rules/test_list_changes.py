@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from test_history import URLS, account, leave, undo
 from test_subscriptions import G1, G2, A, Account, B, C, guid
+from test_undo import URLS, account, leave, undo_changes
 
 from feedkeep.model import Author, CredentialKind, Pointer, Stamp, Subscription, TokenId
 from feedkeep.rules import subscriptions
@@ -49,7 +49,7 @@ def test_what_happened_to_a_feed_is_told_by_its_name() -> None:
     assert last(known) == [FeedChange(ChangeKind.RENAMED, G1, C, guid(A))]
     known.update(G1, Update(new_guid=guid(B)))
     assert last(known) == [FeedChange(ChangeKind.MERGED, guid(B), C, B)]
-    undo(known)
+    undo_changes(known)
     assert last(known) == [FeedChange(ChangeKind.SPLIT, G1, C)]
     known.delete(guid(B))
     assert last(known) == [FeedChange(ChangeKind.DELETED, guid(B), B)]
@@ -235,5 +235,5 @@ def test_what_a_person_removes_in_a_browser_is_no_wipe() -> None:
 def test_a_wipe_that_is_taken_back_is_none() -> None:
     known = account(*URLS)
     leave_as(known, "phone", URLS)
-    undo(known)
+    undo_changes(known)
     assert found(known) == []

@@ -319,7 +319,7 @@ def test_of_very_many_states_those_that_the_oldest_changes_ended_are_forgotten(
     open_store: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("sqlite", "postgres"):
-        monkeypatch.setattr(f"feedkeep.store.{module}.changes.MAX_FORMER_STATES", 3)
+        monkeypatch.setattr(f"feedkeep.store.{module}.entry_writes.MAX_FORMER_STATES", 3)
 
     async def work(store: Store) -> None:
         both = (feed(G1, 10), feed(G2, 9))

@@ -245,7 +245,7 @@ def test_of_very_many_deletions_the_oldest_are_forgotten(
     open_store: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("sqlite", "postgres"):
-        forgetting = f"feedkeep.store.{module}.changes.MAX_DELETIONS"
+        forgetting = f"feedkeep.store.{module}.entry_writes.MAX_DELETIONS"
         monkeypatch.setattr(forgetting, 3)
 
     async def work(store: Store) -> None:
