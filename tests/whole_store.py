@@ -13,4 +13,4 @@ async def all_accounts(store: Store) -> list[Account]:
 
 async def damages_of(service: Service) -> list[str]:
     """Return a sentence for each fault that a check finds."""
-    return [damage async for checked in service.check() for damage in checked.damages]
+    return [damage async for checked in service.check() for damage in checked.faults]

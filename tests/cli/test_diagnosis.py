@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from feedkeep.cli import diagnosis
-from feedkeep.cli.diagnosis import SECOND_US, Entrance, Verdict
+from feedkeep.cli.diagnosis import Entrance, Verdict
 from feedkeep.model import Stamp
-from feedkeep.rules.clock import DAY_US
+from feedkeep.rules.clock import DAY_US, SECOND_US
 
 NOW = Stamp(1_795_000_000 * SECOND_US)
 OK, NOTE, FAULT = Verdict

@@ -47,11 +47,11 @@ def settings_for(*hosts: Host) -> Settings:
 
 def run(chosen: Settings, work: Callable[[FetcherProcess], Awaitable[None]]) -> None:
     async def go() -> None:
-        looker = FetcherProcess(chosen)
+        process = FetcherProcess(chosen)
         try:
-            await work(looker)
+            await work(process)
         finally:
-            await looker.close()
+            await process.close()
 
     asyncio.run(go())
 
@@ -79,10 +79,10 @@ def test_feeds_are_looked_at_in_a_process_that_ends_with_this_one(web: WebOfHost
     host = web.host("show.example")
     host.answers = {"/a": reply(FEED), "/b": reply(status=404)}
 
-    async def work(looker: FetcherProcess) -> None:
+    async def work(process: FetcherProcess) -> None:
         assert not children()
         a, b = await asyncio.gather(
-            looker.look(at(host, "/a"), NOW), looker.look(at(host, "/b"), NOW)
+            process.look(at(host, "/a"), NOW), process.look(at(host, "/b"), NOW)
         )
         assert a.content is not None
         assert (a.content.title, b.failure) == ("A Show", Failure.NOT_FOUND)
@@ -101,8 +101,8 @@ def test_the_process_that_reads_strangers_feeds_is_given_no_other_setting(web: W
     host.answers["/a"] = reply(FEED)
     secret = "postgresql://feedkeep:a-secret@127.0.0.1/feedkeep"
 
-    async def work(looker: FetcherProcess) -> None:
-        assert (await looker.look(at(host, "/a"), NOW)).content is not None
+    async def work(process: FetcherProcess) -> None:
+        assert (await process.look(at(host, "/a"), NOW)).content is not None
         (child,) = children()
         environment = _told(Path(f"/proc/{child}/environ")).decode()
         assert "fetch_allowed" in environment
@@ -127,8 +127,8 @@ def test_every_list_that_fetching_takes_may_be_as_long_as_can_be_set(web: WebOfH
         {},
     )
 
-    async def work(looker: FetcherProcess) -> None:
-        assert (await looker.look(at(host, "/a"), NOW)).content is not None
+    async def work(process: FetcherProcess) -> None:
+        assert (await process.look(at(host, "/a"), NOW)).content is not None
 
     run(chosen, work)
 
@@ -148,10 +148,10 @@ def test_as_many_looks_as_can_be_set_have_memory_enough(web: WebOfHosts) -> None
         await have_come.wait()
         writer.write(large[-1:])
 
-    async def work(looker: FetcherProcess) -> None:
+    async def work(process: FetcherProcess) -> None:
         for host in hosts:
             host.answers["/"] = answer_all_at_once
-        for looked in await asyncio.gather(*(looker.look(at(host, "/"), NOW) for host in hosts)):
+        for looked in await asyncio.gather(*(process.look(at(host, "/"), NOW) for host in hosts)):
             assert looked.failure is None
             assert looked.content is not None
 
@@ -161,8 +161,8 @@ def test_as_many_looks_as_can_be_set_have_memory_enough(web: WebOfHosts) -> None
 def test_what_the_settings_do_not_allow_is_refused_there(web: WebOfHosts) -> None:
     host = web.host("show.example")
 
-    async def work(looker: FetcherProcess) -> None:
-        looked = await looker.look(at(host, "/a"), NOW)
+    async def work(process: FetcherProcess) -> None:
+        looked = await process.look(at(host, "/a"), NOW)
         assert looked.failure is Failure.REFUSED
 
     run(Settings(), work)
@@ -190,15 +190,15 @@ def test_what_takes_the_process_down_alone_is_a_failure_and_another_one_begins(
 ) -> None:
     host = web.host("show.example")
 
-    async def work(looker: FetcherProcess) -> None:
+    async def work(process: FetcherProcess) -> None:
         held = Held()
         host.answers = {"/a": reply(FEED), "/held": held}
-        slow = asyncio.create_task(looker.look(at(host, "/held"), NOW))
+        slow = asyncio.create_task(process.look(at(host, "/held"), NOW))
         await held.until(1)
         (child,) = children()
         os.kill(child, signal.SIGSEGV)
         assert (await slow).failure is Failure.CRASHED
-        looked = await looker.look(at(host, "/a"), NOW)
+        looked = await process.look(at(host, "/a"), NOW)
         assert looked.content is not None
         assert children() != {child}
 
@@ -211,28 +211,28 @@ def test_of_feeds_that_took_the_process_down_together_each_is_judged_alone(
     hosts = [web.host(f"{number}.example") for number in range(3)]
     feeds = [at(host, "/") for host in hosts]
 
-    async def work(looker: FetcherProcess) -> None:
+    async def work(process: FetcherProcess) -> None:
         held = Held()
         for host in hosts:
             host.answers["/"] = held
-        looks = [asyncio.create_task(looker.look(feed, NOW)) for feed in feeds]
+        looks = [asyncio.create_task(process.look(feed, NOW)) for feed in feeds]
         await held.until(3)
         (child,) = children()
         os.kill(child, signal.SIGABRT)
         lost = await asyncio.gather(*looks, return_exceptions=True)
         assert [type(one) for one in lost] == [MachineFailed] * 3
         hosts[0].answers["/"] = hosts[1].answers["/"] = reply(FEED)
-        assert (await looker.look(feeds[0], NOW)).content is not None
-        guilty = asyncio.create_task(looker.look(feeds[2], NOW))
+        assert (await process.look(feeds[0], NOW)).content is not None
+        guilty = asyncio.create_task(process.look(feeds[2], NOW))
         await held.until(1)
         with pytest.raises(MachineFailed):  # it has its turn later
-            await looker.look(feeds[1], NOW)
+            await process.look(feeds[1], NOW)
         (child,) = children()
         os.kill(child, signal.SIGABRT)
         assert (await guilty).failure is Failure.CRASHED
-        assert (await looker.look(feeds[1], NOW)).content is not None
+        assert (await process.look(feeds[1], NOW)).content is not None
         assert not children()
-        assert (await looker.look(feeds[0], NOW)).content is not None
+        assert (await process.look(feeds[0], NOW)).content is not None
         assert len(children()) == 1  # it is looked at as any other again
 
     run(settings_for(*hosts), work)
@@ -242,20 +242,20 @@ def test_of_feeds_whose_process_was_ended_each_is_looked_at_alone(web: WebOfHost
     hosts = [web.host(f"{number}.example") for number in range(2)]
     feeds = [at(host, "/") for host in hosts]
 
-    async def work(looker: FetcherProcess) -> None:
+    async def work(process: FetcherProcess) -> None:
         held = Held()
         for host in hosts:
             host.answers["/"] = held
-        looks = [asyncio.create_task(looker.look(feed, NOW)) for feed in feeds]
+        looks = [asyncio.create_task(process.look(feed, NOW)) for feed in feeds]
         await held.until(2)
         (child,) = children()
         os.kill(child, signal.SIGKILL)  # as the kernel does when memory is short
         lost = await asyncio.gather(*looks, return_exceptions=True)
         assert [type(one) for one in lost] == [MachineFailed] * 2
-        looker._rests_until = 0.0
+        process._rests_until = 0.0
         hosts[0].answers["/"] = hosts[1].answers["/"] = reply(FEED)
         for feed in feeds:
-            assert (await looker.look(feed, NOW)).content is not None
+            assert (await process.look(feed, NOW)).content is not None
             assert not children()
 
     run(settings_for(*hosts), work)
@@ -267,19 +267,19 @@ def test_who_ends_the_process_makes_no_feed_fail(
     host = web.host("show.example")
     monkeypatch.setattr(looking, "REST_SECONDS", 0.0)
 
-    async def work(looker: FetcherProcess) -> None:
+    async def work(process: FetcherProcess) -> None:
         held = Held()
         host.answers = {"/a": reply(FEED), "/held": held}
         with capture_logs() as logs:
             for _ in range(2):
-                slow = asyncio.create_task(looker.look(at(host, "/held"), NOW))
+                slow = asyncio.create_task(process.look(at(host, "/held"), NOW))
                 await held.until(1)
                 (child,) = children()
                 os.kill(child, signal.SIGKILL)
                 with pytest.raises(MachineFailed):
                     await slow
         assert [log["event"] for log in logs] == ["feeds cannot be looked at for now"]
-        assert (await looker.look(at(host, "/a"), NOW)).content is not None
+        assert (await process.look(at(host, "/a"), NOW)).content is not None
 
     run(settings_for(host), work)
 
@@ -295,13 +295,13 @@ def test_a_feed_that_takes_all_memory_also_when_looked_at_alone_fails_and_no_oth
     monkeypatch.setattr(sys, "executable", str(program))
     monkeypatch.setattr(looking, "REST_SECONDS", 0.0)
 
-    async def work(looker: FetcherProcess) -> None:
+    async def work(process: FetcherProcess) -> None:
         with pytest.raises(MachineFailed, match="memory"):  # another may have taken it
-            await looker.look(at(host, "/memory"), NOW)
-        looked = await looker.look(at(host, "/memory"), NOW)
+            await process.look(at(host, "/memory"), NOW)
+        looked = await process.look(at(host, "/memory"), NOW)
         assert (looked.failure, looked.content) == (Failure.CRASHED, None)
         assert "memory" in looked.reason
-        assert (await looker.look(at(host, "/a"), NOW)).content is not None
+        assert (await process.look(at(host, "/a"), NOW)).content is not None
 
     run(settings_for(host), work)
 
@@ -313,17 +313,17 @@ def test_a_process_without_a_file_to_ask_with_makes_no_feed_fail(
     host.answers = {"/a": reply(FEED)}
     monkeypatch.setattr(looking, "REST_SECONDS", 0.0)
 
-    async def work(looker: FetcherProcess) -> None:
-        await looker.look(at(host, "/a"), NOW)
+    async def work(process: FetcherProcess) -> None:
+        await process.look(at(host, "/a"), NOW)
         (child,) = children()
         some, most = resource.prlimit(child, resource.RLIMIT_NOFILE)
         open_now = open_files(child)
         resource.prlimit(child, resource.RLIMIT_NOFILE, (open_now, most))
         for _ in range(2):
             with pytest.raises(MachineFailed, match="files"):
-                await looker.look(at(host, "/a"), NOW)
+                await process.look(at(host, "/a"), NOW)
         resource.prlimit(child, resource.RLIMIT_NOFILE, (some, most))
-        assert (await looker.look(at(host, "/a"), NOW)).content is not None
+        assert (await process.look(at(host, "/a"), NOW)).content is not None
         assert children() == {child}
 
     run(settings_for(host), work)
@@ -335,8 +335,8 @@ def test_a_look_that_takes_too_long_ends_the_process(
     monkeypatch.setattr(looking, "LOOK_SECONDS", 0.0)
     host = web.host("show.example")
 
-    async def work(looker: FetcherProcess) -> None:
-        looked = await looker.look(at(host, "/a"), NOW)
+    async def work(process: FetcherProcess) -> None:
+        looked = await process.look(at(host, "/a"), NOW)
         assert looked.failure is Failure.CRASHED
         assert looked.reason.endswith(".")
         assert not children()
@@ -368,19 +368,19 @@ def test_a_report_that_comes_too_late_keeps_no_other_look_from_its_own(
             if not is_over.is_set():
                 monkeypatch.setattr(looking, "LOOK_SECONDS", 20.0)
                 is_over.set()
-                looked.append(await looker.look(at(host, "/after"), NOW))
+                looked.append(await process.look(at(host, "/after"), NOW))
             await super().end()
 
     async def work() -> None:
-        nonlocal looker
-        looker = FetcherProcess(settings_for(host))
-        await looker.look(at(host, "/a"), NOW)
+        nonlocal process
+        process = FetcherProcess(settings_for(host))
+        await process.look(at(host, "/a"), NOW)
         monkeypatch.setattr(looking, "LOOK_SECONDS", 0.01)
-        looked.append(await looker.look(at(host, "/late"), NOW))
-        await looker.close()
+        looked.append(await process.look(at(host, "/late"), NOW))
+        await process.close()
 
     looked: list[FetchResult] = []
-    looker: FetcherProcess
+    process: FetcherProcess
     monkeypatch.setattr(looking, "_Process", Hesitant)
     asyncio.run(work())
     assert [one.failure for one in looked] == [None, Failure.CRASHED]
@@ -392,19 +392,19 @@ def test_where_no_process_can_be_started_no_feed_fails_and_it_is_logged_once(
     host = web.host("show.example")
     host.answers = {"/a": reply(FEED)}
 
-    async def work(looker: FetcherProcess) -> None:
+    async def work(process: FetcherProcess) -> None:
         with monkeypatch.context() as without, capture_logs() as logs:
             without.setattr(sys, "executable", "/nowhere/python")
             without.setattr(looking, "REST_SECONDS", 3_600.0)
             for _ in range(3):
                 with pytest.raises(MachineFailed):
-                    await looker.look(at(host, "/a"), NOW)
+                    await process.look(at(host, "/a"), NOW)
         (log,) = logs
         assert "/nowhere/python" in log["reason"]
         with pytest.raises(MachineFailed, match="just now"):  # nothing is tried meanwhile
-            await looker.look(at(host, "/a"), NOW)
-        looker._rests_until = 0.0
-        looked = await looker.look(at(host, "/a"), NOW)
+            await process.look(at(host, "/a"), NOW)
+        process._rests_until = 0.0
+        looked = await process.look(at(host, "/a"), NOW)
         assert looked.content is not None
 
     run(settings_for(host), work)
@@ -418,8 +418,8 @@ def test_the_process_is_given_nothing_of_this_ones_environment_but_what_it_needs
     host = web.host("show.example")
     host.answers = {"/a": reply(FEED)}
 
-    async def work(looker: FetcherProcess) -> None:
-        await looker.look(at(host, "/a"), NOW)
+    async def work(process: FetcherProcess) -> None:
+        await process.look(at(host, "/a"), NOW)
         (child,) = children()
         environment = _told(Path(f"/proc/{child}/environ"))
         assert b"secret" not in environment

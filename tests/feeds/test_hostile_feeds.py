@@ -15,6 +15,8 @@ def test_a_document_of_any_shape_is_read_or_refused_in_time() -> None:
     tests = Path(__file__).parents[1]
     # To note each line that runs would take most of the time.
     environment = {k: v for k, v in os.environ.items() if not k.startswith("COVERAGE_")}
-    environment["PYTHONPATH"] = os.pathsep.join(map(str, (tests, tests / "feeds", tests / "proofs")))
+    environment["PYTHONPATH"] = os.pathsep.join(
+        map(str, (tests, tests / "feeds", tests / "proofs"))
+    )
     done = subprocess.run(program, stdout=subprocess.PIPE, text=True, check=False, env=environment)
     assert (done.returncode, done.stdout.splitlines()) == (0, list(hostile_feeds.SHAPES))

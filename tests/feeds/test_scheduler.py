@@ -1,4 +1,4 @@
-"""The keeper: what is looked at, how much at once, and what survives its end."""
+"""The scheduler: what is looked at, how much at once, and what survives its end."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class World:
         self.service = Service(store, self.clock)
         self.looks = ScriptedLooks()
 
-    def keeper(
+    def scheduler(
         self,
         fetch: Fetch = Fetch.PUBLIC,
         at_once: int = 8,
@@ -132,7 +132,7 @@ def urls(count: int, host: str = "{}.example") -> list[str]:
 
 def test_a_new_feed_is_looked_at_at_once(open_store: Callable) -> None:
     async def work(world: World) -> None:
-        async with world.keeper():
+        async with world.scheduler():
             await asyncio.sleep(0)
             await world.subscribe(*urls(3))
             feeds = await world.known(*urls(3))
@@ -150,7 +150,7 @@ def test_for_a_newcomer_a_known_feed_is_looked_at_at_once_and_once_a_minute(
     async def work(world: World) -> None:
         (url,) = urls(1)
         world.looks.found = {url: FetchResult(FeedContent(title="Radio"), etag="1")}
-        async with world.keeper():
+        async with world.scheduler():
             await asyncio.sleep(0)
             await world.subscribe(url)
             (first,) = await world.known(url)
@@ -179,7 +179,7 @@ def test_a_look_that_began_before_a_newcomer_came_is_followed_by_another(
     async def work(world: World) -> None:
         (url,) = urls(1)
         world.looks.gate.clear()
-        async with world.keeper():
+        async with world.scheduler():
             await asyncio.sleep(0)
             await world.subscribe(url)
             await world.looks.until_looked_at(1)
@@ -205,7 +205,7 @@ def test_looks_are_counted_by_what_they_came_to(open_store: Callable) -> None:
             some[1]: FetchResult(failure=Failure.GONE),
             some[2]: FetchResult(failure=Failure.TOO_SLOW),
         }
-        async with world.keeper(recorder=recorder):
+        async with world.scheduler(recorder=recorder):
             await asyncio.sleep(0)
             await world.subscribe(*some)
             await world.known(*some)
@@ -230,7 +230,7 @@ def test_what_this_machine_cannot_look_at_did_not_fail_and_keeps_its_turn(
     async def work(world: World) -> None:
         url, other = urls(2)
         world.looks.found = {url: MachineFailed("This machine cannot look at feeds.")}
-        async with world.keeper():
+        async with world.scheduler():
             await asyncio.sleep(0)
             await world.subscribe(url, other)
             await world.known(other)
@@ -262,7 +262,7 @@ def test_what_is_added_one_by_one_is_noted_together(
 
         monkeypatch.setattr(world.store.feeds, "want", want_and_count)
         account = await world.service.accounts.create("alice", None)
-        async with world.keeper():
+        async with world.scheduler():
             for url in urls(30):
                 await world.service.subscriptions.add(account.id, [want(url, None)], TESTER)
             await world.known(*urls(30))
@@ -290,7 +290,7 @@ def test_a_crowd_of_new_feeds_is_noted_a_few_at_a_time_with_time_for_requests_be
         monkeypatch.setattr(world.store.feeds, "want", want_and_tell)
         if is_round:
             await world.subscribe(*urls(count))
-        async with world.keeper():
+        async with world.scheduler():
             await asyncio.sleep(0)
             if not is_round:
                 await world.subscribe(*urls(count))
@@ -306,7 +306,7 @@ def test_what_was_there_before_is_found_by_going_through_all_lists(open_store: C
     async def work(world: World) -> None:
         await world.subscribe(*urls(2))
         await world.subscribe(*urls(4), name="ben")
-        async with world.keeper():
+        async with world.scheduler():
             await world.known(*urls(4))
         assert sorted(world.looks.looked) == sorted(urls(4))  # each once, however many have it
 
@@ -316,14 +316,14 @@ def test_what_was_there_before_is_found_by_going_through_all_lists(open_store: C
 def test_a_feed_is_looked_at_again_when_it_is_due_and_not_before(open_store: Callable) -> None:
     async def work(world: World) -> None:
         await world.subscribe(*urls(1))
-        async with world.keeper():
+        async with world.scheduler():
             await world.known(*urls(1))
-        async with world.keeper():
+        async with world.scheduler():
             await world.subscribe(*urls(2), name="ben")
             await world.known(*urls(2))
         assert sorted(world.looks.looked) == sorted(urls(2))
         world.clock.go_on(2 * DAY_US)
-        async with world.keeper():
+        async with world.scheduler():
             await world.looks.until_looked_at(4)
 
     run(open_store, work)
@@ -333,7 +333,7 @@ def test_of_each_host_one_feed_at_a_time_and_a_few_altogether(open_store: Callab
     async def work(world: World) -> None:
         await world.subscribe(*urls(4, host="one.example"), *urls(30))
         world.looks.gate.clear()
-        async with world.keeper(at_once=5):  # one of them is for feeds that answered last time
+        async with world.scheduler(at_once=5):  # one of them is for feeds that answered last time
             await world.looks.until_looked_at(4)
             world.looks.gate.set()
             await world.known(*urls(4, host="one.example"), *urls(30))
@@ -349,7 +349,7 @@ def test_many_feeds_of_one_host_do_not_delay_the_others(open_store: Callable) ->
     async def work(world: World) -> None:
         await world.subscribe(*many)
         world.looks.slow = set(many)
-        async with world.keeper(at_once=3):
+        async with world.scheduler(at_once=3):
             await world.looks.until_looked_at(1)
             await world.subscribe(*urls(5), name="ben")
             await world.known(*urls(5))
@@ -366,7 +366,7 @@ def test_many_new_feeds_of_one_host_are_due_one_after_the_other_as_fast_as_it_an
 
     async def work(world: World) -> None:
         world.looks.gate.clear()
-        async with world.keeper():
+        async with world.scheduler():
             await asyncio.sleep(0)
             await world.subscribe(*many)
             dues = {feed.next_look for feed in await world.until_put_off(56, *many)}
@@ -389,7 +389,7 @@ def test_of_a_host_with_many_feeds_of_an_account_those_of_another_come_in_their_
 
     async def work(world: World) -> None:
         world.looks.gate.clear()
-        async with world.keeper():
+        async with world.scheduler():
             await asyncio.sleep(0)
             await world.subscribe(*many)
             await world.until_put_off(len(many) - 4, *many)
@@ -413,13 +413,13 @@ def test_a_feed_that_waits_among_the_slow_keeps_no_quick_one_of_its_host_waiting
         failing = FetchResult(failure=Failure.TOO_SLOW)
         world.looks.found = {silent: failing, gone: failing}
         await world.subscribe(silent, gone, good)
-        async with world.keeper():
+        async with world.scheduler():
             feeds = await world.known(silent, gone, good)
         world.clock.go_on(DAY_US)
         dues = [replace(feed, next_look=world.clock()) for feed in feeds]
         await world.store.feeds.renew(dues)
         world.looks.slow = {silent}
-        async with world.keeper(at_once=2):
+        async with world.scheduler(at_once=2):
             await world.looks.until_looked_at(5)
         assert world.looks.looked[3:] == [silent, good]
 
@@ -436,7 +436,7 @@ def test_800_feeds_of_an_account_at_slow_hosts_keep_12_of_another_waiting_for_6_
         world.looks.slow = set(many)
         if is_round:
             await world.subscribe(*many)
-        async with world.keeper():
+        async with world.scheduler():
             await asyncio.sleep(0)
             if not is_round:
                 await world.subscribe(*many)
@@ -460,7 +460,7 @@ def test_once_no_feed_waits_an_account_that_added_many_has_its_turn_like_any_oth
         alice, turns = AccountId(1), world.service.new_feeds.turns
         for _ in range(500):  # another process has looked at these
             turns.next_of(alice)
-        async with world.keeper():
+        async with world.scheduler():
             while True:
                 await asyncio.sleep(0)
                 if turns.next_of(alice) < 500:
@@ -482,15 +482,15 @@ def test_hosts_that_never_end_their_answers_keep_no_feed_waiting_that_answered_l
                 world.looks.found = {url: FetchResult(failure=Failure.TOO_SLOW) for url in endless}
             with monkeypatch.context() as patch:
                 patch.setattr(feed_schedule, "SLOW_SECONDS", 0.0 if kind == "slow" else 60.0)
-                async with world.keeper():
+                async with world.scheduler():
                     await world.known(*endless)
             world.clock.go_on(MINUTE_US)
         await world.subscribe(good, name="ben")
-        async with world.keeper():
+        async with world.scheduler():
             await world.known(good)
         world.looks.slow = set(endless)
         looks = len(world.looks.looked)
-        async with world.keeper(at_once=2):
+        async with world.scheduler(at_once=2):
             await asyncio.sleep(0)
             if kind == "new":
                 await world.subscribe(*endless)
@@ -508,14 +508,14 @@ def test_hosts_that_never_end_their_answers_keep_no_feed_waiting_that_answered_l
 def test_a_personal_address_is_never_looked_at_unless_all_are(open_store: Callable) -> None:
     async def work(world: World) -> None:
         await world.subscribe(PERSONAL, *urls(1))
-        async with world.keeper():
+        async with world.scheduler():
             await world.known(*urls(1))
         assert world.looks.looked == urls(1)
-        async with world.keeper(Fetch.ALL):
+        async with world.scheduler(Fetch.ALL):
             await world.known(PERSONAL)
         assert world.looks.looked == [*urls(1), PERSONAL]
         world.clock.go_on(2 * DAY_US)
-        async with world.keeper():
+        async with world.scheduler():
             await world.looks.until_looked_at(3)
             (feed,) = await world.known(PERSONAL)
             while feed.next_look < world.clock.at + WEEK_US // 2:
@@ -534,7 +534,7 @@ def test_a_personal_address_is_looked_at_again_and_again_once_a_subscriber_permi
         for looks in (1, 2):
             for _ in range(2):  # the second time changes nothing
                 await world.service.known_feeds.permit(alice, feed)
-            async with world.keeper():
+            async with world.scheduler():
                 await world.looks.until_looked_at(looks)
                 await world.known(PERSONAL)
             world.clock.go_on(3 * DAY_US)  # by then, the round has to want it anew
@@ -547,13 +547,13 @@ def test_a_secret_is_asked_by_https_once_anybody_has_it_so(open_store: Callable)
     by_http = PERSONAL.replace("https", "http")
 
     async def work(world: World) -> None:
-        async with world.keeper(Fetch.ALL):
+        async with world.scheduler(Fetch.ALL):
             await world.subscribe(by_http)
             await world.looks.until_looked_at(1)
             await world.subscribe(PERSONAL, name="ben")
             await world.looks.until_looked_at(2)
             await world.known(PERSONAL)
-        async with world.keeper(Fetch.ALL):
+        async with world.scheduler(Fetch.ALL):
             await world.subscribe(by_http, *urls(1), name="carol")
             await world.known(*urls(1))
         assert world.looks.looked == [by_http, PERSONAL, *urls(1)]
@@ -572,11 +572,11 @@ def test_what_has_no_subscriber_any_more_is_not_asked_two_days_later(
     async def work(world: World) -> None:
         account = await world.subscribe(gone, kept)
         guid = parse_feed_url(gone).guid
-        async with world.keeper():
+        async with world.scheduler():
             await world.known(gone, kept)
         await world.service.subscriptions.set_subscribed(account, [guid], False, TESTER)
         world.clock.go_on(3 * DAY_US)
-        async with world.keeper():
+        async with world.scheduler():
             await world.looks.until_looked_at(3)
             (feed,) = await world.known(gone)
             while feed.next_look < world.clock.at:
@@ -591,7 +591,7 @@ def test_what_has_no_subscriber_any_more_is_not_asked_two_days_later(
 
 def test_nothing_is_looked_at_if_that_is_off(open_store: Callable) -> None:
     async def work(world: World) -> None:
-        async with world.keeper(Fetch.OFF):
+        async with world.scheduler(Fetch.OFF):
             await world.subscribe(*urls(1))
             await asyncio.sleep(0)
         assert not world.looks.looked
@@ -610,7 +610,7 @@ def test_whenever_it_ends_what_is_leased_can_be_leased_by_others_at_once(
         world.looks.gate.clear()
         for turns in range(60):
             before = len(world.looks.looked)
-            async with world.keeper():
+            async with world.scheduler():
                 for _ in range(turns):
                     await asyncio.sleep(0)
                 if turns % 10 == 9:
@@ -628,7 +628,7 @@ def test_a_lease_that_is_nearly_over_is_given_back_without_a_look(open_store: Ca
         first, second = urls(2, host="one.example")
         await world.subscribe(first, second)
         world.looks.gate.clear()
-        async with world.keeper():
+        async with world.scheduler():
             await world.looks.until_looked_at(1)
             world.clock.go_on(LEASE_US - MINUTE_US)
             world.looks.gate.set()
@@ -652,7 +652,7 @@ def once_away(ask: Callable, away: Exception, has_failed: asyncio.Event | None =
     return asked
 
 
-def test_the_keeper_goes_on_when_the_store_is_there_again(
+def test_the_scheduler_goes_on_when_the_store_is_there_again(
     open_store: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(keeping, "_SECONDS_AFTER_A_FAILURE", 0.0)
@@ -663,7 +663,7 @@ def test_the_keeper_goes_on_when_the_store_is_there_again(
         monkeypatch.setattr(feeds, "lease", once_away(feeds.lease, away))
         monkeypatch.setattr(feeds, "save", once_away(feeds.save, away, has_failed))
         await world.subscribe(*urls(1))
-        async with world.keeper():
+        async with world.scheduler():
             await has_failed.wait()
             world.clock.go_on(LEASE_US)
             await world.known(*urls(1))
@@ -680,7 +680,7 @@ def test_a_feed_that_no_account_has_any_more_is_forgotten_after_a_month(
 
     async def work(world: World) -> None:
         account_id = await world.subscribe(*urls(2))
-        async with world.keeper():
+        async with world.scheduler():
             await world.known(*urls(2))
         gone = parse_feed_url(urls(2)[0]).guid
         await world.service.subscriptions.set_subscribed(account_id, [gone], False, TESTER)
@@ -695,10 +695,10 @@ def test_a_feed_that_no_account_has_any_more_is_forgotten_after_a_month(
 
 
 async def after_a_round(world: World, gone: Guid, *, is_known: bool) -> dict[Guid, Feed]:
-    """Return what is known of the feeds when the keeper has gone through all lists."""
+    """Return what is known of the feeds when the scheduler has gone through all lists."""
     guids = [parse_feed_url(url).guid for url in urls(2)]
     before = len(world.looks.looked)
-    async with world.keeper():
+    async with world.scheduler():
         await world.looks.until_looked_at(before + 1)
         while True:
             known = dict(await world.store.feeds.known(guids))

@@ -27,9 +27,9 @@ from feedkeep.model import (
     Stamp,
     replace,
 )
-from feedkeep.rules.clock import DAY_US, later
+from feedkeep.rules.clock import DAY_US, SECOND_US, later
 from feedkeep.rules.episode_actions import SentAction
-from feedkeep.rules.feed_schedule import LEASE_US, MINUTE_US, SECOND_US, after_look
+from feedkeep.rules.feed_schedule import LEASE_US, MINUTE_US, after_look
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import want
 from feedkeep.rules.undo import Undo

@@ -76,8 +76,8 @@ class Drill:
             kept = {
                 s.feed_url for s in await service.subscriptions.subscribed(AccountId(account.id))
             }
-            damages = await damages_of(service)
-            return damages + [f"{url} is missing" for url in before - kept]
+            faults = await damages_of(service)
+            return faults + [f"{url} is missing" for url in before - kept]
 
         return restored.use(look)
 

@@ -321,7 +321,7 @@ def test_the_proof_of_one_connection_notices_when_no_fetch_waits_for_a_host(
 # Several accounts
 
 
-class SubscriptionSweep:
+class SlowHosts:
     """Hosts that are slow: all that are asked at a time answer together, when a test says so."""
 
     def __init__(self) -> None:
@@ -351,10 +351,10 @@ def rounds_until_asked(folder: Path, web: WebOfHosts, *programs: str) -> int:
 
     No more are counted than tell that they are too many.
     """
-    rounds = SubscriptionSweep()
+    slow_hosts = SlowHosts()
     slow = [web.host(f"{number}.slow.example") for number in range(SLOW)]
     for host in slow:
-        host.answers["/"] = rounds.answer
+        host.answers["/"] = slow_hosts.answer
     few = [web.host(f"{number}.example") for number in range(FEW)]
     process = FeedkeepProcess(folder, **settings_for(*slow, *few))
     process.run_first("looks_follow_at_once", *programs)
@@ -363,12 +363,12 @@ def rounds_until_asked(folder: Path, web: WebOfHosts, *programs: str) -> int:
             with process.client(process.new_account()) as client:
                 subscribe(client, *map(url_of, hosts))
             until_noted(process, [url_of(host) for host in hosts])
-        rounds.end_one()
+        slow_hosts.end_one()
         for passed in range(FEW_ROUNDS + 1):
-            until(lambda: rounds.is_full or all(host.requests for host in few))
+            until(lambda: slow_hosts.is_full or all(host.requests for host in few))
             if all(host.requests for host in few):
                 return passed
-            rounds.end_one()
+            slow_hosts.end_one()
     return FEW_ROUNDS + 1
 
 

@@ -58,10 +58,10 @@ def test_a_check_tells_after_each_page_how_far_it_is_and_goes_on_from_there(
 ) -> None:
     async def work(service: Service, store: Store, clock: Clock) -> None:
         await create(store, PAGE + 2)
-        told = [(one.last, one.accounts, one.damages) async for one in service.check()]
+        told = [(one.last, one.accounts, one.faults) async for one in service.check()]
         assert told == [(0, 0, []), (PAGE, PAGE, []), (PAGE + 2, 2, [])]
         told = [
-            (one.last, one.accounts, one.damages) async for one in service.check(AccountId(PAGE))
+            (one.last, one.accounts, one.faults) async for one in service.check(AccountId(PAGE))
         ]
         assert told == [(PAGE, 0, []), (PAGE + 2, 2, [])]
 
@@ -81,7 +81,7 @@ def test_an_account_that_is_deleted_during_a_check_is_no_fault(
                 yield page
 
         monkeypatch.setattr(service.accounts, "by_id", deleting)
-        assert [one.damages async for one in service.check()] == [[], []]
+        assert [one.faults async for one in service.check()] == [[], []]
 
     run(open_store, work)
 

@@ -38,7 +38,7 @@ def test_what_is_put_in_comes_out_to_the_last_field_and_in_order(open_store: Cal
             assert await store.tokens.find(accounts[0].id, tokens[1].hash) == Found(
                 accounts[0], tokens[1]
             )
-            assert await store.damages() == []
+            assert await store.faults() == []
 
     asyncio.run(go())
 

@@ -108,8 +108,8 @@ class Household:
         return gone.stamp
 
 
-async def damages(service: Service) -> list[str]:
-    return [damage async for found in service.check() for damage in found.damages]
+async def faults(service: Service) -> list[str]:
+    return [damage async for found in service.check() for damage in found.faults]
 
 
 async def repaired(service: Service) -> list[str]:
@@ -147,10 +147,10 @@ def test_a_clock_that_was_ahead_is_set_right_and_what_it_stamped_keeps_its_order
         epoch = database_restores.epoch_of((await anna.let_in()).account)
 
         clock.go_on(-ahead + DAY)
-        [damage] = await damages(service)
+        [damage] = await faults(service)
         assert damage.startswith("account anna: its clock is far ahead of this machine's")
         assert await repaired(service) == ["anna"]
-        assert (await damages(service), await repaired(service)) == ([], [])
+        assert (await faults(service), await repaired(service)) == ([], [])
         found = (await anna.let_in()).account
         assert clock.at < found.last_stamp < clock.at + 100
         assert clock.at < found.last_action_stamp < clock.at + 100

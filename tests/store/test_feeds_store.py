@@ -661,7 +661,7 @@ def test_what_is_known_of_feeds_belongs_to_no_account_and_is_not_copied(
             assert await archive.count() == 0
         assert await only(store) == ALL_OF_IT
         assert await store.feeds.picture(G1) == PICTURE
-        assert await store.damages() == []
+        assert await store.faults() == []
         assert (await store.size()).size_bytes > 0
 
     run(open_store, work)

@@ -69,7 +69,7 @@ def test_nothing_is_acknowledged_while_a_file_is_not_in_its_place(
     run(path, work)
 
     async def look(store: SqliteStore) -> None:
-        assert list(await store.damages()) == []
+        assert list(await store.faults()) == []
         assert (await store.entries.whole(ALICE)).entries != {}
 
     run(path, look)

@@ -1072,7 +1072,7 @@ def test_a_damaged_table_is_unavailable(server: PostgresServer) -> None:
 def test_names_and_accounts_that_do_not_lead_to_one_another_are_damages(database: str) -> None:
     async def work(store: PostgresStore) -> None:
         execute(database, "UPDATE feedkeep.account_name SET account_id = 9 WHERE name_key = 'bob'")
-        assert await store.damages() == [
+        assert await store.faults() == [
             "account bob cannot be found by its name",
             "the name bob leads to an account that is missing",
         ]

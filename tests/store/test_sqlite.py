@@ -775,7 +775,7 @@ def test_a_damaged_file_is_noticed(path: Path) -> None:
 
     async def look(store: SqliteStore) -> None:
         await store.assert_ready()
-        assert await store.damages() != []
+        assert await store.faults() != []
         with pytest.raises(StoreDamaged, match=r"docs/backup\.md"):
             await store.entries.view(ALICE, GUID)
         with pytest.raises(StoreDamaged):
@@ -792,7 +792,7 @@ def test_damage_to_what_the_planner_reads_costs_no_list(path: Path) -> None:
 
     async def look(store: SqliteStore) -> None:
         assert set((await store.entries.whole(ALICE)).entries) == {GUID}
-        assert await store.damages() != []
+        assert await store.faults() != []
 
     run(path, look)
 
@@ -825,7 +825,7 @@ def test_a_check_that_cannot_be_made_now_is_no_damage(path: Path) -> None:
 
         store._runner._scanner.exec_trace = fail
         with pytest.raises(StoreUnavailable) as told:
-            await store.damages()
+            await store.faults()
         assert not isinstance(told.value, StoreDamaged)
         store._runner._scanner.exec_trace = None
 
@@ -837,7 +837,7 @@ def test_a_row_that_refers_to_nothing_is_noticed(path: Path) -> None:
         await store.entries.change(ALICE, [GUID], subscribe)
         other = apsw.Connection(str(path))
         other.execute("DELETE FROM account")
-        assert await store.damages() == [
+        assert await store.faults() == [
             "a row of table entry refers to a row that is missing",
         ]
 

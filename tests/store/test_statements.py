@@ -115,7 +115,7 @@ async def everything(store: PostgresStore) -> None:
     await store.fill(library(2, 3))
     async with store.archive() as archive:
         assert await archive.count() == sum([len(some) async for some in archive.records()])
-    assert await store.damages() == []
+    assert await store.faults() == []
     await every_request(store)
 
 

@@ -518,6 +518,6 @@ def test_a_sound_store_is_ready_and_has_no_damages(open_store: Callable) -> None
     async def work(store: Store) -> None:
         await add(store, (A, G1))
         await store.assert_ready()
-        assert await store.damages() == []
+        assert await store.faults() == []
 
     run(open_store, work)

@@ -285,9 +285,9 @@ class Front:
         pages = await self._service.episode_actions.all(account.id)
         return [action async for page in pages for action in page]
 
-    async def damages(self) -> list[str]:
+    async def faults(self) -> list[str]:
         """Return what `feedkeep check` finds."""
-        return [damage async for part in self._service.check() for damage in part.damages]
+        return [damage async for part in self._service.check() for damage in part.faults]
 
     async def measure(self) -> dict[str, float]:
         """Return how much this process and its database take, and hold."""

@@ -139,7 +139,7 @@ class Year:
 
     async def _end(self) -> None:
         await self._all(lambda number: self.people[number].end(self.now_us))
-        self.report.wrong = [*self._wrong(), *(await self.process.ask("damages"))]
+        self.report.wrong = [*self._wrong(), *(await self.process.ask("faults"))]
         people = self.people.values()
         self.report.syncs = sum(person.syncs for person in people)
         self.report.wishes = sum(person.ledger.wishes for person in people)

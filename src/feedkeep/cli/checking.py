@@ -82,9 +82,9 @@ def check(
             task = progress.add_task("Checking", total=accounts)
             try:
                 async for checked in found:
-                    for damage in checked.damages:
+                    for damage in checked.faults:
                         warn(damage)
-                    is_whole = is_whole and not checked.damages
+                    is_whole = is_whole and not checked.faults
                     last = checked.last
                     progress.advance(task, checked.accounts)
             except (asyncio.CancelledError, FeedkeepError):
@@ -106,7 +106,7 @@ async def _found(
     Raises:
         StoreUnavailable: One of the processes was killed, or cannot read the database.
     """
-    yield Checked(after, 0, await service.store.damages())
+    yield Checked(after, 0, await service.store.faults())
     chosen = replace(chosen, postgres_connections=_CONNECTIONS)
     loop = asyncio.get_running_loop()
     spawn = multiprocessing.get_context("spawn")
@@ -151,7 +151,7 @@ def check_part(chosen: Settings, after: AccountId, until: AccountId) -> Checked:
 
     async def look(service: Service) -> Checked:
         parts = [part async for part in service.check_lists(after, until)]
-        damages = [damage for part in parts for damage in part.damages]
-        return Checked(until, sum(part.accounts for part in parts), damages)
+        faults = [damage for part in parts for damage in part.faults]
+        return Checked(until, sum(part.accounts for part in parts), faults)
 
     return with_service(chosen, look)

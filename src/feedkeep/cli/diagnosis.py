@@ -6,9 +6,7 @@ from collections.abc import Collection, Iterator
 from enum import StrEnum
 
 from feedkeep.model import Stamp, Value
-from feedkeep.rules.clock import DAY_US
-
-SECOND_US = 1_000_000
+from feedkeep.rules.clock import DAY_US, SECOND_US
 
 MIN_FREE_BYTES = 500_000_000
 """How much room there has to be on the disk of a SQLite file; the alert for it says the same."""
@@ -22,7 +20,7 @@ MAX_APART_US = 5 * SECOND_US
 CERTIFICATE_US = 14 * DAY_US
 """How long before a certificate expires `doctor` warns."""
 
-BUILT = Stamp(1_735_689_600 * SECOND_US)  # 2025-01-01
+OLDEST_TRUE_CLOCK = Stamp(1_735_689_600 * SECOND_US)  # 2025-01-01
 """A time that was over when this was written."""
 
 ALL_ADDRESSES = {"0.0.0.0/0", "::/0"}
@@ -103,7 +101,7 @@ def clock(now: Stamp, of_database: Stamp | None, is_set: bool | None) -> Finding
 
     `is_set` says whether a time service sets it; None if that is not known.
     """
-    if now < BUILT:
+    if now < OLDEST_TRUE_CLOCK:
         return fault("clock", "The clock is years behind. Set it, by a time service (NTP).")
     apart_us = abs(now - of_database) if of_database is not None else 0
     if apart_us > MAX_APART_US:

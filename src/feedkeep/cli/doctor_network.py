@@ -17,6 +17,7 @@ from feedkeep.http.serving import listen, listen_for_metrics, tls_context
 from feedkeep.model import Failure, Feed, Fetch, Stamp, replace
 from feedkeep.model.errors import FeedkeepError
 from feedkeep.outbound.failures import MachineFailed, RequestError
+from feedkeep.rules.clock import SECOND_US
 from feedkeep.rules.feed_urls import FeedUrl, parse_new_feed_url
 from feedkeep.runtime import wall_clock
 
@@ -60,7 +61,7 @@ def _certificate(chosen: Settings) -> Finding:
         return fault("tls", str(error))
     except ssl.SSLCertVerificationError as error:
         return fault("tls", f"Clients refuse the certificate: {error.verify_message}.")
-    ends = Stamp(int(ssl.cert_time_to_seconds(str(told["notAfter"]))) * diagnosis.SECOND_US)
+    ends = Stamp(int(ssl.cert_time_to_seconds(str(told["notAfter"]))) * SECOND_US)
     return diagnosis.certificate(ends, wall_clock.now())
 
 

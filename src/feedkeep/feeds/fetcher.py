@@ -25,7 +25,8 @@ from feedkeep.model import (
 from feedkeep.model.errors import NotAFeed, NotAPicture
 from feedkeep.outbound.client import Answer, GuardedClient
 from feedkeep.outbound.failures import Exhausted, RequestError
-from feedkeep.rules.feed_schedule import SECOND_US, wants_picture
+from feedkeep.rules.clock import SECOND_US
+from feedkeep.rules.feed_schedule import wants_picture
 from feedkeep.rules.moves import may_move
 
 _ACCEPT = (

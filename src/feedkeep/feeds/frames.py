@@ -38,10 +38,10 @@ class Lack(StrEnum):
 
 
 class Report(Value, frozen=True):
-    """What became of an errand.
+    """What became of a fetch job.
 
     Attributes:
-        number: That of the errand.
+        number: That of the job.
         looked: What was found, or what the process lacked.
     """
 

@@ -36,7 +36,7 @@ class ClientConfigResource(Resource):
     """/clientconfig.json: where the API is."""
 
     async def get(self, request: Request) -> Response:
-        """Tell it."""
+        """Return the addresses of the API, and how long its clients may keep them."""
         base = {"baseurl": f"{self.base_url(request)}/"}
         config = {
             "mygpo": base,

@@ -73,7 +73,7 @@ class SubscriptionResource:
         self._max_body_bytes = settings.max_body_bytes
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Read it."""
+        """Return the subscription, also for a former guid of it."""
         view = self._service.subscriptions.read(request.admitted, request.parameters["guid"])
         return _response_unless_known(request, encode(wire.subscription_reply(view)))
 
@@ -105,7 +105,7 @@ class FeedResource:
         self._service = service
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Read it."""
+        """Return what is known of the feed."""
         view = self._service.subscriptions.read(request.admitted, request.parameters["guid"])
         feed = await self._service.known_feeds.of(view.subscription)
         return _response_unless_known(request, encode(wire.feed_reply(feed)))
@@ -118,7 +118,7 @@ class DeletionResource:
         self._service = service
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Read it."""
+        """Return the state of a deletion."""
         number = paging.whole_number(request.parameters["deletion_id"], paging.MAX_EXACT)
         deletion = await self._service.subscriptions.deletion(request.admitted.account.id, number)
         return JsonResponse(encode(wire.deletion_reply(deletion)))

@@ -283,7 +283,7 @@ class _AbruptResponse(aiohttp.ClientResponse):
 
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
         """Read the head of the response."""
-        self._door_transport = connection.transport
+        self._abrupt_transport = connection.transport
         try:
             return await super().start(connection)
         except BaseException:
@@ -292,10 +292,10 @@ class _AbruptResponse(aiohttp.ClientResponse):
 
     def abort(self) -> None:
         """End the connection; what was received stays."""
-        if self._door_transport is not None:
+        if self._abrupt_transport is not None:
             # In Python 3.11.2, that of Debian 12, a closed transport of TLS cannot be aborted.
             with suppress(AttributeError):
-                self._door_transport.abort()
+                self._abrupt_transport.abort()
 
 
 class _JudgedNames(AbstractResolver):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from feedkeep.model import Stamp
 from feedkeep.rules.seconds import is_settled
 
-DAY_US = 86_400_000_000
+SECOND_US = 1_000_000
+DAY_US = 86_400 * SECOND_US
 
 RESTORED_AHEAD_US = DAY_US
 """A day: the error of a wall clock that shows another time zone, or that was set by hand."""

@@ -176,8 +176,8 @@ class Draft:
         # counted as an undo, it would drop the old URL, and an old device that still has this URL
         # would subscribe to the feed a second time.
         for guid in self._index.pointers_to(other.guid):
-            self._disown_alias(guid)
-        self._disown_alias(other.guid)
+            self._mark_alias_as_own(guid)
+        self._mark_alias_as_own(other.guid)
         subscription = self._end_undoing(subscription)
         absorbed = self._index[other.guid]
         self.put(Pointer(other.guid, subscription.guid, self.tick(), absorbed.alias))
@@ -278,7 +278,7 @@ class Draft:
         entry = self._index[guid]
         return isinstance(entry, Pointer) and entry.guid_changed is None
 
-    def _disown_alias(self, guid: Guid) -> None:
+    def _mark_alias_as_own(self, guid: Guid) -> None:
         entry = self._index[guid]
         if entry.alias:
             self.put(replace(entry, alias=replace(entry.alias, moved_away=False, was_own=True)))

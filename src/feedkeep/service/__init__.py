@@ -85,12 +85,12 @@ class Checked:
     Attributes:
         last: The greatest id of those that were looked at until now.
         accounts: How many of them this look was at.
-        damages: A sentence for each fault.
+        faults: A sentence for each fault.
     """
 
     last: AccountId
     accounts: int
-    damages: Sequence[str]
+    faults: Sequence[str]
 
 
 class Service:
@@ -225,7 +225,7 @@ class Service:
 
         Yields what was found of the database, and of each page of the accounts with a greater id.
         """
-        yield Checked(after, 0, await self.store.damages())
+        yield Checked(after, 0, await self.store.faults())
         async for checked in self.check_lists(after, AccountId(MAX_ACCOUNT_ID)):
             yield checked
 

@@ -19,7 +19,7 @@ from feedkeep.model import (
     Value,
 )
 from feedkeep.rules import credentials
-from feedkeep.rules.clock import DAY_US, day_of, later
+from feedkeep.rules.clock import DAY_US, SECOND_US, day_of, later
 from feedkeep.rules.credentials import SESSION_PREFIX, as_label
 from feedkeep.security.sessions import SharedSession, SharedSessions
 from feedkeep.security.tokens import new_token
@@ -34,8 +34,6 @@ MAX_SESSIONS_OF_AN_APP = 20
 A new session replaces those that would end first. AntennaPod begins one with each sync; without the
 second limit, it would end the sessions of all other apps.
 """
-
-_SECOND_US = 1_000_000
 
 
 class FoundSession(Value, frozen=True):
@@ -155,11 +153,11 @@ class Logins:
 
     def begin_login(self) -> str:
         """Return the secret of a new login, which only the app gets. Nothing is stored here."""
-        return login_links.new_secret(secrets.token_urlsafe(32), self._now() // _SECOND_US)
+        return login_links.new_secret(secrets.token_urlsafe(32), self._now() // SECOND_US)
 
     def is_link_open(self, begun: str) -> bool:
         """Say whether a login can still be granted, by the time of its beginning in its link."""
-        return login_links.is_open(login_links.read_begun(begun), self._now() // _SECOND_US)
+        return login_links.is_open(login_links.read_begun(begun), self._now() // SECOND_US)
 
     async def grant_login(self, account: Account, login: bytes, label: str) -> bool:
         """Let in the app that began a login; `login` is the SHA-256 of the secret that it has.
@@ -171,13 +169,13 @@ class Logins:
         """
         now = self._now()
         grant = Grant(login, account.id, as_label(label), now)
-        forgotten_before = later(now, -login_links.REMEMBERED_SECONDS * _SECOND_US)
+        forgotten_before = later(now, -login_links.REMEMBERED_SECONDS * SECOND_US)
         return await self._store.logins.save(account, grant, forgotten_before)
 
     async def fetch_login(self, secret: str) -> FetchedLogin | None:
         """Return the account's name and a new token, once after a login was granted; else None."""
         now = self._now()
-        if not login_links.is_open(login_links.begun_at(secret), now // _SECOND_US):
+        if not login_links.is_open(login_links.begun_at(secret), now // SECOND_US):
             return None
         grant = await self._store.logins.find(login_links.login_of(secret))
         if grant is None:

@@ -3,8 +3,8 @@
 from feedkeep.feeds.scheduler import FetchScheduler
 
 
-async def _begin(keeper: FetchScheduler) -> FetchScheduler:
-    return keeper
+async def _begin(scheduler: FetchScheduler) -> FetchScheduler:
+    return scheduler
 
 
 FetchScheduler.__aenter__ = _begin

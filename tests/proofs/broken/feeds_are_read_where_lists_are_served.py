@@ -7,8 +7,8 @@ from feedkeep.outbound.client import GuardedClient
 from feedkeep.outbound.policy import policy_of
 
 
-async def _look(looker: FetcherProcess, feed: Feed, now: Stamp) -> FetchResult:
-    async with GuardedClient(policy_of(looker._chosen)) as client:
+async def _look(process: FetcherProcess, feed: Feed, now: Stamp) -> FetchResult:
+    async with GuardedClient(policy_of(process._chosen)) as client:
         return await Fetcher(client).look(feed, now)
 
 

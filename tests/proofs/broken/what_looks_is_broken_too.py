@@ -1,5 +1,5 @@
 """The process that looks at feeds is broken as the one is that serves; else it runs as it is."""
 
-from feedkeep.feeds import fetcher_process as looker
+from feedkeep.feeds import fetcher_process
 
-looker._PASSED_ON = (*looker._PASSED_ON, "RUN_FIRST", "RAN_FIRST")
+fetcher_process._PASSED_ON = (*fetcher_process._PASSED_ON, "RUN_FIRST", "RAN_FIRST")

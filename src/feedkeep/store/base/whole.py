@@ -156,7 +156,7 @@ class Store(Protocol):
     def state(self) -> StoreState:
         """Return how it is at this moment; it takes microseconds, in any thread."""
 
-    async def damages(self) -> Sequence[str]:
+    async def faults(self) -> Sequence[str]:
         """Return a sentence for each fault that the database itself finds in its data."""
 
     def archive(self) -> AbstractAsyncContextManager[Archive]:

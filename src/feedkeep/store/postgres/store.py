@@ -65,14 +65,14 @@ WHERE n.name_key > $1 ORDER BY n.name_key LIMIT $2
 _THERE = "SELECT a.account_id FROM feedkeep.account a WHERE a.account_id = ANY($1::bigint[])"
 
 _ROWS_AT_ONCE = 5_000
-"""How many rows one look for damages reads."""
+"""How many rows one look for faults reads."""
 
 _MAX_DAMAGES = 100
-"""How many damages of a kind are told, as many as SQLite tells."""
+"""How many faults of a kind are told, as many as SQLite tells."""
 
 K = TypeVar("K")
 _Looked: TypeAlias = tuple[K | None, list[str]]
-"""The key of the last row that was looked at, if there was one, and the names with damages."""
+"""The key of the last row that was looked at, if there was one, and the names with faults."""
 _Look: TypeAlias = Callable[[asyncpg.Connection, K], Awaitable[_Looked[K]]]
 """Looks at the rows that come after a key."""
 
@@ -174,7 +174,7 @@ class PostgresStore:
     def state(self) -> StoreState:
         return StoreState(_KIND, pool=self._runner.connections.pool())
 
-    async def damages(self) -> Sequence[str]:
+    async def faults(self) -> Sequence[str]:
         nameless = await self._found(_nameless, AccountId(0))
         orphaned = await self._found(_orphaned, "")
         return [f"account {name} cannot be found by its name" for name in nameless] + [
@@ -213,7 +213,7 @@ class PostgresStore:
         await self._runner.close()
 
     async def _found(self, look: _Look[K], after: K) -> list[str]:
-        """Look through a table, a few thousand rows at a time, until many damages are found."""
+        """Look through a table, a few thousand rows at a time, until many faults are found."""
         found: list[str] = []
         last: K | None = after
         while last is not None and len(found) < _MAX_DAMAGES:

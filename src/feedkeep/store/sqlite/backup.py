@@ -20,7 +20,7 @@ from feedkeep.store.sqlite.connection import (
     READER_PATIENCE_SECONDS,
     check_ours,
     connect,
-    damages,
+    faults,
     has_checksums,
     open_file,
     prepare,
@@ -144,7 +144,7 @@ def _copy(source: Path, partial: Path, believe_checksums: bool) -> None:
 
 def _check(partial: Path) -> None:
     with closing(open_file(partial)) as connection:
-        found = damages(connection)
+        found = faults(connection)
     if found:
         raise StoreUnusable(f"The database is damaged, and was not copied: {found[0]}.")
 

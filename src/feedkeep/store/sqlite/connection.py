@@ -250,7 +250,7 @@ def _bring_up_to_date(path: Path) -> int:
     return found
 
 
-def damages(connection: apsw.Connection) -> list[str]:
+def faults(connection: apsw.Connection) -> list[str]:
     """Return a sentence for each fault that SQLite finds in a file."""
     try:
         found = [text for (text,) in connection.execute("PRAGMA integrity_check") if text != "ok"]

@@ -23,7 +23,7 @@ from feedkeep.store.sqlite.accounts import SqliteAccounts
 from feedkeep.store.sqlite.archive import SqliteArchive
 from feedkeep.store.sqlite.attempts import SqliteAttempts
 from feedkeep.store.sqlite.backup import last_backup
-from feedkeep.store.sqlite.connection import APPLICATION_ID, assert_there, damages, prepare
+from feedkeep.store.sqlite.connection import APPLICATION_ID, assert_there, faults, prepare
 from feedkeep.store.sqlite.driver import SqliteDriver
 from feedkeep.store.sqlite.entries import SqliteEntries
 from feedkeep.store.sqlite.episode_actions import SqliteEpisodeActions
@@ -109,8 +109,8 @@ class SqliteStore:
     def state(self) -> StoreState:
         return StoreState(_KIND, self._runner.files(), last_backup(self._runner.path))
 
-    async def damages(self) -> Sequence[str]:
-        return await self._runner.scan(damages)
+    async def faults(self) -> Sequence[str]:
+        return await self._runner.scan(faults)
 
     @asynccontextmanager
     async def archive(self) -> AsyncIterator[SqliteArchive]:

@@ -54,7 +54,7 @@ async def live(service: Service, clock: Clock) -> None:
     await service.subscriptions.update(account.id, G1, Update(new_guid=G2), TESTER)
 
 
-def damages(open_store: Callable, tamper: Callable[[], object]) -> list[str]:
+def faults(open_store: Callable, tamper: Callable[[], object]) -> list[str]:
     """Return what a check finds once a history was tampered with."""
     found: list[str] = []
 
@@ -88,7 +88,7 @@ def test_each_fault_is_found(
     open_store: Callable, tamper: Tamper, request: pytest.FixtureRequest, statement: str, fault: str
 ) -> None:
     is_sqlite = "sqlite" in request.node.callspec.params["open_store"]
-    found = damages(open_store, lambda: tamper(statement.format(no="0" if is_sqlite else "false")))
+    found = faults(open_store, lambda: tamper(statement.format(no="0" if is_sqlite else "false")))
     assert any(line.startswith("account Alice: ") and fault in line for line in found), found
 
 
@@ -99,4 +99,4 @@ def test_what_ended_before_the_list_is_known_is_not_looked_at(
         tamper("UPDATE former_entry SET began = ended")
         tamper("UPDATE account SET known_from = last_stamp")
 
-    assert damages(open_store, forget) == []
+    assert faults(open_store, forget) == []
