@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import NoReturn
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx
@@ -14,6 +16,11 @@ import trustme
 from feedkeep_process import FeedkeepProcess
 from postgres_server import drop_database, execute, new_database
 from web_of_hosts import Host, WebOfHosts, reply
+
+from feedkeep.cli.diagnosis import Finding, Verdict
+from feedkeep.cli.doctor_network import one_feed
+from feedkeep.config.settings import Settings
+from feedkeep.outbound.names import SystemNames
 
 FEED = b"<rss><channel><title>A feed</title><item><guid>1</guid></item></channel></rss>"
 
@@ -118,7 +125,7 @@ def test_a_setting_that_does_not_work_is_a_fault_that_says_what_to_do(
     ("path", "subject", "said"),
     [
         ("http://{host}/nothing", "feed", "cannot be read"),
-        ("http://" + "a" * 64 + ".example/feed", "names", "is not found"),
+        ("http://" + "a" * 64 + ".example/feed", "feed", "not valid"),
         ("feeds.example", "feed", "http"),
     ],
 )
@@ -129,6 +136,19 @@ def test_a_feed_that_cannot_be_read_is_a_fault(
     url = path.format(host=f"{host.address}:{host.port}")
     verdict, text = examined(owner, url, 1)[subject]
     assert (verdict, said in text) == ("fault", True), text
+
+
+def test_a_name_that_the_resolver_does_not_know_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def look_up(_: SystemNames, host: str) -> NoReturn:
+        raise socket.gaierror(socket.EAI_NONAME, f"no {host}")
+
+    async def found() -> list[Finding]:
+        return [one async for one in one_feed(Settings(), "https://münchen.example/feed")]
+
+    monkeypatch.setattr(SystemNames, "look_up", look_up)
+    [finding] = asyncio.run(found())
+    assert finding.verdict is Verdict.FAULT
+    assert "no xn--mnchen-3ya.example" in finding.text
 
 
 def test_without_looks_no_host_is_asked(owner: FeedkeepProcess, host: Host) -> None:

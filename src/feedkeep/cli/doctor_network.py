@@ -16,7 +16,9 @@ from feedkeep.feeds.fetcher_process import FetcherProcess
 from feedkeep.http.serving import listen, listen_for_metrics, tls_context
 from feedkeep.model import Failure, Feed, Fetch, Stamp, replace
 from feedkeep.model.errors import FeedkeepError
-from feedkeep.outbound.failures import MachineFailed, RequestError
+from feedkeep.outbound.failures import MachineFailed, RequestError, RequestRefused
+from feedkeep.outbound.names import SystemNames
+from feedkeep.outbound.targets import FetchTarget
 from feedkeep.rules.clock import SECOND_US
 from feedkeep.rules.feed_urls import FeedUrl, parse_new_feed_url
 from feedkeep.runtime import wall_clock
@@ -133,22 +135,21 @@ async def one_feed(chosen: Settings, url: str) -> AsyncIterator[Finding]:
         return
     try:
         wanted = parse_new_feed_url(url)
-    except FeedkeepError as error:
+        host = FetchTarget.parse(wanted.text).host
+    except (FeedkeepError, RequestRefused) as error:
         yield fault("feed", str(error))
         return
-    parts = urlsplit(wanted.text)
     try:
         async with asyncio.timeout(_NAME_SECONDS):
-            await asyncio.get_running_loop().getaddrinfo(parts.hostname, None)
-    except (OSError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or str(error) or "no answer"
+            await SystemNames(1).look_up(host)
+    except OSError as error:  # which a timeout is, too
+        reason = error.strerror or "no answer"
         yield fault(
             "names",
-            f"{parts.hostname} is not found: {reason}. Look at this machine's"
-            " resolver (/etc/resolv.conf).",
+            f"{host} is not found: {reason}. Look at this machine's resolver (/etc/resolv.conf).",
         )
         return
-    yield ok("names", f"{parts.hostname} is found.")
+    yield ok("names", f"{host} is found.")
     fetcher = FetcherProcess(chosen)
     try:
         result = await fetcher.look(_as_new(wanted), wall_clock.now())

@@ -13,6 +13,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
+import structlog
 
 from feedkeep.config.settings import Settings
 from feedkeep.feeds.fetcher import Fetcher
@@ -21,14 +22,17 @@ from feedkeep.model import Failure, FetchResult
 from feedkeep.outbound.client import GuardedClient
 from feedkeep.outbound.failures import Exhausted
 from feedkeep.outbound.policy import policy_of
+from feedkeep.runtime.logs import configure_logs
 
 _MEBIBYTE = 1024 * 1024
+_log = structlog.get_logger()
+
 _READ_AT_ONCE = 4
 """How many feeds and pictures are read at the same time; the other looks wait for hosts."""
 
 _LESS_URGENT_BY = 10
 
-_ERRAND = msgspec.msgpack.Decoder(FetchJob)
+_JOB = msgspec.msgpack.Decoder(FetchJob)
 
 
 def max_memory_bytes(chosen: Settings) -> int:
@@ -60,11 +64,12 @@ async def run(chosen: Settings) -> None:
             except Exhausted:
                 looked = Lack.FILES
             except Exception as error:  # noqa: BLE001 - or all other looks would be lost with it
+                _log.error("a feed could not be read, through a defect", exc_info=error)
                 looked = FetchResult(failure=Failure.CRASHED, reason=repr(error))
             transport.write(write_frame(Report(job.number, looked)))
 
         while (frame := await read_frame(reader)) is not None:
-            task = asyncio.create_task(carry_out(_ERRAND.decode(frame)))
+            task = asyncio.create_task(carry_out(_JOB.decode(frame)))
             under_way.add(task)
             task.add_done_callback(under_way.discard)
     for task in under_way:
@@ -74,6 +79,7 @@ async def run(chosen: Settings) -> None:
 def main() -> None:
     """Run with the settings in the environment, in bounded memory, and after all else."""
     os.nice(_LESS_URGENT_BY)
+    configure_logs("warning")
     chosen = msgspec.json.decode(os.environ.pop("FEEDKEEP_LOOKS_WITH"), type=Settings)
     bytes_at_most = max_memory_bytes(chosen)
     resource.setrlimit(resource.RLIMIT_AS, (bytes_at_most, bytes_at_most))

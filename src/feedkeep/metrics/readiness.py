@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+import structlog
+
 from feedkeep.store.base import Store
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 MAX_SECONDS = 3.0
 """How long the store may take; Prometheus gives the whole answer 10 seconds, unless it is told."""
@@ -29,5 +33,7 @@ class Readiness:
             async with asyncio.timeout(MAX_SECONDS):
                 await self._store.assert_ready()
                 self.is_ready = not await self._store.missing_rights()
-        except Exception:  # noqa: BLE001 - whatever it is, the process is not ready
+        except Exception as error:  # noqa: BLE001 - whatever it is, the process is not ready
+            if self.is_ready:
+                _log.warning("not ready", reason=repr(error))
             self.is_ready = False

@@ -61,9 +61,11 @@ def test_chunked_is_known_however_it_is_written(feedkeep: FeedkeepProcess) -> No
 
 
 # C7.14
-def test_a_second_host_and_one_longer_than_any_name_is_400(feedkeep: FeedkeepProcess) -> None:
-    long = b"GET /livez HTTP/1.1\r\nHost: " + b"x" * 3_000
-    for head in (GET + b"Host: y", GET + b"host: x", long):
+def test_no_host_a_second_one_and_one_longer_than_any_name_is_400(
+    feedkeep: FeedkeepProcess,
+) -> None:
+    none = b"GET /livez HTTP/1.1"
+    for head in (GET + b"Host: y", GET + b"host: x", none, none + b"\r\nHost: " + b"x" * 3_000):
         reply = reply_to(feedkeep, head + b"\r\n\r\n")
         assert reply.startswith(b"HTTP/1.1 400 ")
         assert json.loads(reply.partition(b"\r\n\r\n")[2])["code"] == "400"

@@ -414,8 +414,9 @@ class Protocol(asyncio.Protocol):
             self._refusal = NO_ROOM
             raise ValueError("too many requests are sent ahead")
         names = [name for name, _ in headers]
-        if names.count(b"host") > 1:
-            raise ValueError("more than one Host field (RFC 9112, section 3.2)")
+        hosts = names.count(b"host")
+        if hosts > 1 or (hosts == 0 and version == "1.1"):
+            raise ValueError("not one Host field (RFC 9112, section 3.2)")
         if any(name == b"host" and len(value) > MAX_HOST_BYTES for name, value in headers):
             raise ValueError("a Host that is longer than any name (RFC 1035, section 2.3.4)")
         # With an unknown coding, the end of the body is unknown: what a proxy takes for its rest
