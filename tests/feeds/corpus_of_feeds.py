@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
-from feedkeep.model import FeedContent
+from feedkeep.model import FeedContent, Stamp
 
 URL = "https://feeds.example/shows/feed.xml"
 _HERE = Path(__file__).parent
@@ -42,4 +42,8 @@ def _example(name: str, row: dict) -> Example:
         assert not row, name
         return Example(name, document, content_type, refused)
     items = tuple(map(hashed, row.pop("items")))
-    return Example(name, document, content_type, FeedContent(items=items, **row))
+    newest = row.pop("newest", None)
+    if newest is not None:
+        newest = Stamp(round(newest.timestamp() * 1_000_000))
+    expected = FeedContent(items=items, newest=newest, **row)
+    return Example(name, document, content_type, expected)

@@ -16,7 +16,7 @@ from feedkeep.feeds.plain_text import plain_text
 from feedkeep.feeds.reading import MAX_BYTES, read_feed
 from feedkeep.feeds.xml_feeds import MAX_ATTRIBUTES, MAX_TAGS
 from feedkeep.feeds.xml_tags import MAX_OPEN, MAX_PARTS
-from feedkeep.model import FeedContent
+from feedkeep.model import FeedContent, Stamp
 from feedkeep.model.errors import NotAFeed
 
 EXAMPLES = examples()
@@ -47,6 +47,22 @@ def test_what_is_beyond_the_bound_is_not_read() -> None:
     item = b"<item><guid>b</guid></item>"
     document = before + b" " * (MAX_BYTES - len(before + item)) + item
     assert len(read_feed(document + item + b"</channel></rss>", "", URL).items) == 2
+
+
+def test_the_newest_date_is_that_of_an_item_which_is_not_still_to_come() -> None:
+    dates = [
+        "Sun, 01 Mar 2026 10:00:00 GMT",
+        "2026-11-30T00:00:00Z",
+        "soon",
+        "1 Jan 2026 10:00 -0100",
+    ]
+    items = "".join(f"<item><pubDate>{date}</pubDate></item>" for date in dates)
+    document = f"<rss><channel><title>x</title>{items}</channel></rss>".encode()
+    first_of_march = Stamp(1_772_359_200_000_000)
+    assert read_feed(document, "", URL, Stamp(first_of_march + 1)).newest == first_of_march
+    assert read_feed(document, "", URL, Stamp(first_of_march - 1)).newest == 1_767_265_200_000_000
+    assert read_feed(document, "", URL, Stamp(0)).newest is None
+    assert read_feed(document, "", URL).newest == 1_795_996_800_000_000
 
 
 @pytest.mark.parametrize(

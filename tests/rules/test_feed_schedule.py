@@ -74,6 +74,14 @@ def test_a_feed_that_says_nothing_new_is_asked_more_seldom_up_to_once_a_week() -
     assert after.next_look - NOW == 401 * DAY_US
 
 
+def test_a_feed_that_only_dates_its_items_anew_says_nothing_new() -> None:
+    later_on = Stamp(NOW + 400 * DAY_US)
+    dated = replace(ANSWER, content=replace(SHOW, newest=later_on))
+    assert wait(READ, dated, later_on) == WEEK_US
+    after = after_look(READ, dated, later_on, 0.5)
+    assert (after.changed, after.content) == (NOW, dated.content)
+
+
 # C10.9
 def test_failures_back_off_from_an_hour_to_a_week_and_one_answer_ends_that() -> None:
     feed, waits, now = READ, [], NOW

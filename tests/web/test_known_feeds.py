@@ -127,6 +127,22 @@ def test_feeds_are_ordered_and_searched_by_title(anna: PageClient, url: str) -> 
     assert len(titles(anna, f"/?q={url.split('/')[2]}")) == 3
 
 
+def test_when_the_last_episode_came_is_told_of_silent_feeds_or_of_all_and_on_the_page(
+    anna: PageClient, url: str
+) -> None:
+    silent, lively = f"{url}/1", f"{url}/2"
+    know(anna.process, silent, "Silent", newest=Stamp(1_577_836_800_000_000))
+    know(anna.process, lively, "Lively", newest=Stamp(wall_clock.now()))
+    add(anna, silent, lively)
+    page = anna.get("/")
+    assert "last episode Jan 1, 2020" in page.text
+    assert page.text.count("last episode") == 1
+    assert anna.get("/?order=episode").text.count("last episode") == 2
+    assert titles(anna, "/?order=episode") == ["Lively", "Silent"]
+    assert titles(anna, "/?order=silent") == ["Silent", "Lively"]
+    assert "Latest episode Jan 1, 2020" in anna.get(f"/feeds/{guid(silent)}").text
+
+
 def test_what_a_look_finds_later_is_shown_at_once_and_then_until_the_next_look(
     anna: PageClient, url: str
 ) -> None:

@@ -13,7 +13,16 @@ from feedkeep.rules.feed_names import Headline
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import add, want
 from feedkeep.web.imports import preview_of
-from feedkeep.web.rows import ROWS_ON_A_PAGE, Filter, Listing, Order, Row, listing, row_of
+from feedkeep.web.rows import (
+    ROWS_ON_A_PAGE,
+    SILENT_DAYS,
+    Filter,
+    Listing,
+    Order,
+    Row,
+    listing,
+    row_of,
+)
 
 NOW = Stamp(100 * DAY_US)
 A, B, C = "https://a.example/feed", "https://b.example/feed", "https://c.example/feed"
@@ -90,6 +99,25 @@ def test_a_long_list_has_pages_and_the_last_one_is_the_last() -> None:
     assert page(2) == page(7) == (1, 2, 2)
     newest = listed(whole, order=Order.ADDED)
     assert newest.rows[0].since == ROWS_ON_A_PAGE
+
+
+def test_feeds_are_sorted_by_their_newest_episode_and_those_without_one_come_last() -> None:
+    known = {B: headline(B, newest=Stamp(NOW - DAY_US)), C: headline(C, newest=Stamp(1))}
+    whole = snapshot(*map(feed, (A, B, C)))
+
+    def urls(order: Order) -> list[str]:
+        guids = {parse_feed_url(url).guid: url for url in (A, B, C)}
+        return [guids[row.guid] for row in listed(whole, known, order=order).rows]
+
+    assert urls(Order.EPISODE) == [B, C, A]
+    assert urls(Order.SILENT) == [C, B, A]
+
+
+@pytest.mark.parametrize(("days", "is_silent"), [(SILENT_DAYS, False), (SILENT_DAYS + 1, True)])
+def test_a_feed_without_an_episode_for_a_year_is_silent(days: int, is_silent: bool) -> None:
+    newest = Stamp(NOW - days * DAY_US)
+    assert row(A, headline(A, newest=newest)).is_silent is is_silent
+    assert not row(A, headline(A)).is_silent
 
 
 def test_feeds_are_sorted_by_title_whatever_its_capitals_and_accents() -> None:

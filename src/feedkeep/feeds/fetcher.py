@@ -25,7 +25,7 @@ from feedkeep.model import (
 from feedkeep.model.errors import NotAFeed, NotAPicture
 from feedkeep.outbound.client import Answer, GuardedClient
 from feedkeep.outbound.failures import Exhausted, RequestError
-from feedkeep.rules.clock import SECOND_US
+from feedkeep.rules.clock import DAY_US, SECOND_US, later
 from feedkeep.rules.feed_schedule import wants_picture
 from feedkeep.rules.moves import may_move
 
@@ -86,7 +86,7 @@ class Fetcher:
         content = None
         if answer.status != HTTPStatus.NOT_MODIFIED:
             try:
-                content = await _read(answer)
+                content = await _read(answer, now)
             except NotAFeed as error:
                 page = (answer.body, answer.content_type, answer.url)
                 offered = await asyncio.to_thread(feed_of_page, *page)
@@ -95,7 +95,7 @@ class Fetcher:
                 return replace(looked, failure=failure, reason=str(error), offered=offered)
         loop = asyncio.get_running_loop()
         until = loop.time() + _MORE_SECONDS
-        elsewhere = await self._elsewhere(feed, content, answer, looked, until)
+        elsewhere = await self._elsewhere(feed, content, answer, looked, until, now)
         looked = replace(looked, content=content, elsewhere=elsewhere)
         shown = content or feed.content
         if shown is None or not wants_picture(feed, shown, now) or loop.time() >= until:
@@ -113,6 +113,7 @@ class Fetcher:
         answer: Answer,
         looked: FetchResult,
         until: float,
+        now: Stamp,
     ) -> Elsewhere | None:
         """Return the feed where this one says that it moved to, by a redirect or in its own words.
 
@@ -129,7 +130,7 @@ class Fetcher:
                     said.new_feed_url, accept=_ACCEPT, max_redirects=_MORE_REDIRECTS, may_cut=True
                 )
             if there.status == HTTPStatus.OK:
-                return Elsewhere(said.new_feed_url, await _read(there))
+                return Elsewhere(said.new_feed_url, await _read(there, now))
         return None
 
     async def _picture(self, url: str, until: float) -> Picture | None:
@@ -182,5 +183,6 @@ def _short(header: str) -> str:
     return header if len(header) <= _MAX_HEADER else ""
 
 
-async def _read(answer: Answer) -> FeedContent:
-    return await asyncio.to_thread(read_feed, answer.body, answer.content_type, answer.url)
+async def _read(answer: Answer, now: Stamp) -> FeedContent:
+    document = (answer.body, answer.content_type, answer.url)
+    return await asyncio.to_thread(read_feed, *document, later(now, DAY_US))

@@ -36,7 +36,8 @@ class FoundFields:
         self._offers: Counter[Field] = Counter()
         self._first: list[str] = []
         self._last: deque[str] = deque(maxlen=MAX_ITEMS)
-        self._first_date = self._last_date = ""
+        self._first_dates: list[str] = []
+        self._last_dates: deque[str] = deque(maxlen=MAX_ITEMS)
 
     def offer(self, field: Field, rank: int, text: str) -> None:
         """Keep the value of a text for a field, if it has one.
@@ -75,8 +76,9 @@ class FoundFields:
     def add_item(self, item_id: str, date: str) -> None:
         """Add the next item of the document; either may be ""."""
         if date:
-            self._first_date = self._first_date or date
-            self._last_date = date
+            if len(self._first_dates) < MAX_ITEMS:
+                self._first_dates.append(date)
+            self._last_dates.append(date)
         if item_id:
             if len(self._first) < MAX_ITEMS:
                 self._first.append(item_id)
@@ -84,10 +86,19 @@ class FoundFields:
 
     def newest_items(self) -> Sequence[str]:
         """Return the ids of at most 50 items from that end of the document that is newer."""
-        begun, ended = _moment(self._first_date), _moment(self._last_date)
-        if begun is not None and ended is not None and begun < ended:
-            return list(reversed(self._last))
+        if self._first_dates:
+            begun, ended = _moment(self._first_dates[0]), _moment(self._last_dates[-1])
+            if begun is not None and ended is not None and begun < ended:
+                return list(reversed(self._last))
         return self._first
+
+    def newest_date(self, until: datetime) -> datetime | None:
+        """Return the newest date of the first and of the last 50 items; None if there is none.
+
+        Dates after `until` are no dates: some feeds announce what is to come, or are wrong.
+        """
+        moments = map(_moment, {*self._first_dates, *self._last_dates})
+        return max((one for one in moments if one is not None and one <= until), default=None)
 
 
 def _joined(base: str, reference: str) -> str:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import UTC, datetime, timedelta
 
 from feedkeep.feeds.fields import Field
 from feedkeep.feeds.found import FoundFields
 from feedkeep.feeds.json_feeds import read_json_feed
 from feedkeep.feeds.xml_feeds import read_xml_feed
 from feedkeep.formats.decoding import utf8
-from feedkeep.model import FeedContent
+from feedkeep.model import FeedContent, Stamp
 from feedkeep.model.errors import NotAFeed
 
 MAX_BYTES = 8 * 1024 * 1024
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST = Stamp(253_370_764_800_000_000)
+"""The beginning of the year 9999."""
 
-def read_feed(document: bytes, content_type: str, url: str) -> FeedContent:
+
+def read_feed(document: bytes, content_type: str, url: str, until: Stamp = _LAST) -> FeedContent:
     """Return what a document says of its feed; never half of it.
 
     Args:
@@ -23,6 +28,7 @@ def read_feed(document: bytes, content_type: str, url: str) -> FeedContent:
             read.
         content_type: The header of that name, or "": only its charset counts, and not much.
         url: Where the document came from: what its URLs are relative to.
+        until: No item is taken to be newer.
 
     Raises:
         NotAFeed: It is no feed, or what it says of the feed cannot be read to the end.
@@ -33,13 +39,14 @@ def read_feed(document: bytes, content_type: str, url: str) -> FeedContent:
     is_json = text.startswith((b"{", b"["))
     is_cut = len(document) >= MAX_BYTES
     found = read_json_feed(text, url, is_cut=is_cut) if is_json else read_xml_feed(text, url)
-    content = _content(found)
+    content = _content(found, until)
     if not content.title and not content.items:
         raise NotAFeed("The feed has neither a title nor items.")
     return content
 
 
-def _content(found: FoundFields) -> FeedContent:
+def _content(found: FoundFields, until: Stamp) -> FeedContent:
+    newest = found.newest_date(_EPOCH + timedelta(microseconds=until))
     return FeedContent(
         title=found.text(Field.TITLE),
         description=found.text(Field.DESCRIPTION),
@@ -51,6 +58,7 @@ def _content(found: FoundFields) -> FeedContent:
         is_locked=found.text(Field.LOCKED) == "yes",
         new_feed_url=found.text(Field.NEW_FEED_URL),
         items=tuple(map(_short_hash, found.newest_items())),
+        newest=None if newest is None else Stamp((newest - _EPOCH) // timedelta(microseconds=1)),
     )
 
 

@@ -53,6 +53,7 @@ class FeedContent(Value, frozen=True):
         is_locked: Whether `podcast:locked` says that it may not be imported elsewhere.
         new_feed_url: Where `itunes:new-feed-url` says that it moved to.
         items: Hashes of the ids of its newest items, at most 50.
+        newest: When the newest of these was published; None if none of them has a date.
     """
 
     title: str = ""
@@ -65,6 +66,7 @@ class FeedContent(Value, frozen=True):
     is_locked: bool = False
     new_feed_url: str = ""
     items: tuple[str, ...] = ()
+    newest: Stamp | None = None
 
 
 class Failure(StrEnum):

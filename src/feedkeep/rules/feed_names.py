@@ -86,6 +86,7 @@ class Headline(Value, frozen=True):
         podcast_guid: Its `podcast:guid`; "" if it has none.
         moved_to: The guid derived from the URL where it says that it is now, if it says so.
         items: Hashes of the ids of its newest items, at most `MAX_ITEMS`.
+        newest: When its newest item was published; None if that is not known.
     """
 
     guid: Guid
@@ -97,6 +98,7 @@ class Headline(Value, frozen=True):
     podcast_guid: str = ""
     moved_to: Guid | None = None
     items: frozenset[str] = frozenset()
+    newest: Stamp | None = None
 
 
 class Card(Value, frozen=True):
@@ -188,6 +190,7 @@ def headline_of(feed: Feed) -> Headline:
         feed.content.podcast_guid if feed.content else "",
         moved.guid if moved else None,
         frozenset(feed.content.items[:MAX_ITEMS] if feed.content else ()),
+        feed.content.newest if feed.content else None,
     )
 
 

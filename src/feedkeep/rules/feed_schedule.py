@@ -157,7 +157,7 @@ def _after_answer(feed: Feed, looked: FetchResult, now: Stamp) -> Feed:
         content=content,
         is_own=feed.is_own or (looked.content is not None and not looked.is_redirected),
         answered=now,  # C10.8
-        changed=now if content != feed.content or feed.changed is None else feed.changed,
+        changed=now if feed.changed is None or _says_other(feed, content) else feed.changed,
         failing=None,
         failure=None,
         reason="",
@@ -167,6 +167,14 @@ def _after_answer(feed: Feed, looked: FetchResult, now: Stamp) -> Feed:
         etag=looked.etag or stored.etag,
         last_modified=looked.last_modified or stored.last_modified,
     )
+
+
+def _says_other(feed: Feed, content: FeedContent | None) -> bool:
+    """Say whether a feed says something else than before; some date their items anew each time."""
+    before = feed.content
+    if before is None or content is None:
+        return content is not before
+    return replace(content, newest=before.newest) != before
 
 
 def _next_look(feed: Feed, looked: FetchResult, now: Stamp, chance: float) -> Stamp:

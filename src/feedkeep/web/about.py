@@ -48,6 +48,7 @@ class About(Value, frozen=True):
         not_fetched: Why it was never fetched; None if it was.
         looked: When it was last asked.
         answered: When it was last read.
+        newest: When its newest episode was published; None if that is not known.
         picture_host: Where its picture came from; "" if none was fetched.
         picture_looked: When that was.
         trouble: That it cannot be read.
@@ -64,6 +65,7 @@ class About(Value, frozen=True):
     not_fetched: NotFetched | None = None
     looked: Stamp | None = None
     answered: Stamp | None = None
+    newest: Stamp | None = None
     picture_host: str = ""
     picture_looked: Stamp | None = None
     trouble: Trouble | None = None
@@ -109,6 +111,7 @@ def about(subscription: Subscription, feed: Feed | None, fetch: Fetch, now: Stam
         author=line_of(content.author, MAX_TITLE),
         looked=feed.looked,
         answered=feed.answered,
+        newest=content.newest,
         picture_host=address_of(feed.picture_url).host,
         picture_looked=feed.picture_looked,
         trouble=trouble_of(headline_of(feed), now) if subscription.is_subscribed else None,

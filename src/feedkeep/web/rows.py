@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 
 from feedkeep.model import Guid, Snapshot, Stamp, Subscription, Value
+from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.duplicates import Pair
 from feedkeep.rules.feed_labels import NO_LABELS, Labels
 from feedkeep.rules.feed_names import (
@@ -22,6 +23,10 @@ from feedkeep.rules.feed_names import (
 ROWS_ON_A_PAGE = 800
 """With titles and pictures these are 370 KB, which a phone shows at once."""
 
+SILENT_DAYS = 365
+"""After how many days without a new episode a list says when the last one came."""
+
+_UNKNOWN_LAST = float("inf")
 _COLOURS = 8
 _MAX_WORDS = 10
 _DIGEST = re.compile(r"[0-9A-Za-z_-]+")
@@ -43,6 +48,8 @@ class Order(StrEnum):
     TITLE = "title"
     ADDED = "added"
     CHANGED = "changed"
+    EPISODE = "episode"
+    SILENT = "silent"
 
 
 class Row(Value, frozen=True):
@@ -60,6 +67,8 @@ class Row(Value, frozen=True):
         is_subscribed: Whether the account is subscribed to it.
         failing: Since when it cannot be read; None if it can, or failed only a short while ago.
         is_twice: Whether it may be in the list under another address, too.
+        newest: When its newest episode was published; None if that is not known.
+        is_silent: Whether that is more than `SILENT_DAYS` ago.
     """
 
     guid: Guid
@@ -73,6 +82,8 @@ class Row(Value, frozen=True):
     is_subscribed: bool
     failing: Stamp | None
     is_twice: bool
+    newest: Stamp | None = None
+    is_silent: bool = False
 
 
 class Listing(Value, frozen=True):
@@ -109,6 +120,7 @@ def row_of(
     title = name_of(subscription.feed_url, given)
     letter = next((letter for letter in title if letter.isalnum()), "?").upper()
     trouble = trouble_of(known, now) if subscription.is_subscribed else None
+    newest = known.newest if known else None
     return Row(
         subscription.guid,
         title,
@@ -121,6 +133,8 @@ def row_of(
         subscription.is_subscribed,
         trouble.since if trouble else None,
         is_twice,
+        newest,
+        newest is not None and newest < later(now, -SILENT_DAYS * DAY_US),
     )
 
 
@@ -164,6 +178,10 @@ def listing(
             rows.sort(key=lambda row: -row.since)
         case Order.CHANGED:
             rows.sort(key=lambda row: -row.changed)
+        case Order.EPISODE:
+            rows.sort(key=lambda row: _UNKNOWN_LAST if row.newest is None else -row.newest)
+        case Order.SILENT:
+            rows.sort(key=lambda row: _UNKNOWN_LAST if row.newest is None else row.newest)
     pages = max(1, -(-len(rows) // ROWS_ON_A_PAGE))
     page = min(max(page, 1), pages)
     first = (page - 1) * ROWS_ON_A_PAGE

@@ -3,16 +3,16 @@
 import os
 
 from feedkeep.feeds import reading
-from feedkeep.model import FeedContent
+from feedkeep.model import FeedContent, Stamp
 
 read_feed = reading.read_feed
 
 
-def read(document: bytes, content_type: str, url: str) -> FeedContent:
+def read(document: bytes, content_type: str, url: str, *until: Stamp) -> FeedContent:
     """End the process as a fault in its memory would."""
     if len(document) % 50 == 7:
         os.abort()
-    return read_feed(document, content_type, url)
+    return read_feed(document, content_type, url, *until)
 
 
 reading.read_feed = read

@@ -3,13 +3,13 @@
 import time
 
 from feedkeep.feeds import reading
-from feedkeep.model import FeedContent
+from feedkeep.model import FeedContent, Stamp
 
 read_feed = reading.read_feed
 held_up: list[bytes] = []
 
 
-def read(document: bytes, content_type: str, url: str) -> FeedContent:
+def read(document: bytes, content_type: str, url: str, *rest: Stamp) -> FeedContent:
     """Take longer than the slowest machine may for one, and 80 MB for some."""
     if len(document) % 50 == 7 and held_up in ([], [document]):
         held_up[:] = [document]
@@ -18,7 +18,7 @@ def read(document: bytes, content_type: str, url: str) -> FeedContent:
             pass
     if len(document) % 50 == 8:
         bytearray(b"x") * 80_000_000
-    return read_feed(document, content_type, url)
+    return read_feed(document, content_type, url, *rest)
 
 
 reading.read_feed = read
