@@ -98,7 +98,7 @@ def app(kind: AppKind, scope: Scope, last_used: int | None, name: str = "1") -> 
     return ConnectedApp([TokenId(1)], name, kind, NOW, last_used and Stamp(NOW - last_used), scope)
 
 
-FAILING = Headline(FEED.guid, "1", "1", Stamp(0), 9, Failure.GONE)
+FAILING = Headline(FEED.guid, "1", "1", Stamp(0), 9, Failure.GONE, newest=Stamp(0))
 ODD = row_of(FEED, FAILING, NOW, is_twice=True)
 FEEDS: dict[str, Any] = {
     "listing": listed(FEED),
@@ -195,7 +195,7 @@ FEED_PAGE: dict[str, Any] = {
     "now": NOW,
 }
 KNOWN = About(
-    "1", "https://a.example", "de-AT", "2", None, NOW, Stamp(NOW - DAY), "a.example", NOW,
+    "1", "https://a.example", "de-AT", "2", None, NOW, Stamp(NOW - DAY), NOW, "a.example", NOW,
     moved_to="https://c.example/1",
 )  # fmt: skip
 TWINS = [Twin(FEED.guid, LINK, FEED.guid, "3", LINK, kept) for kept in (True, False)]
