@@ -239,7 +239,7 @@ def test_the_last_use_is_told_by_the_day_in_utc_in_which_it_is_kept(
     assert words.last_used(stamp(2026, 3, 27), now) == before
 
 
-ONE, MANY = "%(number)s feed would be new.", "%(number)s feeds would be new."
+ONE, MANY = "%(number)s new feed", "%(number)s new feeds"
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ def take_all(browser: Browser, process: FeedkeepProcess, folder: Path) -> None:
     anna.follow("Connect an app")
     anna.follow("AntennaPod")
     anna.type("What do you call it?", "AntennaPod on my phone")
-    anna.press("Make a password")
+    anna.press("Create a password")
     anna.sees("The password for this app:")
     take(anna, folder / "connect.png")
     anna.close()

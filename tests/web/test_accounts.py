@@ -73,7 +73,7 @@ def test_signing_out_ends_the_session(anna: PageClient) -> None:
 def test_a_stranger_cannot_sign_up_where_that_is_closed(stranger: PageClient) -> None:
     page = stranger.get("/sign-up")
     assert page.status == 403
-    assert "works no longer" in page.text
+    assert "no longer works" in page.text
     assert stranger.post("/sign-up", {"name": "x1", "password": PASSWORD}).status == 403
 
 
@@ -82,7 +82,7 @@ def test_a_link_that_is_none_says_so(stranger: PageClient, link: str) -> None:
     for kind in ("sign-up", "reset"):
         page = stranger.get(f"/{kind}/{link}")
         assert page.status == 403
-        assert "works no longer" in page.text
+        assert "no longer works" in page.text
 
 
 def test_a_forgotten_password_is_set_by_a_code_once(anna: PageClient, stranger: PageClient) -> None:
@@ -99,7 +99,7 @@ def test_a_forgotten_password_is_set_by_a_code_once(anna: PageClient, stranger: 
     assert page.values("code") == [data["code"].split(" ")[0]]  # up to the first space
     page = stranger.post("/recover", {**data, "password": NEW_PASSWORD})
     assert page.path == "/"
-    assert "new password counts" in page.note
+    assert "new password is now active" in page.note
     assert "9 recovery codes left" in stranger.get("/account").text
     assert anna.get("/").path == "/sign-in"
     again = PageClient(anna.process).post("/recover", {**data, "password": PASSWORD})
@@ -174,7 +174,7 @@ def test_what_is_dangerous_asks_for_the_password_again_if_it_was_typed_long_ago(
     data = {key: value.replace("NAME", name) for key, value in data.items()}
     age_sessions(chief.process, name)
     asked = "/account" if form.startswith("/account") else f"/people/of/{name}"
-    assert "once more" in chief.get(asked).text
+    assert "current password" in chief.get(asked).text
     for typed, told in (("", "once more"), ("wrong", "not your password")):
         page = chief.post(form, {**data, "password": typed})
         assert page.status == 403, page.text
@@ -393,7 +393,7 @@ def test_an_invitation_makes_one_account_which_sees_nothing_of_others(tmp_path: 
         process.tokens.append(link.rsplit("/", 1)[1])
         assert "Ben" in chief.get("/people").text
         ben = PageClient(process)
-        assert "Make your account" in ben.get(link).text
+        assert "Create your account" in ben.get(link).text
         for typed, field, told in [
             ({"name": "b n", "password": PASSWORD}, "name", "letters, digits"),
             ({"name": name.lower(), "password": PASSWORD}, "name", ""),
@@ -428,7 +428,7 @@ def test_an_invitation_works_again_once_invitations_are_allowed_again(tmp_path: 
         process.tokens.append(text)
         for registration, told in (
             ("closed", "Keep the link, and ask the person"),
-            ("invited", "Make your account"),
+            ("invited", "Create your account"),
         ):
             process.stop()
             process.environment["FEEDKEEP_REGISTRATION"] = registration
@@ -441,7 +441,7 @@ def test_a_name_that_apps_refuse_is_told_where_apps_are_connected(tmp_path: Path
         process.passwords.append(PASSWORD)
         process.new_account(PASSWORD)
         zoe = PageClient(process)
-        assert "Make an account" in zoe.get("/sign-in").text
+        assert "Create an account" in zoe.get("/sign-in").text
         typed = {"name": "zoë@home", "password": PASSWORD, "time_zone": "Europe/Berlin"}
         page = zoe.post("/sign-up", typed)
         assert "<option selected>Europe/Berlin" in zoe.get("/account").reply.text

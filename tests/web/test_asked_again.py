@@ -18,8 +18,8 @@ PASSWORD = "a good passphrase"
 ACTIONS = ["Delete this account"]
 OWN_ACTIONS = ["Change the password"]
 if IS_LONG:  # tests/web/test_accounts.py asks for the password in each of them
-    ACTIONS += ["Make a link", "Make administrator", "Disable"]
-    OWN_ACTIONS += ["Make ten recovery codes", "Delete my account"]
+    ACTIONS += ["Create a link", "Make administrator", "Disable"]
+    OWN_ACTIONS += ["Create ten recovery codes", "Delete my account"]
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def form_of(visitor: Visitor, button: str) -> Locator:
 
 
 def password_in(visitor: Visitor, form: Locator) -> Locator:
-    return form.get_by_label(visitor.say("Your present password, once more"))
+    return form.get_by_label(visitor.say("Your current password"))
 
 
 @pytest.mark.parametrize("action", ACTIONS)
@@ -69,7 +69,7 @@ def test_a_wrong_password_is_told_in_the_form_that_was_sent(
     expect(password_in(admin, form)).to_be_focused()
     password_in(admin, form).fill(PASSWORD)
     admin.press(action)
-    admin.page.wait_for_url("**/people*" if action != "Make a link" else "**/people/link")
+    admin.page.wait_for_url("**/people*" if action != "Create a link" else "**/people/link")
 
 
 def test_a_wrong_name_is_told_beside_its_field(strict: FeedkeepProcess, admin: Visitor) -> None:
@@ -77,7 +77,7 @@ def test_a_wrong_name_is_told_beside_its_field(strict: FeedkeepProcess, admin: V
     admin.open(f"/people/of/{other}")
     form = form_of(admin, "Delete this account")
     password_in(admin, form).fill(PASSWORD)
-    label = "Type the name, %(name)s, to say that you mean it"
+    label = "Type the name, %(name)s, to confirm"
     admin.type(label, "other", name=other)
     admin.press("Delete this account")
     expect(admin.field(label, name=other)).to_be_focused()
@@ -100,7 +100,7 @@ def test_a_form_that_was_open_for_long_asks_for_the_password(admin: Visitor, act
             admin.page.get_by_role("heading", level=1).inner_text()
         )
     admin.press(action)
-    told = "! Type your present password once more."
+    told = "! Type your current password."
     expect(password_in(admin, form_of(admin, action))).to_have_accessible_description(told)
     expect(password_in(admin, form_of(admin, action))).to_be_focused()
 
@@ -129,7 +129,7 @@ def test_the_last_administrator_stays_and_stays_signed_in(tmp_path: Path, visit:
         anna.sign_up(link[0], "anna", PASSWORD)
         anna.open("/account")
         password_in(anna, form_of(anna, "Delete my account")).fill(PASSWORD)
-        label = "Type your name, %(name)s, to say that you mean it"
+        label = "Type your name, %(name)s, to confirm"
         anna.type(label, "anna", name="anna")
         anna.press("Delete my account")
         expect(anna.field(label, name="anna")).to_be_focused()

@@ -125,7 +125,7 @@ def test_five_feeds_are_unsubscribed_at_once_and_taken_back(anna: PageClient) ->
     assert listed(anna, "/?show=unsubscribed") == set(five)
     assert "5 feeds are back." in undo(anna, page).note
     assert listed(anna) == {guid(number) for number in range(7)}
-    assert "nothing left to take back" in undo(anna, page).note
+    assert "nothing left to undo" in undo(anna, page).note
 
 
 def test_of_several_feeds_no_wrong_one_is_named(anna: PageClient) -> None:
@@ -179,7 +179,7 @@ def test_one_feed_is_unsubscribed_by_its_own_button_whatever_is_chosen(anna: Pag
 
 def test_a_form_without_a_choice_and_one_that_changes_nothing_say_so(anna: PageClient) -> None:
     add(anna, 1)
-    assert "Choose at least one" in anna.post("/feeds/unsubscribe", {}).note
+    assert "Select at least one" in anna.post("/feeds/unsubscribe", {}).note
     assert "like that already" in anna.post("/feeds/subscribe", {"feed": [guid(0), "x"]}).note
 
 

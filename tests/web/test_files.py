@@ -82,17 +82,17 @@ def test_other_encodings_and_what_is_broken_in_places_are_read(anna: Visitor) ->
     for data in READ.values() if IS_LONG else [READ["broken in places"]]:
         anna.open("/import")
         chosen(anna, data)
-        anna.sees_many("%(number)s feed would be new.", "%(number)s feeds would be new.", 1)
+        anna.sees_many("%(number)s new feed", "%(number)s new feeds", 1)
 
 
 def test_a_broken_list_that_was_pasted_is_still_there_to_be_mended(anna: Visitor) -> None:
     anna.page.locator("summary").click()
     anna.type("List", '{"subscriptions": [')
-    anna.press("Show what would change")
+    anna.press("Preview changes")
     expect(anna.field("List")).to_have_value('{"subscriptions": [')
     anna.type("List", '{"subscriptions": [{"feed_url": "https://a.example/"}]}')
-    anna.press("Show what would change")
-    anna.sees_many("%(number)s feed would be new.", "%(number)s feeds would be new.", 1)
+    anna.press("Preview changes")
+    anna.sees_many("%(number)s new feed", "%(number)s new feeds", 1)
 
 
 def test_a_file_that_is_too_large_is_not_even_sent(anna: Visitor, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_file_that_is_too_large_is_not_even_sent(anna: Visitor, tmp_path: Path
     with large.open("wb") as file:
         file.truncate(100 * MEGABYTES)
     small.write_bytes(b"https://a.example/\n")
-    anna.press("Show what would change")
+    anna.press("Preview changes")
     anna.sees("Choose a file, or paste a list.")
     too_large = re.compile("This file is too large")
     anna.field("File").set_input_files(large)
@@ -108,8 +108,8 @@ def test_a_file_that_is_too_large_is_not_even_sent(anna: Visitor, tmp_path: Path
     expect(anna.field("File")).to_have_value("")
     anna.field("File").set_input_files(small)
     expect(anna.field("File")).not_to_have_accessible_description(too_large)
-    anna.press("Show what would change")
-    anna.sees_many("%(number)s feed would be new.", "%(number)s feeds would be new.", 1)
+    anna.press("Preview changes")
+    anna.sees_many("%(number)s new feed", "%(number)s new feeds", 1)
 
 
 @in_the_long_form
@@ -125,7 +125,7 @@ def test_without_a_script_a_file_of_100_megabytes_is_refused_with_a_sentence(
     anna.follow("Import")
     anna.field("File").set_input_files(large)
     began = time.monotonic()
-    anna.press("Show what would change")
+    anna.press("Preview changes")
     expect(anna.field("File")).to_have_accessible_description(re.compile("too large"))
     assert time.monotonic() - began < 30
 

@@ -112,7 +112,7 @@ def test_what_only_apps_are_told_is_a_line_that_names_no_feed(anna: PageClient) 
     anna.post(f"/feeds/{GUIDS[0]}/move", moved)
     anna.post(f"/feeds/{GUIDS[0]}/move", moved | {"tell_apps": "1"})
     page = anna.get("/changes")
-    assert lines(page)[0] == "Changed what no list shows You, in a browser"
+    assert lines(page)[0] == "Internal change You, in a browser"
     assert "Undone: 1 feed is as it was." in take_back(anna, page).note
 
 
@@ -147,7 +147,7 @@ def test_what_was_changed_since_is_told_and_left_or_taken_back_as_the_person_cho
     unsubscribe(anna, 0)
     asked = take_back(anna, unsubscribed)
     assert asked.status == 409
-    assert "Nothing is taken back yet: 1 feed was changed again" in asked.text
+    assert "Nothing is undone yet: 1 feed was changed again" in asked.text
     assert "1 other feed was not changed since" in asked.text
     assert lines(asked) == [
         f"Unsubscribed from {NAMES[0]} You, in a browser",
@@ -170,7 +170,7 @@ def test_a_feed_that_alone_was_changed_since_is_asked_about_without_talk_of_othe
     anna.post("/feeds/subscribe", {"only": GUIDS[0]})
     anna.post(f"/feeds/{GUIDS[0]}/delete")
     asked = take_back(anna, unsubscribed)
-    assert "Take it back all the same" in asked.text
+    assert "Undo anyway" in asked.text
     assert "other feed" not in asked.text
     take_back(anna, asked, when="overwrite")
     assert listed(anna) == set(GUIDS[:2])
@@ -215,11 +215,11 @@ def test_the_history_is_read_page_by_page_without_holes(anna: PageClient) -> Non
         earlier = re.search(r'href="(/changes\?before=\d+)"', page.reply.text)
         if not earlier:
             break
-        assert "This goes back to when your account was made" not in page.text
+        assert "This goes back to when your account was created" not in page.text
         page = anna.get(earlier[1])
     assert len(set(stamps)) == len(stamps) == 61
     assert stamps == sorted(stamps, reverse=True)
-    assert "This goes back to when your account was made" in page.text
+    assert "This goes back to when your account was created" in page.text
     assert "Nothing was changed before that." in anna.get("/changes?before=1").text
 
 
@@ -302,7 +302,7 @@ def test_the_list_is_restored_as_it_was_before_a_change_after_a_preview(anna: Pa
     assert listed(anna) == set(GUIDS[:3])
     assert "Nothing would change" in anna.get(f"{link}&keep=0").text
     again = anna.post("/changes/restore", {"at": at, "keep": "0"})
-    assert "Nothing had to be changed" in again.note
+    assert "Your list was like that already" in again.note
 
 
 def test_a_moment_is_chosen_in_the_time_zone_of_the_person(anna: PageClient) -> None:
@@ -354,7 +354,7 @@ def test_a_moment_since_the_database_was_restored_is_said_to_be_unsure(
     add(anna, URLS[1])
     moment = feedkeep.use(moment_of_now)
     page = anna.get("/changes/restore", params={"at": moment, "keep": "0"})
-    assert re.search("1 feed goes. The clock of your list is ahead until .*taken back", page.text)
+    assert re.search("1 feed goes. The clock of your list is ahead until .*undone", page.text)
     page = anna.get("/changes/restore", params={"at": before, "keep": "0"})
     assert "1 feed goes." in page.text
     assert "is ahead" not in page.text

@@ -124,7 +124,7 @@ class Journey:
         anna = self.anna
         anna.follow("Import")
         anna.chosen_file(LIST)
-        one, many = "%(number)s feed would be new.", "%(number)s feeds would be new."
+        one, many = "%(number)s new feed", "%(number)s new feeds"
         anna.sees_many(one, many, len(FROM_LIST))
         anna.sees_many(
             "%(number)s is in your list already.", "%(number)s are in your list already.", 1
@@ -142,7 +142,7 @@ class Journey:
         anna.follow("Connect an app")
         anna.follow("gPodder")
         anna.type("What do you call it?", "My laptop")
-        anna.press("Make a password")
+        anna.press("Create a password")
         server = anna.secret_beside("The server's address:")
         name = anna.secret_beside("Your name:")
         secret = anna.secret_beside("The password for this app:")
@@ -210,7 +210,7 @@ class Journey:
             "link", name=anna.say_many("Show %(number)s unsubscribed feed", many, 1)
         ).click()
         anna.choose(name_of(TYPED[1]))
-        anna.press("Subscribe to the chosen ones")
+        anna.press("Subscribe to selected")
         anna.sees("Subscribed to %(name)s again.", name=name_of(TYPED[1]))
         anna.follow("Feeds")
 
@@ -218,7 +218,7 @@ class Journey:
         anna = self.anna
         for url in ALL[:5]:
             anna.choose(name_of(url))
-        anna.press("Unsubscribe from the chosen ones")
+        anna.press("Unsubscribe from selected")
         anna.sees_many(
             "Unsubscribed from %(number)s feed.", "Unsubscribed from %(number)s feeds.", 5
         )
@@ -240,7 +240,7 @@ class Journey:
         anna, ben = self.anna, self.ben
         anna.follow("People")
         anna.type("For whom?", "Ben")
-        anna.press("Make an invitation")
+        anna.press("Create an invitation")
         anna.sees_heading("An invitation for %(name)s", name="Ben")
         link = anna.page.locator("#link").inner_text()
         ben.sign_up(link, BEN, PASSWORD)
@@ -252,20 +252,20 @@ class Journey:
 
     def help_with_a_forgotten_password(self) -> None:
         anna, ben = self.anna, self.ben
-        anna.follow("To the people")
+        anna.follow("Back to People")
         anna.follow(BEN)
-        anna.press("Make a link")
+        anna.press("Create a link")
         anna.sees_heading("A new password for %(name)s", name=BEN)
         ben.open(anna.page.locator("#link").inner_text())
         ben.type("New password", NEW)
         ben.press("Set the password")
-        ben.sees("Your new password counts from now on. Apps that had the old one ask for it.")
+        ben.sees("Your new password is now active. Apps that had the old one ask for it.")
         self.process.passwords.append(NEW)
 
     def use_a_recovery_code(self) -> None:
         ben = self.ben
         ben.follow("Account")
-        ben.press("Make ten recovery codes")
+        ben.press("Create ten recovery codes")
         ben.sees_heading("Recovery codes")
         codes = ben.page.locator("#codes").get_by_role("listitem").all_inner_texts()
         assert len(set(codes)) == 10
@@ -277,7 +277,7 @@ class Journey:
         ben.follow("I have forgotten my password")
         ben.fill_in({"Name": BEN, "Recovery code": codes[3], "New password": NEWER})
         ben.press("Set the password")
-        ben.sees("Your new password counts from now on. Apps that had the old one ask for it.")
+        ben.sees("Your new password is now active. Apps that had the old one ask for it.")
         self.process.passwords.append(NEWER)
 
     def delete_the_account(self) -> None:
@@ -286,7 +286,7 @@ class Journey:
         ben.sees_many(
             "You have %(count)s recovery code left.", "You have %(count)s recovery codes left.", 9
         )
-        ben.type("Type your name, %(name)s, to say that you mean it", BEN, name=BEN)
+        ben.type("Type your name, %(name)s, to confirm", BEN, name=BEN)
         ben.press("Delete my account")
         ben.sees("Your account is deleted, with everything that was in it.")
         ben.expected.add(403)

@@ -56,7 +56,7 @@ def test_the_keyboard_alone_does_the_main_journey(
         for url in (ADDED[0], ADDED[2], ADDED[-1]):
             anna.tab_to(anna.page.get_by_role("checkbox", name=title_of(url), exact=True))
             keys.press("Space")
-        press("Unsubscribe from the chosen ones")
+        press("Unsubscribe from selected")
         anna.sees_many(
             "Unsubscribed from %(number)s feed.", "Unsubscribed from %(number)s feeds.", 3
         )
@@ -68,7 +68,7 @@ def test_the_keyboard_alone_does_the_main_journey(
         follow("Kasts")
         anna.tab_to(anna.field("What do you call it?"))
         keys.type("My phone")
-        press("Make a password")
+        press("Create a password")
         anna.sees_heading("Connect %(app)s", app="My phone")
         follow("Done")
         press("Disconnect")

@@ -106,14 +106,14 @@ def test_a_person_can_have_a_feed_looked_at_whose_address_is_only_their_own(
     own = f"{url}/0a1B2c3D4e5F6a7B8c9D0e1F"
     add(anna, url, own)
     path = f"/feeds/{guid(own)}"
-    assert "Fetch it all the same" not in anna.get(f"/feeds/{guid(url)}").text
-    assert "Fetch it all the same" in anna.get(path).text
+    assert "Fetch it anyway" not in anna.get(f"/feeds/{guid(url)}").text
+    assert "Fetch it anyway" in anna.get(path).text
     for _ in range(2):  # the second click changes nothing
         permitted = anna.post(f"{path}/look")
         assert "It is asked for its title and picture soon." in permitted.text
-        assert "Fetch it all the same" not in permitted.text
+        assert "Fetch it anyway" not in permitted.text
     anna.post("/feeds/unsubscribe", {"only": guid(own)})
-    assert "Fetch it all the same" not in anna.get(path).text
+    assert "Fetch it anyway" not in anna.get(path).text
 
 
 def test_feeds_are_ordered_and_searched_by_title(anna: PageClient, url: str) -> None:
@@ -255,8 +255,8 @@ def test_a_feed_that_failed_for_long_is_told_of_and_found(anna: PageClient, url:
         fields={"failing": wall_clock.now(), "failures": 1, "failure": Failure.TOO_SLOW},
     )  # fmt: skip
     home = anna.get("/")
-    assert "1 feed cannot be read any more. Show which" in home.text
-    assert home.text.count("cannot be read") == 2
+    assert "1 feed can't be read. Show which" in home.text
+    assert home.text.count("can't be read") == 2
     assert titles(anna, "/?show=failing") == ["Gone"]
     page = anna.get(f"/feeds/{guid(url)}")
     assert "It cannot be read since" in page.text
@@ -266,8 +266,8 @@ def test_a_feed_that_failed_for_long_is_told_of_and_found(anna: PageClient, url:
     for other in (fine, lately):
         assert "It cannot be read" not in anna.get(f"/feeds/{guid(other)}").text
     anna.post("/feeds/unsubscribe", {"only": guid(url), "show": "failing"})
-    assert "cannot be read" not in anna.get("/").text
-    assert "cannot be read" not in anna.get(f"/feeds/{guid(url)}").text
+    assert "can't be read" not in anna.get("/").text
+    assert "can't be read" not in anna.get(f"/feeds/{guid(url)}").text
     assert "All your feeds can be read." in anna.get("/?show=failing").text
 
 
@@ -339,9 +339,9 @@ def test_a_feed_cannot_move_to_where_an_unsubscribed_one_is(anna: PageClient, ur
     anna.post("/feeds/unsubscribe", {"only": guid(new)})
     page = anna.get(f"/feeds/{guid(url)}")
     assert "That address belongs to a feed that you have unsubscribed from." in page.text
-    assert "Take the new address" not in page.text
+    assert "Use the new address" not in page.text
     anna.post(f"/feeds/{guid(new)}/delete")
-    assert "Take the new address" in anna.get(f"/feeds/{guid(url)}").text
+    assert "Use the new address" in anna.get(f"/feeds/{guid(url)}").text
 
 
 def test_a_feed_can_go_back_to_an_address_of_its_own(anna: PageClient, url: str) -> None:
@@ -352,7 +352,7 @@ def test_a_feed_can_go_back_to_an_address_of_its_own(anna: PageClient, url: str)
     for former in (first, second):
         know(anna.process, url, "Radio", new_feed_url=former)
         assert f"new address: {former}" in anna.get(f"/feeds/{guid(first)}").text
-        assert "Take the new address" in anna.get(f"/feeds/{guid(first)}").text
+        assert "Use the new address" in anna.get(f"/feeds/{guid(first)}").text
 
 
 def test_feeds_that_may_be_the_same_are_told_and_one_click_merges_them(
@@ -478,7 +478,7 @@ def test_a_web_page_in_the_list_becomes_the_feed_that_it_names(anna: PageClient,
     know(anna.process, url, fields={**failing(Failure.NOT_A_FEED), "failures": 1, "offered": named})
     add(anna, url)
     page = anna.get(f"/feeds/{guid(url)}")
-    assert f"There is a web page at this address. It names this feed: {named}" in page.text
+    assert f"There is a web page at this address. It links to this feed: {named}" in page.text
     fields = fields_of_form(page.reply.text, f"/feeds/{guid(url)}/move")
     assert fields["tell_apps"] == "1"
     anna.post(f"/feeds/{guid(url)}/move", fields)

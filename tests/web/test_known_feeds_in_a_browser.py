@@ -103,7 +103,7 @@ def test_a_person_takes_the_new_address_of_a_feed(
     visitor = come_in(visit(service, has_script=False), name, MOVES)
     visitor.open(place(MOVES))
     visitor.sees("It says that it has a new address:")
-    visitor.press("Take the new address")
+    visitor.press("Use the new address")
     visitor.sees("The feed has its new address.")
 
 

@@ -26,14 +26,14 @@ def works(visitor: Visitor, name: str, step: int) -> None:
         case 2:
             visitor.choose(titles[1])
             visitor.choose(titles[2])
-            visitor.press("Unsubscribe from the chosen ones")
+            visitor.press("Unsubscribe from selected")
         case 3:
             visitor.press("Undo")
             visitor.has_feeds(titles)
         case 4:
             visitor.open("/apps/connect/kasts")
             visitor.type("What do you call it?", f"The phone of {name}")
-            visitor.press("Make a password")
+            visitor.press("Create a password")
             visitor.follow("Done")
             visitor.sees_heading(f"The phone of {name}")
 
@@ -108,7 +108,7 @@ def test_a_list_that_is_open_in_two_windows_is_the_same_in_both(
     phone.has_feeds(["a.example/feed", "b.example/feed", "c.example/feed"])
     phone.field("Search in these feeds").fill("b.ex")
     laptop.choose("a.example/feed")
-    laptop.press("Unsubscribe from the chosen ones")
+    laptop.press("Unsubscribe from selected")
     laptop.has_feeds(["b.example/feed", "c.example/feed"])
     phone.page.clock.run_for(6_000)
     expect(phone.page.locator("#feeds > li")).to_have_count(2)

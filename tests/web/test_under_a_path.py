@@ -181,7 +181,7 @@ def test_a_person_uses_the_list_under_a_path(
     phone.page.clock.run_for(6_000)  # the script asks what is new
     phone.has_feeds(["a.example/feed", "b.example/feed"])
     laptop.choose("a.example/feed")
-    laptop.press("Unsubscribe from the chosen ones")
+    laptop.press("Unsubscribe from selected")
     laptop.press("Undo")
     laptop.has_feeds(["a.example/feed", "b.example/feed"])
     laptop.follow("Account")

@@ -263,7 +263,7 @@ class Visitor:
     def sign_up(self, link: str, name: str, password: str) -> None:
         self.open(link)
         self.fill_in({"Name": name, "Password": password})
-        self.press("Make my account")
+        self.press("Create my account")
 
     def sign_in(self, name: str, password: str) -> None:
         self.open("/sign-in")
@@ -288,7 +288,7 @@ class Visitor:
     def chosen_file(self, file: Path | Mapping[str, object]) -> None:
         """Choose a file and ask for its preview."""
         self.field("File").set_input_files(file)
-        self.press("Show what would change")
+        self.press("Preview changes")
 
     # The list.
 

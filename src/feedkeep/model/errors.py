@@ -89,7 +89,7 @@ class AppPasswordNeeded(NotAuthorized):
     """
 
     def __init__(self, url: str) -> None:
-        super().__init__("Use an app password in the app: make one at {url}.", url=url)
+        super().__init__("Use an app password in the app: create one at {url}.", url=url)
 
 
 class NotSignedIn(NotAuthorized):
@@ -134,7 +134,7 @@ class ChangedSince(FeedkeepError):
     def __init__(self, stamps: Sequence[int], feeds: int) -> None:
         super().__init__(
             "{count} of the feeds were changed again since then. Choose whether these stay as they"
-            " are, or are taken back, too.",
+            " are, or are undone, too.",
             count=feeds,
         )
         self.stamps = stamps

@@ -105,8 +105,8 @@ def connect(tokens: Iterable[Token], new: Token, now: Stamp) -> TokenDecision:
     ended = [one for one in own if not is_alive(one, now)]
     if len(own) - len(ended) >= MAX_TOKENS:
         raise AccountError(
-            "{max} apps have a password of their own, and there may not be more: disconnect"
-            " those that you do not use any longer.",
+            "{max} apps have an app password, which is the maximum: disconnect those that you no"
+            " longer use.",
             max=MAX_TOKENS,
         )
     ended.sort(key=_ended, reverse=True)

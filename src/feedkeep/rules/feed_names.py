@@ -44,7 +44,7 @@ WHY: Mapping[Failure, Sentence] = {
     Failure.NO_CONNECTION: Sentence("Its server cannot be reached."),
     Failure.TLS_FAULT: Sentence("Its server cannot prove who it is: the certificate is not valid."),
     Failure.TOO_SLOW: Sentence("Its server takes too long to answer."),
-    Failure.TOO_LARGE: Sentence("It is too large to be read."),
+    Failure.TOO_LARGE: Sentence("It is too large to read."),
     Failure.TOO_MANY_REDIRECTS: Sentence("Its address leads on to others, and never arrives."),
     Failure.BROKEN_ANSWER: Sentence("Its server gives answers that feedkeep cannot read."),
     Failure.NOT_FOUND: Sentence("Its server does not find it."),
@@ -52,7 +52,7 @@ WHY: Mapping[Failure, Sentence] = {
     Failure.ERROR_STATUS: Sentence("Its server answers that something went wrong."),
     Failure.NOT_A_FEED: Sentence("There is a page at its address, but no feed."),
     Failure.ANOTHER_FEED: Sentence("Its address leads to another feed now."),
-    Failure.CRASHED: Sentence("It is made so that it cannot be read."),
+    Failure.CRASHED: Sentence("Its content is invalid."),
 }
 """Why a feed cannot be read, as its subscribers see it."""
 

@@ -23,8 +23,7 @@ from feedkeep.web.page import Page, stamps_text
 from feedkeep.web.rows import live, row_of
 
 _TAKEN = Sentence(
-    "This address belongs to another feed in your list. If the two are the same, make them one"
-    " below."
+    "This address belongs to another feed in your list. If the two are the same, merge them below."
 )
 
 

@@ -188,7 +188,7 @@ def not_confirmed(form: Form, error: NotAuthorized | TooManyAttempts) -> Sentenc
     if isinstance(error, TooManyAttempts):
         return error.sentence
     if not form.text("password"):  # when the page was made, the password was fresh
-        return Sentence("Type your present password once more.")
+        return Sentence("Type your current password.")
     return Sentence("This is not your password.")
 
 
