@@ -75,6 +75,7 @@ WITHOUT_VALUES = [
 ]
 NOTES: dict[str, list[dict[str, Any]]] = {
     "added": [{"name": "a.example/1"}, {"name": "", "count": 1}, {"name": "", "count": 1_234}],
+    "already-subscribed": [{"name": "a.example/1"}, {"name": ""}],
     "none-added": [{"refused": 1}, {"refused": 2}],
     "unsubscribed": [{"name": "a.example/1"}, {"name": "", "count": 2}],
     "subscribed": [{"name": "a.example/1"}, {"name": "", "count": 2}],

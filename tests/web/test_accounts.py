@@ -175,14 +175,14 @@ def test_what_is_dangerous_asks_for_the_password_again_if_it_was_typed_long_ago(
     age_sessions(chief.process, name)
     asked = "/account" if form.startswith("/account") else f"/people/of/{name}"
     assert "current password" in chief.get(asked).text
-    for typed, told in (("", "once more"), ("wrong", "not your password")):
+    for typed, told in (("", "current password"), ("wrong", "not your password")):
         page = chief.post(form, {**data, "password": typed})
         assert page.status == 403, page.text
         assert told in page.problem(field)
     assert chief.get("/").path == "/"
     assert chief.post(form, {**data, "password": PASSWORD}).status in {200, 400}
     if form == "/account/codes":
-        assert "once more" not in chief.get("/account").text
+        assert "current password" not in chief.get("/account").text
 
 
 def age_sessions(process: FeedkeepProcess, name: str) -> None:
@@ -470,7 +470,7 @@ def test_invitations_that_are_switched_off_are_told_where_they_would_be_made(
 
 def test_health_says_version_store_and_size(chief: PageClient) -> None:
     text = chief.get("/people").text
-    assert re.search(r"Kept in (SQLite|PostgreSQL), [\d.,]+ (kB|MB)", text)
+    assert re.search(r"Stored in (SQLite|PostgreSQL), [\d.,]+ (kB|MB)", text)
     assert re.search(r"Wrong passwords in the last five minutes \d+", text)
 
 

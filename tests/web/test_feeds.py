@@ -112,8 +112,13 @@ def test_too_many_lines_are_refused_and_kept_for_another_try(
 
 
 def test_a_feed_that_is_there_already_is_no_news(anna: PageClient) -> None:
-    add(anna, 1)
-    assert "like that already" in anna.post("/feeds/add", {"urls": url(0)}).note
+    add(anna, 2)
+    again = anna.post("/feeds/add", {"urls": url(0)})
+    assert again.note == "You already subscribe to 0.example/feed."
+    both = anna.post("/feeds/add", {"urls": f"{url(0)}\n{url(1)}"})
+    assert both.note == "You already subscribe to all of these."
+    part = anna.post("/feeds/add", {"urls": f"{url(0)}\nnothing here"})
+    assert "like that already" not in part.text
 
 
 def test_five_feeds_are_unsubscribed_at_once_and_taken_back(anna: PageClient) -> None:

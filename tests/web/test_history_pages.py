@@ -100,7 +100,7 @@ def test_each_change_is_a_line_with_what_and_who_newest_first(
         "Added 1 feed · Unsubscribed from 2 feeds AntennaPod on Pixel",
         f"Subscribed to new.example/feed again {you}",
         f"Unsubscribed from new.example/feed {you}",
-        f"Made {NAMES[1]} one with {NAMES[2]} {you}",
+        f"Merged {NAMES[1]} with {NAMES[2]} {you}",
         f"Moved {NAMES[0]} to new.example/feed {you}",
         f"Added 3 feeds {you}",
     ]
@@ -269,7 +269,7 @@ def test_a_feed_s_page_shows_what_happened_to_it_under_any_guid_and_takes_back_t
     assert listed(anna) == {GUIDS[0], GUIDS[2]}
     merged = anna.post(f"/feeds/{GUIDS[0]}/merge", {"other_url": URLS[2]})
     assert merged.path == f"/feeds/{GUIDS[2]}"
-    assert lines(merged)[0] == f"Made {NAMES[0]} one with {NAMES[2]} {you}"
+    assert lines(merged)[0] == f"Merged {NAMES[0]} with {NAMES[2]} {you}"
     assert f"Unsubscribed from {NAMES[0]} {you}" in lines(merged)
     guids = set(merged.values("guid"))
     assert guids == {GUIDS[0], GUIDS[2]}

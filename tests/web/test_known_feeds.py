@@ -259,10 +259,10 @@ def test_a_feed_that_failed_for_long_is_told_of_and_found(anna: PageClient, url:
     assert home.text.count("can't be read") == 2
     assert titles(anna, "/?show=failing") == ["Gone"]
     page = anna.get(f"/feeds/{guid(url)}")
-    assert "It cannot be read since" in page.text
+    assert "It hasn't been readable since" in page.text
     assert "Its server answers that it is gone for good." in page.text
     assert "The feed itself, last on Jan 1, 1970" in page.text
-    assert "Asked in vain, last on" in page.text
+    assert "Last attempt failed:" in page.text
     for other in (fine, lately):
         assert "It cannot be read" not in anna.get(f"/feeds/{guid(other)}").text
     anna.post("/feeds/unsubscribe", {"only": guid(url), "show": "failing"})

@@ -67,6 +67,9 @@ class FeedsPage(Page):
         refused = [result for result in changed.outcome if isinstance(result, Refused)]
         urls = [item.sent for item in items if isinstance(item, Wanted)]
         note = await self._note(request, "added", count, changed.stamp, urls)
+        if urls and not count:
+            name = await self.name(request, urls[0]) if len(urls) == 1 else ""
+            note = Note("already-subscribed", {"name": name})
         if not refused and items:
             return self.leading_to(request, HOME, note)
         reasons = [(item.feed_url[:200], item.reason) for item in refused] or [

@@ -93,6 +93,7 @@ class _Codes(TypedDict):
 _VALUES: dict[str, type] = {
     "added": _OfFeeds,
     "none-added": _Refused,
+    "already-subscribed": _Named,
     "unsubscribed": _OfFeeds,
     "subscribed": _OfFeeds,
     "taken-back": _TakenBack,
