@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
+from hypothesis import given
+from hypothesis.strategies import text
 
 from feedkeep.formats.listed_feed import ListedFeed
 from feedkeep.model import Counts, Failure, Guid, Pointer, Snapshot, Stamp, Subscription
@@ -20,6 +22,7 @@ from feedkeep.web.rows import (
     Listing,
     Order,
     Row,
+    folded,
     listing,
     row_of,
 )
@@ -132,6 +135,7 @@ def test_feeds_are_sorted_by_title_whatever_its_capitals_and_accents() -> None:
     [
         ("radio", [A]),
         ("RADIO Night", [A]),
+        ("nîght", [A]),
         ("a.example", [A]),
         ("b.example feed", [B]),
         ("nowhere", []),
@@ -141,6 +145,18 @@ def test_feeds_are_found_by_words_of_title_and_host(words: str, found: list[str]
     whole = snapshot(feed(A), feed(B))
     rows = listed(whole, {A: headline(A, "The Night Radio")}, words=words).rows
     assert [row.guid for row in rows] == [parse_feed_url(url).guid for url in found]
+
+
+@given(text())
+def test_what_was_folded_stays_as_it_is_and_has_no_capitals(title: str) -> None:
+    assert folded(folded(title)) == folded(title)
+    assert folded(title).lower() == folded(title)
+
+
+def test_accents_and_sharp_s_do_not_matter() -> None:
+    assert [folded(word) for word in ("Übermedien", "Straße", "ﬁn", "İ")] == [
+        "ubermedien", "strasse", "fin", "i"
+    ]  # fmt: skip
 
 
 def test_a_row_has_the_picture_of_its_feed_under_an_address_that_changes_with_it() -> None:

@@ -169,11 +169,11 @@ def listing(
         for feed in feeds
     ]
     failing = sum(row.failing is not None for row in rows)
-    wanted = words.lower().split(maxsplit=_MAX_WORDS)[:_MAX_WORDS]
+    wanted = folded(words).split(maxsplit=_MAX_WORDS)[:_MAX_WORDS]
     rows = [row for row in rows if _is_shown(row, show) and _has(row, wanted)]
     match order:
         case Order.TITLE:
-            rows.sort(key=lambda row: _sorted_by(row.title))
+            rows.sort(key=lambda row: folded(row.title))
         case Order.ADDED:
             rows.sort(key=lambda row: -row.since)
         case Order.CHANGED:
@@ -214,13 +214,13 @@ def _is_shown(row: Row, show: Filter) -> bool:
 def _has(row: Row, words: Sequence[str]) -> bool:
     if not words:
         return True
-    text = f"{row.title} {row.host}".lower()
+    text = folded(f"{row.title} {row.host}")
     return all(word in text for word in words)
 
 
-def _sorted_by(title: str) -> str:
-    """Return what a title is sorted by: without capitals and accents, so that no letter is last."""
-    if title.isascii():
-        return title.lower()
-    parts = unicodedata.normalize("NFKD", title.casefold())
-    return "".join(part for part in parts if not unicodedata.combining(part))
+def folded(text: str) -> str:
+    """Return a text without capitals and accents: what is searched for and sorted by."""
+    if text.isascii():
+        return text.lower()
+    parts = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+    return "".join(part for part in parts if not unicodedata.category(part).startswith("M"))

@@ -1,4 +1,4 @@
-// Makes pages nicer; every page works without it. Filter as you type, copy buttons, choose all, and a
+// Makes pages nicer; every page works without it. Search as you type, copy buttons, select all, and a
 // list that follows what other devices change.
 "use strict";
 
@@ -110,22 +110,57 @@ function count() {
   all("[data-count]").forEach((element) => { element.textContent = chosen; });
 }
 
+// As `folded` of rows.py: capitals and accents do not matter.
+const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replace(/ß/g, "ss");
+
 function filter() {
   const search = one("[data-filter]");
   if (!search || !one("#feeds")) return;
-  const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = fold(search.value).split(/\s+/).filter(Boolean);
   let shown = 0;
   for (const row of all("#feeds > li")) {
-    const text = one("div", row).textContent.toLowerCase();
+    const text = fold(one("div", row).textContent);
     row.hidden = !words.every((word) => text.includes(word));
     if (!row.hidden) shown += 1;
   }
+  const found = one("[data-found]");
+  found.hidden = !words.length;
+  found.textContent = found.dataset.found.replace("{}", shown);
   const nothing = one("#nothing");
   if (nothing) nothing.hidden = shown > 0;
 }
 
+// Of a list with several pages, the service finds the rows; the last answer that was asked for counts.
+let asked = 0;
+async function search(form) {
+  const number = asked += 1;
+  const address = `${form.action}?${new URLSearchParams(new FormData(form))}`;
+  const page = await fetch(address);
+  const text = page.ok && !page.redirected && await page.text();
+  if (number !== asked || !text) return;
+  const parsed = new DOMParser().parseFromString(text, "text/html");
+  const rows = one("#feeds", parsed);
+  const chosen = all("#feeds li:has(:checked)");
+  ["#found", "[data-found]"].forEach((part) => one(part).replaceWith(one(part, parsed)));
+  // What was chosen stays so, whether it is found or not.
+  for (const row of rows ? chosen : []) {
+    const box = one(`[value="${one("input", row).value}"]`, rows);
+    if (box) box.checked = true;
+    else rows.append(row);
+    row.hidden = true;
+  }
+  history.replaceState(null, "", address);
+  dress();
+  count();
+}
+
+let typing;
 document.addEventListener("input", (event) => {
+  if (!event.target.matches("#q")) return;
+  all("[data-all]").forEach((box) => { box.checked = false; });
+  clearTimeout(typing);
   if (event.target.matches("[data-filter]")) filter();
+  else typing = setTimeout(() => search(event.target.form).catch(() => {}), 250);
 });
 
 // Following what other devices change: ask whether there is anything new, then take the new list.
