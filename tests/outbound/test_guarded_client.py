@@ -7,6 +7,7 @@ import contextlib
 import gzip
 import socket
 import ssl
+import time
 import tracemalloc
 import zlib
 from collections.abc import Awaitable, Callable
@@ -531,6 +532,22 @@ def test_a_resolver_is_waited_for_so_long_only() -> None:
         assert raised.value.kind is Failure.TOO_SLOW
 
     asyncio.run(ask())
+
+
+def test_a_resolver_is_given_up_when_all_its_times_are_over_at_once() -> None:
+    async def ask() -> None:
+        async def hangs(_: str) -> list[str]:
+            time.sleep(0.05)  # noqa: ASYNC251 - the loop stands still, as on a machine that pauses
+            await asyncio.Event().wait()
+            return []
+
+        policy = ClientPolicy(connect_seconds=0.01, whole_seconds=0.02)
+        async with GuardedClient(policy, hangs) as client:
+            with pytest.raises(Unreachable) as raised:
+                await client.get("http://a.example/")
+        assert raised.value.kind is Failure.TOO_SLOW
+
+    asyncio.run(asyncio.wait_for(ask(), 60))
 
 
 def test_who_gives_a_name_up_goes_on_when_no_thread_looks_it_up_any_more() -> None:

@@ -358,7 +358,10 @@ class _JudgedNames(AbstractResolver):
         try:
             return await asyncio.shield(asked)
         except asyncio.CancelledError:
-            await asyncio.wait([asked])
+            task = asyncio.current_task()
+            # After a pause of the process, both times may be over at once: that is one error.
+            if task is None or task.cancelling() == 1:
+                await asyncio.wait([asked])
             raise
 
     async def close(self) -> None:
