@@ -223,9 +223,10 @@ PREVIEW: dict[str, Any] = {
 
 STATES: dict[str, list[dict[str, Any]]] = {
     "shared/problem.html": [
-        {"refusal": Refusal(status, ""), "request_id": "1"}
+        {"refusal": Refusal(status, ""), "request_id": "1", "for_administrators": False}
         for status in (400, 401, 403, 404, 413, 429, 500, 503)
-    ],
+    ]
+    + [{"refusal": Refusal(403, ""), "for_administrators": True, "account": BEN}],
     "nextcloud/login.html": [
         {"state": state, "app": "1", "problem": "", "secret": "1", "name": ""}
         for state in ("granted", "too-old", "used", "asking")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hmac
+import re
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
+from html import unescape
 
 import pytest
 from feedkeep_process import FeedkeepProcess
@@ -119,6 +121,27 @@ def test_a_feed_that_is_there_already_is_no_news(anna: PageClient) -> None:
     assert both.note == "You already subscribe to all of these."
     part = anna.post("/feeds/add", {"urls": f"{url(0)}\nnothing here"})
     assert "like that already" not in part.text
+
+
+@pytest.mark.parametrize(
+    ("query", "filled_in"),
+    [
+        ("url=https%3A%2F%2Fa.example%2F%3Fa%3D1%26b", "https://a.example/?a=1&b"),
+        ("title=A&text=A%0Ahttps%3A%2F%2Fa.example%2Ffeed+from+an+app", "https://a.example/feed"),
+        ("text=a.example%2Ffeed", "a.example/feed"),
+        ("url=%22%3E%3Cb%3E", '"><b>'),
+        ("url=" + "x" * 9_000, "x" * 4_000),
+    ],
+)
+def test_what_an_app_shares_is_filled_in_and_not_added(
+    anna: PageClient, query: str, filled_in: str
+) -> None:
+    page = anna.get(f"/?{query}").reply.text
+    field = re.search(r"<textarea[^>]*>([^<]*)</textarea>", page)
+    assert field is not None
+    assert unescape(field[1]) == filled_in
+    assert "<b>" not in page
+    assert listed(anna) == set()
 
 
 def test_five_feeds_are_unsubscribed_at_once_and_taken_back(anna: PageClient) -> None:

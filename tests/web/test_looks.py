@@ -242,7 +242,7 @@ def test_pages_of_the_account_and_of_people(
     visitor.page.reload()
     tour.look_for("They were shown once. If you do not have them, create new ones.")
     visitor.open("/people")
-    tour.look("You may not do that")
+    tour.look("For administrators only")
     make_admin(service, name)
     visitor.open("/people")
     tour.look("People")

@@ -100,6 +100,10 @@ class Forbidden(FeedkeepError):
     """The client may not do that, because of its account or its origin; `str()` says why."""
 
 
+class AdministratorsOnly(Forbidden):
+    """The account is no administrator."""
+
+
 class TooManyAttempts(FeedkeepError):
     """Too many wrong passwords came lately.
 

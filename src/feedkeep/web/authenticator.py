@@ -13,7 +13,7 @@ from feedkeep.http.refusal import Refusal
 from feedkeep.http.requests import Request
 from feedkeep.http.routing import READING, NoSuchMethod
 from feedkeep.model import Admitted, CredentialKind
-from feedkeep.model.errors import NotAuthorized, NotSignedIn
+from feedkeep.model.errors import AdministratorsOnly, NotAuthorized, NotSignedIn
 from feedkeep.service import Service
 
 SIGN_IN, HOME = "/sign-in", "/"
@@ -58,7 +58,8 @@ def refused(pages: Pages, error: Exception, request: Request, refusal: Refusal) 
         return pages.leading_to(request.path.rpartition("/")[0] or HOME)
     if isinstance(error, NotAuthorized):
         refusal = Refusal(refusal.status, refusal.text)  # no challenge: browsers would ask for it
-    return pages.refusal(refusal, request)
+    for_administrators = isinstance(error, AdministratorsOnly)
+    return pages.refusal(refusal, request, for_administrators=for_administrators)
 
 
 def _to_sign_in(pages: Pages, request: Request, *, is_ended: bool) -> Response:

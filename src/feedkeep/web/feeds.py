@@ -28,6 +28,7 @@ from feedkeep.web.rows import Filter, Order, listing, live
 MAX_LINES = 500
 """How many feeds may be typed into the form; a longer list is imported."""
 
+_MAX_SHARED_CHARACTERS = 4_000
 _MAX_WORDS_CHARACTERS = 200
 
 
@@ -35,8 +36,9 @@ class FeedsPage(Page):
     """/, and the forms on it."""
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Show the list of feeds."""
-        return await self._list(request)
+        """Show the list of feeds; what an app shares is filled in, and nothing is added."""
+        shared = shared_address(request.query("url"), request.query("text"))
+        return await self._list(request, typed=Form({"urls": [shared]} if shared else {}))
 
     async def above_forms(self, request: AdmittedRequest) -> Response:
         """Redirect to the list."""
@@ -194,6 +196,16 @@ class FeedsPage(Page):
                 "name": await self.name(request, urls[0]) if len(urls) == 1 else "",
             },
         )
+
+
+def shared_address(*texts: str) -> str:
+    """Return the address in the texts of a share, or else the first text that says anything.
+
+    Apps on Android put the address into the text, often behind a title.
+    """
+    some = [text[:_MAX_SHARED_CHARACTERS] for text in texts]
+    words = (word for text in some for word in text.split())
+    return next((word for word in words if "://" in word), "") or " ".join(some).strip()
 
 
 def _typed_items(text: str) -> list[Wanted | Refused]:

@@ -13,7 +13,7 @@ from feedkeep.http.pages.notes import Note
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.http.routing import NoSuchRoute
 from feedkeep.model import Account, NewToken, TokenId
-from feedkeep.model.errors import AccountError, Forbidden, NotAuthorized, TooManyAttempts
+from feedkeep.model.errors import AccountError, AdministratorsOnly, NotAuthorized, TooManyAttempts
 from feedkeep.rules.credentials import assert_typed
 from feedkeep.web.page import Page, headers_of, not_confirmed, status_of
 
@@ -180,4 +180,4 @@ class PeoplePage(Page):
 
 def _assert_admin(request: AdmittedRequest) -> None:
     if not request.admitted.account.is_admin:
-        raise Forbidden("Only an administrator may see this page.")
+        raise AdministratorsOnly("Only an administrator may see this page.")

@@ -84,11 +84,21 @@ class Pages:
         """Return a response that leads a browser to another page of this service."""
         return RedirectResponse(self._base_path + place, SEE_OTHER, HEADERS)
 
-    def refusal(self, refusal: Refusal, request: Request) -> Response:
-        """Return the page for an error; it leads on."""
-        words = words_for(request)
+    def refusal(
+        self, refusal: Refusal, request: Request, *, for_administrators: bool = False
+    ) -> Response:
+        """Return the page for an error; it leads on.
+
+        `for_administrators` says that the account may not see the page since it is none.
+        """
         response = self.response(
-            "shared/problem.html", words, refusal.status, refusal=refusal, request_id=request.id
+            "shared/problem.html",
+            words_for(request),
+            refusal.status,
+            refusal=refusal,
+            request_id=request.id,
+            account=request.asker.account if request.asker else None,
+            for_administrators=for_administrators,
         )
         response.headers.update(refusal.headers)
         return response
