@@ -24,14 +24,8 @@ from tempfile import TemporaryDirectory
 
 from feedkeep.security import argon2id
 
-IS_COVERED = "COVERAGE_PROCESS_CONFIG" in os.environ
-"""Whether the lines that run are noted."""
-
-IS_AS_USERS_HAVE_IT = "FEEDKEEP_PROVE" in os.environ and not IS_COVERED
-"""Whether services begin from nothing, and hashes of passwords cost what they do elsewhere.
-
-Neither says anything about which lines run, and both take longest where each line is noted.
-"""
+IS_AS_USERS_HAVE_IT = "FEEDKEEP_PROVE" in os.environ
+"""Whether services begin from nothing, and hashes of passwords cost what they do elsewhere."""
 
 _processes = multiprocessing.get_context("forkserver")
 _COMES_LATE = [
