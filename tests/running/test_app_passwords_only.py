@@ -60,8 +60,8 @@ def test_an_app_with_the_accounts_password_learns_where_to_make_an_app_password(
             assert "set-cookie" not in reply.headers
             assert reply.json() == {
                 "code": "401",
-                "message": "The user is not authorized. Use an app password in the app: create one at"
-                " /apps/connect.",
+                "message": "The user is not authorized. Use an app password in the app: create one"
+                " at /apps/connect.",
             }
     assert '"reason":"not an app password"' in service.log.read_text()
 
