@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import pytest
 from hypothesis import given
@@ -14,6 +14,7 @@ from feedkeep.rules.feed_urls import (
     MAX_CHARACTERS,
     PODCAST_NAMESPACE,
     as_linked,
+    as_pasted,
     as_typed,
     parse_feed_url,
     parse_new_feed_url,
@@ -266,6 +267,38 @@ def test_what_a_person_types_is_taken_for_the_address_that_they_mean(
     typed: str, meant: str
 ) -> None:
     assert as_typed(typed) == meant
+
+
+@pytest.mark.parametrize(
+    ("pasted", "meant"),
+    [
+        ("https://antennapod.org/deeplink/subscribe?url=https%3A%2F%2Fa.example%2Fx&title=A",
+         "https://a.example/x"),
+        ("gpodder.example/subscribe?x=1&url=feed%3A%2F%2Fa.example%2Fx%3Fa%3D1#end",
+         "https://a.example/x?a=1"),
+        ("https://b.example/subscribe?url=nothing", "https://b.example/subscribe?url=nothing"),
+        ("https://b.example/subscribe?curl=https://a.example",
+         "https://b.example/subscribe?curl=https://a.example"),
+        ("A show\nhttps://a.example/x", "https://a.example/x"),
+        ("A show podcast://a.example/x", "https://a.example/x"),
+        ("https://a.example/my feed", "https://a.example/my feed"),
+        ("https://a.example https://b.example", "https://a.example https://b.example"),
+        ("Lage der Nation", "Lage der Nation"),
+        ("", ""),
+        ("x" * (MAX_CHARACTERS + 1), "x" * (MAX_CHARACTERS + 1)),
+    ],
+)  # fmt: skip
+def test_what_a_person_pastes_is_the_feed_that_it_carries(pasted: str, meant: str) -> None:
+    assert as_pasted(pasted) == meant
+
+
+@given(
+    st.text(st.characters(min_codepoint=0x21, max_codepoint=0x2FF, exclude_categories=["Z", "C"]))
+)
+def test_any_feed_url_comes_out_of_a_link_as_it_was_put_in(rest: str) -> None:
+    url = f"https://a.example/{rest}"
+    link = f"https://apps.example/subscribe?url={quote(url, safe='')}&title=A%20show"
+    assert as_pasted(link) == url
 
 
 @pytest.mark.parametrize("scheme", ["feed", "itpc", "pcast", "podcast", "antennapod-subscribe"])

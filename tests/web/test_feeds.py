@@ -60,7 +60,7 @@ def test_of_several_lines_each_is_added_or_says_why_not_and_what_was_refused_can
     page = anna.post("/feeds/add", {"urls": f"{url(1)}\r\nfeeds\r\n\r\n{url(2)}"})
     assert page.status == 400
     assert "Added 2 feeds." in page.note
-    assert page.problem("urls").startswith("feeds No protocol present")
+    assert page.problem("urls").startswith("feeds This is not an address.")
     assert ">feeds</textarea>" in page.reply.text
     assert listed(anna) == {guid(1), guid(2)}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import uuid
+from urllib.parse import unquote
 
 from feedkeep.model import Guid, Value
 from feedkeep.model.errors import InvalidFeedUrl
@@ -30,6 +31,9 @@ _FORBIDDEN = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _SECOND_SCHEME = re.compile(r"[A-Za-z]+://[A-Za-z][A-Za-z0-9+-]*:/")
 _SUBSCRIBE_LINK = re.compile(rf"(?:{'|'.join(LINK_SCHEMES)}):(?://)?", re.IGNORECASE)
+_LINK_WITH_A_FEED = re.compile(
+    r"[^?#\s]*/subscribe/?\?(?:[^#\s]*&)?url=([^&#\s]+)\S*", re.IGNORECASE
+)
 # A name with a dot whose end has a letter, or four numbers. What has only such an end, such as
 # "feeds.opml", is taken for a name, too: there is no list of all ends.
 _WITHOUT_SCHEME = re.compile(
@@ -101,6 +105,22 @@ def as_typed(text: str) -> str:
     """
     text = as_linked(text).strip()
     return text if len(text) > MAX_CHARACTERS else _with_scheme(text)
+
+
+def as_pasted(text: str) -> str:
+    """Return what `as_typed` does, also of a web link to subscribe that carries a feed URL.
+
+    Such as antennapod.org/deeplink/subscribe?url=...; only for what one person pastes, since a list
+    may well have a feed at such an address.
+    """
+    if len(text) > MAX_CHARACTERS:
+        return text
+    *before, last = text.split() or [""]
+    if "://" in last and "://" not in "".join(before):  # apps share a title with it
+        text = last
+    link = _LINK_WITH_A_FEED.fullmatch(text.strip())
+    carried = as_typed(unquote(link[1])) if link else ""
+    return carried if "://" in carried else as_typed(text)
 
 
 def _with_scheme(text: str) -> str:

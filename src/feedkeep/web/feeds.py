@@ -18,7 +18,7 @@ from feedkeep.http.responses import JsonResponse
 from feedkeep.model import Stamp
 from feedkeep.model.errors import InvalidInput, Sentence
 from feedkeep.rules import subscriptions
-from feedkeep.rules.feed_urls import as_typed
+from feedkeep.rules.feed_urls import as_pasted
 from feedkeep.rules.subscriptions import Refused, Wanted, want
 from feedkeep.runtime.cooperative import LONG_BYTES, LONG_LIST, in_thread_if
 from feedkeep.web.authenticator import HOME
@@ -29,6 +29,9 @@ MAX_LINES = 500
 """How many feeds may be typed into the form; a longer list is imported."""
 
 _MAX_SHARED_CHARACTERS = 4_000
+_NO_ADDRESS = Sentence(
+    "This is not an address. Paste that of the feed or of its page, or a link from an app."
+)
 _MAX_WORDS_CHARACTERS = 200
 
 
@@ -215,7 +218,12 @@ def _typed_items(text: str) -> list[Wanted | Refused]:
         InvalidInput: There are more than `MAX_LINES`.
     """
     feeds = read_urls(text, MAX_LINES, MAX_LINES)
-    return [want(as_typed(feed.feed_url), None) for feed in feeds]
+    return [_typed_item(feed.feed_url) for feed in feeds]
+
+
+def _typed_item(text: str) -> Wanted | Refused:
+    url = as_pasted(text)
+    return want(url, None) if "://" in url else Refused(text, _NO_ADDRESS)
 
 
 def _view(value_of: Callable[[str], str]) -> list[tuple[str, str]]:
