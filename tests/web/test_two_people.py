@@ -172,6 +172,8 @@ def test_a_list_of_several_pages_is_searched_as_a_whole_and_stays_in_place(
     expect(anna.button("Undo")).to_be_in_viewport()
     anna.button("Undo").click(timeout=5_000)  # nothing lies over it
     anna.sees_many("%(number)s feed is back.", "%(number)s feeds are back.", 1)
+    anna.page.wait_for_url("**/?order=added&page=1")
+    assert anna.page.evaluate("scrollY") > 5_000
 
 
 @in_the_long_form

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
-from urllib.parse import urlencode
 
 from starlette.responses import Response
 
@@ -23,7 +22,7 @@ from feedkeep.rules.subscriptions import Refused, Wanted, want
 from feedkeep.runtime.cooperative import LONG_BYTES, LONG_LIST, in_thread_if
 from feedkeep.web.authenticator import HOME
 from feedkeep.web.page import Page, stamps_text, status_of
-from feedkeep.web.rows import Filter, Order, listing, live
+from feedkeep.web.rows import MAX_WORDS_CHARACTERS, Filter, Order, listing, live, place_of, view_of
 
 MAX_LINES = 500
 """How many feeds may be typed into the form; a longer list is imported."""
@@ -32,7 +31,6 @@ _MAX_SHARED_CHARACTERS = 4_000
 _NO_ADDRESS = Sentence(
     "This is not an address. Paste that of the feed or of its page, or a link from an app."
 )
-_MAX_WORDS_CHARACTERS = 200
 
 
 class FeedsPage(Page):
@@ -102,7 +100,7 @@ class FeedsPage(Page):
         fields = 2 * self.settings.max_subscriptions
         form = await read_form(request, self.settings.max_body_bytes, fields)
         guids = form.several("only") or form.several("feed")
-        back = _place(form.text)
+        back = place_of(form.text)
         if not guids:
             return self.leading_to(request, back, Note("nothing-chosen"))
         account_id = request.admitted.account.id
@@ -156,7 +154,7 @@ class FeedsPage(Page):
                 labels=labels,
                 show=show,
                 order=Order(order) if order in set(Order) else Order.TITLE,
-                words=asked("q")[:_MAX_WORDS_CHARACTERS],
+                words=asked("q")[:MAX_WORDS_CHARACTERS],
                 page=read_number(asked("page")) or 0,
             ),
         )
@@ -168,10 +166,10 @@ class FeedsPage(Page):
             is_long=is_long,
             listing=listed,
             shown=show,
-            view=_view(asked),
+            view=view_of(asked),
             is_subscribed=show != Filter.UNSUBSCRIBED,
             order=order,
-            query=asked("q")[:_MAX_WORDS_CHARACTERS],
+            query=asked("q")[:MAX_WORDS_CHARACTERS],
             stamp=snapshot.last_stamp,
             subscribed_count=snapshot.counts.subscribed,
             unsubscribed_count=unsubscribed,
@@ -224,24 +222,6 @@ def _typed_items(text: str) -> list[Wanted | Refused]:
 def _typed_item(text: str) -> Wanted | Refused:
     url = as_pasted(text)
     return want(url, None) if "://" in url else Refused(text, _NO_ADDRESS)
-
-
-def _view(value_of: Callable[[str], str]) -> list[tuple[str, str]]:
-    """Return what of a list is shown and how, as an address or a form says it."""
-    show, order, page = (value_of(name) for name in ("show", "order", "page"))
-    view = {
-        "show": show if show in set(Filter) else "",
-        "order": order if order in set(Order) else "",
-        "q": value_of("q")[:_MAX_WORDS_CHARACTERS],
-        "page": page if read_number(page) else "",
-    }
-    return [(name, value) for name, value in view.items() if value]
-
-
-def _place(value_of: Callable[[str], str]) -> str:
-    """Return where the same part of the list is shown again."""
-    view = _view(value_of)
-    return f"{HOME}?{urlencode(view)}" if view else HOME
 
 
 def _stamp(text: str) -> Stamp:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import parse_qsl
 
 from starlette.responses import Response
 
@@ -21,12 +22,14 @@ from feedkeep.runtime.cooperative import in_thread_if
 from feedkeep.service.history import NEWEST
 from feedkeep.web.changes import FEEDS_OF_A_CHANGE, change_of, lines_of, shown_urls, urls_of
 from feedkeep.web.page import Page, stamps_text
+from feedkeep.web.rows import place_of
 
 PLACE = "/changes"
 
 _AHEAD_US = 366 * DAY_US
 _MAX_STAMPS = 500
 _MAX_FIELDS = 100
+_MAX_PLACE_CHARACTERS = 2_000
 
 
 class ListHistoryPage(Page):
@@ -244,6 +247,9 @@ class ListHistoryPage(Page):
         """Return a place to go on at: one of ours, and no page of a feed that is gone."""
         if place in {"/", PLACE}:
             return place
+        if place.startswith("/?"):
+            asked = dict(parse_qsl(place[2:_MAX_PLACE_CHARACTERS]))
+            return place_of(lambda name: asked.get(name, ""))
         guid = guid_or_none(place.removeprefix("/feeds/"))
         view = await self.service.subscriptions.view(account_id, guid) if guid else None
         is_there = view is not None and view.subscription.deleted is None

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
+from urllib.parse import urlencode
 
+from feedkeep.http.pages.forms import read_number
 from feedkeep.model import Guid, Snapshot, Stamp, Subscription, Value
 from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.duplicates import Pair
@@ -29,6 +31,7 @@ SILENT_DAYS = 365
 _UNKNOWN_LAST = float("inf")
 _COLOURS = 8
 _MAX_WORDS = 10
+MAX_WORDS_CHARACTERS = 200
 _DIGEST = re.compile(r"[0-9A-Za-z_-]+")
 _DIGEST_CHARACTERS = 8
 
@@ -224,3 +227,21 @@ def folded(text: str) -> str:
         return text.lower()
     parts = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     return "".join(part for part in parts if not unicodedata.category(part).startswith("M"))
+
+
+def view_of(value_of: Callable[[str], str]) -> list[tuple[str, str]]:
+    """Return what of a list is shown and how, as an address or a form says it."""
+    show, order, page = (value_of(name) for name in ("show", "order", "page"))
+    view = {
+        "show": show if show in set(Filter) else "",
+        "order": order if order in set(Order) else "",
+        "q": value_of("q")[:MAX_WORDS_CHARACTERS],
+        "page": page if read_number(page) else "",
+    }
+    return [(name, value) for name, value in view.items() if value]
+
+
+def place_of(value_of: Callable[[str], str]) -> str:
+    """Return where the same part of the list is shown again."""
+    view = view_of(value_of)
+    return f"/?{urlencode(view)}" if view else "/"

@@ -67,7 +67,7 @@ const sentFrom = sessionStorage.getItem("scrolled");
 sessionStorage.removeItem("scrolled");
 if (isList && sentFrom && !one(".problem")) scrollTo(0, Number(sentFrom));
 document.addEventListener("submit", (event) => {
-  if (event.target.contains(one("#feeds"))) sessionStorage.setItem("scrolled", scrollY);
+  if (event.target.contains(one("#feeds")) || event.target.closest(".note")) sessionStorage.setItem("scrolled", scrollY);
 });
 
 // Choices that need no button; the next page has the focus where it was.
