@@ -124,7 +124,7 @@ def test_a_setting_that_does_not_work_is_a_fault_that_says_what_to_do(
 @pytest.mark.parametrize(
     ("path", "subject", "said"),
     [
-        ("http://{host}/nothing", "feed", "can't be read"),
+        ("http://{host}/nothing", "feed", "cannot be read"),
         ("http://" + "a" * 64 + ".example/feed", "feed", "not valid"),
         ("feeds.example", "feed", "http"),
     ],

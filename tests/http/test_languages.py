@@ -246,9 +246,9 @@ ONE, MANY = "%(number)s new feed", "%(number)s new feeds"
     ("language", "forms"),
     [
         ("en", {0: MANY, 1: ONE, 2: MANY}),
-        ("de", {0: "Feeds wären neu", 1: "Feed wäre neu", 2: "Feeds wären neu"}),
-        ("fr", {0: "serait nouveau", 1: "serait nouveau", 2: "seraient nouveaux"}),
-        ("es", {0: "feeds serían nuevos", 1: "feed sería nuevo", 2: "feeds serían nuevos"}),
+        ("de", {0: "neue Feeds", 1: "neuer Feed", 2: "neue Feeds"}),
+        ("fr", {0: "nouveau", 1: "nouveau", 2: "nouveaux"}),
+        ("es", {0: "feeds nuevos", 1: "feed nuevo", 2: "feeds nuevos"}),
     ],
 )
 def test_a_count_has_the_form_that_its_language_gives_it(

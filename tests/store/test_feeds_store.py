@@ -73,6 +73,7 @@ ALL_OF_IT = Feed(
         is_locked=True,
         new_feed_url="https://new.example",
         items=("1", "2"),
+        newest=Stamp(19),
     ),
     is_own=True,
     looked=Stamp(NOW - 1),
