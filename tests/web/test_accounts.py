@@ -370,7 +370,7 @@ def test_more_people_than_a_page_shows_are_searched_by_the_beginning_of_their_na
         page = chief.get(unescape(re.search(r'href="(/people\?after=[^"]*)"', page.reply.text)[1]))
         assert re.findall(r'href="/people/of/([^"]+)"', page.reply.text) == names[100:200]
         assert page.values("q") == ["zoe"]
-        assert "No name begins so." in chief.get("/people?q=stranger").text
+        assert "No name starts with that." in chief.get("/people?q=stranger").text
 
 
 def test_the_last_administrator_stays(tmp_path: Path) -> None:

@@ -348,7 +348,7 @@ def test_a_move_or_merge_that_cannot_be_done_keeps_what_was_typed_and_says_why(
 def test_two_feeds_become_one_with_the_address_of_the_first(anna: PageClient) -> None:
     add(anna, 2)
     page = anna.post(f"/feeds/{guid(0)}/merge", {"other_url": url(1)})
-    assert "one feed now" in page.note
+    assert "two feeds are merged" in page.note
     assert page.path == f"/feeds/{guid(1)}"
     assert listed(anna) == {guid(1)}
     assert anna.get(f"/feeds/{guid(0)}").path == f"/feeds/{guid(1)}"  # a link that was marked

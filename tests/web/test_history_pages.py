@@ -293,7 +293,7 @@ def test_the_list_is_restored_as_it_was_before_a_change_after_a_preview(anna: Pa
     assert "1 feed comes back." in page.text
     assert listed(anna) == {GUIDS[1], GUIDS[2], GUIDS[5]}
     drop = anna.get(f"{link}&keep=0")
-    assert "1 feed comes back. 1 feed goes." in drop.text
+    assert "1 feed comes back. 1 feed is removed." in drop.text
     at = page.values("at")[0]
     done = anna.post("/changes/restore", {"at": at, "keep": "1"})
     assert re.search(r"Your list is as it was on .*: 1 feed was changed", done.note)
@@ -357,9 +357,9 @@ def test_a_moment_since_the_database_was_restored_is_said_to_be_unsure(
     add(anna, URLS[1])
     moment = feedkeep.use(moment_of_now)
     page = anna.get("/changes/restore", params={"at": moment, "keep": "0"})
-    assert re.search("1 feed goes. The clock of your list is ahead until .*undone", page.text)
+    assert re.search("1 feed is removed. The clock of your list is ahead until .*undone", page.text)
     page = anna.get("/changes/restore", params={"at": before, "keep": "0"})
-    assert "1 feed goes." in page.text
+    assert "1 feed is removed." in page.text
     assert "is ahead" not in page.text
 
 
@@ -520,4 +520,4 @@ def test_where_no_history_is_kept_the_page_says_so_and_nothing_is_offered(tmp_pa
             page = anna.post(path, data)
             assert page.status == 400
             assert "No history is kept here" in page.text
-        assert "What happened to it" not in anna.get(f"/feeds/{GUIDS[0]}").text
+        assert "History of this feed" not in anna.get(f"/feeds/{GUIDS[0]}").text

@@ -162,9 +162,9 @@ class Journey:
         with httpx.Client(base_url=self.process.base_url, headers=headers, timeout=30) as app:
             begun = app.post("/index.php/login/v2").json()
             anna.open(begun["login"])
-            anna.sees_heading("Let an app in")
+            anna.sees_heading("Connect an app to your account")
             anna.fill_in({"Name": ANNA, "Password": PASSWORD})
-            anna.press("Sign in and let it in")
+            anna.press("Sign in and allow access")
             anna.sees_heading("Done")
             told = app.post(
                 begun["poll"]["endpoint"], data={"token": begun["poll"]["token"]}

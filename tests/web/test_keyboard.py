@@ -51,7 +51,7 @@ def test_the_keyboard_alone_does_the_main_journey(
         press("Add")
         anna.sees_many("Added %(number)s feed.", "Added %(number)s feeds.", len(ADDED))
 
-        anna.tab_to(anna.link("Skip to what this page is about"))
+        anna.tab_to(anna.link("Skip to main content"))
         keys.press("Enter")
         for url in (ADDED[0], ADDED[2], ADDED[-1]):
             anna.tab_to(anna.page.get_by_role("checkbox", name=title_of(url), exact=True))

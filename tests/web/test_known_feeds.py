@@ -371,7 +371,7 @@ def test_feeds_that_may_be_the_same_are_told_and_one_click_merges_them(
     assert "It says that it has" not in page.text  # merging does that
     action = f"/feeds/{guid(new)}/merge"
     page = anna.post(action, fields_of_form(page.reply.text, action))
-    assert "The two are one feed now." in page.note
+    assert "The two feeds are merged." in page.note
     assert titles(anna) == [other.removeprefix("https://"), "The New One"]
     assert "twice" not in anna.get("/").note + anna.get("/").text
     anna.post("/changes/undo", {"stamps": page.values("stamps")[0], "back": "/"})
@@ -527,6 +527,6 @@ def test_why_a_feed_was_not_fetched_yet_is_told(asking: FeedkeepProcess, url: st
     anna, _ = signed_in(asking)
     add(anna, url)
     path = f"/feeds/{guid(url)}"
-    assert "Nothing yet. It is asked for its title and picture soon." in anna.get(path).text
+    assert "Nothing yet. Its title and picture will be fetched soon." in anna.get(path).text
     anna.post("/feeds/unsubscribe", {"only": guid(url)})
     assert "Nothing: you are not subscribed to it." in anna.get(path).text

@@ -84,7 +84,7 @@ def test_a_person_merges_what_is_twice_and_takes_it_back(
     visitor.has_feeds(["The Night Radio", "The Night Radio"])
     visitor.open(place(OLD))
     visitor.press("Merge them, and keep that address")
-    visitor.sees("The two are one feed now.")
+    visitor.sees("The two feeds are merged.")
     expect(visitor.page.get_by_role("link", name=RADIO, exact=True)).to_be_visible()
     visitor.page.get_by_role("status").get_by_role("button").click()
     visitor.open("/")

@@ -179,7 +179,7 @@ def test_pages_of_the_history(service: FeedkeepProcess, visitor: Visitor, name: 
     tour.look_for("The history of this list does not go back that far. Choose a later moment.")
     visitor.open("/")
     visitor.feed("a.example/feed").click()
-    tour.look("What happened to it")
+    tour.look("History of this feed")
     assert not tour.flaws, "\n".join(tour.flaws)
 
 
@@ -214,13 +214,13 @@ def test_pages_of_apps(service: FeedkeepProcess, visitor: Visitor, name: str) ->
     tour.look("My apps")
     begun = httpx.post(f"{service.base_url}/index.php/login/v2").json()
     visitor.open(begun["login"])
-    tour.look("Let an app in")
+    tour.look("Connect an app to your account")
     visitor.fill_in({"Name": name, "Password": "wrong"})
-    visitor.press("Sign in and let it in")
+    visitor.press("Sign in and allow access")
     visitor.page.locator("#problem").wait_for()
-    tour.look("Let an app in")
+    tour.look("Connect an app to your account")
     visitor.fill_in({"Name": name, "Password": PASSWORD})
-    visitor.press("Sign in and let it in")
+    visitor.press("Sign in and allow access")
     tour.look("Done")
     assert not tour.flaws, "\n".join(tour.flaws)
 

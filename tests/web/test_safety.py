@@ -121,7 +121,7 @@ def test_no_page_of_another_origin_sends_a_form_whatever_the_interface_allows(
         for headers in FOREIGN:
             reply = anna.bare_post(path, {"urls": "https://a.example"}, headers=headers)
             assert reply.status_code == 403, (path, headers)
-            assert "You may not do that" in Shown(reply).text
+            assert "You are not allowed to do that" in Shown(reply).text
     assert anna.get("/").values("feed") == []
 
 

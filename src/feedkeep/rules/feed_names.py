@@ -38,15 +38,15 @@ _REMEMBERED = 16_384
 _MAX_REMEMBERED_CHARACTERS = 300
 
 WHY: Mapping[Failure, Sentence] = {
-    Failure.REFUSED: Sentence("It is at an address that feedkeep does not ask."),
+    Failure.REFUSED: Sentence("feedkeep does not fetch anything from its address."),
     Failure.NO_SUCH_HOST: Sentence("There is no server of that name."),
-    Failure.NAME_UNANSWERED: Sentence("The name servers did not say where its server is."),
+    Failure.NAME_UNANSWERED: Sentence("The address of its server could not be found."),
     Failure.NO_CONNECTION: Sentence("Its server cannot be reached."),
-    Failure.TLS_FAULT: Sentence("Its server cannot prove who it is: the certificate is not valid."),
+    Failure.TLS_FAULT: Sentence("The certificate of its server is not valid."),
     Failure.TOO_SLOW: Sentence("Its server takes too long to answer."),
     Failure.TOO_LARGE: Sentence("It is too large to read."),
-    Failure.TOO_MANY_REDIRECTS: Sentence("Its address leads on to others, and never arrives."),
-    Failure.BROKEN_ANSWER: Sentence("Its server gives answers that feedkeep cannot read."),
+    Failure.TOO_MANY_REDIRECTS: Sentence("Its address redirects too many times."),
+    Failure.BROKEN_ANSWER: Sentence("feedkeep cannot read what its server sends."),
     Failure.NOT_FOUND: Sentence("Its server does not find it."),
     Failure.GONE: Sentence("Its server answers that it is gone for good."),
     Failure.ERROR_STATUS: Sentence("Its server answers that something went wrong."),
