@@ -282,11 +282,11 @@ def test_a_failure_is_told_with_its_reason(
     assert looked.retry_after_seconds == seconds
 
 
-def test_a_web_page_is_told_with_the_feed_that_it_names(web: WebOfHosts, host: Host) -> None:
+def test_a_web_page_is_told_with_the_feeds_that_it_names(web: WebOfHosts, host: Host) -> None:
     link = b'<link rel="alternate" type="application/rss+xml" href="feed.xml">'
     host.answers["/show"] = reply(b"<!doctype html><html><head>" + link + b"</head></html>")
     looked = look(web, feed_at(host.url("/show")))
-    assert (looked.failure, looked.offered) == (Failure.NOT_A_FEED, host.url("/feed.xml"))
+    assert (looked.failure, looked.page_feeds) == (Failure.NOT_A_FEED, (host.url("/feed.xml"),))
 
 
 def test_that_there_is_no_such_host_is_told(web: WebOfHosts) -> None:

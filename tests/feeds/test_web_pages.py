@@ -1,4 +1,4 @@
-"""Which feed a web page names as its own."""
+"""Which feeds a web page names as its own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.feeds.web_pages import feed_of_page
+from feedkeep.feeds.web_pages import MAX_PAGE_FEEDS, feeds_of_page
 
 PAGE = "https://show.example/shows/night/"
 RSS = 'rel="alternate" type="application/rss+xml"'
@@ -41,31 +41,70 @@ def page(*links: str) -> bytes:
     ],
 )
 def test_the_feed_that_a_page_links_to_is_found(link: str, url: str) -> None:
-    assert feed_of_page(page('<link rel="icon" href="/x.png">', link), "text/html", PAGE) == url
+    found = feeds_of_page(page('<link rel="icon" href="/x.png">', link), "text/html", PAGE)
+    assert found == ((url,) if url else ())
 
 
-def test_the_first_one_counts_and_feeds_of_comments_do_not() -> None:
+def test_each_feed_counts_once_and_feeds_of_comments_do_not() -> None:
     links = [
         f'<link {RSS} title="Night &raquo; Comments" href="/one">',
         f'<link {RSS} title="Night" href="/comments/feed">',
         f'<link {RSS} title="Night" href="/feed">',
         f'<link {RSS} title="Another" href="/other">',
     ]
-    assert feed_of_page(page(*links), "text/html", PAGE) == "https://show.example/feed"
+    found = feeds_of_page(page(*links, *links), "text/html", PAGE)
+    assert found == ("https://show.example/feed", "https://show.example/other")
+
+
+def test_of_a_page_with_many_feeds_the_first_ones_are_told() -> None:
+    links = [f'<link {RSS} href="/{number}">' for number in range(MAX_PAGE_FEEDS + 1)]
+    found = feeds_of_page(page(*links), "text/html", PAGE)
+    assert len(found) == MAX_PAGE_FEEDS
+    assert found[0] == "https://show.example/0"
+
+
+@pytest.mark.parametrize(
+    ("url", "data", "found"),
+    [
+        (
+            "https://podcasts.apple.com/de/podcast/night/id1",
+            r'"feedUrl":"https:\/\/feeds.example\/night?a=1\u0026b=2"',
+            ("https://feeds.example/night?a=1&b=2",),
+        ),
+        (
+            "https://m.youtube.com/@night",
+            '"feedUrl": "https://feeds.example/not-this", "rssUrl": "https://feeds.example/tube"',
+            ("https://feeds.example/tube",),
+        ),
+        (
+            "https://podcasts.apple.com/",
+            r'"feedUrl":"\x","feedUrl":"javascript:alert(1)","feedUrl":"http://feeds.example/2"',
+            ("http://feeds.example/2",),
+        ),
+        ("https://podcasts.apple.com/", '"feedUrl":""', ()),
+        ("https://show.example/", '"feedUrl":"https://feeds.example/night"', ()),
+    ],
+)
+def test_pages_of_directories_tell_the_feed_in_their_data(
+    url: str, data: str, found: tuple[str, ...]
+) -> None:
+    document = page() + f"<script>{{{data}}}</script>".encode()
+    assert feeds_of_page(document, "text/html", url) == found
 
 
 def test_a_page_in_another_encoding_is_read() -> None:
     document = page(f'<link {RSS} href="/fé">').decode().encode("utf-16")
-    assert feed_of_page(document, "text/html; charset=utf-16", PAGE) == "https://show.example/fé"
+    found = feeds_of_page(document, "text/html; charset=utf-16", PAGE)
+    assert found == ("https://show.example/fé",)
 
 
 @pytest.mark.parametrize("text", ["<link ", "<link a=", '<link a="', "<link a='b' ", "a=" * 9, "<"])
 def test_a_long_page_costs_little_whatever_is_in_it(text: str) -> None:
-    assert feed_of_page((text * 200_000).encode(), "text/html", PAGE) == ""
+    assert feeds_of_page((text * 200_000).encode(), "text/html", PAGE) == ()
 
 
 @given(st.binary(max_size=300), st.text(max_size=40))
 def test_whatever_a_page_is_it_is_no_error(noise: bytes, place: str) -> None:
     link = f'<link {RSS} href="{place}">'.encode(errors="replace")
-    found = feed_of_page(noise + link + noise, "text/html", PAGE)
-    assert found == "" or found.startswith(("http://", "https://"))
+    found = feeds_of_page(noise + link + noise, "text/html", PAGE)
+    assert all(url.startswith(("http://", "https://")) for url in found)

@@ -195,9 +195,11 @@ FEED_PAGE: dict[str, Any] = {
     "has_more": True,
     "now": NOW,
 }
+ADDRESSES = ["https://a.example/named", "https://a.example/also"]
+PAGE = About(looked=NOW, trouble=Trouble(NOW, WHY[Failure.NOT_A_FEED]), is_page=True)
 KNOWN = About(
     "1", "https://a.example", "de-AT", "2", None, NOW, Stamp(NOW - DAY), NOW, "a.example", NOW,
-    moved_to="https://c.example/1",
+    moved_to="https://c.example/1", was_read=True,
 )  # fmt: skip
 TWINS = [Twin(FEED.guid, LINK, FEED.guid, "3", LINK, kept) for kept in (True, False)]
 PEOPLE: dict[str, Any] = {
@@ -256,7 +258,7 @@ STATES: dict[str, list[dict[str, Any]]] = {
         FEED_PAGE,
         *(FEED_PAGE | {"about": About(not_fetched=why)} for why in NotFetched),
         FEED_PAGE | {"about": About(not_fetched=NotFetched.PERSONAL, can_permit=True)},
-        FEED_PAGE | {"about": About(looked=NOW, offered="https://a.example/named")},
+        *(FEED_PAGE | {"about": replace(PAGE, page_feeds=ADDRESSES[:n])} for n in range(3)),
         *(FEED_PAGE | {"about": KNOWN, "row": ODD, "there": one} for one in (None, GONE, FEED)),
         *(FEED_PAGE | {"about": replace(KNOWN, trouble=Trouble(NOW, why))} for why in WHY.values()),
         FEED_PAGE | {"about": replace(KNOWN, moved_to="", by_https="https://a.example/1")},

@@ -239,14 +239,14 @@ def test_what_is_put_off_as_unwanted_is_always_asked_again_by_who_wants_it(age_u
     assert is_wanted(READ, now) or anew(READ, URL, Stamp(now - DAY_US // 4)) is not None
 
 
-def test_the_feed_that_a_page_names_is_known_until_the_page_is_another_or_is_a_feed() -> None:
-    page = FetchResult(failure=Failure.NOT_A_FEED, offered="https://feeds.example/night")
+def test_the_feeds_that_a_page_names_are_known_until_the_page_is_another_or_is_a_feed() -> None:
+    page = FetchResult(failure=Failure.NOT_A_FEED, page_feeds=("https://feeds.example/night",))
     known = after_look(NEW_FEED, page, NOW, 0.5)
-    assert known.offered == page.offered
+    assert known.page_feeds == page.page_feeds
     away = after_look(known, FetchResult(failure=Failure.TOO_SLOW), NOW, 0.5)
-    assert away.offered == page.offered
-    assert after_look(away, FetchResult(failure=Failure.NOT_A_FEED), NOW, 0.5).offered == ""
-    assert after_look(away, ANSWER, NOW, 0.5).offered == ""
+    assert away.page_feeds == page.page_feeds
+    assert after_look(away, FetchResult(failure=Failure.NOT_A_FEED), NOW, 0.5).page_feeds == ()
+    assert after_look(away, ANSWER, NOW, 0.5).page_feeds == ()
 
 
 def test_what_was_asked_by_a_clock_that_was_ahead_is_asked_again_once_it_is_right() -> None:

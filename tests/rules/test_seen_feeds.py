@@ -120,11 +120,11 @@ def test_a_title_that_others_have_read_is_not_shown_while_a_feed_fails() -> None
     assert headline_of(seen(read_again, at(2), at(4)) or NEW).title == "Radio"
 
 
-def test_what_a_page_offered_others_is_not_shown_to_who_could_not_see_that_page() -> None:
-    page = FetchResult(failure=Failure.NOT_A_FEED, offered=B)
+def test_what_a_page_named_to_others_is_not_shown_to_who_could_not_see_that_page() -> None:
+    page = FetchResult(failure=Failure.NOT_A_FEED, page_feeds=(B,))
     unseen = looked(looked(NEW, 0, page), 2, FetchResult(failure=Failure.TOO_SLOW))
-    assert (seen(unseen, at(1), at(2)) or NEW).offered == ""
-    assert (seen(looked(unseen, 3, page), at(1), at(3)) or NEW).offered == B
+    assert (seen(unseen, at(1), at(2)) or NEW).page_feeds == ()
+    assert (seen(looked(unseen, 3, page), at(1), at(3)) or NEW).page_feeds == (B,)
 
 
 def test_a_move_and_a_death_count_from_when_an_account_first_had_the_feed() -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from authors import TESTER
 from running import DAY, MINUTE, Clock, run
 
 from feedkeep.model import AccountId, FeedContent, Guid, Picture, Stamp, Subscription, replace
+from feedkeep.rules.feed_names import title_of
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import want
 from feedkeep.service import Service, known_feeds
@@ -80,6 +83,25 @@ def test_titles_are_remembered_until_the_next_look_and_for_ten_minutes_at_most(
         clock.go_on(DAY)
         await look(store, clock, "Second", URLS[0])
         assert (await titles())[URLS[0]] == "Second"
+
+    run(open_store, work)
+
+
+def test_people_wait_for_a_look_one_feed_at_a_time_and_only_so_many(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known_feeds, "MAX_WAITING", 2)
+
+    async def work(service: Service, store: Store, clock: Clock) -> None:
+        known, (first, second) = service.known_feeds, feeds(*URLS[:2])
+        waits = partial(known.once_looked_at, seconds=60.0)
+        waiting = [asyncio.create_task(waits(AccountId(number), first)) for number in (1, 2)]
+        await asyncio.sleep(0)
+        assert await waits(AccountId(1), second) is None
+        assert await waits(AccountId(3), second) is None
+        await look(store, clock, "Found", URLS[0])
+        assert [title_of(await task) for task in waiting] == ["Found", "Found"]
+        assert await known.once_looked_at(AccountId(1), second, 0.0) is None
 
     run(open_store, work)
 

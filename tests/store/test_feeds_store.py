@@ -90,7 +90,7 @@ ALL_OF_IT = Feed(
     picture="1f",
     picture_url="https://picture.example",
     picture_looked=Stamp(NOW - 6),
-    offered="https://offered.example",
+    page_feeds=("https://named.example", "https://also.example"),
     is_permitted=True,
     is_slow=True,
 )

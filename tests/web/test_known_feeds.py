@@ -110,7 +110,7 @@ def test_a_person_can_have_a_feed_looked_at_whose_address_is_only_their_own(
     assert "Fetch it anyway" in anna.get(path).text
     for _ in range(2):  # the second click changes nothing
         permitted = anna.post(f"{path}/look")
-        assert "It is asked for its title and picture soon." in permitted.text
+        assert "Its title and picture will be fetched soon." in permitted.text
         assert "Fetch it anyway" not in permitted.text
     anna.post("/feeds/unsubscribe", {"only": guid(own)})
     assert "Fetch it anyway" not in anna.get(path).text
@@ -475,10 +475,15 @@ def test_notes_and_the_history_call_feeds_by_their_titles(anna: PageClient, url:
 
 def test_a_web_page_in_the_list_becomes_the_feed_that_it_names(anna: PageClient, url: str) -> None:
     named = url.replace("known", "named")
-    know(anna.process, url, fields={**failing(Failure.NOT_A_FEED), "failures": 1, "offered": named})
+    know(
+        anna.process,
+        url,
+        fields={**failing(Failure.NOT_A_FEED), "failures": 1, "page_feeds": (named,)},
+    )
     add(anna, url)
     page = anna.get(f"/feeds/{guid(url)}")
-    assert f"There is a web page at this address. It links to this feed: {named}" in page.text
+    assert "There is a page at its address, but no feed." in page.text
+    assert f"It links to this feed: {named} Use this feed" in page.text
     fields = fields_of_form(page.reply.text, f"/feeds/{guid(url)}/move")
     assert fields["tell_apps"] == "1"
     anna.post(f"/feeds/{guid(url)}/move", fields)

@@ -170,7 +170,7 @@ def found(feed: Feed, kind: int, now: Stamp) -> Feed:
     )  # fmt: skip
     feed = replace(feed, looked=now, next_look=Stamp(now + DAY_US))
     long_ago = Stamp(now - 9 * DAY_US)
-    fails = replace(feed, failing=long_ago, failures=9, dead=long_ago, offered=f"{host}/feed")
+    fails = replace(feed, failing=long_ago, failures=9, dead=long_ago, page_feeds=(f"{host}/feed",))
     if kind == 2:
         return replace(fails, failure=Failure.GONE, reason=TITLE)
     if kind == 3:

@@ -11,7 +11,7 @@ from http import HTTPStatus
 from feedkeep.feeds.pictures import MAX_BYTES as MAX_PICTURE_BYTES
 from feedkeep.feeds.pictures import shrink
 from feedkeep.feeds.reading import read_feed
-from feedkeep.feeds.web_pages import feed_of_page
+from feedkeep.feeds.web_pages import feeds_of_page
 from feedkeep.model import (
     Elsewhere,
     Failure,
@@ -89,10 +89,10 @@ class Fetcher:
                 content = await _read(answer, now)
             except NotAFeed as error:
                 page = (answer.body, answer.content_type, answer.url)
-                offered = await asyncio.to_thread(feed_of_page, *page)
+                named = await asyncio.to_thread(feeds_of_page, *page)
                 # What cannot be read as far as it was taken may be a feed, of JSON for example.
                 failure = Failure.TOO_LARGE if answer.is_cut else Failure.NOT_A_FEED
-                return replace(looked, failure=failure, reason=str(error), offered=offered)
+                return replace(looked, failure=failure, reason=str(error), page_feeds=named)
         loop = asyncio.get_running_loop()
         until = loop.time() + _MORE_SECONDS
         elsewhere = await self._elsewhere(feed, content, answer, looked, until, now)

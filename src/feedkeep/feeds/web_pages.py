@@ -1,14 +1,19 @@
-"""The feed that a web page names: who adds a podcast often has the address of its page."""
+"""The feeds that a web page names: who adds a podcast often has the address of its page."""
 
 from __future__ import annotations
 
+import contextlib
 import html
 import re
+from collections.abc import Iterator
+from itertools import islice
 from urllib.parse import urljoin
+
+import msgspec
 
 from feedkeep.feeds.fields import absolute_url
 from feedkeep.formats.decoding import utf8
-from feedkeep.rules.feed_urls import MAX_CHARACTERS
+from feedkeep.rules.feed_urls import MAX_CHARACTERS, host_of
 
 _HEAD_BYTES = 256 * 1024
 """The links stand in the head of a page."""
@@ -22,13 +27,25 @@ _FEEDS = {"application/rss+xml", "application/atom+xml", "application/feed+json"
 _OF_COMMENTS = re.compile("comment", re.IGNORECASE)
 
 
-def feed_of_page(document: bytes, content_type: str, url: str) -> str:
-    """Return the URL of the first feed that a web page links to as its own; "" if there is none.
+_NAMED_IN_SCRIPTS = {"podcasts.apple.com": "feedUrl", "youtube.com": "rssUrl"}
+"""What hosts that link to no feed in the head of a page call its feed in the data of the page."""
+
+MAX_PAGE_FEEDS = 8
+
+
+def feeds_of_page(document: bytes, content_type: str, url: str) -> tuple[str, ...]:
+    """Return the URLs of the feeds that a web page names as its own, at most `MAX_PAGE_FEEDS`.
 
     Feeds of comments are passed over. `content_type` is the header of that name, and `url` is where
     the document came from, which links are relative to (RSS Advisory Board, RSS Autodiscovery).
     """
     head = utf8(document[:_HEAD_BYTES], content_type).decode(errors="replace")
+    found = dict.fromkeys(filter(None, _linked(head, url)))
+    return tuple(islice(found, MAX_PAGE_FEEDS)) or _named_in_scripts(document, url)
+
+
+def _linked(head: str, url: str) -> Iterator[str]:
+    """Yield the feeds that a page links to; "" for what is no URL of a feed."""
     for link in _LINK.finditer(head):
         named = {
             name.lower(): html.unescape(double or single or bare).strip()
@@ -38,8 +55,22 @@ def feed_of_page(document: bytes, content_type: str, url: str) -> str:
         is_its_own = "alternate" in named.get("rel", "").lower().split()
         title, place = named.get("title", ""), named.get("href", "")
         if is_feed and is_its_own and place and not _OF_COMMENTS.search(f"{title} {place}"):
-            return absolute_url(_joined(url, place), MAX_CHARACTERS)
-    return ""
+            yield absolute_url(_joined(url, place), MAX_CHARACTERS)
+
+
+def _named_in_scripts(document: bytes, url: str) -> tuple[str, ...]:
+    """Return the feed that a directory's page about a podcast names in its data, if it does."""
+    host = host_of(url).removeprefix("www.").removeprefix("m.")
+    if host not in _NAMED_IN_SCRIPTS:
+        return ()
+    name = _NAMED_IN_SCRIPTS[host].encode()
+    values = re.finditer(rb'"%s" ?: ?("[^"\s]{1,4000}")' % name, document)
+    for value in islice(values, MAX_PAGE_FEEDS):
+        with contextlib.suppress(msgspec.DecodeError):
+            text = msgspec.json.decode(value[1], type=str)
+            if found := absolute_url(text, MAX_CHARACTERS):
+                return (found,)
+    return ()
 
 
 def _joined(url: str, place: str) -> str:

@@ -137,7 +137,7 @@ class FetchResult(Value, frozen=True):
         retry_after_seconds: For how long it asks to be left alone.
         picture: Its picture, if there is a new one.
         picture_tried: Where a picture was looked for; "" if none was.
-        offered: The feed that the web page there names as its own; "" if it is none, or names none.
+        page_feeds: The feeds that the web page there names as its own.
         seconds: How long it took.
     """
 
@@ -152,7 +152,7 @@ class FetchResult(Value, frozen=True):
     retry_after_seconds: int = 0
     picture: Picture | None = None
     picture_tried: str = ""
-    offered: str = ""
+    page_feeds: tuple[str, ...] = ()
     seconds: float = 0.0
 
 
@@ -213,7 +213,7 @@ class Feed(Value, frozen=True):
         picture: The digest of its picture; "" if there is none.
         picture_url: Where a picture was last looked for.
         picture_looked: When that was.
-        offered: The feed that a web page at this URL names as its own; "" if it does not.
+        page_feeds: The feeds that a web page at this URL names as its own.
         is_permitted: Whether a subscriber has it looked at although its URL looks personal.
         is_slow: Whether the last look at it took long.
     """
@@ -238,6 +238,6 @@ class Feed(Value, frozen=True):
     picture: str = ""
     picture_url: str = ""
     picture_looked: Stamp | None = None
-    offered: str = ""
+    page_feeds: tuple[str, ...] = ()
     is_permitted: bool = False
     is_slow: bool = False

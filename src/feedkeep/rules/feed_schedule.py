@@ -132,7 +132,7 @@ def _after_failure(feed: Feed, looked: FetchResult, now: Stamp) -> Feed:
         failing=feed.failing or now,  # C10.9
         failure=failure,
         reason=looked.reason,
-        offered=looked.offered or (feed.offered if failure in UNSEEN else ""),
+        page_feeds=looked.page_feeds or (feed.page_feeds if failure in UNSEEN else ()),
         failures=feed.failures + _counts(feed, now),
         dead=dead,
     )
@@ -161,7 +161,7 @@ def _after_answer(feed: Feed, looked: FetchResult, now: Stamp) -> Feed:
         failing=None,
         failure=None,
         reason="",
-        offered="",
+        page_feeds=(),
         failures=0,
         dead=None,
         etag=looked.etag or stored.etag,

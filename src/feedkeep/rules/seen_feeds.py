@@ -52,7 +52,7 @@ def seen(feed: Feed, first_had: Stamp | None, now: Stamp) -> Feed | None:
         failing=_since(feed.failing, had),  # C10.9
         failures=1 if failed_before else feed.failures,
         dead=_since(feed.dead, had),
-        offered="" if failed_before and feed.failure in UNSEEN else feed.offered,
+        page_feeds=() if failed_before and feed.failure in UNSEEN else feed.page_feeds,
     )
 
 

@@ -47,6 +47,11 @@ _MAX_REMEMBERED_CHARACTERS = 300
 _AT_ONCE = 1_000
 _VIEWED_AT_ONCE = 64
 
+MAX_WAITING = 100
+"""How many people wait at the same time for what is found at a feed that they have just added."""
+
+_ASKED_EVERY_SECONDS = 0.1
+
 
 Had: TypeAlias = Mapping[str, Stamp | None]
 """When an account first had feeds, by their URLs; None if it has had them always."""
@@ -66,6 +71,7 @@ class KnownFeeds:
         self._now = now
         self._turns = turns
         self._headlines: dict[str, _Remembered] = {}
+        self._waiting: set[AccountId] = set()
 
     async def headlines(self, feeds: Iterable[Subscription]) -> Mapping[str, Headline]:
         """Return what lists show of the feeds of an account, by their URLs."""
@@ -148,6 +154,29 @@ class KnownFeeds:
         guid = parse_feed_url(subscription.feed_url).guid
         feed = (await self._known([guid])).get(guid)
         return seen(feed, subscription.first_had, self._now()) if feed else None
+
+    async def once_looked_at(
+        self, account_id: AccountId, subscription: Subscription, seconds: float
+    ) -> Feed | None:
+        """Return the same once it was looked at, or after some seconds what there is by then.
+
+        A feed that was just added is looked at in its turn, whether its owner waits or not; so this
+        asks the store alone, since that may happen in another process. An account waits for one
+        feed at a time.
+        """
+        feed = await self.of(subscription)
+        if account_id in self._waiting or len(self._waiting) >= MAX_WAITING:
+            return feed
+        self._waiting.add(account_id)
+        try:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    while feed is None or feed.looked is None:
+                        await asyncio.sleep(_ASKED_EVERY_SECONDS)
+                        feed = await self.of(subscription)
+        finally:
+            self._waiting.remove(account_id)
+        return feed
 
     async def permit(self, account_id: AccountId, subscription: Subscription) -> None:
         """Have a feed looked at although its URL looks personal, as a subscriber wants.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 
-from feedkeep.model import Feed, FeedContent, Fetch, Guid, Stamp, Subscription, Value
+from feedkeep.model import Failure, Feed, FeedContent, Fetch, Guid, Stamp, Subscription, Value
 from feedkeep.rules.duplicates import Pair, pair_of
 from feedkeep.rules.feed_labels import NO_LABELS, Labels
 from feedkeep.rules.feed_names import (
@@ -53,7 +53,9 @@ class About(Value, frozen=True):
         picture_looked: When that was.
         trouble: That it cannot be read.
         moved_to: The URL where it says that it is now; "" if it says nothing of that.
-        offered: The feed that the web page at its address names; "" if there is none.
+        page_feeds: The feeds that the web page at its address names.
+        is_page: Whether there is a page at its address, and no feed.
+        was_read: Whether it was ever read.
         can_permit: Whether it is fetched only if its subscriber permits it.
         by_https: Its address in the list with https, if it was found there; otherwise "".
     """
@@ -70,7 +72,9 @@ class About(Value, frozen=True):
     picture_looked: Stamp | None = None
     trouble: Trouble | None = None
     moved_to: str = ""
-    offered: str = ""
+    page_feeds: Sequence[str] = ()
+    is_page: bool = False
+    was_read: bool = False
     can_permit: bool = False
     by_https: str = ""
 
@@ -116,7 +120,9 @@ def about(subscription: Subscription, feed: Feed | None, fetch: Fetch, now: Stam
         picture_looked=feed.picture_looked,
         trouble=trouble_of(headline_of(feed), now) if subscription.is_subscribed else None,
         moved_to=moved.text if moved else "",
-        offered=web_url(feed.offered) if feed.content is None else "",
+        page_feeds=() if feed.content else [url for url in feed.page_feeds if web_url(url)],
+        is_page=feed.failure is Failure.NOT_A_FEED,
+        was_read=feed.answered is not None,
         can_permit=can_permit,
         by_https=found_by_https(subscription.feed_url, feed),
     )

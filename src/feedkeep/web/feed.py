@@ -58,6 +58,7 @@ class FeedPage(Page):
             return await self._refused(request, found, form, "new_url", _TAKEN)
         except InvalidInput as error:
             return await self._refused(request, found, form, "new_url", error.sentence)
+        await self.once_looked_at(request, found.guid)
         return self.leading_to(request, _place(found.guid), _note("moved", moved.stamp))
 
     async def merge(self, request: AdmittedRequest) -> Response:

@@ -17,7 +17,8 @@ from feedkeep.http.responses import JsonResponse
 from feedkeep.model import Stamp
 from feedkeep.model.errors import InvalidInput, Sentence
 from feedkeep.rules import subscriptions
-from feedkeep.rules.feed_urls import as_pasted
+from feedkeep.rules.feed_names import headline_of, trouble_of
+from feedkeep.rules.feed_urls import as_pasted, parse_feed_url
 from feedkeep.rules.subscriptions import Refused, Wanted, want
 from feedkeep.runtime.cooperative import LONG_BYTES, LONG_LIST, in_thread_if
 from feedkeep.web.authenticator import HOME
@@ -69,12 +70,15 @@ class FeedsPage(Page):
         count = subscriptions.count_added(changed.outcome)
         refused = [result for result in changed.outcome if isinstance(result, Refused)]
         urls = [item.sent for item in items if isinstance(item, Wanted)]
+        guid = parse_feed_url(urls[0]).guid if len(urls) == 1 else None
+        found = await self.once_looked_at(request, guid) if guid and count else None
         note = await self._note(request, "added", count, changed.stamp, urls)
         if urls and not count:
             name = await self.name(request, urls[0]) if len(urls) == 1 else ""
             note = Note("already-subscribed", {"name": name})
         if not refused and items:
-            return self.leading_to(request, HOME, note)
+            has_trouble = found and trouble_of(headline_of(found), self.service.now())
+            return self.leading_to(request, f"/feeds/{guid}" if has_trouble else HOME, note)
         reasons = [(item.feed_url[:200], item.reason) for item in refused] or [
             ("", Sentence("Type or paste the address of a feed."))
         ]

@@ -19,6 +19,7 @@ from feedkeep.model import (
     AccountId,
     Author,
     CredentialKind,
+    Feed,
     NewToken,
     Preferences,
     Snapshot,
@@ -26,6 +27,7 @@ from feedkeep.model import (
 )
 from feedkeep.model.errors import AccountError, NotAuthorized, Sentence, TooManyAttempts
 from feedkeep.rules.feed_names import name_of
+from feedkeep.rules.personal_urls import may_look_at
 from feedkeep.rules.text_limits import line_of
 from feedkeep.runtime.cooperative import in_thread_if
 from feedkeep.service import Service
@@ -34,6 +36,8 @@ from feedkeep.web.changes import FEEDS_OF_A_CHANGE, ShownWipe, shown_wipe, urls_
 
 _MAX_LABEL_CHARACTERS = 200
 _MAX_NAME_CHARACTERS = 61
+_LOOK_SECONDS = 3.0
+"""How long a person waits for what is found at the address of a feed that was just added."""
 
 
 class Page:
@@ -157,6 +161,16 @@ class Page:
         """Return what a feed is called in a sentence."""
         titles = await self.titles(request, [feed_url])
         return line_of(name_of(feed_url, titles.get(feed_url, "")), _MAX_NAME_CHARACTERS)
+
+    async def once_looked_at(self, request: AdmittedRequest, guid: str) -> Feed | None:
+        """Return what is known of a feed that was just added; that is waited for a short while."""
+        account_id = request.admitted.account.id
+        view = await self.service.subscriptions.view(account_id, guid)
+        if view is None or not may_look_at(view.subscription.feed_url, self.settings.fetch):
+            return None
+        return await self.service.known_feeds.once_looked_at(
+            account_id, view.subscription, _LOOK_SECONDS
+        )
 
     async def _preferences(self, request: Request) -> Preferences:
         if request.asker is None:
