@@ -262,7 +262,10 @@ def test_a_count_has_the_form_that_its_language_gives_it(
     ("language", "said"),
     [
         ("en", "At most 12,345 lines fit here: import a longer list."),
-        ("de", "Höchstens 12.345 Zeilen passen hier hinein: Importiere eine längere Liste."),
+        (
+            "de",
+            "Hier passen höchstens 12.345 Zeilen hinein: Eine längere Liste kannst du importieren.",
+        ),
     ],
 )
 def test_a_sentence_is_said_with_its_values(language: str, said: str) -> None:

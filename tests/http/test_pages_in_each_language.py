@@ -43,8 +43,8 @@ from feedkeep.service import Health
 from feedkeep.web.about import About, NotFetched, Twin
 from feedkeep.web.apps import GUIDES
 from feedkeep.web.changes import Actor, ChangeRow, Line, ShownWipe
-from feedkeep.web.imports import ImportPreview
-from feedkeep.web.rows import Filter, Listing, row_of
+from feedkeep.web.imports import ImportPreview, PreviewRow
+from feedkeep.web.rows import Checking, Filter, Listing, row_of
 
 SOURCE = Path(__file__).parents[2] / "src" / "feedkeep"
 LOCALE = SOURCE / "http" / "pages" / "locale"
@@ -112,6 +112,7 @@ FEEDS: dict[str, Any] = {
     "subscribed_count": 1_234,
     "unsubscribed_count": 1,
     "wipe": None,
+    "checking": None,
     "now": NOW,
 }
 NAME = "a.example/1"
@@ -216,6 +217,8 @@ PEOPLE: dict[str, Any] = {
 IMPORT: dict[str, Any] = {"max_bytes": 1_048_576, "count": 1_234}
 PREVIEW: dict[str, Any] = {
     "preview": ImportPreview([LISTED], [LISTED], 1, [(LISTED.place, "x", TOO_LONG)]),
+    "new_rows": [PreviewRow("1", "a.example", "2"), PreviewRow("1", "", "")],
+    "known_rows": [PreviewRow("1", "", "2")],
     "notes": [TOO_LONG],
     "list": LISTED.feed_url,
     "known_list": LISTED.feed_url,
@@ -275,6 +278,7 @@ STATES: dict[str, list[dict[str, Any]]] = {
         ),
         *(FEEDS | {"shown": show, "listing": listed()} for show in (Filter.FAILING, Filter.TWICE)),
         FEEDS | {"listing": listed(), "query": "x"},
+        FEEDS | {"checking": Checking(1, 1_234)},
         FEEDS | {"listing": listed()},
         FEEDS | {"listing": listed(), "is_subscribed": False},
         FEEDS | {"subscribed_count": 0, "unsubscribed_count": 0},

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from feedkeep_process import FeedkeepProcess
 from page_client import PASSWORD, PageClient, signed_in
-from web_of_hosts import Host, WebOfHosts, reply, silent
+from playwright.sync_api import expect
+from visitor import Visit
+from web_of_hosts import Host, Request, WebOfHosts, reply, silent
 
 from feedkeep.rules.feed_urls import parse_feed_url
 
@@ -109,6 +113,39 @@ def test_an_address_where_nothing_is_found_says_so(anna: PageClient, host: Host)
     added = anna.post("/feeds/add", {"urls": url})
     assert added.path == place(url)
     assert "It can't be read. Its server does not find it." in added.text
+
+
+def test_titles_come_into_the_list_by_themselves(
+    asking: FeedkeepProcess, visit: Visit, hosts: list[Host]
+) -> None:
+    asked, answered = (hosts.pop(), hosts.pop())
+    may_answer = threading.Event()
+
+    async def late(_: Request, writer: asyncio.StreamWriter) -> None:
+        await asyncio.to_thread(may_answer.wait)
+        writer.write(reply(RSS.replace(b"Night", b"Day")))
+
+    answered.answers["/feed"], asked.answers["/feed"] = reply(RSS), late
+    anna = visit(asking)
+    urls = [url_of(host, "/feed") for host in (asked, answered)]
+    anna.is_let_in(asking.new_account(PASSWORD), PASSWORD, *urls)
+    hint = anna.page.get_by_text("Titles and pictures: 1 of 2 feeds checked")
+    try:
+        expect(hint).to_be_visible()
+    finally:
+        may_answer.set()
+    expect(hint).to_have_count(0)
+    anna.has_feeds(["The Day Radio", "The Night Radio"])
+
+
+def test_a_page_asks_whether_more_feeds_were_checked(anna: PageClient, host: Host) -> None:
+    host.answers["/feed"] = reply(RSS)
+    anna.post("/feeds/add", {"urls": url_of(host, "/feed")})
+    page = anna.get("/").reply.text
+    assert "data-checked" not in page
+    since = "/feeds/changed?since=" + page.split('data-stamp="')[1].split('"')[0]
+    assert anna.get(since).reply.json() == {"changed": False}
+    assert anna.get(f"{since}&checked=0").reply.json() == {"changed": True}
 
 
 def test_a_host_that_does_not_answer_keeps_a_person_waiting_for_three_seconds(

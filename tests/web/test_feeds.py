@@ -81,6 +81,23 @@ def test_what_is_pasted_into_an_import_is_read_as_what_is_typed(anna: PageClient
     assert "taken for https: 1, such as https://pasted.example/rss." in preview.text
 
 
+def test_a_preview_shows_names_and_lets_single_feeds_be_left_out(anna: PageClient) -> None:
+    outlines = "".join(
+        f'<outline type="rss" text="Show {number}" xmlUrl="{url(number)}"/>' for number in range(3)
+    )
+    opml = f"<opml version='2.0'><body>{outlines}<outline xmlUrl='{url(3)}'/></body></opml>"
+    preview = anna.post("/import", {"text": opml})
+    assert "Show 0 0.example" in preview.text
+    assert "3.example/feed" in preview.text
+    form = {name: preview.values(name) for name in ("boxes", "take")}
+    assert form == {"boxes": ["4"], "take": ["0", "1", "2", "3"]}
+    lines = "\n".join(url(number) for number in range(5))  # more than there are boxes for
+    none = anna.post("/import/carry-out", {"list": url(0), "boxes": "1"})
+    assert (none.path, none.note) == ("/import", "Select at least one feed first.")
+    anna.post("/import/carry-out", {"list": lines, "boxes": "4", "take": ["1", "3"]})
+    assert listed(anna) == {guid(1), guid(3), guid(4)}
+
+
 def test_who_unsubscribes_goes_on_where_they_were(anna: PageClient) -> None:
     add(anna, 3)
     shown = anna.get("/?order=added&q=example&page=1&x=1")

@@ -67,12 +67,12 @@ def test_back_from_an_import_leads_to_the_form_again(
     anna.page.locator("summary").click()
     anna.type("List", "\n".join(URLS))
     anna.press("Preview changes")
-    anna.page.get_by_role("button", name="Add 6 feeds").click()
+    anna.page.get_by_role("button", name="Import these feeds").click()
     anna.has_feeds(TITLES)
     sent = posts(service)
     anna.page.go_back()
     anna.sees_heading("What would change")
-    expect(anna.page.get_by_role("button", name="Add 6 feeds")).to_be_enabled()
+    expect(anna.page.get_by_role("button", name="Import these feeds")).to_be_enabled()
     anna.page.go_back()
     anna.sees_heading("Import a list")
     assert posts(service) == sent
@@ -139,7 +139,7 @@ def test_a_long_form_is_sent_once_however_often_its_button_is_pressed(
     anna.type("List", "https://new.example/feed")
     anna.press("Preview changes")
     sent = posts(service)
-    anna.page.get_by_role("button", name="Add 1 feed").dblclick()
+    anna.page.get_by_role("button", name="Import these feeds").dblclick()
     anna.has_feeds([*TITLES, "new.example/feed"])
     assert posts(service) == sent + 1
 
@@ -159,7 +159,7 @@ def test_an_import_that_takes_long_shows_that_it_is_under_way(anna: Visitor) -> 
     expect(button).to_have_text("Importing…")
     expect(button).to_be_disabled()
     anna.page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))")
-    expect(button).to_have_text("Add 1 feed")
+    expect(button).to_have_text("Import these feeds")
     expect(button).to_be_enabled()
     expect(progress).to_be_hidden()
 

@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis.strategies import text
 
 from feedkeep.formats.listed_feed import ListedFeed
-from feedkeep.model import Counts, Failure, Guid, Pointer, Snapshot, Stamp, Subscription
+from feedkeep.model import (
+    Counts,
+    Failure,
+    Fetch,
+    Guid,
+    Pointer,
+    Snapshot,
+    Stamp,
+    Subscription,
+    replace,
+)
 from feedkeep.rules.clock import DAY_US
 from feedkeep.rules.feed_names import Headline
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -18,10 +28,12 @@ from feedkeep.web.imports import preview_of
 from feedkeep.web.rows import (
     ROWS_ON_A_PAGE,
     SILENT_DAYS,
+    Checking,
     Filter,
     Listing,
     Order,
     Row,
+    checking,
     folded,
     listing,
     row_of,
@@ -212,3 +224,15 @@ def test_a_preview_tells_new_known_and_refused_apart_and_counts_a_feed_once() ->
     assert [(str(place), url) for place, url, _ in preview.refused] == [
         ("line 5", "ftp://x"), ("line 6", "https://y.example"),
     ]  # fmt: skip
+
+
+def test_the_first_look_is_awaited_at_feeds_that_were_added_since_yesterday() -> None:
+    personal = "https://members.example/0a1B2c3D4e5F6a7B8c9D0e1F"
+    news = [replace(feed(url), first_had=NOW) for url in (A, B, personal)]
+    gone = replace(feed(C, is_subscribed=False), first_had=NOW)
+    old = [replace(feed(f"{A}/{had}"), first_had=had) for had in (None, Stamp(NOW - DAY_US))]
+    feeds, known = [*news, gone, *old], {A: headline(A, is_looked_at=True), B: headline(B)}
+    assert checking(feeds, known, Fetch.PUBLIC, NOW) == Checking(1, 2)
+    assert checking(feeds, known, Fetch.ALL, NOW) == Checking(1, 3)
+    assert checking(feeds, known, Fetch.OFF, NOW) is None
+    assert checking([news[0], gone, *old], known, Fetch.PUBLIC, NOW) is None

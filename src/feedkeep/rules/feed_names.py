@@ -87,6 +87,7 @@ class Headline(Value, frozen=True):
         moved_to: The guid derived from the URL where it says that it is now, if it says so.
         items: Hashes of the ids of its newest items, at most `MAX_ITEMS`.
         newest: When its newest item was published; None if that is not known.
+        is_looked_at: Whether it was looked at, whatever was found.
     """
 
     guid: Guid
@@ -99,6 +100,7 @@ class Headline(Value, frozen=True):
     moved_to: Guid | None = None
     items: frozenset[str] = frozenset()
     newest: Stamp | None = None
+    is_looked_at: bool = False
 
 
 class Card(Value, frozen=True):
@@ -191,6 +193,7 @@ def headline_of(feed: Feed) -> Headline:
         moved.guid if moved else None,
         frozenset(feed.content.items[:MAX_ITEMS] if feed.content else ()),
         feed.content.newest if feed.content else None,
+        feed.looked is not None,
     )
 
 

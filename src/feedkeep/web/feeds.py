@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from starlette.responses import Response
@@ -14,16 +14,26 @@ from feedkeep.http.pages.forms import Form, read_form, read_number
 from feedkeep.http.pages.notes import Note
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.http.responses import JsonResponse
-from feedkeep.model import Stamp
+from feedkeep.model import Stamp, Subscription
 from feedkeep.model.errors import InvalidInput, Sentence
 from feedkeep.rules import subscriptions
-from feedkeep.rules.feed_names import headline_of, trouble_of
+from feedkeep.rules.feed_names import Headline, headline_of, trouble_of
 from feedkeep.rules.feed_urls import as_pasted, parse_feed_url
 from feedkeep.rules.subscriptions import Refused, Wanted, want
 from feedkeep.runtime.cooperative import LONG_BYTES, LONG_LIST, in_thread_if
 from feedkeep.web.authenticator import HOME
 from feedkeep.web.page import Page, stamps_text, status_of
-from feedkeep.web.rows import MAX_WORDS_CHARACTERS, Filter, Order, listing, live, place_of, view_of
+from feedkeep.web.rows import (
+    MAX_WORDS_CHARACTERS,
+    Checking,
+    Filter,
+    Order,
+    checking,
+    listing,
+    live,
+    place_of,
+    view_of,
+)
 
 MAX_LINES = 500
 """How many feeds may be typed into the form; a longer list is imported."""
@@ -47,9 +57,16 @@ class FeedsPage(Page):
         return self.leading_to(request, HOME)
 
     async def changed(self, request: AdmittedRequest) -> Response:
-        """Say whether the list has changed since the page was made."""
-        since = _stamp(request.query("since"))
-        return JsonResponse(encode({"changed": request.admitted.account.last_stamp > since}))
+        """Say whether the list has changed since the page was made, or more feeds were checked."""
+        account, checked = request.admitted.account, read_number(request.query("checked"))
+        has_changed = account.last_stamp > _stamp(request.query("since"))
+        if not has_changed and checked is not None:
+            snapshot = await self.service.subscriptions.whole(account.id)
+            feeds = await in_thread_if(len(snapshot.entries) > LONG_LIST, live, snapshot)
+            known = await self.service.known_feeds.headlines(feeds)
+            waits = await self._checking(feeds, known)
+            has_changed = waits is None or waits.done > checked
+        return JsonResponse(encode({"changed": has_changed}))
 
     async def add(self, request: AdmittedRequest) -> Response:
         """Add feeds, one a line; refused lines are shown again with the reason."""
@@ -146,6 +163,7 @@ class FeedsPage(Page):
         show = Filter(shown) if shown in set(Filter) else Filter.SUBSCRIBED
         feeds = await in_thread_if(is_long, live, snapshot)
         known = await self.service.known_feeds.headlines(feeds)
+        waits = await self._checking(feeds, known)
         apart = await self.service.not_duplicates.of(request.admitted.account.id)
         labels = await self.service.feed_labels.of(request.admitted.account.id)
         listed = await in_thread_if(
@@ -178,9 +196,16 @@ class FeedsPage(Page):
             subscribed_count=snapshot.counts.subscribed,
             unsubscribed_count=unsubscribed,
             wipe=await self.wipe(request, snapshot),
+            checking=waits,
             now=now,
             **values,
         )
+
+    async def _checking(
+        self, feeds: Sequence[Subscription], known: Mapping[str, Headline]
+    ) -> Checking | None:
+        now, fetch = self.service.now(), self.settings.fetch
+        return await in_thread_if(len(feeds) > LONG_LIST, checking, feeds, known, fetch, now)
 
     async def _note(
         self,

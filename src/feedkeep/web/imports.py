@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from starlette.responses import Response
@@ -10,19 +10,23 @@ from starlette.responses import Response
 from feedkeep.formats.feed_list import Format, read_feed_list, write_feed_list
 from feedkeep.formats.listed_feed import FeedList, ListedFeed, check_count
 from feedkeep.http.error_responses import OK
-from feedkeep.http.pages.forms import Form, read_form
+from feedkeep.http.pages.forms import Form, read_form, read_number
 from feedkeep.http.pages.notes import Note
 from feedkeep.http.requests import AdmittedRequest, BodyTooLarge
 from feedkeep.model import Guid, Stamp, Value
 from feedkeep.model.errors import InvalidInput, Sentence
 from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_labels import NO_LABELS, FiledFeed
+from feedkeep.rules.feed_names import address_of, name_of
 from feedkeep.rules.subscriptions import Added, Refused, Wanted
+from feedkeep.rules.text_limits import MAX_TITLE, line_of
 from feedkeep.runtime.cooperative import LONG_BYTES, LONG_LIST, in_thread_if
 from feedkeep.web.page import Page, stamps_text, status_of
 
-SHOWN = 200
+SHOWN = 500
 """How many feeds of each kind a preview shows; the others are counted."""
+
+_OTHER_FIELDS = 10
 
 _AT_ONCE = 5_000
 _FORM_BYTES = 65_536
@@ -51,6 +55,20 @@ class ImportPreview(Value, frozen=True):
     known: Sequence[ListedFeed]
     twice: int
     refused: Sequence[tuple[Sentence, str, Sentence]]
+
+
+class PreviewRow(Value, frozen=True):
+    """A feed of a preview.
+
+    Attributes:
+        name: What it is called.
+        host: The host of its address; "" if the name tells it already.
+        folder: Its folder in the file.
+    """
+
+    name: str
+    host: str
+    folder: str
 
 
 def preview_of(feeds: Sequence[ListedFeed], results: Sequence[Added | Refused]) -> ImportPreview:
@@ -103,6 +121,8 @@ class ImportPage(Page):
             "import_preview.html",
             is_long=is_long,
             preview=preview,
+            new_rows=[_row(feed) for feed in preview.new[:SHOWN]],
+            known_rows=[_row(feed) for feed in preview.known[:SHOWN]],
             notes=found.notes,
             list=await in_thread_if(is_long, _lines, preview.new),
             known_list=await in_thread_if(is_long, _lines, labelled),
@@ -115,15 +135,19 @@ class ImportPage(Page):
         return response
 
     async def carry_out(self, request: AdmittedRequest) -> Response:
-        """Add the new feeds of a preview."""
+        """Add the new feeds of a preview, except those that were unchecked."""
         # The same addresses and titles as in the file, which may have them in fewer bytes.
         max_bytes = _TIMES * self.settings.max_body_bytes + _FORM_BYTES
-        form = await read_form(request, max_bytes)
+        form = await read_form(request, max_bytes, SHOWN + _OTHER_FIELDS)
         account_id = request.admitted.account.id
         is_long = len(form.text("list")) + len(form.text("known")) > LONG_BYTES
         max_items = self.settings.max_items
         feeds = await in_thread_if(is_long, _listed, form.text("list"), max_items)
         known = await in_thread_if(is_long, _listed, form.text("known"), max_items - len(feeds))
+        wanted = [*_checked(feeds, form)]
+        if feeds and not wanted and not known:
+            return self.leading_to(request, "/import", Note("nothing-chosen"))
+        feeds = wanted
         stamps: list[Stamp] = []
         count = refused = 0
         for start in range(0, len(feeds), _AT_ONCE):
@@ -209,6 +233,20 @@ async def _sent_list(form: Form, max_items: int) -> FeedList:
     if not found.feeds:
         raise InvalidInput("There is no feed in this list.")
     return found
+
+
+def _row(feed: ListedFeed) -> PreviewRow:
+    title, address = line_of(feed.title, MAX_TITLE), address_of(feed.feed_url)
+    host = address.host if title else ""
+    return PreviewRow(name_of(feed.feed_url, title), host, line_of(feed.folder, MAX_TITLE))
+
+
+def _checked(feeds: Sequence[ListedFeed], form: Form) -> Iterator[ListedFeed]:
+    """Yield the feeds that were checked, and those for which there was no box."""
+    count, checked = read_number(form.text("boxes")) or 0, set(form.several("take"))
+    for number, feed in enumerate(feeds):
+        if number >= count or str(number) in checked:
+            yield feed
 
 
 def _items(feeds: Sequence[ListedFeed]) -> list[Wanted | Refused]:

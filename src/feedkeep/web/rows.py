@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 import zlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from urllib.parse import urlencode
 
 from feedkeep.http.pages.forms import read_number
-from feedkeep.model import Guid, Snapshot, Stamp, Subscription, Value
+from feedkeep.model import Fetch, Guid, Snapshot, Stamp, Subscription, Value
 from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.duplicates import Pair
 from feedkeep.rules.feed_labels import NO_LABELS, Labels
@@ -21,6 +21,7 @@ from feedkeep.rules.feed_names import (
     possible_duplicates,
     trouble_of,
 )
+from feedkeep.rules.personal_urls import may_look_at
 
 ROWS_ON_A_PAGE = 800
 """With titles and pictures these are 370 KB, which a phone shows at once."""
@@ -43,6 +44,18 @@ class Filter(StrEnum):
     UNSUBSCRIBED = "unsubscribed"
     FAILING = "failing"
     TWICE = "twice"
+
+
+class Checking(Value, frozen=True):
+    """How far the first look at feeds that were just added has come.
+
+    Attributes:
+        done: How many of them were looked at, whatever was found.
+        total: How many there are.
+    """
+
+    done: int
+    total: int
 
 
 class Order(StrEnum):
@@ -191,6 +204,26 @@ def listing(
     return Listing(
         rows[first : first + ROWS_ON_A_PAGE], len(rows), page, pages, failing, len(twice)
     )
+
+
+def checking(
+    feeds: Iterable[Subscription], known: Mapping[str, Headline], fetch: Fetch, now: Stamp
+) -> Checking | None:
+    """Return how far the look at the feeds has come that were added since yesterday.
+
+    None if nothing is awaited. Feeds that have waited for longer are no news, whatever is wrong.
+    """
+    yesterday = later(now, -DAY_US)
+    added = [
+        feed.feed_url
+        for feed in feeds
+        if feed.is_subscribed
+        and feed.first_had is not None
+        and feed.first_had > yesterday
+        and may_look_at(feed.feed_url, fetch)
+    ]
+    done = sum(url in known and known[url].is_looked_at for url in added)
+    return Checking(done, len(added)) if done < len(added) else None
 
 
 def live(snapshot: Snapshot) -> list[Subscription]:

@@ -170,7 +170,8 @@ async function follow() {
   const list = one("[data-stamp]");
   if (!list || document.hidden || all("#feeds input:checked").length) return;
   const home = one(".brand").pathname;  // with the path under which this service is reached
-  const reply = await fetch(`${home}feeds/changed?since=${list.dataset.stamp}`);
+  const { stamp, checked } = list.dataset;
+  const reply = await fetch(`${home}feeds/changed?since=${stamp}${checked ? `&checked=${checked}` : ""}`);
   if (reply.status !== 200 || !(await reply.json()).changed) return;
   // The answer to a form has an address that cannot be read.
   const page = await fetch(location.pathname === home ? location.href : home);
