@@ -48,6 +48,7 @@ RECOVERY_CHARACTERS = 16
 MAX_NAME_CHARACTERS = 64
 MAX_LABEL_CHARACTERS = 200
 MIN_PASSWORD_CHARACTERS = 8
+_MAX_GUESSED_CHARACTERS = 16
 MAX_PASSWORD_CHARACTERS = 1_024
 
 MAX_ACCOUNT_ID = 2**63 - 1
@@ -205,7 +206,7 @@ def check_password(password: str) -> str:
     """Return `password` in the form that is hashed, if an account can have it (C2.7).
 
     Raises:
-        AccountError: It is too short, and easy to guess, or too long.
+        AccountError: It is too short, among the first guesses of anyone, or too long.
     """
     if len(password) > MAX_PASSWORD_CHARACTERS:
         raise AccountError("A password has at most {max} characters.", max=MAX_PASSWORD_CHARACTERS)
@@ -216,7 +217,26 @@ def check_password(password: str) -> str:
             " remember and hard to guess.",
             min=MIN_PASSWORD_CHARACTERS,
         )
+    if _is_among_the_first_guesses(normal):
+        raise AccountError(
+            "This password is one of the first that others would guess. A few words are easy to"
+            " remember and hard to guess."
+        )
     return normal
+
+
+def _is_among_the_first_guesses(password: str) -> bool:
+    """Say whether a password is found within a thousand guesses, as names are.
+
+    Only short ones are looked at: the time that it takes grows with the square of their length.
+    """
+    if len(password) > _MAX_GUESSED_CHARACTERS:
+        return False
+    # Its lists of words take memory and a moment: commands that set no password do without them.
+    from zxcvbn import zxcvbn  # noqa: PLC0415
+
+    score: int = zxcvbn(password, user_inputs=["feedkeep"])["score"]
+    return score == 0
 
 
 def normal_password(password: str) -> str:
