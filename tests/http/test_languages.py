@@ -229,7 +229,7 @@ def test_a_minute_that_no_calendar_has_is_none() -> None:
         ("es", "hoy", "ayer", "27 mar 2026"),
     ],
 )
-def test_the_last_use_is_told_by_the_day_in_utc_in_which_it_is_kept(
+def test_administrators_are_told_the_day_of_the_last_use_in_utc(
     language: str, today: str, yesterday: str, before: str, zone: str
 ) -> None:
     words, now = Words(language, zone), stamp(2026, 3, 29, 0, 10)

@@ -35,15 +35,16 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.model.errors import Sentence
-from feedkeep.rules.apps import AppKind, ConnectedApp
+from feedkeep.rules.apps import AppKind, AppUse, ConnectedApp
 from feedkeep.rules.credentials import apps_that_refuse
 from feedkeep.rules.feed_names import WHY, Headline, Trouble
 from feedkeep.rules.list_changes import ChangeKind
 from feedkeep.service import Health
 from feedkeep.web.about import About, NotFetched, Twin
-from feedkeep.web.apps import GUIDES
+from feedkeep.web.apps import GUIDES, ShownApp
 from feedkeep.web.changes import Actor, ChangeRow, Line, ShownWipe
 from feedkeep.web.imports import ImportPreview, PreviewRow
+from feedkeep.web.new_password import NewPassword
 from feedkeep.web.rows import Checking, Filter, Listing, row_of
 
 SOURCE = Path(__file__).parents[2] / "src" / "feedkeep"
@@ -70,7 +71,7 @@ LINK = "https://f.example/1"
 WITHOUT_VALUES = [
     *("nothing-to-take-back", "nothing-chosen", "nothing-changed", "moved", "merged"),
     *("unknown-change", "meant", "kept-apart"),
-    *("disconnected", "signed-out", "signed-out-others", "new-password", "saved"),
+    *("signed-out", "signed-out-others", "new-password", "saved"),
     *("welcome", "welcome-but", "account-deleted", "withdrawn"),
 ]
 NOTES: dict[str, list[dict[str, Any]]] = {
@@ -83,6 +84,7 @@ NOTES: dict[str, list[dict[str, Any]]] = {
     "back": [{"count": 1, "left": 0}, {"count": 2, "left": 0, "stamps": "1"}],
     "restored": [{"count": count, "moment": NOW, "stamps": "1"} for count in (1, 2)],
     "deleted": [{"name": "a.example/1"}],
+    "disconnected": [{"name": "a.example/1"}, {"name": ""}],
     **{
         f"account-{action}": [{"name": "ben"}]
         for action in ("admin", "no-admin", "disable", "enable", "delete")
@@ -226,6 +228,11 @@ PREVIEW: dict[str, Any] = {
     "shown": 1,
 }
 
+USES = [AppUse("", None), AppUse("1", NOW)]
+CONNECTED: dict[str, Any] = {
+    "made": None, "app": None, "server": LINK, "now": NOW, "qr": lambda _: "data:",
+}  # fmt: skip
+
 STATES: dict[str, list[dict[str, Any]]] = {
     "shared/problem.html": [
         {"refusal": Refusal(status, ""), "request_id": "1", "for_administrators": False}
@@ -244,9 +251,10 @@ STATES: dict[str, list[dict[str, Any]]] = {
         {"apps": [], "now": NOW},
         {
             "apps": [
-                app(AppKind.PASSWORD, Scope.READ, None, ""),
-                app(AppKind.NEXTCLOUD, Scope.WRITE, 0),
-                app(AppKind.TOKEN, Scope.WRITE, DAY),
+                ShownApp(app(AppKind.PASSWORD, Scope.READ, None, ""), ""),
+                ShownApp(app(AppKind.NEXTCLOUD, Scope.WRITE, 0), "1", is_silent=True),
+                ShownApp(app(AppKind.TOKEN, Scope.WRITE, DAY), "1", USES, sent=1, sent_at=NOW),
+                ShownApp(app(AppKind.TOKEN, Scope.WRITE, DAY), "1", sent=2, sent_at=NOW),
             ],
             "now": NOW,
         },
@@ -254,8 +262,17 @@ STATES: dict[str, list[dict[str, Any]]] = {
     "web/codes.html": [{}, {"note": Note("codes", {"codes": CODES})}],
     "web/connect.html": [{}],
     "web/connected.html": [
-        {"server": LINK, "refusing": [], "qr": lambda _: "data:", "note": note}
-        for note in (None, *(Note("secret", {"text": "1", "label": "2", "app": k}) for k in GUIDES))
+        CONNECTED,
+        *(CONNECTED | {"made": NewPassword(TokenId(1), "2", kind, "1")} for kind in GUIDES),
+        CONNECTED
+        | {
+            "made": NewPassword(TokenId(1), "2", "kasts", ""),
+            "app": ShownApp(app(AppKind.TOKEN, Scope.WRITE, 1), "1"),
+        },
+    ],
+    "web/disconnect.html": [
+        {"app": ShownApp(app(kind, Scope.WRITE, None), name)}
+        for kind, name in ((AppKind.PASSWORD, ""), (AppKind.TOKEN, "1"))
     ],
     "web/feed.html": [
         FEED_PAGE,
@@ -328,7 +345,7 @@ STATES: dict[str, list[dict[str, Any]]] = {
         PREVIEW | {"preview": ImportPreview([], [], 2, []), "labels": 0},
     ],
     "web/link.html": [
-        {"note": note}
+        {"note": note, "qr": lambda _: "data:"}
         for note in (
             None,
             Note("link", {"kind": "reset", "name": "ben", "link": LINK}),

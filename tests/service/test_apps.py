@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from running import DAY, HOME, PASSWORD, Clock, run
+from running import DAY, HOME, MINUTE, PASSWORD, Clock, run
 
 from feedkeep.model import Account, Admitted, CredentialKind, Preferences, Scope, Stamp
 from feedkeep.model.errors import AccountError, InvalidInput, NotAuthorized
 from feedkeep.rules.apps import MAX_ENDED_TOKENS, MAX_TOKENS, AppKind, AppUse
-from feedkeep.rules.clock import day_of
+from feedkeep.rules.clock import minute_of
 from feedkeep.rules.credentials import read_session, read_token
 from feedkeep.service import Service
 from feedkeep.service.apps import MAX_SHOWN
@@ -47,7 +47,7 @@ def test_an_app_is_a_token_with_its_sessions_or_the_sessions_of_a_password_with_
         await service._last_uses.close()
         found = {app.name: app for app in await service.apps.of(bob.id)}
         assert list(found) == ["AntennaPod", "Kasts", "phone", "Cardo"]
-        today = day_of(clock.at)
+        today = minute_of(clock.at)
         expected = {
             "phone": (1, AppKind.TOKEN, began, today - DAY, Scope.READ),
             "AntennaPod": (2, AppKind.PASSWORD, began + DAY, today, Scope.WRITE),
@@ -71,7 +71,7 @@ def test_the_use_of_a_token_by_one_product_is_no_sign_of_life_of_another(
         phone = await service.apps.connect(bob, "phone", Scope.WRITE)
         for label in ("AntennaPod/3.5", "AntennaPod/3.6"):
             await begin(service, bob, label, phone.text)
-        began = day_of(clock.at)
+        began = minute_of(clock.at)
         [alone] = await service.apps.of(bob.id)
         assert (alone.last_used, alone.used_by) == (began, ())
         clock.go_on(DAY)
@@ -186,7 +186,7 @@ def test_the_list_of_apps_is_cut(open_store: Callable) -> None:
 
 
 # C2.11
-def test_the_last_use_is_stored_once_a_day_for_a_token_and_for_that_of_a_session(
+def test_the_last_use_is_stored_once_a_minute_for_a_token_and_for_that_of_a_session(
     open_store: Callable,
 ) -> None:
     async def work(service: Service, store: Store, clock: Clock) -> None:
@@ -197,21 +197,21 @@ def test_the_last_use_is_stored_once_a_day_for_a_token_and_for_that_of_a_session
         marks = []
         mark_used = store.tokens.mark_used
 
-        async def mark(used, day):
-            marks.append((sorted(token_id for _, token_id in used), day))
-            await mark_used(used, day)
+        async def mark(used, moment):
+            marks.append((sorted(token_id for _, token_id in used), moment))
+            await mark_used(used, moment)
 
         store.tokens.mark_used = mark
         await service._last_uses.close()
-        clock.go_on(DAY)
+        clock.go_on(MINUTE)
         for _ in range(3):
             await service.authentication.admit(read_session(session), HOME)
             await service._last_uses.close()
-        today = day_of(clock.at)
+        minute = minute_of(clock.at)
         stored = {one.id: one.last_used for one in await store.tokens.of(bob.id)}
-        assert stored == {phone.token.id: today, unused.token.id: None, 3: today}
-        assert marks[-1] == ([phone.token.id, 3], today)
-        assert len([mark for mark in marks if mark[1] == today]) == 1
+        assert stored == {phone.token.id: minute, unused.token.id: None, 3: minute}
+        assert marks[-1] == ([phone.token.id, 3], minute)
+        assert len([mark for mark in marks if mark[1] == minute]) == 1
 
     run(open_store, work)
 

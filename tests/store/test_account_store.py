@@ -138,7 +138,7 @@ def test_many_accounts_are_created_at_once_but_none_whose_name_is_taken(
     run(open_store, work)
 
 
-def test_people_are_listed_by_name_in_pages_with_the_day_of_their_last_use(
+def test_people_are_listed_by_name_in_pages_with_the_moment_of_their_last_use(
     open_store: Callable,
 ) -> None:
     async def work(store: Store) -> None:
@@ -325,7 +325,7 @@ def test_a_new_password_ends_sessions_of_browsers_and_links_and_leaves_all_else(
     run(open_store, work)
 
 
-def test_the_day_of_the_last_use_is_stored_for_many_tokens_of_many_accounts(
+def test_the_moment_of_the_last_use_is_stored_for_many_tokens_of_many_accounts(
     open_store: Callable,
 ) -> None:
     async def work(store: Store) -> None:

@@ -263,19 +263,42 @@ def test_an_app_is_connected_seen_and_ended(anna: PageClient) -> None:
     anna.process.tokens.append(secret)
     assert (server, user) == (anna.process.base_url, name)
     assert "data:image/svg+xml" in page.reply.text
-    assert "shown once" in anna.get("/apps/connected").text
+    assert secret in anna.get("/apps/connected").secrets  # also after a reload
     with PageClient(anna.process).http as app:
         assert app.get("/subscriptions", auth=(name, secret)).status_code == 200
         deadline = time.monotonic() + 20
-        while "my phone Last used today" not in (shown := anna.get("/apps").text):
+        while "Connected: my phone" not in (shown := anna.get("/apps/connected").text):
             assert time.monotonic() < deadline  # it is written after the reply
-        assert "read and change your list" in shown
+        assert secret not in shown
+        assert "Connected: my phone" in anna.get("/apps/connected").text
+        added = {"subscriptions": [{"feed_url": "https://a.example"}]}
+        assert app.post("/subscriptions", auth=(name, secret), json=added).status_code == 200
+        cards = anna.get("/apps").text
+        assert "my phone Last sync" in cards
+        assert "Last change it sent 1 feed, just now" in cards
+        assert "read and change your list" in cards
         (number,) = anna.get("/apps").values("id")
-        assert "disconnected" in anna.post("/apps/disconnect", {"id": number}).note
+        asked = anna.get(f"/apps/disconnect?id={number}")
+        assert "Disconnect my phone?" in asked.text
+        assert "my phone is disconnected." in anna.post("/apps/disconnect", {"id": number}).note
         assert app.get("/subscriptions", auth=(name, secret)).status_code == 401
-    assert anna.post("/apps/disconnect", {"id": number}).status == 200
+    assert anna.post("/apps/disconnect", {"id": number}).note == "That app is disconnected."
+    assert anna.get(f"/apps/disconnect?id={number}").path == "/apps"
+    assert "no longer shown" in anna.get("/apps/connected").text
     for wrong in ("x", "", "9" * 30):
         assert anna.post("/apps/disconnect", {"id": wrong}).status == 404
+
+
+def test_a_new_password_is_shown_in_the_browser_that_made_it_alone(
+    feedkeep: FeedkeepProcess, anna: PageClient
+) -> None:
+    anna.process.tokens += anna.post("/apps/connect/kasts", {"label": "phone"}).secrets[-1:]
+    kept = anna.http.cookies["feedkeep_new_password"]
+    ben, _ = signed_in(feedkeep)
+    for cookie in (kept, kept[:-8], "x", ""):
+        ben.http.cookies.set("feedkeep_new_password", cookie, domain="127.0.0.1")
+        assert "no longer shown" in ben.get("/apps/connected").text
+    assert anna.get("/apps/connected").secrets
 
 
 def test_an_app_that_may_only_read_changes_nothing(anna: PageClient) -> None:

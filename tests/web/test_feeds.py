@@ -237,8 +237,8 @@ EVIL = "correct-horse-of-an-attacker"
 FORGED = [
     b"x", b"[]", b"{}", b'{"kind":5}', b'{"kind":"saved"}', b'{"kind":"merged","values":{}}',
     b'{"kind":"added","values":{"count":[],"name":"%s"}}',
-    b'{"kind":"secret","values":{"text":"%s","label":"%s","app":"developer"}}',
-    b'{"kind":"secret","values":{"text":"%s"}}', b'{"kind":"link","values":{"link":"%s"}}',
+    b'{"kind":"link","values":{"name":"%s","link":"%s"}}',
+    b'{"kind":"link","values":{"link":"%s"}}',
     b'{"kind":"codes","values":{"codes":["%s"]}}', b'{"kind":"codes","values":{"codes":"%s"}}',
 ]  # fmt: skip
 """What an attacker might write into the cookie, who can set one for this host."""
@@ -278,7 +278,6 @@ def test_a_note_that_an_attacker_wrote_is_passed_over_and_cleared(
     [
         *FORGED,
         b'{"kind":"restored","values":{"count":1,"moment":253402300799999999,"stamps":""}}',
-        b'{"kind":"secret","values":{"text":"","label":"%s","app":"kasts"}}',
         b'{"kind":"added","values":{"count":1,"name":"","stamps":"","refused":"%s"}}',
     ],
 )

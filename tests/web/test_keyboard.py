@@ -72,7 +72,9 @@ def test_the_keyboard_alone_does_the_main_journey(
         anna.sees_heading("Connect %(app)s", app="My phone")
         follow("Done")
         press("Disconnect")
-        anna.sees("That app is disconnected.")
+        anna.sees_heading("Disconnect %(app)s?", app="My phone")
+        press("Disconnect")
+        anna.sees("My phone is disconnected.")
         press("Sign out")
         anna.sees("You are signed out.")
 

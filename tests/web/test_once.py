@@ -111,9 +111,10 @@ def test_an_app_that_was_ended_before_is_ended_all_the_same(anna: Visitor) -> No
     anna.open("/apps/connect/kasts")
     anna.press("Create a password")
     anna.follow("Done")
-    second = anna.second_window("/apps")
     anna.press("Disconnect")
-    anna.sees("That app is disconnected.")
+    second = anna.second_window(anna.page.url)
+    anna.press("Disconnect")
+    anna.sees("Kasts is disconnected.")
     second.get_by_role("button", name="Disconnect").click()
     expect(second.get_by_text("That app is disconnected.")).to_be_visible()
 

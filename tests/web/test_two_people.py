@@ -89,6 +89,7 @@ def test_the_feed_of_another_person_is_no_page_and_their_app_cannot_be_ended(
     works(ben, two, 4)
     anna.open("/apps")
     number = anna.button("Disconnect").get_attribute("value")
+    ben.press("Disconnect")
     ben.button("Disconnect").evaluate("(button, value) => button.value = value", number)
     ben.press("Disconnect")
     anna.page.reload()

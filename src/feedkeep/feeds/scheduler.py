@@ -23,8 +23,8 @@ from feedkeep.model import Feed, Fetch, FetchResult, Guid, Now, Stamp, replace
 from feedkeep.model.errors import StoreUnavailable
 from feedkeep.outbound.failures import MachineFailed
 from feedkeep.rules import feed_schedule
-from feedkeep.rules.clock import SECOND_US, later
-from feedkeep.rules.feed_schedule import MINUTE_US, WEEK_US, after_look, is_wanted
+from feedkeep.rules.clock import MINUTE_US, SECOND_US, later
+from feedkeep.rules.feed_schedule import WEEK_US, after_look, is_wanted
 from feedkeep.rules.feed_urls import host_of
 from feedkeep.rules.fetch_order import FIRST_DUE, HostQueues, Lane, lane_of, minutes_put_off
 from feedkeep.rules.personal_urls import may_look_at

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from feedkeep.http.requests import Request
 from feedkeep.rules.credentials import APP_SESSION_DAYS
 
+_QUARTER_SECONDS = 900
 _HOUR_SECONDS = 3_600
 _DAY_SECONDS = 86_400
 
@@ -30,6 +31,7 @@ BROWSER_SESSION = Cookie("feedkeep", 400 * _DAY_SECONDS)
 APP_SESSION = Cookie("sessionid", APP_SESSION_DAYS * _DAY_SECONDS)
 NEXTCLOUD_LOGIN = Cookie("feedkeep_login", None)
 NOTE = Cookie("feedkeep_note", 60)
+NEW_PASSWORD = Cookie("feedkeep_new_password", _QUARTER_SECONDS)
 INVITATION = Cookie("feedkeep_invitation", _HOUR_SECONDS)
 PASSWORD_RESET = Cookie("feedkeep_reset", _HOUR_SECONDS)
 

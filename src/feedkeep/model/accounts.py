@@ -60,11 +60,11 @@ class Account(Value, frozen=True):
 
 
 class Person(Value, frozen=True):
-    """An account as administrators see it: with the day on which it was last used.
+    """An account as administrators see it: with the moment of its last use.
 
     Attributes:
         account: The account.
-        last_used: The beginning of the UTC day of its last use; None if it never was.
+        last_used: The beginning of the minute of its last use; None if it never was.
     """
 
     account: Account

@@ -65,7 +65,7 @@ class Token(Value, frozen=True):
         is_granted: Whether exactly one app has it, since it was fetched by a login of Nextcloud.
         purpose: What it is for.
         scope: What it may do; a session may do what the token may that began it.
-        last_used: The beginning of the UTC day of its last use; None if it was never used.
+        last_used: The beginning of the minute of its last use; None if it was never used.
         last_sent_subscriptions: The second up to which its app was last sent all changes of the
             list; None if it never asked.
         acknowledged_subscriptions: The second up to which it is known to have received them.

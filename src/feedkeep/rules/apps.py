@@ -9,10 +9,14 @@ from enum import StrEnum
 from feedkeep.model import Scope, Stamp, Token, TokenDecision, TokenId, Value
 from feedkeep.model.errors import AccountError
 from feedkeep.rules.app_identity import product_of
+from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.credentials import is_alive
 
 MAX_TOKENS = 200
 """How many tokens of an account work at the same time, before its owner can make no more."""
+
+SILENT_DAYS = 14
+"""After how many days without any use an app is pointed out, if others were used since."""
 
 MAX_ENDED_TOKENS = 100
 """How many tokens that have ended are kept; when one is made, the oldest others are forgotten."""
@@ -47,7 +51,7 @@ class ConnectedApp(Value, frozen=True):
         name: Its label.
         kind: How it is let in.
         created: When it was let in first.
-        last_used: The beginning of the UTC day of its last use; None if it was never used.
+        last_used: The beginning of the minute of its last use; None if it was never used.
         scope: What it may do.
         used_by: Each product that has signed in with the token, last used first, if there are
             several: the use of one of them is no sign of life of the others.
@@ -80,6 +84,19 @@ def connected(tokens: Iterable[Token], now: Stamp) -> list[ConnectedApp]:
         for alike in _by_product(sessions[None])
     ]
     return sorted(apps, key=lambda app: (app.last_used or Stamp(0), app.created), reverse=True)
+
+
+def fallen_silent(apps: Sequence[ConnectedApp], now: Stamp) -> list[ConnectedApp]:
+    """Return the apps that have not been used for weeks, while another one was used since.
+
+    Where all are silent, their owner is away, or has none of them any more. What was never used is
+    not meant: its owner may still be about to connect it.
+    """
+    silent_since = later(now, -SILENT_DAYS * DAY_US)
+    last = [app.last_used for app in apps if app.last_used is not None]
+    if not any(used > silent_since for used in last):
+        return []
+    return [app for app in apps if app.last_used is not None and app.last_used <= silent_since]
 
 
 def find(apps: Iterable[ConnectedApp], number: TokenId) -> ConnectedApp:

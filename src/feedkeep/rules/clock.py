@@ -6,6 +6,7 @@ from feedkeep.model import Stamp
 from feedkeep.rules.seconds import is_settled
 
 SECOND_US = 1_000_000
+MINUTE_US = 60 * SECOND_US
 DAY_US = 86_400 * SECOND_US
 
 RESTORED_AHEAD_US = DAY_US
@@ -18,6 +19,11 @@ SKEW_US = 60_000_000
 def later(stamp: Stamp, us: int) -> Stamp:
     """Return the stamp `us` microseconds after another, or before it if `us` is negative."""
     return Stamp(stamp + us)
+
+
+def minute_of(stamp: Stamp) -> Stamp:
+    """Return the beginning of the minute of a stamp."""
+    return later(stamp, -(stamp % MINUTE_US))
 
 
 def day_of(stamp: Stamp) -> Stamp:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from feedkeep.model import Failure, Feed, FeedContent, FetchResult, Stamp, replace
-from feedkeep.rules.clock import DAY_US, SECOND_US, later
+from feedkeep.rules.clock import DAY_US, MINUTE_US, SECOND_US, later
 from feedkeep.rules.feed_urls import is_safer
 from feedkeep.rules.moves import SAY_DEAD, is_same_feed, sighting_after, spelling_after
 from feedkeep.rules.personal_urls import looks_personal
 
-MINUTE_US = 60 * SECOND_US
 HOUR_US = 60 * MINUTE_US
 WEEK_US = 7 * DAY_US
 MONTH_US = 30 * DAY_US

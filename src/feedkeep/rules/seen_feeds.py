@@ -11,8 +11,8 @@ from contextlib import suppress
 
 from feedkeep.model import Entry, Feed, Newcomer, Stamp, Subscription, replace
 from feedkeep.model.errors import InvalidFeedUrl
-from feedkeep.rules.clock import SKEW_US, later
-from feedkeep.rules.feed_schedule import LEASE_US, MINUTE_US, UNSEEN
+from feedkeep.rules.clock import MINUTE_US, SKEW_US, later
+from feedkeep.rules.feed_schedule import LEASE_US, UNSEEN
 from feedkeep.rules.feed_urls import parse_feed_url
 
 NEVER = Stamp(2**62)

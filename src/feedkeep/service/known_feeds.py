@@ -27,9 +27,9 @@ from feedkeep.model import (
 )
 from feedkeep.model.errors import InvalidFeedUrl, StoreUnavailable
 from feedkeep.rules import seen_feeds
-from feedkeep.rules.clock import later
+from feedkeep.rules.clock import MINUTE_US, later
 from feedkeep.rules.feed_names import Card, Headline, card_of, headline_of
-from feedkeep.rules.feed_schedule import MINUTE_US, permitted
+from feedkeep.rules.feed_schedule import permitted
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.fetch_order import FairTurns
 from feedkeep.rules.seen_feeds import is_whole, seen, whole_until

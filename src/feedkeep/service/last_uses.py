@@ -1,4 +1,4 @@
-"""When each token and session was last used, to the day; stored without delaying a request."""
+"""When each token and session was last used, to the minute; stored without delaying a request."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import islice
 import structlog
 
 from feedkeep.model import AccountId, Stamp, Token, TokenId
-from feedkeep.rules.clock import DAY_US, day_of
+from feedkeep.rules.clock import MINUTE_US, minute_of
 from feedkeep.store.base import Store
 
 MAX_WAITING = 4_096
@@ -21,7 +21,7 @@ _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class LastUses:
-    """Stores on which day tokens were used (C2.11): once a day for each, with other work."""
+    """Stores in which minute tokens were used (C2.11): once a minute for each, with other work."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -30,19 +30,19 @@ class LastUses:
         self._is_failing = False
 
     def note(self, account_id: AccountId, used: Token, now: Stamp) -> None:
-        """Note that a token was used now, unless that is stored for this day already.
+        """Note that a token was used now, unless that is stored for this minute already.
 
         The use of a session is also one of the token that it belongs to.
         """
-        # `last_used` is the beginning of a day. Each request asks, so no other is worked out.
-        if used.last_used is not None and now - used.last_used < DAY_US:
+        # `last_used` is the beginning of a minute. Each request asks: no other is worked out.
+        if used.last_used is not None and now - used.last_used < MINUTE_US:
             return
         if len(self._waiting) >= MAX_WAITING:
             return
-        today = day_of(now)
+        minute = minute_of(now)
         for token_id in (used.id, used.of_token):
             if token_id is not None:
-                self._waiting[account_id, token_id] = today
+                self._waiting[account_id, token_id] = minute
         if self._work is None or self._work.done():
             self._work = asyncio.create_task(self._store_all())
 
@@ -55,12 +55,12 @@ class LastUses:
 
     async def _store_all(self) -> None:
         while self._waiting:
-            day = next(iter(self._waiting.values()))
-            used = [one for one, of in islice(self._waiting.items(), _AT_ONCE) if of == day]
+            minute = next(iter(self._waiting.values()))
+            used = [one for one, of in islice(self._waiting.items(), _AT_ONCE) if of == minute]
             try:
-                await self._store.tokens.mark_used(used, day)
+                await self._store.tokens.mark_used(used, minute)
                 self._is_failing = False
-            except Exception as error:  # noqa: BLE001 - no request waits, and it is only a date
+            except Exception as error:  # noqa: BLE001 - no request waits, and it is only a time
                 # Each request notes its use anew: one line is enough until it works again.
                 if not self._is_failing:
                     _log.warning("last use of tokens not stored", reason=str(error))

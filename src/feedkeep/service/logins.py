@@ -19,7 +19,7 @@ from feedkeep.model import (
     Value,
 )
 from feedkeep.rules import credentials
-from feedkeep.rules.clock import DAY_US, SECOND_US, day_of, later
+from feedkeep.rules.clock import DAY_US, SECOND_US, later, minute_of
 from feedkeep.rules.credentials import SESSION_PREFIX, as_label
 from feedkeep.security.sessions import SharedSession, SharedSessions
 from feedkeep.security.tokens import new_token
@@ -96,7 +96,7 @@ class Logins:
             is_shared=is_shared,
             of_token=of_token,
             scope=admitted.scope,  # C2.10
-            last_used=day_of(now),
+            last_used=minute_of(now),
         )
         stored = await self._store.tokens.add_session(
             admitted.account, session, MAX_SESSIONS, MAX_SESSIONS_OF_AN_APP

@@ -16,7 +16,7 @@ from feedkeep.model import (
 )
 from feedkeep.model.errors import NotAuthorized
 from feedkeep.rules import credentials
-from feedkeep.rules.clock import DAY_US, day_of, later
+from feedkeep.rules.clock import DAY_US, later, minute_of
 from feedkeep.rules.credentials import BROWSER_PREFIX, as_label
 from feedkeep.security.tokens import new_token
 from feedkeep.service.authentication import Authentication
@@ -113,7 +113,7 @@ class PageSessions:
             later(now, credentials.BROWSER_SESSION_DAYS * DAY_US),
             is_session=True,
             purpose=Purpose.PAGES,
-            last_used=day_of(now),
+            last_used=minute_of(now),
         )
         stored = await self._store.tokens.add_session(
             account, session, MAX_SESSIONS, MAX_SESSIONS_OF_AN_APP, replaced

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-import segno
 from starlette.responses import Response
 
 from feedkeep.http.error_responses import OK
 from feedkeep.http.pages.forms import read_form, read_number
 from feedkeep.http.pages.notes import Note
-from feedkeep.http.requests import AdmittedRequest
+from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.http.routing import NoSuchRoute
-from feedkeep.model import Scope, TokenId
+from feedkeep.model import CredentialKind, Scope, Stamp, Value, replace
 from feedkeep.model.errors import AccountError
+from feedkeep.rules.apps import AppUse, ConnectedApp, fallen_silent
 from feedkeep.rules.credentials import apps_that_refuse
-from feedkeep.web.page import Page, status_of
+from feedkeep.service.history import ListedChanges
+from feedkeep.web.authenticator import session_of
+from feedkeep.web.changes import product
+from feedkeep.web.new_password import NewPassword, read_new_password, write_new_password
+from feedkeep.web.page import Page, qr_code, status_of
 
 GUIDES = {
     "antennapod": "AntennaPod",
@@ -29,6 +34,40 @@ GUIDES = {
 """The kinds of apps that a page explains, each with the name that its password gets."""
 
 _MAX_LABEL_CHARACTERS = 60
+_OF_APPS = {CredentialKind.TOKEN, CredentialKind.SESSION}
+
+
+class ShownApp(Value, frozen=True):
+    """An app as its card shows it.
+
+    Attributes:
+        app: The app.
+        name: What it is called, as in the history; "" if it has no name.
+        uses: What has signed in with it, and when that was last used, if there are several.
+        is_silent: Whether it has not synchronized for weeks, although others have.
+        sent: How many feeds its last change was about; 0 if none of the newest changes is its own.
+        sent_at: When that was.
+    """
+
+    app: ConnectedApp
+    name: str
+    uses: Sequence[AppUse] = ()
+    is_silent: bool = False
+    sent: int = 0
+    sent_at: Stamp | None = None
+
+
+def shown_app(
+    app: ConnectedApp, listed: ListedChanges | None = None, *, is_silent: bool = False
+) -> ShownApp:
+    """Return what a card shows of an app; `listed` has the newest changes of the list. Pure."""
+    uses = [AppUse(product(use.name), use.last_used) for use in app.used_by]
+    for change in listed.changes if listed else ():
+        author = listed.author_of(change) if listed else None
+        if author and author.token_id in app.ids and author.kind in _OF_APPS:
+            sent = len(change.feeds)
+            return ShownApp(app, product(app.name), uses, is_silent, sent, change.stamp)
+    return ShownApp(app, product(app.name), uses, is_silent)
 
 
 class AppsPage(Page):
@@ -36,10 +75,12 @@ class AppsPage(Page):
 
     async def get(self, request: AdmittedRequest) -> Response:
         """Show all connected apps."""
-        apps = await self.service.apps.of(request.admitted.account.id)
-        return await self.show(
-            request, "apps.html", is_long=True, apps=apps, now=self.service.now()
-        )
+        account_id, now = request.admitted.account.id, self.service.now()
+        apps = await self.service.apps.of(account_id)
+        listed = await self.service.history.page(account_id) if apps else None
+        silent = {app.ids[0] for app in fallen_silent(apps, now)}
+        shown = [shown_app(app, listed, is_silent=app.ids[0] in silent) for app in apps]
+        return await self.show(request, "apps.html", is_long=True, apps=shown, now=now)
 
     async def choose(self, request: AdmittedRequest) -> Response:
         """Show the kinds of apps."""
@@ -61,28 +102,63 @@ class AppsPage(Page):
             return await self._guide(
                 request, kind, status_of(error), typed=form, problems={"label": error.sentence}
             )
-        note = Note("secret", {"text": made.text, "label": label, "app": kind})
-        return self.leading_to(request, "/apps/connected", note)
+        response = self.leading_to(request, "/apps/connected")
+        kept = NewPassword(made.token.id, label, kind, made.text)
+        return self._keeping(request, response, kept)
 
     async def connected(self, request: AdmittedRequest) -> Response:
-        """Show a new app password once, with instructions."""
-        return await self.show(
+        """Show a new app password with instructions, until the app has used it."""
+        made = read_new_password(request, session_of(request))
+        app = await self._connected(request, str(made.token_id)) if made else None
+        was_used = app is not None and app.last_used is not None
+        response = await self.show(
             request,
             "connected.html",
+            made=made if app else None,
+            app=shown_app(app) if app and was_used else None,
+            now=self.service.now(),
             server=self.base_url(request),
-            refusing=apps_that_refuse(request.admitted.account.name),
-            qr=_qr,
+            qr=qr_code,
         )
+        if made and made.text and was_used:
+            return self._keeping(request, response, replace(made, text=""))
+        return response
+
+    async def ask(self, request: AdmittedRequest) -> Response:
+        """Ask whether to disconnect an app, and say what happens then."""
+        app = await self._connected(request, request.query("id"))
+        if app is None:
+            return self.leading_to(request, "/apps")
+        return await self.show(request, "disconnect.html", app=shown_app(app))
 
     async def disconnect(self, request: AdmittedRequest) -> Response:
         """Disconnect an app."""
         form = await read_form(request)
-        number = read_number(form.text("id"))
+        app = await self._connected(request, form.text("id"))
+        if app is not None:
+            with suppress(AccountError):  # it was ended by another page meanwhile
+                await self.service.apps.disconnect(request.admitted.account.id, app.ids[0])
+        name = shown_app(app).name if app else ""
+        return self.leading_to(request, "/apps", Note("disconnected", {"name": name}))
+
+    async def _connected(self, request: AdmittedRequest, text: str) -> ConnectedApp | None:
+        """Return the app that a form names; None if it was ended, by another page for example.
+
+        Raises:
+            NoSuchRoute: It names none at all.
+        """
+        number = read_number(text)
         if number is None:
             raise NoSuchRoute
-        with suppress(AccountError):  # it was ended by another page, or this form was sent twice
-            await self.service.apps.disconnect(request.admitted.account.id, TokenId(number))
-        return self.leading_to(request, "/apps", Note("disconnected"))
+        for app in await self.service.apps.of(request.admitted.account.id):
+            if number in app.ids:
+                return app
+        return None
+
+    def _keeping(self, request: Request, response: Response, made: NewPassword) -> Response:
+        cookie = write_new_password(request, made, session_of(request))
+        response.headers.append("set-cookie", cookie)
+        return response
 
     def _kind(self, request: AdmittedRequest) -> str:
         kind = request.parameters["app"]
@@ -104,8 +180,3 @@ class AppsPage(Page):
             refusing=apps_that_refuse(request.admitted.account.name),
             **values,
         )
-
-
-def _qr(text: str) -> str:
-    """Return a picture of a text that a phone's camera reads, as an address of data."""
-    return segno.make(text, error="m", micro=False).svg_data_uri(scale=4, border=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import segno
 from starlette.responses import Response
 
 from feedkeep.config.settings import Settings
@@ -176,6 +177,12 @@ class Page:
         if request.asker is None:
             return Preferences()
         return await self.service.preferences.of(request.asker.account.id)
+
+
+def qr_code(text: str) -> str:
+    """Return a picture of a text that a phone's camera reads, as an address of data."""
+    picture: str = segno.make(text, error="m", micro=False).svg_data_uri(scale=4, border=1)
+    return picture
 
 
 def stamps_text(stamps: Iterable[Stamp]) -> str:

@@ -15,7 +15,7 @@ from feedkeep.http.routing import NoSuchRoute
 from feedkeep.model import Account, NewToken, TokenId
 from feedkeep.model.errors import AccountError, AdministratorsOnly, NotAuthorized, TooManyAttempts
 from feedkeep.rules.credentials import assert_typed
-from feedkeep.web.page import Page, headers_of, not_confirmed, status_of
+from feedkeep.web.page import Page, headers_of, not_confirmed, qr_code, status_of
 
 PLACE = "/people"
 PEOPLE_ON_A_PAGE = 100
@@ -39,7 +39,7 @@ class PeoplePage(Page):
     async def link(self, request: AdmittedRequest) -> Response:
         """Show a new link once."""
         _assert_admin(request)
-        return await self.show(request, "link.html")
+        return await self.show(request, "link.html", qr=qr_code)
 
     async def invite(self, request: AdmittedRequest) -> Response:
         """Create an invitation; the next page shows its link once."""

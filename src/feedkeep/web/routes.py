@@ -80,7 +80,7 @@ def _routes(
         Route("/apps/connect", get=apps.choose),
         Route("/apps/connect/{app}", get=apps.guide, post=apps.connect),
         Route("/apps/connected", get=apps.connected),
-        Route("/apps/disconnect", post=apps.disconnect),
+        Route("/apps/disconnect", get=apps.ask, post=apps.disconnect),
         Route("/account", get=account.get),
         Route("/account/password", post=account.change_password),
         Route("/account/preferences", post=account.change_preferences),

@@ -156,8 +156,7 @@ class Words:
     def last_used(self, stamp: Stamp, now: Stamp) -> str:
         """Return when something was used last: "today", "yesterday", or the day.
 
-        The stamp is the beginning of a day in UTC, which in other time zones is on two days; so
-        it is the only zone in which the answer is right.
+        Administrators see no more of it than the day, and that in UTC, for each account alike.
         """
         used, today = stamp // DAY_US, now // DAY_US
         if used >= today:

@@ -75,12 +75,6 @@ class _Restored(TypedDict):
     stamps: str
 
 
-class _Secret(TypedDict):
-    text: Annotated[str, msgspec.Meta(min_length=1)]
-    label: str
-    app: str
-
-
 class _Link(_Named):
     link: str
     kind: str
@@ -102,12 +96,12 @@ _VALUES: dict[str, type] = {
     "moved": _OfAFeed,
     "merged": _OfAFeed,
     "deleted": _OfAFeed,
+    "disconnected": _Named,
     "account-disable": _Named,
     "account-enable": _Named,
     "account-admin": _Named,
     "account-no-admin": _Named,
     "account-delete": _Named,
-    "secret": _Secret,
     "link": _Link,
     "codes": _Codes,
 }

@@ -72,8 +72,8 @@ class Tokens(Protocol):
             FeedkeepError: Whatever `decide` raises; nothing is changed then.
         """
 
-    async def mark_used(self, used: Sequence[tuple[AccountId, TokenId]], day: Stamp) -> None:
-        """Save that tokens were used on a day; tokens that are gone are left out.
+    async def mark_used(self, used: Sequence[tuple[AccountId, TokenId]], minute: Stamp) -> None:
+        """Save in which minute tokens were used; tokens that are gone are left out.
 
         It waits for nobody: tokens that somebody else is changing may be left out, too.
         """

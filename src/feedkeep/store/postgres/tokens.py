@@ -54,24 +54,24 @@ class PostgresTokens(PortableTokens):
         wanted = (account_id, token_hash, guid)
         return await self._found.submit(wanted, await self._runner.key(account_id))
 
-    async def mark_used(self, used: Sequence[tuple[AccountId, TokenId]], day: Stamp) -> None:
+    async def mark_used(self, used: Sequence[tuple[AccountId, TokenId]], minute: Stamp) -> None:
         batches: defaultdict[Hashable, list[tuple[AccountId, TokenId]]] = defaultdict(list)
         for one in used:
             batches[await self._runner.key(one[0])].append(one)
         for rows in batches.values():
-            await self._runner.write(partial(self._mark_used, rows, day))
+            await self._runner.write(partial(self._mark_used, rows, minute))
 
     async def _mark_used(
         self,
         used: Sequence[tuple[AccountId, TokenId]],
-        day: Stamp,
+        minute: Stamp,
         connection: asyncpg.Connection,
     ) -> None:
         """It waits for no lock, so that it is never in a circle of transactions that wait."""
         rows = await connection.fetch(self._lock_what_is_free, *as_columns(used))
         if rows:
             free = as_columns([tuple(row) for row in rows])
-            await connection.execute(self._mark, *free, day)
+            await connection.execute(self._mark, *free, minute)
 
     async def _find_all(
         self, connections: Connections, wanted: Sequence[tuple[AccountId, bytes, Guid | None]]

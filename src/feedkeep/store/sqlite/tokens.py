@@ -52,6 +52,6 @@ class SqliteTokens(PortableTokens):
 
         return await self._runner.read_together(find)
 
-    async def mark_used(self, used: Sequence[tuple[AccountId, TokenId]], day: Stamp) -> None:
-        rows = [(day, *one) for one in used]
+    async def mark_used(self, used: Sequence[tuple[AccountId, TokenId]], minute: Stamp) -> None:
+        rows = [(minute, *one) for one in used]
         await self._runner.write(lambda connection: connection.executemany(_MARK_USED, rows))

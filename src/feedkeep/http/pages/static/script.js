@@ -1,5 +1,4 @@
-// Makes pages nicer; every page works without it. Search as you type, copy buttons, select all, and a
-// list that follows what other devices change.
+// Makes pages nicer; every page works without it.
 "use strict";
 
 const one = (selector, within = document) => within.querySelector(selector);
@@ -25,7 +24,7 @@ document.addEventListener("click", async (event) => {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    // Browsers have no clipboard for pages that came by plain HTTP: mark the text instead.
+    // By plain HTTP, browsers have no clipboard: mark the text instead.
     getSelection().selectAllChildren(one(button.dataset.copy));
     if (!document.execCommand("copy")) return;
   }
@@ -163,7 +162,7 @@ document.addEventListener("input", (event) => {
   else typing = setTimeout(() => search(event.target.form).catch(() => {}), 250);
 });
 
-// Following what other devices change: ask whether there is anything new, then take the new list.
+// Following what other devices change, and what is found of new feeds.
 const EVERY_MS = 5000;
 
 async function follow() {
@@ -193,6 +192,14 @@ async function follow() {
 if (one("[data-stamp]")) {
   const again = () => follow().catch(() => {}).finally(() => setTimeout(again, EVERY_MS));
   setTimeout(again, EVERY_MS);
+}
+
+// A new password is shown until its app has used it.
+if (one("[data-waits]")) {
+  setInterval(async () => {
+    const page = !document.hidden && await fetch(location.href);
+    if (page.ok && !(await page.text()).includes("data-waits")) location.reload();
+  }, EVERY_MS);
 }
 count();
 filter();
