@@ -295,8 +295,9 @@ def test_the_page_needs_nothing_from_anywhere_else(api: httpx.Client) -> None:
     page = api.get("/docs")
     assert page.headers["Content-Type"].startswith("text/html")
     assert "default-src 'self'" in page.headers["Content-Security-Policy"]
-    files = re.findall(r'(?:src|href)="([^"]+)"', page.text)
+    files = re.findall(r'(?:src|rel="stylesheet" href)="([^"]+)"', page.text)
     assert len(files) == 3
+    assert '<a href="/">' in page.text
     for prefix in ("", "/v1"):
         for file in files:
             assert not file.startswith(("http", "/"))

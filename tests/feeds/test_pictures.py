@@ -19,7 +19,8 @@ Colour = tuple[int, ...]
 def shown(picture: bytes) -> Image.Image:
     small = shrink(picture)
     image = Image.open(io.BytesIO(small.data))
-    assert (image.size, image.mode) == ((300, 300), "RGB")
+    assert (image.width, image.mode) == (image.height, "RGB")
+    assert image.width <= 300
     assert small.media_type == f"image/{str(image.format).lower()}"
     return image
 
@@ -125,10 +126,14 @@ def test_what_is_nearly_square_is_cut_and_of_a_banner_all_is_shown() -> None:
     assert is_near(banner, (290, 165), RED)
 
 
-def test_an_icon_is_not_blown_up() -> None:
+def test_an_icon_is_not_blown_up_and_has_no_frame() -> None:
     icon = shown(saved(drawn(size=(32, 32)), "PNG"))
-    assert is_near(icon, (110, 110), WHITE)
-    assert is_near(icon, (130, 130), BLUE)
+    assert icon.size == (64, 64)
+    assert is_near(icon, (4, 4), BLUE)
+    assert is_near(icon, (60, 60), RED)
+    narrow = shown(saved(drawn(size=(64, 16)), "PNG"))
+    assert narrow.size == (128, 128)
+    assert is_near(narrow, (64, 10), WHITE)
 
 
 def test_the_largest_and_the_narrowest_are_shown() -> None:

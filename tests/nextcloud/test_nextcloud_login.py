@@ -128,7 +128,7 @@ def test_the_page_works_without_its_script_and_loads_from_this_service_only(
     assert page.action == str(page.reply.url)
     assert set(page.fields) == {"secret", "name", "password"}
     for shown in (page, done):
-        assert {"/", "#main"} >= {
+        assert {"/", "#main", "/manifest.webmanifest"} >= {
             place for place in shown.loaded if not place.startswith("/static/")
         }
         assert not {name for name in shown.attributes if name.startswith("on")}
@@ -150,6 +150,7 @@ def test_the_policy_of_the_page_allows_its_own_style_and_form_and_nothing_else(
         "script-src": "'self'",
         "img-src": "'self' data:",
         "connect-src": "'self'",
+        "manifest-src": "'self'",
         "form-action": "'self'",
         "base-uri": "'none'",
         "frame-ancestors": "'none'",

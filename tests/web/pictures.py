@@ -1,10 +1,11 @@
-"""Takes the pictures of the pages that the documents show: `make pictures`.
+"""Takes the pictures of the pages that the documents show, and draws the icons: `make pictures`.
 
 They show a service that was made for them, with public feeds.
 """
 
 from __future__ import annotations
 
+import io
 import re
 import sys
 from pathlib import Path
@@ -12,12 +13,14 @@ from tempfile import TemporaryDirectory
 
 from feedkeep_process import FeedkeepProcess
 from known_feeds import know, picture
+from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 from visitor import Contexts, Visitor, chromium_path, launched
 
 from feedkeep.model import Picture
 
 PUBLIC_URL = "https://feeds.example.org"
+ICONS = Path(__file__).parents[2] / "src/feedkeep/http/pages/static"
 NAME, PASSWORD = "anna", "correct horse battery"
 PHONE = 390
 SHARPNESS = 1.5
@@ -123,6 +126,24 @@ def take_all(browser: Browser, process: FeedkeepProcess, folder: Path) -> None:
     phone.close()
 
 
+def draw_icons(browser: Browser) -> None:
+    """Draw the mark as squares that phones cut to their own shape, and as the icon of a tab."""
+    mark = (ICONS / "mark.svg").read_text("utf-8")
+    page = browser.new_page()
+
+    def drawn(svg: str, side: int) -> Image.Image:
+        page.set_viewport_size({"width": side, "height": side})
+        page.set_content(f"<style>body {{ margin: 0 }} svg {{ display: block }}</style>{svg}")
+        shot = page.locator("svg").screenshot(omit_background=True)
+        return Image.open(io.BytesIO(shot))
+
+    for side in (192, 512):
+        image = drawn(mark.replace('rx="8"', 'rx="0"'), side).convert("RGB").quantize(64)
+        image.save(ICONS / f"icon-{side}.png", optimize=True)
+    drawn(mark, 48).save(ICONS / "favicon.ico", sizes=[(16, 16), (32, 32), (48, 48)])
+    page.close()
+
+
 if __name__ == "__main__":
     path = chromium_path()
     if path is None:
@@ -134,4 +155,6 @@ if __name__ == "__main__":
         FeedkeepProcess(Path(name), public_url=PUBLIC_URL) as running,
         sync_playwright() as playwright,
     ):
-        take_all(launched(playwright, path), running, target)
+        browser = launched(playwright, path)
+        draw_icons(browser)
+        take_all(browser, running, target)

@@ -78,6 +78,31 @@ def test_back_from_an_import_leads_to_the_form_again(
     assert posts(service) == sent
 
 
+@pytest.mark.parametrize(("has_script", "is_at_account"), [(True, False), (False, True)])
+def test_back_to_a_refused_form_shows_it_again(
+    service: FeedkeepProcess, visit: Visit, name: str, has_script: bool, is_at_account: bool
+) -> None:
+    anna = visit(service, has_script=has_script)
+    anna.expected |= {400, 403}
+    if is_at_account:  # the form of a page for anyone
+        anna.open("/sign-in")
+        anna.fill_in({"Name": name, "Password": "a wrong one"})
+        anna.press("Sign in")
+        problem = "The name or the password is not right."
+        anna.sees(problem)
+        anna.page.get_by_role("link", name="feedkeep").click()
+    else:
+        anna.is_let_in(name, PASSWORD, *URLS)
+        anna.add("no address")
+        problem = "This is not an address."
+        anna.reads(problem)
+        anna.follow("Apps")
+    sent = posts(service)
+    anna.page.go_back()
+    anna.reads(problem)
+    assert posts(service) == sent
+
+
 @in_the_long_form  # without a browser, tests/web/test_feeds.py has it
 def test_a_form_that_was_left_open_in_a_second_window_says_what_is_so(
     service: FeedkeepProcess, anna: Visitor

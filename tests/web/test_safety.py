@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
 from page_client import PASSWORD, PageClient, Shown, administrator, signed_in
+from PIL import Image
 from route_table import all_pages, all_routes, path_of
 
 from feedkeep.http.routing import PublicRoute, Route
@@ -149,7 +151,9 @@ def test_every_page_may_load_and_be_framed_by_nothing_from_elsewhere(
         assert headers["Referrer-Policy"] == "same-origin"
         assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
         assert headers["X-Content-Type-Options"] == "nosniff"
-        assert headers["Cache-Control"] == "no-store"
+        is_answer_to_form = page.reply.request.method == "POST"
+        kept = "private, no-cache" if is_answer_to_form else "no-store"
+        assert headers["Cache-Control"] == kept
         assert not re.search(
             r"<style|\sstyle=|\son\w+=|<script(?! src=\"/static/)", page.reply.text
         )
@@ -157,8 +161,8 @@ def test_every_page_may_load_and_be_framed_by_nothing_from_elsewhere(
 
 
 def test_static_files_are_kept_for_good_and_named_by_what_is_in_them(stranger: PageClient) -> None:
-    found = set(re.findall(r"/static/[\w.]+", stranger.get("/sign-in").reply.text))
-    assert len(found) == 3
+    found = set(re.findall(r"/static/[\w.-]+", stranger.get("/sign-in").reply.text))
+    assert len(found) == 4
     sizes = {}
     for path in found:
         reply = stranger.http.get(path)
@@ -167,6 +171,28 @@ def test_static_files_are_kept_for_good_and_named_by_what_is_in_them(stranger: P
     assert sizes["css"] <= 14 * 1024
     assert sizes["js"] <= 8 * 1024
     assert stranger.get("/static/style.css").status == 404
+
+
+def test_who_signs_out_leaves_nothing_to_go_back_to(anna: PageClient) -> None:
+    assert anna.bare_post("/sign-out").headers["Clear-Site-Data"] == '"cache"'
+
+
+def test_a_phone_can_install_the_pages_and_share_links_with_them(stranger: PageClient) -> None:
+    page = stranger.get("/sign-in").reply
+    assert "manifest-src 'self'" in page.headers["Content-Security-Policy"]
+    [place] = re.findall(r'<link rel="manifest" href="([^"]+)">', page.text)
+    reply = stranger.http.get(place)
+    assert reply.headers["Content-Type"] == "application/manifest+json"
+    manifest = reply.json()
+    for icon in manifest["icons"]:
+        image = Image.open(io.BytesIO(stranger.http.get(f"/{icon['src']}").content))
+        assert (image.format, icon["sizes"]) == ("PNG", f"{image.width}x{image.height}")
+    assert {icon["purpose"] for icon in manifest["icons"]} == {"any", "maskable"}
+    target = manifest["share_target"]
+    assert (target["action"], target["method"]) == ("./", "GET")
+    assert set(target["params"].values()) == {"title", "text", "url"}
+    icon = Image.open(io.BytesIO(stranger.http.get("/favicon.ico").content))
+    assert icon.format == "ICO"
 
 
 def test_the_cookie_of_a_session_is_the_service_s_own_and_of_https_only_where_that_is_used(

@@ -49,7 +49,7 @@ warnings.simplefilter("error", Image.DecompressionBombWarning)
 
 
 def shrink(picture: bytes) -> Picture:
-    """Return a picture of any size as a square that fits beside a title.
+    """Return a picture of any size as a square that fits beside a title, of `SIDE` pixels at most.
 
     What is nearly square is cut at its sides; of the rest, such as a logo with its name, all is
     shown. Of an animation, it is the first frame. What is transparent becomes white: logos are made
@@ -85,7 +85,7 @@ def shrink(picture: bytes) -> Picture:
 def _square_of(picture: bytes) -> Image.Image:
     with Image.open(io.BytesIO(picture), formats=_FORMATS) as image:
         _check_sides(*image.size)
-        width, height = _shown_size(*image.size)
+        width, height, side = _shown_size(*image.size)
         # A JPEG is decoded at an eighth of its size, if that is enough.
         image.draft("RGB", (width, height))
         turn = _turn_upright(image)
@@ -93,8 +93,8 @@ def _square_of(picture: bytes) -> Image.Image:
         small = _reduced(image, max(1, factor)).resize((width, height), Image.Resampling.LANCZOS)
     if turn is not None:
         small = small.transpose(turn)
-    square = Image.new("RGB", (SIDE, SIDE), _WHITE)
-    place = (SIDE - small.width) // 2, (SIDE - small.height) // 2
+    square = Image.new("RGB", (side, side), _WHITE)
+    place = (side - small.width) // 2, (side - small.height) // 2
     square.paste(small, place, small if small.mode == "RGBA" else None)
     return square
 
@@ -135,12 +135,16 @@ def _in_colours(image: Image.Image) -> Image.Image:
     return image if image.mode == mode else image.convert(mode)
 
 
-def _shown_size(width: int, height: int) -> tuple[int, int]:
-    """Return the size that a picture is given in the square; a part of it may lie outside."""
+def _shown_size(width: int, height: int) -> tuple[int, int, int]:
+    """Return the size that a picture is given, and the side of the square that it fills.
+
+    A part of the picture may lie outside. A small one gets a small square: a white frame around it
+    would shine in the dark.
+    """
     is_nearly_square = max(width, height) <= _MAX_CUT_RATIO * min(width, height)
     fitted = min(width, height) if is_nearly_square else max(width, height)
     scale = min(SIDE / fitted, _MAX_ENLARGED)
-    return max(1, round(width * scale)), max(1, round(height * scale))
+    return max(1, round(width * scale)), max(1, round(height * scale)), round(fitted * scale)
 
 
 def _check_sides(width: int, height: int) -> None:

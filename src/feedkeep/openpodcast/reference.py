@@ -5,6 +5,7 @@ Each protocol's package has its own openapi.yaml; together they are one document
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Mapping, Sequence
 from importlib import resources
@@ -30,10 +31,22 @@ _PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>feedkeep: the interface</title>
 <link rel="stylesheet" href="docs/swagger-ui.css">
-<style>@media (max-width: 40em) { .swagger-ui .opblock-tag small { display: none } }</style>
+<style>
+@media (max-width: 40em) { .swagger-ui .opblock-tag small { display: none } }
+nav { font: 1rem/1.5 system-ui, sans-serif; padding: 12px 20px }
+nav a { color: #1d6187 }
+/* Swagger UI has no dark colours of its own. */
+@media (prefers-color-scheme: dark) {
+  :root { color-scheme: dark; background: #15171a }
+  nav a { color: #7cc0e8 }
+  #swagger-ui { color-scheme: light; filter: invert(.9) hue-rotate(180deg) }
+  #swagger-ui .microlight { filter: invert(1) hue-rotate(180deg) }
+}
+</style>
 </head>
 <body>
-<div id="swagger-ui"></div>
+<nav><a href="HOME">← feedkeep</a></nav>
+<main id="swagger-ui"></main>
 <script src="docs/swagger-ui-bundle.js"></script>
 <script src="docs/start.js"></script>
 </body>
@@ -90,9 +103,10 @@ class OpenApiResource:
 class DocsResource:
     """/docs: a page that shows the document."""
 
-    async def get(self, _request: Request) -> Response:
+    async def get(self, request: Request) -> Response:
         """Answer with the page."""
-        return HTMLResponse(_PAGE, headers={"Content-Security-Policy": _POLICY})
+        page = _PAGE.replace("HOME", html.escape(f"{request.base_path}/"))
+        return HTMLResponse(page, headers={"Content-Security-Policy": _POLICY})
 
 
 def leading_to(place: str) -> Handler[Request]:

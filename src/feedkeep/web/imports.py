@@ -116,7 +116,7 @@ class ImportPage(Page):
             return await self._form(
                 request, status_of(error), typed=form, problems={"file": error.sentence}
             )
-        response = await self.show(
+        return await self.show(
             request,
             "import_preview.html",
             is_long=is_long,
@@ -129,10 +129,6 @@ class ImportPage(Page):
             labels=labels,
             shown=SHOWN,
         )
-        # Browsers keep it, so that going back to it does not send the file again. There is nothing
-        # on it but what was in the file.
-        response.headers["Cache-Control"] = "private, no-cache"
-        return response
 
     async def carry_out(self, request: AdmittedRequest) -> Response:
         """Add the new feeds of a preview, except those that were unchecked."""

@@ -1,7 +1,7 @@
 """An app password that was just made, which a browser keeps until the app has used it.
 
-It is shown for as long as somebody is typing it into a phone: after a reload, and after a look at
-another app. It is stored nowhere else. The cookie is encrypted with the browser's session, so that
+It is shown while it is typed into a phone: also after a reload, and after a look at another app. It
+is stored nowhere else. The cookie is encrypted with the browser's session, so that
 it tells nothing to who finds it alone, in a log for example, and nothing once the person has
 signed out.
 """

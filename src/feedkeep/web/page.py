@@ -77,6 +77,9 @@ class Page:
         response = await in_thread_if(
             is_long, self.pages.response, f"web/{template}", words, status, **values
         )
+        if request.method == "POST":
+            # Going back to the answer of a form would else be an error page of the browser's own.
+            response.headers["Cache-Control"] = "private, no-cache"
         if has_note(request):
             response.headers.append("set-cookie", forget_note(request))
         return response

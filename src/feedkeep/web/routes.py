@@ -47,6 +47,8 @@ def _routes(
     apps, account, people = AppsPage(*known), AccountPage(*known), PeoplePage(*known)
     return [
         PublicRoute("/static/{name}", get=pages.static.get),
+        PublicRoute("/favicon.ico", get=pages.static.icon),
+        PublicRoute("/manifest.webmanifest", get=pages.static.manifest),
         PublicRoute("/sign-in", get=sign_in.get, post=sign_in.post),
         Route("/sign-out", post=sign_in.sign_out),
         PublicRoute("/sign-up", get=sign_up.get, post=sign_up.post),

@@ -48,6 +48,8 @@ class SignInPage(Page):
         await self.service.page_sessions.sign_out(request.admitted)
         response = self.leading_to(request, SIGN_IN, Note(SIGNED_OUT))
         response.headers.append("set-cookie", no_session_cookie(request))
+        # The next person at this browser is not to go back to a page that it has kept.
+        response.headers["Clear-Site-Data"] = '"cache"'
         return response
 
     async def _form(self, request: Request, status: int = OK, **values: Any) -> Response:

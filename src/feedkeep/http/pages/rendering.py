@@ -19,7 +19,8 @@ from feedkeep.model.errors import Sentence
 
 _POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:;"
-    " connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    " connect-src 'self'; manifest-src 'self'; form-action 'self'; frame-ancestors 'none';"
+    " base-uri 'none'"
 )
 HEADERS = {
     "Content-Security-Policy": _POLICY,

@@ -1,10 +1,16 @@
-"""Style, script and pictures of pages: read once, named by what is in them, and cached for good."""
+"""Style, script and pictures of pages: read once, named by what is in them, and cached for good.
+
+Beside them are two that browsers know by their own names: the icon, and the manifest with which a
+phone installs the pages as an app, and offers them where links are shared (W3C Web Application
+Manifest; its share target only fills in the form).
+"""
 
 from __future__ import annotations
 
 import hashlib
 from importlib import resources
 
+import msgspec
 from starlette.responses import Response
 
 from feedkeep.http.requests import Request
@@ -13,11 +19,16 @@ from feedkeep.http.routing import NoSuchRoute
 
 _TYPES = {
     "css": "text/css; charset=utf-8",
+    "ico": "image/x-icon",
     "js": "text/javascript; charset=utf-8",
+    "png": "image/png",
     "svg": "image/svg+xml",
 }
 _FOR_GOOD = "public, max-age=31536000, immutable"
-_NAMES = ("style.css", "script.js", "mark.svg")
+_FOR_A_DAY = "public, max-age=86400"
+_ICON = "favicon.ico"
+_SQUARES = {"icon-192.png": 192, "icon-512.png": 512}
+_NAMES = ("style.css", "script.js", "mark.svg", _ICON, *_SQUARES)
 
 
 class StaticFiles:
@@ -34,6 +45,9 @@ class StaticFiles:
             self._files[hashed] = (_TYPES[ending], content)
             self._paths[name] = f"/static/{hashed}"
 
+        self._icon = folder.joinpath(_ICON).read_bytes()
+        self._manifest = msgspec.json.encode(self._described())
+
     def path(self, name: str) -> str:
         """Return the path of a file."""
         return self._paths[name]
@@ -45,3 +59,41 @@ class StaticFiles:
             raise NoSuchRoute
         kind, content = found
         return shared(content, {"Content-Type": kind, "Cache-Control": _FOR_GOOD})
+
+    async def icon(self, _request: Request) -> Response:
+        """Send the icon that browsers ask for by themselves."""
+        return shared(self._icon, {"Content-Type": _TYPES["ico"], "Cache-Control": _FOR_A_DAY})
+
+    async def manifest(self, _request: Request) -> Response:
+        """Send what a phone needs to install the pages, and to share links with them."""
+        headers = {"Content-Type": "application/manifest+json", "Cache-Control": _FOR_A_DAY}
+        return shared(self._manifest, headers)
+
+    def _described(self) -> dict[str, object]:
+        # Its places are relative to its own, so that they are right under a path, too.
+        icons = [
+            {
+                "src": self._paths[name].lstrip("/"),
+                "sizes": f"{side}x{side}",
+                "type": "image/png",
+                "purpose": purpose,
+            }
+            for name, side in _SQUARES.items()
+            for purpose in ("any", "maskable")
+        ]
+        return {
+            "name": "feedkeep",
+            "short_name": "feedkeep",
+            "id": "./",
+            "start_url": "./",
+            "scope": "./",
+            "display": "minimal-ui",
+            "background_color": "#ffffff",
+            "theme_color": "#1d6187",
+            "icons": icons,
+            "share_target": {
+                "action": "./",
+                "method": "GET",
+                "params": {"title": "title", "text": "text", "url": "url"},
+            },
+        }
