@@ -12,8 +12,9 @@ import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
 from forms import in_the_long_form
-from visitor import Visit, Visitor
+from visitor import PHONE, Visit, Visitor
 
+from feedkeep.http.pages.languages import LANGUAGES
 from feedkeep.service import Service
 
 PASSWORD = "a good passphrase"
@@ -264,3 +265,16 @@ def test_pages_of_the_account_and_of_people(
     visitor.page.locator(".problem").wait_for()
     tour.look("A forgotten password")
     assert not tour.flaws, "\n".join(tour.flaws)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_menu_of_an_administrator_fits_a_phone_in_one_row(
+    service: FeedkeepProcess, visit: Visit, name: str, language: str
+) -> None:
+    make_admin(service, name)
+    visitor = visit(service, language=language, width=PHONE)
+    visitor.is_let_in(name, PASSWORD)
+    tops = visitor.page.evaluate(
+        "() => [...document.querySelectorAll('nav li')].map((item) => item.offsetTop)"
+    )
+    assert (len(tops), len(set(tops))) == (6, 1)

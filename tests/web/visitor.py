@@ -30,7 +30,7 @@ from feedkeep.http.pages.languages import Words
 from feedkeep.model.errors import Sentence
 
 PATIENCE_MS = 20_000
-NARROW, WIDE = 320, 1280
+NARROW, PHONE, WIDE = 320, 360, 1280
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _STATUS = re.compile(r"Failed to load resource: the server responded with a status of (\d+)")
@@ -65,6 +65,9 @@ _FOCUSED = """(wanted) => {
   const isOutlined = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
   return [Boolean(isOnTop && isOutlined), focused === wanted, focused.outerHTML.slice(0, 200)];
 }"""
+_SCALED = "(size) => { document.documentElement.style.fontSize = size; }"
+_TWICE = "212.5%"
+"""Twice the size that style.css has."""
 _SCROLLS_SIDEWAYS = """() => [...document.querySelectorAll("html, body *")]
   .filter((element) => !element.closest(".unseen"))
   .filter((element) => element.getBoundingClientRect().right > innerWidth + 1
@@ -331,6 +334,7 @@ class Visitor:
     def flaws(self) -> list[str]:
         """Return what is wrong with how this page looks, on a light phone and a dark computer.
 
+        On a phone, it is looked at with its text at twice the size, too (WCAG 2.2, 1.4.4).
         In the short form, axe-core looks at one page on the one, and at the next one on the other.
         """
         self._looks += 1
@@ -344,6 +348,11 @@ class Visitor:
                 self.page.emulate_media(color_scheme=scheme)
                 asked = rules if IS_LONG else _ALL
                 found += [f"{named}: {one}" for one in self.axe_finds(asked)]
+        self.page.set_viewport_size({"width": PHONE, "height": 2_000})
+        self.page.evaluate(_SCALED, _TWICE)
+        named = f"{self.page.title()}, text at 200 %"
+        found += [f"{named}: wider than the window: {one}" for one in self.scrolls_sideways()]
+        self.page.evaluate(_SCALED, "")
         return found
 
     # Without a mouse.
