@@ -28,7 +28,7 @@ from feedkeep.service import Service
 
 FEEDKEEP = str(Path(sys.executable).with_name("feedkeep"))
 NEVER_LOGGED = re.compile(
-    r"f[kspir]_[\w-]{40,}|(?:[a-z2-9]{4}-){3}[a-z2-9]{4}\b(?!-)|(?:Basic|Bearer) \S{4,}"
+    r"f[kspirn]_[\w-]{40,}|(?:[a-z2-9]{4}-){3}[a-z2-9]{4}\b(?!-)|(?:Basic|Bearer) \S{4,}"
     r"|https?://\S*\.example",
     re.IGNORECASE,
 )

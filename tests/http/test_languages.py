@@ -264,7 +264,7 @@ def test_a_count_has_the_form_that_its_language_gives_it(
         ("en", "At most 12,345 lines fit here: import a longer list."),
         (
             "de",
-            "Hier passen höchstens 12.345 Zeilen hinein: Eine längere Liste kannst du importieren.",
+            "Hier passen höchstens 12.345 Zeilen hinein: Eine längere Liste kannst du impor­tieren.",
         ),
     ],
 )

@@ -39,12 +39,14 @@ from feedkeep.rules.apps import AppKind, AppUse, ConnectedApp
 from feedkeep.rules.credentials import apps_that_refuse
 from feedkeep.rules.feed_names import WHY, Headline, Trouble
 from feedkeep.rules.list_changes import ChangeKind
+from feedkeep.rules.notices import Notice, NoticeKind
 from feedkeep.service import Health
 from feedkeep.web.about import About, NotFetched, Twin
 from feedkeep.web.apps import GUIDES, ShownApp
 from feedkeep.web.changes import Actor, ChangeRow, Line, ShownWipe
 from feedkeep.web.imports import ImportPreview, PreviewRow
 from feedkeep.web.new_password import NewPassword
+from feedkeep.web.news import notice_row
 from feedkeep.web.rows import Checking, Filter, Listing, row_of
 
 SOURCE = Path(__file__).parents[2] / "src" / "feedkeep"
@@ -103,6 +105,12 @@ def app(kind: AppKind, scope: Scope, last_used: int | None, name: str = "1") -> 
 
 FAILING = Headline(FEED.guid, "1", "1", Stamp(0), 9, Failure.GONE, newest=Stamp(0))
 ODD = row_of(FEED, FAILING, NOW, is_twice=True)
+NEWS_ROWS = [
+    notice_row(Notice(kind, NOW, "1", name, FEED.guid, 2))
+    for kind in NoticeKind
+    for name in ("a.example/1", "")
+    if name or kind not in {NoticeKind.UNREADABLE, NoticeKind.MOVED}
+]
 FEEDS: dict[str, Any] = {
     "listing": listed(FEED),
     "shown": Filter.SUBSCRIBED,
@@ -115,6 +123,9 @@ FEEDS: dict[str, Any] = {
     "unsubscribed_count": 1,
     "wipe": None,
     "checking": None,
+    "news": [],
+    "more_news": 0,
+    "news_until": 0,
     "now": NOW,
 }
 NAME = "a.example/1"
@@ -296,6 +307,7 @@ STATES: dict[str, list[dict[str, Any]]] = {
         *(FEEDS | {"shown": show, "listing": listed()} for show in (Filter.FAILING, Filter.TWICE)),
         FEEDS | {"listing": listed(), "query": "x"},
         FEEDS | {"checking": Checking(1, 1_234)},
+        *(FEEDS | {"news": NEWS_ROWS, "more_news": more} for more in range(3)),
         FEEDS | {"listing": listed()},
         FEEDS | {"listing": listed(), "is_subscribed": False},
         FEEDS | {"subscribed_count": 0, "unsubscribed_count": 0},
@@ -354,6 +366,14 @@ STATES: dict[str, list[dict[str, Any]]] = {
         )
     ],
     "web/link_ended.html": [{"kind": "reset"}, {"kind": "invitation"}, {"kind": "off"}],
+    "web/news.html": [
+        {"rows": rows, "has_address": has, "now": NOW, "note": note}
+        for rows, has, note in (
+            ([], False, None),
+            (NEWS_ROWS, True, None),
+            (NEWS_ROWS, True, Note("news-address", {"link": LINK})),
+        )
+    ],
     "web/people.html": [
         PEOPLE,
         PEOPLE | {"registration": "closed", "invitations": []},

@@ -39,7 +39,7 @@ def test_an_app_is_silent_that_was_not_used_for_weeks_while_another_one_was(
 
 def changed(stamp: int, author: str, count: int) -> ListChange:
     feeds = [
-        FeedChange(Guid(str(number)), ChangeKind.ADDED, f"https://{number}.example")
+        FeedChange(ChangeKind.ADDED, Guid(str(number)), f"https://{number}.example")
         for number in range(count)
     ]
     return ListChange(Stamp(stamp), author, feeds)

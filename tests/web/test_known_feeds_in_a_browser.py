@@ -61,9 +61,10 @@ def test_feeds_are_found_by_title_and_their_pictures_come_from_here(
 ) -> None:
     visitor = come_in(visit(service, has_script=has_script), name, RADIO, NEWS, GONE)
     visitor.has_feeds(["A podcast that is gone", "The Night Radio", "חדשות הערב: News"])
-    button = visitor.page.get_by_role("button", name="Unsubscribe from The Night Radio", exact=True)
-    expect(button).to_have_text("Unsubscribe")
     if has_script:
+        named = "Unsubscribe from The Night Radio"
+        button = visitor.page.get_by_role("button", name=named, exact=True)
+        expect(button).to_have_text("Unsubscribe")
         visitor.has_pictures(2)
     search = visitor.page.get_by_label(visitor.say("Search in these feeds"))
     search.fill("níght RADIO")

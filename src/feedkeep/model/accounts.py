@@ -94,9 +94,16 @@ class Preferences(Value, frozen=True, rename={"dismissed_wipe": "meant"}):
         theme: Light or dark.
         dismissed_wipe: Stamp of the newest wipe of the list that was meant, and is not asked about
             again; stored as "meant", as the first builds did.
+        dismissed_news: Stamp up to which news was seen.
+        known_apps: The keys of the apps that were connected then.
+        news_address: The hash of the secret in the address of the news, in hexadecimal; "" if there
+            is none.
     """
 
     language: str | None = None
     time_zone: str | None = None
     theme: str | None = None
     dismissed_wipe: Stamp = Stamp(0)
+    dismissed_news: Stamp = Stamp(0)
+    known_apps: tuple[str, ...] = ()
+    news_address: str = ""

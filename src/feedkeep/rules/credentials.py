@@ -33,6 +33,7 @@ SESSION_PREFIX = "fs_"
 BROWSER_PREFIX = "fp_"
 INVITATION_PREFIX = "fi_"
 RESET_PREFIX = "fr_"
+NEWS_PREFIX = "fn_"
 SECRET_BYTES = 21
 
 BROWSER_SESSION_DAYS = 30
@@ -61,7 +62,7 @@ _NEVER_NORMAL = "e\u0301"
 _ID_BYTES = 8
 _CHECKSUM_BYTES = 4
 _NAME = re.compile(r"\w[\w.@+-]*")
-_SECRET = re.compile(r"f[kspir]_[A-Za-z0-9_-]{44}")
+_SECRET = re.compile(r"f[kspirn]_[A-Za-z0-9_-]{44}")
 _RECOVERY_CODE = re.compile(f"[{RECOVERY_LETTERS}]{{{RECOVERY_CHARACTERS}}}")
 _RECOVERY_GROUP = 4
 _MAX_TYPED_CHARACTERS = 64

@@ -34,6 +34,7 @@ from feedkeep.service.last_uses import LastUses
 from feedkeep.service.list_changes import ListChanges
 from feedkeep.service.logins import Logins
 from feedkeep.service.migrations import Migrations
+from feedkeep.service.news import News
 from feedkeep.service.not_duplicates import NotDuplicates
 from feedkeep.service.own_data import OwnData
 from feedkeep.service.page_sessions import PageSessions
@@ -108,6 +109,7 @@ class Service:
         apps: Lists, connects and disconnects the apps of an account.
         own_data: Everything that is stored of an account.
         preferences: How people want to see the pages.
+        news: The private feed of an account's news.
         tokens: Lists, creates and revokes tokens and sessions, for commands.
         subscriptions: The list by guids, for the interface and the command line.
         history: What changed in the list, and how it comes back.
@@ -169,6 +171,7 @@ class Service:
         self.page_sessions = PageSessions(store, self.authentication, now)
         self.apps = Apps(store, now)
         self.preferences = AccountPreferences(store)
+        self.news = News(store, self.preferences)
         self.clock_repair = ClockRepair(store, accounts, self.preferences, progress, now)
         self.tokens = Tokens(store, self.accounts, now)
         self.subscriptions = Subscriptions(store, changes, limits)

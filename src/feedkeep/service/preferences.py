@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -39,7 +39,13 @@ class AccountPreferences:
             if text is not None and len(text) > MAX_CHARACTERS:
                 raise InvalidInput(f"A preference has at most {MAX_CHARACTERS} characters.")
         await self._change(
-            account_id, lambda known: replace(wanted, dismissed_wipe=known.dismissed_wipe)
+            account_id,
+            lambda known: replace(
+                known,
+                language=wanted.language,
+                time_zone=wanted.time_zone,
+                theme=wanted.theme,
+            ),
         )
 
     async def dismiss_wipe(self, account_id: AccountId, stamp: Stamp) -> None:
@@ -60,6 +66,21 @@ class AccountPreferences:
                 account_id,
                 lambda known: replace(known, dismissed_wipe=min(known.dismissed_wipe, stamp)),
             )
+
+    async def dismiss_news(self, account_id: AccountId, stamp: Stamp, apps: Sequence[str]) -> None:
+        """Keep that news up to a stamp and these apps were seen; raises as `dismiss_wipe` does."""
+        await self._change(
+            account_id,
+            lambda known: replace(
+                known, dismissed_news=max(known.dismissed_news, stamp), known_apps=tuple(apps)
+            ),
+        )
+
+    async def set_news_address(self, account_id: AccountId, address_hash: bytes) -> None:
+        """Keep the hash of the address of an account's news; raises as `dismiss_wipe` does."""
+        await self._change(
+            account_id, lambda known: replace(known, news_address=address_hash.hex())
+        )
 
     async def _change(
         self, account_id: AccountId, changed: Callable[[Preferences], Preferences]

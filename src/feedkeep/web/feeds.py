@@ -22,6 +22,7 @@ from feedkeep.rules.feed_urls import as_pasted, parse_feed_url
 from feedkeep.rules.subscriptions import Refused, Wanted, want
 from feedkeep.runtime.cooperative import LONG_BYTES, LONG_LIST, in_thread_if
 from feedkeep.web.authenticator import HOME
+from feedkeep.web.news import notice_row
 from feedkeep.web.page import Page, stamps_text, status_of
 from feedkeep.web.rows import (
     MAX_WORDS_CHARACTERS,
@@ -35,6 +36,7 @@ from feedkeep.web.rows import (
     view_of,
 )
 
+_NEWS_SHOWN = 3
 MAX_LINES = 500
 """How many feeds may be typed into the form; a longer list is imported."""
 
@@ -181,6 +183,8 @@ class FeedsPage(Page):
             ),
         )
         unsubscribed = await in_thread_if(is_long, subscriptions.count_unsubscribed, snapshot)
+        account_id, seen = request.admitted.account.id, await self.preferences_of(request)
+        news = await self.news(account_id, snapshot, known, labels, seen)
         return await self.show(
             request,
             "feeds.html",
@@ -197,6 +201,9 @@ class FeedsPage(Page):
             unsubscribed_count=unsubscribed,
             wipe=await self.wipe(request, snapshot),
             checking=waits,
+            news=[notice_row(notice) for notice in news[:_NEWS_SHOWN]],
+            more_news=max(0, len(news) - _NEWS_SHOWN),
+            news_until=news[0].at if news else 0,
             now=now,
             **values,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import segno
@@ -27,16 +27,19 @@ from feedkeep.model import (
     Stamp,
 )
 from feedkeep.model.errors import AccountError, NotAuthorized, Sentence, TooManyAttempts
-from feedkeep.rules.feed_names import name_of
+from feedkeep.rules.feed_labels import Labels
+from feedkeep.rules.feed_names import Headline, name_of
+from feedkeep.rules.notices import Notice, may_have_moved, newest, of_changes, of_list
 from feedkeep.rules.personal_urls import may_look_at
 from feedkeep.rules.text_limits import line_of
-from feedkeep.runtime.cooperative import in_thread_if
+from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.service import Service
 from feedkeep.web.authenticator import session_cookie, session_of
 from feedkeep.web.changes import FEEDS_OF_A_CHANGE, ShownWipe, shown_wipe, urls_of
 
 _MAX_LABEL_CHARACTERS = 200
 _MAX_NAME_CHARACTERS = 61
+_NOTHING_SEEN = Preferences()
 _LOOK_SECONDS = 3.0
 """How long a person waits for what is found at the address of a feed that was just added."""
 
@@ -63,7 +66,7 @@ class Page:
         **values: Any,
     ) -> Response:
         """Return a page, with the note that the page before left for it."""
-        preferences = await self._preferences(request)
+        preferences = await self.preferences_of(request)
         words = words_for(request, preferences.language, preferences.time_zone)
         note = read_note(request, session_of(request) if request.asker else "")
         values = {
@@ -128,7 +131,7 @@ class Page:
 
     async def words(self, request: Request) -> Words:
         """Return what says things to who sent a request."""
-        preferences = await self._preferences(request)
+        preferences = await self.preferences_of(request)
         return words_for(request, preferences.language, preferences.time_zone)
 
     async def devices(self, account_id: AccountId, authors: Iterable[Author]) -> dict[str, str]:
@@ -141,7 +144,7 @@ class Page:
     async def wipe(self, request: AdmittedRequest, whole: Snapshot) -> ShownWipe | None:
         """Return the wipe of a list that a page is to ask about, if there is one."""
         account_id = request.admitted.account.id
-        dismissed = (await self._preferences(request)).dismissed_wipe
+        dismissed = (await self.preferences_of(request)).dismissed_wipe
         found = await self.service.history.newest_wipe(account_id, whole, dismissed)
         if found is None:
             return None
@@ -166,6 +169,30 @@ class Page:
         titles = await self.titles(request, [feed_url])
         return line_of(name_of(feed_url, titles.get(feed_url, "")), _MAX_NAME_CHARACTERS)
 
+    async def news(
+        self,
+        account_id: AccountId,
+        whole: Snapshot,
+        known: Mapping[str, Headline],
+        labels: Labels,
+        seen: Preferences = _NOTHING_SEEN,
+    ) -> list[Notice]:
+        """Return what the owner of a list should know, and has not `seen`.
+
+        A wipe is left out: pages ask about it (`wipe`).
+        `whole` is the list, and `known` what is known of its feeds. The history is read only where
+        a feed may have moved: that is rare, and most lists have none.
+        """
+        now, history = self.service.now(), self.service.history
+        apps = await self.service.apps.of(account_id)
+        is_long = len(whole.entries) > LONG_LIST
+        found = await in_thread_if(is_long, of_list, whole, known, labels, apps, now)
+        if history.days and await in_thread_if(is_long, may_have_moved, whole):
+            listed = await history.page(account_id)
+            titles = {url: labels.title(url, one.title) for url, one in known.items()}
+            found += of_changes(listed.changes, listed.authors, titles)
+        return newest(found, now, seen.dismissed_news, seen.known_apps)
+
     async def once_looked_at(self, request: AdmittedRequest, guid: str) -> Feed | None:
         """Return what is known of a feed that was just added; that is waited for a short while."""
         account_id = request.admitted.account.id
@@ -176,7 +203,8 @@ class Page:
             account_id, view.subscription, _LOOK_SECONDS
         )
 
-    async def _preferences(self, request: Request) -> Preferences:
+    async def preferences_of(self, request: Request) -> Preferences:
+        """Return how the person who sent a request wants to see the pages."""
         if request.asker is None:
             return Preferences()
         return await self.service.preferences.of(request.asker.account.id)

@@ -17,6 +17,7 @@ from feedkeep.web.feed import FeedPage
 from feedkeep.web.feeds import FeedsPage
 from feedkeep.web.history import ListHistoryPage
 from feedkeep.web.imports import ImportPage
+from feedkeep.web.news import NewsPage
 from feedkeep.web.people import PeoplePage
 from feedkeep.web.pictures import PicturePage
 from feedkeep.web.sign_in import RecoverPage, ResetPage, SignInPage
@@ -43,7 +44,7 @@ def _routes(
     sign_in, recover, reset = SignInPage(*known), RecoverPage(*known), ResetPage(*known)
     sign_up = SignUpPage(*known, first_secret)
     feeds, feed, imports = FeedsPage(*known), FeedPage(*known), ImportPage(*known)
-    history = ListHistoryPage(*known)
+    history, news = ListHistoryPage(*known), NewsPage(*known)
     apps, account, people = AppsPage(*known), AccountPage(*known), PeoplePage(*known)
     return [
         PublicRoute("/static/{name}", get=pages.static.get),
@@ -70,6 +71,10 @@ def _routes(
         Route("/feeds/{guid}/label", post=feed.label),
         Route("/feeds/{guid}/delete", post=feed.delete),
         Route("/pictures/{guid}", get=PicturePage(*known).get),
+        Route("/news", get=news.get),
+        Route("/news/dismiss", post=news.dismiss),
+        Route("/news/address", post=news.make_address),
+        PublicRoute("/news/{secret}.atom", get=news.feed),
         Route("/changes", get=history.get),
         Route("/changes/undo", post=history.undo),
         Route("/changes/rescue", post=history.rescue),

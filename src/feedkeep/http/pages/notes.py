@@ -80,6 +80,10 @@ class _Link(_Named):
     kind: str
 
 
+class _Address(TypedDict):
+    link: str
+
+
 class _Codes(TypedDict):
     codes: list[str]
 
@@ -103,6 +107,7 @@ _VALUES: dict[str, type] = {
     "account-no-admin": _Named,
     "account-delete": _Named,
     "link": _Link,
+    "news-address": _Address,
     "codes": _Codes,
 }
 """What values a note of a kind has, which templates rely on; all other kinds have none."""

@@ -4,10 +4,13 @@
 const one = (selector, within = document) => within.querySelector(selector);
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 
-// What only works with this script is hidden until it runs, and what it does by itself goes.
+// What only works with this script is hidden until it runs. Each row's button has its own name.
 const dress = () => {
   all("[data-script]").forEach((element) => { element.hidden = false; });
   all("[data-noscript]").forEach((element) => { element.hidden = true; });
+  all("#feeds li").forEach((row) => {
+    one("button", row).setAttribute("aria-labelledby", `u ${one("a", row).id}`);
+  });
 };
 dress();
 
@@ -60,7 +63,7 @@ document.addEventListener("keydown", (event) => {
   target.form.requestSubmit();
 });
 
-// A long list stays where it is when a form of one of its rows was sent.
+// A long list stays where it is when a row's form was sent.
 const isList = one("#feeds") !== null;
 const sentFrom = sessionStorage.getItem("scrolled");
 sessionStorage.removeItem("scrolled");

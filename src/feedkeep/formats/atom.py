@@ -1,0 +1,54 @@
+"""Atom feeds (RFC 4287) of a few short entries, which any reader or podcast app can follow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from feedkeep.model import Stamp, Value
+from feedkeep.model.stamps import write_stamp
+
+ATOM = "application/atom+xml; charset=utf-8"
+_NAMESPACE = "http://www.w3.org/2005/Atom"
+
+
+class AtomEntry(Value, frozen=True):
+    """An entry of a feed.
+
+    Attributes:
+        id: An IRI that is the same for this entry for ever.
+        title: A sentence.
+        link: The address of the page that it leads to.
+        updated: When it happened.
+    """
+
+    id: str
+    title: str
+    link: str
+    updated: Stamp
+
+
+def write_atom(
+    feed_id: str, title: str, language: str, link: str, entries: Sequence[AtomEntry]
+) -> bytes:
+    """Return a feed with at least one entry, newest first."""
+    feed = Element("feed", {"xmlns": _NAMESPACE, "xml:lang": language})
+    author = SubElement(feed, "author")
+    _add(author, "name", "feedkeep")
+    _add(feed, "id", feed_id)
+    _add(feed, "title", title)
+    SubElement(feed, "link", {"href": link})
+    _add(feed, "updated", write_stamp(entries[0].updated))
+    for one in entries:
+        entry = SubElement(feed, "entry")
+        _add(entry, "id", one.id)
+        _add(entry, "title", one.title)
+        SubElement(entry, "link", {"href": one.link})
+        _add(entry, "updated", write_stamp(one.updated))
+        _add(entry, "summary", one.title)
+    written: bytes = tostring(feed, "utf-8", xml_declaration=True)
+    return written
+
+
+def _add(parent: Element, name: str, text: str) -> None:
+    SubElement(parent, name).text = text

@@ -1,0 +1,150 @@
+"""News of a list: a page, and a private feed that any podcast app or reader can follow."""
+
+from __future__ import annotations
+
+from uuid import NAMESPACE_URL, uuid5
+
+from starlette.responses import Response
+
+from feedkeep.formats.atom import ATOM, AtomEntry, write_atom
+from feedkeep.http.pages.forms import read_form, read_number
+from feedkeep.http.pages.languages import DEFAULT_LANGUAGE, UTC_NAME, Words
+from feedkeep.http.pages.notes import Note
+from feedkeep.http.requests import AdmittedRequest, Request
+from feedkeep.http.routing import NoSuchRoute
+from feedkeep.model import Account, Stamp, Value
+from feedkeep.model.errors import NotAuthorized, Sentence
+from feedkeep.rules.notices import Notice, NoticeKind, app_key, newest, of_wipe
+from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
+from feedkeep.web.changes import product, who_of
+from feedkeep.web.page import Page
+from feedkeep.web.rows import live
+
+PLACE = "/news"
+
+_MAX_KNOWN = 200
+
+_BEGINNING = Sentence("News of your list will appear here.")
+_PLACES = {NoticeKind.WIPE: "/", NoticeKind.SILENT: "/apps", NoticeKind.NEW_APP: "/apps"}
+
+
+class NoticeRow(Value, frozen=True):
+    """A notice as a page shows it: a sentence, the page that it leads to, and when it was."""
+
+    sentence: Sentence
+    place: str
+    at: Stamp
+
+
+def notice_row(notice: Notice) -> NoticeRow:
+    """Return how a notice is shown. Pure."""
+    place = _PLACES.get(notice.kind, f"/feeds/{notice.guid}")
+    return NoticeRow(_sentence(notice), place, notice.at)
+
+
+def _sentence(notice: Notice) -> Sentence:
+    name = product(notice.name) if notice.guid is None else notice.name
+    match notice.kind, name:
+        case NoticeKind.WIPE, "":
+            return Sentence("Many feeds were removed at once: {count}.", {"count": notice.count})
+        case NoticeKind.WIPE, _:
+            return Sentence(
+                "{name} removed many feeds at once: {count}.",
+                {"name": name, "count": notice.count},
+            )
+        case NoticeKind.UNREADABLE, _:
+            return Sentence("{name} hasn't been readable for a week.", {"name": name})
+        case NoticeKind.MOVED, _:
+            return Sentence("{name} has a new address, and your list follows it.", {"name": name})
+        case NoticeKind.SILENT, "":
+            return Sentence("An app has not synced for weeks, although others have.")
+        case NoticeKind.SILENT, _:
+            return Sentence(
+                "{name} has not synced for weeks, although other apps have.", {"name": name}
+            )
+        case NoticeKind.NEW_APP, "":
+            return Sentence("An app was connected. If that was not you, disconnect it.")
+        case _:
+            return Sentence(
+                "{name} was connected. If that was not you, disconnect it.", {"name": name}
+            )
+
+
+class NewsPage(Page):
+    """/news, the forms on it, and the feed."""
+
+    async def get(self, request: AdmittedRequest) -> Response:
+        """Show the news of the last thirty days."""
+        return await self.show(
+            request,
+            "news.html",
+            rows=[notice_row(one) for one in await self._notices(request.admitted.account)],
+            has_address=bool((await self.preferences_of(request)).news_address),
+            now=self.service.now(),
+        )
+
+    async def dismiss(self, request: AdmittedRequest) -> Response:
+        """Show news up to a moment no more above the list."""
+        form = await read_form(request)
+        until = min(read_number(form.text("until")) or 0, self.service.now())
+        account_id = request.admitted.account.id
+        known = [app_key(app) for app in await self.service.apps.of(account_id)]
+        await self.service.news.dismiss(account_id, Stamp(until), known[:_MAX_KNOWN])
+        return self.leading_to(request, "/")
+
+    async def make_address(self, request: AdmittedRequest) -> Response:
+        """Create the address of the feed, in place of the one before; it is shown once."""
+        secret = await self.service.news.new_address(request.admitted.account.id)
+        link = f"{self.base_url(request)}{PLACE}/{secret}.atom"
+        return self.leading_to(request, PLACE, Note("news-address", {"link": link}))
+
+    async def feed(self, request: Request) -> Response:
+        """Send the news as an Atom feed to who has its address."""
+        try:
+            account = await self.service.news.owner_of(request.parameters["secret"])
+        except NotAuthorized:
+            raise NoSuchRoute from None
+        preferences = await self.service.preferences.of(account.id)
+        words = Words(preferences.language or DEFAULT_LANGUAGE, preferences.time_zone or UTC_NAME)
+        base_url = self.base_url(request)
+        body = write_atom(
+            _id(account, "news"),
+            f"feedkeep: {account.name}",
+            words.language,
+            f"{base_url}{PLACE}",
+            [
+                *(_entry(account, one, words, base_url) for one in await self._notices(account)),
+                AtomEntry(
+                    _id(account, "begin"),
+                    words.say(_BEGINNING),
+                    f"{base_url}{PLACE}",
+                    account.created,
+                ),
+            ],
+        )
+        return Response(body, media_type=ATOM)
+
+    async def _notices(self, account: Account) -> list[Notice]:
+        """Return all that is news for an account, newest first."""
+        whole = await self.service.subscriptions.whole(account.id)
+        feeds = await in_thread_if(len(whole.entries) > LONG_LIST, live, whole)
+        known = await self.service.known_feeds.headlines(feeds)
+        labels = await self.service.feed_labels.of(account.id)
+        found = await self.news(account.id, whole, known, labels)
+        wiped = await self.service.history.newest_wipe(account.id, whole, Stamp(0))
+        if wiped is None:
+            return found
+        wipe, author = wiped
+        who = who_of(author, await self.devices(account.id, [author] if author else []))
+        return newest([of_wipe(wipe, who.device or who.app), *found], self.service.now())
+
+
+def _entry(account: Account, notice: Notice, words: Words, base_url: str) -> AtomEntry:
+    row = notice_row(notice)
+    place = f"{base_url}{row.place}"
+    return AtomEntry(_id(account, notice.key), words.say(row.sentence), place, row.at)
+
+
+def _id(account: Account, key: str) -> str:
+    """Return an IRI for something of an account, which tells neither."""
+    return uuid5(NAMESPACE_URL, f"feedkeep:{account.id}:{account.created}:{key}").urn

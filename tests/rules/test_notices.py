@@ -1,0 +1,137 @@
+"""What the owner of a list is told; as pure functions."""
+
+from __future__ import annotations
+
+from feedkeep.model import (
+    Alias,
+    Author,
+    Counts,
+    CredentialKind,
+    Entry,
+    Guid,
+    Pointer,
+    Scope,
+    Snapshot,
+    Stamp,
+    Subscription,
+    TokenId,
+    replace,
+)
+from feedkeep.rules.apps import SILENT_DAYS, AppKind, ConnectedApp
+from feedkeep.rules.clock import DAY_US
+from feedkeep.rules.feed_labels import NO_LABELS
+from feedkeep.rules.feed_names import Headline
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.list_changes import ChangeKind, FeedChange, ListChange
+from feedkeep.rules.notices import (
+    MAX_NOTICES,
+    TOLD_DAYS,
+    UNREADABLE_DAYS,
+    Notice,
+    NoticeKind,
+    app_key,
+    may_have_moved,
+    newest,
+    of_changes,
+    of_list,
+    of_wipe,
+)
+from feedkeep.rules.wipes import Wipe
+
+NOW = Stamp(1_000 * DAY_US)
+A, OWN = "https://a.example/feed", "https://members.example/0a1B2c3D4e5F6a7B8c9D0e1F"
+
+
+def ago(days: int) -> Stamp:
+    return Stamp(NOW - days * DAY_US)
+
+
+def feed(url: str, *, is_subscribed: bool = True) -> Subscription:
+    return Subscription(parse_feed_url(url).guid, url, is_subscribed, Stamp(1))
+
+
+def whole(*entries: Entry) -> Snapshot:
+    return Snapshot({entry.guid: entry for entry in entries}, Stamp(9), Stamp(9), Counts())
+
+
+def app(number: int, used: int | None, created: int = 1, **fields: object) -> ConnectedApp:
+    last_used = None if used is None else ago(used)
+    one = ConnectedApp(
+        [TokenId(number)], "phone", AppKind.TOKEN, ago(created), last_used, Scope.WRITE
+    )
+    return replace(one, **fields)
+
+
+def told(*notices: Notice) -> list[tuple[NoticeKind, str]]:
+    return [(notice.kind, notice.name) for notice in notices]
+
+
+def test_an_app_is_news_once_it_was_used_and_when_it_falls_silent() -> None:
+    apps = [app(1, 0), app(2, None), app(3, SILENT_DAYS, 99, name="tablet")]
+    found = newest(of_list(whole(), {}, NO_LABELS, apps, NOW), NOW)
+    assert told(*found) == [(NoticeKind.SILENT, "tablet"), (NoticeKind.NEW_APP, "phone")]
+    assert [notice.at for notice in found] == [NOW, ago(1)]
+    known = [app_key(one) for one in apps]
+    assert told(*newest(found, NOW, known=known)) == [(NoticeKind.SILENT, "tablet")]
+
+
+def test_an_app_with_the_account_s_password_is_known_by_its_name_alone() -> None:
+    keys = {
+        app_key(app(number, 0, kind=AppKind.PASSWORD, name=f"AntennaPod/3.{number}.0"))
+        for number in range(3)
+    }
+    assert len(keys) == 1
+    assert app_key(app(1, 0)) != app_key(app(2, 0))
+
+
+def test_a_feed_is_news_that_was_not_readable_for_a_week_and_never_by_a_secret_address() -> None:
+    guid = parse_feed_url(A).guid
+    known = {
+        url: Headline(guid, title, failing=ago(UNREADABLE_DAYS + 1))
+        for url, title in ((A, "Night Radio"), (OWN, ""))
+    }
+    gone = feed("https://gone.example", is_subscribed=False)
+    known[gone.feed_url] = Headline(gone.guid, failing=ago(9))
+    known["https://well.example"] = Headline(guid)
+    feeds = [feed(A), feed(OWN), gone, feed("https://well.example"), feed("https://new.example")]
+    found = newest(of_list(whole(*feeds), known, NO_LABELS, [], NOW), NOW)
+    assert sorted(told(*found)) == [
+        (NoticeKind.UNREADABLE, "Night Radio"),
+        (NoticeKind.UNREADABLE, "members.example"),
+    ]
+    recent = {A: Headline(guid, failing=ago(UNREADABLE_DAYS - 1))}
+    assert newest(of_list(whole(feed(A)), recent, NO_LABELS, [], NOW), NOW) == []
+
+
+def test_a_move_is_news_if_feedkeep_followed_it() -> None:
+    authors = {
+        "us": Author(CredentialKind.FEEDKEEP),
+        "you": Author(CredentialKind.BROWSER, TokenId(1)),
+    }
+    moved = FeedChange(ChangeKind.MOVED, Guid("1"), A, "https://old.example")
+    added = FeedChange(ChangeKind.ADDED, Guid("2"), A)
+    changes = [
+        ListChange(ago(1), "you", [moved]),
+        ListChange(ago(2), "us", [moved, added]),
+        ListChange(ago(3), "", [moved]),
+    ]
+    found = list(of_changes(changes, authors, {A: "Night Radio"}))
+    assert told(*found) == [(NoticeKind.MOVED, "Night Radio")]
+    assert found[0].at == ago(2)
+
+
+def test_only_a_list_with_another_address_of_a_feed_may_have_one_that_moved() -> None:
+    assert not may_have_moved(whole(feed(A), Pointer(Guid("1"), Guid("2"))))
+    alias = Alias("https://old.example", moved_away=True)
+    assert may_have_moved(whole(feed(A), Pointer(Guid("1"), Guid("2"), alias=alias)))
+
+
+def test_news_is_what_came_since_it_was_seen_in_the_last_days_and_bounded() -> None:
+    feeds = [FeedChange(ChangeKind.UNSUBSCRIBED, Guid(str(n)), A) for n in range(3)]
+    wipes = [of_wipe(Wipe([ago(days)], "", feeds), "Kasts") for days in range(TOLD_DAYS + 5)]
+    found = newest(wipes, NOW)
+    assert [notice.at for notice in found] == [ago(days) for days in range(TOLD_DAYS)]
+    assert (found[0].name, found[0].count) == ("Kasts", 3)
+    assert newest(wipes, NOW, since=ago(2)) == found[:2]
+    assert newest([replace(found[0], at=ago(-1))], NOW) == []
+    assert len(newest([replace(found[0], key=str(n)) for n in range(99)], NOW)) == MAX_NOTICES

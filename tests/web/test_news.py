@@ -1,0 +1,159 @@
+"""News of a list: above it, on a page of its own, and as a private feed; on both stores."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from xml.etree import ElementTree as ET
+
+import httpx
+import pytest
+from feedkeep_process import FeedkeepProcess
+from known_feeds import DAY_US, know
+from page_client import PASSWORD, PageClient, signed_in
+
+from feedkeep.model import Failure, Stamp
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.runtime import wall_clock
+from feedkeep.service import Service
+
+ATOM = {"atom": "http://www.w3.org/2005/Atom"}
+
+
+@pytest.fixture
+def person(feedkeep: FeedkeepProcess) -> tuple[PageClient, str]:
+    return signed_in(feedkeep)
+
+
+@pytest.fixture
+def anna(person: tuple[PageClient, str]) -> PageClient:
+    return person[0]
+
+
+@pytest.fixture
+def reader(feedkeep: FeedkeepProcess) -> Iterator[httpx.Client]:
+    """An app that knows nothing but the address of a feed."""
+    with httpx.Client(base_url=feedkeep.base_url) as client:
+        yield client
+
+
+def address(anna: PageClient) -> str:
+    [link] = anna.post("/news/address").secrets
+    assert link.startswith(f"{anna.process.base_url}/news/fn_")
+    return link
+
+
+def titles(reply: httpx.Response) -> list[str]:
+    assert reply.status_code == 200
+    assert reply.headers["Content-Type"] == "application/atom+xml; charset=utf-8"
+    feed = ET.fromstring(reply.content)  # noqa: S314 - it is our own
+    ids = [one.text for one in feed.iterfind("atom:entry/atom:id", ATOM)]
+    assert len(ids) == len(set(ids))
+    assert all(one.text for one in feed.iterfind("atom:entry/atom:updated", ATOM))
+    return [one.text or "" for one in feed.iterfind("atom:entry/atom:title", ATOM)]
+
+
+def above(anna: PageClient) -> str:
+    """Return the news above the list, in HTML."""
+    return anna.get("/").reply.text.partition('id="news"')[2].partition("</section>")[0]
+
+
+def connect(anna: PageClient, name: str, label: str) -> None:
+    """Let an app sign in, and wait until that is stored."""
+    secret = anna.post("/apps/connect/kasts", {"label": label}).secrets[-1]
+    anna.process.tokens.append(secret)
+    with PageClient(anna.process).http as app:
+        assert app.get("/subscriptions", auth=(name, secret)).status_code == 200
+    deadline = time.monotonic() + 20
+    while "Connected: " not in anna.get("/apps/connected").text:
+        assert time.monotonic() < deadline  # it is written after the reply
+
+
+def test_a_new_app_is_told_above_the_list_until_it_was_seen(
+    person: tuple[PageClient, str],
+) -> None:
+    anna, name = person
+    assert above(anna) == ""
+    connect(anna, name, "Kasts")
+    assert "Kasts was connected. If that was not you, disconnect it." in above(anna)
+    until = anna.get("/").values("until")
+    assert anna.post("/news/dismiss", {"until": until}).path == "/"
+    assert above(anna) == ""
+    assert "Kasts was connected." in anna.get("/news").text
+    for number in range(4):
+        connect(anna, name, f"App {number}")
+    assert "And 1 more" in above(anna)
+    for odd in ("", "x", str(2**62)):
+        assert anna.post("/news/dismiss", {"until": odd}).path == "/"
+
+
+def test_the_feed_tells_what_happened_and_no_address_of_a_private_feed(
+    feedkeep: FeedkeepProcess, person: tuple[PageClient, str], reader: httpx.Client
+) -> None:
+    anna, name = person
+    link = address(anna)
+    assert titles(reader.get(link)) == ["News of your list will appear here."]
+    long_ago = Stamp(wall_clock.now() - 9 * DAY_US)
+    failing = {"failing": long_ago, "failures": 9, "failure": Failure.GONE}
+    own = "https://members.example/news/0a1B2c3D4e5F6a7B8c9D0e1F"
+    dead = "https://dead-of-the-news.example/feed"
+    urls = [f"https://of-the-news.example/{number}" for number in range(9)]
+    anna.post("/feeds/add", {"urls": "\r\n".join([dead, own, *urls])})
+    know(feedkeep, dead, "The Dead Show", fields=failing)
+    know(feedkeep, own, "", fields=failing)
+    found = titles(reader.get(link))
+    assert "The Dead Show hasn't been readable for a week." in found
+    assert "members.example hasn't been readable for a week." in found
+    assert "0a1B2c3D" not in reader.get(link).text
+    with feedkeep.client(name) as app:
+        app.put(f"/subscriptions/{name}/phone.json", json=[]).raise_for_status()
+    assert "phone removed many feeds at once: 11." in titles(reader.get(link))
+    assert "phone removed many feeds at once: 11." in anna.get("/news").text
+    anna.post("/account/preferences", {"language": "de"})
+    assert "phone hat viele Feeds auf einmal entfernt: 11." in titles(reader.get(link))
+
+
+def test_a_feed_that_moved_is_told(
+    feedkeep: FeedkeepProcess, person: tuple[PageClient, str], reader: httpx.Client
+) -> None:
+    anna, name = person
+    old, new = "https://old-of-the-news.example/feed", "https://new-of-the-news.example/feed"
+    anna.post("/feeds/add", {"urls": old})
+
+    async def follow(service: Service) -> None:
+        account = await service.accounts.named(name)
+        moves = service.followed_moves
+        assert await moves.follow(account.id, parse_feed_url(old), parse_feed_url(new))
+
+    feedkeep.use(follow)
+    told = "new-of-the-news.example/feed has a new address, and your list follows it."
+    assert told in titles(reader.get(address(anna)))
+    assert told in above(anna)
+
+
+def test_an_address_works_for_its_account_until_it_is_renewed_or_the_account_is_disabled(
+    feedkeep: FeedkeepProcess, person: tuple[PageClient, str], reader: httpx.Client
+) -> None:
+    anna, name = person
+    first = address(anna)
+    assert "shown only now" not in anna.get("/news").text
+    assert "The address that you have stops working then." in anna.get("/news").text
+    second = address(anna)
+    assert reader.get(first).status_code == 404
+    assert len(titles(reader.get(second))) == 1
+    assert reader.head(second).status_code == 200
+    anna.post("/account/preferences", {"language": "en"})
+    assert len(titles(reader.get(second))) == 1  # other preferences keep it
+    ben, _ = signed_in(feedkeep)
+    third = address(ben)
+    swapped = second[: second.index("fn_") + 11] + third[third.index("fn_") + 11 :]
+    for wrong in (swapped, second[:-6] + ".atom", f"{feedkeep.base_url}/news/fn_x.atom"):
+        assert reader.get(wrong).status_code == 404
+    for is_disabled in (True, False):
+        command = "disable" if is_disabled else "enable"
+        feedkeep.must("account", command, name)
+        assert reader.get(second).status_code == (404 if is_disabled else 200)
+    signed_again = PageClient(feedkeep)
+    signed_again.sign_in(name, PASSWORD)
+    signed_again.post("/account/delete", {"name": name, "password": PASSWORD})
+    assert reader.get(second).status_code == 404
