@@ -41,6 +41,7 @@ from feedkeep.rules.feed_names import WHY, Headline, Trouble
 from feedkeep.rules.list_changes import ChangeKind
 from feedkeep.rules.notices import Notice, NoticeKind
 from feedkeep.service import Health
+from feedkeep.service.migrations import Moving
 from feedkeep.web.about import About, NotFetched, Twin
 from feedkeep.web.apps import GUIDES, ShownApp
 from feedkeep.web.changes import Actor, ChangeRow, Line, ShownWipe
@@ -227,12 +228,16 @@ PEOPLE: dict[str, Any] = {
     "health": Health("1.2.3", "1", 12_345_678, True, None, 1_234),
     "fetch": Fetch.PUBLIC,
 }
-IMPORT: dict[str, Any] = {"max_bytes": 1_048_576, "count": 1_234}
+IMPORT: dict[str, Any] = {
+    "max_bytes": 1_048_576, "count": 1_234, "can_move": True, "moving": None, "is_moving": False,
+}  # fmt: skip
+MOVING = Moving("a.example", NOW, 1_234)
 PREVIEW: dict[str, Any] = {
     "preview": ImportPreview([LISTED], [LISTED], 1, [(LISTED.place, "x", TOO_LONG)]),
     "new_rows": [PreviewRow("1", "a.example", "2"), PreviewRow("1", "", "")],
     "known_rows": [PreviewRow("1", "", "2")],
     "notes": [TOO_LONG],
+    "source": "",
     "list": LISTED.feed_url,
     "known_list": LISTED.feed_url,
     "labels": 1,
@@ -349,12 +354,20 @@ STATES: dict[str, list[dict[str, Any]]] = {
         for kind, name in GUIDES.items()
         for server in (LINK, "http://f.example")
     ],
-    "web/import.html": [IMPORT, IMPORT | {"count": 0, "problems": {"file": TOO_LONG}}],
+    "web/import.html": [
+        IMPORT,
+        IMPORT | {"count": 0, "problems": {"file": TOO_LONG}, "can_move": False},
+        IMPORT | {"moving": MOVING, "is_moving": True},
+        IMPORT | {"moving": replace(MOVING, is_done=True)},
+        IMPORT | {"moving": replace(MOVING, problem="x"), "problems": {"server": TOO_LONG}},
+        IMPORT | {"moving": MOVING},
+    ],
     "web/import_preview.html": [
         PREVIEW,
         PREVIEW | {"shown": 0, "notes": ()},
         PREVIEW | {"preview": ImportPreview([], [], 2, [])},
         PREVIEW | {"preview": ImportPreview([], [], 2, []), "labels": 0},
+        PREVIEW | {"preview": ImportPreview([], [], 2, []), "labels": 0, "source": "x"},
     ],
     "web/link.html": [
         {"note": note, "qr": lambda _: "data:"}

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from msgspec.structs import asdict
 from rich.progress import Progress
 
 from feedkeep.cli.accounts import NameArgument
@@ -23,26 +21,16 @@ from feedkeep.cli.common import (
     settings,
     with_service,
 )
-from feedkeep.model import Account, Admitted, CredentialKind, T, replace
+from feedkeep.model import Account, replace
 from feedkeep.model.errors import AccountError
 from feedkeep.outbound.policy import policy_of
-from feedkeep.remote.errors import RemoteError
 from feedkeep.rules.feed_labels import FiledFeed
 from feedkeep.rules.subscriptions import Added, Refused
 from feedkeep.rules.url_lists import to_add
 from feedkeep.service import Service
-from feedkeep.url_sync.messages import sent_actions
 
 if TYPE_CHECKING:
     from feedkeep.remote.other_servers import DeviceThere, Remote
-
-MAX_SECONDS = 600.0
-"""How long a reply may take, including all attempts."""
-
-MAX_PAGES = 2_000
-"""How many replies with episode actions are asked for; mygpo's hold 1,000 each."""
-
-_ACTIONS_AT_ONCE = 1_000
 
 
 def migrate_from(
@@ -106,7 +94,9 @@ def migrate_from(
 
 
 async def _devices(service: Service, account: Account, remote: Remote) -> list[DeviceThere]:
-    found = await _in_time(remote.devices())
+    from feedkeep.remote.moving_in import in_time  # noqa: PLC0415 - as above
+
+    found = await in_time(remote.devices())
     for device in found:
         await service.devices.describe(
             account.id, device.id, device.caption or "", device.type or ""
@@ -126,8 +116,10 @@ async def _subscriptions(
 
     What was added then may have been unsubscribed here since, so it is not added again.
     """
+    from feedkeep.remote.moving_in import in_time  # noqa: PLC0415 - as above
+
     so_far = await service.migrations.so_far(account.id, where)
-    feeds = await _in_time(remote.subscriptions(devices))
+    feeds = await in_time(remote.subscriptions(devices))
     known = set(so_far.feeds)
     new_there = [feed for feed in feeds if feed not in known]
     author = command_author("migrate-from")
@@ -148,45 +140,15 @@ async def _subscriptions(
 async def _episode_actions(
     service: Service, account: Account, remote: Remote, where: str, progress: Progress
 ) -> None:
-    """Fetch page after page; store where each ended, so that the next run goes on from there."""
-    app = Admitted(account, CredentialKind.COMMAND)
-    so_far = await service.migrations.so_far(account.id, where)
-    count, refused = 0, 0
+    from feedkeep.remote.moving_in import Copied, copy_actions  # noqa: PLC0415 - as above
+
     task = progress.add_task("Episode actions", total=None)
-    for _ in range(MAX_PAGES):
-        page = await _in_time(remote.episode_actions(so_far.until))
-        actions = page.actions or []
-        progress.update(task, total=count + len(actions))
-        for start in range(0, len(actions), _ACTIONS_AT_ONCE):
-            chunk = [asdict(one) for one in actions[start : start + _ACTIONS_AT_ONCE]]
-            uploaded = await service.episode_actions.record(app, sent_actions(chunk))
-            refused += len(uploaded.update_urls)
-            progress.advance(task, len(chunk))
-        count += len(actions)
-        is_last = not actions or page.timestamp <= so_far.until
-        so_far = replace(so_far, until=page.timestamp)
-        await service.migrations.note(account.id, where, so_far)
-        if is_last:
-            say(f"{count} episode actions; {refused} URLs refused.")
-            return
-    raise RemoteError(
-        f"After {MAX_PAGES} replies with {count} episode actions, the other server has still more."
-        " All of these are stored; run the command again for the rest."
-    )
 
+    async def told(copied: Copied) -> None:
+        progress.update(task, completed=copied.done, total=copied.total)
 
-async def _in_time(answer: Awaitable[T]) -> T:
-    """Wait for an answer.
-
-    Raises:
-        RemoteError: The whole answer took longer than `MAX_SECONDS`, however steadily it came.
-    """
-    try:
-        return await asyncio.wait_for(answer, MAX_SECONDS)
-    except TimeoutError:
-        raise RemoteError(
-            f"The other server takes longer than {MAX_SECONDS / 60:.0f} minutes for a reply."
-        ) from None
+    copied = await copy_actions(service, account, remote, where, told)
+    say(f"{copied.done} episode actions; {copied.refused} URLs refused.")
 
 
 def _password(url: str, name: str, from_stdin: bool) -> str:

@@ -1,8 +1,7 @@
 """Requests to another server in the name of an account there, with errors for people.
 
-They go through the same guarded client as all that is asked of other hosts. The owner of this
-machine named the server, so the port that they named may be asked, and with their consent any
-address.
+They go through the same guarded client as all that is asked of other hosts. Where the owner of this
+machine named the server, the port that they named may be asked, and with their consent any address.
 """
 
 from __future__ import annotations
@@ -19,7 +18,15 @@ from feedkeep.outbound.client import Answer, GuardedClient
 from feedkeep.outbound.failures import RequestError, RequestRefused
 from feedkeep.outbound.policy import ClientPolicy
 from feedkeep.outbound.targets import FetchTarget
-from feedkeep.remote.errors import NotThere, RemoteError, TooLong
+from feedkeep.remote.errors import (
+    Elsewhere,
+    InvalidAddress,
+    NotAccepted,
+    NotThere,
+    Refused,
+    RemoteError,
+    TooLong,
+)
 
 _SILENT_SECONDS = 120.0  # a long history takes gpodder.net a minute
 _WHOLE_SECONDS = 600.0
@@ -40,11 +47,12 @@ class Asker:
         policy: ClientPolicy,
         *,
         allow_private: bool = False,
+        any_port: bool = True,
     ) -> None:
         """Ask the server at `url`, which starts with https:// or http://.
 
-        The policy says what may be asked besides its port. `allow_private` allows all addresses
-        that the policy does not deny.
+        The policy says what may be asked, besides its port with `any_port`. `allow_private` allows
+        all addresses that the policy does not deny.
 
         Raises:
             RemoteError: It is not such a URL.
@@ -52,7 +60,7 @@ class Asker:
         try:
             self._server = FetchTarget.parse(url)
         except RequestRefused as error:
-            raise RemoteError(
+            raise InvalidAddress(
                 "The address is not valid; it should look like https://gpodder.net."
             ) from error
         self._base = url.rstrip("/")
@@ -63,7 +71,7 @@ class Asker:
         own = replace(
             policy,
             addresses=AddressRule(EVERYWHERE, rule.denied) if allow_private else rule,
-            ports=policy.ports | {self._server.port},
+            ports=policy.ports | ({self._server.port} if any_port else set()),
             silent_seconds=_SILENT_SECONDS,
             whole_seconds=_WHOLE_SECONDS,
         )
@@ -90,7 +98,7 @@ class Asker:
             try:
                 answer = await self._get(path, max_bytes)
             except RequestRefused as error:
-                raise RemoteError(
+                raise Refused(
                     f"{error} If that server is your own, add --allow-private."
                 ) from error
             except RequestError as error:
@@ -125,7 +133,7 @@ class Asker:
 
     def _refusal(self, answer: Answer) -> RemoteError:
         if answer.status in {_UNAUTHORIZED, _FORBIDDEN}:
-            return RemoteError("The other server does not accept that name with that password.")
+            return NotAccepted("The other server does not accept that name with that password.")
         if answer.status == _NOT_FOUND:
             return NotThere(
                 "The other server speaks neither gpodder.net's API nor Nextcloud's gpoddersync, or"
@@ -133,7 +141,7 @@ class Asker:
             )
         elsewhere = self._origin_elsewhere(answer) if answer.is_redirect else None
         if elsewhere is not None:
-            return RemoteError(f"The other server redirects to {elsewhere}; use that address.")
+            return Elsewhere(elsewhere)
         return RemoteError(f"The other server answered {answer.status}.")
 
     def _origin_elsewhere(self, answer: Answer) -> str | None:

@@ -12,6 +12,30 @@ class RemoteError(FeedkeepError):
     """
 
 
+class NotAccepted(RemoteError):
+    """The other server does not accept the name with the password."""
+
+
+class InvalidAddress(RemoteError):
+    """What was given is not the address of a server."""
+
+
+class Elsewhere(RemoteError):
+    """The other server redirects to another one.
+
+    Attributes:
+        origin: That one.
+    """
+
+    def __init__(self, origin: str) -> None:
+        super().__init__(f"The other server redirects to {origin}; use that address.")
+        self.origin = origin
+
+
+class Refused(RemoteError):
+    """The policy of this service does not let it ask that server."""
+
+
 class NotThere(RemoteError):
     """The other server has no such path."""
 

@@ -132,14 +132,21 @@ class Remote:
         policy: ClientPolicy,
         *,
         allow_private: bool = False,
+        any_port: bool = True,
+        max_bytes: int = 128 * _MIB,
     ) -> None:
         """Ask the server at `url`, which starts with https:// or http://, within a policy.
+
+        No reply may have more than `max_bytes`.
 
         Raises:
             RemoteError: It is not such a URL.
         """
-        self._asker = Asker(url, name, password, policy, allow_private=allow_private)
+        self._asker = Asker(
+            url, name, password, policy, allow_private=allow_private, any_port=any_port
+        )
         self._name = quote(name, safe="")
+        self._max_bytes = max_bytes
         self._is_nextcloud = False
         self.titles: dict[str, str] = {}
 
@@ -202,7 +209,7 @@ class Remote:
 
     async def _ask(self, question: _Question[T], path: str) -> T:
         try:
-            body = await self._asker.get(path, question.max_bytes)
+            body = await self._asker.get(path, min(question.max_bytes, self._max_bytes))
         except TooLong:
             raise question.is_too_much from None
         return question.answer(body)

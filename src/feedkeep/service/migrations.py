@@ -6,10 +6,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from feedkeep.model import AccountId, DocumentKind, Second, Value
+from feedkeep.model import AccountId, DocumentKind, Second, Stamp, Value
 from feedkeep.rules import seconds
+from feedkeep.rules.clock import MINUTE_US, later
 from feedkeep.service.documents import as_json, short_name
 from feedkeep.store.base import Store
+
+_PAGE = "page"
 
 
 class Migrated(Value, frozen=True):
@@ -25,6 +28,33 @@ class Migrated(Value, frozen=True):
     feeds: Sequence[str] = ()
 
 
+_SILENT_US = 15 * MINUTE_US
+"""After how long without a word a move was interrupted; a reply takes ten minutes at most."""
+
+
+class Moving(Value, frozen=True):
+    """How far it is to copy from another server what was played, as a page shows it.
+
+    Attributes:
+        host: The other server.
+        at: When this was stored.
+        done: How many episode actions were copied.
+        is_done: Whether that is all.
+        problem: Why it ended before, as a sentence of text; "" if it did not.
+    """
+
+    host: str
+    at: Stamp
+    done: int = 0
+    is_done: bool = False
+    problem: str = ""
+
+    def is_under_way(self, now: Stamp) -> bool:
+        """Say whether it goes on; one that says nothing for long was interrupted."""
+        return not self.is_done and not self.problem and now < later(self.at, _SILENT_US)
+
+
+_MOVING = msgspec.json.Decoder(Moving)
 _MIGRATED = msgspec.json.Decoder(Migrated)
 
 
@@ -40,6 +70,18 @@ class Migrations:
             account_id, DocumentKind.MIGRATION, short_name(where)
         )
         return _MIGRATED.decode(body) if body else Migrated()
+
+    async def moving(self, account_id: AccountId) -> Moving | None:
+        """Return how far the newest move that a page began is; None if there was none."""
+        body = await self._store.documents.body(account_id, DocumentKind.MIGRATION, _PAGE)
+        return _MOVING.decode(body) if body else None
+
+    async def note_moving(self, account_id: AccountId, moving: Moving) -> None:
+        """Store how far a move is that a page began."""
+        body = as_json(moving)
+        await self._store.documents.change(
+            account_id, DocumentKind.MIGRATION, _PAGE, lambda *_: body
+        )
 
     async def note(self, account_id: AccountId, where: str, so_far: Migrated) -> None:
         """Store how far everything was copied from another server."""

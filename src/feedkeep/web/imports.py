@@ -13,7 +13,7 @@ from feedkeep.http.error_responses import OK
 from feedkeep.http.pages.forms import Form, read_form, read_number
 from feedkeep.http.pages.notes import Note
 from feedkeep.http.requests import AdmittedRequest, BodyTooLarge
-from feedkeep.model import Guid, Stamp, Value
+from feedkeep.model import Fetch, Guid, Stamp, Value
 from feedkeep.model.errors import InvalidInput, Sentence
 from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_labels import NO_LABELS, FiledFeed
@@ -95,7 +95,7 @@ class ImportPage(Page):
 
     async def get(self, request: AdmittedRequest) -> Response:
         """Show the forms for a file and pasted addresses."""
-        return await self._form(request)
+        return await self.show_forms(request)
 
     async def preview(self, request: AdmittedRequest) -> Response:
         """Preview an import; nothing is changed."""
@@ -103,19 +103,33 @@ class ImportPage(Page):
         try:
             form = await self._read(request)
             found = await _sent_list(form, self.settings.max_items)
-            is_long = len(found.feeds) > LONG_LIST
-            items = await in_thread_if(is_long, _items, found.feeds)
-            account_id = request.admitted.account.id
-            results = await self.service.subscriptions.preview_add(account_id, items)
-            preview = await in_thread_if(is_long, preview_of, found.feeds, results)
-            labelled = [feed for feed in preview.known if feed.title or feed.folder]
-            filed = await in_thread_if(is_long, _filed, labelled)
-            labels = await self.service.feed_labels.preview_take(account_id, filed)
-            labelled = labelled if labels else []
+            return await self.show_preview(request, found.feeds, found.notes)
         except (InvalidInput, BodyTooLarge) as error:
-            return await self._form(
+            return await self.show_forms(
                 request, status_of(error), typed=form, problems={"file": error.sentence}
             )
+
+    async def show_preview(
+        self,
+        request: AdmittedRequest,
+        feeds: Sequence[ListedFeed],
+        notes: Sequence[Sentence] = (),
+        source: str = "",
+    ) -> Response:
+        """Show what adding feeds would do; `source` is the sealed name of where they are from.
+
+        Raises:
+            InvalidInput: The list has no room.
+        """
+        is_long = len(feeds) > LONG_LIST
+        items = await in_thread_if(is_long, _items, feeds)
+        account_id = request.admitted.account.id
+        results = await self.service.subscriptions.preview_add(account_id, items)
+        preview = await in_thread_if(is_long, preview_of, feeds, results)
+        labelled = [feed for feed in preview.known if feed.title or feed.folder]
+        filed = await in_thread_if(is_long, _filed, labelled)
+        labels = await self.service.feed_labels.preview_take(account_id, filed)
+        labelled = labelled if labels else []
         return await self.show(
             request,
             "import_preview.html",
@@ -123,7 +137,8 @@ class ImportPage(Page):
             preview=preview,
             new_rows=[_row(feed) for feed in preview.new[:SHOWN]],
             known_rows=[_row(feed) for feed in preview.known[:SHOWN]],
-            notes=found.notes,
+            notes=notes,
+            source=source,
             list=await in_thread_if(is_long, _lines, preview.new),
             known_list=await in_thread_if(is_long, _lines, labelled),
             labels=labels,
@@ -132,9 +147,18 @@ class ImportPage(Page):
 
     async def carry_out(self, request: AdmittedRequest) -> Response:
         """Add the new feeds of a preview, except those that were unchecked."""
+        form = await self.read_preview(request)
+        place, note = await self.add_chosen(request, form)
+        return self.leading_to(request, place, note)
+
+    async def read_preview(self, request: AdmittedRequest) -> Form:
+        """Return the form of a preview."""
         # The same addresses and titles as in the file, which may have them in fewer bytes.
         max_bytes = _TIMES * self.settings.max_body_bytes + _FORM_BYTES
-        form = await read_form(request, max_bytes, SHOWN + _OTHER_FIELDS)
+        return await read_form(request, max_bytes, SHOWN + _OTHER_FIELDS)
+
+    async def add_chosen(self, request: AdmittedRequest, form: Form) -> tuple[str, Note]:
+        """Add what was chosen in a preview; return where that leads, and what to say there."""
         account_id = request.admitted.account.id
         is_long = len(form.text("list")) + len(form.text("known")) > LONG_BYTES
         max_items = self.settings.max_items
@@ -142,7 +166,7 @@ class ImportPage(Page):
         known = await in_thread_if(is_long, _listed, form.text("known"), max_items - len(feeds))
         wanted = [*_checked(feeds, form)]
         if feeds and not wanted and not known:
-            return self.leading_to(request, "/import", Note("nothing-chosen"))
+            return "/import", Note("nothing-chosen")
         feeds = wanted
         stamps: list[Stamp] = []
         count = refused = 0
@@ -156,18 +180,18 @@ class ImportPage(Page):
         filed = await in_thread_if(is_long, _filed, [*feeds, *known])
         labels = await self.service.feed_labels.take(account_id, filed)
         if not count and not refused and labels:
-            return self.leading_to(request, "/", Note("saved"))
+            return "/", Note("saved")
         if not count and refused:
-            return self.leading_to(request, "/", Note("none-added", {"refused": refused}))
+            return "/", Note("none-added", {"refused": refused})
         if not count:
-            return self.leading_to(request, "/", Note("nothing-changed"))
+            return "/", Note("nothing-changed")
         values: dict[str, str | int | bool | list[str]] = {
             "count": count,
             "refused": refused,
             "name": "",
             "stamps": stamps_text(stamps),
         }
-        return self.leading_to(request, "/", Note("added", values))
+        return "/", Note("added", values)
 
     async def export(self, request: AdmittedRequest) -> Response:
         """Download the list as a file."""
@@ -190,13 +214,20 @@ class ImportPage(Page):
             },
         )
 
-    async def _form(self, request: AdmittedRequest, status: int = OK, **values: Any) -> Response:
+    async def show_forms(
+        self, request: AdmittedRequest, status: int = OK, **values: Any
+    ) -> Response:
+        """Show the forms, perhaps with what was typed and what is wrong with it."""
         max_bytes = self.settings.max_body_bytes
+        moving = await self.service.migrations.moving(request.admitted.account.id)
         return await self.show(
             request,
             "import.html",
             status,
             max_bytes=max_bytes,
+            can_move=self.settings.fetch is not Fetch.OFF,
+            moving=moving,
+            is_moving=moving is not None and moving.is_under_way(self.service.now()),
             count=request.admitted.account.counts.subscribed,
             **values,
         )

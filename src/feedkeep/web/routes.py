@@ -17,6 +17,7 @@ from feedkeep.web.feed import FeedPage
 from feedkeep.web.feeds import FeedsPage
 from feedkeep.web.history import ListHistoryPage
 from feedkeep.web.imports import ImportPage
+from feedkeep.web.move_in import MoveInPage
 from feedkeep.web.news import NewsPage
 from feedkeep.web.people import PeoplePage
 from feedkeep.web.pictures import PicturePage
@@ -44,6 +45,7 @@ def _routes(
     sign_in, recover, reset = SignInPage(*known), RecoverPage(*known), ResetPage(*known)
     sign_up = SignUpPage(*known, first_secret)
     feeds, feed, imports = FeedsPage(*known), FeedPage(*known), ImportPage(*known)
+    move_in = MoveInPage(*known, imports)
     history, news = ListHistoryPage(*known), NewsPage(*known)
     apps, account, people = AppsPage(*known), AccountPage(*known), PeoplePage(*known)
     return [
@@ -82,6 +84,8 @@ def _routes(
         Route("/changes/restore", get=history.choose, post=history.restore),
         Route("/import", get=imports.get, post=imports.preview),
         Route("/import/carry-out", post=imports.carry_out),
+        Route("/import/from", post=move_in.read),
+        Route("/import/from/carry-out", post=move_in.carry_out),
         Route(f"/export/{_FORMAT}", get=imports.export),
         Route("/apps", get=apps.get),
         Route("/apps/connect", get=apps.choose),

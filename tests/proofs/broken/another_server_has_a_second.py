@@ -1,7 +1,6 @@
 """Another server has a second for its reply, and is asked once."""
 
-from feedkeep.cli import migrate_from
-from feedkeep.remote import asking
+from feedkeep.remote import asking, moving_in
 
-migrate_from.MAX_SECONDS = 1.0
+moving_in.MAX_SECONDS = 1.0
 asking._PAUSES_SECONDS = ()

@@ -1,5 +1,5 @@
 """Another server is asked for 20 pages of episode actions at most."""
 
-from feedkeep.cli import migrate_from
+from feedkeep.remote import moving_in
 
-migrate_from.MAX_PAGES = 20
+moving_in.MAX_PAGES = 20

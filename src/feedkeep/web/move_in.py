@@ -1,0 +1,219 @@
+"""Moving in from another server: its feeds by a preview, then what was played, beside requests."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import msgspec
+import structlog
+from starlette.responses import Response
+
+from feedkeep.config.settings import Settings
+from feedkeep.formats.listed_feed import ListedFeed
+from feedkeep.http.error_responses import BAD_REQUEST
+from feedkeep.http.pages.forms import Form, read_form
+from feedkeep.http.pages.rendering import Pages
+from feedkeep.http.requests import AdmittedRequest
+from feedkeep.model import Account, AccountId, Fetch, Value
+from feedkeep.model.errors import InvalidInput, NotAuthorized, Sentence, StoreUnavailable
+from feedkeep.outbound.policy import policy_of
+from feedkeep.remote.errors import (
+    Elsewhere,
+    InvalidAddress,
+    NotAccepted,
+    NotThere,
+    Refused,
+    RemoteError,
+)
+from feedkeep.rules.feed_urls import as_typed
+from feedkeep.service import Service
+from feedkeep.service.migrations import Moving
+from feedkeep.web.authenticator import session_of
+from feedkeep.web.imports import ImportPage
+from feedkeep.web.page import Page
+from feedkeep.web.sealed import seal, unseal
+
+if TYPE_CHECKING:
+    from feedkeep.remote.other_servers import Remote
+
+PLACE = "/import"
+
+READ_SECONDS = 60.0
+"""How long a person waits for the feeds of another server."""
+
+MAX_REPLY_BYTES = 8 * 1024 * 1024
+"""How large a reply may be: 30,000 entries of what was played. To read one delays all requests."""
+
+MAX_MOVES = 4
+"""How many accounts move in at the same time, in each process."""
+
+_SEALED_SECONDS = 3_600
+_PURPOSE = "another server"
+_NOT_ACCEPTED = Sentence("That server does not accept this name with this password.")
+_NOT_THERE = Sentence("That server has no such account, or does not sync podcasts.")
+_REFUSED = Sentence(
+    "feedkeep may not ask that server. The person who runs this feedkeep can copy your account."
+)
+_INVALID = Sentence("This is not the address of a server, such as https://gpodder.net.")
+_BROKEN = Sentence("That server cannot be read now. Try again later.")
+_BUSY = Sentence("Others are moving in right now. Try again in a few minutes.")
+_INCOMPLETE = Sentence("Type the address of the server, your name there, and its password.")
+
+
+class OtherAccount(Value, frozen=True):
+    """An account on another server."""
+
+    url: str
+    name: str
+    password: str
+
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+_OTHER_ACCOUNT = msgspec.json.Decoder(OtherAccount)
+
+
+class MoveInPage(Page):
+    """/import/from, and what follows a preview of what another server has.
+
+    The password is in memory and in the sealed form of the preview, and stored nowhere. All that is
+    copied can be copied again, so a move that is interrupted goes on where it stopped.
+    """
+
+    def __init__(
+        self, service: Service, settings: Settings, pages: Pages, imports: ImportPage
+    ) -> None:
+        super().__init__(service, settings, pages)
+        self._imports = imports
+        self._under_way: dict[AccountId, asyncio.Task[None]] = {}
+        self._reading: set[AccountId] = set()
+
+    async def read(self, request: AdmittedRequest) -> Response:
+        """Read the feeds of an account on another server, and preview what adding them would do."""
+        form = await read_form(request)
+        account_id = request.admitted.account.id
+        other = OtherAccount(
+            as_typed(form.text("server")), form.text("name").strip(), form.text("password")
+        )
+        if not all((form.text("server").strip(), other.name, other.password)):
+            return await self._refused(request, form, _INCOMPLETE)
+        if self.settings.fetch is Fetch.OFF:
+            return await self._refused(request, form, _REFUSED)
+        moves = self._reading | self._under_way.keys()
+        if account_id in moves or len(moves) >= MAX_MOVES:
+            return await self._refused(request, form, _BUSY)
+        self._reading.add(account_id)
+        try:
+            feeds = await self._feeds(other)
+            source = seal(session_of(request), _PURPOSE, msgspec.json.encode(other))
+            return await self._imports.show_preview(request, feeds, source=source)
+        except (RemoteError, TimeoutError) as error:
+            return await self._refused(request, form, _problem(error))
+        except InvalidInput as error:
+            return await self._refused(request, form, error.sentence)
+        finally:
+            self._reading.remove(account_id)
+
+    async def carry_out(self, request: AdmittedRequest) -> Response:
+        """Add the new feeds of a preview, and begin to copy what was played."""
+        form = await self._imports.read_preview(request)
+        place, note = await self._imports.add_chosen(request, form)
+        sealed = unseal(session_of(request), _PURPOSE, form.text("source"), _SEALED_SECONDS)
+        if sealed is not None:
+            await self._begin(request.admitted.account, _OTHER_ACCOUNT.decode(sealed))
+            place = PLACE
+        return self.leading_to(request, place, note)
+
+    async def _begin(self, account: Account, other: OtherAccount) -> None:
+        if account.id in self._under_way or len(self._under_way) >= MAX_MOVES:
+            return
+        await self._note(account, other, 0)
+        task = asyncio.create_task(self._copy_all(account, other))
+        self._under_way[account.id] = task
+        task.add_done_callback(lambda _: self._under_way.pop(account.id))
+
+    async def _copy_all(self, account: Account, other: OtherAccount) -> None:
+        try:
+            await self._copy(account, other)
+        except (NotAuthorized, StoreUnavailable) as error:  # what was copied stays, if anything
+            _log.warning("moving in was interrupted", account=account.id, reason=str(error))
+
+    async def _copy(self, account: Account, other: OtherAccount) -> None:
+        """Copy what was played; the progress is stored, for pages of all processes."""
+        from feedkeep.remote.moving_in import Copied, copy_actions  # noqa: PLC0415 - as `_remote`
+
+        where, done = f"{other.url} {other.name}", 0
+
+        async def told(copied: Copied) -> None:
+            nonlocal done
+            done = copied.done
+            await self._note(account, other, done)
+
+        try:
+            async with self._remote(other) as remote:
+                await remote.devices()
+                await copy_actions(self.service, account, remote, where, told)
+        except RemoteError as error:
+            await self._note(account, other, done, problem=_problem(error).text)
+        else:
+            await self._note(account, other, done, is_done=True)
+
+    async def _note(
+        self,
+        account: Account,
+        other: OtherAccount,
+        done: int,
+        *,
+        is_done: bool = False,
+        problem: str = "",
+    ) -> None:
+        host = urlsplit(other.url).netloc
+        moving = Moving(host, self.service.now(), done, is_done, problem)
+        await self.service.migrations.note_moving(account.id, moving)
+
+    async def _feeds(self, other: OtherAccount) -> list[ListedFeed]:
+        async with asyncio.timeout(READ_SECONDS), self._remote(other) as remote:
+            urls = await remote.subscriptions(await remote.devices())
+            return [
+                ListedFeed(number, url, None, title=remote.titles.get(url, ""), folder="")
+                for number, url in enumerate(urls[: self.settings.max_items], 1)
+            ]
+
+    def _remote(self, other: OtherAccount) -> Remote:
+        """Return a client of another server, which asks only what `fetch_*` allows.
+
+        Anyone with an account names it: so its port has to be allowed, too.
+        """
+        from feedkeep.remote.other_servers import Remote  # noqa: PLC0415 - aiohttp imports slowly
+
+        policy = policy_of(self.settings)
+        return Remote(
+            other.url,
+            other.name,
+            other.password,
+            policy,
+            any_port=False,
+            max_bytes=MAX_REPLY_BYTES,
+        )
+
+    async def _refused(self, request: AdmittedRequest, form: Form, problem: Sentence) -> Response:
+        return await self._imports.show_forms(
+            request, BAD_REQUEST, typed=form, problems={"server": problem}
+        )
+
+
+def _problem(error: Exception) -> Sentence:
+    match error:
+        case NotAccepted():
+            return _NOT_ACCEPTED
+        case NotThere():
+            return _NOT_THERE
+        case Refused():
+            return _REFUSED
+        case InvalidAddress():
+            return _INVALID
+        case Elsewhere():
+            return Sentence("That server is at {place}: use that address.", {"place": error.origin})
+        case _:
+            return _BROKEN

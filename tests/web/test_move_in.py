@@ -1,0 +1,288 @@
+"""Moving in from another server on the page: a preview, what was played, and what goes wrong."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from feedkeep_process import FeedkeepProcess
+from page_client import PASSWORD, PageClient, Shown, signed_in
+
+from feedkeep.model import Stamp
+from feedkeep.service.migrations import Moving
+
+FEEDS = [f"https://{name}.example/feed" for name in "abc"]
+ALICE = "Basic YWxpY2U6c2VjcmV0"  # alice:secret
+
+
+class OtherServer(ThreadingHTTPServer):
+    """A stand-in for gpodder.net.
+
+    Attributes:
+        status: With what it answers all requests; 0 for what is right.
+        location: Where it redirects to.
+        may_answer: Set while it answers requests for what was played.
+        is_asked: Set once it is asked for what was played.
+        fails: Whether it fails with the second page of what was played.
+    """
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.status = 0
+        self.location = ""
+        self.fails = False
+        self.may_answer, self.is_asked = threading.Event(), threading.Event()
+        self.may_answer.set()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def answer(self, path: str, authorization: str) -> tuple[int, Any]:
+        if self.status:
+            return self.status, {}
+        if authorization != ALICE:
+            return 401, {}
+        if path == "/api/2/devices/alice.json":
+            return 200, []
+        if path == "/subscriptions/alice.json":
+            return 200, [{"url": url, "title": f"Show {url[8]}"} for url in FEEDS]
+        self.is_asked.set()
+        self.may_answer.wait()
+        if not path.endswith("since=0"):
+            return (404 if self.fails else 200), {"actions": [], "timestamp": 1_800}
+        actions = [action(number) for number in range(1_200)]
+        return 200, {"actions": actions, "timestamp": 1_700}
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: OtherServer
+
+    def do_GET(self) -> None:
+        status, body = self.server.answer(self.path, self.headers["Authorization"])
+        self.send_response(status)
+        if self.server.location:
+            self.send_header("Location", self.server.location)
+        self.end_headers()
+        self.wfile.write(json.dumps(body).encode())
+
+    do_POST = do_GET  # noqa: N815 - the library's name
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def action(number: int) -> dict[str, object]:
+    return {
+        "podcast": FEEDS[0],
+        "episode": f"https://a.example/{number}.mp3",
+        "action": "play",
+        "timestamp": "2026-01-01T12:00:00",
+        "position": 1 + number,
+        "total": 3_600,
+    }
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[OtherServer]:
+    with OtherServer() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server
+        server.may_answer.set()
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(autouse=True)
+def _is_as_ever(server: OtherServer) -> Iterator[None]:
+    yield
+    server.status, server.location, server.fails = 0, "", False
+    server.is_asked.clear()
+    server.may_answer.set()
+
+
+def may_ask(folder: Path, server: OtherServer, **options: Any) -> FeedkeepProcess:
+    return FeedkeepProcess(
+        folder,
+        trusted_proxies="127.0.0.1",
+        fetch_allowed="127.0.0.0/8",
+        fetch_ports=str(server.server_port),
+        **{"fetch": "public", **options},
+    )
+
+
+@pytest.fixture(scope="module")
+def here(
+    tmp_path_factory: pytest.TempPathFactory, server: OtherServer
+) -> Iterator[FeedkeepProcess]:
+    process = may_ask(tmp_path_factory.mktemp("here"), server)
+    process.run_first("feeds_are_never_fetched", "another_server_has_a_second")
+    with process:
+        process.passwords += [PASSWORD, "secret"]
+        yield process
+
+
+@pytest.fixture
+def person(here: FeedkeepProcess) -> tuple[PageClient, str]:
+    return signed_in(here)
+
+
+@pytest.fixture
+def anna(person: tuple[PageClient, str]) -> PageClient:
+    return person[0]
+
+
+def read(anna: PageClient, server: str, name: str = "alice", password: str = "secret") -> Shown:  # noqa: S107 - the stand-in's
+    return anna.post("/import/from", {"server": server, "name": name, "password": password})
+
+
+def carry_out(anna: PageClient, preview: Shown, *take: str) -> Shown:
+    form = {
+        "source": preview.values("source"),
+        "boxes": preview.values("boxes"),
+        "take": take or preview.values("take"),
+        "list": "\n".join(f"{url}\tShow {url[8]}" for url in FEEDS),
+    }
+    return anna.post("/import/from/carry-out", form)
+
+
+def until(anna: PageClient, text: str) -> str:
+    """Return the page once it says something."""
+    deadline = time.monotonic() + 30
+    while text not in (shown := anna.get("/import").text):
+        assert time.monotonic() < deadline, shown
+    return shown
+
+
+def played(here: FeedkeepProcess, name: str) -> int:
+    with here.client(name) as app:
+        return len(app.get(f"/api/2/episodes/{name}.json?since=0").json()["actions"])
+
+
+def test_feeds_come_by_a_preview_and_what_was_played_after_it(
+    here: FeedkeepProcess, person: tuple[PageClient, str], server: OtherServer
+) -> None:
+    anna, name = person
+    preview = read(anna, server.url)
+    assert "3 new feeds" in preview.text
+    assert "Show a a.example" in preview.text
+    assert "What you have played there comes along afterwards." in preview.text
+    assert "secret" not in preview.reply.text
+    server.may_answer.clear()
+    begun = carry_out(anna, preview, "0", "2")
+    assert (begun.path, begun.note) == ("/import", "Added 2 feeds. Undo")
+    server.is_asked.wait()
+    shown = anna.get("/import")
+    host = server.url.removeprefix("http://")
+    assert f"What you have played on {host} is coming: 0 entries so far." in shown.text
+    assert "data-waits" in shown.reply.text
+    assert "Others are moving in right now." in read(anna, server.url).problem("server")
+    carry_out(anna, preview)  # a second time, while the first is under way
+    server.may_answer.set()
+    done = until(anna, f"What you have played on {host} is here: 1,200 entries.")
+    assert "data-waits" not in done
+    assert played(here, name) == 1_200
+    again = read(anna, server.url)
+    assert "3 are in your list already." in again.text
+    assert "Bring what was played" in again.text
+    carry_out(anna, again)
+    until(anna, "is here: 0 entries.")
+
+
+def test_a_move_that_stopped_goes_on_where_it_was(
+    here: FeedkeepProcess, person: tuple[PageClient, str], server: OtherServer
+) -> None:
+    anna, name = person
+    server.fails = True
+    carry_out(anna, read(anna, server.url))
+    stopped = until(anna, "stopped after 1,200 entries. Nothing is lost")
+    assert "has no such account, or does not sync podcasts." in stopped
+    server.fails = False
+    carry_out(anna, read(anna, server.url))
+    until(anna, "is here: 0 entries.")
+    assert played(here, name) == 1_200
+
+
+def test_a_move_that_nothing_was_heard_of_for_long_was_interrupted(
+    here: FeedkeepProcess, person: tuple[PageClient, str]
+) -> None:
+    anna, name = person
+
+    async def interrupt(service: Any) -> None:
+        account = await service.accounts.named(name)
+        await service.migrations.note_moving(account.id, Moving("x.example", Stamp(1), 7))
+
+    here.use(interrupt)
+    shown = anna.get("/import")
+    assert "Copying from x.example stopped after 7 entries." in shown.text
+    assert "data-waits" not in shown.reply.text
+
+
+@pytest.mark.parametrize(
+    ("status", "location", "told"),
+    [
+        (401, "", "does not accept this name with this password"),
+        (404, "", "has no such account, or does not sync podcasts"),
+        (301, "https://elsewhere.example/x", "is at https://elsewhere.example: use that address."),
+        (400, "", "cannot be read now"),
+    ],
+)
+def test_what_goes_wrong_there_is_told_beside_the_form(
+    anna: PageClient, server: OtherServer, status: int, location: str, told: str
+) -> None:
+    server.status, server.location = status, location
+    page = read(anna, server.url)
+    assert page.status == 400
+    assert told in page.problem("server")
+    assert server.url in page.values("server")
+    assert "secret" not in page.reply.text
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("", "Type the address of the server"),
+        ("http://127.0.0.1:1", "may not ask that server"),
+        ("ftp://files.example", "is not the address of a server"),
+    ],
+)
+def test_an_address_that_may_not_be_asked_is_told(
+    anna: PageClient, address: str, told: str
+) -> None:
+    assert told in read(anna, address).problem("server")
+
+
+def test_what_the_list_has_no_room_for_is_told(tmp_path: Path, server: OtherServer) -> None:
+    process = may_ask(tmp_path, server, max_items="2", max_subscriptions="1")
+    process.run_first("feeds_are_never_fetched")
+    with process:
+        anna, _ = signed_in(process)
+        assert "cannot be added" in read(anna, server.url).text
+
+
+def test_where_nothing_is_fetched_nobody_moves_in(tmp_path: Path, server: OtherServer) -> None:
+    with may_ask(tmp_path, server, fetch="off") as process:
+        anna, _ = signed_in(process)
+        assert "From another server" not in anna.get("/import").text
+        assert read(anna, server.url).status == 400
+
+
+def test_an_account_that_is_deleted_meanwhile_ends_its_move(
+    here: FeedkeepProcess, person: tuple[PageClient, str], server: OtherServer
+) -> None:
+    anna, name = person
+    server.may_answer.clear()
+    carry_out(anna, read(anna, server.url))
+    server.is_asked.wait()
+    anna.post("/account/delete", {"name": name, "password": PASSWORD})
+    server.may_answer.set()
+    assert here.wait_for_line("moving in was interrupted")
