@@ -21,6 +21,7 @@ FEW = 40
 VALUES = {
     "user": NAME, "device": "device0", "scope": "account", "count": "100", "tag": "news",
     "login": "0" * 64, "app": "antennapod", "name": NAME, "link": "x", "deletion_id": 1,
+    "secret": "fn_x",
 }  # fmt: skip
 STYLE = StaticFiles().path("style.css").rpartition("/")[2]
 FILES = {"/docs/{name}": "swagger-ui.css", "/static/{name}": STYLE}
@@ -62,6 +63,7 @@ NAMING: Mapping[str, Named] = {
     "/feeds/add": lambda urls: _lines(urls[:500]),
     "/import": _lines,
     "/import/carry-out": _lines,
+    "/import/from/carry-out": _lines,
 }
 """Routes that are sent many feeds by their URLs: each is asked with all, and with few."""
 

@@ -58,7 +58,6 @@ or to tell them anew: up to 64,000."""
 
 READ_MORE = {
     OF_THE_LIST: (
-        "GET /",
         "GET /api/2/subscriptions/{user}/{device}.json",
         "GET /api/2/updates/{user}/{device}.json",
         "GET /export/{format}",
@@ -76,6 +75,7 @@ READ_MORE = {
         "POST /import",
         "POST /import, few",
         "POST /import/carry-out",
+        "POST /import/from/carry-out",
         "POST /index.php/apps/gpoddersync/episode_action/create",
         "POST /index.php/apps/gpoddersync/subscription_change/create",
         "POST /subscriptions",
@@ -89,8 +89,11 @@ READ_MORE = {
         "PUT /subscriptions/{user}/{device}.{format}, few",
     ),
     OF_THE_HISTORY: (
+        "GET /",  # for news of feeds that moved, of which this account has most
+        "GET /apps",
         "GET /changes",
         "GET /changes/restore",
+        "GET /news",
         "POST /changes/rescue",
         "POST /changes/undo",
         "POST /changes/undo, changed since",
@@ -111,9 +114,12 @@ MOST_SECONDS = 600
 """How long a reply may take: what is asked for may be half a million actions."""
 
 REFUSED = {
+    "GET /apps/disconnect": 404,
+    "GET /news/{secret}.atom": 404,
     "GET /pictures/{guid}": 404,
     "GET /reset": 403,
     "POST /changes/undo, changed since": 409,
+    "POST /import/from": 400,
     "POST /index.php/login/v2/flow/{login}": 403,
     "POST /index.php/login/v2/poll": 404,
     "POST /recover": 403,

@@ -116,11 +116,7 @@ class ImportPage(Page):
         notes: Sequence[Sentence] = (),
         source: str = "",
     ) -> Response:
-        """Show what adding feeds would do; `source` is the sealed name of where they are from.
-
-        Raises:
-            InvalidInput: The list has no room.
-        """
+        """Show what adding feeds would do; `source` is the sealed name of where they are from."""
         is_long = len(feeds) > LONG_LIST
         items = await in_thread_if(is_long, _items, feeds)
         account_id = request.admitted.account.id

@@ -17,7 +17,7 @@ from feedkeep.http.pages.forms import Form, read_form
 from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.model import Account, AccountId, Fetch, Value
-from feedkeep.model.errors import InvalidInput, NotAuthorized, Sentence, StoreUnavailable
+from feedkeep.model.errors import NotAuthorized, Sentence, StoreUnavailable
 from feedkeep.outbound.policy import policy_of
 from feedkeep.remote.errors import (
     Elsewhere,
@@ -110,8 +110,6 @@ class MoveInPage(Page):
             return await self._imports.show_preview(request, feeds, source=source)
         except (RemoteError, TimeoutError) as error:
             return await self._refused(request, form, _problem(error))
-        except InvalidInput as error:
-            return await self._refused(request, form, error.sentence)
         finally:
             self._reading.remove(account_id)
 
