@@ -151,7 +151,11 @@ def requests_of_pages(session: str) -> list[bytes]:
         f"/feeds/{GUID}/apart": f"other={GUID}",
         f"/feeds/{GUID}/delete": "",
         "/import": upload,
-        "/import/carry-out": "list=https%3A%2F%2Fa.example%20" + GUID,
+        "/import/carry-out": "boxes=1&take=0&list=https%3A%2F%2Fa.example%20" + GUID,
+        "/import/from": "server=a.example&name=x&password=x",
+        "/import/from/carry-out": "source=gAAAAA&list=https%3A%2F%2Fa.example",
+        "/news/dismiss": "until=1",
+        "/news/address": "",
         "/apps/connect/antennapod": "label=x&scope=read",
         "/apps/disconnect": "id=1",
         "/account/preferences": "language=de&time_zone=Europe%2FBerlin&theme=dark",
@@ -169,7 +173,8 @@ def requests_of_pages(session: str) -> list[bytes]:
         f"/feeds/{GUID}", "/changes", "/changes?before=1", "/changes/restore?at=1&keep=0",
         "/changes/restore?moment=2026-01-31T12%3A00", "/import", "/export/opml", "/apps",
         "/apps/connect/gpodder", "/apps/connected", "/account", "/account/download",
-        "/account/codes", "/people",
+        "/account/codes", "/people", "/news", "/news/fn_x.atom", "/apps/disconnect?id=1",
+        "/feeds/changed?since=1&checked=1", "/?url=x&text=y", "/manifest.webmanifest",
         "/sign-in?next=%2Fapps", "/sign-up/fi_x", "/reset/fr_x", "/static/style.css", "/nowhere",
     ]  # fmt: skip
     return [
@@ -183,7 +188,8 @@ def _written_by_browser(session: str, method: str, path: str, body: str) -> byte
     lines = [
         f"{method} {path} HTTP/1.1",
         "Host: feeds.example",
-        f"Cookie: feedkeep={session}; feedkeep_note=eyJraW5kIjoic2F2ZWQifQ; feedkeep_reset=x",
+        f"Cookie: feedkeep={session}; feedkeep_note=eyJraW5kIjoic2F2ZWQifQ; feedkeep_reset=x;"
+        " feedkeep_new_password=gAAAAA",
         "Accept: text/html",
         "Accept-Language: de;q=0.9, fr",
         "Sec-Fetch-Site: same-origin",

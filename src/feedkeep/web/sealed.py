@@ -21,7 +21,9 @@ def seal(session: str, purpose: str, content: bytes) -> str:
 def unseal(session: str, purpose: str, text: str, max_age_seconds: int | None) -> bytes | None:
     """Return what was sealed; None if it was not, not here, or too long ago."""
     try:
-        return _cipher(session, purpose).decrypt(text, ttl=max_age_seconds)
+        # Of a text with letters beyond ASCII, Fernet would raise an error of another kind.
+        sealed = text.encode(errors="replace")
+        return _cipher(session, purpose).decrypt(sealed, ttl=max_age_seconds)
     except InvalidToken:
         return None
 
