@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, tostring
 
@@ -9,6 +10,9 @@ from feedkeep.model import Stamp, Value
 from feedkeep.model.stamps import write_stamp
 
 ATOM = "application/atom+xml; charset=utf-8"
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What no XML may have (XML 1.0, section 2.2): names of feeds and apps may."""
+
 _NAMESPACE = "http://www.w3.org/2005/Atom"
 
 
@@ -51,4 +55,4 @@ def write_atom(
 
 
 def _add(parent: Element, name: str, text: str) -> None:
-    SubElement(parent, name).text = text
+    SubElement(parent, name).text = _NOT_IN_XML.sub("", text)
