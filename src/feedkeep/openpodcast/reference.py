@@ -33,19 +33,21 @@ _PAGE = """<!doctype html>
 <link rel="stylesheet" href="docs/swagger-ui.css">
 <style>
 @media (max-width: 40em) { .swagger-ui .opblock-tag small { display: none } }
-nav { font: 1rem/1.5 system-ui, sans-serif; padding: 12px 20px }
-nav a { color: #1d6187 }
+header { font: 1rem/1.5 system-ui, sans-serif; padding: 12px 20px; color: #5b626d }
+header a { color: #1d6187 }
+h1 { display: inline; font: inherit; margin-left: 16px }
 /* Swagger UI has no dark colours of its own. */
 @media (prefers-color-scheme: dark) {
   :root { color-scheme: dark; background: #15171a }
-  nav a { color: #7cc0e8 }
+  header { color: #a3abb6 }
+  header a { color: #7cc0e8 }
   #swagger-ui { color-scheme: light; filter: invert(.9) hue-rotate(180deg) }
   #swagger-ui .microlight { filter: invert(1) hue-rotate(180deg) }
 }
 </style>
 </head>
 <body>
-<nav><a href="HOME">← feedkeep</a></nav>
+<header><a href="HOME">← feedkeep</a> <h1>The interface for apps</h1></header>
 <main id="swagger-ui"></main>
 <script src="docs/swagger-ui-bundle.js"></script>
 <script src="docs/start.js"></script>
