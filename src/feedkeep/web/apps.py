@@ -64,7 +64,8 @@ def shown_app(
     uses = [AppUse(product(use.name), use.last_used) for use in app.used_by]
     for change in listed.changes if listed else ():
         author = listed.author_of(change) if listed else None
-        if author and author.token_id in app.ids and author.kind in _OF_APPS:
+        # Without an operator, since no test can tell the number of a token from its text.
+        if author and author.kind in _OF_APPS and not {author.token_id}.isdisjoint(app.ids):
             sent = len(change.feeds)
             return ShownApp(app, product(app.name), uses, is_silent, sent, change.stamp)
     return ShownApp(app, product(app.name), uses, is_silent)
