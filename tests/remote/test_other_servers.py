@@ -72,6 +72,40 @@ def test_a_reply_that_is_not_json_is_reported(server: Answering) -> None:
         asked(server, Remote.devices)
 
 
+def test_the_lists_of_many_devices_are_bounded_together(server: Answering) -> None:
+    server.body = b'{"add": ["https://a.example"]}'
+    url, devices = (
+        f"http://127.0.0.1:{server.server_port}",
+        [DeviceThere(f"d{n}") for n in range(3)],
+    )
+
+    async def ask(max_bytes: int) -> list[str]:
+        policy = ClientPolicy()
+        async with Remote(
+            url, "alice", "secret", policy, allow_private=True, max_bytes=max_bytes
+        ) as remote:
+            return await remote.subscriptions(devices)
+
+    assert asyncio.run(ask(3 * len(server.body) + 100)) == ["https://a.example"]
+    with pytest.raises(RemoteError, match="more subscriptions than can be read"):
+        asyncio.run(ask(3 * len(server.body) - 1))
+
+
+def test_a_reply_has_no_more_objects_than_its_bytes_allow(server: Answering) -> None:
+    server.body = b'{"timestamp": 1, "actions": [' + b",".join([b"{}"] * 20) + b"]}"
+
+    async def ask() -> None:
+        url = f"http://127.0.0.1:{server.server_port}"
+        policy = ClientPolicy()
+        async with Remote(
+            url, "alice", "secret", policy, allow_private=True, max_bytes=2_000
+        ) as remote:
+            await remote.episode_actions(0)
+
+    with pytest.raises(RemoteError, match="more episode actions than can be read"):
+        asyncio.run(ask())
+
+
 def test_a_server_without_the_protocols_is_reported(server: Answering) -> None:
     server.status = 404
     assert asked(server, Remote.devices) == []

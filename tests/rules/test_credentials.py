@@ -104,7 +104,9 @@ def test_a_short_or_absurd_password_is_refused(password: str, reason: str) -> No
         check_password(password)
 
 
-@pytest.mark.parametrize("password", ["hunter22", "correct horse", "x" * 17, "пароль-мой"])
+@pytest.mark.parametrize(
+    "password", ["hunter22", "correct horse", "x" * 17, "пароль-мой", "p@$$w()rd"]
+)
 def test_a_password_that_takes_more_than_a_thousand_guesses_is_taken(password: str) -> None:
     assert check_password(password) == password
 

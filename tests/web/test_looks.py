@@ -12,6 +12,7 @@ import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
 from forms import in_the_long_form
+from playwright.sync_api import expect
 from visitor import PHONE, Visit, Visitor
 
 from feedkeep.http.pages.languages import LANGUAGES
@@ -278,3 +279,16 @@ def test_the_menu_of_an_administrator_fits_a_phone_in_one_row(
         "() => [...document.querySelectorAll('nav li')].map((item) => item.offsetTop)"
     )
     assert (len(tops), len(set(tops))) == (6, 1)
+
+
+@pytest.mark.parametrize("is_phone", [True, False])
+def test_a_phone_is_not_asked_to_photograph_itself(
+    service: FeedkeepProcess, visit: Visit, name: str, is_phone: bool
+) -> None:
+    visitor = visit(service, width=PHONE, is_phone=is_phone)
+    visitor.is_let_in(name, PASSWORD)
+    visitor.open("/apps/connect/kasts")
+    visitor.press("Create a password")
+    service.tokens.append(visitor.secret_beside("The password for this app:"))
+    code = visitor.page.get_by_role("img", name="Address, name and password as a QR code")
+    expect(code).to_have_count(0 if is_phone else 1)

@@ -145,6 +145,14 @@ def read(anna: PageClient, server: str, name: str = "alice", password: str = "se
     return anna.post("/import/from", {"server": server, "name": name, "password": password})
 
 
+def read_again(anna: PageClient, server: str) -> Shown:
+    """Read what is there once the move before has made room, a moment after its last word."""
+    deadline = time.monotonic() + 30
+    while "Others are moving in" in (page := read(anna, server)).problem("server"):
+        assert time.monotonic() < deadline
+    return page
+
+
 def carry_out(anna: PageClient, preview: Shown, *take: str) -> Shown:
     form = {
         "source": preview.values("source"),
@@ -191,7 +199,7 @@ def test_feeds_come_by_a_preview_and_what_was_played_after_it(
     done = until(anna, f"What you have played on {host} is here: 1,200 entries.")
     assert "data-waits" not in done
     assert played(here, name) == 1_200
-    again = read(anna, server.url)
+    again = read_again(anna, server.url)
     assert "3 are in your list already." in again.text
     assert "Bring what was played" in again.text
     carry_out(anna, again)
@@ -207,9 +215,60 @@ def test_a_move_that_stopped_goes_on_where_it_was(
     stopped = until(anna, "stopped after 1,200 entries. Nothing is lost")
     assert "has no such account, or does not sync podcasts." in stopped
     server.fails = False
-    carry_out(anna, read(anna, server.url))
+    carry_out(anna, read_again(anna, server.url))
     until(anna, "is here: 0 entries.")
     assert played(here, name) == 1_200
+
+
+def test_a_restart_interrupts_a_move_and_loses_nothing(tmp_path: Path, server: OtherServer) -> None:
+    process = may_ask(tmp_path, server)
+    process.run_first("feeds_are_never_fetched")
+    process.passwords += [PASSWORD, "secret"]
+    process.start()
+    anna, name = signed_in(process)
+    server.may_answer.clear()
+    carry_out(anna, read(anna, server.url))
+    server.is_asked.wait()
+    process.stop()
+    server.may_answer.set()
+    process.start()
+    anna = PageClient(process)
+    anna.sign_in(name)
+    stopped = anna.get("/import").text
+    assert "stopped after 0 entries. Nothing is lost" in stopped
+    assert "It was interrupted." in stopped
+    assert sorted(anna.get("/export/urls").reply.text.split()) == FEEDS
+    carry_out(anna, read(anna, server.url))
+    until(anna, "is here: 1,200 entries.")
+    assert played(process, name) == 1_200
+    assert process.stop() == 0
+
+
+def test_who_finds_no_room_to_copy_what_was_played_is_told(
+    tmp_path: Path, server: OtherServer
+) -> None:
+    process = may_ask(tmp_path, server)
+    process.run_first("feeds_are_never_fetched", "one_move_at_a_time")
+    with process:
+        anna, _ = signed_in(process)
+        ben, _ = signed_in(process)
+        preview = read(ben, server.url)
+        server.may_answer.clear()
+        carry_out(anna, read(anna, server.url))
+        server.is_asked.wait()
+        assert "Added 3 feeds." in carry_out(ben, preview).note
+        assert "Others are moving in right now." in ben.get("/import").text
+        server.may_answer.set()
+        until(anna, "is here: 1,200 entries.")
+
+
+def test_where_a_server_is_gone_to_is_told_also_afterwards(
+    anna: PageClient, server: OtherServer
+) -> None:
+    preview = read(anna, server.url)
+    server.status, server.location = 301, "https://elsewhere.example/x"
+    carry_out(anna, preview)
+    until(anna, "That server is at https://elsewhere.example: use that address.")
 
 
 def test_a_move_that_nothing_was_heard_of_for_long_was_interrupted(
@@ -253,6 +312,7 @@ def test_what_goes_wrong_there_is_told_beside_the_form(
         ("", "Type the address of the server"),
         ("http://127.0.0.1:1", "may not ask that server"),
         ("ftp://files.example", "is not the address of a server"),
+        ("https://alice:secret@gpodder.example", "is not the address of a server"),
     ],
 )
 def test_an_address_that_may_not_be_asked_is_told(
@@ -261,12 +321,14 @@ def test_an_address_that_may_not_be_asked_is_told(
     assert told in read(anna, address).problem("server")
 
 
-def test_what_the_list_has_no_room_for_is_told(tmp_path: Path, server: OtherServer) -> None:
-    process = may_ask(tmp_path, server, max_items="2", max_subscriptions="1")
+def test_more_feeds_than_a_list_may_have_are_refused_and_none_is_left_out(
+    tmp_path: Path, server: OtherServer
+) -> None:
+    process = may_ask(tmp_path, server, max_items="2")
     process.run_first("feeds_are_never_fetched")
     with process:
         anna, _ = signed_in(process)
-        assert "cannot be added" in read(anna, server.url).text
+        assert "At most 2 feeds fit in one list" in read(anna, server.url).problem("server")
 
 
 def test_where_nothing_is_fetched_nobody_moves_in(tmp_path: Path, server: OtherServer) -> None:

@@ -87,6 +87,25 @@ def test_a_new_app_is_told_above_the_list_until_it_was_seen(
         assert anna.post("/news/dismiss", {"until": odd}).path == "/"
 
 
+def test_an_app_that_fell_silent_is_pointed_out(person: tuple[PageClient, str]) -> None:
+    anna, name = person
+    for label in ("Old phone", "New phone"):
+        connect(anna, name, label)
+
+    async def fall_silent(service: Service) -> None:
+        account = await service.accounts.named(name)
+        [old] = [one for one in await service.apps.of(account.id) if one.name == "Old phone"]
+        long_ago = Stamp(wall_clock.now() - 20 * DAY_US)
+        await service.store.tokens.mark_used([(account.id, old.ids[0])], long_ago)
+
+    anna.process.use(fall_silent)
+    cards = anna.get("/apps").text
+    told = "Old phone It has not synced for weeks, although others have."
+    assert told in cards
+    assert cards.count("It has not synced for weeks") == 1
+    assert "Old phone has not synced for weeks, although other apps have." in above(anna)
+
+
 def test_the_feed_tells_what_happened_and_no_address_of_a_private_feed(
     feedkeep: FeedkeepProcess, person: tuple[PageClient, str], reader: httpx.Client
 ) -> None:

@@ -28,6 +28,8 @@ MAX_QUOTES = 1_000_000
 
 _MIB = 1024 * 1024
 _SHOWN_BYTES = 120
+_LEAST_BYTES = 100
+"""A reply has an object for each so many of the bytes that it may have, at most."""
 
 _Second: TypeAlias = Annotated[int, Meta(ge=0, le=2**53)]
 _Whatever: TypeAlias = str | int | float | bool | None
@@ -95,9 +97,9 @@ class _Question(Generic[T]):
         """The error that says that there is more than can be read."""
         return RemoteError(f"The other server sent more {self._what} than can be read.")
 
-    def answer(self, body: bytes) -> T:
+    def answer(self, body: bytes, max_objects: int = MAX_OBJECTS) -> T:
         """Return the decoded reply; raise `RemoteError` if it is too large or of another shape."""
-        if body.count(b"{") > MAX_OBJECTS or body.count(b'"') > self._max_quotes:
+        if body.count(b"{") > min(max_objects, MAX_OBJECTS) or body.count(b'"') > self._max_quotes:
             raise self.is_too_much
         try:
             return self._decoder.decode(body)
@@ -137,7 +139,7 @@ class Remote:
     ) -> None:
         """Ask the server at `url`, which starts with https:// or http://, within a policy.
 
-        No reply may have more than `max_bytes`.
+        No reply may have more than `max_bytes`, nor may all lists of feeds together.
 
         Raises:
             RemoteError: It is not such a URL.
@@ -146,7 +148,7 @@ class Remote:
             url, name, password, policy, allow_private=allow_private, any_port=any_port
         )
         self._name = quote(name, safe="")
-        self._max_bytes = max_bytes
+        self._max_bytes = self._left_bytes = max_bytes
         self._is_nextcloud = False
         self.titles: dict[str, str] = {}
 
@@ -200,6 +202,7 @@ class Remote:
 
     async def episode_actions(self, since: int) -> ActionsThere:
         """Return the actions since a second, and the next `since`."""
+        self._left_bytes = self._max_bytes  # what came before is stored by now
         path = (
             "/index.php/apps/gpoddersync/episode_action"
             if self._is_nextcloud
@@ -209,7 +212,8 @@ class Remote:
 
     async def _ask(self, question: _Question[T], path: str) -> T:
         try:
-            body = await self._asker.get(path, min(question.max_bytes, self._max_bytes))
+            body = await self._asker.get(path, min(question.max_bytes, self._left_bytes))
         except TooLong:
             raise question.is_too_much from None
-        return question.answer(body)
+        self._left_bytes -= len(body)  # a server may name a thousand devices, each with a list
+        return question.answer(body, self._max_bytes // _LEAST_BYTES)

@@ -50,6 +50,7 @@ MAX_NAME_CHARACTERS = 64
 MAX_LABEL_CHARACTERS = 200
 MIN_PASSWORD_CHARACTERS = 8
 _MAX_GUESSED_CHARACTERS = 16
+_MAX_GUESSED_SIGNS = 3
 MAX_PASSWORD_CHARACTERS = 1_024
 
 MAX_ACCOUNT_ID = 2**63 - 1
@@ -229,9 +230,11 @@ def check_password(password: str) -> str:
 def _is_among_the_first_guesses(password: str) -> bool:
     """Say whether a password is found within a thousand guesses, as names are.
 
-    Only short ones are looked at: the time that it takes grows with the square of their length.
+    Only short ones with few signs are looked at: that takes up to fifteen milliseconds, and strangers
+    may ask for it. Each further sign that can stand for a letter multiplies the time.
     """
-    if len(password) > _MAX_GUESSED_CHARACTERS:
+    signs = sum(not character.isalnum() for character in password)
+    if len(password) > _MAX_GUESSED_CHARACTERS or signs > _MAX_GUESSED_SIGNS:
         return False
     # Its lists of words take memory and a moment: commands that set no password do without them.
     from zxcvbn import zxcvbn  # noqa: PLC0415

@@ -191,6 +191,7 @@ class Service:
 
     async def close(self) -> None:
         """Finish what was accepted, and close the store."""
+        await self.migrations.close()
         await self.forgetting.close()
         await self.rekeying.close()
         await self.authentication.close()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
+import structlog
 
 from feedkeep.model import AccountId, DocumentKind, Second, Stamp, Value
+from feedkeep.model.errors import NotAuthorized, StoreUnavailable
 from feedkeep.rules import seconds
 from feedkeep.rules.clock import MINUTE_US, later
 from feedkeep.service.documents import as_json, short_name
@@ -27,6 +30,12 @@ class Migrated(Value, frozen=True):
     until: Second = seconds.FROM_NOTHING
     feeds: Sequence[str] = ()
 
+
+MAX_MOVES = 8
+"""For how many accounts each process copies at the same time."""
+
+MOVE_SECONDS = 3_600.0
+"""For how long: another server may be slow on purpose, and others wait for the room."""
 
 _SILENT_US = 15 * MINUTE_US
 """After how long without a word a move was interrupted; a reply takes ten minutes at most."""
@@ -54,15 +63,42 @@ class Moving(Value, frozen=True):
         return not self.is_done and not self.problem and now < later(self.at, _SILENT_US)
 
 
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
 _MOVING = msgspec.json.Decoder(Moving)
 _MIGRATED = msgspec.json.Decoder(Migrated)
 
 
 class Migrations:
-    """How far each account was copied from each other server."""
+    """How far each account was copied from each other server; and copying, beside requests."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._under_way: dict[AccountId, asyncio.Task[None]] = {}
+
+    def may_begin(self, account_id: AccountId) -> bool:
+        """Say whether there is room to copy for an account: once at a time, and for a few."""
+        return account_id not in self._under_way and len(self._under_way) < MAX_MOVES
+
+    def begin(self, account_id: AccountId, work: Callable[[], Awaitable[None]]) -> None:
+        """Copy for an account that `may_begin`, beside requests and for an hour at most."""
+        task = asyncio.create_task(self._in_time(account_id, work))
+        self._under_way[account_id] = task
+        task.add_done_callback(lambda _: self._under_way.pop(account_id))
+
+    async def _in_time(self, account_id: AccountId, work: Callable[[], Awaitable[None]]) -> None:
+        """Carry out some work; what it has copied stays if it does not come to its end."""
+        try:
+            async with asyncio.timeout(MOVE_SECONDS):
+                await work()
+        except (NotAuthorized, StoreUnavailable, TimeoutError) as error:
+            _log.warning("moving in was interrupted", account=account_id, reason=repr(error))
+
+    async def close(self) -> None:
+        """Interrupt what is copied; the store is still open."""
+        tasks = list(self._under_way.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def so_far(self, account_id: AccountId, where: str) -> Migrated:
         """Return how far everything was copied from another server."""

@@ -14,9 +14,10 @@ from feedkeep.http.pages.forms import Form, read_form, read_number
 from feedkeep.http.pages.notes import Note
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.http.responses import JsonResponse
-from feedkeep.model import Stamp, Subscription
+from feedkeep.model import Snapshot, Stamp, Subscription
 from feedkeep.model.errors import InvalidInput, Sentence
 from feedkeep.rules import subscriptions
+from feedkeep.rules.feed_labels import Labels
 from feedkeep.rules.feed_names import Headline, headline_of, trouble_of
 from feedkeep.rules.feed_urls import as_pasted, parse_feed_url
 from feedkeep.rules.subscriptions import Refused, Wanted, want
@@ -183,8 +184,6 @@ class FeedsPage(Page):
             ),
         )
         unsubscribed = await in_thread_if(is_long, subscriptions.count_unsubscribed, snapshot)
-        account_id, seen = request.admitted.account.id, await self.preferences_of(request)
-        news = await self.news(account_id, snapshot, known, labels, seen)
         return await self.show(
             request,
             "feeds.html",
@@ -201,12 +200,26 @@ class FeedsPage(Page):
             unsubscribed_count=unsubscribed,
             wipe=await self.wipe(request, snapshot),
             checking=waits,
-            news=[notice_row(notice) for notice in news[:_NEWS_SHOWN]],
-            more_news=max(0, len(news) - _NEWS_SHOWN),
-            news_until=news[0].at if news else 0,
             now=now,
+            **await self._news(request, snapshot, known, labels),
             **values,
         )
+
+    async def _news(
+        self,
+        request: AdmittedRequest,
+        snapshot: Snapshot,
+        known: Mapping[str, Headline],
+        labels: Labels,
+    ) -> dict[str, Any]:
+        """Return what the page says above the list."""
+        account_id, seen = request.admitted.account.id, await self.preferences_of(request)
+        news = await self.news(account_id, snapshot, known, labels, seen)
+        return {
+            "news": [notice_row(notice) for notice in news[:_NEWS_SHOWN]],
+            "more_news": max(0, len(news) - _NEWS_SHOWN),
+            "news_until": news[0].at if news else 0,
+        }
 
     async def _checking(
         self, feeds: Sequence[Subscription], known: Mapping[str, Headline]

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import msgspec
-import structlog
 from starlette.responses import Response
 
 from feedkeep.config.settings import Settings
-from feedkeep.formats.listed_feed import ListedFeed
+from feedkeep.formats.listed_feed import ListedFeed, check_count
 from feedkeep.http.error_responses import BAD_REQUEST
 from feedkeep.http.pages.forms import Form, read_form
 from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.model import Account, AccountId, Fetch, Value
-from feedkeep.model.errors import NotAuthorized, Sentence, StoreUnavailable
+from feedkeep.model.errors import InvalidInput, Sentence
 from feedkeep.outbound.policy import policy_of
 from feedkeep.remote.errors import (
     Elsewhere,
@@ -43,11 +43,13 @@ PLACE = "/import"
 READ_SECONDS = 60.0
 """How long a person waits for the feeds of another server."""
 
-MAX_REPLY_BYTES = 8 * 1024 * 1024
-"""How large a reply may be: 30,000 entries of what was played. To read one delays all requests."""
+MAX_REPLY_BYTES = 4 * 1024 * 1024
+"""How large a reply may be: 25,000 entries of what was played. To read one delays all requests, by
+25 ms at most.
+"""
 
-MAX_MOVES = 4
-"""How many accounts move in at the same time, in each process."""
+MAX_READING = 8
+"""For how many accounts each process reads the lists of other servers at the same time."""
 
 _SEALED_SECONDS = 3_600
 _PURPOSE = "another server"
@@ -59,6 +61,7 @@ _REFUSED = Sentence(
 _INVALID = Sentence("This is not the address of a server, such as https://gpodder.net.")
 _BROKEN = Sentence("That server cannot be read now. Try again later.")
 _BUSY = Sentence("Others are moving in right now. Try again in a few minutes.")
+_INTERRUPTED = Sentence("It was interrupted.")
 _INCOMPLETE = Sentence("Type the address of the server, your name there, and its password.")
 
 
@@ -70,7 +73,6 @@ class OtherAccount(Value, frozen=True):
     password: str
 
 
-_log: structlog.stdlib.BoundLogger = structlog.get_logger()
 _OTHER_ACCOUNT = msgspec.json.Decoder(OtherAccount)
 
 
@@ -86,7 +88,6 @@ class MoveInPage(Page):
     ) -> None:
         super().__init__(service, settings, pages)
         self._imports = imports
-        self._under_way: dict[AccountId, asyncio.Task[None]] = {}
         self._reading: set[AccountId] = set()
 
     async def read(self, request: AdmittedRequest) -> Response:
@@ -100,8 +101,10 @@ class MoveInPage(Page):
             return await self._refused(request, form, _INCOMPLETE)
         if self.settings.fetch is Fetch.OFF:
             return await self._refused(request, form, _REFUSED)
-        moves = self._reading | self._under_way.keys()
-        if account_id in moves or len(moves) >= MAX_MOVES:
+        if "@" in other.url.partition("://")[2].partition("/")[0]:  # a password, perhaps
+            return await self._refused(request, form, _INVALID)
+        is_busy = account_id in self._reading or len(self._reading) >= MAX_READING
+        if is_busy or not self.service.migrations.may_begin(account_id):
             return await self._refused(request, form, _BUSY)
         self._reading.add(account_id)
         try:
@@ -110,6 +113,8 @@ class MoveInPage(Page):
             return await self._imports.show_preview(request, feeds, source=source)
         except (RemoteError, TimeoutError) as error:
             return await self._refused(request, form, _problem(error))
+        except InvalidInput as error:
+            return await self._refused(request, form, error.sentence)
         finally:
             self._reading.remove(account_id)
 
@@ -124,24 +129,20 @@ class MoveInPage(Page):
         return self.leading_to(request, place, note)
 
     async def _begin(self, account: Account, other: OtherAccount) -> None:
-        if account.id in self._under_way or len(self._under_way) >= MAX_MOVES:
+        migrations = self.service.migrations
+        if migrations.may_begin(account.id):
+            migrations.begin(account.id, partial(self._copy, account, other))
             return
-        await self._note(account, other, 0)
-        task = asyncio.create_task(self._copy_all(account, other))
-        self._under_way[account.id] = task
-        task.add_done_callback(lambda _: self._under_way.pop(account.id))
-
-    async def _copy_all(self, account: Account, other: OtherAccount) -> None:
-        try:
-            await self._copy(account, other)
-        except (NotAuthorized, StoreUnavailable) as error:  # what was copied stays, if anything
-            _log.warning("moving in was interrupted", account=account.id, reason=str(error))
+        under_way = await migrations.moving(account.id)
+        if under_way is None or not under_way.is_under_way(self.service.now()):
+            await self._note(account, other, 0, problem=_BUSY)
 
     async def _copy(self, account: Account, other: OtherAccount) -> None:
         """Copy what was played; the progress is stored, for pages of all processes."""
         from feedkeep.remote.moving_in import Copied, copy_actions  # noqa: PLC0415 - as `_remote`
 
         where, done = f"{other.url} {other.name}", 0
+        await self._note(account, other, done)
 
         async def told(copied: Copied) -> None:
             nonlocal done
@@ -153,7 +154,10 @@ class MoveInPage(Page):
                 await remote.devices()
                 await copy_actions(self.service, account, remote, where, told)
         except RemoteError as error:
-            await self._note(account, other, done, problem=_problem(error).text)
+            await self._note(account, other, done, problem=_problem(error))
+        except asyncio.CancelledError:  # an hour is over, or this process ends
+            await self._note(account, other, done, problem=_INTERRUPTED)
+            raise
         else:
             await self._note(account, other, done, is_done=True)
 
@@ -164,18 +168,20 @@ class MoveInPage(Page):
         done: int,
         *,
         is_done: bool = False,
-        problem: str = "",
+        problem: Sentence | None = None,
     ) -> None:
         host = urlsplit(other.url).netloc
-        moving = Moving(host, self.service.now(), done, is_done, problem)
+        why = "" if problem is None else problem.text.format_map(problem.values)
+        moving = Moving(host, self.service.now(), done, is_done, why)
         await self.service.migrations.note_moving(account.id, moving)
 
     async def _feeds(self, other: OtherAccount) -> list[ListedFeed]:
         async with asyncio.timeout(READ_SECONDS), self._remote(other) as remote:
             urls = await remote.subscriptions(await remote.devices())
+            check_count(len(urls), self.settings.max_items)
             return [
                 ListedFeed(number, url, None, title=remote.titles.get(url, ""), folder="")
-                for number, url in enumerate(urls[: self.settings.max_items], 1)
+                for number, url in enumerate(urls, 1)
             ]
 
     def _remote(self, other: OtherAccount) -> Remote:
