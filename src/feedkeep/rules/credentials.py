@@ -230,8 +230,8 @@ def check_password(password: str) -> str:
 def _is_among_the_first_guesses(password: str) -> bool:
     """Say whether a password is found within a thousand guesses, as names are.
 
-    Only short ones with few signs are looked at: that takes up to fifteen milliseconds, and strangers
-    may ask for it. Each further sign that can stand for a letter multiplies the time.
+    Only short ones with few signs are looked at: that takes fifteen milliseconds at most, and
+    strangers may ask for it. Each further sign that can stand for a letter multiplies the time.
     """
     signs = sum(not character.isalnum() for character in password)
     if len(password) > _MAX_GUESSED_CHARACTERS or signs > _MAX_GUESSED_SIGNS:
