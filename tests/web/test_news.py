@@ -76,6 +76,7 @@ def test_a_new_app_is_told_above_the_list_until_it_was_seen(
     assert above(anna) == ""
     connect(anna, name, "Kasts")
     assert "Kasts was connected. If that was not you, disconnect it." in above(anna)
+    assert "was connected" not in anna.get("/?q=x").text + anna.get("/?show=failing").text
     until = anna.get("/").values("until")
     assert anna.post("/news/dismiss", {"until": until}).path == "/"
     assert above(anna) == ""

@@ -20,6 +20,7 @@ from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_labels import Labels
 from feedkeep.rules.feed_names import Headline, headline_of, trouble_of
 from feedkeep.rules.feed_urls import as_pasted, parse_feed_url
+from feedkeep.rules.notices import Notice
 from feedkeep.rules.subscriptions import Refused, Wanted, want
 from feedkeep.runtime.cooperative import LONG_BYTES, LONG_LIST, in_thread_if
 from feedkeep.web.authenticator import HOME
@@ -163,6 +164,7 @@ class FeedsPage(Page):
         snapshot = await self.service.subscriptions.whole(request.admitted.account.id)
         is_long = is_long or len(snapshot.entries) > LONG_LIST
         shown, order, now = asked("show"), asked("order"), self.service.now()
+        is_whole = not shown and not asked("q")
         show = Filter(shown) if shown in set(Filter) else Filter.SUBSCRIBED
         feeds = await in_thread_if(is_long, live, snapshot)
         known = await self.service.known_feeds.headlines(feeds)
@@ -201,7 +203,7 @@ class FeedsPage(Page):
             wipe=await self.wipe(request, snapshot),
             checking=waits,
             now=now,
-            **await self._news(request, snapshot, known, labels),
+            **await self._news(request, snapshot, known, labels, is_whole=is_whole),
             **values,
         )
 
@@ -211,10 +213,14 @@ class FeedsPage(Page):
         snapshot: Snapshot,
         known: Mapping[str, Headline],
         labels: Labels,
+        *,
+        is_whole: bool,
     ) -> dict[str, Any]:
-        """Return what the page says above the list."""
-        account_id, seen = request.admitted.account.id, await self.preferences_of(request)
-        news = await self.news(account_id, snapshot, known, labels, seen)
+        """Return what a page that shows the whole list says above it."""
+        news: list[Notice] = []
+        if is_whole:  # the service is asked for each few letters of a search
+            account_id, seen = request.admitted.account.id, await self.preferences_of(request)
+            news = await self.news(account_id, snapshot, known, labels, seen)
         return {
             "news": [notice_row(notice) for notice in news[:_NEWS_SHOWN]],
             "more_news": max(0, len(news) - _NEWS_SHOWN),
