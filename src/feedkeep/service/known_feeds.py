@@ -164,11 +164,11 @@ class KnownFeeds:
         asks the store alone, since that may happen in another process. An account waits for one
         feed at a time.
         """
-        feed = await self.of(subscription)
         if account_id in self._waiting or len(self._waiting) >= MAX_WAITING:
-            return feed
+            return await self.of(subscription)
         self._waiting.add(account_id)
         try:
+            feed = await self.of(subscription)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     while feed is None or feed.looked is None:
