@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -108,6 +109,7 @@ class MoveInPage(Page):
             return await self._refused(request, form, _BUSY)
         self._reading.add(account_id)
         try:
+            await _import_what_asks()
             feeds = await self._feeds(other)
             source = seal(session_of(request), _PURPOSE, msgspec.json.encode(other))
             return await self._imports.show_preview(request, feeds, source=source)
@@ -139,6 +141,7 @@ class MoveInPage(Page):
 
     async def _copy(self, account: Account, other: OtherAccount) -> None:
         """Copy what was played; the progress is stored, for pages of all processes."""
+        await _import_what_asks()
         from feedkeep.remote.moving_in import Copied, copy_actions  # noqa: PLC0415 - as `_remote`
 
         where, done = f"{other.url} {other.name}", 0
@@ -205,6 +208,11 @@ class MoveInPage(Page):
         return await self._imports.show_forms(
             request, BAD_REQUEST, typed=form, problems={"server": problem}
         )
+
+
+async def _import_what_asks() -> None:
+    """Import aiohttp where the event loop does not wait for it."""
+    await asyncio.to_thread(import_module, "feedkeep.remote.moving_in")
 
 
 def _problem(error: Exception) -> Sentence:
