@@ -221,7 +221,7 @@ def test_two_parts_of_the_document_cannot_define_the_same_thing() -> None:
         ("Page", wire.PageReply),
         ("DeletedReply", wire.DeletedReply),
         ("DeletionReply", wire.DeletionReply),
-        ("Status", health.StatusReply),
+        ("HealthReply", health.StatusReply),
         ("History", history_wire.HistoryReply),
         ("Change", history_wire.ChangeReply),
         ("Author", history_wire.AuthorReply),

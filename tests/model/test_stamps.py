@@ -32,7 +32,8 @@ def test_any_moment_with_any_offset_is_what_the_calendar_says(
 ) -> None:
     aware = moment.replace(tzinfo=timezone(timedelta(minutes=offset_minutes)))
     since_epoch = aware - datetime(1970, 1, 1, tzinfo=UTC)
-    assert read_stamp(aware.isoformat()) == since_epoch // timedelta(microseconds=1)
+    for text in (aware.isoformat(), aware.strftime("%Y-%m-%dT%H:%M:%S.%f%z").zfill(31)):
+        assert read_stamp(text) == since_epoch // timedelta(microseconds=1)
 
 
 def test_the_year_0_is_a_leap_year_before_the_year_1() -> None:

@@ -11,10 +11,11 @@ from feedkeep.model.errors import InvalidInput
 
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 
-# A space before the offset is a plus sign that a client forgot to encode in a query.
+# A space before the offset is a plus sign that a client forgot to encode in a query; and
+# openapi-generator's Python clients write an offset without a colon.
 _DATE_TIME = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt ]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?"
-    r"(?:[Zz]|([-+ ])([0-9]{2}):([0-9]{2}))"
+    r"(?:[Zz]|([-+ ])([0-9]{2}):?([0-9]{2}))"
 )
 _DAYS_IN_400_YEARS = 146_097
 _SECONDS_IN_A_DAY = 86_400
