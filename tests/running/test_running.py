@@ -278,9 +278,12 @@ def test_the_address_behind_a_trusted_proxy_is_logged_and_others_are_not_believe
         folder = tmp_path / (trusted or "none").replace("/", "-")
         folder.mkdir()
         with FeedkeepProcess(folder, trusted_proxies=trusted) as process:
-            for _ in range(2):
-                httpx.get(f"{process.base_url}/livez", headers=forwarded)
+            for given in ("0190-f00:ba_r.7", "x" * 65, 'a"b', "ü"):
+                named = {**forwarded, "X-Request-Id": given.encode()}
+                told = httpx.get(f"{process.base_url}/livez", headers=named).headers["X-Request-Id"]
+                assert (told == given) is (bool(trusted) and given[0] == "0")  # C1.19
         lines = log_lines(process)
+        assert ("0190-f00:ba_r.7" in {line.get("request_id") for line in lines}) is bool(trusted)
         assert {line["address"] for line in lines if line["event"] == "request"} == {address}
         hints = [line for line in lines if line["event"] == "X-Forwarded-For ignored"]
         assert [(line["level"], line["address"]) for line in hints] == (

@@ -51,9 +51,6 @@ UNREADABLE = Refusal(400, "The request is not valid HTTP.")  # C7.14
 UNKNOWN_CODING = Refusal(
     501, "The transfer coding is not supported.", "Send the body as it is, or chunked."
 )
-UNKNOWN_METHOD = Refusal(
-    METHOD_NOT_ALLOWED, INVALID, "", {"Allow": "GET, HEAD, POST, PUT, PATCH, DELETE"}
-)
 # C7.9
 TOO_SLOW = Refusal(408, "The body took too long.", "Send it again.", {"Connection": "close"})
 # C7.12

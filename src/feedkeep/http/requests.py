@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterable, Mapping
 
 from starlette.requests import ClientDisconnect
@@ -31,6 +32,9 @@ It is given the account, or None of a stranger.
 
 _NO_PROXIES = Proxies()
 
+_GIVEN_ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+"""What a trusted proxy may call a request by: an UUID, or what HAProxy and nginx make."""
+
 
 class BodyTooLarge(FeedkeepError):
     """A request body is larger than what is read; `str()` of it says how large it may be."""
@@ -49,7 +53,7 @@ class Request:
         path: The path, percent-decoded, without the query, and without `base_path`.
         base_path: The path under which clients reach this service: "", or such as "/feedkeep".
         parameters: The texts in the path for the names of the route.
-        id: Its id in the log and in the response.
+        id: Its id in the log and in the response: the one that a trusted proxy gave it, or our own.
         address: The address of the client: of the last hop that is not a trusted proxy.
         is_proxied: Whether a trusted proxy sent it.
         credential_kind: What kind of credential came with it, as far as that is known.
@@ -80,6 +84,8 @@ class Request:
         self.is_proxied = proxies.trusts(self._peer)
         if self.is_proxied:
             self.address = proxies.client_behind(self._peer, self.header("x-forwarded-for"))
+            if _GIVEN_ID.fullmatch(given := self.header("x-request-id")):
+                self.id = given
 
     def header(self, name: str) -> str:
         """Return a header, by its name in lower case; "" if there is none.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
 import socket
 import struct
@@ -124,11 +125,24 @@ def test_a_client_that_leaves_before_its_replies_leaves_no_trace_in_the_log(
     assert {line["event"] for line in lines} == {"request"}
 
 
+def test_a_method_that_nobody_knows_is_as_any_that_its_route_does_not_have(served: Served) -> None:
+    get = b"GET /echo HTTP/1.1\r\nHost: x\r\n\r\n"
+    brew = b"\r\nBREW /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n123"
+    with served.connect() as connection:
+        connection.sendall(brew + get)
+        reply = b""
+        while reply.count(b"HTTP/1.1 ") < 2:
+            reply += connection.recv(65_536)
+        assert reply.count(b"123") == 1
+        connection.sendall(get + brew)  # one that comes behind another in one piece is not read
+        reply += until_closed(connection)
+    assert re.findall(rb"HTTP/1.1 (\d+)", reply) == [b"200"] * 3
+
+
 @pytest.mark.parametrize(
     ("head", "status"),
     [
         ("POST /livez HTTP/1.1\r\nTransfer-Encoding: gzip", 501),
-        ("FOO /livez HTTP/1.1\r\nContent-Length: 5000000", 405),
         ("POST /livez HTTP/1.1\r\nHost: y\r\nContent-Length: 5000000", 400),
         ("GET /livez HTTP/1.1\r\nX-Filler: ", 431),
     ],

@@ -6,7 +6,6 @@ import asyncio
 import re
 import socket
 import struct
-import sys
 from collections import deque
 from dataclasses import dataclass, field
 from itertools import chain
@@ -22,7 +21,6 @@ from feedkeep.http.error_responses import (
     HEAD_TOO_LARGE,
     NO_ROOM,
     UNKNOWN_CODING,
-    UNKNOWN_METHOD,
     UNREADABLE,
 )
 from feedkeep.http.serving.exchange import Exchange
@@ -58,6 +56,8 @@ _LAST_BYTES_SECONDS = 2.0
 
 _VERSIONS = {"1.0", "1.1"}
 _BODY_HEADERS = {b"content-length", b"transfer-encoding"}
+_REQUEST_LINE = re.compile(rb"(?:\r?\n)*([\w!#$%&'*+.^`|~-]{1,32}) [^ \r\n]+ HTTP/1\.[01]\r?\n")
+_NO_ROUTE_HAS = b"PURGE"
 _UPGRADE = re.compile(rb"\n([uU][pP][gG][rR][aA][dD][eE])(?=[ \t]*:)")
 _ASGI = {"version": "3.0", "spec_version": "2.4"}  # `send` raises when the client has left
 _AT_ONCE = struct.pack("ii", 1, 0)
@@ -106,6 +106,7 @@ class Protocol(asyncio.Protocol):
     is_write_paused = False
     waiting_since: float | None = None
 
+    _is_between = True  # whether the next byte is the first one of a request
     _is_read_paused = False
     _drained: asyncio.Future[None] | None = None
     _current: Exchange | None = None  # which is being answered, or was
@@ -120,12 +121,9 @@ class Protocol(asyncio.Protocol):
         self.last_seen = self.loop.time()
         self._serving = serving
         self._queue: deque[Exchange] = deque()
-        self._url = b""
+        self._url = self._unknown_method = b""
         self._headers: list[tuple[bytes, bytes]] = []
-        self._parser = httptools.HttpRequestParser(self)
-        # A request may follow one that asks for the end of the connection. It is not answered, and
-        # is no reason not to answer the one before it.
-        self._parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        self._parser = self._new_parser()
 
     @property
     def date(self) -> bytes:
@@ -291,6 +289,7 @@ class Protocol(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         """Note that a request has begun."""
+        self._is_between = False
         self.waiting_since = self.last_seen
         self._url = b""
         self._headers = []
@@ -325,7 +324,7 @@ class Protocol(asyncio.Protocol):
             "server": self._server,
             "client": self._client,
             "scheme": self._scheme,
-            "method": self._parser.get_method().decode("ascii"),
+            "method": (self._unknown_method or self._parser.get_method()).decode("ascii"),
             "root_path": "",
             "path": unquote(path) if "%" in path else path,
             "raw_path": url.path,
@@ -358,8 +357,9 @@ class Protocol(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         """Note that a request has ended."""
-        self.is_in_head = True
+        self.is_in_head = self._is_between = True
         self.waiting_since = None
+        self._unknown_method = b""
         self._unaccounted_bytes = 0
         exchange = self._newest
         assert exchange is not None
@@ -386,13 +386,30 @@ class Protocol(asyncio.Protocol):
             parsed = match.end()
         self._parse(data[parsed:])
 
+    def _new_parser(self) -> httptools.HttpRequestParser:
+        parser = httptools.HttpRequestParser(self)
+        # A request may follow one that asks for the end of the connection. It is not answered, and
+        # is no reason not to answer the one before it.
+        parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        return parser
+
     def _parse(self, data: bytes) -> None:
         while data and not self.is_broken:
+            is_begin, newest = self._is_between, self._newest
             try:
                 self._parser.feed_data(data)
                 break
             except httptools.HttpParserUpgrade as upgrade:  # the field came in two reads
                 data = data[upgrade.args[0] :]
+            except httptools.HttpParserInvalidMethodError:
+                line = _REQUEST_LINE.match(data)
+                if not (line and is_begin and newest is self._newest):
+                    self._break()
+                    return
+                # Its route answers it, and lists the methods that it has (C7.6).
+                self._unknown_method = line[1]
+                self._parser = self._new_parser()
+                data = _NO_ROUTE_HAS + data[line.end(1) :]
             except httptools.HttpParserError:
                 self._break()
 
@@ -442,10 +459,7 @@ class Protocol(asyncio.Protocol):
             self.transport.pause_reading()
 
     def _break(self) -> None:
-        """Refuse a request that cannot be read; behind others, end the connection after those.
-
-        While an error of the parser is handled, that error decides which refusal is sent.
-        """
+        """Refuse a request that cannot be read; behind others, end the connection after those."""
         self.is_broken = True
         newest, is_under_way = self._newest, not self.is_idle()
         if newest is not None and is_under_way and newest.has_more:  # its own body is broken
@@ -463,10 +477,6 @@ class Protocol(asyncio.Protocol):
             self._refuse()
 
     def _refuse(self) -> None:
-        # No route has a method that the parser does not know, so it is answered as by a route. All
-        # else that cannot be read is a 400.
-        if isinstance(sys.exception(), httptools.HttpParserInvalidMethodError):
-            self._refusal = UNKNOWN_METHOD
         self.transport.write(written(self._refusal))
         self._unaccounted_bytes = 0
         self._linger()
