@@ -16,6 +16,7 @@ from feedkeep.model.errors import (
     Forbidden,
     InvalidInput,
     NotAuthorized,
+    PreconditionFailed,
     StoreReadOnly,
     StoreUnavailable,
     TooManyAttempts,
@@ -86,6 +87,10 @@ _FIXED = {
     UnknownChange: _NOT_FOUND,
     NoSuchRoute: _NOT_FOUND,
     DeletedSubscription: Refusal(410, "The subscription has been deleted."),  # C7.7
+    # C7.17
+    PreconditionFailed: Refusal(
+        412, "The subscription has changed.", "Read it again, and send what still applies."
+    ),
     BodyTooSlow: TOO_SLOW,
     NoRoom: NO_ROOM,
     StoreReadOnly: READ_ONLY,

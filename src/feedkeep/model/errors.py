@@ -11,6 +11,7 @@ FeedkeepError
 ├── UnknownSubscription     no such subscription, or no such deletion
 ├── UnknownChange           no such change in the history, or no longer
 ├── ChangedSince            what is to be taken back was changed again since; carries by what
+├── PreconditionFailed      what is to be changed is not as the client last saw it
 ├── DeletedSubscription     there was one
 ├── NotAFeed                what another host sent cannot be read as a feed; says why
 ├── NotAPicture             what another host sent cannot be shown as a picture; says why
@@ -143,6 +144,10 @@ class ChangedSince(FeedkeepError):
         )
         self.stamps = stamps
         self.feeds = feeds
+
+
+class PreconditionFailed(FeedkeepError):
+    """An entry is not as the client that wants to change it last saw it."""
 
 
 class DeletedSubscription(FeedkeepError):

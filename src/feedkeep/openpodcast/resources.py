@@ -10,10 +10,11 @@ from feedkeep.config.settings import Settings
 from feedkeep.http.json_bodies import decode, encode
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.http.responses import JsonResponse
+from feedkeep.model import View
 from feedkeep.model.errors import InvalidInput
 from feedkeep.openpodcast import paging, wire
 from feedkeep.rules import database_restores
-from feedkeep.rules.subscriptions import Refused, Wanted
+from feedkeep.rules.subscriptions import IsExpected, Refused, Wanted
 from feedkeep.runtime.cooperative import LONG_BYTES, in_thread_if
 from feedkeep.service import Service
 
@@ -78,7 +79,7 @@ class SubscriptionResource:
         return _response_unless_known(request, encode(wire.subscription_reply(view)))
 
     async def patch(self, request: AdmittedRequest) -> Response:
-        """Change its feed URL, its guid, its status, its details."""
+        """Change its feed URL, its guid, its status, its details; return its new ETag (C5.28)."""
         body = await request.body(self._max_body_bytes)
         is_long = len(body) > LONG_BYTES
         wanted = await in_thread_if(is_long, decode, wire.UPDATE_REQUEST, body)
@@ -87,13 +88,20 @@ class SubscriptionResource:
             request.parameters["guid"],
             wire.update_wanted(wanted),
             request.author(),
+            _expected_by(request),
         )
-        return JsonResponse(encode(wire.update_reply(updated)))
+        response = JsonResponse(encode(wire.update_reply(updated)))
+        if updated.view is not None:
+            response.raw_headers.append((b"etag", f'"{_tag_of(updated.view)}"'.encode()))
+        return response
 
     async def delete(self, request: AdmittedRequest) -> Response:
         """Delete it; a tombstone stays."""
         deleted = await self._service.subscriptions.delete(
-            request.admitted.account.id, request.parameters["guid"], request.author()
+            request.admitted.account.id,
+            request.parameters["guid"],
+            request.author(),
+            _expected_by(request),
         )
         return JsonResponse(encode(wire.deleted_reply(deleted.outcome)), 202)
 
@@ -129,13 +137,36 @@ def _response_unless_known(request: Request, body: bytes, epoch: str = "") -> Re
 
     The ETag covers all of the body (C1.18), and the epoch, too, if the reply has one (C6.4).
     """
-    etag = f'"{hashlib.sha256(body + epoch.encode()).hexdigest()[:32]}"'
-    known = request.header("if-none-match")
-    if known and (known.strip() == "*" or etag in known):
+    tag = _digest_of(body + epoch.encode())
+    if _names(request.header("if-none-match"), tag):
         response = Response(status_code=304)
     else:
         response = JsonResponse(body)
-    response.raw_headers += ((b"etag", etag.encode()), *_KEPT_BY_ITS_OWNER)
+    response.raw_headers += ((b"etag", f'"{tag}"'.encode()), *_KEPT_BY_ITS_OWNER)
     if epoch:
         response.raw_headers.append((b"feedkeep-epoch", epoch.encode()))
     return response
+
+
+def _expected_by(request: Request) -> IsExpected | None:
+    """Return which entry a request wants to change, if it names one (C5.27)."""
+    named = request.header("if-match")
+    return (lambda view: _names(named, _tag_of(view))) if named else None
+
+
+def _tag_of(view: View) -> str:
+    """Return what stands in the ETag of an entry."""
+    return _digest_of(encode(wire.subscription_reply(view)))
+
+
+def _digest_of(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()[:32]
+
+
+def _names(header: str, tag: str) -> bool:
+    """Say whether a header of a condition names a tag (RFC 9110, section 8.8).
+
+    A proxy that compresses makes the tag weak, as nginx does, or adds to it, as Apache does. It is
+    a digest of all that is shown, so that it means the same in these forms.
+    """
+    return tag in header or header.strip() == "*"

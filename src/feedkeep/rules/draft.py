@@ -21,6 +21,7 @@ from feedkeep.model import (
     Stamp,
     Subscription,
     T,
+    View,
     replace,
 )
 from feedkeep.model.entry_index import EntryIndex
@@ -58,6 +59,11 @@ class Draft:
     def get(self, guid: Guid) -> Entry | None:
         """Return the entry of a guid, if it has one."""
         return self._index.get(guid)
+
+    def view(self, guid: Guid) -> View | None:
+        """Return the entry of a guid, as its owner sees it, if there is one."""
+        subscription = self.find(guid)
+        return View(self._index[guid], subscription) if subscription else None
 
     def pointers_to(self, guid: Guid) -> list[Guid]:
         """Return the guids of all pointers to `guid`."""

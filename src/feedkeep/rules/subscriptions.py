@@ -5,7 +5,8 @@ Each rule takes a snapshot and returns a decision: what has to change, and the o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from feedkeep.model import (
     Alias,
@@ -24,6 +25,7 @@ from feedkeep.model.errors import (
     DeletedSubscription,
     FeedUrlTaken,
     InvalidInput,
+    PreconditionFailed,
     Sentence,
     UnknownSubscription,
 )
@@ -101,14 +103,24 @@ class Update(Value, frozen=True):
 
 
 class Updated(Value, frozen=True):
-    """The fields that an update changed; the others are None."""
+    """The fields that an update changed; the others are None.
 
+    Attributes:
+        view: The entry of the guid that was updated, as it is now; None if that leads nowhere any
+            more, since a move was undone.
+    """
+
+    view: View | None
     new_feed_url: str | None = None
     is_subscribed: bool | None = None
     subscription_changed: Stamp | None = None
     new_guid: Guid | None = None
     guid_changed: Stamp | None = None
     details: Mapping[str, object] = {}
+
+
+IsExpected: TypeAlias = Callable[[View], bool]
+"""Says whether an entry is as a client last saw it (If-Match)."""
 
 
 def want(feed_url: str, guid: str | None) -> Wanted | Refused:
@@ -171,6 +183,7 @@ def update(
     wanted: Update,
     limits: Limits = DEFAULT_LIMITS,
     held: Collection[Guid] = (),
+    is_expected: IsExpected | None = None,
 ) -> Decision[Updated]:
     """Change the guid, the feed URL and the status of a subscription: all, or nothing (C5.16).
 
@@ -178,13 +191,14 @@ def update(
 
     Raises:
         UnknownSubscription: `guid` leads to no subscription, or to a deleted one.
+        PreconditionFailed: The entry of `guid` is not the one that is expected (C5.27).
         InvalidInput: The URL leads to another subscription, there would be too many pointers, or
             the list has no room.
     """
     draft = Draft(snapshot, limits)
-    found = _live(draft, guid)
+    found = _live(draft, guid, is_expected)
     if wanted == Update():  # C5.18
-        return draft.decision(Updated())
+        return draft.decision(Updated(draft.view(guid)))
     subscription, has_merged = found, False
     if wanted.new_guid is not None:
         subscription, has_merged = _take_guid(draft, subscription, wanted.new_guid)
@@ -217,6 +231,7 @@ def update(
     check_room(snapshot.counts, draft.counts, limits)
     return draft.decision(
         Updated(
+            view=draft.view(guid),
             new_feed_url=wanted.new_feed_url.text if wanted.new_feed_url else None,
             is_subscribed=subscription.is_subscribed if has_new_status else None,
             subscription_changed=stamp if is_sent else None,
@@ -227,14 +242,17 @@ def update(
     )
 
 
-def delete(snapshot: Snapshot, guid: Guid) -> Decision[Deletion]:
+def delete(
+    snapshot: Snapshot, guid: Guid, is_expected: IsExpected | None = None
+) -> Decision[Deletion]:
     """Leave a tombstone where a subscription was (C6.11).
 
     Raises:
         UnknownSubscription: `guid` leads to no subscription, or to a deleted one (C6.12).
+        PreconditionFailed: The entry of `guid` is not the one that is expected (C5.27).
     """
     draft = Draft(snapshot)
-    subscription = _live(draft, guid)
+    subscription = _live(draft, guid, is_expected)
     stamp = draft.tick()
     draft.put(replace(with_status(subscription, False, stamp), deleted=stamp))
     deletion = Deletion(id=stamp, guid=subscription.guid)
@@ -271,11 +289,13 @@ def subscribed(snapshot: Snapshot) -> list[Subscription]:
     return sorted(found, key=lambda subscription: subscription.revision)
 
 
-def _live(draft: Draft, guid: Guid) -> Subscription:
-    subscription = draft.find(guid)
-    if subscription is None or subscription.deleted is not None:
+def _live(draft: Draft, guid: Guid, is_expected: IsExpected | None) -> Subscription:
+    view = draft.view(guid)
+    if view is None or view.subscription.deleted is not None:
         raise UnknownSubscription
-    return subscription
+    if is_expected is not None and not is_expected(view):
+        raise PreconditionFailed
+    return view.subscription
 
 
 def _add_or_refuse(draft: Draft, item: Wanted) -> tuple[Wanted | Refused, bool]:

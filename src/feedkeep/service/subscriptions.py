@@ -22,7 +22,7 @@ from feedkeep.rules import database_restores, subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.guids import guid_or_none, parse_guid
 from feedkeep.rules.room import Limits
-from feedkeep.rules.subscriptions import Added, Refused, Update, Updated, Wanted
+from feedkeep.rules.subscriptions import Added, IsExpected, Refused, Update, Updated, Wanted
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.service.list_changes import Changed, ListChanges
 from feedkeep.store.base import Store
@@ -67,14 +67,22 @@ class Subscriptions:
         parse_guid(guid)
         return subscriptions.read(admitted.view)
 
-    async def update(self, account_id: AccountId, guid: str, wanted: Update, by: Author) -> Updated:
+    async def update(
+        self,
+        account_id: AccountId,
+        guid: str,
+        wanted: Update,
+        by: Author,
+        is_expected: IsExpected | None = None,
+    ) -> Updated:
         """Change a subscription in one step, or not at all.
 
         Raises:
             InvalidInput: `guid` is not a guid, or the URL belongs to another subscription.
             UnknownSubscription: There is no such subscription, or it was deleted.
+            PreconditionFailed: The entry of `guid` is not the one that is expected.
         """
-        changed = await self._update(account_id, parse_guid(guid), wanted, by)
+        changed = await self._update(account_id, parse_guid(guid), wanted, by, is_expected)
         return changed.outcome
 
     async def merge(
@@ -96,12 +104,19 @@ class Subscriptions:
         return Changed(wanted, changed.stamp)
 
     async def _update(
-        self, account_id: AccountId, guid: Guid, wanted: Update, by: Author
+        self,
+        account_id: AccountId,
+        guid: Guid,
+        wanted: Update,
+        by: Author,
+        is_expected: IsExpected | None = None,
     ) -> Changed[Updated]:
         return await self._changes.make_for_apps(
             account_id,
             [guid, *wanted.guids()],
-            lambda snapshot, held: subscriptions.update(snapshot, guid, wanted, self._limits, held),
+            lambda snapshot, held: subscriptions.update(
+                snapshot, guid, wanted, self._limits, held, is_expected
+            ),
             by,
         )
 
@@ -125,16 +140,22 @@ class Subscriptions:
             by,
         )
 
-    async def delete(self, account_id: AccountId, guid: str, by: Author) -> Changed[Deletion]:
+    async def delete(
+        self, account_id: AccountId, guid: str, by: Author, is_expected: IsExpected | None = None
+    ) -> Changed[Deletion]:
         """Delete a subscription; its tombstone stays.
 
         Raises:
             InvalidInput: `guid` is not a guid.
             UnknownSubscription: There is no such subscription, or it was deleted already.
+            PreconditionFailed: The entry of `guid` is not the one that is expected.
         """
         present = parse_guid(guid)
         return await self._changes.make(
-            account_id, [present], lambda snapshot: subscriptions.delete(snapshot, present), by
+            account_id,
+            [present],
+            lambda snapshot: subscriptions.delete(snapshot, present, is_expected),
+            by,
         )
 
     async def deletion(self, account_id: AccountId, deletion_id: int) -> Deletion:

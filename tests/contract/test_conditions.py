@@ -1,0 +1,107 @@
+"""Contract, section 5: changes only of what a client has seen (If-Match)."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+from names import G1, G2, UNKNOWN, A, B, C, derived, entries, get, patch
+
+
+def tag(api: httpx.Client, guid: str) -> str:
+    return str(api.get(f"/subscriptions/{guid}").headers["ETag"])
+
+
+def if_match(api: httpx.Client, method: str, guid: str, tag: str, body: Any = None) -> int:
+    headers = {"If-Match": tag}
+    return api.request(method, f"/subscriptions/{guid}", headers=headers, json=body).status_code
+
+
+OFF = {"is_subscribed": False}
+
+
+# C5.27, C7.17
+@pytest.mark.parametrize(("method", "done"), [("PATCH", 200), ("DELETE", 202)])
+def test_what_changed_since_it_was_seen_is_changed_only_by_who_has_seen_that(
+    api: httpx.Client, add: Any, method: str, done: int
+) -> None:
+    add((A, G1))
+    seen = tag(api, G1)
+    patch(api, G1, new_feed_url=B)
+    before = entries(api)
+    reply = api.request(method, f"/subscriptions/{G1}", headers={"If-Match": seen}, json=OFF)
+    assert (reply.status_code, reply.json()) == (
+        412,
+        {
+            "code": "412",
+            "message": "The subscription has changed. Read it again, and send what still applies.",
+        },
+    )
+    for other in (f'"other", {seen}', '"nonsense', "W/" + seen):
+        assert if_match(api, method, G1, other, OFF) == 412
+    assert entries(api) == before
+    assert if_match(api, method, G1, f'"other", {tag(api, G1)}', OFF) == done
+
+
+# What nginx and Apache make of a tag when they compress a reply; "*" is any state.
+@pytest.mark.parametrize("form", ["W/{}", "{}-gzip", "*"])
+def test_a_tag_counts_in_the_forms_that_proxies_give_it(
+    api: httpx.Client, add: Any, form: str
+) -> None:
+    add((A, G1))
+    seen = form.format(tag(api, G1))
+    if form.endswith("-gzip"):
+        seen = seen.replace('"-gzip', '-gzip"')
+    assert api.get(f"/subscriptions/{G1}", headers={"If-None-Match": seen}).status_code == 304
+    assert if_match(api, "PATCH", G1, seen, OFF) == 200
+
+
+def test_what_is_not_valid_or_not_there_is_told_before_what_changed(
+    api: httpx.Client, add: Any
+) -> None:
+    add((A, G1), (B, G2), (C, UNKNOWN))
+    api.delete(f"/subscriptions/{UNKNOWN}")
+    for method in ("PATCH", "DELETE"):
+        assert if_match(api, method, UNKNOWN, '"other"', OFF) == 404
+        assert if_match(api, method, UNKNOWN, "*", OFF) == 404
+        assert if_match(api, method, "no-guid", '"other"', OFF) == 405
+    assert if_match(api, "PATCH", G1, '"other"', {"new_guid": "no-guid"}) == 405
+    assert if_match(api, "PATCH", G1, '"other"', {"new_feed_url": B}) == 412
+    assert if_match(api, "PATCH", G1, tag(api, G1), {"new_feed_url": B}) == 405
+
+
+# C5.28
+def test_each_patch_returns_the_tag_that_get_for_the_same_guid_has_now(
+    api: httpx.Client, add: Any
+) -> None:
+    add((A, G1))
+    for change in ({}, OFF, {"new_feed_url": B}, {"new_guid": G2}, {"is_subscribed": True}):
+        reply = api.patch(f"/subscriptions/{G1}", json=change, headers={"If-Match": tag(api, G1)})
+        assert (reply.status_code, reply.headers["ETag"]) == (200, tag(api, G1))
+        assert reply.headers["Cache-Control"] == "no-store"
+    assert get(api, G1)["new_guid"] == G2
+
+
+def test_a_guid_that_leads_nowhere_after_a_move_was_undone_has_no_tag(
+    api: httpx.Client, add: Any
+) -> None:
+    add((A, G1))
+    patch(api, G1, new_feed_url=B)
+    reply = api.patch(f"/subscriptions/{derived(B)}", json={"new_feed_url": A})
+    assert (reply.status_code, "ETag" in reply.headers) == (200, False)
+    assert api.get(f"/subscriptions/{derived(B)}").status_code == 404
+
+
+def test_of_many_who_have_seen_the_same_state_one_changes_it(api: httpx.Client, add: Any) -> None:
+    add((A, G1))
+    seen = tag(api, G1)
+    with ThreadPoolExecutor(12) as pool:
+        sent = [
+            pool.submit(if_match, api, "PATCH" if n % 3 else "DELETE", G1, seen, OFF)
+            for n in range(12)
+        ]
+        results = sorted(one.result() for one in sent)
+    assert results[0] in {200, 202}
+    assert set(results[1:]) <= {412, 404}
