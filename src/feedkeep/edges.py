@@ -11,7 +11,7 @@ from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.routing import Edge
 from feedkeep.nextcloud import nextcloud_routes
 from feedkeep.openpodcast import openpodcast_routes
-from feedkeep.openpodcast.reference import openapi_document
+from feedkeep.openpodcast.reference import document_of_one, openapi_document
 from feedkeep.service import Service
 from feedkeep.web import web_edge
 
@@ -34,7 +34,8 @@ def edges(
     tells them of a stop, if there is one to tell of.
     """
     document = openapi_document(DOCUMENTED, base_path(settings))
-    interface = openpodcast_routes(service, settings, document, draining or Draining())
+    alone = {name.rpartition(".")[2]: document_of_one(name, document) for name in DOCUMENTED}
+    interface = openpodcast_routes(service, settings, document, alone, draining or Draining())
     pages = Pages(base_path(settings))
     return [
         web_edge(service, settings, pages, first_secret),

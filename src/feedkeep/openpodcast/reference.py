@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -22,6 +23,7 @@ from feedkeep.http.routing import Handler, NoSuchRoute
 
 # libyaml, with which PyYAML's wheels are built: without it, this takes a third of each start.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_REFERENCE = re.compile(r'"#/components/(\w+)/(\w+)"')
 _SCRIPT = "text/javascript"
 _CACHED_FOR_A_DAY = "public, max-age=86400"
 _PAGE = """<!doctype html>
@@ -80,6 +82,28 @@ def openapi_document(packages: Sequence[str], base_path: str = "") -> dict[str, 
     return document
 
 
+def document_of_one(package: str, document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a joined document says of one of its packages: generators make less of that."""
+    part = _part(package)
+    paths = {path: document["paths"][path] for path in part["paths"]}
+    found: dict[str, dict[str, Any]] = {
+        "securitySchemes": document["components"]["securitySchemes"]
+    }
+    texts = [json.dumps(paths)]
+    while texts:
+        for kind, name in _REFERENCE.findall(texts.pop()):
+            if name not in found.setdefault(kind, {}):
+                found[kind][name] = document["components"][kind][name]
+                texts.append(json.dumps(found[kind][name]))
+    return {
+        **document,
+        "info": document["info"] | part["info"],
+        "tags": part["tags"],
+        "paths": paths,
+        "components": found,
+    }
+
+
 def _part(package: str) -> dict[str, Any]:
     text = resources.files(package).joinpath("openapi.yaml").read_text("utf-8")
     part: dict[str, Any] = yaml.load(text, _LOADER)  # noqa: S506 - it is a safe one
@@ -121,19 +145,23 @@ def leading_to(place: str) -> Handler[Request]:
 
 
 class DocsFileResource:
-    """/docs/{name}: the scripts and styles of that page.
+    """/docs/{name}: the scripts and styles of that page, and what it says of each protocol alone.
 
     They are read once. A file that is opened for each request would be held by clients that do not
     read, each of which then takes two of the files that a process may open.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, documents: Mapping[str, Mapping[str, Any]]) -> None:
+        """Take the documents of single protocols, by their names."""
         folder = Path(openapi_ui_bundles.swagger_ui.static_path)
         self._files = {
             "start.js": (_SCRIPT, _START.encode()),
             "swagger-ui-bundle.js": (_SCRIPT, (folder / "swagger-ui-bundle.js").read_bytes()),
             "swagger-ui.css": ("text/css", (folder / "swagger-ui.css").read_bytes()),
         }
+        for name, document in documents.items():
+            content = json.dumps(document).encode()
+            self._files[f"{name}.json"] = (JsonResponse.media_type, content)
 
     async def get(self, request: Request) -> Response:
         """Answer with one file."""

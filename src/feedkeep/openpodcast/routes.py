@@ -26,9 +26,13 @@ from feedkeep.service import Service
 
 
 def openpodcast_routes(
-    service: Service, settings: Settings, openapi: Mapping[str, Any], draining: Draining
+    service: Service,
+    settings: Settings,
+    openapi: Mapping[str, Any],
+    documents: Mapping[str, Mapping[str, Any]],
+    draining: Draining,
 ) -> list[Route | PublicRoute]:
-    """Return what is at every route."""
+    """Return what is at every route; `documents` are those of single protocols, by their names."""
     many = SubscriptionsResource(service, settings)
     one = SubscriptionResource(service, settings)
     restore = RestoreResource(service, settings)
@@ -46,5 +50,5 @@ def openpodcast_routes(
         PublicRoute("/openapi.json", get=document.get),
         PublicRoute("/docs", get=DocsResource().get),
         PublicRoute("/docs/", get=leading_to("../docs")),
-        PublicRoute("/docs/{name}", get=DocsFileResource().get),
+        PublicRoute("/docs/{name}", get=DocsFileResource(documents).get),
     ]
