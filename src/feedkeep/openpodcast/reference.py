@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from importlib import resources
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -84,16 +85,17 @@ def openapi_document(packages: Sequence[str], base_path: str = "") -> dict[str, 
 
 def document_of_one(package: str, document: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a joined document says of one of its packages: generators make less of that."""
-    part = _part(package)
+    part, known = _part(package), document["components"]
     paths = {path: document["paths"][path] for path in part["paths"]}
-    found: dict[str, dict[str, Any]] = {
-        "securitySchemes": document["components"]["securitySchemes"]
-    }
+    operations = [one for item in paths.values() for one in item.values() if "responses" in one]
+    needs = [*document["security"], *chain(*(one.get("security", ()) for one in operations))]
+    schemes = {name: known["securitySchemes"][name] for need in needs for name in need}
+    found: dict[str, dict[str, Any]] = {"securitySchemes": schemes}
     texts = [json.dumps(paths)]
     while texts:
         for kind, name in _REFERENCE.findall(texts.pop()):
             if name not in found.setdefault(kind, {}):
-                found[kind][name] = document["components"][kind][name]
+                found[kind][name] = known[kind][name]
                 texts.append(json.dumps(found[kind][name]))
     return {
         **document,
