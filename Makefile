@@ -8,7 +8,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 BIN = .venv/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help serve test test-fast check hook unhook test-versions test-container test-proxies prove prove-cluster prove-year fuzz bench bench-quick audit release lint texts pictures reference site lock deb test-deb clean
+.PHONY: help serve test test-fast check hook unhook test-versions test-container test-proxies sdk prove prove-cluster prove-year fuzz bench bench-quick audit release lint texts pictures reference site lock deb test-deb clean
 
 help:
 	@echo "make serve   start the service on the embedded store"
@@ -18,6 +18,7 @@ help:
 	@echo "make test-versions  run the most telling tests with the lowest versions, and on each Python"
 	@echo "make test-container  build the container and run it, with buildah and podman, as root"
 	@echo "make test-proxies  run the examples of Caddy and nginx before it, and smuggle through HAProxy"
+	@echo "make sdk     make clients from the reference by five generators, compile them, and sync with each"
 	@echo "make prove   run the proofs of tests/proofs in their full form, which takes hours"
 	@echo "make prove-cluster  drill a Citus cluster: kills, a cold start, moves; CLUSTER_PREFIX= says where it is"
 	@echo "make prove-year  let a year of 2,000 accounts pass on both stores; ARGS=\"--help\" says more"
@@ -93,6 +94,10 @@ ALSO_IN_FULL = tests/rules/test_machine.py tests/formats/test_hostile.py tests/s
 # Where Caddy or nginx is missing, it says so and ends with 1.
 test-proxies: .venv/dev
 	@PYTHONPATH=tests:tests/proofs $(BIN)/python tests/proxies
+
+# What no language is there for is left out, unless REQUIRED=1. Generators come from the registries.
+sdk: .venv/dev .venv/sdk
+	@REQUIRED="$(REQUIRED)" PYTHONPATH=tests $(BIN)/python -u tests/sdk
 
 prove: .venv/dev
 	FEEDKEEP_PROVE=full $(BIN)/pytest --durations=0 tests/proofs $(ALSO_IN_FULL) $(ARGS)
@@ -186,6 +191,11 @@ release: .venv/release .venv/site
 	@touch $@
 
 .venv/site: requirements/site.txt | .venv/bin/pip
+	$(BIN)/python -m venv $@
+	$@/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r $<
+	@touch $@
+
+.venv/sdk: requirements/sdk.txt | .venv/bin/pip
 	$(BIN)/python -m venv $@
 	$@/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r $<
 	@touch $@

@@ -15,6 +15,7 @@ compile --group build --constraint requirements/run.txt --output-file requiremen
 compile --group test --group lint --group lock \
     --constraint requirements/postgres.txt --constraint requirements/build.txt \
     --output-file requirements/dev.txt
+compile --group sdk --constraint requirements/dev.txt --output-file requirements/sdk.txt
 compile --group site --output-file requirements/site.txt
 compile --group audit --output-file requirements/audit.txt
 compile --group release --constraint requirements/build.txt --output-file requirements/release.txt

@@ -36,6 +36,11 @@ def test_any_moment_with_any_offset_is_what_the_calendar_says(
         assert read_stamp(text) == since_epoch // timedelta(microseconds=1)
 
 
+def test_seconds_may_be_left_out_as_java_does_if_they_are_0() -> None:
+    for text in ("2026-01-31T12:00Z", "2026-01-31T14:00+02:00"):
+        assert write_stamp(read_stamp(text)) == "2026-01-31T12:00:00.000000Z"
+
+
 def test_the_year_0_is_a_leap_year_before_the_year_1() -> None:
     day = 86_400 * 1_000_000
     first = read_stamp("0001-01-01T00:00:00Z")

@@ -11,10 +11,10 @@ from feedkeep.model.errors import InvalidInput
 
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 
-# A space before the offset is a plus sign that a client forgot to encode in a query; and
-# openapi-generator's Python clients write an offset without a colon.
+# A space before the offset is a plus sign that a client forgot to encode in a query. Generated
+# clients in Python write an offset without a colon, and those in Java no seconds if they are 0.
 _DATE_TIME = re.compile(
-    r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt ]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?"
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]+))?)?"
     r"(?:[Zz]|([-+ ])([0-9]{2}):?([0-9]{2}))"
 )
 _DAYS_IN_400_YEARS = 146_097
@@ -62,7 +62,7 @@ def read_stamp(text: str) -> Stamp:
 
 def _seconds(match: re.Match[str]) -> int | None:
     """Count from the epoch with whole numbers: a datetime could not hold every offset."""
-    year, month, day, hour, minute, second = (int(match[i]) for i in range(1, 7))
+    year, month, day, hour, minute, second = (int(match[i] or 0) for i in range(1, 7))
     offset_hour, offset_minute = int(match[9] or 0), int(match[10] or 0)
     is_clock_time = max(hour, offset_hour) < _HOURS and max(minute, offset_minute) < _MINUTES
     if not is_clock_time or second > _LEAP_SECOND:
