@@ -116,13 +116,13 @@ def test_an_etag_that_is_known_gives_304_without_a_body(api: httpx.Client, add: 
         first = api.get(path)
         etag = first.headers["ETag"]
         assert first.headers["Cache-Control"] == "private, no-cache"
-        assert first.headers["Vary"] == "Authorization"
+        assert first.headers["Vary"] == "Authorization, Accept-Encoding"
         for known in (etag, f"W/{etag}", f'"other", {etag}', "*"):
             again = api.get(path, headers={"If-None-Match": known})
             assert (again.status_code, again.content) == (304, b"")
             assert again.headers["ETag"] == etag
             assert again.headers["Cache-Control"] == "private, no-cache"
-            assert again.headers["Vary"] == "Authorization"
+            assert again.headers["Vary"] == "Authorization, Accept-Encoding"
         twice = [("If-None-Match", '"other"'), ("If-None-Match", etag)]
         assert api.get(path, headers=twice).status_code == 304
         assert api.get(path, headers={"If-None-Match": '"other"'}).status_code == 200

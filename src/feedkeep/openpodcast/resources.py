@@ -18,7 +18,10 @@ from feedkeep.rules.subscriptions import IsExpected, Refused, Wanted
 from feedkeep.runtime.cooperative import LONG_BYTES, in_thread_if
 from feedkeep.service import Service
 
-_KEPT_BY_ITS_OWNER = ((b"cache-control", b"private, no-cache"), (b"vary", b"Authorization"))
+_KEPT_BY_ITS_OWNER = (
+    (b"cache-control", b"private, no-cache"),
+    (b"vary", b"Authorization, Accept-Encoding"),
+)
 """The headers of replies that have an ETag (C1.17)."""
 
 
