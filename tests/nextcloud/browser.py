@@ -61,8 +61,8 @@ class Login:
     page: str
 
     @classmethod
-    def begin(cls, app: httpx.Client) -> Login:
-        reply = app.post("/index.php/login/v2")
+    def begin(cls, app: httpx.Client, /, **asked: str) -> Login:
+        reply = app.post("/index.php/login/v2", params=asked)
         assert reply.status_code == 200, reply.text
         told = reply.json()
         return cls(app, told["poll"]["token"], told["poll"]["endpoint"], told["login"])

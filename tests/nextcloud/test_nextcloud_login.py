@@ -45,6 +45,41 @@ def test_an_app_waits_until_its_owner_has_let_it_in_and_gets_its_token_once(
     assert status(app, told["loginName"], told["appPassword"]) == 200
 
 
+def test_an_app_that_asks_to_read_is_let_in_to_read_and_its_owner_is_told(
+    app: httpx.Client, browser: httpx.Client, owner: Owner
+) -> None:
+    login = Login.begin(app, scope="read", app="Reader of lists")
+    page = open_page(browser, login.page)
+    assert "<strong>Reader of lists</strong> asks to read your account." in page.reply.text
+    submit(browser, page, name=owner.name, password=owner.password)
+    token = login.poll().json()["appPassword"]
+    owner.process.tokens.append(token)
+    bearer = {"Authorization": f"Bearer {token}"}
+    assert app.get("/subscriptions", headers=bearer).status_code == 200
+    added = app.post("/subscriptions", headers=bearer, json={"subscriptions": []})
+    assert added.status_code == 403
+    assert "Reader of lists" in owner.process.must("token", "list", owner.name)
+
+
+def test_an_app_gets_nothing_by_a_link_that_says_less_than_it_asked_for(
+    app: httpx.Client, browser: httpx.Client, owner: Owner
+) -> None:
+    for asked, shown in (("write", "read"), ("read", "write")):
+        login = Login.begin(app, scope=asked)
+        address = login.page.replace("&scope=read", "") + f"&scope={shown}"
+        page = open_page(browser, address)
+        assert ("asks to read your" in page.reply.text) is (shown == "read")
+        done = submit(browser, page, name=owner.name, password=owner.password)
+        assert done.reply.status_code == 200
+        assert login.is_waiting()
+
+
+def test_there_is_no_other_scope(app: httpx.Client, browser: httpx.Client) -> None:
+    reply = app.post("/index.php/login/v2?scope=all")
+    assert (reply.status_code, "read and write" in reply.json()["message"]) == (400, True)
+    assert browser.get(Login.begin(app).page + "&scope=all").status_code == 400
+
+
 def test_the_token_is_named_after_the_app_and_can_be_revoked(
     app: httpx.Client, browser: httpx.Client, owner: Owner
 ) -> None:

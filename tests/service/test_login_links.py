@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from feedkeep.service.login_links import begun_at, is_open, login_of, new_secret, read_begun
+from feedkeep.model import Scope
+from feedkeep.service.login_links import (
+    begun_at,
+    granted_as,
+    is_open,
+    login_of,
+    new_secret,
+    read_begun,
+    scope_of,
+)
 
 RANDOM = "x" * 43
 
@@ -16,9 +25,29 @@ def test_a_secret_says_when_its_login_was_begun_and_its_link_does_not_give_it_aw
     assert login_of(secret) != login_of(new_secret(RANDOM, 1_790_000_001))
 
 
+def test_a_secret_says_what_its_app_asked_for_and_is_found_only_as_granted_with_that() -> None:
+    keys = set()
+    for scope in Scope:
+        secret = new_secret(RANDOM, 1_790_000_000, scope)
+        assert (scope_of(secret), begun_at(secret)) == (scope, 1_790_000_000)
+        keys |= {granted_as(login_of(secret), granted) for granted in Scope}
+    assert len(keys) == 4
+    assert scope_of("no secret") is Scope.WRITE
+
+
 @pytest.mark.parametrize(
     "text",
-    ["", "5", RANDOM, f".{RANDOM}", f"5.{RANDOM} ", "5.x", f"\u0665.{RANDOM}", f"-5.{RANDOM}"],
+    [
+        "",
+        "5",
+        RANDOM,
+        f".{RANDOM}",
+        f"5.{RANDOM} ",
+        "5.x",
+        f"\u0665.{RANDOM}",
+        f"-5.{RANDOM}",
+        f"5.write.{RANDOM}",
+    ],
 )
 def test_a_text_that_is_not_a_secret_has_no_second(text: str) -> None:
     assert begun_at(text) is None

@@ -1,5 +1,7 @@
 """The login flow v2: an app sends its owner to a page, and fetches a token once they let it in.
 
+Every app may come this way. Nextcloud has no scopes: without one, the app may read and write.
+
 The app begins, and gets a secret that only it knows; the page's address has the SHA-256 of that.
 Nothing is stored until the owner has logged in on the page, so beginning a login costs nothing.
 """
@@ -24,8 +26,8 @@ from feedkeep.http.requests import Request
 from feedkeep.http.resource import Resource
 from feedkeep.http.responses import JsonResponse
 from feedkeep.http.routing import NoSuchRoute
-from feedkeep.model import Account
-from feedkeep.model.errors import NotAuthorized, Sentence, TooManyAttempts
+from feedkeep.model import Account, Scope
+from feedkeep.model.errors import InvalidInput, NotAuthorized, Sentence, TooManyAttempts
 from feedkeep.rules.credentials import PasswordCredential
 from feedkeep.service import Service
 from feedkeep.service.login_links import begun_at, login_of
@@ -48,9 +50,11 @@ class BeginResource(Resource):
     async def post(self, request: Request) -> Response:
         """Give the app a secret to poll with, and the address to send its owner to."""
         base = self.base_url(request) + _PATH
-        secret = self.service.logins.begin_login()
-        app = request.header("user-agent")[:_MAX_APP_CHARACTERS]
-        query = urlencode({"begun": begun_at(secret), "app": app})
+        scope = _scope(request)
+        secret = self.service.logins.begin_login(scope)
+        app = (request.query("app") or request.header("user-agent"))[:_MAX_APP_CHARACTERS]
+        values = {"begun": begun_at(secret), "app": app}
+        query = urlencode(values | ({"scope": scope} if scope is Scope.READ else {}))
         poll = {"token": secret, "endpoint": f"{base}/poll"}
         return JsonResponse(
             encode({"poll": poll, "login": f"{base}/flow/{login_of(secret).hex()}?{query}"})
@@ -117,7 +121,7 @@ class FlowResource(Resource):
     async def _grant(self, request: Request, account: Account) -> bool:
         login = bytes.fromhex(request.parameters["login"])
         label = _app(request) or str(_UNKNOWN_APP)
-        return await self.service.logins.grant_login(account, login, label)
+        return await self.service.logins.grant_login(account, login, label, _scope(request))
 
     def _refused(
         self, request: Request, error: NotAuthorized | TooManyAttempts, name: str
@@ -132,8 +136,15 @@ class FlowResource(Resource):
     def _page(self, request: Request, state: str, status: int = OK, **values: str) -> Response:
         words = words_for(request)
         app = _app(request) or words.say(_UNKNOWN_APP)
+        is_read_only = _scope(request) is Scope.READ
         return self._pages.response(
-            "nextcloud/login.html", words, status, state=state, app=app, **values
+            "nextcloud/login.html",
+            words,
+            status,
+            state=state,
+            app=app,
+            is_read_only=is_read_only,
+            **values,
         )
 
     def _form(
@@ -168,6 +179,18 @@ def _polled_with(body: bytes) -> str:
 def _is_from_our_page(request: Request, form: Form) -> bool:
     cookie = request.cookie(NEXTCLOUD_LOGIN.name)
     return bool(cookie) and hmac.compare_digest(cookie.encode(), form.text("secret").encode())
+
+
+def _scope(request: Request) -> Scope:
+    """Return what an app asks for.
+
+    Raises:
+        InvalidInput: There is no such scope.
+    """
+    try:
+        return Scope(request.query("scope") or Scope.WRITE)
+    except ValueError:
+        raise InvalidInput("There are two scopes: read and write.") from None
 
 
 def _app(request: Request) -> str:

@@ -13,6 +13,7 @@ from feedkeep.model import (
     Grant,
     NewToken,
     Now,
+    Scope,
     Stamp,
     Token,
     TokenId,
@@ -151,16 +152,20 @@ class Logins:
         """Let a session end now."""
         await self._store.tokens.revoke(account_id, session.id, self._now())
 
-    def begin_login(self) -> str:
+    def begin_login(self, scope: Scope = Scope.WRITE) -> str:
         """Return the secret of a new login, which only the app gets. Nothing is stored here."""
-        return login_links.new_secret(secrets.token_urlsafe(32), self._now() // SECOND_US)
+        return login_links.new_secret(secrets.token_urlsafe(32), self._now() // SECOND_US, scope)
 
     def is_link_open(self, begun: str) -> bool:
         """Say whether a login can still be granted, by the time of its beginning in its link."""
         return login_links.is_open(login_links.read_begun(begun), self._now() // SECOND_US)
 
-    async def grant_login(self, account: Account, login: bytes, label: str) -> bool:
+    async def grant_login(
+        self, account: Account, login: bytes, label: str, scope: Scope = Scope.WRITE
+    ) -> bool:
         """Let in the app that began a login; `login` is the SHA-256 of the secret that it has.
+
+        If it asked for another scope, it cannot fetch the login.
 
         Returns whether that was done: a login cannot be granted twice.
 
@@ -168,7 +173,8 @@ class Logins:
             NotAuthorized: The account's password was changed meanwhile, or the account is disabled.
         """
         now = self._now()
-        grant = Grant(login, account.id, as_label(label), now)
+        granted = login_links.granted_as(login, scope)
+        grant = Grant(granted, account.id, as_label(label), now)
         forgotten_before = later(now, -login_links.REMEMBERED_SECONDS * SECOND_US)
         return await self._store.logins.save(account, grant, forgotten_before)
 
@@ -177,11 +183,20 @@ class Logins:
         now = self._now()
         if not login_links.is_open(login_links.begun_at(secret), now // SECOND_US):
             return None
-        grant = await self._store.logins.find(login_links.login_of(secret))
+        scope = login_links.scope_of(secret)
+        login = login_links.granted_as(login_links.login_of(secret), scope)
+        grant = await self._store.logins.find(login)
         if grant is None:
             return None
         text = new_token(grant.account_id)
-        token = Token(UNNUMBERED, credentials.token_hash(text), grant.label, now, is_granted=True)
+        token = Token(
+            UNNUMBERED,
+            credentials.token_hash(text),
+            grant.label,
+            now,
+            is_granted=True,
+            scope=scope,
+        )
         account = await self._store.logins.fetch(grant, token, now)
         return FetchedLogin(account.name, text) if account else None
 
