@@ -45,10 +45,11 @@ _COMMANDS = """# Commands
 
 {written_by}
 
-Commands other than `serve` work on the same database, also while the service runs, unless they say
-otherwise. Exit status: 1 failure, 2 usage error. `--help` or `-h` explains a command.
+Commands other than `serve` and `try` work on the same database, also while the service runs, unless
+they say otherwise. Exit status: 1 failure, 2 usage error. `--help` or `-h` explains a command.
 
-All commands have these options, except `health` and `copy` (`--config` only) and `version` (none):
+All commands have these options, except `health` and `copy` (`--config` only), `try` and `version`
+(none):
 
 {common}
 

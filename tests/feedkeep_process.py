@@ -64,6 +64,9 @@ class FeedkeepProcess:
     begins, and hashes of passwords cost nothing, unless it `is_from_nothing`: as users start it.
     """
 
+    serves = "serve"
+    """The command that serves."""
+
     def __init__(
         self, folder: Path, database: str = "", *, is_from_nothing: bool = False, **settings: str
     ) -> None:
@@ -111,7 +114,7 @@ class FeedkeepProcess:
         self.stop()
 
     def start(self) -> None:
-        self.process = self._launched("serve", "--port", "0")
+        self.process = self._launched(self.serves, "--port", "0")
         address = self._told_address()
         try:
             self._assert_ran_first([self.process.pid])

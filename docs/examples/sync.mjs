@@ -35,7 +35,10 @@ async function ask(method, url, body) {
     try {
       const reply = await fetch(url, {
         method,
-        headers: { Authorization: `Bearer ${process.env.FEEDKEEP_TOKEN}` },
+        headers: {
+          Authorization: `Bearer ${process.env.FEEDKEEP_TOKEN}`,
+          "User-Agent": "feedkeep-example/1.0", // its owner sees it
+        },
         body: body && JSON.stringify(body),
         signal: AbortSignal.timeout(30_000),
       });

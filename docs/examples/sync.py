@@ -39,7 +39,10 @@ def ask(method: str, url: str, body: object = None) -> tuple[Any, str | None]:
 
     All requests can be sent again.
     """
-    headers = {"Authorization": f"Bearer {os.environ['FEEDKEEP_TOKEN']}"}
+    headers = {
+        "Authorization": f"Bearer {os.environ['FEEDKEEP_TOKEN']}",
+        "User-Agent": "feedkeep-example/1.0",  # its owner sees it
+    }
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data, headers, method=method)
     for attempt in range(TRIES):

@@ -22,6 +22,7 @@ from feedkeep.cli import (
     serve,
     sessions,
     tokens,
+    trial,
 )
 from feedkeep.cli.common import warn
 from feedkeep.model.errors import FeedkeepError
@@ -74,6 +75,7 @@ def options(
 
 
 app.command("serve")(serve.serve)
+app.command("try")(trial.try_out)
 app.command("health")(health.health)
 app.command("doctor")(doctor.doctor)
 app.command("fetch")(fetch.fetch)

@@ -1,0 +1,50 @@
+"""feedkeep try: a throw-away service for those who write apps."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import uvloop
+
+from feedkeep import __version__
+from feedkeep.cli.common import end_at_a_signal, say
+from feedkeep.cli.serve import EXAMPLE_FEED, HostOption, PortOption
+from feedkeep.config.settings import LogLevel, Settings, load_settings, local_host, own_url
+from feedkeep.http.serving import listen, run
+from feedkeep.model import Fetch, replace
+from feedkeep.runtime.logs import configure_logs
+from feedkeep.trial.application import PLACE, TrialApplication
+from feedkeep.trial.database import NAME, TrialDatabase
+
+
+def try_out(host: HostOption = None, port: PortOption = None) -> None:
+    """Start a throw-away service to write an app against; it is gone when it ends.
+
+    It prints a token, and answers as the real one does. Its page shows each request with what a
+    strict reader of the contract objects to, and makes the next ones fail: an outage, a lost
+    response, a token that ended, a restore. The page documents how a test does the same.
+    """
+    given = load_settings({"host": host, "port": port}, None, {})
+    chosen = replace(given, fetch=Fetch.OFF, log_level=LogLevel.WARNING)
+    end_at_a_signal()
+    configure_logs(chosen.log_level)
+    [listener] = listen(chosen)
+    with TemporaryDirectory(prefix="feedkeep-try-") as folder:
+        uvloop.run(_serve(chosen, listener, Path(folder)))
+
+
+async def _serve(chosen: Settings, listener: socket.socket, folder: Path) -> None:
+    async with TrialDatabase(chosen, folder) as database:
+        host, port = listener.getsockname()[:2]
+        base = own_url(chosen, local_host(host), port)
+        say(f"feedkeep {__version__}, to try: all of it is gone when it ends")
+        say(f"Account:   {NAME}, with the password {database.password}")
+        say(f"Token:     {database.token}")
+        say(f"Requests:  {base}{PLACE} (and what is wrong with them)")
+        say(f"Listening: {own_url(chosen, host, port)}; stop with Ctrl-C")
+        body = json.dumps({"subscriptions": [{"feed_url": EXAMPLE_FEED}]})
+        say(f"curl -H 'Authorization: Bearer {database.token}' -d '{body}' {base}/subscriptions")
+        await run(TrialApplication(database), listener, chosen)

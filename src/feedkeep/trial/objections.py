@@ -1,0 +1,223 @@
+"""What a strict reader of the contract has against what apps send. It reads no clock."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
+
+from feedkeep.model import Stamp
+from feedkeep.model.errors import InvalidInput
+from feedkeep.model.stamps import read_stamp
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.trial.exchanges import MAX_READ_BYTES, Exchange
+
+_STAMPS = ("subscription_changed", "guid_changed", "deleted")
+_FIELDS = {"PATCH": {"new_feed_url", "new_guid", "is_subscribed"}, "POST": {"feed_url", "guid"}}
+_RANDOM_GUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+_LIBRARIES = {
+    "", "axios", "dart", "go-http-client", "java-http-client", "node", "okhttp",
+    "openapi-generator", "python-httpx", "python-requests", "python-urllib", "undici",
+}  # fmt: skip
+_CREDENTIALS = {"token", "access_token", "password", "api_key", "apikey", "key"}
+_GONE = {404, 410}
+_MAX_KNOWN = 50_000
+_DIGITS = 10
+
+_NOT_LET_IN, _OK, _NOT_MODIFIED, _INVALID = 401, 200, 304, 405
+
+
+@dataclass
+class _Client:
+    """What one client was told.
+
+    Attributes:
+        epoch: The epoch of its last list page.
+        has_to_read_all: Whether the epoch changed, and it has not asked for the whole list since.
+        may_ask_at_seconds: When it may send its next request.
+        is_let_in: Whether its credential was accepted when it was last sent.
+        gone: The requests that it was told are about what is not there.
+        refused: The feed URLs that it was told cannot be added.
+        is_named: Whether it was told to name itself.
+        page: The page of the list that it asked for last.
+    """
+
+    epoch: str = ""
+    has_to_read_all: bool = False
+    may_ask_at_seconds: float = 0.0
+    is_let_in: bool = True
+    gone: set[str] = field(default_factory=set)
+    refused: set[str] = field(default_factory=set)
+    is_named: bool = False
+    page: int = 1
+
+
+class StrictReader:
+    """Reads all exchanges with a service, in the order in which they ended.
+
+    It objects only to what no client that keeps the contract would do: one device is not told from
+    another with the same token, so what could be that of another passes.
+    """
+
+    def __init__(self) -> None:
+        self._clients: dict[str, _Client] = {}
+        self._ends: set[Stamp] = set()  # of list pages
+        self._guids: set[str] = set()  # what replies named
+
+    def read(self, exchange: Exchange) -> list[str]:
+        """Return what is against a request; learn from its reply."""
+        if max(len(exchange.body), len(exchange.reply)) >= MAX_READ_BYTES:
+            return []
+        _limit(self._clients)
+        client = self._clients.setdefault(exchange.client, _Client())
+        found = [
+            *_of_the_client(exchange, client),
+            *_of_credentials(exchange),
+            *self._of_lists(exchange, client),
+            *self._of_bodies(exchange, client),
+        ]
+        self._learn(exchange, client)
+        return found
+
+    def _of_lists(self, exchange: Exchange, client: _Client) -> Iterator[str]:
+        if (exchange.method, exchange.path) != ("GET", "/subscriptions"):
+            return
+        asked = exchange.asked
+        since = asked.get("since")
+        before, client.page = client.page, _whole(asked.get("page", "1"))
+        if client.page == before + 1 and "after" not in asked:
+            yield (
+                "It counts pages, and can miss an entry that moved. Follow `next` unchanged (C6.8)."
+            )
+        if since and "after" not in asked and not self._is_an_end(since):
+            yield (
+                f"since={since} is not the greatest timestamp of a list page that was sent. One"
+                " from another response can skip changes of other devices (C6.10)."
+            )
+        if client.has_to_read_all and since and "after" not in asked:
+            yield (
+                "The epoch changed, and it goes on with since. Request the whole list, and add what"
+                " it lacks (C6.7)."
+            )
+
+    def _of_bodies(self, exchange: Exchange, client: _Client) -> Iterator[str]:
+        sent = exchange.sent
+        if exchange.method == "PATCH" and exchange.path.startswith("/subscriptions/"):
+            if sent == {}:
+                yield "An empty PATCH changes nothing (C5.18)."
+            if isinstance(sent, dict):
+                yield from _unknown(sent, "PATCH")
+        for item in _items(exchange):
+            yield from _unknown(item, "POST")
+            url, guid = str(item.get("feed_url", "")), str(item.get("guid") or "").lower()
+            if url in client.refused:
+                yield f'"{url}" was refused before. Drop it, and show its owner the message (C5.3).'
+            if _RANDOM_GUID.fullmatch(guid) and guid not in self._guids and not _is_of(guid, url):
+                yield (
+                    f"The guid {guid} looks random. Leave it out unless it came with the feed: it"
+                    " renames the feed for all devices (C5.10)."
+                )
+        if exchange.status == _INVALID and isinstance(exchange.got, dict):
+            yield f"It is not valid: {exchange.got.get('message')}"
+
+    def _is_an_end(self, since: str) -> bool:
+        try:
+            return read_stamp(since) in self._ends
+        except InvalidInput:
+            return True  # it was refused, and that is told
+
+    def _learn(self, exchange: Exchange, client: _Client) -> None:
+        retry_after = exchange.reply_headers.get("retry-after", "")
+        if retry_after.isdigit():
+            client.may_ask_at_seconds = exchange.at_seconds + int(retry_after)
+        if exchange.status is not None:
+            client.is_let_in = exchange.status != _NOT_LET_IN
+        if exchange.status in _GONE:
+            client.gone.add(_what(exchange))
+        got = exchange.got
+        _limit(self._guids, self._ends, client.gone, client.refused)
+        self._guids.update(_guids_in(got))
+        if isinstance(got, dict) and isinstance(failures := got.get("failure"), list):
+            client.refused.update(str(item.get("feed_url")) for item in failures)
+        if (exchange.method, exchange.path) == ("GET", "/subscriptions"):
+            self._learn_of_list(exchange, client)
+
+    def _learn_of_list(self, exchange: Exchange, client: _Client) -> None:
+        epoch = exchange.reply_headers.get("feedkeep-epoch", "")
+        if exchange.status not in {_OK, _NOT_MODIFIED} or not epoch:
+            return
+        if "since" not in exchange.asked:
+            client.has_to_read_all = False
+        elif client.epoch and client.epoch != epoch:
+            client.has_to_read_all = True
+        client.epoch = epoch
+        if isinstance(exchange.got, dict):
+            entries = exchange.got.get("subscriptions") or []
+            stamps = [entry[name] for entry in entries for name in _STAMPS if name in entry]
+            self._ends.update(map(read_stamp, sorted(stamps)[-1:]))
+
+
+def _of_the_client(exchange: Exchange, client: _Client) -> Iterator[str]:
+    name = exchange.headers.get("user-agent", "").partition("/")[0].lower()
+    if name in _LIBRARIES and not client.is_named:
+        client.is_named = True
+        yield "It has no name of its own. Send a User-Agent: owners see it in their lists of apps."
+    if exchange.at_seconds < client.may_ask_at_seconds:
+        wait = client.may_ask_at_seconds - exchange.at_seconds
+        yield f"It comes {wait:.1f} seconds sooner than Retry-After asked for (C7.11, C7.12)."
+    if not client.is_let_in:
+        yield "This credential got 401 before. Stop, and ask the owner to sign in again."
+    if exchange.status in _GONE and _what(exchange) in client.gone and exchange.method != "GET":
+        yield "It was told before that this is not there. Remove it from the queue (C8.4)."
+
+
+def _of_credentials(exchange: Exchange) -> Iterator[str]:
+    if named := sorted(_CREDENTIALS & set(exchange.asked)):
+        yield f"{', '.join(named)} in an address ends in logs. Send it in a header (C2.4)."
+
+
+def _items(exchange: Exchange) -> Sequence[Mapping[str, Any]]:
+    sent = exchange.sent
+    if (exchange.method, exchange.path) != ("POST", "/subscriptions") or not isinstance(sent, dict):
+        return []
+    items = sent.get("subscriptions")
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def _unknown(sent: Mapping[str, Any], method: str) -> Iterator[str]:
+    if others := sorted(set(sent) - _FIELDS[method]):
+        yield f"{method} knows no {', '.join(others)}: that is ignored (C1.5)."
+
+
+def _is_of(guid: str, url: str) -> bool:
+    try:
+        return parse_feed_url(url).guid == guid
+    except InvalidInput:
+        return False
+
+
+def _guids_in(got: Any) -> Iterator[str]:
+    if isinstance(got, dict):
+        for name, value in got.items():
+            if name in {"guid", "new_guid"}:
+                yield str(value)
+            elif isinstance(value, list):
+                for one in value:
+                    yield from _guids_in(one)
+
+
+def _limit(*known: set[Any] | dict[str, _Client]) -> None:
+    """Forget all of what has become too much to hold."""
+    for one in known:
+        if len(one) > _MAX_KNOWN:
+            one.clear()
+
+
+def _whole(text: str) -> int:
+    return int(text) if text.isdecimal() and len(text) < _DIGITS else 1
+
+
+def _what(exchange: Exchange) -> str:
+    return f"{exchange.method} {unquote(exchange.path).lower()} {bytes(exchange.body)!r}"

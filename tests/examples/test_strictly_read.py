@@ -1,0 +1,45 @@
+"""The example programs keep the contract, whatever goes wrong: a strict reader has no objection."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from test_sync import PROGRAMS, Device
+from trying import Trial
+
+from feedkeep.trial.faults import Fault
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: Path(program[1]).name)
+def test_an_example_is_not_objected_to_whatever_goes_wrong(
+    tmp_path: Path, program: list[str]
+) -> None:
+    with Trial(tmp_path) as trial:
+        use(trial, program, tmp_path)
+
+
+def use(trial: Trial, program: list[str], folder: Path) -> None:
+    one, two = (Device(program, folder / name, trial.base_url, trial.token) for name in "12")
+    faults = (Fault.UNAVAILABLE, Fault.TOO_MANY, Fault.LOST, Fault.TORN)
+    for number, fault in enumerate(faults):
+        one.must("add", f"https://feeds.example/{number}")
+        trial.do("faults", fault=fault)
+        one.must()
+        two.must()
+        two.must("unsubscribe", min(two.feeds()))
+    one.must("add", "feeds.example/no-protocol")
+    assert one.run().returncode in {0, 1}
+    trial.do("keep")
+    one.must("delete", sorted(one.feeds())[1])
+    for device in (one, two):
+        device.must()
+    trial.do("restore")
+    for device in (one, two, one):
+        device.must()
+    trial.do("faults", fault=Fault.EXPIRED)
+    assert two.run().returncode == 1
+    told = trial.requests()
+    assert [one for one in told["requests"] if one["objections"]] == []
+    assert {one["fault"] for one in told["requests"]} == {None, *faults, Fault.EXPIRED}
+    assert one.feeds().keys() == two.feeds().keys()
