@@ -60,7 +60,9 @@ def _records(kind: int, number: int, account_id: AccountId, entries: int) -> Ite
         counts = count(kept)
         told = (f"Zoë{number}", f"$argon2id${number}", number % 7 == 0, 5)
         kept = 10**15 + number, FORMER_STATES_IN_A_FAMILY * len(families)
-        yield Owner(Account(account_id, *told, *clocks, *lost, counts), f"zoë{number}", 7, *kept)
+        identity = bytes([number % 256]) * 32 if number % 3 == 0 else None
+        account = Account(account_id, *told, *clocks, *lost, identity, counts)
+        yield Owner(account, f"zoë{number}", 7, *kept)
     elif kind == 1:
         yield from _tokens(number)
     elif kind == 2:

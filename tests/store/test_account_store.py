@@ -19,7 +19,7 @@ from feedkeep.model import (
     TokensChanged,
     replace,
 )
-from feedkeep.model.errors import AccountError, NotAuthorized
+from feedkeep.model.errors import AccountError, IdentityTaken, NameTaken, NotAuthorized
 from feedkeep.rules.accounts import check_not_last
 from feedkeep.store.base import Store
 
@@ -117,6 +117,56 @@ def test_of_several_first_accounts_at_once_one_is_created(open_store: Callable) 
             (created,) = await all_accounts(store)
             assert [one for one, error in zip(wanted, done, strict=True) if not error] == [created]
             assert {type(error) for error in done if error} == {NotAuthorized}
+
+    asyncio.run(work())
+
+
+def test_a_person_of_a_provider_is_linked_to_one_account(open_store: Callable) -> None:
+    one, other = b"1" * 32, b"2" * 32
+
+    async def work(store: Store) -> None:
+        accounts = store.accounts
+        assert await accounts.linked(one) is None
+        await accounts.set_identity(ALICE, one)
+        linked = await accounts.linked(one)
+        assert linked is not None
+        assert (linked.id, linked.identity) == (ALICE, one)
+        with pytest.raises(IdentityTaken):
+            await accounts.set_identity(BOB, one)
+        await accounts.set_identity(ALICE, one)  # again
+        await accounts.set_identity(ALICE, other)
+        assert await accounts.linked(one) is None
+        await accounts.set_identity(BOB, one)
+        await accounts.set_identity(ALICE, None)
+        assert await accounts.linked(other) is None
+        await accounts.set_identity(AccountId(99), other)  # which is gone
+        assert await accounts.linked(other) is None
+        await accounts.delete(BOB)
+        assert await accounts.linked(one) is None
+        await accounts.set_identity(ALICE, one)
+
+    run(open_store, work)
+
+
+def test_a_linked_account_is_created_once_with_its_name_or_not_at_all(open_store: Callable) -> None:
+    identity = b"1" * 32
+
+    async def work() -> None:
+        async with open_store() as store:
+            wanted = [
+                replace(account(AccountId(n), f"new{n}"), identity=identity) for n in range(1, 6)
+            ]
+            done = await asyncio.gather(
+                *(store.accounts.create_linked(one, one.name) for one in wanted),
+                return_exceptions=True,
+            )
+            (created,) = await all_accounts(store)
+            assert [one for one, error in zip(wanted, done, strict=True) if not error] == [created]
+            assert {type(error) for error in done if error} == {IdentityTaken}
+            with pytest.raises(NameTaken):
+                taken = replace(account(AccountId(9), created.name), identity=b"9" * 32)
+                await store.accounts.create_linked(taken, created.name)
+            assert await store.accounts.linked(b"9" * 32) is None
 
     asyncio.run(work())
 

@@ -31,6 +31,7 @@ class Account(Value, frozen=True):
         lost_after: Its clock in the oldest backup that was restored. Changes with later stamps, up
             to `lost_until`, may have been lost.
         lost_until: The latest stand to which a restore moved its clock; 0 before the first one.
+        identity: SHA-256 of who it belongs to at another provider; None if it is linked to nobody.
         counts: How much is in its list.
     """
 
@@ -45,6 +46,7 @@ class Account(Value, frozen=True):
     epoch: int = 0
     lost_after: Stamp = Stamp(0)
     lost_until: Stamp = Stamp(0)
+    identity: bytes | None = None
     counts: Counts = Counts()
 
     hidden: ClassVar[frozenset[str]] = frozenset({"password_hash"})

@@ -21,7 +21,8 @@ FeedkeepError
 │   └── StoreMisconfigured  it rejects connections as it is set up
 ├── StoreUnusable           the store cannot be used as it is, and waiting does not help
 └── AccountError            an account or token command that cannot be carried out
-    └── NameTaken           there is an account with that name
+    ├── NameTaken           there is an account with that name
+    └── IdentityTaken       another account is linked to that person of a provider
 """
 
 from __future__ import annotations
@@ -198,3 +199,10 @@ class NameTaken(AccountError):
 
     def __init__(self, name: str) -> None:
         super().__init__("There is an account {name} already.", name=name)
+
+
+class IdentityTaken(AccountError):
+    """A person of another provider who is linked to another account."""
+
+    def __init__(self) -> None:
+        super().__init__("Another account here is linked to this person already.")

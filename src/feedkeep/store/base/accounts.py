@@ -46,6 +46,12 @@ class Accounts(Protocol):
     async def find(self, name_key: str) -> Account | None:
         """Return the account with that name key, as it is now, if there is one."""
 
+    async def linked(self, identity: bytes) -> Account | None:
+        """Return the account that is linked to a person of a provider, if there is one.
+
+        The accounts of a cluster are searched on all its machines.
+        """
+
     async def count(self, after: AccountId) -> int:
         """Return how many accounts have a greater id; those of all are greater than 0."""
 
@@ -102,6 +108,20 @@ class Accounts(Protocol):
         Raises:
             NotAuthorized: There is no such invitation, or it is not open.
             NameTaken: There is an account with that name; the invitation stays.
+        """
+
+    async def create_linked(self, account: Account, name_key: str) -> None:
+        """Do what `create` does for an account with an identity.
+
+        Raises:
+            IdentityTaken: Another account is linked to it.
+        """
+
+    async def set_identity(self, account_id: AccountId, identity: bytes | None) -> None:
+        """Link an account to a person of a provider, or to nobody; do nothing if it is gone.
+
+        Raises:
+            IdentityTaken: Another account is linked to that person.
         """
 
     async def set_password(self, account_id: AccountId, password_hash: str) -> None:

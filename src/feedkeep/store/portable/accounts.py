@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from feedkeep.model import Account, AccountId, Clock, Stamp, Token
-from feedkeep.model.errors import NotAuthorized
+from feedkeep.model.errors import IdentityTaken, NotAuthorized
 from feedkeep.store.base import CheckChange, DecideRestored, DecideStamps, anything_goes
 from feedkeep.store.driver import Driver, Statements
 from feedkeep.store.portable.stamping import restamp
@@ -28,6 +28,9 @@ _ADMINISTRATORS = f"""
 SELECT {_ACCOUNT_COLUMNS} FROM feedkeep.account a
 WHERE a.is_admin AND NOT a.is_disabled ORDER BY a.created, a.account_id
 """
+_LINKED = f"""
+SELECT {_ACCOUNT_COLUMNS} FROM feedkeep.account a WHERE a.identity = $1 AND {IS_NOT_DELETED}
+"""
 COUNT_OTHERS = """
 SELECT count(*) FROM feedkeep.account a
 WHERE a.is_admin AND NOT a.is_disabled AND a.account_id <> $1
@@ -36,6 +39,7 @@ _SET_PASSWORD = "UPDATE feedkeep.account AS a SET password_hash = $2 WHERE a.acc
 _REPLACE_HASH = f"{_SET_PASSWORD} AND a.password_hash = $3"
 _SET_DISABLED = "UPDATE feedkeep.account AS a SET is_disabled = $2 WHERE a.account_id = $1"
 _SET_ADMIN = "UPDATE feedkeep.account AS a SET is_admin = $2 WHERE a.account_id = $1"
+_SET_IDENTITY = "UPDATE feedkeep.account AS a SET identity = $2 WHERE a.account_id = $1"
 _END_SESSIONS = """
 DELETE FROM feedkeep.token AS t
 WHERE t.account_id = $1 AND (t.is_session AND t.of_token IS NULL OR t.purpose = 'reset')
@@ -96,6 +100,10 @@ class PortableAccounts(ABC):
     async def administrators(self) -> list[Account]:
         return [account_of(row) for row in await self._driver.scan(_ADMINISTRATORS)]
 
+    async def linked(self, identity: bytes) -> Account | None:
+        rows = await self._driver.read(_LINKED, identity)
+        return account_of(rows[0]) if rows else None
+
     async def are_there(self) -> bool:
         rows = await self._driver.read(self._are_there)
         return bool(rows[0][0])
@@ -111,6 +119,36 @@ class PortableAccounts(ABC):
             await self._create(statements, account, name_key)
 
         await self._driver.write(create)
+
+    async def create_linked(self, account: Account, name_key: str) -> None:
+        async def create(statements: Statements) -> None:
+            await self._assert_unlinked(statements, account.id, account.identity)
+            await self._create(statements, account, name_key)
+            await statements.execute(_SET_IDENTITY, account.id, account.identity)
+
+        await self._driver.write(create)
+
+    async def set_identity(self, account_id: AccountId, identity: bytes | None) -> None:
+        async def link(statements: Statements, account: Account) -> None:
+            await self._assert_unlinked(statements, account.id, identity)
+            await statements.execute(_SET_IDENTITY, account.id, identity)
+
+        await self._driver.change_if_there(account_id, link)
+
+    async def _assert_unlinked(
+        self, statements: Statements, account_id: AccountId, identity: bytes | None
+    ) -> None:
+        """Check that no other account has an identity, and keep it so until the commit.
+
+        Raises:
+            IdentityTaken: One has it.
+        """
+        if identity is None:
+            return
+        await self._driver.lock_out_others(statements)
+        row = await statements.fetchrow(_LINKED, identity)
+        if row is not None and account_of(row).id != account_id:
+            raise IdentityTaken
 
     async def sign_up(
         self,
