@@ -139,7 +139,7 @@ lint: .venv/dev
 # The texts of pages, for translators: new ones come into each catalogue without a translation, and those
 # that no page says any more go. Of the headers, only those stay that say how to read the file.
 SAID_BY = Sentence InvalidInput InvalidFeedUrl BrokenXml BodyTooLarge AccountError __init__
-SAY = $(addprefix src/feedkeep/,formats http model/errors.py nextcloud rules service store url_sync web)
+SAY = $(addprefix src/feedkeep/,formats http model/errors.py nextcloud oidc rules service store url_sync web)
 LOCALE = src/feedkeep/http/pages/locale
 LANGUAGES = de es fr
 NOISE = 1{ /^$$/d; }; /^\#( |$$)/d; /^"(Project|Report|POT|PO|Last|Language-Team|Generated)/d

@@ -84,7 +84,9 @@ async def open_service(
         settings.registration,
         settings.history_days,
         recorder,
-        f"{settings.public_url.rstrip('/')}/apps/connect" if settings.app_passwords_only else "",
+        f"{settings.public_url.rstrip('/')}/apps/connect"
+        if settings.app_passwords_only or not settings.password_login
+        else "",
     )
     try:
         yield service

@@ -34,6 +34,9 @@ there is the container, and to each process of the same user."""
 _CONTACT = r"^[!-'*-~]*\Z"
 """What stands between the parentheses of a header: no spaces, nor parentheses."""
 
+_CLAIM = r"^(?:[^=]+=.+)?\Z"
+"""A name and a value."""
+
 _PASSWORD_IN_QUERY = re.compile(r"([?&](?:ssl)?password=)[^&]*")
 
 _OWN = """
@@ -47,6 +50,8 @@ OWN_PLACES = frozenset(_OWN.split())
 
 _PATH = re.compile(r"(?:/[A-Za-z0-9._~-]+)*/?")
 """A path that is written in one way only."""
+
+_THIS_MACHINE = {"localhost", "127.0.0.1", "::1"}
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#\s,]+")
 
@@ -115,6 +120,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         app_passwords_only: Whether apps need an app password, from the page "Connect an app"
             (true), or may also use the account's own password (false). Pages always accept the
             account's own password.
+        password_login: Whether names and passwords let in, to the pages and by Basic; false leaves
+            the provider of `oidc_issuer` for people, and app passwords and tokens for apps.
+        oidc_issuer: The provider of OpenID Connect that people may sign in with, such as
+            https://auth.example; empty for none.
+        oidc_client_id: What the provider calls this service.
+        oidc_client_secret: The secret that it shares with the provider; empty for a public client.
+        oidc_name: What people call the provider, on the button "Sign in with ...".
+        oidc_new_accounts: Whether who signs in with the provider, and has no account, gets one.
+        oidc_admin_claim: Who is an administrator, by a claim of the provider, such as
+            groups=admins; decided again each time they sign in. Empty changes nobody.
         history_days: How many days of history each list keeps, to undo changes and restore lists;
             0 keeps none, and purges what there is.
         fetch: Which feeds to fetch, for titles and pictures, and to follow moves: public (all but
@@ -151,6 +166,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     cors_origins: Texts = ()
     registration: Registration = Registration.CLOSED
     app_passwords_only: bool = False
+    password_login: bool = True
+    oidc_issuer: str = ""
+    oidc_client_id: str = ""
+    oidc_client_secret: str = ""
+    oidc_name: Annotated[str, msgspec.Meta(min_length=1, max_length=40)] = "single sign-on"
+    oidc_new_accounts: bool = False
+    oidc_admin_claim: Annotated[str, msgspec.Meta(pattern=_CLAIM)] = ""
     history_days: Annotated[int, msgspec.Meta(ge=0, le=36_500)] = HISTORY_DAYS
     fetch: Fetch = Fetch.PUBLIC
     fetch_connections: Annotated[int, msgspec.Meta(ge=1, le=100)] = 8
@@ -173,6 +195,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             raise ValueError("admin_name and admin_password have to be set together")
         if self.max_in_flight_bytes < self.max_body_bytes:
             raise ValueError("max_in_flight_bytes has to be at least max_body_bytes")
+        if bool(self.oidc_issuer) is not bool(self.oidc_client_id):
+            raise ValueError("oidc_issuer and oidc_client_id have to be set together")
+        if not self.password_login and not self.oidc_issuer:
+            raise ValueError("without password_login, oidc_issuer has to say who lets people in")
 
 
 def load_settings(
@@ -210,6 +236,8 @@ def load_settings(
         )
     if settings.public_url:
         _check_public_url(settings.public_url)
+    if settings.oidc_issuer:
+        _check_issuer(settings.oidc_issuer)
     for name, read, wanted in _LISTS:
         _check_each(name, getattr(settings, name), read, wanted)
     return settings
@@ -320,6 +348,20 @@ def _check_public_url(url: str) -> None:
         raise InvalidSettings(
             f'A setting is not valid: public_url is "{url}", and what the service has of its own'
             f" begins with /{first[0]}: choose another path, such as /feedkeep."
+        )
+
+
+def _check_issuer(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        is_here = parts.scheme == "http" and parts.hostname in _THIS_MACHINE
+        is_valid = bool(parts.hostname) and (parts.scheme == "https" or is_here)
+    except ValueError:
+        is_valid = False
+    if not is_valid or parts.query or parts.fragment or parts.username is not None:
+        raise InvalidSettings(
+            f'A setting is not valid: oidc_issuer is "{url}", and has to be the address by which'
+            " the provider calls itself, such as https://auth.example."
         )
 
 

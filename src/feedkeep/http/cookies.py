@@ -32,6 +32,7 @@ APP_SESSION = Cookie("sessionid", APP_SESSION_DAYS * _DAY_SECONDS)
 NEXTCLOUD_LOGIN = Cookie("feedkeep_login", None)
 NOTE = Cookie("feedkeep_note", 60)
 NEW_PASSWORD = Cookie("feedkeep_new_password", _QUARTER_SECONDS)
+PROVIDER_SIGN_IN = Cookie("feedkeep_provider", _QUARTER_SECONDS)
 INVITATION = Cookie("feedkeep_invitation", _HOUR_SECONDS)
 PASSWORD_RESET = Cookie("feedkeep_reset", _HOUR_SECONDS)
 

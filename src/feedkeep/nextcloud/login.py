@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from feedkeep.config.settings import Settings
 from feedkeep.http.authenticators import log_refusal
-from feedkeep.http.cookies import NEXTCLOUD_LOGIN
+from feedkeep.http.cookies import BROWSER_SESSION, NEXTCLOUD_LOGIN, read_cookie
 from feedkeep.http.error_responses import FORBIDDEN, OK, refusal_of
 from feedkeep.http.json_bodies import encode, read_object, text
 from feedkeep.http.pages.forms import MAX_FORM_BYTES, Form, read_form
@@ -26,7 +26,7 @@ from feedkeep.http.requests import Request
 from feedkeep.http.resource import Resource
 from feedkeep.http.responses import JsonResponse
 from feedkeep.http.routing import NoSuchRoute
-from feedkeep.model import Account, Scope
+from feedkeep.model import Account, Admitted, Scope
 from feedkeep.model.errors import InvalidInput, NotAuthorized, Sentence, TooManyAttempts
 from feedkeep.rules.credentials import PasswordCredential
 from feedkeep.service import Service
@@ -34,6 +34,9 @@ from feedkeep.service.login_links import begun_at, login_of
 
 LOGIN = "[0-9a-f]{64}"
 _PATH = "/index.php/login/v2"
+_OTHER = "other"
+"""The parameter of who does not want to let the app in to the account that is signed in."""
+
 _MAX_APP_CHARACTERS = 100
 
 _ASKING, _TOO_OLD, _USED = "asking", "too-old", "used"
@@ -82,6 +85,8 @@ class FlowResource(Resource):
     def __init__(self, service: Service, settings: Settings, pages: Pages) -> None:
         super().__init__(service, settings)
         self._pages = pages
+        self._provider = settings.oidc_name if settings.oidc_issuer else ""
+        self._password_login = settings.password_login
 
     async def get(self, request: Request) -> Response:
         """Show the form, unless the link is too old or the app was let in just now."""
@@ -90,20 +95,20 @@ class FlowResource(Resource):
             response = self._page(request, GRANTED)
             response.headers.append("set-cookie", forget_note(request))
             return response
-        return self._form(request) if self._is_open(request) else self._page(request, _TOO_OLD)
+        if not self._is_open(request):
+            return self._page(request, _TOO_OLD)
+        return self._form(request, owner=await self._owner(request))
 
     async def post(self, request: Request) -> Response:
-        """Check name and password, and let the app in."""
+        """Let the app in, for who is signed in or sends name and password."""
         if not self._is_open(request):
             return self._page(request, _TOO_OLD, FORBIDDEN)
         form = await read_form(request)
         if not _is_from_our_page(request, form):
             return self._form(request, _FORM_TOO_OLD, FORBIDDEN)
-        request.credential_kind = PasswordCredential.kind
-        name, password = form.text("name"), form.text("password")
-        authentication = self.service.authentication
+        name = form.text("name")
         try:
-            request.asker = await authentication.admit_person(name, password, request.address)
+            request.asker = await self._let_in(request, form)
             is_granted = await self._grant(request, request.asker.account)
         except (NotAuthorized, TooManyAttempts) as error:
             log_refusal(request, error)
@@ -114,6 +119,27 @@ class FlowResource(Resource):
         response = self._pages.leading_to(place)
         response.headers.append("set-cookie", write_note(request, Note(GRANTED)))
         return response
+
+    async def _let_in(self, request: Request, form: Form) -> Admitted:
+        """Return who lets the app in; raises as `Authentication.admit_person` does."""
+        name, password = form.text("name"), form.text("password")
+        if not name and (owner := await self._owner(request)):
+            return owner
+        request.credential_kind = PasswordCredential.kind
+        if not self._password_login:
+            raise NotAuthorized
+        return await self.service.authentication.admit_person(name, password, request.address)
+
+    async def _owner(self, request: Request) -> Admitted | None:
+        """Return who has signed in in this browser a short while ago, unless they are not meant."""
+        text = read_cookie(request, BROWSER_SESSION)
+        if not text or request.query(_OTHER):
+            return None
+        try:
+            owner = await self.service.page_sessions.admit(text)
+        except NotAuthorized:
+            return None
+        return owner if self.service.page_sessions.is_fresh(owner) else None
 
     def _is_open(self, request: Request) -> bool:
         return self.service.logins.is_link_open(request.query("begun"))
@@ -133,7 +159,9 @@ class FlowResource(Resource):
             return response
         return self._form(request, _WRONG, FORBIDDEN, name)
 
-    def _page(self, request: Request, state: str, status: int = OK, **values: str) -> Response:
+    def _page(
+        self, request: Request, state: str, status: int = OK, **values: str | bool
+    ) -> Response:
         words = words_for(request)
         app = _app(request) or words.say(_UNKNOWN_APP)
         is_read_only = _scope(request) is Scope.READ
@@ -153,11 +181,25 @@ class FlowResource(Resource):
         problem: Sentence | None = None,
         status: int = OK,
         name: str = "",
+        owner: Admitted | None = None,
     ) -> Response:
         """Return the form, with a secret that only this page can send back."""
         secret = secrets.token_urlsafe(16)
         said = words_for(request).say(problem) if problem else ""
-        response = self._page(request, _ASKING, status, secret=secret, problem=said, name=name)
+        here = f"{request.path}?{request.http.url.query}"
+        response = self._page(
+            request,
+            _ASKING,
+            status,
+            secret=secret,
+            problem=said,
+            name=name,
+            signed_in=owner.account.name if owner else "",
+            provider=self._provider,
+            password_login=self._password_login,
+            here=here,
+            other=f"{here}&{_OTHER}=1",
+        )
         response.set_cookie(
             NEXTCLOUD_LOGIN.name,
             secret,

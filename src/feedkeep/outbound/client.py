@@ -187,16 +187,19 @@ class GuardedClient:
         url: str,
         *,
         headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
         max_bytes: int | None = None,
     ) -> Answer:
-        """Send one request without a body, and return its answer; no redirect is followed.
+        """Send one request, and return its answer; no redirect is followed.
 
         Raises:
             RequestError: There is no answer; it says why.
         """
         target = FetchTarget.parse(url)
         async with self._in_time(target):
-            return await self._ask(method, target, headers or {}, target.authorization, max_bytes)
+            return await self._ask(
+                method, target, headers or {}, target.authorization, max_bytes, body=body
+            )
 
     async def _ask(
         self,
@@ -207,6 +210,7 @@ class GuardedClient:
         max_bytes: int | None,
         *,
         may_cut: bool = False,
+        body: bytes | None = None,
     ) -> Answer:
         self._judge(target)
         sent = {name: value for name, value in headers.items() if _printable(value)}
@@ -217,7 +221,7 @@ class GuardedClient:
             async with (
                 self._host_locks.at(target.host),
                 self._session.request(
-                    method, target.url, headers=sent, allow_redirects=False
+                    method, target.url, headers=sent, data=body, allow_redirects=False
                 ) as response,
             ):
                 assert isinstance(response, _AbruptResponse)

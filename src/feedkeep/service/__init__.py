@@ -28,6 +28,7 @@ from feedkeep.service.feed_labels import FeedLabels
 from feedkeep.service.followed_moves import FollowedMoves
 from feedkeep.service.forgetting import Forgetting
 from feedkeep.service.history import ListHistory
+from feedkeep.service.identities import Identities
 from feedkeep.service.invitations import Invitations
 from feedkeep.service.known_feeds import KnownFeeds, NewFeeds
 from feedkeep.service.last_uses import LastUses
@@ -104,6 +105,7 @@ class Service:
         shared_attempts: Tells other processes which passwords were wrong here, and learns theirs.
         accounts: Creates, changes and deletes accounts.
         invitations: Invites people, and creates the accounts of those who sign up.
+        identities: Finds the accounts of people who sign in with another provider.
         recovery: Lets those set a new password who forgot theirs.
         page_sessions: Begins and ends the sessions of browsers.
         apps: Lists, connects and disconnects the apps of an account.
@@ -168,6 +170,7 @@ class Service:
         self.accounts = accounts = Accounts(store, passwords, now)
         self.invitations = Invitations(store, accounts, throttle, registration, now)
         self.recovery = Recovery(store, accounts, passwords, now)
+        self.identities = Identities(store, accounts)
         self.page_sessions = PageSessions(store, self.authentication, now)
         self.apps = Apps(store, now)
         self.preferences = AccountPreferences(store)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from feedkeep.model import (
     UNNUMBERED,
     Account,
+    AccountId,
     Admitted,
     NewToken,
     Now,
@@ -91,6 +92,14 @@ class PageSessions:
         """End this session now."""
         ended = TokenDecision(forgotten=[_session_of(admitted).id])
         await self._store.tokens.change(admitted.account.id, Purpose.PAGES, lambda *_: ended)
+
+    async def end_all(self, account_id: AccountId) -> None:
+        """End all sessions of an account's browsers, as its provider asks."""
+        await self._store.tokens.change(
+            account_id,
+            Purpose.PAGES,
+            lambda _, known: TokenDecision(forgotten=[one.id for one in known]),
+        )
 
     async def sign_out_everywhere_else(self, admitted: Admitted) -> None:
         """End all sessions of the account's browsers but this one."""

@@ -31,7 +31,7 @@ class AccountPage(Page):
 
     async def get(self, request: AdmittedRequest) -> Response:
         """Show the account."""
-        return await self._account(request)
+        return await self.shown(request)
 
     async def codes(self, request: AdmittedRequest) -> Response:
         """Show new recovery codes once."""
@@ -127,13 +127,14 @@ class AccountPage(Page):
         error: AccountError | NotAuthorized | TooManyAttempts,
     ) -> Response:
         problem = error.sentence if isinstance(error, AccountError) else not_confirmed(form, error)
-        response = await self._account(
+        response = await self.shown(
             request, status_of(error), typed=form, problems={field: problem}
         )
         response.headers.update(headers_of(error))
         return response
 
-    async def _account(self, request: AdmittedRequest, status: int = OK, **values: Any) -> Response:
+    async def shown(self, request: AdmittedRequest, status: int = OK, **values: Any) -> Response:
+        """Return the page, with what was wrong about a form of it."""
         account = request.admitted.account
         return await self.show(
             request,

@@ -18,6 +18,7 @@ from feedkeep.http.pages.rendering import Pages, words_for
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.model import (
     AccountId,
+    Admitted,
     Author,
     CredentialKind,
     Feed,
@@ -26,7 +27,13 @@ from feedkeep.model import (
     Snapshot,
     Stamp,
 )
-from feedkeep.model.errors import AccountError, NotAuthorized, Sentence, TooManyAttempts
+from feedkeep.model.errors import (
+    AccountError,
+    Forbidden,
+    NotAuthorized,
+    Sentence,
+    TooManyAttempts,
+)
 from feedkeep.rules.feed_labels import Labels
 from feedkeep.rules.feed_names import Headline, name_of
 from feedkeep.rules.notices import Notice, may_have_moved, newest, of_changes, of_list
@@ -75,6 +82,9 @@ class Page:
             "note": note,
             "problems": {},
             "typed": Form(),
+            "provider": self.settings.oidc_name if self.settings.oidc_issuer else "",
+            "password_login": self.settings.password_login,
+            "types_password": request.asker is None or self.types_password(request.asker),
             **values,
         }
         response = await in_thread_if(
@@ -111,6 +121,19 @@ class Page:
         """Say whether the password was typed in this browser a short while ago."""
         return self.service.page_sessions.is_fresh(request.admitted)
 
+    def types_password(self, admitted: Admitted) -> bool:
+        """Say whether a person can type a password of the account; else the provider confirms."""
+        return self.settings.password_login and admitted.account.password_hash is not None
+
+    def check_passwords_count(self) -> None:
+        """Check that people may sign in with a password.
+
+        Raises:
+            Forbidden: Only the provider lets them in.
+        """
+        if not self.settings.password_login:
+            raise Forbidden("Passwords are switched off here. Sign in with the provider.")
+
     async def confirmed(self, request: AdmittedRequest, form: Form) -> NewToken | None:
         """Check the password again if that is due; return the session that begins with it.
 
@@ -120,6 +143,8 @@ class Page:
         """
         if self.is_fresh(request):
             return None
+        if not self.types_password(request.admitted):
+            raise NotAuthorized
         try:
             return await self.service.page_sessions.confirm(
                 request.admitted, form.text("password"), request.address, label_of(request)

@@ -21,6 +21,7 @@ from feedkeep.web.move_in import MoveInPage
 from feedkeep.web.news import NewsPage
 from feedkeep.web.people import PeoplePage
 from feedkeep.web.pictures import PicturePage
+from feedkeep.web.provider_sign_in import ProviderSignIn
 from feedkeep.web.sign_in import RecoverPage, ResetPage, SignInPage
 from feedkeep.web.sign_up import SignUpPage
 
@@ -48,11 +49,15 @@ def _routes(
     move_in = MoveInPage(*known, imports)
     history, news = ListHistoryPage(*known), NewsPage(*known)
     apps, account, people = AppsPage(*known), AccountPage(*known), PeoplePage(*known)
+    provider = ProviderSignIn(*known, sign_in, account)
     return [
         PublicRoute("/static/{name}", get=pages.static.get),
         PublicRoute("/favicon.ico", get=pages.static.icon),
         PublicRoute("/manifest.webmanifest", get=pages.static.manifest),
         PublicRoute("/sign-in", get=sign_in.get, post=sign_in.post),
+        PublicRoute("/sign-in/provider", get=provider.begin),
+        PublicRoute("/sign-in/provider/back", get=provider.come_back),
+        PublicRoute("/sign-in/provider/logout", post=provider.log_out),
         Route("/sign-out", post=sign_in.sign_out),
         PublicRoute("/sign-up", get=sign_up.get, post=sign_up.post),
         PublicRoute("/sign-up/{link}", get=sign_up.open),
@@ -98,6 +103,8 @@ def _routes(
         Route("/account/codes", get=account.codes, post=account.make_codes),
         Route("/account/sign-out-others", post=account.sign_out_others),
         Route("/account/download", get=account.download),
+        Route("/account/link", post=provider.link),
+        Route("/account/unlink", post=provider.unlink),
         Route("/account/delete", post=account.delete),
         Route("/people", get=people.get),
         Route("/people/invite", post=people.invite),

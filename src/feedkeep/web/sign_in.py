@@ -24,10 +24,11 @@ class SignInPage(Page):
 
     async def get(self, request: Request) -> Response:
         """Show the form."""
-        return await self._form(request)
+        return await self.form(request)
 
     async def post(self, request: Request) -> Response:
         """Sign in."""
+        self.check_passwords_count()
         form = await read_form(request)
         request.credential_kind = CredentialKind.PASSWORD
         try:
@@ -36,12 +37,12 @@ class SignInPage(Page):
             )
         except (NotAuthorized, TooManyAttempts) as error:
             log_refusal(request, error)
-            response = await self._form(
+            response = await self.form(
                 request, status_of(error), typed=form, problems={"password": error.sentence}
             )
             response.headers.update(headers_of(error))
             return response
-        return self.leading_to(request, _local(form.text("next")), session=session)
+        return self.leading_to(request, local(form.text("next")), session=session)
 
     async def sign_out(self, request: AdmittedRequest) -> Response:
         """End the session of this browser."""
@@ -52,15 +53,16 @@ class SignInPage(Page):
         response.headers["Clear-Site-Data"] = '"cache"'
         return response
 
-    async def _form(self, request: Request, status: int = OK, **values: Any) -> Response:
+    async def form(self, request: Request, status: int = OK, **values: Any) -> Response:
+        """Return the form, with what was wrong about it."""
+        given = {"next": local(request.query("next")), **values}
         return await self.show(
             request,
             "sign_in.html",
             status,
-            next=_local(request.query("next")),
-            is_open=self.settings.registration == "open",
+            is_open=self.settings.registration == "open" and self.settings.password_login,
             is_new=not await self.service.accounts.are_there(),
-            **values,
+            **given,
         )
 
 
@@ -69,10 +71,12 @@ class RecoverPage(Page):
 
     async def get(self, request: Request) -> Response:
         """Show the form for a recovery code."""
+        self.check_passwords_count()
         return await self.show(request, "recover.html")
 
     async def post(self, request: Request) -> Response:
         """Set a new password by a recovery code, and sign in."""
+        self.check_passwords_count()
         form = await read_form(request)
         request.credential_kind = CredentialKind.PASSWORD
         try:
@@ -107,6 +111,7 @@ class ResetPage(Page):
 
     async def get(self, request: Request) -> Response:
         """Show the form for a new password, while the link is valid."""
+        self.check_passwords_count()
         owner = await self.service.recovery.owner_of(self.link.text(request))
         if owner is None:
             return await self.show(request, "link_ended.html", FORBIDDEN, kind="reset")
@@ -114,6 +119,7 @@ class ResetPage(Page):
 
     async def post(self, request: Request) -> Response:
         """Set the new password, and sign in."""
+        self.check_passwords_count()
         form = await read_form(request)
         text = self.link.text(request)
         try:
@@ -135,7 +141,7 @@ class ResetPage(Page):
         return response
 
 
-def _local(place: str) -> str:
+def local(place: str) -> str:
     """Return a place on this service; whatever leads elsewhere becomes the first page."""
     is_local = place.startswith("/") and not place.startswith(("//", "/\\")) and place.isprintable()
     return place if is_local else HOME

@@ -85,6 +85,10 @@ class Pages:
         """Return a response that leads a browser to another page of this service."""
         return RedirectResponse(self._base_path + place, SEE_OTHER, HEADERS)
 
+    def leading_elsewhere(self, url: str) -> Response:
+        """Return a response that leads a browser to another host."""
+        return RedirectResponse(url, SEE_OTHER, HEADERS)
+
     def refusal(
         self, refusal: Refusal, request: Request, *, for_administrators: bool = False
     ) -> Response:

@@ -1,0 +1,148 @@
+"""What a provider has signed: whether it can be believed. Pure, but for the signature's check."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+from typing import Any, TypeGuard
+
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import JWKRegistry, KeySet
+from joserfc.jws import extract_compact
+
+from feedkeep.oidc.errors import SignInFailed
+from feedkeep.rules.identities import MAX_SUBJECT_CHARACTERS
+
+# Signatures with the provider's private key only: never "none", nor HMAC, whose key a client has.
+ALGORITHMS = [
+    *(f"{kind}{bits}" for kind in ("RS", "PS", "ES") for bits in (256, 384, 512)),
+    "EdDSA",
+    "Ed25519",
+]
+MAX_TOKEN_CHARACTERS = 32_768
+MAX_KEYS = 100
+LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
+_LOGOUT_SECONDS = 600
+_LEEWAY_SECONDS = 60
+_KINDS = {"RSA", "EC", "OKP"}
+
+
+class UnknownKey(Exception):
+    """None of the keys made a signature; the provider may have new ones."""
+
+
+def keys_of(document: Any) -> KeySet:
+    """Return the keys that a provider publishes for signatures; those it cannot be are left out."""
+    told = document.get("keys") if isinstance(document, dict) else None
+    keys = []
+    for key in (told if isinstance(told, list) else [])[:MAX_KEYS]:
+        if isinstance(key, dict) and key.get("kty") in _KINDS and key.get("use", "sig") == "sig":
+            try:
+                keys.append(JWKRegistry.import_key(key))
+            except (JoseError, ValueError, TypeError):
+                continue
+    return KeySet(keys)
+
+
+def id_token_claims(
+    text: str, keys: KeySet, issuer: str, client_id: str, nonce: str, now_seconds: int
+) -> Mapping[str, Any]:
+    """Return what an ID token says, if it is one for us, now, and for this sign-in.
+
+    As OpenID Connect Core says in section 3.1.3.7.
+
+    Raises:
+        SignInFailed: It is not.
+        UnknownKey: Its signature is by none of the keys.
+    """
+    claims = _signed(text, keys, issuer, client_id, now_seconds)
+    told = claims.get("nonce")
+    if not isinstance(told, str) or not hmac.compare_digest(told.encode(), nonce.encode()):
+        raise SignInFailed("the ID token has another nonce")
+    _check_times(claims, now_seconds)
+    if _subject_of(claims) is None:
+        raise SignInFailed("the ID token names nobody")
+    return claims
+
+
+def logged_out_subject(
+    text: str, keys: KeySet, issuer: str, client_id: str, now_seconds: int
+) -> str:
+    """Return who has signed out at the provider, by a logout token.
+
+    As OpenID Connect Back-Channel Logout says in section 2.6.
+
+    Raises:
+        SignInFailed: It is no logout token for us.
+        UnknownKey: Its signature is by none of the keys.
+    """
+    claims = _signed(text, keys, issuer, client_id, now_seconds)
+    events, issued = claims.get("events"), claims.get("iat")
+    if not isinstance(events, dict) or LOGOUT_EVENT not in events or "nonce" in claims:
+        raise SignInFailed("it is no logout token")
+    if not _is_moment(issued) or abs(now_seconds - issued) > _LOGOUT_SECONDS:
+        raise SignInFailed("the logout token is not from now")
+    subject = _subject_of(claims)
+    if subject is None:
+        raise SignInFailed("the logout token names a session alone, and no person")
+    return subject
+
+
+def _signed(
+    text: str, keys: KeySet, issuer: str, client_id: str, now_seconds: int
+) -> Mapping[str, Any]:
+    """Return the claims of a token that the issuer has signed for this client."""
+    if len(text) > MAX_TOKEN_CHARACTERS:
+        raise SignInFailed("the token is too long")
+    claims = _verified(text, keys)
+    if claims.get("iss") != issuer:
+        raise SignInFailed("another issuer signed the token")
+    audience = claims.get("aud")
+    audiences = audience if isinstance(audience, list) else [audience]
+    if client_id not in audiences:
+        raise SignInFailed("the token is for another client")
+    party = claims.get("azp")
+    if party not in ({client_id} if len(audiences) > 1 else {None, client_id}):
+        raise SignInFailed("the token was issued to another client")
+    expires = claims.get("exp", now_seconds)
+    if not _is_moment(expires) or expires <= now_seconds - _LEEWAY_SECONDS:
+        raise SignInFailed("the token has expired")
+    return claims
+
+
+def _verified(text: str, keys: KeySet) -> Mapping[str, Any]:
+    """Return the claims of a token if one of the keys has signed it.
+
+    Of a token that does not name its key, each is tried.
+    """
+    try:
+        named = extract_compact(text.encode()).headers().get("kid")
+    except (JoseError, ValueError, TypeError, RecursionError) as error:
+        raise SignInFailed("the token cannot be read") from error
+    for key in keys.keys:
+        if named is None or named == key.kid:
+            try:
+                return jwt.decode(text, key, algorithms=ALGORITHMS).claims
+            except (JoseError, ValueError, TypeError):
+                continue
+    raise UnknownKey
+
+
+def _check_times(claims: Mapping[str, Any], now_seconds: int) -> None:
+    """Check that an ID token says when it was issued and when it ends, and that it is not early."""
+    if not _is_moment(claims.get("exp")) or not _is_moment(claims.get("iat")):
+        raise SignInFailed("the ID token does not say until when it counts")
+    begins = claims.get("nbf", claims["iat"])
+    if not _is_moment(begins) or begins > now_seconds + _LEEWAY_SECONDS:
+        raise SignInFailed("the ID token does not count yet")
+
+
+def _is_moment(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _subject_of(claims: Mapping[str, Any]) -> str | None:
+    subject = claims.get("sub")
+    is_one = isinstance(subject, str) and 0 < len(subject) <= MAX_SUBJECT_CHARACTERS
+    return subject if is_one else None

@@ -1,0 +1,273 @@
+"""A provider of OpenID Connect, as its own documents describe it, asked through the guarded client.
+
+Nothing is asked before a person wants to sign in. What the provider says of itself is asked once an
+hour, and its keys also when it has signed with one that is not known.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from joserfc.jwk import KeySet
+
+from feedkeep.config.networks import EVERYWHERE, AddressRule
+from feedkeep.config.settings import Settings
+from feedkeep.model import T, Value
+from feedkeep.oidc.claims import UnknownKey, id_token_claims, keys_of, logged_out_subject
+from feedkeep.oidc.errors import ProviderAway, SignInFailed
+from feedkeep.oidc.flow import Flow, authorization_url
+from feedkeep.outbound.failures import RequestError
+from feedkeep.outbound.policy import policy_of
+
+if TYPE_CHECKING:
+    from feedkeep.outbound.client import Answer, GuardedClient
+
+MAX_AT_ONCE = 4
+"""How many people's codes are exchanged at a time; others wait, and not for long."""
+
+_WAIT_SECONDS = 10.0
+_WHOLE_SECONDS = 15.0
+_MAX_BYTES = 256 * 1024
+_REMEMBERED_SECONDS = 3_600.0
+_KEYS_AGAIN_SECONDS = 30.0
+"""How soon after the last time the keys are asked for again, if a signature is by none of them."""
+
+_OK = 200
+_WELL_KNOWN = "/.well-known/openid-configuration"
+
+
+class Metadata(Value, frozen=True):
+    """What a provider says of itself (OpenID Connect Discovery, section 3).
+
+    Attributes:
+        authorization_endpoint: Where people sign in.
+        token_endpoint: Where codes are exchanged.
+        jwks_uri: Where its keys are.
+        names_issuer: Whether its answers name it (RFC 9207).
+        takes_basic: Whether it takes the client's secret in a header.
+        scopes: Which scopes it says that it knows.
+    """
+
+    authorization_endpoint: str
+    token_endpoint: str
+    jwks_uri: str
+    names_issuer: bool
+    takes_basic: bool
+    scopes: frozenset[str]
+
+
+class Provider:
+    """The provider that the settings name."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        now_seconds: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Take the settings; `now_seconds` tells the time, and `monotonic` how much passed."""
+        self.issuer = settings.oidc_issuer
+        self._client_id = settings.oidc_client_id
+        self._client_secret = settings.oidc_client_secret
+        self._claim = settings.oidc_admin_claim.partition("=")[0]
+        self._settings = settings
+        self._now_seconds, self._monotonic = now_seconds, monotonic
+        self._room = asyncio.Semaphore(MAX_AT_ONCE)
+        self._asking = asyncio.Lock()
+        self._metadata: tuple[float, Metadata] | None = None
+        self._keys: tuple[float, KeySet] | None = None
+
+    async def sign_in_url(self, redirect_uri: str, flow: Flow) -> str:
+        """Return where a person goes to sign in.
+
+        Raises:
+            ProviderAway: The provider does not say where that is.
+        """
+        metadata = await self._described()
+        wanted = ["openid", "profile", *({self._claim} & metadata.scopes)]
+        endpoint = metadata.authorization_endpoint
+        return authorization_url(endpoint, self._client_id, redirect_uri, " ".join(wanted), flow)
+
+    async def claims(
+        self, code: str, issuer: str, redirect_uri: str, flow: Flow
+    ) -> Mapping[str, Any]:
+        """Return what the provider says of the person who came back with a code.
+
+        `issuer` is whom the answer says it is from; "" if it does not say.
+
+        Raises:
+            SignInFailed: It cannot be believed, or the code is none.
+            ProviderAway: The provider does not answer.
+        """
+        metadata = await self._described()
+        if (issuer or metadata.names_issuer) and issuer != self.issuer:
+            raise SignInFailed("the answer is of another issuer (RFC 9207)")
+        reply = await self._exchanged(metadata, code, redirect_uri, flow.verifier)
+        token = reply.get("id_token")
+        if not isinstance(token, str):
+            raise SignInFailed("the provider sent no ID token")
+
+        def believed(keys: KeySet) -> Mapping[str, Any]:
+            now = int(self._now_seconds())
+            return id_token_claims(token, keys, self.issuer, self._client_id, flow.nonce, now)
+
+        return await self._by_its_keys(metadata, believed)
+
+    async def logged_out(self, token: str) -> str:
+        """Return who has signed out, as a logout token of the provider says.
+
+        Raises:
+            SignInFailed: It is none of this provider for this client.
+            ProviderAway: The provider does not show its keys.
+        """
+        metadata = await self._described()
+
+        def believed(keys: KeySet) -> str:
+            now = int(self._now_seconds())
+            return logged_out_subject(token, keys, self.issuer, self._client_id, now)
+
+        return await self._by_its_keys(metadata, believed)
+
+    async def _by_its_keys(self, metadata: Metadata, believed: Callable[[KeySet], T]) -> T:
+        """Do what needs the provider's keys; ask for them again if they are others by now."""
+        for is_again in (False, True):
+            try:
+                return believed(await self._known_keys(metadata, is_again=is_again))
+            except UnknownKey:
+                continue
+        raise SignInFailed("the signature is by none of the provider's keys")
+
+    async def _described(self) -> Metadata:
+        async with self._asking:
+            if self._metadata and self._is_recent(self._metadata[0], _REMEMBERED_SECONDS):
+                return self._metadata[1]
+            told = await self._json(f"{self.issuer.rstrip('/')}{_WELL_KNOWN}")
+            metadata = self._read(told)
+            self._metadata = (self._monotonic(), metadata)
+            return metadata
+
+    async def _known_keys(self, metadata: Metadata, *, is_again: bool) -> KeySet:
+        async with self._asking:
+            seconds = _KEYS_AGAIN_SECONDS if is_again else _REMEMBERED_SECONDS
+            if self._keys and self._is_recent(self._keys[0], seconds):
+                return self._keys[1]
+            keys = keys_of(await self._json(metadata.jwks_uri))
+            self._keys = (self._monotonic(), keys)
+            return keys
+
+    def _is_recent(self, at: float, seconds: float) -> bool:
+        return self._monotonic() - at < seconds
+
+    def _read(self, told: Mapping[str, Any]) -> Metadata:
+        """Return what the provider says of itself.
+
+        Raises:
+            ProviderAway: It calls itself otherwise, or leaves out what is needed.
+        """
+        if told.get("issuer") != self.issuer:
+            raise ProviderAway("it calls itself otherwise than oidc_issuer")
+
+        def address(name: str) -> str:
+            url = told.get(name)
+            if not isinstance(url, str) or not self._may_be_asked(url):
+                raise ProviderAway(f"its {name} is no address that may be asked")
+            return url
+
+        methods, scopes = (
+            told.get(name) for name in ("token_endpoint_auth_methods_supported", "scopes_supported")
+        )
+        return Metadata(
+            address("authorization_endpoint"),
+            address("token_endpoint"),
+            address("jwks_uri"),
+            names_issuer=told.get("authorization_response_iss_parameter_supported") is True,
+            takes_basic=not isinstance(methods, list) or "client_secret_basic" in methods,
+            scopes=frozenset(map(str, scopes)) if isinstance(scopes, list) else frozenset(),
+        )
+
+    def _may_be_asked(self, url: str) -> bool:
+        """Say whether an address is encrypted, or on the provider's own host if that is not."""
+        try:
+            parts, own = urlsplit(url), urlsplit(self.issuer)
+            is_at_home = (parts.scheme, parts.hostname) == (own.scheme, own.hostname)
+        except ValueError:
+            return False
+        return parts.scheme == "https" or is_at_home
+
+    async def _exchanged(
+        self, metadata: Metadata, code: str, redirect_uri: str, verifier: str
+    ) -> Mapping[str, Any]:
+        """Return what the provider gives for a code (OpenID Connect Core, section 3.1.3)."""
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": redirect_uri,
+            "client_id": self._client_id,
+            "code_verifier": verifier,
+        }
+        headers = {"Accept": "application/json"}
+        headers["Content-Type"] = "application/x-www-form-urlencoded"
+        if self._client_secret and metadata.takes_basic:  # RFC 6749, section 2.3.1
+            pair = f"{quote(self._client_id, safe='')}:{quote(self._client_secret, safe='')}"
+            headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
+        elif self._client_secret:
+            form["client_secret"] = self._client_secret
+        url, body = metadata.token_endpoint, urlencode(form).encode()
+        try:
+            async with asyncio.timeout(_WAIT_SECONDS):
+                await self._room.acquire()
+        except TimeoutError:
+            raise ProviderAway("too many people sign in at the same time") from None
+        try:
+            async with self._client(url) as client:
+                answer = await client.ask("POST", url, headers=headers, body=body)
+        except RequestError as error:
+            raise ProviderAway(str(error)) from error
+        finally:
+            self._room.release()
+        if answer.status != _OK:
+            raise SignInFailed(f"the provider answered {answer.status} to the code")
+        return _object(answer)
+
+    async def _json(self, url: str) -> Mapping[str, Any]:
+        try:
+            async with self._client(url) as client:
+                answer = await client.ask("GET", url, headers={"Accept": "application/json"})
+        except RequestError as error:
+            raise ProviderAway(str(error)) from error
+        if answer.status != _OK:
+            raise ProviderAway(f"it answered {answer.status}")
+        return _object(answer)
+
+    @asynccontextmanager
+    async def _client(self, url: str) -> AsyncIterator[GuardedClient]:
+        """Give a client for an address: on the provider's own host, wherever that is."""
+        from feedkeep.outbound.client import GuardedClient  # noqa: PLC0415 - it imports slowly
+
+        policy, own, parts = policy_of(self._settings), urlsplit(self.issuer), urlsplit(url)
+        rule = policy.addresses
+        if parts.hostname == own.hostname:
+            port = parts.port or {"https": 443}.get(parts.scheme, 80)
+            rule = AddressRule(EVERYWHERE, rule.denied)
+            policy = replace(policy, ports=policy.ports | {port})
+        policy = replace(policy, addresses=rule, max_bytes=_MAX_BYTES, whole_seconds=_WHOLE_SECONDS)
+        async with GuardedClient(policy) as client:
+            yield client
+
+
+def _object(answer: Answer) -> Mapping[str, Any]:
+    try:
+        found = json.loads(answer.body)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise ProviderAway("its answer is no JSON object")
+    return found

@@ -1,0 +1,212 @@
+"""Signing in with an account of another provider, and linking an account here to one there."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+from starlette.responses import Response
+
+from feedkeep.config.settings import Settings
+from feedkeep.http.cookies import PROVIDER_SIGN_IN, expire_cookie, read_cookie, set_cookie
+from feedkeep.http.error_responses import BAD_REQUEST, FORBIDDEN, OK
+from feedkeep.http.pages.forms import read_form
+from feedkeep.http.pages.notes import Note
+from feedkeep.http.pages.rendering import Pages
+from feedkeep.http.requests import AdmittedRequest, Request
+from feedkeep.http.routing import NoSuchRoute
+from feedkeep.model import AccountId, CredentialKind
+from feedkeep.model.errors import (
+    AccountError,
+    FeedkeepError,
+    NotAuthorized,
+    Sentence,
+    TooManyAttempts,
+)
+from feedkeep.oidc.errors import ProviderAway, SignInFailed
+from feedkeep.oidc.flow import MAX_PLACE_CHARACTERS, Flow, read_flow, write_flow
+from feedkeep.oidc.provider import Provider
+from feedkeep.rules.identities import identity_of
+from feedkeep.service import Service
+from feedkeep.web.account import PLACE as ACCOUNT
+from feedkeep.web.account import AccountPage
+from feedkeep.web.authenticator import HOME, SIGN_IN, session_of
+from feedkeep.web.page import Page, headers_of, label_of, not_confirmed, status_of
+from feedkeep.web.sign_in import SignInPage, local
+
+PLACE = f"{SIGN_IN}/provider"
+_UNAVAILABLE = 503
+_MAX_PARAMETER_CHARACTERS = 4_096
+
+_CANCELLED = Sentence("You did not allow it there, so you are not signed in.")
+_TOO_OLD = Sentence("That sign-in was too old, or began in another window. Please try again.")
+_NOT_LET_IN = Sentence(
+    "Your account here is disabled. Ask the person who runs this service about it."
+)
+_LAST_WAY_IN = Sentence("Set a password first. Without one, you could not sign in any more.")
+
+_log = structlog.get_logger()
+
+
+class ProviderSignIn(Page):
+    """/sign-in/provider, where people come from and go to the provider; and the link to it."""
+
+    def __init__(
+        self,
+        service: Service,
+        settings: Settings,
+        pages: Pages,
+        sign_in: SignInPage,
+        account: AccountPage,
+    ) -> None:
+        """Show what went wrong on the page where it began."""
+        super().__init__(service, settings, pages)
+        self._sign_in, self._account = sign_in, account
+        self._provider = Provider(settings) if settings.oidc_issuer else None
+
+    @property
+    def provider(self) -> Provider:
+        """The provider of the settings.
+
+        Raises:
+            NoSuchRoute: They name none.
+        """
+        if self._provider is None:
+            raise NoSuchRoute
+        return self._provider
+
+    async def begin(self, request: Request) -> Response:
+        """Lead a person to the provider."""
+        place = local(request.query("next"))
+        try:
+            url, cookie = await self._begun(request, place)
+        except ProviderAway as error:
+            return await self._refused(request, error, place)
+        response = self.pages.leading_elsewhere(url)
+        response.headers.append("set-cookie", cookie)
+        return response
+
+    async def come_back(self, request: Request) -> Response:
+        """Take the provider's answer, and sign in; or link the account."""
+        provider, flow = self.provider, read_flow(read_cookie(request, PROVIDER_SIGN_IN))
+        state, code, issuer = (
+            request.query(name)[:_MAX_PARAMETER_CHARACTERS] for name in ("state", "code", "iss")
+        )
+        try:
+            if flow is None or not flow.is_answered_by(state):
+                raise SignInFailed("the answer belongs to no sign-in of this browser")
+            if not code:
+                raise SignInFailed("the provider sent no code")
+            claims = await provider.claims(code, issuer, self._own(request), flow)
+            response = await self._done(request, flow, claims)
+        except FeedkeepError as error:
+            response = await self._refused(request, error, flow.place if flow else HOME)
+        response.headers.append("set-cookie", expire_cookie(request, PROVIDER_SIGN_IN))
+        return response
+
+    async def link(self, request: AdmittedRequest) -> Response:
+        """Lead to the provider, to link the account; a page does, since no form may."""
+        form, session = await read_form(request), None
+        try:
+            session = await self.confirmed(request, form)
+            account_id = request.admitted.account.id
+            url, cookie = await self._begun(request, ACCOUNT, account_id)
+        except (NotAuthorized, TooManyAttempts) as error:
+            response = await self._on_account(request, not_confirmed(form, error), status_of(error))
+            response.headers.update(headers_of(error))
+            return response
+        except ProviderAway as error:
+            response = await self._on_account(request, error.sentence, _UNAVAILABLE)
+            return self.signed_in(request, response, session)
+        response = await self.show(request, "provider.html", url=url)
+        response.headers.append("set-cookie", cookie)
+        return self.signed_in(request, response, session)
+
+    async def unlink(self, request: AdmittedRequest) -> Response:
+        """Unlink the account."""
+        self.provider  # noqa: B018 - without one there is no such page
+        form, session = await read_form(request), None
+        account = request.admitted.account
+        if account.password_hash is None or not self.settings.password_login:
+            return await self._on_account(request, _LAST_WAY_IN, BAD_REQUEST)
+        try:
+            session = await self.confirmed(request, form)
+        except (NotAuthorized, TooManyAttempts) as error:
+            response = await self._on_account(request, not_confirmed(form, error), status_of(error))
+            response.headers.update(headers_of(error))
+            return response
+        await self.service.identities.unlink(account)
+        return self.leading_to(request, ACCOUNT, Note("unlinked"), session)
+
+    async def log_out(self, request: Request) -> Response:
+        """End the sessions of a person who has signed out at the provider (Back-Channel Logout)."""
+        provider, form = self.provider, await read_form(request)
+        try:
+            subject = await provider.logged_out(form.text("logout_token"))
+        except (SignInFailed, ProviderAway) as error:
+            _log.warning("a logout token was not believed", reason=error.reason)
+            return Response(status_code=BAD_REQUEST)
+        identity = identity_of(provider.issuer, subject)
+        account_id = await self.service.identities.linked(identity)
+        if account_id is not None:
+            await self.service.page_sessions.end_all(account_id)
+        return Response(status_code=OK)
+
+    def _own(self, request: Request) -> str:
+        """Return where the provider sends people back to."""
+        return f"{self.base_url(request)}{PLACE}/back"
+
+    async def _begun(
+        self, request: Request, place: str, linking: AccountId | None = None
+    ) -> tuple[str, str]:
+        """Return where the provider is, and the cookie that keeps what was sent there."""
+        place = place if len(place) <= MAX_PLACE_CHARACTERS else HOME
+        state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
+        flow = Flow(state, nonce, verifier, place, linking)
+        url = await self.provider.sign_in_url(self._own(request), flow)
+        return url, set_cookie(request, PROVIDER_SIGN_IN, write_flow(flow))
+
+    async def _done(self, request: Request, flow: Flow, claims: Mapping[str, Any]) -> Response:
+        identities = self.service.identities
+        identity = identity_of(self.provider.issuer, claims["sub"])
+        if flow.linking is not None:
+            admitted = await self.service.page_sessions.admit(session_of(request))
+            if admitted.account.id != flow.linking:
+                raise SignInFailed("another account is signed in by now")
+            await identities.link(admitted.account, identity)
+            return self.leading_to(request, ACCOUNT, Note("linked"))
+        request.credential_kind = CredentialKind.BROWSER
+        account = await identities.account_of(
+            identity,
+            claims,
+            may_create=self.settings.oidc_new_accounts,
+            admin_claim=self.settings.oidc_admin_claim,
+        )
+        session = await self.service.page_sessions.begin(account, label_of(request))
+        return self.leading_to(request, flow.place, session=session)
+
+    async def _refused(self, request: Request, error: FeedkeepError, place: str) -> Response:
+        """Return the form again, with what went wrong."""
+        problem, status = error.sentence, FORBIDDEN
+        if request.query("error") == "access_denied":
+            problem = _CANCELLED
+        elif isinstance(error, ProviderAway):
+            status = _UNAVAILABLE
+            _log.warning("the sign-in provider does not answer", reason=error.reason)
+        elif isinstance(error, SignInFailed):
+            _log.warning("a sign-in was not believed", reason=error.reason, address=request.address)
+            is_stale = read_flow(read_cookie(request, PROVIDER_SIGN_IN)) is None
+            problem = _TOO_OLD if is_stale else problem
+        elif isinstance(error, NotAuthorized):
+            problem = _NOT_LET_IN
+        elif not isinstance(error, AccountError):
+            raise error
+        problems = {"provider": problem}
+        return await self._sign_in.form(request, status, next=place, problems=problems)
+
+    async def _on_account(
+        self, request: AdmittedRequest, problem: Sentence, status: int
+    ) -> Response:
+        return await self._account.shown(request, status, problems={"provider": problem})

@@ -1,0 +1,126 @@
+"""A provider of OpenID Connect that lies as a test tells it to."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+from urllib.parse import parse_qs, parse_qsl, urlsplit
+
+from joserfc import jwt
+from joserfc.jwk import KeySet, RSAKey
+
+CLIENT, SECRET = "feedkeep", "s:e/cret"
+LOGOUT = {"http://schemas.openid.net/event/backchannel-logout": {}}
+
+
+def new_key() -> RSAKey:
+    return RSAKey.generate_key(2048, auto_kid=True)
+
+
+class FakeProvider:
+    """Signs whatever it is told to; it is open from entering to leaving.
+
+    Attributes:
+        key: What it signs with; only this one is published.
+        person: The claims of the person who signs in.
+        change: Changes the claims of an ID token before it is signed.
+        sign: Makes a token of claims, in place of the honest way.
+        metadata: What its description has in place of the honest values.
+        token_status: What it answers to a code.
+        asked: The paths that were asked, with their forms.
+    """
+
+    def __init__(self) -> None:
+        self.key = new_key()
+        self.person: dict[str, Any] = {"sub": "person-1", "preferred_username": "zoë"}
+        self.change: Callable[[dict[str, Any]], dict[str, Any]] = lambda claims: claims
+        self.sign: Callable[[dict[str, Any]], str] = self.signed
+        self.metadata: dict[str, Any] = {}
+        self.token_status = 200
+        self.asked: list[tuple[str, dict[str, str]]] = []
+        self._codes: dict[str, dict[str, str]] = {}
+
+    def __enter__(self) -> Self:
+        provider = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self._send(*provider._get(self.path))
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+                credential = self.headers.get("Authorization", "")
+                self._send(*provider._post(self.path, dict(parse_qsl(body)), credential))
+
+            def _send(self, status: int, body: Any) -> None:
+                content = body if isinstance(body, bytes) else json.dumps(body).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.issuer = f"http://127.0.0.1:{self._server.server_address[1]}/realm"
+        self._thread = threading.Thread(target=self._server.serve_forever)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def signed(self, claims: dict[str, Any]) -> str:
+        return jwt.encode({"alg": "RS256", "kid": self.key.kid}, claims, self.key)
+
+    def answer_to(self, location: str) -> dict[str, str]:
+        """Let the person sign in; return what their browser brings back."""
+        asked = {name: values[0] for name, values in parse_qs(urlsplit(location).query).items()}
+        code = secrets.token_urlsafe(8)
+        self._codes[code] = asked
+        return {"code": code, "state": asked["state"], "iss": self.issuer}
+
+    def logout_token(self, **claims: Any) -> str:
+        now = int(time.time())
+        told = {"iss": self.issuer, "aud": CLIENT, "iat": now, "exp": now + 120, "jti": "1"}
+        return self.sign({**told, "events": LOGOUT, "sub": self.person["sub"], **claims})
+
+    def _get(self, path: str) -> tuple[int, Any]:
+        self.asked.append((path, {}))
+        if path == "/realm/.well-known/openid-configuration":
+            return 200, {
+                "issuer": self.issuer,
+                "authorization_endpoint": f"{self.issuer}/authorize",
+                "token_endpoint": f"{self.issuer}/token",
+                "jwks_uri": f"{self.issuer}/keys",
+                "scopes_supported": ["openid", "profile", "groups"],
+                **self.metadata,
+            }
+        if path == "/realm/keys":
+            return 200, KeySet([self.key]).as_dict(private=False)
+        return 404, {}
+
+    def _post(self, path: str, form: dict[str, str], credential: str) -> tuple[int, Any]:
+        self.asked.append((path, form | {"credential": credential}))
+        asked = self._codes.pop(form.get("code", ""), None)
+        if path != "/realm/token" or asked is None:
+            return 400, {"error": "invalid_grant"}
+        now = int(time.time())
+        claims = {
+            "iss": self.issuer,
+            "aud": asked["client_id"],
+            "iat": now,
+            "exp": now + 120,
+            "nonce": asked["nonce"],
+            **self.person,
+        }
+        token = self.sign(self.change(claims))
+        return self.token_status, {"access_token": "x", "token_type": "Bearer", "id_token": token}

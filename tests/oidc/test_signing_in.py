@@ -1,0 +1,385 @@
+"""Signing in with a provider: what is asked, what is made of it, and every way to lie about it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+from conftest import settings_for
+from fake_provider import CLIENT, SECRET, FakeProvider, new_key
+from feedkeep_process import FeedkeepProcess
+from joserfc import jwt
+
+BACK = "/sign-in/provider/back"
+PASSWORD = "correct horse battery"
+
+
+def begin(browser: httpx.Client, place: str = "/") -> str:
+    reply = browser.get("/sign-in/provider", params={"next": place})
+    assert reply.status_code == 303, reply.text
+    return str(reply.headers["Location"])
+
+
+def sign_in(browser: httpx.Client, provider: FakeProvider, **other: str) -> httpx.Response:
+    """Go to the provider and back, with some of the answer replaced."""
+    return browser.get(BACK, params=provider.answer_to(begin(browser)) | other)
+
+
+def name_in(browser: httpx.Client) -> str:
+    """Return whose account a browser is signed in to; "" if to none."""
+    reply = browser.get("/account")
+    found = re.search(r"<h1>([^<]*)</h1>", reply.text)
+    return found[1] if reply.status_code == 200 and found else ""
+
+
+def is_refused(browser: httpx.Client, reply: httpx.Response, told: str = "did not work") -> bool:
+    return reply.status_code == 403 and told in reply.text and name_in(browser) == ""
+
+
+def test_a_person_signs_in_and_has_the_same_account_each_time(
+    service: FeedkeepProcess, browser: httpx.Client, provider: FakeProvider
+) -> None:
+    asked = parse_qs(urlsplit(begin(browser)).query)
+    assert (asked["client_id"], asked["scope"]) == ([CLIENT], ["openid profile"])
+    assert asked["redirect_uri"] == [service.base_url + BACK]
+    reply = sign_in(browser, provider)
+    assert (reply.status_code, reply.headers["Location"]) == (303, "/")
+    assert name_in(browser) == "zoë"
+    (form,) = [form for path, form in provider.asked if path == "/realm/token"]
+    pair = base64.b64decode(form["credential"].removeprefix("Basic ")).decode()
+    assert pair == f"{CLIENT}:s%3Ae%2Fcret"
+    assert "client_secret" not in form
+    browser.post("/sign-out")
+    provider.person["preferred_username"] = "another"
+    sign_in(browser, provider)
+    assert name_in(browser) == "zoë"  # by who it is, not by what it is called
+    assert SECRET not in service.log.read_text()
+
+
+def test_the_verifier_belongs_to_the_challenge_that_was_sent(
+    browser: httpx.Client, provider: FakeProvider
+) -> None:
+    location = begin(browser)
+    browser.get(BACK, params=provider.answer_to(location))
+    sent = parse_qs(urlsplit(location).query)["code_challenge"][0]
+    verifier = provider.asked[-1][1].get("code_verifier") or provider.asked[-2][1]["code_verifier"]
+    digest = hashlib.sha256(verifier.encode()).digest()
+    assert base64.urlsafe_b64encode(digest).decode().rstrip("=") == sent
+
+
+def test_new_accounts_get_a_name_that_is_free_and_no_rights(
+    service: FeedkeepProcess, browser: httpx.Client, provider: FakeProvider
+) -> None:
+    names = []
+    for number, claims in enumerate(
+        ({"preferred_username": "zoë"}, {"preferred_username": "zoë"}, {"email": "b o@b.example"},
+         {"preferred_username": "../"}, {"name": 5})
+    ):  # fmt: skip
+        provider.person = {"sub": f"person-{number}", **claims}
+        assert sign_in(browser, provider).status_code == 303
+        names.append(name_in(browser))
+    assert names == ["zoë", "zoë-2", "b-o", "listener", "listener-2"]
+    listed = service.must("account", "list")
+    assert "zoë-2" in listed
+
+
+def test_without_new_accounts_a_person_is_told_what_to_do(
+    provider: FakeProvider, tmp_path: Path
+) -> None:
+    with FeedkeepProcess(tmp_path, **settings_for(provider, oidc_new_accounts="false")) as service:
+        service.new_account()
+        with httpx.Client(base_url=service.base_url) as browser:
+            assert is_refused(browser, sign_in(browser, provider), "You have no account here yet")
+
+
+Lie = Callable[[FakeProvider], None]
+
+
+def claims_with(**changed: Any) -> Lie:
+    def lie(provider: FakeProvider) -> None:
+        provider.change = lambda claims: {
+            name: value for name, value in (claims | changed).items() if value is not None
+        }
+
+    return lie
+
+
+def signed_by(sign: Callable[[FakeProvider, dict[str, Any]], str]) -> Lie:
+    def lie(provider: FakeProvider) -> None:
+        provider.sign = lambda claims: sign(provider, claims)
+
+    return lie
+
+
+def part(content: object) -> str:
+    return base64.urlsafe_b64encode(json.dumps(content).encode()).decode().rstrip("=")
+
+
+def hmac_with_the_public_key(provider: FakeProvider, claims: dict[str, Any]) -> str:
+    signed = f"{part({'alg': 'HS256', 'kid': provider.key.kid})}.{part(claims)}"
+    key = provider.key.as_pem(private=False)
+    mac = hmac.digest(key, signed.encode(), "sha256")
+    return f"{signed}.{base64.urlsafe_b64encode(mac).decode().rstrip('=')}"
+
+
+LIES: dict[str, Lie] = {
+    "another nonce": claims_with(nonce="foreign"),
+    "no nonce": claims_with(nonce=None),
+    "another audience": claims_with(aud="another-client"),
+    "another audience, too, and no party": claims_with(aud=[CLIENT, "another-client"]),
+    "another party": claims_with(azp="another-client"),
+    "another issuer": claims_with(iss="https://auth.example"),
+    "no issuer": claims_with(iss=None),
+    "expired": claims_with(exp=int(time.time()) - 120),
+    "no end": claims_with(exp=None),
+    "an end that is a text": claims_with(exp="tomorrow"),
+    "not yet": claims_with(nbf=int(time.time()) + 3_600),
+    "no person": claims_with(sub=None),
+    "an empty person": claims_with(sub=""),
+    "a person that is a number": claims_with(sub=5),
+    "a long person": claims_with(sub="x" * 256),
+    "alg none": signed_by(lambda _, claims: f"{part({'alg': 'none'})}.{part(claims)}."),
+    "alg none with a key": signed_by(
+        lambda told, claims: f"{part({'alg': 'none', 'kid': told.key.kid})}.{part(claims)}."
+    ),
+    "alg HS256 with the public key": signed_by(hmac_with_the_public_key),
+    "another key": signed_by(lambda _, claims: jwt.encode({"alg": "RS256"}, claims, new_key())),
+    "another key by the same name": signed_by(
+        lambda told, claims: jwt.encode({"alg": "RS256", "kid": told.key.kid}, claims, new_key())
+    ),
+    "changed afterwards": signed_by(
+        lambda told, claims: ".".join(
+            [
+                told.signed(claims).split(".")[0],
+                part(claims | {"sub": "person-2"}),
+                told.signed(claims).split(".")[2],
+            ]
+        )
+    ),
+    "JWS JSON": signed_by(
+        lambda _, claims: json.dumps({"payload": part(claims), "signatures": []})
+    ),
+    "no token": signed_by(lambda _, __: "x.y.z"),
+    "a very long token": signed_by(lambda told, claims: told.signed(claims | {"x": "y" * 40_000})),
+}
+
+
+@pytest.mark.parametrize("lie", LIES.values(), ids=LIES)
+def test_what_cannot_be_believed_lets_nobody_in(
+    service: FeedkeepProcess, browser: httpx.Client, provider: FakeProvider, lie: Lie
+) -> None:
+    lie(provider)
+    assert is_refused(browser, sign_in(browser, provider))
+    provider.change, provider.sign = lambda claims: claims, provider.signed
+    assert sign_in(browser, provider).status_code == 303
+    assert name_in(browser) == "zoë"
+    assert "a sign-in was not believed" in service.log.read_text()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"azp": CLIENT},
+        {"aud": [CLIENT]},
+        {"aud": [CLIENT, "other"], "azp": CLIENT},
+        {"exp": int(time.time()) - 10},
+    ],
+)
+def test_what_an_honest_provider_may_send_is_believed(
+    browser: httpx.Client, provider: FakeProvider, change: dict[str, Any]
+) -> None:
+    provider.change = lambda claims: claims | change
+    assert sign_in(browser, provider).status_code == 303
+
+
+def test_a_token_without_a_key_id_is_believed_if_a_key_made_it(
+    browser: httpx.Client, provider: FakeProvider
+) -> None:
+    provider.sign = lambda claims: jwt.encode(
+        {"alg": "PS256"}, claims, provider.key, algorithms=["PS256"]
+    )
+    assert sign_in(browser, provider).status_code == 303
+
+
+def test_an_answer_counts_once_and_in_the_browser_that_began(
+    service: FeedkeepProcess, browser: httpx.Client, provider: FakeProvider
+) -> None:
+    answer = provider.answer_to(begin(browser))
+    with httpx.Client(base_url=service.base_url) as victim:
+        begin(victim)  # an attacker brings their own answer to somebody who is about to sign in
+        assert is_refused(victim, victim.get(BACK, params=answer))
+        assert is_refused(victim, victim.get(BACK, params=answer), "was too old")
+    with httpx.Client(base_url=service.base_url) as other:
+        assert is_refused(other, other.get(BACK, params=answer), "was too old")
+    assert browser.get(BACK, params=answer).status_code == 303
+    browser.post("/sign-out")
+    assert is_refused(browser, browser.get(BACK, params=answer), "was too old")  # replayed
+    again = provider.answer_to(begin(browser))
+    assert is_refused(browser, browser.get(BACK, params=again | {"code": answer["code"]}))
+    assert is_refused(browser, sign_in(browser, provider, state=""))
+    assert is_refused(browser, sign_in(browser, provider, code=""))
+
+
+def test_an_answer_of_another_issuer_is_refused_and_one_that_names_none_only_if_it_never_does(
+    service: FeedkeepProcess, browser: httpx.Client, provider: FakeProvider, tmp_path: Path
+) -> None:
+    assert is_refused(browser, sign_in(browser, provider, iss="https://auth.example"))
+    assert sign_in(browser, provider, iss="").status_code == 303
+    provider.metadata = {"authorization_response_iss_parameter_supported": True}
+    folder = tmp_path / "again"
+    folder.mkdir()
+    with (
+        FeedkeepProcess(folder, **settings_for(provider)) as other,
+        httpx.Client(base_url=other.base_url) as strict,
+    ):
+        other.new_account()
+        assert is_refused(strict, sign_in(strict, provider, iss=""))
+        assert sign_in(strict, provider).status_code == 303
+
+
+def test_keys_that_rotate_are_asked_for_again_and_not_by_each_liar(
+    browser: httpx.Client, provider: FakeProvider
+) -> None:
+    sign_in(browser, provider)
+    browser.post("/sign-out")
+
+    def asked() -> int:
+        return sum(path == "/realm/keys" for path, _ in provider.asked)
+
+    assert asked() == 1
+    honest = provider.key
+    provider.sign = lambda claims: jwt.encode({"alg": "RS256", "kid": "x"}, claims, honest)
+    for _ in range(3):
+        assert is_refused(browser, sign_in(browser, provider))
+    assert asked() == 1  # as soon after the last time
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"issuer": "https://auth.example"},
+        {"token_endpoint": "http://auth.example/token"},
+        {"jwks_uri": None},
+        {"authorization_endpoint": "javascript:alert(1)"},
+        {"authorization_endpoint": "http://[::1"},
+    ],
+)
+def test_a_provider_that_describes_itself_wrongly_is_away(
+    browser: httpx.Client, provider: FakeProvider, wrong: dict[str, Any]
+) -> None:
+    provider.metadata = wrong
+    reply = browser.get("/sign-in/provider")
+    assert (reply.status_code, "cannot be reached" in reply.text) == (503, True)
+    provider.metadata = {}
+    assert sign_in(browser, provider).status_code == 303
+
+
+def test_a_provider_that_is_away_or_fails_lets_nobody_in(
+    service: FeedkeepProcess, browser: httpx.Client, provider: FakeProvider
+) -> None:
+    location = begin(browser)
+    provider.token_status = 500
+    assert is_refused(browser, browser.get(BACK, params=provider.answer_to(location)))
+    answer = provider.answer_to(begin(browser))
+    provider.__exit__()
+    reply = browser.get(BACK, params=answer)
+    assert (reply.status_code, "cannot be reached" in reply.text) == (503, True)
+    provider.__enter__()
+    assert "the sign-in provider does not answer" in service.log.read_text()
+
+
+def test_who_cancels_there_is_told_so(browser: httpx.Client, provider: FakeProvider) -> None:
+    answer = provider.answer_to(begin(browser))
+    reply = browser.get(BACK, params={"error": "access_denied", "state": answer["state"]})
+    assert is_refused(browser, reply, "You did not allow it there")
+
+
+@pytest.mark.parametrize(
+    ("place", "led"),
+    [("/history?x=1", "/history?x=1"), ("https://evil.example", "/"), ("//evil.example", "/"),
+     ("/" + "x" * 2_000, "/")],
+)  # fmt: skip
+def test_it_leads_back_to_where_the_person_was_and_never_elsewhere(
+    browser: httpx.Client, provider: FakeProvider, place: str, led: str
+) -> None:
+    reply = browser.get(BACK, params=provider.answer_to(begin(browser, place)))
+    assert reply.headers["Location"] == led
+
+
+def test_a_disabled_account_is_not_let_in(
+    service: FeedkeepProcess, browser: httpx.Client, provider: FakeProvider
+) -> None:
+    sign_in(browser, provider)
+    service.must("account", "disable", "zoë")
+    assert is_refused(browser, sign_in(browser, provider), "is disabled")
+
+
+def test_the_provider_says_each_time_who_is_an_administrator(
+    provider: FakeProvider, tmp_path: Path
+) -> None:
+    settings = settings_for(provider, oidc_admin_claim="groups=admins")
+    with (
+        FeedkeepProcess(tmp_path, **settings) as service,
+        httpx.Client(base_url=service.base_url) as browser,
+    ):
+        service.must("account", "create", "chief", "--admin", stdin="")
+        assert "openid profile groups" in parse_qs(urlsplit(begin(browser)).query)["scope"]
+        for groups, status in (
+            (["x"], 403), (["x", "admins"], 200), ("admins", 200), (None, 403), (["admin"], 403),
+        ):  # fmt: skip
+            provider.person["groups"] = groups
+            sign_in(browser, provider)
+            assert browser.get("/people").status_code == status, groups
+        provider.person["groups"] = ["admins"]
+        sign_in(browser, provider)
+        service.must("account", "disable", "chief")
+        provider.person["groups"] = []
+        sign_in(browser, provider)  # the last one stays one
+        assert browser.get("/people").status_code == 200
+
+
+def test_who_signs_out_at_the_provider_is_signed_out_here(
+    service: FeedkeepProcess, browser: httpx.Client, provider: FakeProvider
+) -> None:
+    sign_in(browser, provider)
+
+    def log_out(token: str) -> int:
+        reply = httpx.post(
+            f"{service.base_url}/sign-in/provider/logout", data={"logout_token": token}
+        )
+        assert reply.headers["Cache-Control"] == "no-store"
+        return reply.status_code
+
+    now = int(time.time())
+    for wrong in (
+        {"aud": "another-client"}, {"iss": "https://auth.example"}, {"nonce": "x"}, {"events": {}},
+        {"iat": now - 3_600}, {"iat": None}, {"sub": None, "sid": "1"}, {"exp": now - 120},
+    ):  # fmt: skip
+        assert log_out(provider.logout_token(**wrong)) == 400, wrong
+    provider.sign = lambda claims: f"{part({'alg': 'none'})}.{part(claims)}."
+    assert log_out(provider.logout_token()) == 400
+    assert log_out("") == 400
+    provider.sign = provider.signed
+    assert log_out(provider.logout_token(sub="person-9")) == 200  # who has no account here
+    assert name_in(browser) == "zoë"
+    assert log_out(provider.logout_token()) == 200
+    assert name_in(browser) == ""
+
+
+def test_without_a_provider_there_are_no_such_pages(tmp_path: Path) -> None:
+    with FeedkeepProcess(tmp_path) as service, httpx.Client(base_url=service.base_url) as browser:
+        service.new_account()
+        for path in ("/sign-in/provider", BACK):
+            assert browser.get(path).status_code == 404
+        assert browser.post("/sign-in/provider/logout").status_code == 404
+        assert "provider" not in browser.get("/sign-in").text
