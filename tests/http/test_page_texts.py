@@ -23,9 +23,7 @@ PROJECT = Path(__file__).parents[2]
 SOURCE = PROJECT / "src" / "feedkeep"
 LOCALE = SOURCE / "http" / "pages" / "locale"
 TRANSLATED = [language for language in LANGUAGES if language != DEFAULT_LANGUAGE]
-TEMPLATES = sorted(
-    file for file in SOURCE.glob("**/templates/*.html") if "trial" not in file.parts
-)
+TEMPLATES = sorted(file for file in SOURCE.glob("**/templates/*.html") if "trial" not in file.parts)
 
 MAKEFILE = (PROJECT / "Makefile").read_text()
 SAID_BY = re.search(r"^SAID_BY = (.+)$", MAKEFILE, re.MULTILINE)[1].split()

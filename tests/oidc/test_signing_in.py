@@ -216,7 +216,7 @@ def test_an_answer_counts_once_and_in_the_browser_that_began(
 ) -> None:
     answer = provider.answer_to(begin(browser))
     with httpx.Client(base_url=service.base_url) as victim:
-        begin(victim)  # an attacker brings their own answer to somebody who is about to sign in
+        begin(victim)  # an attacker brings their own answer to a person who is about to sign in
         assert is_refused(victim, victim.get(BACK, params=answer))
         assert is_refused(victim, victim.get(BACK, params=answer), "was too old")
     with httpx.Client(base_url=service.base_url) as other:

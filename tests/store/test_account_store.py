@@ -163,8 +163,8 @@ def test_a_linked_account_is_created_once_with_its_name_or_not_at_all(open_store
             (created,) = await all_accounts(store)
             assert [one for one, error in zip(wanted, done, strict=True) if not error] == [created]
             assert {type(error) for error in done if error} == {IdentityTaken}
+            taken = replace(account(AccountId(9), created.name), identity=b"9" * 32)
             with pytest.raises(NameTaken):
-                taken = replace(account(AccountId(9), created.name), identity=b"9" * 32)
                 await store.accounts.create_linked(taken, created.name)
             assert await store.accounts.linked(b"9" * 32) is None
 

@@ -24,6 +24,7 @@ from feedkeep.config.settings import Settings, public_base, shown
 from feedkeep.model import Account, NewToken
 from feedkeep.model.errors import AccountError
 from feedkeep.rules.credentials import apps_that_refuse
+from feedkeep.rules.identities import identity_of
 from feedkeep.service import Service
 
 app = typer.Typer(
@@ -167,6 +168,35 @@ def admin(
         settings(database, config), lambda service: service.accounts.set_admin(name, not remove)
     )
     say(f"{name} is {'no administrator any longer' if remove else 'an administrator'}.")
+
+
+@app.command("link")
+def link(
+    name: NameArgument,
+    subject: Annotated[
+        str,
+        typer.Argument(
+            metavar="SUBJECT", help="What the provider calls the person: `sub` in its ID tokens."
+        ),
+    ],
+    database: DatabaseOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Let a person of the sign-in provider (oidc_issuer) in to an account.
+
+    People do that themselves on their account's page, while passwords let them in.
+    """
+    chosen = settings(database, config)
+    if not chosen.oidc_issuer:
+        raise AccountError("There is no provider: set oidc_issuer first.")
+
+    async def link_account(service: Service) -> Account:
+        account = await service.accounts.named(name)
+        await service.identities.link(account, identity_of(chosen.oidc_issuer, subject))
+        return account
+
+    account = with_service(chosen, link_account)
+    say(f"{account.name} is linked.")
 
 
 @app.command("invite")

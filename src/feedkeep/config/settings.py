@@ -129,7 +129,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         oidc_name: What people call the provider, on the button "Sign in with ...".
         oidc_new_accounts: Whether who signs in with the provider, and has no account, gets one.
         oidc_admin_claim: Who is an administrator, by a claim of the provider, such as
-            groups=admins; decided again each time they sign in. Empty changes nobody.
+            groups=admins; decided again each time they sign in. Empty changes no account.
         history_days: How many days of history each list keeps, to undo changes and restore lists;
             0 keeps none, and purges what there is.
         fetch: Which feeds to fetch, for titles and pictures, and to follow moves: public (all but

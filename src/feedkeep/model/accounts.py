@@ -31,7 +31,7 @@ class Account(Value, frozen=True):
         lost_after: Its clock in the oldest backup that was restored. Changes with later stamps, up
             to `lost_until`, may have been lost.
         lost_until: The latest stand to which a restore moved its clock; 0 before the first one.
-        identity: SHA-256 of who it belongs to at another provider; None if it is linked to nobody.
+        identity: SHA-256 of who it belongs to at another provider; None if it is not linked.
         counts: How much is in its list.
     """
 

@@ -62,7 +62,7 @@ def id_token_claims(
         raise SignInFailed("the ID token has another nonce")
     _check_times(claims, now_seconds)
     if _subject_of(claims) is None:
-        raise SignInFailed("the ID token names nobody")
+        raise SignInFailed("the ID token names no person")
     return claims
 
 

@@ -118,7 +118,7 @@ class Accounts(Protocol):
         """
 
     async def set_identity(self, account_id: AccountId, identity: bytes | None) -> None:
-        """Link an account to a person of a provider, or to nobody; do nothing if it is gone.
+        """Link an account to a person of a provider, or unlink it; do nothing if it is gone.
 
         Raises:
             IdentityTaken: Another account is linked to that person.

@@ -1,0 +1,193 @@
+"""Linking an account to a person of the provider, and a service without passwords."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from conftest import settings_for
+from fake_provider import FakeProvider
+from feedkeep_process import FeedkeepProcess
+from test_signing_in import BACK, begin, name_in, sign_in
+
+from feedkeep.model import Account, Purpose, Stamp, Token, TokenDecision, replace
+from feedkeep.service import Service
+
+PASSWORD = "a good passphrase"
+
+
+@pytest.fixture
+def anna(service: FeedkeepProcess) -> str:
+    return service.new_account(PASSWORD)
+
+
+@contextmanager
+def with_password(service: FeedkeepProcess, name: str) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=service.base_url) as browser:
+        reply = browser.post("/sign-in", data={"name": name, "password": PASSWORD})
+        assert reply.status_code == 303
+        yield browser
+
+
+def link(browser: httpx.Client, provider: FakeProvider, **other: str) -> httpx.Response:
+    page = browser.post("/account/link", data={"password": PASSWORD})
+    assert page.status_code == 200, page.text
+    (url,) = re.findall(r'content="0;url=([^"]*)"', page.text)
+    return browser.get(BACK, params=provider.answer_to(html.unescape(url)) | other)
+
+
+def test_an_account_with_a_password_is_linked_and_unlinked(
+    service: FeedkeepProcess, browser: httpx.Client, provider: FakeProvider, anna: str
+) -> None:
+    with with_password(service, anna) as own:
+        reply = link(own, provider)
+        assert (reply.status_code, reply.headers["Location"]) == (303, "/account")
+        assert "Your account is linked." in own.get("/account").text
+        sign_in(browser, provider)
+        assert name_in(browser) == anna
+        assert own.post("/account/unlink", data={}).status_code == 303
+        assert "no longer linked" in own.get("/account").text
+    with httpx.Client(base_url=service.base_url) as other:
+        sign_in(other, provider)
+        assert name_in(other) == "zoë"  # who it is has an account of their own now
+
+
+def test_a_person_who_is_linked_elsewhere_is_linked_to_no_second_account(
+    service: FeedkeepProcess, browser: httpx.Client, provider: FakeProvider, anna: str
+) -> None:
+    sign_in(browser, provider)
+    with with_password(service, anna) as own:
+        reply = link(own, provider)
+        assert (reply.status_code, "linked to this person already" in reply.text) == (403, True)
+    sign_in(browser, provider)
+    assert name_in(browser) == "zoë"
+
+
+def test_nobody_links_an_account_by_leading_its_browser_around(
+    service: FeedkeepProcess, browser: httpx.Client, provider: FakeProvider, anna: str
+) -> None:
+    attacker = provider.answer_to(begin(browser))
+    foreign = {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
+    with with_password(service, anna) as own:
+        assert own.post("/account/link", data={}, headers=foreign).status_code == 403
+        assert own.get("/account/link").status_code in {303, 405}
+        assert own.get(BACK, params=attacker).status_code == 403
+        own.post("/account/link", data={})
+        assert own.get(BACK, params=attacker).status_code == 403
+        # Who has begun to link, and is signed in to another account by now, links neither.
+        page = own.post("/account/link", data={})
+        (url,) = re.findall(r'content="0;url=([^"]*)"', page.text)
+        answer = provider.answer_to(html.unescape(url))
+        other = service.new_account(PASSWORD)
+        own.post("/sign-in", data={"name": other, "password": PASSWORD})
+        assert own.get(BACK, params=answer).status_code == 403
+    sign_in(browser, provider)
+    assert name_in(browser) == "zoë"
+
+
+def test_who_has_no_password_is_asked_to_come_by_the_provider_and_cannot_unlink(
+    browser: httpx.Client, provider: FakeProvider
+) -> None:
+    sign_in(browser, provider)
+    page = browser.get("/account").text
+    assert "unlink" not in page
+    assert 'name="new_password"' not in page
+    refused = browser.post("/account/unlink", data={})
+    assert (refused.status_code, "Set a password first" in refused.text) == (400, True)
+    assert browser.post("/account/delete", data={"name": "zoë"}).status_code == 303  # it is fresh
+    assert name_in(browser) == ""
+
+
+@pytest.fixture
+def without_passwords(provider: FakeProvider, tmp_path: Path) -> Iterator[FeedkeepProcess]:
+    settings = settings_for(provider, password_login="false")
+    with FeedkeepProcess(tmp_path, **settings) as process:
+        yield process
+
+
+def test_without_passwords_only_the_provider_and_app_passwords_let_in(
+    without_passwords: FeedkeepProcess, provider: FakeProvider
+) -> None:
+    service = without_passwords
+    name = service.new_account(PASSWORD)
+    token = service.new_token(name)
+    with httpx.Client(base_url=service.base_url) as browser:
+        page = browser.get("/sign-in").text
+        assert "Sign in with Home" in page
+        assert 'type="password"' not in page
+        typed = {"name": name, "password": PASSWORD}
+        assert browser.post("/sign-in", data=typed).status_code == 403
+        for path in ("/recover", "/reset"):
+            assert browser.get(path).status_code == 403
+            assert browser.post(path, data=typed).status_code == 403
+        basic = httpx.get(f"{service.base_url}/subscriptions", auth=(name, PASSWORD))
+        assert (basic.status_code, "app password" in basic.json()["message"]) == (401, True)
+        for auth in ((name, token), None):
+            headers = {} if auth else {"Authorization": f"Bearer {token}"}
+            reply = httpx.get(f"{service.base_url}/subscriptions", auth=auth, headers=headers)
+            assert reply.status_code == 200
+        sign_in(browser, provider)
+        assert name_in(browser) == "zoë"
+        assert 'type="password"' not in browser.get("/account").text
+
+
+def test_an_app_is_let_in_by_who_has_signed_in_with_the_provider(
+    without_passwords: FeedkeepProcess, provider: FakeProvider
+) -> None:
+    service = without_passwords
+    service.new_account()
+    app = httpx.post(f"{service.base_url}/index.php/login/v2?app=An+app").json()
+    page, poll = app["login"], app["poll"]
+
+    def fetched() -> int:
+        return httpx.post(poll["endpoint"], data={"token": poll["token"]}).status_code
+
+    with httpx.Client(base_url=service.base_url) as browser:
+        shown = browser.get(page).text
+        assert 'type="password"' not in shown
+        (link_to,) = re.findall(r'href="(/sign-in/provider[^"]*)"', shown)
+        location = browser.get(html.unescape(link_to)).headers["Location"]
+        back = browser.get(BACK, params=provider.answer_to(location)).headers["Location"]
+        shown = browser.get(back).text
+        assert "You are signed in as zoë." in shown
+        (secret,) = re.findall(r'name="secret" value="([^"]+)"', shown)
+        assert browser.post(back, data={"secret": "guessed"}).status_code == 403
+        assert browser.post(f"{back}&other=1", data={"secret": secret}).status_code == 403
+        assert fetched() == 404
+        (secret,) = re.findall(r'name="secret" value="([^"]+)"', browser.get(back).text)
+        assert browser.post(back, data={"secret": secret}).status_code == 303
+        assert fetched() == 200
+    typed = {"name": "zoë", "password": PASSWORD, "secret": "x"}
+    with httpx.Client(base_url=service.base_url) as stranger:
+        assert stranger.post(page, data=typed).status_code == 403
+
+
+def test_a_session_that_is_not_fresh_lets_no_app_in_by_itself(
+    service: FeedkeepProcess, browser: httpx.Client, provider: FakeProvider
+) -> None:
+    sign_in(browser, provider)
+    page = httpx.post(f"{service.base_url}/index.php/login/v2").json()["login"]
+    assert "You are signed in as" in browser.get(page).text
+    assert "You are signed in as" not in browser.get(f"{page}&other=1").text
+
+    async def grow_old(service: Service) -> None:
+        account = await service.accounts.named("zoë")
+        hour_us = 3_600_000_000
+
+        def older(_: Account, known: Sequence[Token]) -> TokenDecision:
+            aged = [replace(one, created=Stamp(one.created - hour_us)) for one in known]
+            return TokenDecision(aged, [one.id for one in known])
+
+        await service.store.tokens.change(account.id, Purpose.PAGES, older)
+
+    service.use(grow_old)
+    assert name_in(browser) == "zoë"
+    assert "You are signed in as" not in browser.get(page).text
+    assert "once more" in browser.get("/account").text
+    browser.post("/sign-out")
+    assert "You are signed in as" not in browser.get(page).text
