@@ -41,6 +41,7 @@ _KEYS_AGAIN_SECONDS = 30.0
 """How soon after the last time the keys are asked for again, if a signature is by none of them."""
 
 _OK = 200
+_BY_HEADER = "client_secret_basic"
 _WELL_KNOWN = "/.well-known/openid-configuration"
 
 
@@ -189,7 +190,7 @@ class Provider:
             address("token_endpoint"),
             address("jwks_uri"),
             names_issuer=told.get("authorization_response_iss_parameter_supported") is True,
-            takes_basic=not isinstance(methods, list) or "client_secret_basic" in methods,
+            takes_basic=not isinstance(methods, list) or _BY_HEADER in methods,
             scopes=frozenset(map(str, scopes)) if isinstance(scopes, list) else frozenset(),
         )
 
