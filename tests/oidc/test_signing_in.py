@@ -187,18 +187,13 @@ def test_what_cannot_be_believed_lets_nobody_in(
 
 
 @pytest.mark.parametrize(
-    "change",
-    [
-        {"azp": CLIENT},
-        {"aud": [CLIENT]},
-        {"aud": [CLIENT, "other"], "azp": CLIENT},
-        {"exp": int(time.time()) - 10},
-    ],
+    "change", [{"azp": CLIENT}, {"aud": [CLIENT]}, {"aud": [CLIENT, "other"], "azp": CLIENT}, {}]
 )
 def test_what_an_honest_provider_may_send_is_believed(
     browser: httpx.Client, provider: FakeProvider, change: dict[str, Any]
 ) -> None:
-    provider.change = lambda claims: claims | change
+    # Also if its clock is behind ours by a little.
+    provider.change = lambda claims: claims | (change or {"exp": int(time.time()) - 10})
     assert sign_in(browser, provider).status_code == 303
 
 
