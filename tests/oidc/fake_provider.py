@@ -32,6 +32,7 @@ class FakeProvider:
         sign: Makes a token of claims, in place of the honest way.
         metadata: What its description has in place of the honest values.
         token_status: What it answers to a code.
+        description_status: What it answers to who asks for its description.
         asked: The paths that were asked, with their forms.
     """
 
@@ -41,7 +42,7 @@ class FakeProvider:
         self.change: Callable[[dict[str, Any]], dict[str, Any]] = lambda claims: claims
         self.sign: Callable[[dict[str, Any]], str] = self.signed
         self.metadata: dict[str, Any] = {}
-        self.token_status = 200
+        self.token_status = self.description_status = 200
         self.asked: list[tuple[str, dict[str, str]]] = []
         self._codes: dict[str, dict[str, str]] = {}
 
@@ -96,7 +97,7 @@ class FakeProvider:
     def _get(self, path: str) -> tuple[int, Any]:
         self.asked.append((path, {}))
         if path == "/realm/.well-known/openid-configuration":
-            return 200, {
+            return self.description_status, {
                 "issuer": self.issuer,
                 "authorization_endpoint": f"{self.issuer}/authorize",
                 "token_endpoint": f"{self.issuer}/token",

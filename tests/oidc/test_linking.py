@@ -122,7 +122,7 @@ def test_without_passwords_only_the_provider_and_app_passwords_let_in(
         assert 'type="password"' not in page
         typed = {"name": name, "password": PASSWORD}
         assert browser.post("/sign-in", data=typed).status_code == 403
-        for path in ("/recover", "/reset"):
+        for path in ("/recover", "/reset", "/sign-up"):
             assert browser.get(path).status_code == 403
             assert browser.post(path, data=typed).status_code == 403
         basic = httpx.get(f"{service.base_url}/subscriptions", auth=(name, PASSWORD))

@@ -276,7 +276,22 @@ def test_a_provider_that_describes_itself_wrongly_is_away(
     reply = browser.get("/sign-in/provider")
     assert (reply.status_code, "cannot be reached" in reply.text) == (503, True)
     provider.metadata = {}
+    deadline = time.monotonic() + 30
+    while browser.get("/sign-in/provider").status_code == 503:  # for two seconds
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
     assert sign_in(browser, provider).status_code == 303
+
+
+def test_those_who_wait_for_a_provider_that_fails_ask_it_once(
+    browser: httpx.Client, provider: FakeProvider
+) -> None:
+    provider.description_status = 500
+    for _ in range(3):
+        assert browser.get("/sign-in/provider").status_code == 503
+    assert [path for path, _ in provider.asked if path.startswith("/realm/.well")] == [
+        "/realm/.well-known/openid-configuration"
+    ]
 
 
 def test_a_provider_that_is_away_or_fails_lets_nobody_in(

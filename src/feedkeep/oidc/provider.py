@@ -10,8 +10,8 @@ import asyncio
 import base64
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -39,6 +39,9 @@ _MAX_BYTES = 256 * 1024
 _REMEMBERED_SECONDS = 3_600.0
 _KEYS_AGAIN_SECONDS = 30.0
 """How soon after the last time the keys are asked for again, if a signature is by none of them."""
+
+_REST_SECONDS = 2.0
+"""For how long a provider is not asked for its documents after it has failed to send one."""
 
 _OK = 200
 _BY_HEADER = "client_secret_basic"
@@ -85,6 +88,7 @@ class Provider:
         self._asking = asyncio.Lock()
         self._metadata: tuple[float, Metadata] | None = None
         self._keys: tuple[float, KeySet] | None = None
+        self._failed: float | None = None
 
     async def sign_in_url(self, redirect_uri: str, flow: Flow) -> str:
         """Return where a person goes to sign in.
@@ -150,8 +154,9 @@ class Provider:
         async with self._asking:
             if self._metadata and self._is_recent(self._metadata[0], _REMEMBERED_SECONDS):
                 return self._metadata[1]
-            told = await self._json(f"{self.issuer.rstrip('/')}{_WELL_KNOWN}")
-            metadata = self._read(told)
+            with self._rested():
+                told = await self._document(f"{self.issuer.rstrip('/')}{_WELL_KNOWN}")
+                metadata = self._read(told)
             self._metadata = (self._monotonic(), metadata)
             return metadata
 
@@ -160,7 +165,8 @@ class Provider:
             seconds = _KEYS_AGAIN_SECONDS if is_again else _REMEMBERED_SECONDS
             if self._keys and self._is_recent(self._keys[0], seconds):
                 return self._keys[1]
-            keys = keys_of(await self._json(metadata.jwks_uri))
+            with self._rested():
+                keys = keys_of(await self._document(metadata.jwks_uri))
             self._keys = (self._monotonic(), keys)
             return keys
 
@@ -238,7 +244,18 @@ class Provider:
             raise SignInFailed(f"the provider answered {answer.status} to the code")
         return _object(answer)
 
-    async def _json(self, url: str) -> Mapping[str, Any]:
+    @contextmanager
+    def _rested(self) -> Iterator[None]:
+        """Ask for a document, unless one just failed: those who waited do not ask once more."""
+        if self._failed is not None and self._is_recent(self._failed, _REST_SECONDS):
+            raise ProviderAway("it has just failed")
+        try:
+            yield
+        except ProviderAway:
+            self._failed = self._monotonic()
+            raise
+
+    async def _document(self, url: str) -> Mapping[str, Any]:
         try:
             async with self._client(url) as client:
                 answer = await client.ask("GET", url, headers={"Accept": "application/json"})

@@ -89,6 +89,7 @@ class SignUpPage(Page):
         text = self._text(request)
         if self._is_first(text):
             return await self.service.accounts.set_up(name, password)
+        self.check_passwords_count()
         if text:
             return await self.service.invitations.sign_up(text, name, password)
         return await self.service.invitations.sign_up_openly(name, password, request.address)
@@ -97,6 +98,7 @@ class SignUpPage(Page):
         text = self._text(request)
         if self._is_first(text):
             return not await self.service.accounts.are_there()
+        self.check_passwords_count()
         if text:
             return await self.service.invitations.is_open(text)
         return self.settings.registration == "open"
