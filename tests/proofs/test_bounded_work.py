@@ -14,6 +14,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from fake_provider import CLIENT, FakeProvider
 from feedkeep_process import FeedkeepProcess
 from forms import first_of, in_the_long_form
 from largest_account import NAME, LargestAccount
@@ -118,15 +119,18 @@ REFUSED = {
     "GET /news/{secret}.atom": 404,
     "GET /pictures/{guid}": 404,
     "GET /reset": 403,
+    "GET /sign-in/provider/back": 403,
     "POST /changes/undo, changed since": 409,
     "POST /import/from": 400,
     "POST /index.php/login/v2/flow/{login}": 403,
     "POST /index.php/login/v2/poll": 404,
     "POST /recover": 403,
     "POST /reset": 403,
+    "POST /sign-in/provider/logout": 400,
     "POST /sign-up": 403,
 }
-"""For want of a picture, or of a secret link or code; and one that asks. All else is carried out.
+"""For want of a picture, of a secret link or code, or of a provider's word; and one that asks. All
+else is carried out.
 
 So a new route has to be sent what it carries out.
 """
@@ -180,6 +184,13 @@ class Served:
 @contextmanager
 def serving(folder: Path, account: LargestAccount, database: str, *first: str) -> Iterator[Served]:
     """Serve what the account has."""
+    with FakeProvider() as provider:
+        yield from _serving(folder, account, database, provider, *first)
+
+
+def _serving(
+    folder: Path, account: LargestAccount, database: str, provider: FakeProvider, *first: str
+) -> Iterator[Served]:
     limit = f"{account.subscriptions}"
     process = FeedkeepProcess(
         folder,
@@ -188,6 +199,8 @@ def serving(folder: Path, account: LargestAccount, database: str, *first: str) -
         max_items=limit,
         registration="open",
         log_level="warning",
+        oidc_issuer=provider.issuer,
+        oidc_client_id=CLIENT,
     )
     process.must("migrate")
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -268,8 +269,8 @@ class Provider:
     @asynccontextmanager
     async def _client(self, url: str) -> AsyncIterator[GuardedClient]:
         """Give a client for an address: on the provider's own host, wherever that is."""
-        from feedkeep.outbound.client import GuardedClient  # noqa: PLC0415 - it imports slowly
-
+        # It imports slowly: not before there is a sign-in, nor on the event loop.
+        outbound = await asyncio.to_thread(import_module, "feedkeep.outbound.client")
         policy, own, parts = policy_of(self._settings), urlsplit(self.issuer), urlsplit(url)
         rule = policy.addresses
         if parts.hostname == own.hostname:
@@ -277,7 +278,7 @@ class Provider:
             rule = AddressRule(EVERYWHERE, rule.denied)
             policy = replace(policy, ports=policy.ports | {port})
         policy = replace(policy, addresses=rule, max_bytes=_MAX_BYTES, whole_seconds=_WHOLE_SECONDS)
-        async with GuardedClient(policy) as client:
+        async with outbound.GuardedClient(policy) as client:
             yield client
 
 

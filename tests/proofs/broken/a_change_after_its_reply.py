@@ -11,9 +11,9 @@ _update = Subscriptions.update
 
 
 async def update(
-    self: Subscriptions, account_id: AccountId, guid: str, wanted: Update, by: Author
+    self: Subscriptions, account_id: AccountId, guid: str, wanted: Update, by: Author, *more: Any
 ) -> Any:
-    done = await _update(self, account_id, guid, wanted, by)
+    done = await _update(self, account_id, guid, wanted, by, *more)
     if wanted.is_subscribed is not None:
         back = Update(is_subscribed=not wanted.is_subscribed)
         asyncio.get_running_loop().call_later(
