@@ -7,7 +7,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from fake_provider import CLIENT, SECRET, FakeProvider
+from fake_provider import FakeProvider, settings_for
 from feedkeep_process import FeedkeepProcess
 
 
@@ -15,17 +15,6 @@ from feedkeep_process import FeedkeepProcess
 def provider() -> Iterator[FakeProvider]:
     with FakeProvider() as fake:
         yield fake
-
-
-def settings_for(provider: FakeProvider, **more: str) -> dict[str, str]:
-    return {
-        "oidc_issuer": provider.issuer,
-        "oidc_client_id": CLIENT,
-        "oidc_client_secret": SECRET,
-        "oidc_name": "Home",
-        "oidc_new_accounts": "true",
-        **more,
-    }
 
 
 @pytest.fixture

@@ -14,6 +14,12 @@ from urllib.parse import parse_qs, parse_qsl, urlsplit
 from joserfc import jwt
 from joserfc.jwk import KeySet, RSAKey
 
+ODD_KEYS = [
+    5, {}, {"kty": "RSA"}, {"kty": "EC", "crv": "P-0", "x": "x"}, {"kty": "oct", "k": "c2VjcmV0"},
+    {"kty": "RSA", "use": "enc", "n": "AQAB", "e": "AQAB"},
+]  # fmt: skip
+"""What a provider may publish besides what it signs with."""
+
 CLIENT, SECRET = "feedkeep", "s:e/cret"
 LOGOUT = {"http://schemas.openid.net/event/backchannel-logout": {}}
 
@@ -30,6 +36,7 @@ class FakeProvider:
         person: The claims of the person who signs in.
         change: Changes the claims of an ID token before it is signed.
         sign: Makes a token of claims, in place of the honest way.
+        description: What it sends in place of all of its description.
         metadata: What its description has in place of the honest values.
         token_status: What it answers to a code.
         description_status: What it answers to who asks for its description.
@@ -42,6 +49,7 @@ class FakeProvider:
         self.change: Callable[[dict[str, Any]], dict[str, Any]] = lambda claims: claims
         self.sign: Callable[[dict[str, Any]], str] = self.signed
         self.metadata: dict[str, Any] = {}
+        self.description = b""
         self.token_status = self.description_status = 200
         self.asked: list[tuple[str, dict[str, str]]] = []
         self._codes: dict[str, dict[str, str]] = {}
@@ -97,7 +105,7 @@ class FakeProvider:
     def _get(self, path: str) -> tuple[int, Any]:
         self.asked.append((path, {}))
         if path == "/realm/.well-known/openid-configuration":
-            return self.description_status, {
+            return self.description_status, self.description or {
                 "issuer": self.issuer,
                 "authorization_endpoint": f"{self.issuer}/authorize",
                 "token_endpoint": f"{self.issuer}/token",
@@ -106,7 +114,8 @@ class FakeProvider:
                 **self.metadata,
             }
         if path == "/realm/keys":
-            return 200, KeySet([self.key]).as_dict(private=False)
+            keys = KeySet([self.key]).as_dict(private=False)["keys"]
+            return 200, {"keys": [*ODD_KEYS, *keys]}
         return 404, {}
 
     def _post(self, path: str, form: dict[str, str], credential: str) -> tuple[int, Any]:
@@ -125,3 +134,14 @@ class FakeProvider:
         }
         token = self.sign(self.change(claims))
         return self.token_status, {"access_token": "x", "token_type": "Bearer", "id_token": token}
+
+
+def settings_for(provider: FakeProvider, **more: str) -> dict[str, str]:
+    return {
+        "oidc_issuer": provider.issuer,
+        "oidc_client_id": CLIENT,
+        "oidc_client_secret": SECRET,
+        "oidc_name": "Home",
+        "oidc_new_accounts": "true",
+        **more,
+    }

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from conftest import settings_for
-from fake_provider import FakeProvider
+from fake_provider import FakeProvider, settings_for
 from feedkeep_process import FeedkeepProcess
 from test_signing_in import BACK, begin, name_in, sign_in
 
@@ -90,6 +89,35 @@ def test_nobody_links_an_account_by_leading_its_browser_around(
     assert name_in(browser) == "zoë"
 
 
+def test_linking_and_unlinking_ask_for_the_password_once_more(
+    provider: FakeProvider, tmp_path: Path
+) -> None:
+    service = FeedkeepProcess(tmp_path, **settings_for(provider))
+    service.run_first("no_session_is_fresh")
+    with service:
+        name = service.new_account(PASSWORD)
+        with with_password(service, name) as own:
+            for action in ("/account/link", "/account/unlink"):
+                for typed, told in (("", "Type your current"), ("wrong", "not your password")):
+                    refused = own.post(action, data={"password": typed})
+                    assert (refused.status_code, told in refused.text) == (403, True)
+            assert link(own, provider).status_code == 303
+            assert own.post("/account/unlink", data={"password": PASSWORD}).status_code == 303
+            provider.__exit__()
+            # What it says of itself is remembered, so who begins to link is led there all the same.
+            assert own.post("/account/link", data={"password": PASSWORD}).status_code == 200
+            provider.__enter__()
+
+
+def test_who_links_while_the_provider_is_away_is_told_so(
+    service: FeedkeepProcess, provider: FakeProvider, anna: str
+) -> None:
+    provider.description_status = 500
+    with with_password(service, anna) as own:
+        refused = own.post("/account/link", data={})
+        assert (refused.status_code, "cannot be reached" in refused.text) == (503, True)
+
+
 def test_who_has_no_password_is_asked_to_come_by_the_provider_and_cannot_unlink(
     browser: httpx.Client, provider: FakeProvider
 ) -> None:
@@ -164,6 +192,11 @@ def test_an_app_is_let_in_by_who_has_signed_in_with_the_provider(
         assert fetched() == 200
     typed = {"name": "zoë", "password": PASSWORD, "secret": "x"}
     with httpx.Client(base_url=service.base_url) as stranger:
+        assert stranger.post(page, data=typed).status_code == 403
+        page = httpx.post(f"{service.base_url}/index.php/login/v2").json()["login"]
+        stranger.cookies.set("feedkeep", "fp_" + "x" * 44)
+        assert "You are signed in as" not in stranger.get(page).text
+        typed["secret"] = stranger.cookies["feedkeep_login"]
         assert stranger.post(page, data=typed).status_code == 403
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import hmac
@@ -15,10 +16,14 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
-from conftest import settings_for
-from fake_provider import CLIENT, SECRET, FakeProvider, new_key
+from fake_provider import CLIENT, SECRET, FakeProvider, new_key, settings_for
 from feedkeep_process import FeedkeepProcess
 from joserfc import jwt
+
+from feedkeep.config.settings import Settings
+from feedkeep.oidc import provider as asked_provider
+from feedkeep.oidc.errors import ProviderAway
+from feedkeep.oidc.flow import Flow
 
 BACK = "/sign-in/provider/back"
 PASSWORD = "correct horse battery"
@@ -169,6 +174,7 @@ LIES: dict[str, Lie] = {
     "JWS JSON": signed_by(
         lambda _, claims: json.dumps({"payload": part(claims), "signatures": []})
     ),
+    "no ID token": signed_by(lambda _, __: None),  # type: ignore[arg-type,return-value]
     "no token": signed_by(lambda _, __: "x.y.z"),
     "a very long token": signed_by(lambda told, claims: told.signed(claims | {"x": "y" * 40_000})),
 }
@@ -306,6 +312,47 @@ def test_a_provider_that_is_away_or_fails_lets_nobody_in(
     assert (reply.status_code, "cannot be reached" in reply.text) == (503, True)
     provider.__enter__()
     assert "the sign-in provider does not answer" in service.log.read_text()
+
+
+def test_a_secret_is_sent_as_the_provider_wants_it(
+    browser: httpx.Client, provider: FakeProvider
+) -> None:
+    provider.metadata = {"token_endpoint_auth_methods_supported": ["client_secret_post"]}
+    assert sign_in(browser, provider).status_code == 303
+    (form,) = [form for path, form in provider.asked if path == "/realm/token"]
+    assert (form["client_secret"], form["credential"]) == (SECRET, "")
+
+
+@pytest.mark.parametrize("description", [b"no JSON", b"[1]", b"[" * 100_000, b" " * 300_000])
+def test_what_is_no_description_is_refused(
+    browser: httpx.Client, provider: FakeProvider, description: bytes
+) -> None:
+    provider.description = description
+    assert browser.get("/sign-in/provider").status_code == 503
+
+
+def test_a_provider_that_was_never_there_is_away(
+    browser: httpx.Client, provider: FakeProvider
+) -> None:
+    provider.__exit__()
+    assert browser.get("/sign-in/provider").status_code == 503
+    provider.__enter__()
+
+
+def test_too_many_who_come_back_at_once_are_asked_to_try_again(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asked_provider, "_WAIT_SECONDS", 0.01)
+    settings = Settings(oidc_issuer=provider.issuer, oidc_client_id=CLIENT)
+
+    async def come_back() -> None:
+        full = asked_provider.Provider(settings)
+        full._room = asyncio.Semaphore(0)
+        await full.claims("code", "", "http://127.0.0.1/", Flow("s", "n", "v", "/"))
+
+    with pytest.raises(ProviderAway) as away:
+        asyncio.run(come_back())
+    assert "too many people" in away.value.reason
 
 
 def test_who_cancels_there_is_told_so(browser: httpx.Client, provider: FakeProvider) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
-from typing import Any
 
 import structlog
 from starlette.responses import Response
@@ -90,18 +88,11 @@ class ProviderSignIn(Page):
 
     async def come_back(self, request: Request) -> Response:
         """Take the provider's answer, and sign in; or link the account."""
-        provider, flow = self.provider, read_flow(read_cookie(request, PROVIDER_SIGN_IN))
-        state, code, issuer = (
-            request.query(name)[:_MAX_PARAMETER_CHARACTERS] for name in ("state", "code", "iss")
-        )
+        self.provider  # noqa: B018 - without one there is no such page
+        flow = read_flow(read_cookie(request, PROVIDER_SIGN_IN))
         try:
-            if flow is None or not flow.is_answered_by(state):
-                raise SignInFailed("the answer belongs to no sign-in of this browser")
-            if not code:
-                raise SignInFailed("the provider sent no code")
-            claims = await provider.claims(code, issuer, self._own(request), flow)
-            response = await self._done(request, flow, claims)
-        except FeedkeepError as error:
+            response = await self._done(request, flow)
+        except (SignInFailed, ProviderAway, AccountError, NotAuthorized) as error:
             response = await self._refused(request, error, flow.place if flow else HOME)
         response.headers.append("set-cookie", expire_cookie(request, PROVIDER_SIGN_IN))
         return response
@@ -168,7 +159,16 @@ class ProviderSignIn(Page):
         url = await self.provider.sign_in_url(self._own(request), flow)
         return url, set_cookie(request, PROVIDER_SIGN_IN, write_flow(flow))
 
-    async def _done(self, request: Request, flow: Flow, claims: Mapping[str, Any]) -> Response:
+    async def _done(self, request: Request, flow: Flow | None) -> Response:
+        """Do what the sign-in is for, as far as the provider's answer belongs to it."""
+        state, code, issuer = (
+            request.query(name)[:_MAX_PARAMETER_CHARACTERS] for name in ("state", "code", "iss")
+        )
+        if flow is None or not flow.is_answered_by(state):
+            raise SignInFailed("the answer belongs to no sign-in of this browser")
+        if not code:
+            raise SignInFailed("the provider sent no code")
+        claims = await self.provider.claims(code, issuer, self._own(request), flow)
         identities = self.service.identities
         identity = identity_of(self.provider.issuer, claims["sub"])
         if flow.linking is not None:
@@ -201,8 +201,6 @@ class ProviderSignIn(Page):
             problem = _TOO_OLD if is_stale else problem
         elif isinstance(error, NotAuthorized):
             problem = _NOT_LET_IN
-        elif not isinstance(error, AccountError):
-            raise error
         problems = {"provider": problem}
         return await self._sign_in.form(request, status, next=place, problems=problems)
 
