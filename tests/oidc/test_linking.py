@@ -131,6 +131,18 @@ def test_who_has_no_password_is_asked_to_come_by_the_provider_and_cannot_unlink(
     assert name_in(browser) == ""
 
 
+def test_who_has_no_password_confirms_with_the_provider_once_a_session_is_old(
+    provider: FakeProvider, tmp_path: Path
+) -> None:
+    service = FeedkeepProcess(tmp_path, **settings_for(provider))
+    service.run_first("no_session_is_fresh")
+    with service, httpx.Client(base_url=service.base_url) as old:
+        sign_in(old, provider)
+        refused = old.post("/account/delete", data={"name": "zoë"})
+        assert (refused.status_code, "/sign-in/provider" in refused.text) == (403, True)
+        assert name_in(old) == "zoë"
+
+
 @pytest.fixture
 def without_passwords(provider: FakeProvider, tmp_path: Path) -> Iterator[FeedkeepProcess]:
     settings = settings_for(provider, password_login="false")
