@@ -246,6 +246,21 @@ def test_what_it_removed_is_removed_everywhere(person: Person) -> None:
     assert {entry["feed_url"]: entry["is_subscribed"] for entry in listed} == {A: True, B: False}
 
 
+def test_a_feed_that_is_new_is_removed_at_the_first_try_whatever_was_removed_before(
+    person: Person,
+) -> None:
+    desk, phone = Kasts(person), Kasts(person, "phone")
+    phone.upload([A], [])
+    assert desk.changes()["add"] == [A]
+    phone.upload([], [A])
+    assert A in desk.changes()["remove"]  # AntennaPod would send it back, Kasts does not
+    phone.upload([B], [])
+    assert desk.changes()["add"] == [B]
+    desk.upload([], [B])
+    assert person.subscribed() == set()
+    assert B in phone.changes()["remove"]
+
+
 def test_after_an_upload_it_is_sent_only_what_others_have_done(person: Person) -> None:
     """It keeps no cookies: so what it was sent is stored with its password, while that is its own.
 

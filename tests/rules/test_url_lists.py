@@ -8,7 +8,7 @@ from account import Account
 from feedkeep.model import Guid, OwnUpload, Snapshot, Stamp, Subscription, SyncProgress
 from feedkeep.model.errors import InvalidInput
 from feedkeep.rules import url_lists
-from feedkeep.rules.app_urls import UNKNOWN, AppUrls
+from feedkeep.rules.app_urls import MAX_APP_URLS, UNKNOWN, AppUrls
 from feedkeep.rules.escaped_urls import EscapedUrls
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import Added, Update, Wanted, add, update, want
@@ -179,6 +179,26 @@ def test_unsubscribing_removes_every_url_and_subscribing_again_adds_one() -> Non
     assert phone.poll() == ([B], [])
 
 
+def test_which_feeds_an_app_may_send_back_is_told_with_what_is_left_of_them_without_escapes() -> (
+    None
+):
+    url = "https://a.example/x%3Ay"
+    account = account_with(url, B)
+    for gone in (url, B):
+        account.update((guid(gone), {"is_subscribed": False}))
+    found = url_changes(account.entries.values(), Stamp(0), UNKNOWN)
+    assert found.removals == {guid(url), guid("https://a.example/x:y"), guid(B)}
+
+
+def test_of_too_many_removals_it_is_not_told_which_they_are() -> None:
+    entries = [
+        Subscription(guid(url), url, False, Stamp(1), status_changed=Stamp(1))
+        for url in (f"https://{number}.example" for number in range(MAX_APP_URLS + 1))
+    ]
+    assert url_changes(entries, Stamp(0), UNKNOWN).removals is None
+    assert len(url_changes(entries[1:], Stamp(0), UNKNOWN).removals or ()) == MAX_APP_URLS
+
+
 def test_an_app_that_may_have_missed_a_removal_is_told_it_once_more_with_the_url_to_add() -> None:
     account = account_with(A)
     phone = App(account)
@@ -188,10 +208,10 @@ def test_an_app_that_may_have_missed_a_removal_is_told_it_once_more_with_the_url
     first = phone.first
     phone.poll()
     account.update((guid(A), {"is_subscribed": True}))
-    knows = phone.spellings.after_poll(Stamp(first), tells_removals=True)
+    knows = phone.spellings.after_poll(Stamp(first), frozenset({guid(A)}))
     phone.spellings, phone.first = knows, first
     assert phone.poll() == ([A], [])
-    a_second_later = knows.after_poll(Stamp(first + 1_000_000), tells_removals=True)
+    a_second_later = knows.after_poll(Stamp(first + 1_000_000), frozenset({guid(A)}))
     phone.spellings, phone.first = a_second_later, first
     assert phone.poll() == ([A], [B])
 

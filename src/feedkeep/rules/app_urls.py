@@ -31,6 +31,8 @@ class AppUrls(Value, frozen=True, rename=_STORED_AS):
         is_full: Whether there were more than `MAX_APP_URLS`, so that some are missing here.
         removals_sent: The account's clock when the app was last sent removals of feeds, of any
             kind; None once it has sent something, or was sent other changes twice.
+        removals: The feeds of these removals, as the derived guids of all their URLs; None while
+            there are none, or if there were too many to remember.
         was_sent_more: Whether it was sent other changes since then.
         began: The account's clock when the first of this was stored of an app that had a past
             already: what it had of feeds that moved before is not known. None if it started from
@@ -41,6 +43,7 @@ class AppUrls(Value, frozen=True, rename=_STORED_AS):
     gone: frozenset[Guid] = frozenset()
     is_full: bool = False
     removals_sent: Stamp | None = None
+    removals: frozenset[Guid] | None = None
     was_sent_more: bool = False
     began: Stamp | None = None
 
@@ -58,21 +61,37 @@ class AppUrls(Value, frozen=True, rename=_STORED_AS):
         "Force full synchronization" makes AntennaPod forget what it was sent, but not what it has
         still to send: so removals that it was sent may be echoed until its next upload.
         """
-        return AppUrls(removals_sent=self.removals_sent, was_sent_more=self.was_sent_more)
+        return replace(
+            AppUrls(),
+            removals_sent=self.removals_sent,
+            removals=self.removals,
+            was_sent_more=self.was_sent_more,
+        )
 
-    def after_poll(self, clock: Stamp, *, tells_removals: bool) -> AppUrls:
-        """Return what is known of the app once it was sent what changed up to `clock`."""
-        if tells_removals:
-            return replace(self, removals_sent=clock, was_sent_more=False)
+    def after_poll(self, clock: Stamp, removals: frozenset[Guid] | None) -> AppUrls:
+        """Return what is known of the app once it was sent what changed up to `clock`.
+
+        `removals` are the feeds whose removal it was sent, as `AppUrls.removals`; empty if none.
+        """
+        if removals is None or removals:
+            both = self.with_removals(removals)
+            return replace(self, removals_sent=clock, removals=both, was_sent_more=False)
         if self.removals_sent is None:
             return self
-        is_over = self.was_sent_more
-        told = None if is_over else self.removals_sent
-        return replace(self, removals_sent=told, was_sent_more=not is_over)
+        return self.after_upload() if self.was_sent_more else replace(self, was_sent_more=True)
+
+    def with_removals(self, more: frozenset[Guid] | None) -> frozenset[Guid] | None:
+        """Return all feeds whose removal it may send back, with some more."""
+        if self.removals_sent is None:
+            return more
+        if self.removals is None or more is None:
+            return None
+        both = self.removals | more
+        return both if len(both) <= MAX_APP_URLS else None
 
     def after_upload(self) -> AppUrls:
         """Return what is known of the app once it has sent what it had to send."""
-        return replace(self, removals_sent=None, was_sent_more=False)
+        return replace(self, removals_sent=None, removals=None, was_sent_more=False)
 
     def may_predate(self, changed: Stamp, feed_guids: Collection[Guid]) -> bool:
         """Say whether the app may have any URL of a feed that was last changed at a stamp.
@@ -83,14 +102,17 @@ class AppUrls(Value, frozen=True, rename=_STORED_AS):
             return False
         return self.known.isdisjoint(feed_guids) and self.gone.isdisjoint(feed_guids)
 
-    def may_echo(self, subscribed: Stamp) -> bool:
+    def may_echo(self, subscribed: Stamp, feed_guids: Collection[Guid]) -> bool:
         """Say whether a removal by the app may echo one that it was sent.
 
-        `subscribed` is when the feed was last subscribed to. AntennaPod takes a removal that it is
+        `subscribed` is when the feed was last subscribed to, and `feed_guids` are the derived guids
+        of all its URLs. AntennaPod takes a removal that it is
         sent for its owner's wish, and sends it back with its next sync. If another device has
         brought the feed back by then, it would be gone for all devices once more.
         """
-        return self.removals_sent is not None and subscribed > self.removals_sent
+        if self.removals_sent is None or subscribed <= self.removals_sent:
+            return False
+        return self.removals is None or not self.removals.isdisjoint(feed_guids)
 
     def may_have_missed_removals(self, first: Stamp) -> bool:
         """Say whether the reply may be lost that sent the app removals.
@@ -127,9 +149,14 @@ def merged(stored: AppUrls, before: AppUrls, after: AppUrls) -> AppUrls:
     Two requests of an app can run at the same time, and neither may undo the changes of the other.
     """
     polled = stored
-    if (before.removals_sent, before.was_sent_more) != (after.removals_sent, after.was_sent_more):
+    if after.removals_sent is None:
+        polled = stored.after_upload() if before.removals_sent is not None else stored
+    elif _pending(before) != _pending(after):
         polled = replace(
-            stored, removals_sent=after.removals_sent, was_sent_more=after.was_sent_more
+            stored,
+            removals_sent=after.removals_sent,
+            removals=stored.with_removals(after.removals),
+            was_sent_more=after.was_sent_more,
         )
     if before.began != after.began:
         polled = replace(polled, began=after.began)
@@ -140,3 +167,8 @@ def merged(stored: AppUrls, before: AppUrls, after: AppUrls) -> AppUrls:
     if len(changed.known) + len(changed.gone) > MAX_APP_URLS:
         return replace(polled, is_full=True)
     return changed
+
+
+def _pending(app: AppUrls) -> tuple[Stamp | None, frozenset[Guid] | None, bool]:
+    """Return what is known of removals that the app may still send back."""
+    return app.removals_sent, app.removals, app.was_sent_more

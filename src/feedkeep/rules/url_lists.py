@@ -6,6 +6,7 @@ Apps are sent when a feed was subscribed or unsubscribed, and no moves (`app_url
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from feedkeep.model import (
     Alias,
@@ -24,7 +25,7 @@ from feedkeep.model import (
 from feedkeep.model.entry_index import target_guid
 from feedkeep.model.errors import InvalidFeedUrl, InvalidInput
 from feedkeep.rules.app_removals import has_unsubscribed, is_in_doubt
-from feedkeep.rules.app_urls import UNKNOWN, AppUrls, after_adding
+from feedkeep.rules.app_urls import MAX_APP_URLS, UNKNOWN, AppUrls, after_adding
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.escaped_urls import NONE_ESCAPED, EscapedUrls, as_known, without_escapes
 from feedkeep.rules.feed_urls import (
@@ -62,6 +63,7 @@ class UrlChanges(Value, frozen=True):
             each feed to an app that removes by count. An app may have
             a feed by another spelling than is stored, and AntennaPod removes a podcast by the exact
             text only.
+        removals: The feeds of these removals, as `AppUrls.removals` has them; empty if none.
         app: What is known of the app once it was sent these.
         had: When the account first had the feeds to add, as `seen_feeds.had_at` tells.
     """
@@ -70,6 +72,7 @@ class UrlChanges(Value, frozen=True):
     remove: Sequence[str]
     removed_texts: Sequence[str]
     app: AppUrls
+    removals: frozenset[Guid] | None = frozenset()
     had: Mapping[str, Stamp | None] = {}
 
 
@@ -160,7 +163,22 @@ def url_changes(
     texts = dict.fromkeys(text for url in left for text in usual_spellings(url))
     if by_count:
         texts = dict.fromkeys(url for url in one_each if _guid_of(url) not in kept)
-    return UrlChanges(list(add), left, list(texts), after)
+    return UrlChanges(list(add), left, list(texts), after, _feeds_of(left))
+
+
+def _feeds_of(removed: Collection[str]) -> frozenset[Guid] | None:
+    """Return which feeds an app names that sends removals back; None if they are too many.
+
+    It may have decoded what it was sent: that could be another feed.
+    """
+    if len(removed) > MAX_APP_URLS:
+        return None
+    guids = {_guid_of(url) for url in removed}
+    for url in removed:
+        if "%" in url:
+            with suppress(InvalidFeedUrl):
+                guids.add(_guid_of(f"https://{without_escapes(url)}"))
+    return frozenset(guids)
 
 
 def _changes_of(
@@ -315,7 +333,7 @@ def _remove(
         feed.subscription_changed, {present, *former}
     )
     if can_change and has_unsubscribed(url.guid, present, former, app, may_have_both=may_have_both):
-        if app.may_echo(feed.status_changed):
+        if app.may_echo(feed.status_changed, {present, *former}):
             echoed[feed.guid] = None
         else:
             set_status(draft, feed, False)
