@@ -8,7 +8,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 BIN = .venv/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help serve test test-fast check hook unhook test-versions test-container test-proxies sdk prove prove-cluster prove-year fuzz bench bench-quick audit release lint texts pictures reference site lock deb test-deb clean
+.PHONY: help serve test test-fast check hook unhook test-versions test-container test-proxies sdk conformance prove prove-cluster prove-year fuzz bench bench-quick audit release lint texts pictures reference site lock deb test-deb clean
 
 help:
 	@echo "make serve   start the service on the embedded store"
@@ -19,6 +19,7 @@ help:
 	@echo "make test-container  build the container and run it, with buildah and podman, as root"
 	@echo "make test-proxies  run the examples of Caddy and nginx before it, and smuggle through HAProxy"
 	@echo "make sdk     make clients from the reference by five generators, compile them, and sync with each"
+	@echo "make conformance  test podsync-check, the suite that scores any server"
 	@echo "make prove   run the proofs of tests/proofs in their full form, which takes hours"
 	@echo "make prove-cluster  drill a Citus cluster: kills, a cold start, moves; CLUSTER_PREFIX= says where it is"
 	@echo "make prove-year  let a year of 2,000 accounts pass on both stores; ARGS=\"--help\" says more"
@@ -98,6 +99,10 @@ test-proxies: .venv/dev
 # What no language is there for is left out, unless REQUIRED=1. Generators come from the registries.
 sdk: .venv/dev .venv/sdk
 	@REQUIRED="$(REQUIRED)" PYTHONPATH=tests $(BIN)/python -u tests/sdk
+
+# tests/proofs/test_score.py scores this service with it.
+conformance: .venv/dev
+	cd conformance && ../$(BIN)/pytest -n auto $(ARGS)
 
 prove: .venv/dev
 	FEEDKEEP_PROVE=full $(BIN)/pytest --durations=0 tests/proofs $(ALSO_IN_FULL) $(ARGS)
@@ -224,8 +229,9 @@ clean:
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
-.venv/dev: .venv/run requirements/postgres.txt requirements/dev.txt
+.venv/dev: .venv/run requirements/postgres.txt requirements/dev.txt conformance/pyproject.toml
 	@echo "Installing what tests need; this takes about a minute."
 	$(PIP) install --require-hashes -r requirements/postgres.txt
 	$(PIP) install --require-hashes -r requirements/dev.txt
+	$(PIP) install --no-deps --no-build-isolation --editable conformance
 	@touch $@

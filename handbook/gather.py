@@ -16,6 +16,8 @@ PROJECT = Path(__file__).parent.parent
 PAGES = PROJECT / "build" / "pages"
 _NAMED_LIKE_A_FILE = re.compile(r"\[[\w./-]+\.md\]\(([\w./-]+\.md)")
 BESIDE = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+FOLDERS = ("bench", "conformance")
+"""Whose README.md is a page."""
 
 
 def gather() -> None:
@@ -28,9 +30,11 @@ def gather() -> None:
     for name in BESIDE:
         text = (PROJECT / name).read_text("utf-8")
         (PAGES / name).write_text(text.replace("](docs/", "]("), "utf-8")
-    (PAGES / "bench").mkdir()
-    bench = (PROJECT / "bench" / "README.md").read_text("utf-8")
-    (PAGES / "bench" / "README.md").write_text(bench.replace("](../docs/", "](../"), "utf-8")
+    for folder in FOLDERS:
+        (PAGES / folder).mkdir()
+        text = (PROJECT / folder / "README.md").read_text("utf-8")
+        (PAGES / folder / "README.md").write_text(text.replace("](../docs/", "](../"), "utf-8")
+    shutil.copytree(PROJECT / "conformance" / "docs", PAGES / "conformance" / "docs")
     for page in PAGES.rglob("*.md"):
         text = page.read_text("utf-8")
         page.write_text(_NAMED_LIKE_A_FILE.sub(partial(_named_like_its_page, page), text), "utf-8")

@@ -1,0 +1,7 @@
+"""Runs the command: `python -m podsync_check`."""
+
+import sys
+
+from podsync_check.cli import main
+
+sys.exit(main())

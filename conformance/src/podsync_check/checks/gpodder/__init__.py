@@ -1,0 +1,1 @@
+"""Checks of gpodder.net's API alone."""

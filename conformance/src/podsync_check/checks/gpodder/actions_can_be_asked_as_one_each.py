@@ -1,0 +1,21 @@
+"""Whether only the latest action of each episode can be asked for."""
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import Gpodder
+
+
+@check(
+    Level.COMPLETE,
+    why="The first sync of Kasts reads the history of years.",
+    seen="KDE/kasts asks with aggregated=true",
+    spec="gpodder.net, Episode Actions API: `aggregated=true` gives the latest of each episode.",
+)
+def actions_can_be_asked_as_one_each(server: Gpodder) -> None:
+    """With `aggregated=true`, the latest action of an episode is told, once."""
+    phone = server.app()
+    for minute in (1, 2, 3):
+        time = f"2026-01-02T08:0{minute}:00"
+        phone.upload_actions(server.play(server.feed(), position=minute * 60, timestamp=time))
+    told = phone.session.ask(phone.calls.actions(0, aggregated="true")).actions
+    positions = [one.get("position") for one in told if one["podcast"] == server.feed()]
+    expect(positions == [180], f"Its positions are {positions}; it should be 180, once.")

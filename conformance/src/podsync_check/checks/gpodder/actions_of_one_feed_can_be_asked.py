@@ -1,0 +1,27 @@
+"""Whether actions can be asked by feed and by device."""
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import Gpodder
+
+
+@check(
+    Level.COMPLETE,
+    why="A page of one podcast loads what was played of all others, too.",
+    seen="Music Assistant asks with `device`",
+    spec="gpodder.net, Episode Actions API: the parameters `podcast` and `device`.",
+)
+def actions_of_one_feed_can_be_asked(server: Gpodder) -> None:
+    """Actions can be asked of one feed, and of one device."""
+    phone, laptop = server.app(0), server.app(1)
+    first, second = server.feeds(2)
+    phone.upload_actions(server.play(first))
+    laptop.upload_actions(server.play(second))
+    by_feed = phone.session.ask(phone.calls.actions(0, podcast=first)).actions
+    expect({one["podcast"] for one in by_feed} == {first}, "Asked for one feed, it tells others.")
+    device = laptop.calls.device
+    by_device = phone.session.ask(phone.calls.actions(0, device=device)).actions
+    told = {one["podcast"] for one in by_device}
+    expect(second in told, "Asked for one device, it leaves out what that one played.")
+    if first in told:
+        # Music Assistant asks for a device, and uploads without one: a filter would hide its own.
+        server.note("Asked for one device, it tells what all of them played.")

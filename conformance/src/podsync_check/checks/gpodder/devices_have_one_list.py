@@ -1,0 +1,24 @@
+"""Whether what is added on one device reaches another that nobody linked by hand."""
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.protocols.gpodder import GpodderCalls
+from podsync_check.servers import DEVICES, Gpodder
+
+
+@check(
+    Level.AGREED,
+    why="Phone and laptop keep lists of their own, and nobody finds out why.",
+    seen="bobrippling/podsync#8",
+    spec=(
+        "gpodder.net, Device Synchronization API: devices have one list once they are linked; no"
+        " app links them, so that servers for one person do it by themselves."
+    ),
+)
+def devices_have_one_list(server: Gpodder) -> None:
+    """A feed that is added on one device is told to another, which was linked to it."""
+    session = server.logged_in()
+    one, other, *_ = (GpodderCalls(server.user, device) for device in DEVICES)
+    session.ask(one.upload([server.feed()], []))
+    told = session.ask(other.changes(0)).add
+    session.ask(one.upload([], [server.feed()]))
+    expect(server.feed() in told, "The other device is not told of it.")

@@ -1,0 +1,30 @@
+"""Whether somebody can read the list of another account."""
+
+from urllib.parse import quote
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.messages import Request
+from podsync_check.servers import Gpodder
+
+
+@check(
+    Level.SAFE,
+    why="Anybody with an account reads what all others listen to.",
+    seen="servers that take the name in the path and look no further",
+    spec="gpodder.net, Authentication API: the path's user has to be the one who is logged in.",
+    only_reads=True,
+)
+def the_path_of_another_user_is_closed(server: Gpodder) -> None:
+    """With one's own credential, the paths of another name are refused."""
+    session = server.logged_in()
+    session.ask(server.app().calls.devices())
+    other = quote(f"not-{server.user}", safe="")
+    paths = (
+        f"/api/2/devices/{other}.json",
+        f"/api/2/subscriptions/{other}/phone.json?since=0",
+        f"/api/2/episodes/{other}.json?since=0",
+        f"/subscriptions/{other}/phone.json",
+    )
+    for path in paths:
+        status = session.send(Request("GET", path)).status
+        expect(status in {400, 401, 403, 404}, f"{path} is answered with {status}.")

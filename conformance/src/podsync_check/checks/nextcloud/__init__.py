@@ -1,0 +1,1 @@
+"""Checks of Nextcloud's gpoddersync alone."""

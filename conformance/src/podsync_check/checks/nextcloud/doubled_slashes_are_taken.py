@@ -1,0 +1,21 @@
+"""Whether an address with a slash at its end works."""
+
+from dataclasses import replace
+
+from podsync_check.checking import Level, check
+from podsync_check.messages import expect_status
+from podsync_check.servers import Nextcloud
+
+
+@check(
+    Level.TOLERANT,
+    why="Who types the address with a slash at its end cannot connect, and is not told why.",
+    seen="thrillfall/nextcloud-gpodder#137",
+    spec="Silent; AntennaPod and Cardo put a slash before each path.",
+    only_reads=True,
+)
+def doubled_slashes_are_taken(server: Nextcloud) -> None:
+    """A path that begins with two slashes is answered as with one."""
+    app = server.app()
+    request = app.calls.changes(0).request
+    expect_status(app.session.send(replace(request, target=f"/{request.target}")), 200)

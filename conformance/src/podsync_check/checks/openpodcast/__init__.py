@@ -1,0 +1,1 @@
+"""Checks of the Open Podcast API's subscriptions."""

@@ -1,0 +1,20 @@
+"""Whether a feed that was deleted can be added once more."""
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import OpenPodcast
+
+
+@check(
+    Level.KEPT,
+    why="Somebody comes back to a podcast, and cannot subscribe to it.",
+    seen="OpenPodcastAPI/api-specs, subscriptions/add-new.mdx",
+    spec="Draft A: `deleted` is cleared when a deleted feed is added.",
+)
+def a_deleted_feed_can_be_added_again(server: OpenPodcast) -> None:
+    """A feed that was deleted is subscribed to again when it is added."""
+    guid = server.add_one(server.feed())["guid"]
+    server.delete(guid)
+    again = server.add_one(server.feed())["guid"]
+    got = server.get(again)
+    expect(got["is_subscribed"] is True, "It is not subscribed to.")
+    expect("deleted" not in got or got["deleted"] is None, "It is still told as deleted.")

@@ -1,0 +1,21 @@
+"""Whether the guid of a feed without one is the same on every server."""
+
+import uuid
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import OpenPodcast
+
+NAMESPACE = uuid.UUID("ead4c236-bf58-58c6-a2c6-a6b28d128cb6")
+
+
+@check(
+    Level.AGREED,
+    why="After a move to another server, every podcast has another name.",
+    seen="Podcasting 2.0, the tag podcast:guid",
+    spec="Draft A: a UUID; its text refers to the podcast:guid tag for how it is made.",
+)
+def a_guid_comes_from_the_url(server: OpenPodcast) -> None:
+    """The guid of a feed that is added without one is that of Podcasting 2.0."""
+    plain = server.feed().removeprefix("https://")
+    got = server.add_one(server.feed())["guid"]
+    expect(got == str(uuid.uuid5(NAMESPACE, plain)), f"It is {got}.")

@@ -1,0 +1,21 @@
+"""Whether the guid of the item is the guid of the subscription."""
+
+import uuid
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import OpenPodcast
+
+
+@check(
+    Level.KEPT,
+    why="Two apps know the same podcast by different names, and neither finds the other's.",
+    seen="OpenPodcastAPI/api-specs, subscriptions/add-new.mdx",
+    spec="Draft A: a guid that is sent is the guid of the subscription.",
+)
+def a_guid_that_is_sent_is_kept(server: OpenPodcast) -> None:
+    """A subscription that is added with a guid has that guid."""
+    guid = str(uuid.uuid4())
+    added = server.add({"feed_url": server.feed(), "guid": guid})
+    got = [item["guid"] for item in added.success]
+    expect(got == [guid], f"Sent was {guid}, and the guids are {got}.")
+    expect(server.get(guid)["feed_url"] == server.feed(), "It is not found by that guid.")

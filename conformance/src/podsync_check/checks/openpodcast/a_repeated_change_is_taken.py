@@ -1,0 +1,20 @@
+"""Whether a change whose reply was lost can be sent again."""
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import OpenPodcast
+
+
+@check(
+    Level.KEPT,
+    why="The queue of the phone stops at a change that is done already.",
+    seen="clients of the interface repeat what got no reply",
+    spec="Draft A: PATCH sets values.",
+)
+def a_repeated_change_is_taken(server: OpenPodcast) -> None:
+    """A change that is sent twice is taken twice, and does what it does once."""
+    guid = server.add_one(server.feed("old"))["guid"]
+    for _ in range(2):
+        server.patch(guid, new_feed_url=server.feed("new"), is_subscribed=False)
+    got = server.get(guid)
+    told = (got["feed_url"], got["is_subscribed"])
+    expect(told == (server.feed("new"), False), f"It is {told}.")

@@ -1,0 +1,23 @@
+"""Whether what was added can be read, and is in the list."""
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import OpenPodcast
+
+
+@check(
+    Level.KEPT,
+    why="A podcast that somebody subscribes to is gone.",
+    seen="OpenPodcastAPI/api-specs, subscriptions/add-new.mdx",
+    spec="Draft A: the item is under `success` and can be read by its guid.",
+)
+def an_added_subscription_is_kept(server: OpenPodcast) -> None:
+    """A subscription that was added can be read by its guid, and is in the list."""
+    item = server.add_one(server.feed())
+    expect(item["feed_url"] == server.feed(), f"The URL is given back as {item['feed_url']}.")
+    expect(item["is_subscribed"] is True, "It is not subscribed to.")
+    expect(bool(item["subscription_changed"]), "It has no `subscription_changed`.")
+    got = server.get(item["guid"])
+    expect(got["feed_url"] == server.feed(), f"It is read with the URL {got['feed_url']}.")
+    expect(got["is_subscribed"] is True, "It is read as not subscribed to.")
+    guids = [entry["guid"] for entry in server.listed()]
+    expect(guids == [item["guid"]], f"The list has the guids {guids}.")

@@ -1,0 +1,28 @@
+"""Whether an old queue can say: only if it is unchanged."""
+
+from dataclasses import replace
+
+from podsync_check.checking import Level, NotApplicable, check, expect
+from podsync_check.messages import Request, expect_status, json_request
+from podsync_check.servers import OpenPodcast
+
+
+@check(
+    Level.COMPLETE,
+    why="What a phone queued a week ago undoes what its owner did yesterday.",
+    seen="feedkeep, docs/contract.md, 6",
+    spec="Silent; RFC 9110, 13.1.1, says what `If-Match` means.",
+    is_decision=True,
+)
+def if_match_guards_a_change(server: OpenPodcast) -> None:
+    """A change with the tag of before is refused with 412, and does nothing."""
+    guid = server.add_one(server.feed())["guid"]
+    target = f"{server.prefix}/subscriptions/{guid}"
+    tag = server.session().send(Request("GET", target)).headers.get("etag", "")
+    if not tag:
+        raise NotApplicable("Subscriptions are told without an ETag.")
+    server.patch(guid, is_subscribed=False)
+    change = json_request("PATCH", target, {"is_subscribed": True})
+    guarded = replace(change, headers={**change.headers, "If-Match": tag})
+    expect_status(server.session().send(guarded), 412)
+    expect(server.get(guid)["is_subscribed"] is False, "It is changed all the same.")

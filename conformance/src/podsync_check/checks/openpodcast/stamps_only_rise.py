@@ -1,0 +1,21 @@
+"""Whether changes in the same moment can be told apart."""
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import OpenPodcast
+
+
+@check(
+    Level.AGREED,
+    why="Of two changes in the same second, a device that asks in between is told one.",
+    seen="feedkeep, docs/contract.md, 4",
+    spec="Silent about how fine times are.",
+    is_decision=True,
+)
+def stamps_only_rise(server: OpenPodcast) -> None:
+    """No two changes have the same stamp, and each is later than the one before."""
+    guid = server.add_one(server.feed())["guid"]
+    stamps = [
+        str(server.patch(guid, is_subscribed=number % 2 == 0)["subscription_changed"])
+        for number in range(6)
+    ]
+    expect(stamps == sorted(set(stamps)), f"The stamps are {stamps}.")

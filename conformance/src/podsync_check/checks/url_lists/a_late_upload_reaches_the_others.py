@@ -1,0 +1,22 @@
+"""Whether what a device played while offline reaches those that have synced since."""
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import UrlLists
+
+
+@check(
+    Level.KEPT,
+    why="What was heard on a flight is never told to the others: they asked in the meantime.",
+    seen="AntennaPod/AntennaPod#2121",
+    spec=(
+        "gpodder.net, Episode Actions API: `since` is compared with when an action was uploaded;"
+        " servers that compare the action's own time lose those."
+    ),
+)
+def a_late_upload_reaches_the_others(server: UrlLists) -> None:
+    """An action of last week that is uploaded now is told to a device that has synced since."""
+    phone, laptop = server.apps(2)
+    since = laptop.actions().timestamp
+    server.wait_for_the_next_second()
+    phone.upload_actions(server.play(server.feed(), timestamp="2026-01-02T03:04:05"))
+    expect(bool(laptop.played(server.feed(), since)), "The other device is not told of it.")

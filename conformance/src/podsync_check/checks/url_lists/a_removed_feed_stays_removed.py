@@ -1,0 +1,22 @@
+"""Whether a removed feed comes back with what another device uploads next."""
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import UrlLists
+
+
+@check(
+    Level.KEPT,
+    why="A podcast that somebody removed is back the next morning.",
+    seen="AntennaPod/AntennaPod#6709",
+    spec="Silent: uploads of one device say nothing of feeds that they do not name.",
+)
+def a_removed_feed_stays_removed(server: UrlLists) -> None:
+    """A removed feed stays removed when a device that has not heard of it uploads another."""
+    phone, laptop = server.apps(2)
+    first, second = server.feeds(2)
+    phone.upload(add=[first])
+    laptop.changes()
+    phone.upload(remove=[first])
+    laptop.upload(add=[second])
+    got = server.mine(phone.changes().add)
+    expect(got == [second], f"The list is {got}; it should be the second feed alone.")

@@ -1,0 +1,20 @@
+"""Whether a first upload of what was played is kept whole."""
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import UrlLists
+
+
+@check(
+    Level.KEPT,
+    why="After moving in, some of what was heard over the years is unplayed again.",
+    seen="madeofpendletonwool/PinePods#636",
+    spec="Silent about how many.",
+)
+def a_thousand_actions_are_kept(server: UrlLists) -> None:
+    """Of 1,000 episodes that are told in uploads of 30, as AntennaPod does, all are kept."""
+    phone, laptop = server.apps(2)
+    plays = [server.play(server.feed(), number) for number in range(1_000)]
+    for first in range(0, len(plays), 30):
+        phone.upload_actions(*plays[first : first + 30])
+    told = {action["episode"] for action in laptop.played(server.feed())}
+    expect(len(told) == 1_000, f"Of 1,000 acknowledged episodes, {len(told)} are told.")

@@ -1,0 +1,25 @@
+"""Whether a device that was away for long is told everything."""
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import UrlLists
+
+
+@check(
+    Level.AGREED,
+    why="An old tablet is told the changes of the last week, and lacks the rest for ever.",
+    seen="thrillfall/nextcloud-gpodder#17",
+    spec="gpodder.net, Subscriptions API: all changes since, however long ago that is.",
+)
+def a_year_away_misses_nothing(server: UrlLists) -> None:
+    """A device that asks since a year ago is told the feeds that there are, and no others."""
+    phone, tablet = server.apps(2)
+    stays, goes = server.feeds(2)
+    phone.upload(add=[stays, goes])
+    since = tablet.changes().timestamp - 365 * 24 * 3600
+    server.wait_for_the_next_second()
+    phone.upload(remove=[goes])
+    told = tablet.changes(since)
+    expect(stays in told.add, "It is not told of the feed that was added.")
+    expect(goes not in told.add, "It is told to add the feed that was removed.")
+    if goes not in told.remove:  # a year ago, it did not have it
+        server.note("What came and went since then is not told as removed.")

@@ -1,0 +1,19 @@
+"""Whether an upload of nothing leaves the list alone."""
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import UrlLists
+
+
+@check(
+    Level.KEPT,
+    why="A new app that has nothing to tell wipes the list of everyone.",
+    seen="madeofpendletonwool/PinePods#502",
+    spec="gpodder.net, Subscriptions API: the upload has the changes, not the list.",
+)
+def an_empty_upload_changes_nothing(server: UrlLists) -> None:
+    """An upload of nothing changes nothing."""
+    phone, laptop = server.apps(2)
+    phone.upload(add=server.feeds(3))
+    laptop.upload()
+    got = server.mine(phone.changes().add)
+    expect(got == sorted(server.feeds(3)), f"Of three feeds, {len(got)} are left.")

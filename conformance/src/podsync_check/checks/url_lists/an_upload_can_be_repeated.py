@@ -1,0 +1,25 @@
+"""Whether an upload whose reply was lost can be sent once more."""
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import UrlLists
+
+
+@check(
+    Level.KEPT,
+    why="After a tunnel, the phone sends the same again: sync stops, or every feed is there twice.",
+    seen="thrillfall/nextcloud-gpodder#175",
+    spec="Silent; every app repeats what got no reply.",
+)
+def an_upload_can_be_repeated(server: UrlLists) -> None:
+    """An upload that is sent twice does what it does once."""
+    phone, laptop = server.apps(2)
+    first, second = server.feeds(2)
+    phone.upload(add=[second])
+    for _ in range(2):
+        phone.upload(add=[first], remove=[second])
+    got = server.mine(laptop.changes().add)
+    expect(got == [first], f"The list is {got}; it should be the first feed, once.")
+    for _ in range(2):
+        phone.upload_actions(server.play(first))
+    plays = laptop.played(first)
+    expect(bool(plays), "What was played is not told.")

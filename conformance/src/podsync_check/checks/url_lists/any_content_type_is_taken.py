@@ -1,0 +1,29 @@
+"""Whether JSON is taken under another name."""
+
+from dataclasses import replace
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import UrlLists
+
+TYPES = (
+    "application/x-www-form-urlencoded",
+    "text/plain; charset=UTF-8",
+    "application/json; charset=utf-8",
+)
+
+
+@check(
+    Level.TOLERANT,
+    why="gPodder says `application/x-www-form-urlencoded`, Kasts nothing: neither of them syncs.",
+    seen="gpodder/mygpoclient sends JSON as a form",
+    spec="gpodder.net: the body is JSON; silent about its Content-Type.",
+)
+def any_content_type_is_taken(server: UrlLists) -> None:
+    """An upload of JSON is taken whatever its Content-Type says."""
+    app = server.app()
+    for number, name in enumerate(TYPES):
+        feed = server.feed(f"{number}")
+        request = app.calls.upload([feed], []).request
+        reply = app.session.send(replace(request, headers={"Content-Type": name}))
+        expect(reply.status == 200, f"With {name}, the status is {reply.status}.")
+        expect(feed in app.changes().add, f"With {name}, it is taken and not kept.")

@@ -1,0 +1,25 @@
+"""Whether a reply can have a feed among both the added and the removed ones."""
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import UrlLists
+
+
+@check(
+    Level.AGREED,
+    why="Each app does something else with it: AntennaPod deletes the downloads, gPodder does not.",
+    seen="gpodder/mygpo tells the difference between then and now, whatever came between",
+    spec="gpodder.net, Subscriptions API: a feed is added or removed, not both.",
+)
+def nothing_is_added_and_removed_at_once(server: UrlLists) -> None:
+    """After a feed was added, removed and added again, it is told as added alone."""
+    phone, laptop = server.apps(2)
+    back, gone = server.feeds(2)
+    since = laptop.changes().timestamp
+    phone.upload(add=[back, gone])
+    phone.upload(remove=[back, gone])
+    phone.upload(add=[back])
+    told = laptop.changes(since)
+    both = set(server.mine(told.add)) & set(server.mine(told.remove))
+    expect(not both, f"Both added and removed: {sorted(both)}.")
+    expect(back in told.add, "The feed that is subscribed to is not told as added.")
+    expect(gone not in told.add, "The feed that was removed is told as added.")

@@ -1,0 +1,25 @@
+"""Whether a play without a position makes an upload fail, or a position jump back."""
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import UrlLists
+
+
+@check(
+    Level.TOLERANT,
+    why="Marking an episode as played blocks the queue of the phone, or sends others to the start.",
+    seen="AntennaPod/AntennaPod#5380",
+    spec="gpodder.net, Episode Actions API: the numbers of a play are whole and given together.",
+)
+def numbers_below_zero_are_taken(server: UrlLists) -> None:
+    """An action whose numbers are all -1 is taken, and hides no position that is known."""
+    phone, laptop = server.apps(2)
+    known = server.play(server.feed(), timestamp="2026-01-02T08:00:00")
+    nothing = {"started": -1, "position": -1, "total": -1, "timestamp": "2026-01-02T08:00:10"}
+    phone.upload_actions(known)
+    phone.upload_actions(server.play(server.feed()) | nothing)
+    positions = [play.get("position") for play in laptop.played(server.feed())]
+    expect(bool(positions), "What was played is not told.")
+    if positions[-1] != 120:
+        server.note(
+            f"Of a play without a position, it tells {positions[-1]}: AntennaPod goes there."
+        )

@@ -1,0 +1,25 @@
+"""Whether one URL that nobody can use makes an upload fail."""
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import UrlLists
+
+BAD = ("antennapod_local:content://tree/primary%3AMusic", "feed", "", "ftp://example.com/feed")
+
+
+@check(
+    Level.TOLERANT,
+    why="One local folder among the podcasts, and sync fails from then on.",
+    seen="AntennaPod/AntennaPod#7209",
+    spec="gpodder.net, Subscriptions API: what cannot be used is answered with an empty URL.",
+)
+def one_bad_url_blocks_nothing(server: UrlLists) -> None:
+    """Of an upload with a URL that cannot be used, the others are taken."""
+    phone, laptop = server.apps(2)
+    for number, bad in enumerate(BAD):
+        feed = server.feed(f"{number}")
+        phone.upload(add=[bad, feed])
+        expect(feed in laptop.changes().add, f"Beside {bad!r}, the good URL is not kept.")
+    left = [bad for bad in BAD if bad in laptop.changes().add]
+    if left:
+        server.note(f"It keeps {left} as feeds.")
+        phone.upload(remove=left)

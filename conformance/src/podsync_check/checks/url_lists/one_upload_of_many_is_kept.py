@@ -1,0 +1,18 @@
+"""Whether a first upload of many feeds is kept whole."""
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import UrlLists
+
+
+@check(
+    Level.KEPT,
+    why="Somebody with 500 podcasts moves in, and some of them are missing.",
+    seen="AntennaPod, gPodder and Kasts send all they have with the first sync",
+    spec="Silent about how many.",
+)
+def one_upload_of_many_is_kept(server: UrlLists) -> None:
+    """Of 500 feeds in one upload, all are kept."""
+    phone, laptop = server.apps(2)
+    phone.upload(add=server.feeds(500))
+    got = server.mine(laptop.changes().add)
+    expect(len(got) == 500, f"Of 500 acknowledged feeds, {len(got)} are in the list.")

@@ -1,0 +1,22 @@
+"""Whether a URL comes back as it was sent."""
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import UrlLists
+
+PATHS = ("a%3Ab", "a:b", "x?a=1&b=2", "x?q=a+b", "caf%C3%A9", "x?a=%7Bb%7D", "~me/feed.xml")
+
+
+@check(
+    Level.TOLERANT,
+    why="The app finds a feed that it does not know and adds it: each sync, the list grows.",
+    seen="AntennaPod/AntennaPod#2267",
+    spec="gpodder.net: URLs may be cleaned, and `update_urls` tells how.",
+)
+def signs_in_urls_are_kept(server: UrlLists) -> None:
+    """URLs with escapes and queries come back as they were sent, or `update_urls` says how."""
+    phone, laptop = server.apps(2)
+    feeds = [server.feed(path) for path in PATHS]
+    changed = dict(phone.upload(add=feeds).update_urls)
+    got = set(laptop.changes().add)
+    lost = [feed for feed in feeds if (changed.get(feed) or feed) not in got]
+    expect(not lost, f"These come back as something else, without a word: {lost}.")

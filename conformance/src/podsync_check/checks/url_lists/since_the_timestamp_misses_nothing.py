@@ -1,0 +1,33 @@
+"""Whether an app that goes on from the timestamp that it was told misses a change."""
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import UrlLists
+
+TRIES = 8
+
+
+@check(
+    Level.AGREED,
+    why="A podcast that was added in the second of a poll never reaches the other device.",
+    seen="gPodder goes on from `timestamp` as it is",
+    spec="gpodder.net, Subscriptions API: `timestamp` is the `since` of the next poll.",
+)
+def since_the_timestamp_misses_nothing(server: UrlLists) -> None:
+    """An app whose next `since` is the timestamp it was told misses nothing of that second."""
+    missed = changes_missed(server, plus=0)
+    expect(missed == 0, f"Of {TRIES} feeds that were added right after a poll, {missed} are lost.")
+
+
+def changes_missed(server: UrlLists, plus: int) -> int:
+    """Return how many feeds a device misses that asks with its timestamp and some seconds."""
+    phone, laptop = server.apps(2)
+    known = set[str]()
+    since = laptop.changes().timestamp
+    for feed in server.feeds(TRIES):
+        phone.upload(add=[feed])
+        told = laptop.changes(since)
+        known.update(told.add)
+        since = told.timestamp + plus
+    server.wait_for_the_next_second()
+    known.update(laptop.changes(since).add)
+    return len(set(server.feeds(TRIES)) - known)

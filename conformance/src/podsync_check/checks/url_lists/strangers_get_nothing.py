@@ -1,0 +1,26 @@
+"""Whether anybody is let in who shows nothing."""
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import UrlLists
+
+
+@check(
+    Level.SAFE,
+    why="Anybody can read and change what somebody listens to.",
+    seen="oxtyped/gpodder2go offers --no-auth",
+    spec="gpodder.net, Authentication API: all of these need a user.",
+    only_reads=True,
+)
+def strangers_get_nothing(server: UrlLists) -> None:
+    """Each request without a credential is refused with 401, and changes nothing."""
+    calls = server.app().calls
+    requests = [
+        calls.changes(0).request,
+        calls.upload([server.feed()], []).request,
+        calls.actions(0).request,
+        calls.upload_actions([server.play(server.feed())]).request,
+    ]
+    for request in requests:
+        status = server.stranger().send(request).status
+        expect(status in {401, 403}, f"{request} is answered with {status}.")
+    expect(not server.mine(server.app().changes().add), "A stranger has added a feed.")

@@ -1,0 +1,27 @@
+"""Whether the times of a reply can be read by every app."""
+
+import re
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import UrlLists
+
+_PLAIN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ?|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00")
+
+
+@check(
+    Level.TOLERANT,
+    why="gPodder gives up the whole reply at one time that it cannot read, now and for ever.",
+    seen="gpodder/mygpoclient reads %Y-%m-%dT%H:%M:%S",
+    spec="gpodder.net, Episode Actions API: ISO 8601, in UTC, without an offset in its examples.",
+)
+def told_times_are_plain(server: UrlLists) -> None:
+    """The time of an action is told as it was sent, whole seconds in UTC."""
+    phone, laptop = server.apps(2)
+    phone.upload_actions(server.play(server.feed(), timestamp="2026-01-02T03:04:05"))
+    plays = laptop.played(server.feed())
+    expect(bool(plays), "What was played is not told.")
+    told = str(plays[-1].get("timestamp"))
+    is_plain = bool(_PLAIN.fullmatch(told)) and told.startswith("2026-01-02T03:04:05")
+    expect(is_plain, f"The time is told as {told}.")
+    if told != "2026-01-02T03:04:05":
+        server.note(f"Times are told as {told}: Kasts and gPodder read them without an offset.")

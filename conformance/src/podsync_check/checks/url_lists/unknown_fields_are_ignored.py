@@ -1,0 +1,20 @@
+"""Whether a field that the server does not know makes an upload fail."""
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import UrlLists
+
+
+@check(
+    Level.TOLERANT,
+    why="A newer app sends one field more, and its uploads are refused.",
+    seen="AntennaPod added `guid` to actions",
+    spec="Silent.",
+)
+def unknown_fields_are_ignored(server: UrlLists) -> None:
+    """An action with a guid, and with a field of the future, is taken."""
+    phone, laptop = server.apps(2)
+    phone.upload_actions(server.play(server.feed(), guid="tag:example,2026:1", speed=1.5))
+    plays = laptop.played(server.feed())
+    expect(bool(plays), "The action is not told.")
+    if plays[-1].get("guid") != "tag:example,2026:1":
+        server.note("The guid of an episode is not told: apps know it by its address alone.")

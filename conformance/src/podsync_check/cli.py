@@ -1,0 +1,155 @@
+"""The command `podsync-check`."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from podsync_check import __version__
+from podsync_check.catalogue import all_checks
+from podsync_check.checking import BY_DEFAULT, MEANING, Check, Level
+from podsync_check.connection import (
+    CannotRun,
+    Connection,
+    Credential,
+    Limits,
+    Spent,
+    read_address,
+)
+from podsync_check.discovery import discover, linked
+from podsync_check.reports.as_json import as_json
+from podsync_check.reports.junit import as_junit
+from podsync_check.reports.page import as_page
+from podsync_check.reports.terminal import line_of, whole
+from podsync_check.running import Report, Run
+
+ALL_PASSED, SOMETHING_FAILED, COULD_NOT_RUN = 0, 1, 2
+
+_EPILOG = "It exits with 0 if every check passed, 1 if one failed, 2 if it could not run."
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        if options.list:
+            _list(_chosen(options))
+            return ALL_PASSED
+        return _score(options)
+    except CannotRun as reason:
+        print(f"podsync-check: {reason}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("podsync-check: stopped", file=sys.stderr)
+    return COULD_NOT_RUN
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="podsync-check",
+        description="Scores a podcast sync server by what happens to the people who use it.",
+        epilog=_EPILOG,
+    )
+    add = parser.add_argument
+    add("url", nargs="?", help="the server's address, with the folder it is in")
+    add("--user", default="", help="the account's name; without one, the secret is a token")
+    add("--password-file", type=Path, help="a file with the password, or the token; - reads it")
+    levels = ", ".join(f"{level} ({MEANING[level]})" for level in Level)
+    add("--level", action="append", choices=list(Level), help=f"{levels}; by default the first 4")
+    add("--check", action="append", default=[], metavar="NAME", help="only this check")
+    add("--list", action="store_true", help="list the checks, and why each is there")
+    add("--read-only", action="store_true", help="only what changes nothing, for servers in use")
+    add(
+        "--destroy-this-account",
+        action="store_true",
+        help="take an account that has feeds or episode actions already, and change them",
+    )
+    add("--seed", type=int, default=secrets.randbelow(10**6), help="of the random interleavings")
+    add("--max-requests", type=int, default=10_000, help="how many requests it may send")
+    add("--max-seconds", type=int, default=900, help="how long it may take")
+    add("--insecure", action="store_true", help="take any certificate, for a server of your own")
+    add("--html", type=Path, metavar="FILE", help="write the report as a page")
+    add("--json", type=Path, metavar="FILE", help="write it for programs")
+    add("--junit", type=Path, metavar="FILE", help="write it for CI services")
+    add("--version", action="version", version=__version__)
+    return parser
+
+
+def _chosen(options: argparse.Namespace) -> list[Check]:
+    """Return the checks that were asked for.
+
+    Raises:
+        CannotRun: A name is none of a check.
+    """
+    checks = all_checks()
+    if unknown := sorted(set(options.check) - {check.name for check in checks}):
+        raise CannotRun(f"There is no check {', '.join(unknown)}; --list shows all.")
+    if options.check:
+        checks = [check for check in checks if check.name in options.check]
+    elif not options.list or options.level:
+        levels = options.level or BY_DEFAULT
+        checks = [check for check in checks if check.level in levels]
+    if options.read_only:
+        checks = [check for check in checks if check.only_reads]
+    return list(checks)
+
+
+def _list(checks: Sequence[Check]) -> None:
+    for check in checks:
+        print(f"{check.level}/{check.name}\n    {check.sentence}\n    {check.why} ({check.seen})")
+
+
+def _score(options: argparse.Namespace) -> int:
+    if not options.url:
+        raise CannotRun("Say which server: podsync-check URL --user NAME --password-file FILE.")
+    address = read_address(options.url)
+    credential = Credential(options.user, _secret(options.password_file))
+    limits = Limits(options.max_requests, time.monotonic() + options.max_seconds)
+    connection = Connection(address, limits, verifies=not options.insecure)
+    checks = _chosen(options)
+    try:
+        found = discover(connection, credential)
+    except Spent:
+        raise CannotRun("--max-requests or --max-seconds is too low to begin.") from None
+    if found.has_data and not (options.destroy_this_account or options.read_only):
+        raise CannotRun(
+            f"The account has {found.has_data}. Take an account that is empty, or say"
+            " --destroy-this-account if nobody needs what it has."
+        )
+    if not options.read_only:
+        found = linked(connection, credential, found)
+    began = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    protocols = [protocol.protocol for protocol in found.protocols]
+    report = Report(str(address), protocols, __version__, began, options.seed)
+    report.notes += found.notes
+    Run(connection, credential, found, report, lambda result: print(line_of(result))).go(checks)
+    print(f"\n{whole(report)}")
+    for path, write in (
+        (options.html, as_page),
+        (options.json, as_json),
+        (options.junit, as_junit),
+    ):
+        if path:
+            path.write_text(write(report), encoding="utf-8")
+    return ALL_PASSED if report.is_complete else SOMETHING_FAILED
+
+
+def _secret(path: Path | None) -> str:
+    """Return the first line of a file, or of standard input.
+
+    Raises:
+        CannotRun: There is none.
+    """
+    if path is None:
+        raise CannotRun("Name the file with the password: --password-file FILE, or - to type it.")
+    try:
+        text = sys.stdin.readline() if str(path) == "-" else path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CannotRun(f"The password cannot be read: {error}.") from None
+    if not (secret := text.partition("\n")[0].rstrip("\r")):
+        raise CannotRun(f"{path} has no password in its first line.")
+    return secret

@@ -1,0 +1,146 @@
+"""Finds out which protocols a server speaks, and what the account has already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from podsync_check.connection import CannotRun, Connection, Credential, Session
+from podsync_check.messages import NoAnswer, Request, Wrong
+from podsync_check.protocols.gpodder import GpodderCalls
+from podsync_check.protocols.nextcloud import NextcloudCalls
+from podsync_check.protocols.url_lists import UrlListCalls
+from podsync_check.servers import (
+    DEVICES,
+    MARK,
+    Gpodder,
+    Nextcloud,
+    OpenPodcast,
+    Server,
+    link_devices,
+)
+
+_OK = 200
+_MAX_DEVICES = 50
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a server speaks.
+
+    Attributes:
+        protocols: The class of each protocol, in the order in which they are checked.
+        prefix: What the Open Podcast API's paths begin with.
+        takes_passwords: Whether a request of gpodder.net's API with the password needs no session.
+        has_data: The feeds and actions that the account has already, in words, without those that
+            an earlier run has left; "" for none.
+        devices: The device of each app; one for all if each device has a list of its own.
+        notes: What else is to be told of the server.
+    """
+
+    protocols: Sequence[type[Server]]
+    prefix: str
+    takes_passwords: bool
+    has_data: str
+    devices: Sequence[str] = DEVICES
+    notes: Sequence[str] = field(default_factory=list)
+
+
+def discover(connection: Connection, credential: Credential) -> Found:
+    """Return what a server speaks with a credential; this changes nothing there.
+
+    Raises:
+        CannotRun: It speaks none of the protocols, or refuses the credential, or is not there.
+    """
+    protocols, refused = list[type[Server]](), list[str]()
+    session = Session(connection, credential)
+    user = credential.name
+    calls = GpodderCalls(user, DEVICES[0])
+    app = Session(connection, credential, calls.log_in().request)
+    feeds, actions = set[str](), set[str]()
+    if user and _speaks(app, calls.devices().request, refused):
+        protocols.append(Gpodder)
+        feeds |= _feeds_of_devices(app, user)
+        actions |= _episodes(app, calls)
+    if user and _speaks(session, NextcloudCalls().changes(0).request, refused):
+        protocols.append(Nextcloud)
+        feeds |= _feeds(session, NextcloudCalls())
+        actions |= _episodes(session, NextcloudCalls())
+    if (prefix := _open_podcast_prefix(session, refused)) is not None:
+        protocols.append(OpenPodcast)
+        body = session.send(Request("GET", f"{prefix}/subscriptions?per_page=1000")).json()
+        listed = [entry for entry in body["subscriptions"] if entry.get("is_subscribed")]
+        feeds |= {str(entry.get("feed_url")) for entry in listed}
+    if not protocols:
+        said = "; ".join(refused)
+        raise CannotRun(f"The server speaks none of the protocols with this credential: {said}.")
+    takes = Gpodder not in protocols or _speaks(session, calls.devices().request, refused)
+    return Found(protocols, prefix or "", takes, _in_words(feeds, actions))
+
+
+def linked(connection: Connection, credential: Credential, found: Found) -> Found:
+    """Make the suite's devices and link them; return what is known of them then."""
+    if Gpodder not in found.protocols:
+        return found
+    login = GpodderCalls(credential.name, DEVICES[0]).log_in().request
+    if link_devices(Session(connection, credential, login), credential.name):
+        return found
+    note = "Each device has a list of its own: so all apps of the suite are on one."
+    return replace(found, devices=DEVICES[:1] * len(DEVICES), notes=[note])
+
+
+def _in_words(feeds: Iterable[str], actions: Iterable[str]) -> str:
+    counts = [
+        (sum(MARK not in url for url in urls), what)
+        for urls, what in ((feeds, "feed"), (actions, "played episode"))
+    ]
+    return " and ".join(f"{n} {what}{'s' if n > 1 else ''}" for n, what in counts if n)
+
+
+def _speaks(session: Session, request: Request, refused: list[str]) -> bool:
+    try:
+        reply = session.send(request)
+        is_json = reply.status == _OK and isinstance(reply.json(), dict | list)
+    except NoAnswer as silence:
+        raise CannotRun(f"No server answers: {silence}") from None
+    except Wrong:
+        is_json = False
+    if not is_json:
+        refused.append(f"{request} answers {reply.status}")
+    return is_json
+
+
+def _open_podcast_prefix(session: Session, refused: list[str]) -> str | None:
+    for prefix in ("/v1", ""):
+        request = Request("GET", f"{prefix}/subscriptions?per_page=1")
+        if _speaks(session, request, refused):
+            body = session.send(request).json()
+            if isinstance(body, dict) and "subscriptions" in body:
+                return prefix
+    return None
+
+
+def _feeds_of_devices(session: Session, user: str) -> set[str]:
+    """Return the feeds of all devices, those of other apps, too."""
+    found = set[str]()
+    with suppress(Wrong):
+        devices = session.ask(GpodderCalls(user, DEVICES[0]).devices())
+        for device in devices[:_MAX_DEVICES]:
+            if device.get("subscriptions"):
+                found |= _feeds(session, GpodderCalls(user, str(device.get("id"))))
+    return found
+
+
+def _feeds(session: Session, calls: UrlListCalls) -> set[str]:
+    try:
+        return set(session.ask(calls.changes(0)).add)
+    except Wrong:
+        return set()
+
+
+def _episodes(session: Session, calls: UrlListCalls) -> set[str]:
+    try:
+        return {str(one.get("episode")) for one in session.ask(calls.actions(0)).actions}
+    except Wrong:
+        return set()

@@ -1,0 +1,128 @@
+"""What gpodder.net's API and Nextcloud's gpoddersync have in common.
+
+Both tell apps which feed URLs were added and removed since a second, and what was played.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from podsync_check.messages import Call, Reply, Wrong, expect_status
+
+MAX_SECOND = 2**31 - 1
+"""Kasts reads timestamps as 32-bit integers."""
+
+Action = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The feeds that were added and removed, and the second to go on from."""
+
+    add: Sequence[str]
+    remove: Sequence[str]
+    timestamp: int
+
+
+@dataclass(frozen=True)
+class Uploaded:
+    """The second of an upload, and the URLs that the server has in place of those sent."""
+
+    timestamp: int | None
+    update_urls: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Actions:
+    """What was played, in the order in which the server told it."""
+
+    actions: Sequence[Action]
+    timestamp: int
+
+
+class UrlListCalls(Protocol):
+    """The four requests that every such app sends."""
+
+    def changes(self, since: int) -> Call[Changes]:
+        """Ask what changed since a second."""
+        ...
+
+    def upload(self, add: Sequence[str], remove: Sequence[str]) -> Call[Uploaded]:
+        """Tell what was added and removed on the device."""
+        ...
+
+    def actions(self, since: int) -> Call[Actions]:
+        """Ask what was played since a second."""
+        ...
+
+    def upload_actions(self, actions: Sequence[Action]) -> Call[Uploaded]:
+        """Tell what was played on the device."""
+        ...
+
+
+def read_changes(reply: Reply) -> Changes:
+    """Read the reply to a poll.
+
+    Raises:
+        Wrong: Apps could not read it.
+    """
+    found = _object(reply)
+    return Changes(_texts(found, "add"), _texts(found, "remove"), _second(found))
+
+
+def read_actions(reply: Reply) -> Actions:
+    """Read the reply to a poll of what was played.
+
+    Raises:
+        Wrong: Apps could not read it.
+    """
+    found = _object(reply)
+    actions = found.get("actions")
+    if not isinstance(actions, list) or not all(isinstance(one, dict) for one in actions):
+        raise Wrong(f"`actions` is no list of objects: {actions!r:.200}.")
+    return Actions(actions, _second(found))
+
+
+def read_uploaded(reply: Reply, *, is_timestamp_needed: bool = True) -> Uploaded:
+    """Read the reply to an upload.
+
+    Raises:
+        Wrong: Apps could not read it.
+    """
+    expect_status(reply, 200)
+    if not is_timestamp_needed and not reply.body.strip():
+        return Uploaded(None, [])
+    found = _object(reply)
+    timestamp = _second(found) if is_timestamp_needed or "timestamp" in found else None
+    pairs = found.get("update_urls", [])
+    if not isinstance(pairs, list) or not all(map(_is_pair, pairs)):
+        raise Wrong(f"`update_urls` is no list of pairs of texts: {pairs!r:.200}.")
+    return Uploaded(timestamp, [(old, new) for old, new in pairs])
+
+
+def _object(reply: Reply) -> dict[str, Any]:
+    expect_status(reply, 200)
+    found = reply.json()
+    if not isinstance(found, dict):
+        raise Wrong(f"The body is no JSON object: {found!r:.200}.")
+    return found
+
+
+def _texts(found: Mapping[str, Any], name: str) -> Sequence[str]:
+    texts = found.get(name)
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise Wrong(f"`{name}` is no list of texts: {texts!r:.200}.")
+    return texts
+
+
+def _second(found: Mapping[str, Any]) -> int:
+    second = found.get("timestamp")
+    if not isinstance(second, int) or isinstance(second, bool) or not 0 <= second <= MAX_SECOND:
+        raise Wrong(f"`timestamp` is no whole number of seconds: {second!r:.50}.")
+    return second
+
+
+def _is_pair(pair: object) -> bool:
+    return isinstance(pair, list) and len(pair) == 2 and all(isinstance(one, str) for one in pair)  # noqa: PLR2004

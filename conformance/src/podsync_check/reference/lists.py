@@ -1,0 +1,122 @@
+"""What the reference server keeps of feeds and actions, and what it tells apps since a second."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Told:
+    """The seconds that one app was told, and so may ask since."""
+
+    seconds: set[int] = field(default_factory=set)
+    last: int = 0
+
+
+@dataclass
+class SecondClock:
+    """Seconds that tell changes apart from what was told before.
+
+    A change gets a later second than any that was told, so that an app may go on from that one or
+    from the next. A `since` that the app was never told, as that of its own clock, means all.
+    """
+
+    now: Callable[[], float]
+    last: int = 0
+    told: dict[str, Told] = field(default_factory=dict)
+
+    def stamp(self) -> int:
+        """Return the second of a change."""
+        self.last = max(int(self.now()), self.last)
+        if any(self.last <= told.last for told in self.told.values()):
+            self.last += 1
+        return self.last
+
+    def tell(self, app: str) -> int:
+        """Return the second that an app is told with a poll."""
+        second = max(int(self.now()), self.last)
+        told = self.told.setdefault(app, Told())
+        told.seconds |= {second, second + 1}
+        told.last = second
+        return second
+
+    def first(self, app: str, since: int) -> int:
+        """Return the second from which on an app has to be told everything."""
+        return since if since in self.told.setdefault(app, Told()).seconds else 0
+
+
+@dataclass
+class Feed:
+    """A feed of the list: whether it is subscribed to, and since when."""
+
+    is_subscribed: bool
+    changed: int
+
+
+@dataclass
+class FeedList:
+    """The feeds of the account: one list for all devices."""
+
+    clock: SecondClock
+    feeds: dict[str, Feed] = field(default_factory=dict)
+
+    def change(self, add: Iterable[str], remove: Iterable[str]) -> list[tuple[str, str]]:
+        """Add and remove feeds; return what is in place of the URLs that are of no use."""
+        refused = []
+        for url in remove:
+            if url in self.feeds and self.feeds[url].is_subscribed:
+                self.feeds[url] = Feed(is_subscribed=False, changed=self.clock.stamp())
+        for url in add:
+            if not url.startswith(("http://", "https://")):
+                refused.append((url, ""))
+            elif url not in self.feeds or not self.feeds[url].is_subscribed:
+                self.feeds[url] = Feed(is_subscribed=True, changed=self.clock.stamp())
+        return refused
+
+    def changes(self, app: str, since: int) -> tuple[list[str], list[str]]:
+        """Return the feeds that were added and removed since a second."""
+        first = self.clock.first(app, since)
+        changed = {url: feed for url, feed in self.feeds.items() if feed.changed >= first}
+        add = [url for url, feed in changed.items() if feed.is_subscribed]
+        gone = [url for url, feed in changed.items() if not feed.is_subscribed]
+        return add, gone if since else []
+
+    def subscribed(self) -> list[str]:
+        """Return the whole list."""
+        return [url for url, feed in self.feeds.items() if feed.is_subscribed]
+
+
+_NUMBERS = ("started", "position", "total")
+
+
+@dataclass
+class ActionLog:
+    """What was played, in the order in which it was received."""
+
+    clock: SecondClock
+    actions: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+
+    def record(self, sent: Sequence[Mapping[str, Any]], device: str) -> None:
+        """Keep actions; what says nothing of where it was is left out."""
+        for action in sent:
+            kept = {name: value for name, value in action.items() if value is not None}
+            numbers = [kept.get(name) for name in _NUMBERS]
+            if any(number is not None and number < 0 for number in numbers):
+                continue
+            kept["action"] = str(kept["action"]).lower()
+            kept["timestamp"] = str(kept.get("timestamp", "1970-01-01T00:00:00"))[:19]
+            kept.setdefault("device", device)
+            self.actions.append((self.clock.stamp(), kept))
+
+    def since(self, app: str, since: int) -> list[dict[str, Any]]:
+        """Return what was received since a second."""
+        first = self.clock.first(app, since)
+        return [action for stamp, action in self.actions if stamp >= first]
+
+
+def latest(actions: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the last action of each episode."""
+    by_episode = {action["episode"]: action for action in actions}
+    return list(by_episode.values())

@@ -1,0 +1,345 @@
+"""Answers requests of the three protocols from what the reference server keeps."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import secrets
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from podsync_check.messages import Reply
+from podsync_check.reference.lists import ActionLog, FeedList, SecondClock, latest
+from podsync_check.reference.subscriptions import Entry, Subscriptions
+
+MAX_BODY_BYTES = 8 * 1024 * 1024
+MAX_GUESSES = 20
+"""How many wrong passwords are answered with 401 before it is 429."""
+
+_CHALLENGE = {"WWW-Authenticate": 'Basic realm="reference", charset="UTF-8"'}
+_OPML = '<?xml version="1.0"?><opml version="2.0"><body>{}</body></opml>'
+
+
+class Refused(Exception):
+    """A request is answered with another status than 200."""
+
+    def __init__(self, status: int, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(status)
+        self.status = status
+        self.headers = headers or {}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request as handlers see it.
+
+    Attributes:
+        path: Its path, without anything encoded.
+        app: What tells apps apart: their name, credential and device.
+    """
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: bytes
+    app: str
+
+    def json(self, kind: type) -> Any:
+        """Return the body as JSON of a kind.
+
+        Raises:
+            Refused: It is something else.
+        """
+        if len(self.body) > MAX_BODY_BYTES:
+            raise Refused(413)
+        try:
+            found = json.loads(self.body)
+        except (ValueError, RecursionError):
+            raise Refused(400) from None
+        if not isinstance(found, kind):
+            raise Refused(400)
+        return found
+
+    @property
+    def since(self) -> int:
+        """The second since which it asks."""
+        text = self.query.get("since", "0")
+        return int(text) if text.isdecimal() else 0
+
+
+@dataclass
+class Reference:
+    """The server: one account, in memory."""
+
+    name: str
+    password: str
+    now: Callable[[], float] = time.time
+    sessions: set[str] = field(default_factory=set)
+    devices: dict[str, dict[str, str]] = field(default_factory=dict)
+    settings: dict[str, dict[str, Any]] = field(default_factory=dict)
+    linked: list[list[str]] = field(default_factory=list)
+    guesses: int = 0
+
+    def __post_init__(self) -> None:
+        self.list = FeedList(SecondClock(self.now))
+        self.log = ActionLog(SecondClock(self.now))
+        self.subscriptions = Subscriptions(self.now)
+        self._lock = threading.Lock()
+
+    def answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Reply:
+        """Answer one request; the names of its headers are in lower case."""
+        parts = urlsplit("/" + target.lstrip("/"))
+        query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+        who = f"{headers.get('user-agent', '')} {headers.get('authorization', '')}"
+        path = unquote(parts.path)
+        device = re.search(r"/([^/]+)\.json", path)
+        app = f"{who} {headers.get('cookie', '')} {device[1] if device else ''}"
+        asked = Asked(method, path, query, headers, body, app)
+        try:
+            with self._lock:
+                return self._route(asked)
+        except Refused as refused:
+            error = {"code": str(refused.status), "message": "refused"}
+            return _reply(error, refused.status, refused.headers)
+
+    def _route(self, asked: Asked) -> Reply:
+        for pattern, is_public, handler in _ROUTES:
+            if found := re.fullmatch(pattern, asked.path):
+                if not is_public:
+                    self._admit(asked)
+                named = found.groupdict()
+                if named.get("user", self.name) != self.name:
+                    raise Refused(401, _CHALLENGE)
+                reply: Reply = getattr(self, handler)(asked, named)
+                return reply
+        raise Refused(404)
+
+    def _admit(self, asked: Asked) -> None:
+        if f"sessionid={self._session_of(asked)}" == asked.headers.get("cookie", ""):
+            return
+        scheme, _, text = asked.headers.get("authorization", "").partition(" ")
+        try:
+            pair = base64.b64decode(text.replace("-", "+").replace("_", "/")).decode()
+        except ValueError:
+            raise Refused(401, _CHALLENGE) from None
+        if scheme != "Basic" or pair != f"{self.name}:{self.password}":
+            self.guesses += scheme == "Basic"
+            if self.guesses > MAX_GUESSES:
+                raise Refused(429, {"Retry-After": "60"})
+            raise Refused(401, _CHALLENGE)
+        self.guesses = 0
+
+    def _session_of(self, asked: Asked) -> str:
+        sent = asked.headers.get("cookie", "").removeprefix("sessionid=")
+        return sent if sent in self.sessions else "none"
+
+    def log_in(self, asked: Asked, _: Mapping[str, str]) -> Reply:
+        """Begin a session."""
+        session = secrets.token_hex(16)
+        self.sessions.add(session)
+        return _reply({}, 200, {"set-cookie": f"sessionid={session}; Path=/"})
+
+    def log_out(self, asked: Asked, _: Mapping[str, str]) -> Reply:
+        """End a session."""
+        self.sessions.discard(self._session_of(asked))
+        return _reply({})
+
+    def device(self, asked: Asked, named: Mapping[str, str]) -> Reply:
+        """Describe a device."""
+        self.devices.setdefault(named["device"], {}).update(asked.json(dict))
+        return Reply(200, {}, b"")
+
+    def device_list(self, asked: Asked, _: Mapping[str, str]) -> Reply:
+        """Tell all devices."""
+        count = len(self.list.subscribed())
+        found = [
+            {"id": one, "caption": "", "type": "other", **told, "subscriptions": count}
+            for one, told in self.devices.items()
+        ]
+        return _reply(found)
+
+    def feeds(self, asked: Asked, named: Mapping[str, str]) -> Reply:
+        """Tell what changed in the list, or take changes."""
+        if device := named.get("device"):
+            self.devices.setdefault(device, {})
+        clock = self.list.clock
+        if asked.method == "GET":
+            add, remove = self.list.changes(asked.app, asked.since)
+            second = clock.tell(asked.app)
+            return _reply({"add": add, "remove": remove, "timestamp": second})
+        sent = asked.json(dict)
+        add, remove = sent.get("add") or [], sent.get("remove") or []
+        if not all(isinstance(urls, list) for urls in (add, remove)):
+            raise Refused(400)
+        if not all(isinstance(url, str) for url in [*add, *remove]):
+            raise Refused(400)
+        changed = self.list.change(add, remove)
+        return _reply({"timestamp": self._after_upload(clock, asked), "update_urls": changed})
+
+    def _after_upload(self, clock: SecondClock, asked: Asked) -> int:
+        """Return the second that the app knows already: others can have changed something since."""
+        told = clock.told.get(asked.app)
+        return told.last if told else 1
+
+    def actions(self, asked: Asked, named: Mapping[str, str]) -> Reply:
+        """Tell what was played, or take it."""
+        if asked.method == "POST":
+            sent = asked.json(list)
+            if not all(isinstance(action, dict) for action in sent):
+                raise Refused(400)
+            self.log.record(sent, "")
+            second = self._after_upload(self.log.clock, asked)
+            return _reply({"timestamp": second, "update_urls": []})
+        found = self.log.since(asked.app, asked.since)
+        for name in ("podcast", "device"):
+            if wanted := asked.query.get(name):
+                found = [action for action in found if action.get(name) == wanted]
+        told: Any = latest(found) if asked.query.get("aggregated") == "true" else found
+        return _reply({"actions": told, "timestamp": self.log.clock.tell(asked.app)})
+
+    def whole_list(self, asked: Asked, named: Mapping[str, str]) -> Reply:
+        """Tell the whole list, or put another in its place."""
+        feeds = self.list.subscribed()
+        if asked.method == "PUT":
+            wanted = asked.json(list)
+            self.list.change(wanted, set(feeds) - set(wanted))
+            return Reply(200, {}, b"")
+        if named["form"] == "json":
+            return _reply(feeds)
+        lines = "\n".join(feeds)
+        if named["form"] == "opml":
+            lines = _OPML.format("".join(f'<outline xmlUrl="{feed}"/>' for feed in feeds))
+        return Reply(200, {}, lines.encode())
+
+    def links(self, asked: Asked, _: Mapping[str, str]) -> Reply:
+        """Tell which devices are linked, or link some."""
+        if asked.method == "POST":
+            self.linked = asked.json(dict).get("synchronize", [])
+        return _reply({"synchronized": self.linked, "not-synchronized": []})
+
+    def setting(self, asked: Asked, named: Mapping[str, str]) -> Reply:
+        """Tell settings, or change them."""
+        kept = self.settings.setdefault(named["scope"], {})
+        if asked.method == "POST":
+            sent = asked.json(dict)
+            kept.update(sent.get("set", {}))
+            for name in sent.get("remove", []):
+                kept.pop(name, None)
+        return _reply(kept)
+
+    def favorites(self, asked: Asked, _: Mapping[str, str]) -> Reply:
+        """Tell the favorite episodes: there are none."""
+        return _reply([])
+
+    def updates(self, asked: Asked, named: Mapping[str, str]) -> Reply:
+        """Tell in one reply what changed."""
+        add, remove = self.list.changes(asked.app, asked.since)
+        told = {"add": [{"url": url} for url in add], "rem": remove, "updates": []}
+        return _reply({**told, "timestamp": self.list.clock.tell(asked.app)})
+
+    def begin_login(self, asked: Asked, _: Mapping[str, str]) -> Reply:
+        """Begin a login that is never granted: nobody opens pages here."""
+        base = f"http://{asked.headers.get('host', 'reference.invalid')}"
+        poll = {"token": "reference", "endpoint": f"{base}/index.php/login/v2/poll"}
+        return _reply({"poll": poll, "login": f"{base}/login"})
+
+    def poll_login(self, asked: Asked, _: Mapping[str, str]) -> Reply:
+        """Say that a login was not granted yet."""
+        raise Refused(404)
+
+    def subscription_list(self, asked: Asked, _: Mapping[str, str]) -> Reply:
+        """Tell a page of the list, or add subscriptions."""
+        if asked.method == "POST":
+            return self._add_subscriptions(asked)
+        page, size = int(asked.query.get("page", 1)), int(asked.query.get("per_page", 50))
+        found = self.subscriptions.since(asked.query.get("since", ""))
+        shown = found[(page - 1) * size : page * size]
+        told = {"total": len(found), "page": page, "per_page": size}
+        told |= {"subscriptions": [entry.shown() for entry in shown]}  # type: ignore[dict-item]
+        if page * size < len(found):
+            since = asked.query.get("since", "")
+            query = f"page={page + 1}&per_page={size}" + (f"&since={since}" if since else "")
+            told |= {"next": f"http://reference.invalid{asked.path}?{query}"}  # type: ignore[dict-item]
+        return _reply(told)
+
+    def _add_subscriptions(self, asked: Asked) -> Reply:
+        items = asked.json(dict).get("subscriptions")
+        if not isinstance(items, list):
+            raise Refused(405)
+        done = [(item, self.subscriptions.add(item)) for item in items]
+        failure = [
+            {"feed_url": item["feed_url"], "message": "No protocol present"}
+            for item, added in done
+            if added is None
+        ]
+        return _reply({"success": [added for _, added in done if added], "failure": failure})
+
+    def subscription(self, asked: Asked, named: Mapping[str, str]) -> Reply:
+        """Tell, change or delete one subscription."""
+        guid = named["guid"].lower()
+        try:
+            uuid.UUID(guid)
+        except ValueError:
+            raise Refused(405) from None
+        own = self.subscriptions.entries.get(guid)
+        entry = self.subscriptions.find(guid)
+        if own is None or entry is None:
+            raise Refused(404)
+        if asked.method == "GET":
+            if entry.deleted:
+                raise Refused(410)
+            return _reply(own.shown(), 200, {"etag": _etag(entry)})
+        if entry.deleted:
+            raise Refused(404)
+        if (tag := asked.headers.get("if-match")) and tag != _etag(entry):
+            raise Refused(412)
+        if asked.method == "PATCH":
+            return _reply(self.subscriptions.change(entry, asked.json(dict)))
+        number = self.subscriptions.delete(entry)
+        return _reply({"deletion_id": number, "message": "It will be deleted."}, 202)
+
+    def deletion(self, asked: Asked, named: Mapping[str, str]) -> Reply:
+        """Tell how a deletion went."""
+        number = int(named["number"])
+        return _reply({"deletion_id": number, "status": "SUCCESS", "message": "It is deleted."})
+
+
+def _etag(entry: Entry) -> str:
+    return f'"{entry.revision}"'
+
+
+def _reply(body: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Reply:
+    kind = {"content-type": "application/json"}
+    lower = {name.lower(): text for name, text in (headers or {}).items()}
+    return Reply(status, kind | lower, json.dumps(body).encode())
+
+
+_APP = "/index.php/apps/gpoddersync"
+_MINE = r"(?P<user>[^/]+)/(?P<device>[^/]+)"
+_ROUTES: list[tuple[str, bool, str]] = [  # path, whether anybody may ask, the method
+    (r"/api/2/auth/(?P<user>[^/]+)/login\.json", False, "log_in"),
+    (r"/api/2/auth/(?P<user>[^/]+)/logout\.json", False, "log_out"),
+    (r"/api/2/devices/(?P<user>[^/]+)\.json", False, "device_list"),
+    (rf"/api/2/devices/{_MINE}\.json", False, "device"),
+    (rf"/api/2/subscriptions/{_MINE}\.json", False, "feeds"),
+    (rf"/api/2/updates/{_MINE}\.json", False, "updates"),
+    (r"/api/2/episodes/(?P<user>[^/]+)\.json", False, "actions"),
+    (r"/api/2/sync-devices/(?P<user>[^/]+)\.json", False, "links"),
+    (r"/api/2/settings/(?P<user>[^/]+)/(?P<scope>[^/]+)\.json", False, "setting"),
+    (r"/api/2/favorites/(?P<user>[^/]+)\.json", False, "favorites"),
+    (rf"/subscriptions/{_MINE}\.(?P<form>json|opml|txt)", False, "whole_list"),
+    (rf"{_APP}/(subscriptions|subscription_change/create)", False, "feeds"),
+    (rf"{_APP}/(episode_action|episode_action/create)", False, "actions"),
+    (r"/index\.php/login/v2", True, "begin_login"),
+    (r"/index\.php/login/v2/poll", True, "poll_login"),
+    (r"/v1/subscriptions", False, "subscription_list"),
+    (r"/v1/subscriptions/(?P<guid>[^/]+)", False, "subscription"),
+    (r"/v1/deletions/(?P<number>[0-9]+)", False, "deletion"),
+]

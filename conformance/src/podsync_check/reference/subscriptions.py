@@ -1,0 +1,121 @@
+"""What the reference server keeps of the Open Podcast API's subscriptions."""
+
+from __future__ import annotations
+
+import itertools
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+_NAMESPACE = uuid.UUID("ead4c236-bf58-58c6-a2c6-a6b28d128cb6")
+
+
+@dataclass
+class Entry:
+    """A subscription, or a former guid that leads to one if `new_guid` is set."""
+
+    guid: str
+    feed_url: str
+    is_subscribed: bool
+    changed: str
+    guid_changed: str = ""
+    deleted: str = ""
+    new_guid: str = ""
+
+    @property
+    def revision(self) -> str:
+        """The last stamp of it."""
+        if self.new_guid:
+            return self.guid_changed
+        return max(self.changed, self.guid_changed, self.deleted)
+
+    def shown(self) -> dict[str, Any]:
+        """Return it as the interface shows it."""
+        fields = {
+            "feed_url": self.feed_url,
+            "guid": self.guid,
+            "is_subscribed": self.is_subscribed,
+            "subscription_changed": "" if self.new_guid else self.changed,
+            "guid_changed": self.guid_changed,
+            "deleted": self.deleted,
+            "new_guid": self.new_guid,
+        }
+        return {name: value for name, value in fields.items() if value != ""}
+
+
+@dataclass
+class Subscriptions:
+    """All entries of the account, by their guids; `urls` has every URL that leads to one."""
+
+    now: Callable[[], float]
+    entries: dict[str, Entry] = field(default_factory=dict)
+    urls: dict[str, str] = field(default_factory=dict)
+    _last_us: int = 0
+    _deletions: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def stamp(self) -> str:
+        """Return a moment that is later than all before."""
+        self._last_us = max(int(self.now() * 1e6), self._last_us + 1)
+        moment = datetime.fromtimestamp(self._last_us / 1e6, UTC)
+        return moment.strftime("%Y-%m-%dT%H:%M:%S.%f") + "Z"
+
+    def find(self, guid: str) -> Entry | None:
+        """Return what a guid names, or the subscription that it leads to."""
+        entry = self.entries.get(guid.lower())
+        while entry and entry.new_guid:
+            entry = self.entries[entry.new_guid]
+        return entry
+
+    def add(self, item: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Add a feed; return its item of the reply, None if its URL has no protocol."""
+        url = str(item["feed_url"])
+        if not url.startswith(("http://", "https://")):
+            return None
+        plain = url.partition("://")[2].rstrip("/")
+        sent = str(item.get("guid") or "")
+        guid = sent or self.urls.get(plain) or str(uuid.uuid5(_NAMESPACE, plain))
+        entry = self.find(guid)
+        if entry is None:
+            entry = self.entries[guid] = Entry(guid, url, True, "")
+        entry.is_subscribed, entry.deleted = True, ""
+        entry.changed = self.stamp()
+        self.urls[plain] = entry.guid
+        return {
+            "feed_url": url,
+            "guid": entry.guid,
+            "is_subscribed": True,
+            "subscription_changed": entry.changed,
+        }
+
+    def change(self, entry: Entry, sent: Mapping[str, Any]) -> dict[str, Any]:
+        """Change a subscription; return the reply."""
+        reply: dict[str, Any] = {}
+        if "new_guid" in sent:
+            old, entry.guid = entry.guid, str(sent["new_guid"])
+            entry.guid_changed = reply["guid_changed"] = self.stamp()
+            reply["new_guid"] = entry.guid
+            self.entries[entry.guid] = entry
+            moved = Entry(old, entry.feed_url, entry.is_subscribed, "", self.stamp())
+            moved.new_guid = entry.guid
+            self.entries[old] = moved
+            self.urls = {url: entry.guid if to == old else to for url, to in self.urls.items()}
+        if "new_feed_url" in sent:
+            entry.feed_url = reply["new_feed_url"] = str(sent["new_feed_url"])
+            self.urls[entry.feed_url.partition("://")[2].rstrip("/")] = entry.guid
+        if "is_subscribed" in sent:
+            entry.is_subscribed = reply["is_subscribed"] = bool(sent["is_subscribed"])
+        if {"new_feed_url", "is_subscribed"} & set(sent):
+            entry.changed = reply["subscription_changed"] = self.stamp()
+        return reply
+
+    def delete(self, entry: Entry) -> int:
+        """Delete a subscription; return the number of the deletion."""
+        entry.deleted, entry.is_subscribed = self.stamp(), False
+        return next(self._deletions)
+
+    def since(self, moment: str) -> list[Entry]:
+        """Return what changed after a moment, in the order in which it did."""
+        entries = sorted(self.entries.values(), key=lambda entry: entry.revision)
+        return [entry for entry in entries if entry.revision > moment]

@@ -1,0 +1,181 @@
+"""Runs checks against a server, and takes down how each ended."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from podsync_check.checking import Check, Level, NotApplicable
+from podsync_check.connection import Connection, Credential, Exchange, Session, Spent
+from podsync_check.discovery import Found
+from podsync_check.messages import Wrong
+from podsync_check.servers import DEVICES, MARK, Gpodder, Nextcloud, OpenPodcast, Server, UrlLists
+
+
+class Outcome(StrEnum):
+    """How a check ended.
+
+    Attributes:
+        DIFFERS: The server does otherwise than feedkeep where the public text leaves it open.
+        NOT_APPLICABLE: The server lacks what the check is about.
+        NOT_RUN: The requests or the time of the run were used up before.
+    """
+
+    PASSED = "passed"
+    FAILED = "failed"
+    DIFFERS = "differs"
+    NOT_APPLICABLE = "not applicable"
+    NOT_RUN = "not run"
+
+
+@dataclass(frozen=True)
+class Result:
+    """How one check ended in one protocol.
+
+    Attributes:
+        said: What the server did instead, or why the check did not run.
+        exchanges: What was sent, to reproduce it; empty if the check passed.
+    """
+
+    check: Check
+    protocol: str
+    outcome: Outcome
+    said: str
+    notes: Sequence[str]
+    exchanges: Sequence[Exchange]
+    seconds: float
+
+
+@dataclass
+class Report:
+    """What a run found.
+
+    Attributes:
+        left_behind: What the run could not take away again.
+    """
+
+    address: str
+    protocols: Sequence[str]
+    version: str
+    began: str
+    seed: int
+    results: list[Result] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    left_behind: list[str] = field(default_factory=list)
+    requests: int = 0
+    seconds: float = 0.0
+
+    def score(self, level: Level, protocol: str = "") -> tuple[int, int]:
+        """Return how many checks of a level passed, of how many that applied."""
+        counted = [
+            result.outcome
+            for result in self.results
+            if result.check.level is level and protocol in {"", result.protocol}
+        ]
+        passed = counted.count(Outcome.PASSED)
+        return passed, passed + counted.count(Outcome.FAILED)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing failed and all was run."""
+        bad = {Outcome.FAILED, Outcome.NOT_RUN}
+        return not any(result.outcome in bad for result in self.results)
+
+
+@dataclass
+class Run:
+    """One run of checks against one server.
+
+    Attributes:
+        tell: Told of each result as soon as there is one.
+    """
+
+    connection: Connection
+    credential: Credential
+    found: Found
+    report: Report
+    tell: Callable[[Result], None]
+    _sessions: dict[int, Session] = field(default_factory=dict)
+
+    def go(self, checks: Sequence[Check]) -> None:
+        """Run checks, in every protocol that they apply to; then take the feeds away again."""
+        began = time.monotonic()
+        run = secrets.token_hex(3)
+        for number, check in enumerate(checks):
+            for protocol in self.found.protocols:
+                if issubclass(protocol, check.asks_for):
+                    mark = f"{MARK}{run}-{number}{protocol.__name__[0].lower()}"
+                    result = self._run(check, self._server(protocol, mark))
+                    self.report.results.append(result)
+                    self.tell(result)
+        self._clear_away(f"{MARK}{run}-")
+        self.report.requests = len(self.connection.exchanges)
+        self.report.seconds = time.monotonic() - began
+
+    def _server(self, protocol: type[Server], mark: str) -> Server:
+        spoken, seed = self.found.protocols, self.report.seed
+        server = protocol(self.connection, self.credential, mark, spoken=spoken, seed=seed)
+        if isinstance(server, OpenPodcast):
+            server.prefix = self.found.prefix
+        elif isinstance(server, Gpodder):
+            server.sessions = self._sessions
+            server.devices = self.found.devices
+            server.takes_passwords = self.found.takes_passwords
+        return server
+
+    def _run(self, check: Check, server: Server) -> Result:
+        self.connection.begin_again()
+        began = time.monotonic()
+        outcome, said = Outcome.PASSED, ""
+        try:
+            check.run(server)
+        except Wrong as wrong:
+            outcome, said = Outcome.FAILED, str(wrong)
+        except NotApplicable as reason:
+            outcome, said = Outcome.NOT_APPLICABLE, str(reason)
+        except Spent:
+            outcome, said = Outcome.NOT_RUN, "The run's requests or its time were used up."
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            # What came was JSON, but of another shape than the check reads.
+            outcome, said = Outcome.FAILED, f"The reply has another shape: {error!r}."
+        if outcome is Outcome.FAILED and check.is_decision:
+            outcome = Outcome.DIFFERS
+        is_told = outcome in {Outcome.FAILED, Outcome.DIFFERS}
+        exchanges = self.connection.exchanges[self.connection.told_from :] if is_told else []
+        seconds = time.monotonic() - began
+        return Result(check, server.protocol, outcome, said, list(server.notes), exchanges, seconds)
+
+    def _clear_away(self, marked: str) -> None:
+        """Remove what the checks added, and say what stays."""
+        left = self.report.left_behind
+        self.connection.limits.requests += 50  # always enough to tidy up
+        self.connection.limits.ends_at_seconds += 30
+        for protocol in self.found.protocols:
+            server = self._server(protocol, marked)
+            with suppress(Wrong, Spent, LookupError, TypeError):
+                if isinstance(server, UrlLists):
+                    _remove_feeds(server, marked)
+                elif isinstance(server, OpenPodcast):
+                    _delete_feeds(server, marked)
+        if Gpodder in self.found.protocols:
+            left.append(f"the devices {DEVICES[0]} to {DEVICES[-1]}: the API can delete none")
+        if {Gpodder, Nextcloud} & set(self.found.protocols):
+            left.append("episode actions of feeds whose host ends in .example")
+
+
+def _remove_feeds(server: UrlLists, marked: str) -> None:
+    for app in server.apps(len(DEVICES)):
+        if added := [url for url in app.changes().add if marked in url]:
+            app.upload(remove=added)
+
+
+def _delete_feeds(server: OpenPodcast, marked: str) -> None:
+    path = "?per_page=1000"
+    body = server.send("GET", path).json()
+    for entry in body["subscriptions"]:
+        if marked in str(entry.get("feed_url")) and entry.get("is_subscribed"):
+            server.send("DELETE", f"/{entry['guid']}")

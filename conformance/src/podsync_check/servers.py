@@ -1,0 +1,378 @@
+"""The server under test as checks see it: one class for each protocol that it speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+from urllib.parse import urlencode
+
+from podsync_check.connection import Connection, Credential, Session
+from podsync_check.messages import (
+    NoAnswer,
+    Reply,
+    Request,
+    Wrong,
+    expect_status,
+    json_request,
+)
+from podsync_check.protocols.gpodder import GpodderCalls
+from podsync_check.protocols.nextcloud import NextcloudCalls
+from podsync_check.protocols.url_lists import (
+    Action,
+    Actions,
+    Changes,
+    Uploaded,
+    UrlListCalls,
+)
+from podsync_check.simulated.apps import (
+    ANTENNAPOD,
+    ANTENNAPOD_ON_NEXTCLOUD,
+    CARDO,
+    GPODDER,
+    KASTS,
+    PINEPODS,
+    Habits,
+)
+from podsync_check.simulated.scripts import Device
+
+MARK = "podsync-check-"
+"""What all hosts of the suite's feed URLs begin with, and all of its devices."""
+
+DEVICES = ("podsync-check-1", "podsync-check-2", "podsync-check-3", "podsync-check-4")
+"""The devices that the suite makes and leaves: gpodder.net's API can delete none."""
+
+MAX_PAGES = 1_000
+SECONDS_OF_NOW = 10
+
+PLAYED_AT = "2026-01-02T03:04:05"
+"""When episodes were played, for checks in which that does not matter."""
+
+
+@dataclass
+class Server:
+    """The server in one of its protocols, for one run of one check.
+
+    Attributes:
+        mark: What no other run of a check has: it is in all feed URLs of this one.
+        notes: What the report says beside the outcome.
+        sessions: The sessions of the devices, which go on from check to check.
+        spoken: All protocols that the server speaks.
+        seed: What decides all that is random.
+    """
+
+    connection: Connection
+    credential: Credential
+    mark: str
+    notes: list[str] = field(default_factory=list)
+    sessions: dict[int, Session] = field(default_factory=dict)
+    spoken: Sequence[type[Server]] = ()
+    seed: int = 0
+    protocol: ClassVar[str]
+
+    def feed(self, name: str = "feed") -> str:
+        """Return a feed URL that only this run of the check uses; the host does not exist."""
+        return f"https://{self.mark}.example/{name}"
+
+    def feeds(self, count: int) -> list[str]:
+        """Return as many such feed URLs."""
+        return [self.feed(f"feed-{number}") for number in range(count)]
+
+    def mine(self, urls: Iterable[str]) -> list[str]:
+        """Return those of some URLs that this run of the check uses, sorted."""
+        return sorted(url for url in urls if f"{self.mark}.example" in url)
+
+    def note(self, text: str) -> None:
+        """Say something in the report, whatever the outcome."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def stranger(self) -> Session:
+        """Return a session without credentials."""
+        return Session(self.connection)
+
+    def session(self, agent: str = "") -> Session:
+        """Return a session that shows the credential with each request, as Kasts does."""
+        return Session(self.connection, self.credential, agent=agent)
+
+
+@dataclass
+class UrlLists(Server):
+    """A server of lists of URLs, as gpodder.net's API and Nextcloud's gpoddersync are."""
+
+    def app(self, number: int = 0) -> App:
+        """Return an app on a device of its own; `number` is from 0 to 3."""
+        raise NotImplementedError
+
+    def apps(self, count: int) -> list[App]:
+        """Return apps on as many devices."""
+        return [self.app(number) for number in range(count)]
+
+    def simulated(self) -> Sequence[Device]:
+        """Return devices with apps of different kinds."""
+        raise NotImplementedError
+
+    def logged_in_apps(self, count: int) -> list[App]:
+        """Return apps on as many devices, each of which has asked something before."""
+        apps = self.apps(count)
+        for app in apps:
+            app.changes()
+        return apps
+
+    def play(self, feed: str, episode: int = 1, **more: Any) -> dict[str, Any]:
+        """Return the action of an app that played an episode up to its second minute."""
+        played = {
+            "podcast": feed,
+            "episode": f"{feed}/{episode}.mp3",
+            "action": "play",
+            "timestamp": PLAYED_AT,
+            "started": 0,
+            "position": 120,
+            "total": 3600,
+        }
+        return {**played, **more}
+
+    def wait_for_the_next_second(self) -> None:
+        """Wait until a second has passed: these protocols tell times in seconds."""
+        self.connection.sleep(1.05)
+
+
+class App:
+    """An app on a device."""
+
+    def __init__(self, session: Session, calls: UrlListCalls) -> None:
+        self.session = session
+        self.calls = calls
+
+    def changes(self, since: int = 0) -> Changes:
+        """Ask what changed; raises `Wrong` as all of these do."""
+        return self.session.ask(self.calls.changes(since))
+
+    def upload(self, add: Sequence[str] = (), remove: Sequence[str] = ()) -> Uploaded:
+        """Tell what was added and removed."""
+        return self.session.ask(self.calls.upload(add, remove))
+
+    def actions(self, since: int = 0) -> Actions:
+        """Ask what was played; go on if there is more.
+
+        mygpo tells a thousand at once, and the second of the last one: Kasts asks again as long as
+        that is not of now.
+        """
+        told = self.session.ask(self.calls.actions(since))
+        found = list(told.actions)
+        for _ in range(MAX_PAGES):
+            is_old = told.timestamp < self.session.connection.clock() - SECONDS_OF_NOW
+            if not (told.actions and is_old and told.timestamp > since):
+                break
+            since = told.timestamp
+            told = self.session.ask(self.calls.actions(since))
+            found += [action for action in told.actions if action not in found[-1_000:]]
+        return Actions(found, told.timestamp)
+
+    def upload_actions(self, *actions: Action) -> Uploaded:
+        """Tell what was played."""
+        return self.session.ask(self.calls.upload_actions(actions))
+
+    def played(self, feed: str, since: int = 0) -> list[Action]:
+        """Return what was played of a feed, in the order in which it was told."""
+        return [one for one in self.actions(since).actions if one.get("podcast") == feed]
+
+
+class GpodderApp(App):
+    """An app of gpodder.net's API."""
+
+    calls: GpodderCalls
+
+    def __init__(self, session: Session, calls: GpodderCalls) -> None:
+        super().__init__(session, calls)
+        self.calls = calls
+
+
+@dataclass
+class Gpodder(UrlLists):
+    """A server of gpodder.net's API.
+
+    Attributes:
+        devices: The device of each app.
+        takes_passwords: Whether a request with the password needs no session.
+    """
+
+    devices: Sequence[str] = DEVICES
+    takes_passwords: bool = True
+    protocol = "gpodder.net"
+
+    @property
+    def user(self) -> str:
+        """The name of the account."""
+        return self.credential.name
+
+    def app(self, number: int = 0) -> GpodderApp:
+        """Return an app on a device of its own; `number` is from 0 to 3."""
+        calls = GpodderCalls(self.user, self.devices[number])
+        if number not in self.sessions:
+            self.sessions[number] = self.logged_in()
+        return GpodderApp(self.sessions[number], calls)
+
+    def simulated(self) -> Sequence[Device]:
+        """Return devices with apps of different kinds; one of Nextcloud's if that is spoken."""
+        last = ANTENNAPOD_ON_NEXTCLOUD if Nextcloud in self.spoken else ANTENNAPOD
+        kinds = (ANTENNAPOD, GPODDER, KASTS, last)
+        return [self._device(number, habits) for number, habits in enumerate(kinds)]
+
+    def _device(self, number: int, habits: Habits) -> Device:
+        if habits is ANTENNAPOD_ON_NEXTCLOUD:
+            return Device(habits, NextcloudCalls(), self.session(habits.agent))
+        calls = GpodderCalls(self.user, self.devices[number])
+        if habits.shows_password and self.takes_passwords:
+            return Device(habits, calls, self.session(habits.agent))
+        return Device(habits, calls, self.logged_in(habits.agent))
+
+    def logged_in(self, agent: str = "") -> Session:
+        """Return a session that logs in first, and then shows its cookie, as AntennaPod does."""
+        login = GpodderCalls(self.user, DEVICES[0]).log_in().request
+        return Session(self.connection, self.credential, login, agent)
+
+
+@dataclass
+class Nextcloud(UrlLists):
+    """A server of Nextcloud's gpoddersync."""
+
+    protocol = "nextcloud"
+
+    def app(self, number: int = 0) -> App:
+        """Return an app; the protocol knows no devices."""
+        del number
+        return App(self.session(), NextcloudCalls())
+
+    def simulated(self) -> Sequence[Device]:
+        """Return devices with apps of different kinds."""
+        kinds = (ANTENNAPOD_ON_NEXTCLOUD, KASTS, PINEPODS, CARDO)
+        return [Device(habits, NextcloudCalls(), self.session(habits.agent)) for habits in kinds]
+
+
+@dataclass
+class OpenPodcast(Server):
+    """A server of the Open Podcast API's subscriptions.
+
+    Attributes:
+        prefix: What its paths begin with: "" or "/v1".
+    """
+
+    prefix: str = ""
+    protocol = "open podcast api"
+
+    def send(self, method: str, path: str, body: Any = None, base: str = "/subscriptions") -> Reply:
+        """Send a request below `/subscriptions`; `path` is what follows, "" for the list."""
+        target = f"{self.prefix}{base}{path}"
+        request = Request(method, target) if body is None else json_request(method, target, body)
+        return self.session().send(request)
+
+    def add(self, *items: Mapping[str, Any]) -> Added:
+        """Add subscriptions; raises `Wrong` as all of these do."""
+        reply = self.send("POST", "", {"subscriptions": list(items)})
+        expect_status(reply, 200)
+        found = reply.json()
+        return Added(found.get("success") or [], found.get("failure") or [])
+
+    def add_one(self, url: str) -> Mapping[str, Any]:
+        """Add one feed; return its item of the reply."""
+        added = self.add({"feed_url": url})
+        if len(added.success) != 1:
+            raise Wrong(f"POST of {url}: it is refused: {added.failure!r:.200}.")
+        return added.success[0]
+
+    def get(self, guid: str) -> Mapping[str, Any]:
+        """Read one subscription."""
+        reply = self.send("GET", f"/{guid}")
+        expect_status(reply, 200)
+        found: Mapping[str, Any] = reply.json()
+        return found
+
+    def patch(self, guid: str, **change: Any) -> Mapping[str, Any]:
+        """Change one subscription."""
+        reply = self.send("PATCH", f"/{guid}", change)
+        expect_status(reply, 200)
+        found: Mapping[str, Any] = reply.json()
+        return found
+
+    def delete(self, guid: str) -> Mapping[str, Any]:
+        """Delete one subscription."""
+        reply = self.send("DELETE", f"/{guid}")
+        expect_status(reply, 202)
+        found: Mapping[str, Any] = reply.json()
+        return found
+
+    def entries(self, since: str = "", per_page: int = 100) -> list[Mapping[str, Any]]:
+        """Follow the list to its end; return its entries, those of others too."""
+        query = {"per_page": per_page, "since": since} if since else {"per_page": per_page}
+        path = f"?{urlencode(query)}"
+        found = list[Mapping[str, Any]]()
+        for _ in range(MAX_PAGES):
+            reply = self.send("GET", path)
+            expect_status(reply, 200)
+            page = reply.json()
+            found += page["subscriptions"]
+            if not page.get("next"):
+                return found
+            path = "?" + str(page["next"]).partition("?")[2]
+        raise Wrong(f"The list does not end after {MAX_PAGES} pages.")
+
+    def listed(self, since: str = "", per_page: int = 100) -> list[Mapping[str, Any]]:
+        """Return the entries that this run of the check made."""
+        return [
+            entry
+            for entry in self.entries(since, per_page)
+            if f"{self.mark}.example" in str(entry.get("feed_url"))
+        ]
+
+
+@dataclass(frozen=True)
+class Added:
+    """The two lists of the reply to an addition."""
+
+    success: Sequence[Mapping[str, Any]]
+    failure: Sequence[Mapping[str, Any]]
+
+
+def failures(
+    act: Callable[[App, Any], object], shares: Sequence[Sequence[tuple[App, Any]]]
+) -> list[str]:
+    """Let each device do its share, one thing after another and all devices at once.
+
+    Returns what failed, in words.
+    """
+
+    def run(share: Sequence[tuple[App, Any]]) -> list[str]:
+        failed = []
+        for app, thing in share:
+            try:
+                act(app, thing)
+            except Wrong as wrong:
+                failed.append(str(wrong))
+        return failed
+
+    with ThreadPoolExecutor(len(shares)) as pool:
+        return [failure for failed in pool.map(run, shares) for failure in failed]
+
+
+def link_devices(session: Session, user: str) -> bool:
+    """Make the suite's devices, and ask that they have one list; return whether they do.
+
+    Some servers keep a list for each device until they are linked, as gpodder.net did.
+    """
+    one, other, *_ = (GpodderCalls(user, device) for device in DEVICES)
+    for device in DEVICES:
+        with suppress(Wrong):
+            session.ask(GpodderCalls(user, device).describe(caption=device, type="other"))
+    with suppress(NoAnswer):
+        session.send(one.link(DEVICES).request)
+    feed = "https://podsync-check-link.example/feed"
+    try:
+        session.ask(one.upload([feed], []))
+        is_one_list = feed in session.ask(other.changes(0)).add
+        session.ask(one.upload([], [feed]))
+    except Wrong:
+        return True  # the checks will tell
+    return is_one_list

@@ -1,0 +1,1 @@
+"""Apps with the habits of the real ones, and what they find out together."""

@@ -1,0 +1,181 @@
+"""Apps that sync as the real ones do: what each takes for its next `since`, and what it sends.
+
+They send nothing themselves: a sync is a generator of calls, so that whoever drives it can let the
+calls of several apps alternate, and lose replies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from podsync_check.messages import Call
+from podsync_check.protocols.url_lists import UrlListCalls
+
+Sync = Generator[Call[Any], Any, None]
+
+_FROM_NOTHING = 0
+
+
+@dataclass(frozen=True)
+class Habits:
+    """What a kind of app does that others do not.
+
+    Attributes:
+        agent: What it calls itself: servers that know apps by it take each for another.
+        since: What it asks with next: the "reply"'s timestamp, that "plus one", the "upload"'s if
+            there was one, or its own "clock" after an upload.
+        sends_all_first: Whether its first sync uploads all it has, changed or not.
+        echoes_removals: Whether it takes what it is told to remove for its owner's wish, and tells
+            the server so.
+        takes_update_urls: Whether it renames feeds as the server says.
+        shows_password: Whether it shows the password with each request, and begins no session.
+    """
+
+    name: str
+    agent: str
+    since: Literal["reply", "plus one", "upload", "clock"]
+    sends_all_first: bool = False
+    echoes_removals: bool = False
+    takes_update_urls: bool = False
+    shows_password: bool = False
+
+
+# Read from AntennaPod b7ee12c, Kasts cded41de, gPodder 3.11.1, PinePods 4b8785b5, Cardo 723390b.
+ANTENNAPOD = Habits(
+    "AntennaPod", "AntennaPod/3.11", "upload", sends_all_first=True, echoes_removals=True
+)
+ANTENNAPOD_ON_NEXTCLOUD = Habits(
+    "AntennaPod (Nextcloud)", "AntennaPod/3.11", "clock", sends_all_first=True, echoes_removals=True
+)
+GPODDER = Habits("gPodder", "mygpoclient/1.10", "reply", takes_update_urls=True)
+KASTS = Habits("Kasts", "Kasts/25.08", "plus one", sends_all_first=True, shows_password=True)
+PINEPODS = Habits("PinePods", "PinePods/0.9", "clock", shows_password=True)
+CARDO = Habits("Cardo", "Cardo/1.15", "reply", shows_password=True)
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where somebody is in an episode, and since when."""
+
+    timestamp: str
+    seconds: int
+
+
+@dataclass
+class SimulatedApp:
+    """An app on a device: its list, what it was told, and what it has not told yet.
+
+    Attributes:
+        world: What the feed URLs of its world begin with; it knows no others.
+        queued: The feeds that were added (true) or removed on it since it last told.
+        clock: Returns the seconds that it takes for now.
+    """
+
+    habits: Habits
+    calls: UrlListCalls
+    world: str
+    clock: Any
+    feeds: set[str] = field(default_factory=set)
+    queued: dict[str, bool] = field(default_factory=dict)
+    positions: dict[str, Position] = field(default_factory=dict)
+    queued_actions: list[dict[str, Any]] = field(default_factory=list)
+    since: int = _FROM_NOTHING
+    actions_since: int = _FROM_NOTHING
+
+    def add(self, url: str) -> bool:
+        """Subscribe, as its owner does; return whether that changed anything."""
+        if url in self.feeds:
+            return False
+        self.feeds.add(url)
+        self.queued[url] = True
+        return True
+
+    def remove(self, url: str) -> bool:
+        """Unsubscribe; return whether that changed anything."""
+        if url not in self.feeds:
+            return False
+        self.feeds.discard(url)
+        self.queued[url] = False
+        return True
+
+    def play(self, feed: str, timestamp: str, seconds: int) -> None:
+        """Play the episode of a feed up to a second."""
+        episode = f"{feed}/1.mp3"
+        self.positions[episode] = Position(timestamp, seconds)
+        self.queued_actions.append(
+            {
+                "podcast": feed,
+                "episode": episode,
+                "action": "play",
+                "timestamp": timestamp,
+                "started": 0,
+                "position": seconds,
+                "total": 9_999,
+            }
+        )
+
+    def sync(self) -> Sync:
+        """Ask what changed, and tell what did here: first of feeds, then of episodes."""
+        yield from self._sync_feeds()
+        yield from self._sync_actions()
+
+    def _sync_feeds(self) -> Sync:
+        told = yield self.calls.changes(self.since)
+        if self.since == _FROM_NOTHING and self.habits.sends_all_first:
+            self.queued = dict.fromkeys(sorted(self.feeds), True) | self.queued
+        self.feeds |= {url for url in self._ours(told.add) if self.queued.get(url) is not False}
+        for url in self._ours(told.remove):
+            if url in self.feeds and not self.queued.get(url):
+                self.feeds.discard(url)
+                if self.habits.echoes_removals:
+                    self.queued[url] = False
+        if not self.queued:
+            self.since = self._next(told.timestamp, None, has_uploaded=False)
+            return
+        sent = dict(self.queued)
+        uploaded = yield self.calls.upload(
+            [url for url, is_added in sent.items() if is_added],
+            [url for url, is_added in sent.items() if not is_added],
+        )
+        self.queued = {url: to for url, to in self.queued.items() if sent.get(url) != to}
+        self.since = self._next(told.timestamp, uploaded.timestamp, has_uploaded=True)
+        if self.habits.takes_update_urls:
+            renamed = {old: new for old, new in uploaded.update_urls if new}
+            self.feeds = {renamed.get(url, url) for url in self.feeds}
+
+    def _sync_actions(self) -> Sync:
+        told = yield self.calls.actions(self.actions_since)
+        for action in told.actions:
+            if str(action.get("podcast")).startswith(self.world):
+                self._take(action)
+        if not self.queued_actions:
+            self.actions_since = self._next(told.timestamp, None, has_uploaded=False)
+            return
+        sent = list(self.queued_actions)
+        uploaded = yield self.calls.upload_actions(sent)
+        self.queued_actions = self.queued_actions[len(sent) :]
+        self.actions_since = self._next(told.timestamp, uploaded.timestamp, has_uploaded=True)
+
+    def _take(self, action: Any) -> None:
+        """Go where another device was, unless this one was played later."""
+        if str(action.get("action")).lower() != "play" or not isinstance(action["position"], int):
+            return
+        there = Position(str(action["timestamp"])[:19], action["position"])
+        here = self.positions.get(action["episode"])
+        if here is None or there.timestamp >= here.timestamp:
+            self.positions[action["episode"]] = there
+
+    def _ours(self, urls: Any) -> list[str]:
+        return [url for url in urls if url.startswith(self.world)]
+
+    def _next(self, replied: int, uploaded: int | None, *, has_uploaded: bool) -> int:
+        match self.habits.since:
+            case "plus one":
+                return replied + 1
+            case "upload" if uploaded is not None:
+                return uploaded
+            case "clock" if has_uploaded:
+                return int(self.clock())
+        return replied

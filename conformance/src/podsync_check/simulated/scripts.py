@@ -1,0 +1,208 @@
+"""Scripts: what people do with their devices, at random, and what is lost at the end.
+
+A step that makes no sense where it stands does nothing, so that a script stays one when steps are
+taken out of it.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from podsync_check.connection import Session
+from podsync_check.protocols.url_lists import UrlListCalls
+from podsync_check.simulated.apps import Habits, SimulatedApp
+
+FEEDS = ("a", "b", "c")
+_BEGAN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+_ROUNDS_TO_SETTLE = 3
+_LOSSES = 0.12
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something that happens.
+
+    Attributes:
+        what: "add", "remove" or "play" on one device, or "sync" of some.
+        devices: Which devices.
+        feed: Which feed; "" for a sync.
+        chance: What decides whose request comes next, and whose reply is lost.
+        is_lossy: Whether replies can be lost.
+    """
+
+    what: str
+    devices: tuple[int, ...]
+    feed: str = ""
+    chance: int = 0
+    is_lossy: bool = False
+
+    def __str__(self) -> str:
+        names = " and ".join(str(number + 1) for number in self.devices)
+        if self.what == "sync":
+            return f"device {names}: sync" + (", with lost replies" if self.is_lossy else "")
+        return f"device {names}: {self.what} feed {self.feed}"
+
+
+def random_script(chance: random.Random, devices: int, length: int = 18) -> list[Step]:
+    """Return what people might do."""
+    return [_random_step(chance, devices) for _ in range(length)]
+
+
+def _random_step(chance: random.Random, devices: int) -> Step:
+    one = (chance.randrange(devices),)
+    what = chance.choices(["add", "remove", "play", "sync"], [3, 1, 2, 4])[0]
+    if what != "sync":
+        return Step(what, one, chance.choice(FEEDS))
+    some = tuple(sorted(chance.sample(range(devices), chance.choice([1, 1, 2, 3]))))
+    return Step("sync", some, "", chance.randrange(10**6), chance.random() < _LOSSES * 3)
+
+
+@dataclass
+class Device:
+    """A device of a world: its app, and how that reaches the server."""
+
+    habits: Habits
+    calls: UrlListCalls
+    session: Session
+
+
+@dataclass
+class World:
+    """Some devices and feeds, in which a script is played.
+
+    Attributes:
+        prefix: What the URLs of its feeds begin with.
+        devices: A new app is on each of them.
+    """
+
+    prefix: str
+    devices: Sequence[Device]
+    clock: Callable[[], float] = time.time
+    _left: set[str] = field(default_factory=set)
+    _newest: dict[str, tuple[str, int]] = field(default_factory=dict)
+
+    def play(self, script: Iterable[Step]) -> str:
+        """Play a script; return what is lost at the end, in words; "" if nothing is.
+
+        Raises:
+            Wrong: A request failed.
+        """
+        apps = [
+            SimulatedApp(device.habits, device.calls, self.prefix, self.clock)
+            for device in self.devices
+        ]
+        added = set[str]()
+        for number, step in enumerate(script):
+            feed, app = f"{self.prefix}{step.feed}", apps[step.devices[0]]
+            match step.what:
+                case "add" if app.add(feed):
+                    added.add(feed)
+                case "remove" if app.remove(feed):
+                    self._left.add(feed)
+                case "play":
+                    self._play(app, feed, number)
+                case "sync":
+                    some = [(apps[one], self.devices[one].session) for one in step.devices]
+                    together(some, random.Random(step.chance), _LOSSES * step.is_lossy)
+        self._settle(apps)
+        return (
+            self._lost(apps, added - self._left)
+            or self._differing(apps)
+            or self._not_followed(apps)
+        )
+
+    def _play(self, app: SimulatedApp, feed: str, number: int) -> None:
+        timestamp = (_BEGAN + timedelta(seconds=number)).strftime("%Y-%m-%dT%H:%M:%S")
+        app.play(feed, timestamp, 100 + number)
+        self._newest[f"{feed}/1.mp3"] = (timestamp, 100 + number)
+
+    def _settle(self, apps: Sequence[SimulatedApp]) -> None:
+        for _ in range(_ROUNDS_TO_SETTLE):
+            for app, device in zip(apps, self.devices, strict=True):
+                together([(app, device.session)], random.Random(0), 0.0)
+
+    def _lost(self, apps: Sequence[SimulatedApp], stay: set[str]) -> str:
+        for number, app in enumerate(apps):
+            if missing := sorted(stay - app.feeds):
+                return f"{self._name(number)} lacks {missing}, and nobody removed that."
+            for episode, (_, seconds) in sorted(self._newest.items()):
+                got = app.positions.get(episode)
+                if got is None or got.seconds != seconds:
+                    where = "nowhere" if got is None else f"at {got.seconds}"
+                    name = self._name(number)
+                    return f"{name} is {where} in {episode}, which was last played to {seconds}."
+        return ""
+
+    def _differing(self, apps: Sequence[SimulatedApp]) -> str:
+        first = apps[0].feeds
+        for number, app in enumerate(apps):
+            if app.feeds != first:
+                ours, theirs = sorted(app.feeds), sorted(first)
+                return f"{self._name(number)} ends with {ours}, {self._name(0)} with {theirs}."
+        return ""
+
+    def _not_followed(self, apps: Sequence[SimulatedApp]) -> str:
+        """Add a feed where all is quiet, then remove it: each time, all have to follow."""
+        feed = f"{self.prefix}last"
+        apps[0].add(feed)
+        self._settle(apps)
+        if lacking := [n for n, app in enumerate(apps) if feed not in app.feeds]:
+            return f"{self._name(lacking[0])} is never told of a feed that {self._name(0)} adds."
+        apps[-1].remove(feed)
+        self._settle(apps)
+        if keeping := [n for n, app in enumerate(apps) if feed in app.feeds]:
+            last = self._name(len(apps) - 1)
+            return f"{self._name(keeping[0])} keeps a feed that {last} removed."
+        return ""
+
+    def _name(self, number: int) -> str:
+        return f"Device {number + 1} ({self.devices[number].habits.name})"
+
+
+def together(
+    syncing: Sequence[tuple[SimulatedApp, Session]], chance: random.Random, losses: float
+) -> None:
+    """Let apps sync at once: their requests alternate at random, and replies can be lost.
+
+    An app whose reply is lost gives up until its next sync, as apps do.
+
+    Raises:
+        Wrong: A request failed.
+    """
+    waiting: list[tuple[Any, Session, Any]] = [
+        (app.sync(), session, None) for app, session in syncing
+    ]
+    while waiting:
+        sync, session, answer = waiting.pop(chance.randrange(len(waiting)))
+        try:
+            call = sync.send(answer)
+        except StopIteration:
+            continue
+        answer = session.ask(call)
+        if chance.random() >= losses:
+            waiting.append((sync, session, answer))
+
+
+def shortest(
+    script: Sequence[Step], loses: Callable[[Sequence[Step]], bool], tries: int
+) -> Sequence[Step]:
+    """Return a part of a script that still loses something: ever smaller pieces are taken out."""
+    size = len(script) // 2
+    while size:
+        at = 0
+        while at < len(script):
+            if tries <= 0:
+                return script
+            tries -= 1
+            shorter = [*script[:at], *script[at + size :]]
+            if loses(shorter):
+                script = shorter
+            else:
+                at += size
+        size //= 2
+    return script

@@ -1,0 +1,165 @@
+"""The command: what it says, how it exits, and what it never does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from in_process import NAME, PASSWORD
+from served import served
+
+from podsync_check.cli import ALL_PASSED, COULD_NOT_RUN, SOMETHING_FAILED, main
+from podsync_check.messages import Reply
+from podsync_check.reference.server import Asked, Reference
+
+ONE = ("--check", "an_added_feed_is_kept")
+Command = Callable[..., int]
+
+
+@pytest.fixture
+def server() -> Reference:
+    return Reference(NAME, PASSWORD)
+
+
+@pytest.fixture
+def address(server: Reference) -> Iterator[str]:
+    with served(server) as url:
+        yield url
+
+
+@pytest.fixture
+def command(address: str, tmp_path: Path) -> Command:
+    """Return what runs the command against the server."""
+    file = tmp_path / "password"
+    file.write_text(f"{PASSWORD}\nnot this line\n")
+
+    def run(*options: str) -> int:
+        return main([address, "--user", NAME, "--password-file", str(file), *options])
+
+    return run
+
+
+def test_it_exits_with_0_if_every_check_passed(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(*ONE) == ALL_PASSED
+    told = capsys.readouterr().out
+    assert "ok   gpodder.net      A feed that one device adds" in told
+    assert "1 of 1" in told
+    assert "Left behind" in told
+
+
+def test_it_exits_with_1_if_one_failed_and_says_how_to_see_that_without_the_password(
+    command: Command,
+    server: Reference,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server.list, "changes", lambda *_: ([], []))
+    files = [tmp_path / name for name in ("page.html", "report.json", "junit.xml")]
+    options = zip(("--html", "--json", "--junit"), map(str, files), strict=True)
+    assert command(*ONE, *(word for pair in options for word in pair)) == SOMETHING_FAILED
+    told = capsys.readouterr().out
+    assert "Why it matters" in told
+    assert '$URL"/index.php/apps/gpoddersync/subscription_change/create' in told
+    page, report, junit = (file.read_text() for file in files)
+    for text in (told, page, report, junit):
+        assert PASSWORD not in text
+        assert "curl -sS" in text
+    assert json.loads(report)["scores"]["nextcloud"]["kept"] == [0, 1]
+    suites = ET.fromstring(junit)  # noqa: S314
+    assert [suite.get("failures") for suite in suites] == ["1", "1", "0"]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--check", "no_such_check"], "There is no check no_such_check"),
+        (["--user", "else"], "speaks none of the protocols"),
+        (["--password-file", "/nowhere"], "The password cannot be read"),
+        (["--max-requests", "0"], "--max-requests or --max-seconds is too low"),
+    ],
+)
+def test_it_exits_with_2_if_it_could_not_run_and_says_what_to_do(
+    command: Command, options: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(*ONE, *options) == COULD_NOT_RUN
+    assert told in capsys.readouterr().err
+
+
+def test_no_server_and_no_address_are_told_as_such(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "password").write_text("x\n")
+    file = ["--user", "me", "--password-file", str(tmp_path / "password")]
+    for url, told in (
+        ("http://127.0.0.1:1", "No server answers"),
+        ("ftp://example.org", "is no address"),
+        ("http://me:secret@example.org", "with --user"),
+        ("http://example.org:x", "is no address"),
+    ):
+        assert main([url, *file]) == COULD_NOT_RUN
+        assert told in capsys.readouterr().err
+    assert main(file) == COULD_NOT_RUN
+
+
+def test_an_account_that_has_something_is_refused_unless_it_may_be_destroyed(
+    command: Command, server: Reference, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.list.change(["https://mine.example/feed"], [])
+    assert command(*ONE) == COULD_NOT_RUN
+    assert "The account has 1 feed." in capsys.readouterr().err
+    assert server.devices == {}
+    assert command(*ONE, "--destroy-this-account") == ALL_PASSED
+    assert server.list.subscribed() == ["https://mine.example/feed"]  # its own are taken away
+
+
+def test_what_an_earlier_run_has_left_is_no_reason_to_refuse(
+    command: Command, server: Reference
+) -> None:
+    assert command("--check", "a_position_is_kept") == ALL_PASSED
+    assert server.log.actions
+    assert command("--check", "a_position_is_kept") == ALL_PASSED
+
+
+def test_read_only_sends_nothing_that_changes_anything(
+    command: Command, server: Reference, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    route, changing = Reference._route, list[str]()
+
+    def routed(self: Reference, asked: Asked) -> Reply:
+        if asked.method != "GET" and "login" not in asked.path:
+            changing.append(f"{asked.method} {asked.path}")
+        return route(self, asked)
+
+    monkeypatch.setattr(Reference, "_route", routed)
+    server.list.change(["https://mine.example/feed"], [])
+    assert command("--read-only") == ALL_PASSED
+    assert changing == []
+
+
+def test_it_ends_once_it_has_sent_what_it_may(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("--max-requests", "40") == SOMETHING_FAILED
+    assert "The run's requests or its time were used up." in capsys.readouterr().out
+
+
+def test_a_redirect_is_followed_to_no_other_host(
+    command: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    elsewhere = Reply(302, {"location": "http://192.0.2.1/"}, b"")
+    monkeypatch.setattr(Reference, "answer", lambda *_: elsewhere)
+    assert command(*ONE) == COULD_NOT_RUN
+    assert "answers 302" in capsys.readouterr().err
+
+
+def test_the_list_says_why_each_check_is_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--list"]) == ALL_PASSED
+    told = capsys.readouterr().out
+    assert "kept/a_late_upload_reaches_the_others" in told
+    assert "AntennaPod/AntennaPod#2121" in told
