@@ -84,6 +84,7 @@ def check(
         hints = get_type_hints(function)
         hints.pop("return", None)
         (asks_for,) = hints.values()
+        # A function has no such attribute for the type checker; the catalogue looks for it.
         function.__check__ = Check(  # type: ignore[attr-defined]
             name=function.__module__.rpartition(".")[2],
             level=level,

@@ -125,4 +125,7 @@ def _second(found: Mapping[str, Any]) -> int:
 
 
 def _is_pair(pair: object) -> bool:
-    return isinstance(pair, list) and len(pair) == 2 and all(isinstance(one, str) for one in pair)  # noqa: PLR2004
+    match pair:
+        case [str(), str()]:
+            return True
+    return False

@@ -261,12 +261,12 @@ class Reference:
         page, size = int(asked.query.get("page", 1)), int(asked.query.get("per_page", 50))
         found = self.subscriptions.since(asked.query.get("since", ""))
         shown = found[(page - 1) * size : page * size]
-        told = {"total": len(found), "page": page, "per_page": size}
-        told |= {"subscriptions": [entry.shown() for entry in shown]}  # type: ignore[dict-item]
+        told: dict[str, Any] = {"total": len(found), "page": page, "per_page": size}
+        told |= {"subscriptions": [entry.shown() for entry in shown]}
         if page * size < len(found):
             since = asked.query.get("since", "")
             query = f"page={page + 1}&per_page={size}" + (f"&since={since}" if since else "")
-            told |= {"next": f"http://reference.invalid{asked.path}?{query}"}  # type: ignore[dict-item]
+            told |= {"next": f"http://reference.invalid{asked.path}?{query}"}
         return _reply(told)
 
     def _add_subscriptions(self, asked: Asked) -> Reply:
