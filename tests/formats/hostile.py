@@ -1,7 +1,7 @@
 """Files of 4 MiB that are hard to read, by name; run as a program, it reads all of them.
 
-It has ten seconds of the processor for each: on a processor that others use, too, each of them is
-worth half of one.
+Each of its two readers has ten seconds of the processor for each: on a processor that others use,
+too, each of them is worth half of one.
 """
 
 from __future__ import annotations
@@ -114,6 +114,8 @@ if not IS_LONG:  # others are as hard in the same way
 def read(data: bytes) -> None:
     assert len(data) <= SIZE_BYTES + 16
     for reader in (read_feed_list, lambda data: read_whole(decoded_exactly(data), MAX_ITEMS)):
+        until = int(used_seconds()) + 1 + CPU_SECONDS
+        resource.setrlimit(resource.RLIMIT_CPU, (until, resource.RLIM_INFINITY))
         try:
             reader(data)
         except InvalidInput as refusal:
@@ -135,8 +137,5 @@ if __name__ == "__main__":
     for name, shape in SHAPES.items():
         sys.stdout.write(f"{name}\n")
         sys.stdout.flush()
-        data = shape()
-        until = int(used_seconds()) + 1 + CPU_SECONDS
-        resource.setrlimit(resource.RLIMIT_CPU, (until, resource.RLIM_INFINITY))
-        read(data)
+        read(shape())
     sys.exit(most_bytes() > MEMORY_BYTES)

@@ -231,8 +231,12 @@ def _without_enclosure(word: str) -> str:
 
 def _as_meant(found: FeedList) -> FeedList:
     """Return a list with the addresses that are meant, as `as_typed` takes them."""
-    feeds = [replace(feed, feed_url=as_typed(feed.feed_url)) for feed in found.feeds]
     listed = [feed.feed_url for feed in found.feeds]
+    meant = [as_typed(text) for text in listed]
+    feeds = [
+        feed if url == feed.feed_url else replace(feed, feed_url=url)
+        for feed, url in zip(found.feeds, meant, strict=True)
+    ]
     guessed = [
         feed.feed_url
         for feed, text in zip(feeds, listed, strict=True)

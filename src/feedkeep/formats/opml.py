@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
@@ -188,11 +188,9 @@ class _Reader:
             # Apps spell the attribute xmlUrl, xmlurl and xmlURL.
             known = {key.lower(): value for key, value in attributes.items()}
             line = self._first_line - 1 + self.parser.CurrentLineNumber
-            feeds = _feeds_of(known, line, self._addresses)
             folders = self._folders[-1]
-            if feeds:
-                feeds = [replace(feed, folder=folder_of(folders)) for feed in feeds]
-            elif len(folders) < MAX_FOLDER_LEVELS:
+            feeds = _feeds_of(known, line, self._addresses, folder_of(folders))
+            if not feeds and len(folders) < MAX_FOLDER_LEVELS:
                 name = line_of(known.get("text") or known.get("title") or "", MAX_FOLDER)
                 folders = (*folders, name) if name else folders
             self._folders.append(folders)
@@ -210,7 +208,10 @@ def _local(name: str) -> str:
 
 
 def _feeds_of(
-    attributes: Mapping[str, str], line: int, addresses: Sequence[str] = _ADDRESSES
+    attributes: Mapping[str, str],
+    line: int,
+    addresses: Sequence[str] = _ADDRESSES,
+    folder: str = "",
 ) -> list[ListedFeed]:
     """Return the feed of an outline with these attributes; none of a folder."""
     kind = attributes.get("type", "").strip().lower()
@@ -219,9 +220,10 @@ def _feeds_of(
     if urls:
         # gPodder writes the description into `text`.
         title = title_of(attributes.get("title", "").strip() or attributes.get("text", ""), urls[0])
-        return [ListedFeed(line, urls[0], attributes.get("podcast:guid"), title=title)]
+        guid = attributes.get("podcast:guid")
+        return [ListedFeed(line, urls[0], guid, title=title, folder=folder)]
     is_of_feed = kind in _OF_FEEDS or any(name.endswith("url") for name in attributes)
-    return [ListedFeed(line, "", None)] if is_of_feed else []
+    return [ListedFeed(line, "", None, folder=folder)] if is_of_feed else []
 
 
 def _salvaged(text: str) -> Iterator[ListedFeed]:
