@@ -60,8 +60,7 @@ with-security-parameters = false
 expected-statuses = ["2xx", "3xx", "401", "403", "404", "409", "410", "412", "429", "5xx"]
 [checks.negative_data_rejection]
 expected-statuses = [
-    "400", "401", "403", "404", "405", "406", "409", "412", "413", "415", "422", "428", "429",
-    "5xx",
+    "400", "401", "403", "404", "405", "406", "409", "413", "415", "422", "428", "429", "5xx",
 ]
 [[operations]]
 include-name = "PATCH /subscriptions/{guid}"
