@@ -26,6 +26,7 @@ from feedkeep.model import (
     Account,
     AccountId,
     ActionDecision,
+    Clock,
     Counts,
     Decision,
     EpisodeAction,
@@ -38,7 +39,7 @@ from feedkeep.model import (
     Subscription,
     Token,
 )
-from feedkeep.model.errors import InvalidInput, StoreUnavailable, StoreUnusable
+from feedkeep.model.errors import AccountBusy, InvalidInput, StoreUnavailable, StoreUnusable
 from feedkeep.rules import subscriptions
 from feedkeep.rules.counts import count
 from feedkeep.rules.subscriptions import want
@@ -50,6 +51,7 @@ from feedkeep.store.postgres import (
     accounts,
     breaker,
     connections,
+    driver,
     entry_writes,
     migration,
     runner,
@@ -624,6 +626,35 @@ def test_who_waits_for_an_account_goes_on_as_soon_as_it_is_free(database: str) -
         await other.close()
 
     run(database, work)
+
+
+def test_jobs_of_one_account_take_no_more_than_one_connection_at_a_time(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(store: PostgresStore) -> None:
+        other = await asyncpg.connect(database)
+        await other.execute("BEGIN")
+        await other.execute("UPDATE feedkeep.account SET last_stamp = 99 WHERE account_id = 7")
+        jobs = [asyncio.create_task(advance(store)) for _ in range(8)]
+        async with asyncio.timeout(30):
+            await asyncio.to_thread(until_waiting, database)
+            await store.accounts.set_admin(BOB, is_admin=True)  # it has the other connection
+        await other.execute("COMMIT")
+        assert await asyncio.gather(*jobs) == list(range(100, 108))
+        await other.execute("BEGIN")
+        await other.execute("UPDATE feedkeep.account SET last_stamp = 0 WHERE account_id = 7")
+        monkeypatch.setattr(driver, "TURN_SECONDS", 0.1)
+        first = asyncio.create_task(advance(store))
+        await asyncio.to_thread(until_waiting, database)
+        assert await answers(advance(store)) == [AccountBusy]
+        await other.execute("COMMIT")
+        assert [await first, await advance(store)] == [1, 2]
+        await other.close()
+
+    async def advance(store: PostgresStore) -> Stamp:
+        return await store.accounts.advance(ALICE, Clock.SUBSCRIPTIONS, lambda last: last + 1)
+
+    run(database, work, max_connections=2)
 
 
 @pytest.mark.parametrize(

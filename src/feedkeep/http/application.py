@@ -23,6 +23,7 @@ from feedkeep.http.requests import ROUTE, Request
 from feedkeep.http.routing import READING, Edge, Router, Show, Target
 from feedkeep.http.tracing import trace_id_of
 from feedkeep.model.errors import (
+    AccountBusy,
     Forbidden,
     NotAuthorized,
     NotSignedIn,
@@ -136,7 +137,8 @@ class Application:
         except Exception as error:  # noqa: BLE001 - every request gets an answer
             if isinstance(error, StoreUnavailable):
                 request.failure = str(error)
-                if self._outages:
+                # One account that keeps itself waiting is nothing to wake somebody for.
+                if self._outages and not isinstance(error, AccountBusy):
                     is_poll = target is not None and target.route.is_polled
                     self._outages.note(error, is_poll=is_poll)
             if isinstance(error, NotAuthorized | TooManyAttempts):

@@ -16,6 +16,7 @@ FeedkeepError
 ├── NotAFeed                what another host sent cannot be read as a feed; says why
 ├── NotAPicture             what another host sent cannot be shown as a picture; says why
 ├── StoreUnavailable        the store is locked, full, away or damaged; later it may work
+│   ├── AccountBusy         an account's changes wait for each other for too long
 │   ├── StoreDamaged        what is stored is not what was written
 │   ├── StoreReadOnly       it can be read and not changed: its disk is full or read-only
 │   └── StoreMisconfigured  it rejects connections as it is set up
@@ -169,6 +170,10 @@ class StoreUnavailable(FeedkeepError):
     Nothing is half done (C8.3). Whether a write was done may be unknown; sending it again is right
     (C8.4).
     """
+
+
+class AccountBusy(StoreUnavailable):
+    """One account has more changes under way than the store can take; others wait for none."""
 
 
 class StoreDamaged(StoreUnavailable):

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
+from weakref import WeakValueDictionary
 
 from feedkeep.model import Account, AccountId, T
+from feedkeep.model.errors import AccountBusy
 from feedkeep.store.driver import Driver, Job, Statements
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import PostgresRunner
 from feedkeep.store.row_readers import Row
 from feedkeep.store.rows import account_of
 from feedkeep.store.tables import ACCOUNT, columns
+
+TURN_SECONDS = 5.0
+"""How long a job waits for those of the same account that this process got before it."""
 
 ACCOUNT_COLUMNS = f"a.account_id, {columns(ACCOUNT, 'a')}"
 
@@ -24,12 +31,18 @@ _LOCK_OUT_OTHERS = f"SELECT pg_advisory_xact_lock({0x666B6164})"
 
 
 class PostgresDriver(Driver):
-    """Runs what is written once for both databases, each job in a transaction of its own."""
+    """Runs what is written once for both databases, each job in a transaction of its own.
+
+    The jobs of one account take turns before they take a connection. PostgreSQL would let them wait
+    for each other, too, but each on a connection that another account could use, and those of all
+    processes together for no longer than a lock may take.
+    """
 
     rows = ROWS
 
     def __init__(self, runner: PostgresRunner) -> None:
         self._runner = runner
+        self._turns: WeakValueDictionary[AccountId, asyncio.Lock] = WeakValueDictionary()
 
     async def read(self, statement: str, *arguments: Any) -> Sequence[Row]:
         return await self._runner.read(lambda database: database.fetch(statement, *arguments))
@@ -37,8 +50,30 @@ class PostgresDriver(Driver):
     async def scan(self, statement: str, *arguments: Any) -> Sequence[Row]:
         return await self._runner.scan(lambda database: database.fetch(statement, *arguments))
 
-    async def write(self, job: Job[T], _account_id: AccountId | None = None) -> T:
-        return await self._runner.write(job)
+    async def write(self, job: Job[T], account_id: AccountId | None = None) -> T:
+        """Run a job as the base class says.
+
+        Raises:
+            AccountBusy: The account's turn did not come.
+        """
+        if account_id is None:
+            return await self._runner.write(job)
+        async with self._turn_of(account_id):
+            return await self._runner.write(job)
+
+    @asynccontextmanager
+    async def _turn_of(self, account_id: AccountId) -> AsyncIterator[None]:
+        # Whoever waits or has the turn holds the lock; after the last of them, it is forgotten.
+        turn = self._turns.setdefault(account_id, asyncio.Lock())
+        try:
+            async with asyncio.timeout(TURN_SECONDS):
+                await turn.acquire()
+        except TimeoutError:
+            raise AccountBusy("The account's earlier changes take too long.") from None
+        try:
+            yield
+        finally:
+            turn.release()
 
     async def lock_out_others(self, statements: Statements) -> None:
         await statements.execute(_LOCK_OUT_OTHERS)
