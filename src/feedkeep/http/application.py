@@ -137,7 +137,7 @@ class Application:
         except Exception as error:  # noqa: BLE001 - every request gets an answer
             if isinstance(error, StoreUnavailable):
                 request.failure = str(error)
-                # One account that keeps itself waiting is nothing to wake somebody for.
+                # An account that keeps itself waiting is no outage of the store.
                 if self._outages and not isinstance(error, AccountBusy):
                     is_poll = target is not None and target.route.is_polled
                     self._outages.note(error, is_poll=is_poll)

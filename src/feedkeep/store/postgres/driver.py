@@ -63,7 +63,7 @@ class PostgresDriver(Driver):
 
     @asynccontextmanager
     async def _turn_of(self, account_id: AccountId) -> AsyncIterator[None]:
-        # Whoever waits or has the turn holds the lock; after the last of them, it is forgotten.
+        # A job keeps the lock while it waits and runs; after the last of them, it is forgotten.
         turn = self._turns.setdefault(account_id, asyncio.Lock())
         try:
             async with asyncio.timeout(TURN_SECONDS):
