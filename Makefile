@@ -222,16 +222,15 @@ clean:
 	@rm -rf .venv
 	$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
 
-.venv/run: requirements/run.txt requirements/build.txt pyproject.toml | .venv/bin/pip
+.venv/run: requirements/run.txt requirements/build.txt pyproject.toml conformance/pyproject.toml | .venv/bin/pip
 	@echo "Installing feedkeep into .venv; this takes about a minute."
 	$(PIP) install --require-hashes -r requirements/build.txt
 	$(PIP) install --require-hashes --no-build-isolation -r requirements/run.txt
-	$(PIP) install --no-deps --no-build-isolation --editable .
+	$(PIP) install --no-deps --no-build-isolation --editable . --editable conformance
 	@touch $@
 
-.venv/dev: .venv/run requirements/postgres.txt requirements/dev.txt conformance/pyproject.toml
+.venv/dev: .venv/run requirements/postgres.txt requirements/dev.txt
 	@echo "Installing what tests need; this takes about a minute."
 	$(PIP) install --require-hashes -r requirements/postgres.txt
 	$(PIP) install --require-hashes -r requirements/dev.txt
-	$(PIP) install --no-deps --no-build-isolation --editable conformance
 	@touch $@

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from podsync_check.watching.faults import Fault
 from test_sync import PROGRAMS, Device
 from trying import Trial
-
-from feedkeep.trial.faults import Fault
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: Path(program[1]).name)

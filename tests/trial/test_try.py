@@ -7,9 +7,8 @@ from pathlib import Path
 
 import httpx
 import pytest
+from podsync_check.watching.faults import WHAT_HAPPENS, Fault
 from trying import Trial
-
-from feedkeep.trial.faults import WHAT_HAPPENS, Fault
 
 FEED = {"subscriptions": [{"feed_url": "https://feeds.example/one"}]}
 

@@ -1,24 +1,35 @@
-"""All checks: each is one file in `checks/`, found by being there."""
+"""All checks and hard cases: each is one file in `checks/`, found by being there."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import Any
 
 import podsync_check.checks
 from podsync_check.checking import Check, Level
+from podsync_check.watching.hard_cases import HardCase
 
 
 @cache
 def all_checks() -> Sequence[Check]:
-    """Return all checks, the gravest levels first, each level in the order of its names."""
-    found = []
-    for module in pkgutil.walk_packages(podsync_check.checks.__path__, "podsync_check.checks."):
-        if module.ispkg:
-            continue
-        things = vars(importlib.import_module(module.name)).values()
-        found += [thing.__check__ for thing in things if hasattr(thing, "__check__")]
+    """Return all checks of servers, the gravest levels first, each level by name."""
     order = list(Level)
+    found: list[Check] = list(_marked("__check__"))
     return sorted(found, key=lambda check: (order.index(check.level), check.name))
+
+
+@cache
+def all_hard_cases() -> Sequence[HardCase]:
+    """Return all hard cases for apps: first those for which an app has to sync and no more."""
+    found: list[HardCase] = list(_marked("__hard_case__"))
+    return sorted(found, key=lambda case: (not case.asks.startswith("Let "), case.asks, case.name))
+
+
+def _marked(name: str) -> Iterator[Any]:
+    for module in pkgutil.walk_packages(podsync_check.checks.__path__, "podsync_check.checks."):
+        if not module.ispkg:
+            things = vars(importlib.import_module(module.name)).values()
+            yield from (getattr(thing, name) for thing in things if hasattr(thing, name))

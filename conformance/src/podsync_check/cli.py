@@ -20,6 +20,7 @@ from podsync_check.connection import (
     Limits,
     Spent,
     read_address,
+    secret_in,
 )
 from podsync_check.discovery import discover, linked
 from podsync_check.reports.as_json import as_json
@@ -27,16 +28,23 @@ from podsync_check.reports.junit import as_junit
 from podsync_check.reports.page import as_page
 from podsync_check.reports.terminal import line_of, whole
 from podsync_check.running import Report, Run
+from podsync_check.watching.command import client
 
 ALL_PASSED, SOMETHING_FAILED, COULD_NOT_RUN = 0, 1, 2
 
-_EPILOG = "It exits with 0 if every check passed, 1 if one failed, 2 if it could not run."
+_EPILOG = (
+    "It exits with 0 if every check passed, 1 if one failed, 2 if it could not run."
+    " `podsync-check client --help` is about apps under test instead."
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
-    options = _parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
     try:
+        if given[:1] == ["client"]:
+            return client(given[1:])
+        options = _parser().parse_args(given)
         if options.list:
             _list(_chosen(options))
             return ALL_PASSED
@@ -107,7 +115,7 @@ def _score(options: argparse.Namespace) -> int:
     if not options.url:
         raise CannotRun("Say which server: podsync-check URL --user NAME --password-file FILE.")
     address = read_address(options.url)
-    credential = Credential(options.user, _secret(options.password_file))
+    credential = Credential(options.user, secret_in(options.password_file))
     limits = Limits(options.max_requests, time.monotonic() + options.max_seconds)
     connection = Connection(address, limits, verifies=not options.insecure)
     checks = _chosen(options)
@@ -136,20 +144,3 @@ def _score(options: argparse.Namespace) -> int:
         if path:
             path.write_text(write(report), encoding="utf-8")
     return ALL_PASSED if report.is_complete else SOMETHING_FAILED
-
-
-def _secret(path: Path | None) -> str:
-    """Return the first line of a file, or of standard input.
-
-    Raises:
-        CannotRun: There is none.
-    """
-    if path is None:
-        raise CannotRun("Name the file with the password: --password-file FILE, or - to type it.")
-    try:
-        text = sys.stdin.readline() if str(path) == "-" else path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CannotRun(f"The password cannot be read: {error}.") from None
-    if not (secret := text.partition("\n")[0].rstrip("\r")):
-        raise CannotRun(f"{path} has no password in its first line.")
-    return secret

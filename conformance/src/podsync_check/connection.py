@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 import http.client
 import ssl
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from podsync_check import __version__
@@ -297,3 +299,20 @@ class Session:
             return call.read(reply)
         except Wrong as wrong:
             raise Wrong(f"{call.request}: {wrong}") from None
+
+
+def secret_in(path: Path | None) -> str:
+    """Return the first line of a file, or of standard input.
+
+    Raises:
+        CannotRun: There is none.
+    """
+    if path is None:
+        raise CannotRun("Name the file with the password: --password-file FILE, or - to type it.")
+    try:
+        text = sys.stdin.readline() if str(path) == "-" else path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CannotRun(f"The password cannot be read: {error}.") from None
+    if not (secret := text.partition("\n")[0].rstrip("\r")):
+        raise CannotRun(f"{path} has no password in its first line.")
+    return secret

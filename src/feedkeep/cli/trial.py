@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,9 +16,15 @@ from feedkeep.cli.serve import EXAMPLE_FEED, HostOption, PortOption
 from feedkeep.config.settings import LogLevel, Settings, load_settings, local_host, own_url
 from feedkeep.http.serving import listen, run
 from feedkeep.model import Fetch, replace
+from feedkeep.model.errors import FeedkeepError
 from feedkeep.runtime.logs import configure_logs
-from feedkeep.trial.application import PLACE, TrialApplication
 from feedkeep.trial.database import NAME, TrialDatabase
+
+_FOR_PEOPLE = ("/docs", "/static", "/openapi.json", "/livez", "/readyz", "/favicon.ico")
+
+
+class NotInstalled(FeedkeepError):
+    """What this command needs beside feedkeep is not there; `str()` of it says what to do."""
 
 
 def try_out(host: HostOption = None, port: PortOption = None) -> None:
@@ -26,7 +33,11 @@ def try_out(host: HostOption = None, port: PortOption = None) -> None:
     It prints a token, and answers as the real one does. Its page shows each request with what a
     strict reader of the contract objects to, and makes the next ones fail: an outage, a lost
     response, a token that ended, a restore. The page documents how a test does the same.
+
+    It needs podsync-check, which `pip install 'feedkeep[try]'` brings.
     """
+    if find_spec("podsync_check") is None:
+        raise NotInstalled("This needs podsync-check: pip install 'feedkeep[try]'.")
     given = load_settings({"host": host, "port": port}, None, {})
     chosen = replace(given, fetch=Fetch.OFF, log_level=LogLevel.WARNING)
     end_at_a_signal()
@@ -37,6 +48,9 @@ def try_out(host: HostOption = None, port: PortOption = None) -> None:
 
 
 async def _serve(chosen: Settings, listener: socket.socket, folder: Path) -> None:
+    # Not at the top: who serves people has no use for it, and need not have it.
+    from podsync_check.watching.watch import PLACE, Watch  # noqa: PLC0415
+
     async with TrialDatabase(chosen, folder) as database:
         host, port = listener.getsockname()[:2]
         base = own_url(chosen, local_host(host), port)
@@ -47,4 +61,6 @@ async def _serve(chosen: Settings, listener: socket.socket, folder: Path) -> Non
         say(f"Listening: {own_url(chosen, host, port)}; stop with Ctrl-C")
         body = json.dumps({"subscriptions": [{"feed_url": EXAMPLE_FEED}]})
         say(f"curl -H 'Authorization: Bearer {database.token}' -d '{body}' {base}/subscriptions")
-        await run(TrialApplication(database), listener, chosen)
+        deeds = {"keep": database.keep, "restore": database.restore}
+        watch = Watch(database.serve, deeds, passed_over=_FOR_PEOPLE)
+        await run(watch, listener, chosen)

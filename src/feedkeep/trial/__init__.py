@@ -1,1 +1,1 @@
-"""`feedkeep try`: a throw-away service that fails when told to, and says what it objects to."""
+"""What `feedkeep try` watches apps in front of: the real service on a throw-away database."""

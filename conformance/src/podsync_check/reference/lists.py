@@ -57,23 +57,29 @@ class Feed:
 
 @dataclass
 class FeedList:
-    """The feeds of the account: one list for all devices."""
+    """The feeds of the account: one list for all devices.
+
+    Attributes:
+        corrected: What is kept in place of a URL that is sent.
+    """
 
     clock: SecondClock
     feeds: dict[str, Feed] = field(default_factory=dict)
+    corrected: dict[str, str] = field(default_factory=dict)
 
-    def change(self, add: Iterable[str], remove: Iterable[str]) -> list[tuple[str, str]]:
-        """Add and remove feeds; return what is in place of the URLs that are of no use."""
-        refused = []
+    def change(self, add: Sequence[str], remove: Iterable[str]) -> list[tuple[str, str]]:
+        """Add and remove feeds; return each URL that is not kept as sent, with the one that is."""
+        replaced = [(url, self.corrected[url]) for url in add if url in self.corrected]
+        add = [self.corrected.get(url, url) for url in add]
         for url in remove:
             if url in self.feeds and self.feeds[url].is_subscribed:
                 self.feeds[url] = Feed(is_subscribed=False, changed=self.clock.stamp())
         for url in add:
             if not url.startswith(("http://", "https://")):
-                refused.append((url, ""))
+                replaced.append((url, ""))
             elif url not in self.feeds or not self.feeds[url].is_subscribed:
                 self.feeds[url] = Feed(is_subscribed=True, changed=self.clock.stamp())
-        return refused
+        return replaced
 
     def changes(self, app: str, since: int) -> tuple[list[str], list[str]]:
         """Return the feeds that were added and removed since a second."""

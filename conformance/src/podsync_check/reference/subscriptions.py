@@ -68,6 +68,10 @@ class Subscriptions:
             entry = self.entries[entry.new_guid]
         return entry
 
+    def find_url(self, url: str) -> Entry | None:
+        """Return the subscription that a URL leads to."""
+        return self.find(self.urls.get(url.partition("://")[2].rstrip("/"), ""))
+
     def add(self, item: Mapping[str, Any]) -> dict[str, Any] | None:
         """Add a feed; return its item of the reply, None if its URL has no protocol."""
         url = str(item["feed_url"])

@@ -1,18 +1,25 @@
-"""What a strict reader of the contract has against what apps send. It reads no clock."""
+"""What a strict reader has against what apps send, in any protocol. It reads no clock.
+
+Numbers such as C6.10 are those of the sentences of feedkeep's contract (docs/contract.md).
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 from urllib.parse import unquote
 
-from feedkeep.model import Stamp
-from feedkeep.model.errors import InvalidInput
-from feedkeep.model.stamps import read_stamp
-from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.trial.exchanges import MAX_READ_BYTES, Exchange
+from podsync_check.watching.exchanges import (
+    MAX_READ_BYTES,
+    OPEN_PODCAST,
+    URL_LISTS,
+    Kind,
+    WatchedExchange,
+    objects,
+)
 
 _STAMPS = ("subscription_changed", "guid_changed", "deleted")
 _FIELDS = {"PATCH": {"new_feed_url", "new_guid", "is_subscribed"}, "POST": {"feed_url", "guid"}}
@@ -59,14 +66,19 @@ class StrictReader:
 
     It objects only to what no client that keeps the contract would do: one device is not told from
     another with the same token, so what could be that of another passes.
+
+    Attributes:
+        urls: The feed URL of each guid that a reply named.
     """
 
     def __init__(self) -> None:
+        self.urls: dict[str, str] = {}
         self._clients: dict[str, _Client] = {}
-        self._ends: set[Stamp] = set()  # of list pages
+        self._ends: set[datetime] = set()  # of list pages
         self._guids: set[str] = set()  # what replies named
+        self._seconds: set[int] = set()  # what replies of the other protocols told to go on from
 
-    def read(self, exchange: Exchange) -> list[str]:
+    def read(self, exchange: WatchedExchange) -> list[str]:
         """Return what is against a request; learn from its reply."""
         if max(len(exchange.body), len(exchange.reply)) >= MAX_READ_BYTES:
             return []
@@ -77,12 +89,13 @@ class StrictReader:
             *_of_credentials(exchange),
             *self._of_lists(exchange, client),
             *self._of_bodies(exchange, client),
+            *self._of_url_lists(exchange),
         ]
         self._learn(exchange, client)
         return found
 
-    def _of_lists(self, exchange: Exchange, client: _Client) -> Iterator[str]:
-        if (exchange.method, exchange.path) != ("GET", "/subscriptions"):
+    def _of_lists(self, exchange: WatchedExchange, client: _Client) -> Iterator[str]:
+        if (exchange.protocol, exchange.kind) != (OPEN_PODCAST, Kind.POLL):
             return
         asked = exchange.asked
         since = asked.get("since")
@@ -102,7 +115,19 @@ class StrictReader:
                 " it lacks (C6.7)."
             )
 
-    def _of_bodies(self, exchange: Exchange, client: _Client) -> Iterator[str]:
+    def _of_url_lists(self, exchange: WatchedExchange) -> Iterator[str]:
+        if exchange.protocol not in URL_LISTS:
+            return
+        since = exchange.since
+        if since and not {since, since - 1} & self._seconds:  # Kasts asks one second later
+            yield (
+                f"since={since} is in no reply that was sent. One of the app's own clock skips"
+                " changes when that is ahead: go on from the `timestamp` of the last reply."
+            )
+        if both := sorted(exchange.added & exchange.removed):
+            yield f'"{both[0]}" is added and removed at once: gpodder.net refuses all of that.'
+
+    def _of_bodies(self, exchange: WatchedExchange, client: _Client) -> Iterator[str]:
         sent = exchange.sent
         if exchange.method == "PATCH" and exchange.path.startswith("/subscriptions/"):
             if sent == {}:
@@ -114,7 +139,7 @@ class StrictReader:
             url, guid = str(item.get("feed_url", "")), str(item.get("guid") or "").lower()
             if url in client.refused:
                 yield f'"{url}" was refused before. Drop it, and show its owner the message (C5.3).'
-            if _RANDOM_GUID.fullmatch(guid) and guid not in self._guids and not _is_of(guid, url):
+            if _RANDOM_GUID.fullmatch(guid) and guid not in self._guids:
                 yield (
                     f"The guid {guid} looks random. Leave it out unless it came with the feed: it"
                     " renames the feed for all devices (C5.10)."
@@ -123,28 +148,30 @@ class StrictReader:
             yield f"It is not valid: {exchange.got.get('message')}"
 
     def _is_an_end(self, since: str) -> bool:
-        try:
-            return read_stamp(since) in self._ends
-        except InvalidInput:
-            return True  # it was refused, and that is told
+        moment = _moment(since)
+        return moment is None or moment in self._ends  # one that was refused is told as such
 
-    def _learn(self, exchange: Exchange, client: _Client) -> None:
+    def _learn(self, exchange: WatchedExchange, client: _Client) -> None:
         retry_after = exchange.reply_headers.get("retry-after", "")
         if retry_after.isdigit():
             client.may_ask_at_seconds = exchange.at_seconds + int(retry_after)
         if exchange.status is not None:
-            client.is_let_in = exchange.status != _NOT_LET_IN
+            is_token = exchange.headers.get("authorization", "").lower().startswith("bearer ")
+            client.is_let_in = exchange.status != _NOT_LET_IN or not is_token
         if exchange.status in _GONE:
             client.gone.add(_what(exchange))
         got = exchange.got
-        _limit(self._guids, self._ends, client.gone, client.refused)
+        _limit(self._guids, self._ends, self._seconds, self.urls, client.gone, client.refused)
+        if exchange.protocol in URL_LISTS and exchange.timestamp is not None:
+            self._seconds.add(exchange.timestamp)
         self._guids.update(_guids_in(got))
-        if isinstance(got, dict) and isinstance(failures := got.get("failure"), list):
-            client.refused.update(str(item.get("feed_url")) for item in failures)
-        if (exchange.method, exchange.path) == ("GET", "/subscriptions"):
+        client.refused.update(str(item.get("feed_url")) for item in objects(got, "failure"))
+        for entry in (*objects(got, "subscriptions"), *objects(got, "success")):
+            self.urls[str(entry.get("guid"))] = str(entry.get("feed_url"))
+        if (exchange.protocol, exchange.kind) == (OPEN_PODCAST, Kind.POLL):
             self._learn_of_list(exchange, client)
 
-    def _learn_of_list(self, exchange: Exchange, client: _Client) -> None:
+    def _learn_of_list(self, exchange: WatchedExchange, client: _Client) -> None:
         epoch = exchange.reply_headers.get("feedkeep-epoch", "")
         if exchange.status not in {_OK, _NOT_MODIFIED} or not epoch:
             return
@@ -154,12 +181,14 @@ class StrictReader:
             client.has_to_read_all = True
         client.epoch = epoch
         if isinstance(exchange.got, dict):
-            entries = exchange.got.get("subscriptions") or []
-            stamps = [entry[name] for entry in entries for name in _STAMPS if name in entry]
-            self._ends.update(map(read_stamp, sorted(stamps)[-1:]))
+            entries = objects(exchange.got, "subscriptions")
+            stamps = sorted(
+                str(entry[name]) for entry in entries for name in _STAMPS if name in entry
+            )
+            self._ends.update(filter(None, map(_moment, stamps[-1:])))
 
 
-def _of_the_client(exchange: Exchange, client: _Client) -> Iterator[str]:
+def _of_the_client(exchange: WatchedExchange, client: _Client) -> Iterator[str]:
     name = exchange.headers.get("user-agent", "").partition("/")[0].lower()
     if name in _LIBRARIES and not client.is_named:
         client.is_named = True
@@ -173,17 +202,15 @@ def _of_the_client(exchange: Exchange, client: _Client) -> Iterator[str]:
         yield "It was told before that this is not there. Remove it from the queue (C8.4)."
 
 
-def _of_credentials(exchange: Exchange) -> Iterator[str]:
+def _of_credentials(exchange: WatchedExchange) -> Iterator[str]:
     if named := sorted(_CREDENTIALS & set(exchange.asked)):
         yield f"{', '.join(named)} in an address ends in logs. Send it in a header (C2.4)."
 
 
-def _items(exchange: Exchange) -> Sequence[Mapping[str, Any]]:
-    sent = exchange.sent
-    if (exchange.method, exchange.path) != ("POST", "/subscriptions") or not isinstance(sent, dict):
+def _items(exchange: WatchedExchange) -> Sequence[Mapping[str, Any]]:
+    if (exchange.method, exchange.path) != ("POST", "/subscriptions"):
         return []
-    items = sent.get("subscriptions")
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+    return objects(exchange.sent, "subscriptions")
 
 
 def _unknown(sent: Mapping[str, Any], method: str) -> Iterator[str]:
@@ -191,11 +218,11 @@ def _unknown(sent: Mapping[str, Any], method: str) -> Iterator[str]:
         yield f"{method} knows no {', '.join(others)}: that is ignored (C1.5)."
 
 
-def _is_of(guid: str, url: str) -> bool:
+def _moment(text: str) -> datetime | None:
     try:
-        return parse_feed_url(url).guid == guid
-    except InvalidInput:
-        return False
+        return datetime.fromisoformat(text.replace(" ", "+"))  # a plus that was not encoded
+    except ValueError:
+        return None
 
 
 def _guids_in(got: Any) -> Iterator[str]:
@@ -208,7 +235,7 @@ def _guids_in(got: Any) -> Iterator[str]:
                     yield from _guids_in(one)
 
 
-def _limit(*known: set[Any] | dict[str, _Client]) -> None:
+def _limit(*known: set[Any] | dict[str, Any]) -> None:
     """Forget all of what has become too much to hold."""
     for one in known:
         if len(one) > _MAX_KNOWN:
@@ -219,5 +246,5 @@ def _whole(text: str) -> int:
     return int(text) if text.isdecimal() and len(text) < _DIGITS else 1
 
 
-def _what(exchange: Exchange) -> str:
+def _what(exchange: WatchedExchange) -> str:
     return f"{exchange.method} {unquote(exchange.path).lower()} {bytes(exchange.body)!r}"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from feedkeep.trial.exchanges import MAX_READ_BYTES, Exchange
-from feedkeep.trial.objections import StrictReader
+from podsync_check.checks.apps.objections import StrictReader
+from podsync_check.watching.exchanges import MAX_READ_BYTES, WatchedExchange
 
 DERIVED, RANDOM = "9b024349-ccf0-5f69-a609-6b82873eab3c", "5e5d964c-e942-4b1f-b5e7-55a72f9bbfb8"
 URL = "https://podnews.net/rss"
@@ -37,7 +37,7 @@ class Talk:
         method, _, target = request.partition(" ")
         path, _, query = target.partition("?")
         sent = {"user-agent": name, "authorization": "Bearer x"}
-        exchange = Exchange(1, self.seconds, method, path, query, sent)
+        exchange = WatchedExchange(1, self.seconds, method, path, query, sent)
         exchange.body += b"" if body is None else json.dumps(body).encode()
         exchange.reply += b"" if reply is None else json.dumps(reply).encode()
         exchange.status = status
@@ -153,7 +153,7 @@ def test_credentials_in_addresses_and_clients_without_a_name_are_told(talk: Talk
 
 
 def test_what_cannot_be_read_whole_is_passed_over(talk: Talk) -> None:
-    exchange = Exchange(1, 1.0, "POST", "/subscriptions", "", {})
+    exchange = WatchedExchange(1, 1.0, "POST", "/subscriptions", "", {})
     exchange.body += b"[" * MAX_READ_BYTES
     assert talk.reader.read(exchange) == []
     exchange.shorten()
@@ -162,7 +162,7 @@ def test_what_cannot_be_read_whole_is_passed_over(talk: Talk) -> None:
 
 
 def test_what_it_remembers_is_bounded(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("feedkeep.trial.objections._MAX_KNOWN", 3)
+    monkeypatch.setattr("podsync_check.checks.apps.objections._MAX_KNOWN", 3)
     for number in range(10):
         talk(
             "GET /subscriptions", reply=page({**ENTRY, "guid": str(number)}), name=f"app-{number}/1"

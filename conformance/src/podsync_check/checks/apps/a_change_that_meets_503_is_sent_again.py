@@ -1,0 +1,29 @@
+"""Whether a change survives a server that is away when it is told."""
+
+from podsync_check.watching.faults import Fault
+from podsync_check.watching.hard_cases import (
+    PATIENCE_POLLS,
+    Elsewhere,
+    Play,
+    Wait,
+    hard_case,
+    is_change,
+)
+
+
+@hard_case(
+    asks="Add a feed in the app, or remove one; then let it sync until this is over.",
+    why="A podcast that was added while the server was down is on that phone alone, for good.",
+    seen="AntennaPod/AntennaPod#569: 502 and timeouts, every day",
+    spec="RFC 9110, 15.6.4: the service is unable to handle the request now.",
+)
+def a_change_that_meets_503_is_sent_again(_: Elsewhere) -> Play:
+    """A change that is answered with 503 is sent again."""
+    first = yield Wait(is_change, Fault.UNAVAILABLE)
+    assert first is not None
+    told = first.added, first.removed
+    yield Wait(
+        lambda later: told[0] <= later.added and told[1] <= later.removed,
+        within_polls=PATIENCE_POLLS,
+        otherwise=f"Request {first.number} got 503, and what it told was not sent again.",
+    )

@@ -1,0 +1,32 @@
+"""Whether an app takes a reply that never came for a refusal."""
+
+from podsync_check.messages import Wrong
+from podsync_check.watching.exchanges import Kind, WatchedExchange
+from podsync_check.watching.faults import Fault
+from podsync_check.watching.hard_cases import (
+    Elsewhere,
+    Play,
+    Wait,
+    hard_case,
+    is_change,
+    some_polls,
+)
+
+
+@hard_case(
+    asks="Add a feed in the app, or remove one; then let it sync until this is over.",
+    why="The train enters a tunnel, and the podcast that was just removed is back.",
+    seen="feedkeep's own tests of lost replies",
+    spec="RFC 9110, 9.2.2: whether a request was done is unknown when its reply is lost.",
+)
+def a_change_whose_reply_is_lost_is_not_reverted(_: Elsewhere) -> Play:
+    """A change whose reply is lost is sent again or left alone, and never reverted."""
+    first = yield Wait(is_change, Fault.LOST)
+    assert first is not None
+    added, removed, number = first.added, first.removed, first.number
+
+    def look(exchange: WatchedExchange) -> None:
+        if exchange.kind is Kind.UPLOAD and (added & exchange.removed or removed & exchange.added):
+            raise Wrong(f"Request {exchange.number} reverts request {number}, which was done.")
+
+    yield from some_polls(look)

@@ -1,0 +1,26 @@
+"""Whether a removal on one device is undone by another."""
+
+from podsync_check.watching.hard_cases import (
+    Elsewhere,
+    Play,
+    feed,
+    hard_case,
+    never,
+    some_polls,
+    until_told,
+)
+
+
+@hard_case(
+    asks="Let the app sync until this is over.",
+    why="A podcast that was removed on the laptop is back the next morning.",
+    seen="AntennaPod, gPodder and Kasts send all they have with the first sync",
+    spec="gpodder.net, Subscriptions API: `remove` has what was removed on other devices.",
+)
+def a_feed_removed_elsewhere_is_not_added_back(elsewhere: Elsewhere) -> Play:
+    """A feed that was removed on another device is not added again."""
+    url = feed()
+    elsewhere.add(url)
+    yield from until_told(url)
+    elsewhere.remove(url)
+    yield from some_polls(never(added=url, because=", which another device has removed"))

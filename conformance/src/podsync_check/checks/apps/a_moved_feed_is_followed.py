@@ -1,0 +1,33 @@
+"""Whether a feed that moved elsewhere is one feed afterwards."""
+
+from podsync_check.messages import Wrong
+from podsync_check.watching.exchanges import Kind, WatchedExchange
+from podsync_check.watching.hard_cases import (
+    Elsewhere,
+    Play,
+    feed,
+    hard_case,
+    some_polls,
+    until_told,
+)
+
+
+@hard_case(
+    asks="Let the app sync until this is over.",
+    why="Each podcast that changes its host is in the list twice.",
+    seen="AntennaPod/AntennaPod#2214",
+    spec="gpodder.net's API has the old URL in `remove` and the new one in `add`; in the Open"
+    " Podcast API, the entry of the guid has the new URL.",
+)
+def a_moved_feed_is_followed(elsewhere: Elsewhere) -> Play:
+    """A feed that moved on another device is not sent with its old URL, nor the new one removed."""
+    old, new = feed(), feed()
+    elsewhere.add(old)
+    yield from until_told(old)
+    elsewhere.move(old, new)
+
+    def look(exchange: WatchedExchange) -> None:
+        if exchange.kind is Kind.UPLOAD and (old in exchange.added or new in exchange.removed):
+            raise Wrong(f"Request {exchange.number} undoes that {old} has moved to {new}.")
+
+    yield from some_polls(look)

@@ -1,0 +1,26 @@
+"""Whether an app tells the server what the server told it."""
+
+from podsync_check.watching.hard_cases import (
+    Elsewhere,
+    Play,
+    feed,
+    hard_case,
+    never,
+    some_polls,
+    until_told,
+)
+
+
+@hard_case(
+    asks="Let the app sync until this is over.",
+    why="Who adds a podcast again at that moment on another device loses it.",
+    seen="AntennaPod/AntennaPod, SyncService.java",
+    spec="gpodder.net, Subscriptions API: an upload has the changes of the device itself.",
+)
+def a_removal_told_is_not_sent_as_its_own(elsewhere: Elsewhere) -> Play:
+    """A removal that the app was told is not sent as its own."""
+    url = feed()
+    elsewhere.add(url)
+    yield from until_told(url)
+    elsewhere.remove(url)
+    yield from some_polls(never(removed=url, because=", which it was told was removed"))

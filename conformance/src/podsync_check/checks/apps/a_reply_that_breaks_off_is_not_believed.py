@@ -1,0 +1,25 @@
+"""Whether an app goes on from a reply that it has not got whole."""
+
+from podsync_check.messages import Wrong
+from podsync_check.watching.faults import Fault
+from podsync_check.watching.hard_cases import Elsewhere, Play, a_poll, hard_case
+
+
+@hard_case(
+    asks="Let the app sync twice.",
+    why="Whatever was in the half that did not come is never asked for again.",
+    seen="feedkeep's own tests of lost replies",
+    spec="RFC 9110, 8.6: a body that is shorter than Content-Length is incomplete.",
+)
+def a_reply_that_breaks_off_is_not_believed(_: Elsewhere) -> Play:
+    """After a reply that broke off, the app asks the same again."""
+    first = yield a_poll(Fault.TORN)
+    later = yield a_poll()
+    assert first is not None
+    assert later is not None
+    before, after = first.asked.get("since", ""), later.asked.get("since", "")
+    if after > before:
+        raise Wrong(
+            f"The reply to request {first.number}, since={before}, broke off, and request"
+            f" {later.number} asks since {after}."
+        )

@@ -1,0 +1,27 @@
+"""Whether an app signs in again when the server has forgotten its session."""
+
+from podsync_check.watching.exchanges import URL_LISTS, Kind, WatchedExchange
+from podsync_check.watching.faults import Fault
+from podsync_check.watching.hard_cases import Elsewhere, Play, Wait, a_poll, hard_case
+
+
+@hard_case(
+    asks="Let the app sync until this is over.",
+    why="The server was restarted, and the phone has not synced since; nobody notices for months.",
+    seen="kd2org/opodsync#38",
+    spec="gpodder.net, Authentication API: 401 if the session is invalid.",
+    protocols=URL_LISTS,
+)
+def an_ended_session_begins_again(elsewhere: Elsewhere) -> Play:
+    """An app whose session ended signs in again, and goes on."""
+    yield a_poll(Fault.EXPIRED)
+    elsewhere.end_sessions()
+
+    def is_let_in(exchange: WatchedExchange) -> bool:
+        return exchange.kind is Kind.POLL and exchange.status in {None, 200}
+
+    yield Wait(
+        is_let_in,
+        within_polls=5,
+        otherwise="It was told 401, and sent no request since that could be let in.",
+    )

@@ -1,0 +1,26 @@
+"""Whether an app asks for what another device uploads in the second of its own poll."""
+
+from podsync_check.messages import Wrong
+from podsync_check.watching.exchanges import URL_LISTS
+from podsync_check.watching.hard_cases import Elsewhere, Play, a_poll, hard_case
+
+
+@hard_case(
+    asks="Let the app sync twice.",
+    why="Two devices of a family sync in the same second, and one never learns of the podcast.",
+    seen="KDE/kasts stores timestamp + 1",
+    spec="gpodder.net, Subscriptions API: the timestamp is to be sent as the next `since`.",
+    protocols=URL_LISTS,
+)
+def an_upload_in_the_same_second_is_asked_for(_: Elsewhere) -> Play:
+    """The next poll asks since the second that the last one was told, and not since a later one."""
+    first = None
+    while first is None or first.timestamp is None:
+        first = yield a_poll()
+    told, number = first.timestamp, first.number
+    later = yield a_poll()
+    if later and later.since > told:
+        raise Wrong(
+            f"Request {number} was told {told}, and request {later.number} asks since"
+            f" {later.since}: what was uploaded in the same second, after it, is missed."
+        )

@@ -1,0 +1,31 @@
+"""Whether an app knows what it has told already."""
+
+from podsync_check.messages import Wrong
+from podsync_check.watching.exchanges import Kind, WatchedExchange
+from podsync_check.watching.hard_cases import (
+    Elsewhere,
+    Play,
+    Wait,
+    hard_case,
+    is_change,
+    some_polls,
+)
+
+
+@hard_case(
+    asks="Add a feed in the app, or remove one; then let it sync until this is over.",
+    why="What another device removes meanwhile is added again each time that this one syncs.",
+    seen="AntennaPod/AntennaPod#2553",
+    spec="gpodder.net, Subscriptions API: only the changes since the last upload are sent.",
+)
+def what_was_accepted_is_not_sent_again(_: Elsewhere) -> Play:
+    """A change that was accepted is not sent again."""
+    first = yield Wait(is_change)
+    assert first is not None
+    added, removed, number = first.added, first.removed, first.number
+
+    def look(exchange: WatchedExchange) -> None:
+        if exchange.kind is Kind.UPLOAD and (added & exchange.added or removed & exchange.removed):
+            raise Wrong(f"Request {exchange.number} sends again what request {number} told.")
+
+    yield from some_polls(look)

@@ -1,0 +1,141 @@
+"""The command `podsync-check client`: a server that an app under test is pointed at."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import secrets
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from podsync_check import __version__
+from podsync_check.catalogue import all_hard_cases
+from podsync_check.connection import CannotRun, secret_in
+from podsync_check.reference.elsewhere import OtherDevice
+from podsync_check.reference.server import Reference
+from podsync_check.watching.exchanges import WatchedExchange
+from podsync_check.watching.hard_cases import Course, HardCase, Standing, Verdict
+from podsync_check.watching.serving import application, serving
+from podsync_check.watching.watch import PLACE, Watch
+
+ALL_HELD, SOMETHING_WRONG, NOT_ALL_REACHED = 0, 1, 2
+
+_GRACE_SECONDS = 0.5  # for the app to get the reply of the request that ended the last case
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the options of the command."""
+    made = argparse.ArgumentParser(
+        prog="podsync-check client",
+        description="Serves an app under test, goes through hard cases with it, and says what the"
+        " app did wrong. It speaks gpodder.net's API, Nextcloud's gpoddersync, and the Open Podcast"
+        " API under /v1.",
+        epilog="It exits with 0 if all held, 1 if something was wrong, 2 if not all was reached.",
+    )
+    add = made.add_argument
+    add("--host", default="127.0.0.1", help="where to listen; 0.0.0.0 for a phone in your network")
+    add("--port", type=int, default=8080, help="0 takes a free one")
+    add("--user", default="test", help="the account's name")
+    add("--password-file", type=Path, help="a file with its password; without one, it is made up")
+    add("--case", action="append", default=[], metavar="NAME", help="only this case")
+    add("--list", action="store_true", help="list the cases, and why each is there")
+    add("--max-seconds", type=float, default=3_600, help="how long it waits for all to end")
+    add("--html", type=Path, metavar="FILE", help="write the page of it when it ends")
+    add("--json", type=Path, metavar="FILE", help="write it for programs")
+    return made
+
+
+def client(arguments: Sequence[str], stopped: threading.Event | None = None) -> int:
+    """Run the command until all cases have ended, or `stopped` is set; return its exit status.
+
+    Raises:
+        CannotRun: It cannot listen there, or a name is none of a case.
+    """
+    options = parser().parse_args(arguments)
+    cases = _chosen(options.case)
+    if options.list:
+        for case in cases:
+            print(f"{case.name}\n    {case.sentence}\n    {case.why} ({case.seen})")
+        return ALL_HELD
+    password = secret_in(options.password_file) if options.password_file else secrets.token_hex(6)
+    server = Reference(options.user, password)
+    course = Course(cases, OtherDevice(server))
+    watch = Watch(application(server.answer), {}, course=course)
+    ended = stopped or threading.Event()
+    watch.tell = _teller(course, ended)
+    try:
+        with serving(watch, options.host, options.port) as (host, port):
+            print(f"podsync-check {__version__}: point your app at http://{host}:{port}")
+            print(
+                f"Name {options.user}, password {password}; http://{host}:{port}{PLACE} shows more."
+            )
+            _ask(course.current)
+            with suppress(KeyboardInterrupt):
+                ended.wait(options.max_seconds)
+                time.sleep(_GRACE_SECONDS)
+    except OSError as error:
+        raise CannotRun(f"Port {options.port} cannot be listened at: {error}.") from None
+    _summarize(watch)
+    if options.html:
+        options.html.write_text(watch.shown(stays=True), encoding="utf-8")
+    if options.json:
+        options.json.write_text(json.dumps(watch.told(), indent=2), encoding="utf-8")
+    return _status(watch)
+
+
+def _chosen(names: Sequence[str]) -> Sequence[HardCase]:
+    cases = all_hard_cases()
+    if unknown := sorted(set(names) - {case.name for case in cases}):
+        raise CannotRun(f"There is no case {', '.join(unknown)}; --list shows all.")
+    return [case for case in cases if not names or case.name in names]
+
+
+def _teller(course: Course, ended: threading.Event) -> Callable[[WatchedExchange], None]:
+    """Return what prints each exchange, and what changed in the cases by it."""
+    told: list[Standing] = []
+
+    def tell(exchange: WatchedExchange) -> None:
+        fault = f" ({exchange.fault}, to see what it does)" if exchange.fault else ""
+        status = exchange.status or "no response"
+        print(f"{exchange.number:5} {exchange.method} {exchange.target} -> {status}{fault}")
+        for objection in exchange.objections:
+            print(f"      {objection}")
+        news = [
+            one for one in course.standings if one.verdict is not Verdict.OPEN and one not in told
+        ]
+        for one in news:
+            told.append(one)
+            print(f"{one.verdict:>14}  {one.case.sentence}" + (f" {one.said}" if one.said else ""))
+        if news:
+            _ask(course.current)
+        if course.current is None:
+            ended.set()
+        sys.stdout.flush()
+
+    return tell
+
+
+def _ask(current: Standing | None) -> None:
+    if current:
+        print(f"         Now:  {current.case.asks}", flush=True)
+
+
+def _summarize(watch: Watch) -> None:
+    for one in watch.course.standings:
+        print(f"{one.verdict:>14}  {one.case.name}")
+        if one.verdict is Verdict.WRONG:
+            print(f"{'':16}{one.said}\n{'':16}Why it matters: {one.case.why}")
+            print(f"{'':16}Seen: {one.case.seen}. Specified: {one.case.spec}")
+    many = "" if watch.objection_count == 1 else "s"
+    print(f"{watch.count} requests, {watch.objection_count} objection{many} to single ones.")
+
+
+def _status(watch: Watch) -> int:
+    verdicts = {one.verdict for one in watch.course.standings}
+    if Verdict.WRONG in verdicts or watch.objection_count:
+        return SOMETHING_WRONG
+    return NOT_ALL_REACHED if Verdict.OPEN in verdicts else ALL_HELD

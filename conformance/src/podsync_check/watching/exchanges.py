@@ -1,0 +1,223 @@
+"""A request that an app sent, what it got, and what both mean for a list of feeds."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+from urllib.parse import parse_qs
+
+from podsync_check.watching.faults import Fault
+
+MAX_READ_BYTES = 16 * 1024 * 1024
+"""How much of a body is read. A page of a thousand long URLs has half of that."""
+
+URL_LISTS = frozenset({"gpodder.net", "nextcloud"})
+OPEN_PODCAST = "openpodcast"
+
+_MAX_SHOWN_BYTES = 4_000
+_GZIP = 31
+
+
+class Kind(StrEnum):
+    """What a request is for, in whichever protocol.
+
+    Attributes:
+        POLL: It asks what changed in the list.
+        UPLOAD: It tells what changed in the list.
+        PLAYS_POLL: It asks what was played.
+        PLAYS_UPLOAD: It tells what was played.
+    """
+
+    POLL = "poll"
+    UPLOAD = "upload"
+    PLAYS_POLL = "poll of actions"
+    PLAYS_UPLOAD = "upload of actions"
+    OTHER = "other"
+
+
+_NEXTCLOUD = r"(/index\.php)?/+apps/gpoddersync"
+_ROUTES: Sequence[tuple[str, str, Mapping[str, Kind]]] = [
+    (
+        r"/api/2/subscriptions/[^/]+/[^/]+\.json",
+        "gpodder.net",
+        {"GET": Kind.POLL, "POST": Kind.UPLOAD},
+    ),
+    (
+        r"/api/2/episodes/[^/]+\.json",
+        "gpodder.net",
+        {"GET": Kind.PLAYS_POLL, "POST": Kind.PLAYS_UPLOAD},
+    ),
+    (rf"{_NEXTCLOUD}/subscriptions", "nextcloud", {"GET": Kind.POLL}),
+    (rf"{_NEXTCLOUD}/subscription_change/create", "nextcloud", {"POST": Kind.UPLOAD}),
+    (rf"{_NEXTCLOUD}/episode_action", "nextcloud", {"GET": Kind.PLAYS_POLL}),
+    (rf"{_NEXTCLOUD}/episode_action/create", "nextcloud", {"POST": Kind.PLAYS_UPLOAD}),
+    (r"/subscriptions", OPEN_PODCAST, {"GET": Kind.POLL, "POST": Kind.UPLOAD}),
+    (r"/subscriptions/[^/]+", OPEN_PODCAST, {"PATCH": Kind.UPLOAD, "DELETE": Kind.UPLOAD}),
+]
+
+
+@dataclass
+class WatchedExchange:
+    """A request and its reply.
+
+    Attributes:
+        number: Which one it is, from 1.
+        at_seconds: When it came, by a clock that only goes on.
+        path: Its path, without `/v1`.
+        headers: Its headers, by their names in lower case.
+        body: Its body; only the beginning, once it was read.
+        fault: What was made to go wrong; None if nothing was.
+        status: The status of the reply; None if it was lost.
+        reply: The body of the reply, as `body`.
+        objections: What a strict reader has against the request.
+        urls: The feed URLs of guids, as far as replies told them by then.
+    """
+
+    number: int
+    at_seconds: float
+    method: str
+    path: str
+    query: str
+    headers: Mapping[str, str]
+    body: bytearray = field(default_factory=bytearray)
+    fault: Fault | None = None
+    status: int | None = None
+    reply_headers: Mapping[str, str] = field(default_factory=dict)
+    reply: bytearray = field(default_factory=bytearray)
+    objections: list[str] = field(default_factory=list)
+    urls: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def target(self) -> str:
+        """The path and the query, as the request had them."""
+        return f"{self.path}?{self.query}" if self.query else self.path
+
+    @property
+    def client(self) -> str:
+        """What tells clients apart: what they call themselves, and their credential."""
+        return f"{self.headers.get('user-agent', '')} {self.headers.get('authorization', '')}"
+
+    @cached_property
+    def _route(self) -> tuple[str, Kind]:
+        for pattern, protocol, kinds in _ROUTES:
+            if self.method in kinds and re.fullmatch(pattern, self.path):
+                return protocol, kinds[self.method]
+        return "", Kind.OTHER
+
+    @property
+    def protocol(self) -> str:
+        """The protocol whose list or actions it is about; "" if it is about something else."""
+        return self._route[0]
+
+    @property
+    def kind(self) -> Kind:
+        """What it is for."""
+        return self._route[1]
+
+    @cached_property
+    def asked(self) -> Mapping[str, str]:
+        """The parameters of the query."""
+        parsed = parse_qs(self.query, keep_blank_values=True)
+        return {name: values[-1] for name, values in parsed.items()}
+
+    @cached_property
+    def sent(self) -> Any:
+        """The JSON of the request; None if it has none."""
+        return _json(bytes(self.body))
+
+    @cached_property
+    def got(self) -> Any:
+        """The JSON of the reply, as if it had arrived; None if it has none."""
+        is_coded = self.reply_headers.get("content-encoding") == "gzip"
+        return _json(_expanded(self.reply) if is_coded else bytes(self.reply))
+
+    @cached_property
+    def added(self) -> frozenset[str]:
+        """The feeds that an upload adds."""
+        if self.protocol in URL_LISTS:
+            return _texts(self.sent, "add")
+        if self.method == "POST":
+            items = objects(self.sent, "subscriptions")
+            return frozenset(str(item.get("feed_url")) for item in items)
+        return self._named_if(wanted=True)
+
+    @cached_property
+    def removed(self) -> frozenset[str]:
+        """The feeds that an upload removes."""
+        if self.protocol in URL_LISTS:
+            return _texts(self.sent, "remove")
+        return self._named_if(wanted=False)
+
+    def _named_if(self, *, wanted: bool) -> frozenset[str]:
+        """Return the feed of the path's guid if the request subscribes to it, or if it does not."""
+        url = self.urls.get(self.path.rpartition("/")[2].lower())
+        is_wanted = self.sent.get("is_subscribed") if isinstance(self.sent, dict) else None
+        said = False if self.method == "DELETE" else is_wanted
+        return frozenset([url]) if url and said is wanted else frozenset()
+
+    @cached_property
+    def told(self) -> Mapping[str, bool]:
+        """The feeds that the reply to a poll has, and whether they are in the list."""
+        if self.protocol in URL_LISTS:
+            return dict.fromkeys(_texts(self.got, "remove"), False) | dict.fromkeys(
+                _texts(self.got, "add"), True
+            )
+        return {
+            str(entry["feed_url"]): entry.get("is_subscribed") is True and "deleted" not in entry
+            for entry in objects(self.got, "subscriptions")
+            if "feed_url" in entry and "new_guid" not in entry
+        }
+
+    @property
+    def since(self) -> int:
+        """The second since which an app of gpodder.net's API or gpoddersync asks."""
+        text = self.asked.get("since", "")
+        return int(text) if re.fullmatch("[0-9]{1,15}", text) else 0
+
+    @property
+    def timestamp(self) -> int | None:
+        """The second to go on from that a reply of those tells."""
+        found = self.got.get("timestamp") if isinstance(self.got, dict) else None
+        return found if isinstance(found, int) else None
+
+    def shorten(self) -> None:
+        """Keep of the bodies what is shown, and nothing that was read from them."""
+        for name in ("sent", "got", "told"):
+            self.__dict__.pop(name, None)
+        if self.reply_headers.get("content-encoding") == "gzip":
+            self.reply = bytearray(_expanded(self.reply))
+        for body in (self.body, self.reply):
+            if len(body) > _MAX_SHOWN_BYTES:
+                body[_MAX_SHOWN_BYTES:] = b" ..."
+
+
+def objects(body: Any, name: str) -> Sequence[Mapping[str, Any]]:
+    """Return the objects of a list in a JSON object, whatever it is."""
+    found = body.get(name) if isinstance(body, dict) else None
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _texts(body: Any, name: str) -> frozenset[str]:
+    found = body.get(name) if isinstance(body, dict) else None
+    return frozenset(filter(_is_text, found)) if isinstance(found, list) else frozenset()
+
+
+def _is_text(one: object) -> bool:
+    return isinstance(one, str)
+
+
+def _expanded(body: bytearray) -> bytes:
+    return zlib.decompressobj(_GZIP).decompress(body)  # as much as there is of it
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None

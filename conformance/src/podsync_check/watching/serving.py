@@ -1,0 +1,169 @@
+"""Serves a watched application on a port of its own, by Python's own HTTP server.
+
+It is for one app under test: a request has a thread, and all are answered on one event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from queue import SimpleQueue
+from urllib.parse import unquote
+
+from podsync_check.messages import Reply
+from podsync_check.watching.exchanges import MAX_READ_BYTES
+from podsync_check.watching.watch import Application, Message, Receive, Scope, Send
+
+_Answer = Callable[[str, str, dict[str, str], bytes], Reply]
+
+_MAX_LINE_BYTES = 8_192
+_SILENT_SECONDS = 60.0
+"""After how long without a request a connection is closed."""
+
+
+def application(answer: _Answer) -> Application:
+    """Return a server that answers a request at once as an ASGI application."""
+
+    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
+        body = bytearray()
+        more = True
+        while more:
+            message = await receive()
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+        headers = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
+        query = scope["query_string"].decode("latin-1")
+        target = scope["raw_path"].decode("latin-1") + (f"?{query}" if query else "")
+        reply = answer(scope["method"], target, headers, bytes(body))
+        own = {**reply.headers, "content-length": str(len(reply.body))}
+        told = [(name.encode(), value.encode("latin-1")) for name, value in own.items()]
+        await send({"type": "http.response.start", "status": reply.status, "headers": told})
+        await send({"type": "http.response.body", "body": reply.body})
+
+    return answered
+
+
+@contextmanager
+def serving(watched: Application, host: str, port: int) -> Iterator[tuple[str, int]]:
+    """Serve until the context ends; yield the address and port.
+
+    Raises:
+        OSError: It cannot listen there.
+    """
+    loop = asyncio.new_event_loop()
+
+    class Handler(_Handler):
+        def answer(self, body: bytes) -> None:
+            path, _, query = self.path.partition("?")
+            scope = {
+                "type": "http",
+                "method": self.command,
+                "path": unquote(path),
+                "raw_path": path.encode("latin-1"),
+                "query_string": query.encode("latin-1"),
+                "headers": [
+                    (name.lower().encode("latin-1"), value.encode("latin-1"))
+                    for name, value in self.headers.items()
+                ],
+            }
+
+            messages: SimpleQueue[Message | None] = SimpleQueue()
+
+            async def receive() -> Message:
+                return {"type": "http.request", "body": body}
+
+            async def send(message: Message) -> None:
+                messages.put(message)
+
+            async def call() -> None:
+                try:
+                    await watched(scope, receive, send)
+                finally:
+                    messages.put(None)
+
+            asyncio.run_coroutine_threadsafe(call(), loop)
+            while (message := messages.get()) is not None:
+                self.write(message)
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True  # a connection that an app keeps open does not keep the command
+
+    with Server((host, port), Handler) as listening:
+        threads = [
+            threading.Thread(target=listening.serve_forever, args=(0.05,)),
+            threading.Thread(target=loop.run_forever),
+        ]
+        for thread in threads:
+            thread.start()
+        try:
+            address, bound = listening.server_address[:2]
+            yield str(address), int(bound)
+        finally:
+            listening.shutdown()
+            loop.call_soon_threadsafe(loop.stop)
+            for thread in threads:
+                thread.join()
+            loop.close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection: its requests one after the other."""
+
+    protocol_version = "HTTP/1.1"
+    timeout = _SILENT_SECONDS
+
+    def answer(self, body: bytes) -> None:
+        """Answer a request that was read."""
+        raise NotImplementedError
+
+    def write(self, message: Message) -> None:
+        """Write a part of a reply; without its last part, the connection is cut."""
+        if message["type"] == "http.response.start":
+            self.send_response_only(message["status"])
+            for name, value in message["headers"]:
+                self.send_header(name.decode("latin-1"), value.decode("latin-1"))
+            self.end_headers()
+            return
+        if self.command != "HEAD":
+            self.wfile.write(message.get("body", b""))
+        self.close_connection = self.is_last or bool(message.get("more_body"))
+
+    def _read(self) -> None:
+        self.is_last = self.headers.get("connection", "").lower() == "close"
+        self.close_connection = True  # unless all of a reply is written
+        try:
+            body = self._body()
+        except ValueError as error:
+            self.send_error(400, str(error))
+        else:
+            self.answer(body)
+
+    def _body(self) -> bytes:
+        """Return the body of the request.
+
+        Raises:
+            ValueError: It is too long, or its length cannot be read.
+        """
+        if "transfer-encoding" not in self.headers:
+            return self.rfile.read(_bounded(int(self.headers.get("content-length", "0"))))
+        body = bytearray()
+        while size := int(self.rfile.readline(_MAX_LINE_BYTES).partition(b";")[0], 16):
+            body += self.rfile.read(_bounded(size, len(body)))
+            self.rfile.readline(_MAX_LINE_BYTES)
+        while self.rfile.readline(_MAX_LINE_BYTES).strip():
+            pass
+        return bytes(body)
+
+    do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _read  # noqa: N815
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
+        """Write no log: the watch tells what came."""
+
+
+def _bounded(size: int, before: int = 0) -> int:
+    if not 0 <= size <= MAX_READ_BYTES - before:
+        raise ValueError("The body is too long.")
+    return size

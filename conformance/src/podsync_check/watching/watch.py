@@ -1,0 +1,300 @@
+"""Watches what apps send to a server: an ASGI application around the server's own.
+
+ASGI is only a way to call one another, so that this needs no package: see `serving` for a server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from typing import Any, TypeAlias
+from urllib.parse import parse_qsl
+
+from podsync_check.checks.apps.objections import StrictReader
+from podsync_check.watching.exchanges import MAX_READ_BYTES, WatchedExchange
+from podsync_check.watching.faults import MAX_PENDING, SLOW_SECONDS, Fault
+from podsync_check.watching.hard_cases import Course
+from podsync_check.watching.page import page
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+Deed: TypeAlias = Callable[[], Awaitable[None]]
+
+PLACE = "/try"
+"""Where its page is."""
+
+MAX_EXCHANGES = 200
+"""How many exchanges are shown, the newest."""
+
+_MAX_FORM_BYTES = 4_096
+_TIMES = range(1, MAX_PENDING + 1)
+_JSON, _HTML = b"application/json", b"text/html; charset=utf-8"
+_CHALLENGE = 'Bearer realm="feedkeep", Basic realm="feedkeep", charset="UTF-8"'
+_REFUSED: Mapping[Fault, tuple[int, str, Mapping[str, str]]] = {
+    Fault.UNAVAILABLE: (503, "The service is unavailable.", {"Retry-After": "2"}),
+    Fault.TOO_MANY: (429, "There were too many attempts.", {"Retry-After": "3"}),
+    Fault.EXPIRED: (401, "The user is not authorized.", {"WWW-Authenticate": _CHALLENGE}),
+}
+
+
+class Untellable(ValueError):
+    """What the watch was told to do makes no sense; the text says why."""
+
+
+class Watch:
+    """Answers as the server does, unless a fault was ordered or a hard case has one.
+
+    Attributes:
+        exchanges: The newest exchanges, the newest first.
+        objection_count: How many objections there were, to all exchanges.
+        course: The hard cases; without any, it is over from the start.
+        tell: Told of each exchange when it has ended.
+    """
+
+    def __init__(
+        self,
+        application: Application,
+        deeds: Mapping[str, Deed],
+        *,
+        passed_over: tuple[str, ...] = (),
+        course: Course | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Watch an application.
+
+        Args:
+            application: The server.
+            deeds: What the page offers beside faults: "keep" keeps the list as a backup does, and
+                "restore" brings it back.
+            passed_over: What the paths begin with that are for people, and not watched.
+            course: Hard cases to go through.
+            clock: Counts seconds, and only goes on.
+        """
+        self._application = application
+        self._deeds = deeds
+        self._passed_over = passed_over
+        self._clock = clock
+        self._reader = StrictReader()
+        self._pending: deque[Fault] = deque()
+        self.course = course or Course([], None)
+        self.exchanges: deque[WatchedExchange] = deque(maxlen=MAX_EXCHANGES)
+        self.count = self.objection_count = 0
+        self.tell: Callable[[WatchedExchange], None] = lambda _: None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        path = scope["path"]
+        if path == PLACE or path.startswith(f"{PLACE}/"):
+            await self._own(scope, receive, send)
+        elif path == "/" or path.startswith(self._passed_over):
+            await self._application(scope, receive, send)
+        else:
+            await self._record(scope, receive, send)
+
+    async def _record(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request of an app, and keep what it sent and got."""
+        self.count += 1
+        headers = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
+        path = scope["path"].removeprefix("/v1")
+        query = scope["query_string"].decode("latin-1")
+        exchange = WatchedExchange(
+            self.count, self._clock(), scope["method"], path, query, headers, urls=self._reader.urls
+        )
+        self.exchanges.appendleft(exchange)
+        # All of it is read first: what is sent decides whether a hard case is about it, and a
+        # server that refuses it would not have read it.
+        body = await _read(receive, exchange)
+        exchange.fault = self._ordered(exchange) or self.course.fault_of(exchange)
+        try:
+            await self._answer(exchange, scope, _again(body, receive), _told(send, exchange))
+        finally:
+            exchange.objections += self._reader.read(exchange)
+            self.objection_count += len(exchange.objections)
+            self.course.go_on(exchange)
+            exchange.shorten()
+            self.tell(exchange)
+
+    def _ordered(self, exchange: WatchedExchange) -> Fault | None:
+        if not self._pending:
+            return None
+        is_asked = exchange.method == "GET" and "if-none-match" in exchange.headers
+        if self._pending[0] is Fault.UNCHANGED and not is_asked:
+            return None
+        return self._pending.popleft()
+
+    async def _answer(
+        self, exchange: WatchedExchange, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        fault = exchange.fault
+        if refused := fault and _REFUSED.get(fault):
+            status, message, headers = refused
+            await _reply(send, status, _error(status, message), _JSON, headers)
+        elif fault is Fault.UNCHANGED:
+            etag = exchange.headers["if-none-match"].partition(",")[0]
+            await _reply(send, 304, b"", None, {"ETag": etag})
+        elif fault in {Fault.LOST, Fault.TORN}:
+            await self._application(scope, receive, _cut(send, is_torn=fault is Fault.TORN))
+        else:
+            if fault is Fault.SLOW:
+                await asyncio.sleep(SLOW_SECONDS)
+            await self._application(scope, receive, send)
+
+    async def _own(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request of its own page, or of a test that tells it what to do."""
+        path, method = scope["path"].removeprefix(PLACE), scope["method"]
+        if (path, method) in {("", "GET"), ("", "HEAD")}:
+            shown = self.shown(stays=b"stay" in scope["query_string"]).encode()
+            await _reply(send, 200, b"" if method == "HEAD" else shown, _HTML, {})
+        elif (path, method) == ("/requests.json", "GET"):
+            await _reply(send, 200, json.dumps(self.told()).encode(), _JSON, {})
+        elif method == "POST" and path.removeprefix("/") in {"faults", *self._deeds}:
+            try:
+                await self._do(path.removeprefix("/"), await _form(receive))
+            except Untellable as error:
+                await _reply(send, 400, _error(400, str(error)), _JSON, {})
+                return
+            is_browser = b"text/html" in dict(scope["headers"]).get(b"accept", b"")
+            there = {"Location": f"..{PLACE}"} if is_browser else {}
+            await _reply(send, 303 if is_browser else 200, b"{}", _JSON, there)
+        else:
+            await _reply(send, 404, _error(404, "The page has no such place."), _JSON, {})
+
+    async def _do(self, what: str, form: Mapping[str, str]) -> None:
+        if what == "faults":
+            self._pending.extend(_faults_of(form, MAX_PENDING - len(self._pending)))
+        else:
+            await self._deeds[what]()
+
+    def told(self) -> dict[str, Any]:
+        """Return the newest exchanges for a test, the oldest of them first, and the hard cases."""
+        requests = [
+            {
+                "number": one.number,
+                "method": one.method,
+                "target": one.target,
+                "status": one.status,
+                "fault": one.fault,
+                "objections": one.objections,
+            }
+            for one in reversed(self.exchanges)
+        ]
+        found: dict[str, Any] = {"objections": self.objection_count, "requests": requests}
+        return found | self.course.told()
+
+    def shown(self, *, stays: bool) -> str:
+        """Return the page; unless it `stays`, it loads itself again and again."""
+        pending, deeds = list(self._pending), list(self._deeds)
+        return page(
+            list(self.exchanges), self.objection_count, pending, deeds, self.course, stays=stays
+        )
+
+
+def _faults_of(form: Mapping[str, str], room: int) -> Sequence[Fault]:
+    """Return the faults that a form asks for.
+
+    Raises:
+        Untellable: There is no such fault, or no room for so many.
+    """
+    times = form.get("times", "1")
+    if form.get("fault") not in set(Fault):
+        raise Untellable(f"fault is one of {', '.join(Fault)}.")
+    if not times.isdecimal() or int(times) not in _TIMES or int(times) > room:
+        raise Untellable(f"times is from 1 to {MAX_PENDING}, together with those that wait.")
+    return [Fault(form["fault"])] * int(times)
+
+
+async def _form(receive: Receive) -> dict[str, str]:
+    """Return the fields of a form, or of a JSON object."""
+    body = bytearray()
+    more = True
+    while more and len(body) < _MAX_FORM_BYTES:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return dict(parse_qsl(body.decode("utf-8", "replace")))
+    return {name: str(value) for name, value in found.items()} if isinstance(found, dict) else {}
+
+
+def _error(status: int, message: str) -> bytes:
+    return json.dumps({"code": str(status), "message": message}).encode()
+
+
+async def _reply(
+    send: Send, status: int, body: bytes, kind: bytes | None, headers: Mapping[str, str]
+) -> None:
+    lower = [(name.lower().encode(), text.encode("latin-1")) for name, text in headers.items()]
+    own = [
+        (b"content-length", str(len(body)).encode()),
+        (b"cache-control", b"no-store"),
+        (b"x-content-type-options", b"nosniff"),
+        (b"x-request-id", secrets.token_hex(8).encode()),
+    ]
+    if kind is None:  # a 304 has neither a body nor what tells of one
+        own = own[1:]
+    else:
+        own.append((b"content-type", kind))
+    await send({"type": "http.response.start", "status": status, "headers": [*own, *lower]})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _read(receive: Receive, exchange: WatchedExchange) -> list[Message]:
+    """Return the messages of a body, as many as are read, and keep their bytes."""
+    messages = []
+    more = True
+    while more and len(exchange.body) < MAX_READ_BYTES:
+        message = await receive()
+        messages.append(message)
+        room = MAX_READ_BYTES - len(exchange.body)
+        exchange.body += message.get("body", b"")[:room]
+        more = message.get("more_body", False)
+    return messages
+
+
+def _again(messages: list[Message], receive: Receive) -> Receive:
+    """Return what gives the messages that were received once more, and then those that follow."""
+
+    async def again() -> Message:
+        return messages.pop(0) if messages else await receive()
+
+    return again
+
+
+def _told(send: Send, exchange: WatchedExchange) -> Send:
+    async def told(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            exchange.status = message["status"]
+            exchange.reply_headers = {
+                name.decode(): value.decode("latin-1") for name, value in message["headers"]
+            }
+        room = MAX_READ_BYTES - len(exchange.reply)
+        exchange.reply += message.get("body", b"")[:room]
+        await send(message)
+
+    return told
+
+
+def _cut(send: Send, *, is_torn: bool) -> Send:
+    """Return what sends no reply, or the first half of it: the server cuts what has no end."""
+    torn = False
+
+    async def cut(message: Message) -> None:
+        nonlocal torn
+        if not is_torn or torn:
+            return
+        body = message.get("body", b"")
+        if body:
+            torn = True
+            message = {**message, "body": body[: len(body) // 2], "more_body": True}
+        await send(message)
+
+    return cut
