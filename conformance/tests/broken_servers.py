@@ -655,6 +655,20 @@ def every_addition_is_a_new_one(patch: Patch) -> None:
     patch.setattr(Subscriptions, "add", added)
 
 
+@noticed_by("random_orders_lose_nothing")
+def who_comes_back_is_not_told(patch: Patch) -> None:
+    def added(kept: Subscriptions, item: Mapping[str, Any]) -> Any:
+        url = str(item["feed_url"])
+        before = kept.find_url(url)
+        old = before and not before.is_subscribed and not before.deleted and before.changed
+        done = add(kept, item)
+        if before and old:
+            before.changed = old
+        return done
+
+    patch.setattr(Subscriptions, "add", added)
+
+
 @noticed_by("one_bad_item_blocks_nothing")
 def one_bad_item_is_refused_with_all(patch: Patch) -> None:
     def added(kept: Subscriptions, item: Mapping[str, Any]) -> Any:
@@ -745,7 +759,7 @@ def a_deletion_stays(patch: Patch) -> None:
     patch.setattr(Subscriptions, "add", added)
 
 
-@noticed_by("following_the_list_misses_nothing", "a_deletion_is_told")
+@noticed_by("following_the_list_misses_nothing", "a_deletion_is_told", "random_orders_lose_nothing")
 def the_list_is_told_from_the_next_millisecond(patch: Patch) -> None:
     listed = Subscriptions.since
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
@@ -20,6 +21,7 @@ from podsync_check.messages import (
 )
 from podsync_check.protocols.gpodder import GpodderCalls
 from podsync_check.protocols.nextcloud import NextcloudCalls
+from podsync_check.protocols.openpodcast import OpenPodcastCalls
 from podsync_check.protocols.url_lists import (
     Action,
     Actions,
@@ -35,8 +37,10 @@ from podsync_check.simulated.apps import (
     KASTS,
     PINEPODS,
     Habits,
+    SimulatedApp,
 )
 from podsync_check.simulated.scripts import Device
+from podsync_check.simulated.strict import StrictApp
 
 MARK = "podsync-check-"
 """What all hosts of the suite's feed URLs begin with, and all of its devices."""
@@ -113,6 +117,10 @@ class UrlLists(Server):
     def simulated(self) -> Sequence[Device]:
         """Return devices with apps of different kinds."""
         raise NotImplementedError
+
+    def device(self, habits: Habits, calls: UrlListCalls, session: Session) -> Device:
+        """Return a device with a simulated app."""
+        return Device(habits.name, partial(SimulatedApp, habits, calls), session)
 
     def logged_in_apps(self, count: int) -> list[App]:
         """Return apps on as many devices, each of which has asked something before."""
@@ -223,11 +231,11 @@ class Gpodder(UrlLists):
 
     def _device(self, number: int, habits: Habits) -> Device:
         if habits is ANTENNAPOD_ON_NEXTCLOUD:
-            return Device(habits, NextcloudCalls(), self.session(habits.agent))
+            return self.device(habits, NextcloudCalls(), self.session(habits.agent))
         calls = GpodderCalls(self.user, self.devices[number])
         if habits.shows_password and self.takes_passwords:
-            return Device(habits, calls, self.session(habits.agent))
-        return Device(habits, calls, self.logged_in(habits.agent))
+            return self.device(habits, calls, self.session(habits.agent))
+        return self.device(habits, calls, self.logged_in(habits.agent))
 
     def logged_in(self, agent: str = "") -> Session:
         """Return a session that logs in first, and then shows its cookie, as AntennaPod does."""
@@ -249,7 +257,7 @@ class Nextcloud(UrlLists):
     def simulated(self) -> Sequence[Device]:
         """Return devices with apps of different kinds."""
         kinds = (ANTENNAPOD_ON_NEXTCLOUD, KASTS, PINEPODS, CARDO)
-        return [Device(habits, NextcloudCalls(), self.session(habits.agent)) for habits in kinds]
+        return [self.device(one, NextcloudCalls(), self.session(one.agent)) for one in kinds]
 
 
 @dataclass
@@ -268,6 +276,15 @@ class OpenPodcast(Server):
         target = f"{self.prefix}{base}{path}"
         request = Request(method, target) if body is None else json_request(method, target, body)
         return self.session().send(request)
+
+    def simulated(self) -> Sequence[Device]:
+        """Return devices with strict apps."""
+        calls = OpenPodcastCalls(self.prefix)
+        agents = [f"strict-{number}/1.0" for number in range(3)]
+        return [
+            Device(agent, lambda world, _: StrictApp(calls, world), self.session(agent))
+            for agent in agents
+        ]
 
     def add(self, *items: Mapping[str, Any]) -> Added:
         """Add subscriptions; raises `Wrong` as all of these do."""

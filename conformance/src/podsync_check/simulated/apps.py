@@ -100,8 +100,8 @@ class SimulatedApp:
         self.queued[url] = False
         return True
 
-    def play(self, feed: str, timestamp: str, seconds: int) -> None:
-        """Play the episode of a feed up to a second."""
+    def play(self, feed: str, timestamp: str, seconds: int) -> bool:
+        """Play the episode of a feed up to a second; return whether it keeps that."""
         episode = f"{feed}/1.mp3"
         self.positions[episode] = Position(timestamp, seconds)
         self.queued_actions.append(
@@ -115,6 +115,7 @@ class SimulatedApp:
                 "total": 9_999,
             }
         )
+        return True
 
     def sync(self) -> Sync:
         """Ask what changed, and tell what did here: first of feeds, then of episodes."""

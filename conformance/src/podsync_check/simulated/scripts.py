@@ -11,16 +11,19 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from itertools import count
+from typing import Any, Protocol
 
-from podsync_check.connection import Session
-from podsync_check.protocols.url_lists import UrlListCalls
-from podsync_check.simulated.apps import Habits, SimulatedApp
+from podsync_check.connection import Connection, Session
+from podsync_check.messages import Wrong
+from podsync_check.simulated.apps import Position, Sync
 
 FEEDS = ("a", "b", "c")
 _BEGAN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 _ROUNDS_TO_SETTLE = 3
 _LOSSES = 0.12
+_RUNS = 8
+_SHRINKING_TRIES = 40
 
 
 @dataclass(frozen=True)
@@ -62,12 +65,38 @@ def _random_step(chance: random.Random, devices: int) -> Step:
     return Step("sync", some, "", chance.randrange(10**6), chance.random() < _LOSSES * 3)
 
 
+class App(Protocol):
+    """An app that syncs, and what its owner does with it."""
+
+    positions: dict[str, Position]
+
+    @property
+    def feeds(self) -> set[str]:
+        """The feeds that its owner sees."""
+
+    def add(self, url: str) -> bool:
+        """Subscribe; return whether that changed anything."""
+
+    def remove(self, url: str) -> bool:
+        """Unsubscribe; return whether that changed anything."""
+
+    def play(self, feed: str, timestamp: str, seconds: int) -> bool:
+        """Play the episode of a feed up to a second; return whether it keeps that."""
+
+    def sync(self) -> Sync:
+        """Tell what was changed here, and ask what was changed elsewhere."""
+
+
 @dataclass
 class Device:
-    """A device of a world: its app, and how that reaches the server."""
+    """A device of a world: which app it has, and how that reaches the server.
 
-    habits: Habits
-    calls: UrlListCalls
+    Attributes:
+        new_app: Takes what the URLs of its world begin with, and its clock.
+    """
+
+    name: str
+    new_app: Callable[[str, Callable[[], float]], App]
     session: Session
 
 
@@ -92,10 +121,7 @@ class World:
         Raises:
             Wrong: A request failed.
         """
-        apps = [
-            SimulatedApp(device.habits, device.calls, self.prefix, self.clock)
-            for device in self.devices
-        ]
+        apps = [device.new_app(self.prefix, self.clock) for device in self.devices]
         added = set[str]()
         for number, step in enumerate(script):
             feed, app = f"{self.prefix}{step.feed}", apps[step.devices[0]]
@@ -116,17 +142,17 @@ class World:
             or self._not_followed(apps)
         )
 
-    def _play(self, app: SimulatedApp, feed: str, number: int) -> None:
+    def _play(self, app: App, feed: str, number: int) -> None:
         timestamp = (_BEGAN + timedelta(seconds=number)).strftime("%Y-%m-%dT%H:%M:%S")
-        app.play(feed, timestamp, 100 + number)
-        self._newest[f"{feed}/1.mp3"] = (timestamp, 100 + number)
+        if app.play(feed, timestamp, 100 + number):
+            self._newest[f"{feed}/1.mp3"] = (timestamp, 100 + number)
 
-    def _settle(self, apps: Sequence[SimulatedApp]) -> None:
+    def _settle(self, apps: Sequence[App]) -> None:
         for _ in range(_ROUNDS_TO_SETTLE):
             for app, device in zip(apps, self.devices, strict=True):
                 together([(app, device.session)], random.Random(0), 0.0)
 
-    def _lost(self, apps: Sequence[SimulatedApp], stay: set[str]) -> str:
+    def _lost(self, apps: Sequence[App], stay: set[str]) -> str:
         for number, app in enumerate(apps):
             if missing := sorted(stay - app.feeds):
                 return f"{self._name(number)} lacks {missing}, and nobody removed that."
@@ -138,7 +164,7 @@ class World:
                     return f"{name} is {where} in {episode}, which was last played to {seconds}."
         return ""
 
-    def _differing(self, apps: Sequence[SimulatedApp]) -> str:
+    def _differing(self, apps: Sequence[App]) -> str:
         first = apps[0].feeds
         for number, app in enumerate(apps):
             if app.feeds != first:
@@ -146,7 +172,7 @@ class World:
                 return f"{self._name(number)} ends with {ours}, {self._name(0)} with {theirs}."
         return ""
 
-    def _not_followed(self, apps: Sequence[SimulatedApp]) -> str:
+    def _not_followed(self, apps: Sequence[App]) -> str:
         """Add a feed where all is quiet, then remove it: each time, all have to follow."""
         feed = f"{self.prefix}last"
         apps[0].add(feed)
@@ -161,12 +187,10 @@ class World:
         return ""
 
     def _name(self, number: int) -> str:
-        return f"Device {number + 1} ({self.devices[number].habits.name})"
+        return f"Device {number + 1} ({self.devices[number].name})"
 
 
-def together(
-    syncing: Sequence[tuple[SimulatedApp, Session]], chance: random.Random, losses: float
-) -> None:
+def together(syncing: Sequence[tuple[App, Session]], chance: random.Random, losses: float) -> None:
     """Let apps sync at once: their requests alternate at random, and replies can be lost.
 
     An app whose reply is lost gives up until its next sync, as apps do.
@@ -206,3 +230,40 @@ def shortest(
                 at += size
         size //= 2
     return script
+
+
+class InOneWorld(Protocol):
+    """A server as random scripts see it."""
+
+    connection: Connection
+    seed: int
+
+    def feed(self, name: str) -> str:
+        """Return a feed URL that only this run of a check uses."""
+
+    def simulated(self) -> Sequence[Device]:
+        """Return devices with apps."""
+
+
+def expect_no_loss(server: InOneWorld) -> None:
+    """Play random scripts, each in a world of its own.
+
+    Raises:
+        Wrong: Something is lost; the text has the shortest script found that loses something.
+    """
+    worlds = count()
+
+    def lost(steps: Sequence[Step]) -> str:
+        server.connection.begin_again()
+        prefix = server.feed(f"world-{next(worlds)}/")
+        return World(prefix, server.simulated(), server.connection.clock).play(steps)
+
+    for run in range(_RUNS):
+        chance = random.Random(f"{server.seed} {run}")
+        script: Sequence[Step] = random_script(chance, len(server.simulated()))
+        if not lost(script):
+            continue
+        script = shortest(script, lambda part: bool(lost(part)), _SHRINKING_TRIES)
+        said = lost(script) or "This time, nothing is lost: it depends on the second."
+        told = "; ".join(f"{number}. {step}" for number, step in enumerate(script, 1))
+        raise Wrong(f"{said} Seed {server.seed}, run {run}: {told or 'nothing before that'}.")

@@ -53,7 +53,6 @@ def serving(watched: Application, host: str, port: int) -> Iterator[tuple[str, i
     Raises:
         OSError: It cannot listen there.
     """
-    loop = asyncio.new_event_loop()
 
     class Handler(_Handler):
         def answer(self, body: bytes) -> None:
@@ -92,6 +91,7 @@ def serving(watched: Application, host: str, port: int) -> Iterator[tuple[str, i
         daemon_threads = True  # a connection that an app keeps open does not keep the command
 
     with Server((host, port), Handler) as listening:
+        loop = asyncio.new_event_loop()
         threads = [
             threading.Thread(target=listening.serve_forever, args=(0.05,)),
             threading.Thread(target=loop.run_forever),

@@ -172,20 +172,17 @@ class StrictReader:
             self._learn_of_list(exchange, client)
 
     def _learn_of_list(self, exchange: WatchedExchange, client: _Client) -> None:
-        epoch = exchange.reply_headers.get("feedkeep-epoch", "")
-        if exchange.status not in {_OK, _NOT_MODIFIED} or not epoch:
+        if exchange.status not in {_OK, _NOT_MODIFIED}:
             return
+        entries = objects(exchange.got, "subscriptions")
+        stamps = sorted(str(entry[name]) for entry in entries for name in _STAMPS if name in entry)
+        self._ends.update(filter(None, map(_moment, stamps[-1:])))
+        epoch = exchange.reply_headers.get("feedkeep-epoch", client.epoch)
         if "since" not in exchange.asked:
             client.has_to_read_all = False
         elif client.epoch and client.epoch != epoch:
             client.has_to_read_all = True
         client.epoch = epoch
-        if isinstance(exchange.got, dict):
-            entries = objects(exchange.got, "subscriptions")
-            stamps = sorted(
-                str(entry[name]) for entry in entries for name in _STAMPS if name in entry
-            )
-            self._ends.update(filter(None, map(_moment, stamps[-1:])))
 
 
 def _of_the_client(exchange: WatchedExchange, client: _Client) -> Iterator[str]:

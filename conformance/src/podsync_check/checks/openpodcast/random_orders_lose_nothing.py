@@ -1,0 +1,16 @@
+"""Whether apps that do what the draft says end with the same list, whatever happens in between."""
+
+from podsync_check.checking import Level, check
+from podsync_check.servers import OpenPodcast
+from podsync_check.simulated.scripts import expect_no_loss
+
+
+@check(
+    Level.AGREED,
+    why="Phone and laptop each show something else after a day without a network.",
+    seen="madeofpendletonwool/PinePods#526",
+    spec="OpenPodcastAPI/api-specs, subscriptions: `since`, and requests that can be repeated.",
+)
+def random_orders_lose_nothing(server: OpenPodcast) -> None:
+    """Strict apps end alike, whatever order their requests come in, and whose reply is lost."""
+    expect_no_loss(server)

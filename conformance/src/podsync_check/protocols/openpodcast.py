@@ -1,0 +1,71 @@
+"""The Open Podcast API's subscriptions, as its draft has them: requests, and how they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from podsync_check.messages import Call, Reply, Request, Wrong, expect_status, json_request
+
+PER_PAGE = 100
+
+Entry = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of the list, and the target of the next one; "" if it is the last."""
+
+    entries: Sequence[Entry]
+    next: str
+
+
+@dataclass(frozen=True)
+class OpenPodcastCalls:
+    """The requests of an app; `prefix` is what paths begin with: "" or "/v1"."""
+
+    prefix: str = ""
+
+    def changes(self, since: str) -> Call[Page]:
+        """Ask for the first page of what changed after a moment, or of everything without one."""
+        query: dict[str, object] = {"per_page": PER_PAGE}
+        return self.page(
+            f"{self.prefix}/subscriptions?{urlencode(query | ({'since': since} if since else {}))}"
+        )
+
+    def page(self, target: str) -> Call[Page]:
+        """Ask for a page, as `next` named it."""
+        return Call(Request("GET", target), _page)
+
+    def add(self, url: str) -> Call[Entry | None]:
+        """Add a feed; the reply is its entry, or None if its URL is refused."""
+        body = {"subscriptions": [{"feed_url": url}]}
+        return Call(json_request("POST", f"{self.prefix}/subscriptions", body), _added)
+
+    def change(self, guid: str, **change: Any) -> Call[Reply]:
+        """Change a subscription; one that is gone is no fault."""
+        request = json_request("PATCH", f"{self.prefix}/subscriptions/{guid}", change)
+        return Call(request, _changed)
+
+
+def _page(reply: Reply) -> Page:
+    expect_status(reply, 200)
+    found = reply.json()
+    entries = found.get("subscriptions") if isinstance(found, dict) else None
+    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+        raise Wrong(f"The page has no list of subscriptions: {found!r:.200}.")
+    parts = urlsplit(found.get("next") or "")
+    return Page(entries, f"{parts.path}?{parts.query}" if parts.path else "")
+
+
+def _added(reply: Reply) -> Entry | None:
+    expect_status(reply, 200)
+    success = reply.json()["success"]
+    return success[0] if success else None
+
+
+def _changed(reply: Reply) -> Reply:
+    expect_status(reply, 200, 404, 410)
+    return reply

@@ -1,0 +1,119 @@
+"""An app that is right holds in every hard case; one that is wrong in one way fails one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from watched import Phone, gpodder, nextcloud, strict, wrong_with
+
+from podsync_check.catalogue import all_hard_cases
+from podsync_check.messages import Call, NoAnswer, Wrong
+from podsync_check.protocols.url_lists import Changes, Uploaded
+from podsync_check.watching.hard_cases import Verdict
+
+
+@pytest.mark.parametrize("app", [gpodder, nextcloud, strict])
+def test_an_app_that_is_right_holds_in_every_case(app: Any) -> None:
+    wrong, watch = wrong_with(app())
+    assert wrong == {}
+    assert watch.objection_count == 0, [one.objections for one in watch.exchanges]
+    verdicts = [one.verdict for one in watch.course.standings]
+    assert verdicts.count(Verdict.HELD) >= 6
+    if app is not strict:
+        assert set(verdicts) == {Verdict.HELD}
+
+
+class Careless(Phone):
+    """A phone whose app is wrong in one way, told by `wrong`."""
+
+    wrong = ""
+
+    def sync(self) -> None:
+        self.kind = ""
+        before = self.app.since
+        try:
+            super().sync()
+        finally:
+            if self.kind == "broken off" and self.wrong == "believes":
+                self.app.since = before + 1
+
+    def ask(self, call: Call[Any]) -> Any:
+        app = self.app
+        is_upload = call.request.method == "POST" and "episode" not in call.request.target
+        sent = dict(app.queued)
+        try:
+            got = super().ask(call)
+        except NoAnswer:
+            self.kind = "broken off"
+            if is_upload and self.wrong == "reverts":
+                app.queued = {url: not is_added for url, is_added in sent.items()}
+            raise
+        except Wrong:
+            if self.wrong == "forgets":
+                app.queued = {}
+            if self.wrong == "forgets plays":
+                app.queued_actions = []
+            raise
+        if isinstance(got, Changes):
+            self.heed(got)
+        if isinstance(got, Uploaded) and is_upload:
+            if self.wrong == "repeats" and not got.update_urls:
+                app.habits_queue = sent
+            if self.wrong == "insists":
+                app.corrected = {old: True for old, _ in got.update_urls}
+        return got
+
+    def heed(self, got: Changes) -> None:
+        app = self.app
+        if self.wrong == "adds back":
+            app.queued |= dict.fromkeys(got.remove if not got.add else [], True)
+        if self.wrong == "echoes":
+            app.queued |= dict.fromkeys(got.remove if not got.add else [], False)
+        if self.wrong == "moves back" and got.remove and got.add:
+            self.wrong = ""  # once is enough
+            app.queued |= dict.fromkeys(got.add, False)
+        if self.wrong == "repeats":
+            app.queued |= app.__dict__.pop("habits_queue", {})
+        if self.wrong == "insists":
+            app.queued |= app.__dict__.pop("corrected", {})
+        if self.wrong == "a second late":
+            object.__setattr__(got, "timestamp", got.timestamp + 1)
+
+
+class Stubborn(Phone):
+    """A phone whose app shows a cookie for good."""
+
+    signs_in_again = False
+
+
+MEANT = {
+    "forgets": "a_change_that_meets_503_is_sent_again",
+    "forgets plays": "a_play_that_meets_503_is_sent_again",
+    "reverts": "a_change_whose_reply_is_lost_is_not_reverted",
+    "believes": "a_reply_that_breaks_off_is_not_believed",
+    "adds back": "a_feed_removed_elsewhere_is_not_added_back",
+    "echoes": "a_removal_told_is_not_sent_as_its_own",
+    "moves back": "a_moved_feed_is_followed",
+    "repeats": "what_was_accepted_is_not_sent_again",
+    "insists": "a_corrected_url_is_taken",
+    "a second late": "an_upload_in_the_same_second_is_asked_for",
+}
+
+
+@pytest.mark.parametrize("how", MEANT)
+def test_exactly_the_case_that_is_meant_notices(how: str) -> None:
+    phone = type(how, (Careless,), {"wrong": how})
+    wrong, _ = wrong_with(nextcloud(), phone)
+    assert set(wrong) == {MEANT[how]}, wrong
+
+
+def test_an_app_that_never_signs_in_again_is_noticed() -> None:
+    name = "an_ended_session_begins_again"
+    wrong, _ = wrong_with(gpodder(), Stubborn, only=name)
+    assert set(wrong) == {name}
+
+
+def test_each_case_has_an_app_that_fails_it() -> None:
+    known = {*MEANT.values(), "an_ended_session_begins_again"}
+    assert known == {case.name for case in all_hard_cases()}
