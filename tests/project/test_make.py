@@ -38,8 +38,9 @@ mkdir .venv .venv/bin && touch .venv/bin/pip
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     """What `make` reads of the project, and nothing of its environment."""
-    for name in ("Makefile", "pyproject.toml"):
-        shutil.copy(PROJECT / name, tmp_path)
+    (tmp_path / "conformance").mkdir()
+    for name in ("Makefile", "pyproject.toml", "conformance/pyproject.toml"):
+        shutil.copy(PROJECT / name, tmp_path / name)
     shutil.copytree(PROJECT / "requirements", tmp_path / "requirements")
     return tmp_path
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -133,3 +135,14 @@ def test_what_it_is_told_wrongly_is_refused(
     assert (
         httpx.post(f"{trial.base_url}/try/faults", json={"fault": "lost", "times": 3}).json() == {}
     )
+
+
+def test_without_the_kit_it_says_what_to_install() -> None:
+    hidden = "import sys; sys.modules['podsync_check'] = None; sys.argv = ['feedkeep', 'try']"
+    program = f"{hidden}; from feedkeep.cli import main; sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "feedkeep: This needs podsync-check: pip install 'feedkeep[try]'" in done.stderr
+    assert done.stderr.count("\n") == 1

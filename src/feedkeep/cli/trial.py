@@ -34,10 +34,12 @@ def try_out(host: HostOption = None, port: PortOption = None) -> None:
     strict reader of the contract objects to, and makes the next ones fail: an outage, a lost
     response, a token that ended, a restore. The page documents how a test does the same.
 
-    It needs podsync-check, which `pip install 'feedkeep[try]'` brings.
+    It needs podsync-check: `pip install 'feedkeep[try]'`, or `./conformance` of a checkout.
     """
     if find_spec("podsync_check") is None:
-        raise NotInstalled("This needs podsync-check: pip install 'feedkeep[try]'.")
+        raise NotInstalled(
+            "This needs podsync-check: pip install 'feedkeep[try]', or ./conformance of a checkout."
+        )
     given = load_settings({"host": host, "port": port}, None, {})
     chosen = replace(given, fetch=Fetch.OFF, log_level=LogLevel.WARNING)
     end_at_a_signal()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import secrets
+import socket
 import sys
 import threading
 import time
@@ -24,6 +25,7 @@ from podsync_check.watching.watch import PLACE, Watch
 
 ALL_HELD, SOMETHING_WRONG, NOT_ALL_REACHED = 0, 1, 2
 
+_EVERYWHERE = "0.0.0.0"  # noqa: S104 - what it is called, and nothing that is listened at
 _GRACE_SECONDS = 0.5  # for the app to get the reply of the request that ended the last case
 
 
@@ -64,11 +66,12 @@ def client(arguments: Sequence[str], stopped: threading.Event | None = None) -> 
     password = secret_in(options.password_file) if options.password_file else secrets.token_hex(6)
     server = Reference(options.user, password)
     course = Course(cases, OtherDevice(server))
-    watch = Watch(application(server.answer), {}, course=course)
+    watch = Watch(application(server.answer), {}, passed_over=("/favicon.ico",), course=course)
     ended = stopped or threading.Event()
     watch.tell = _teller(course, ended)
     try:
-        with serving(watch, options.host, options.port) as (host, port):
+        with serving(watch, options.host, options.port) as (bound, port):
+            host = _own_address() if bound == _EVERYWHERE else bound
             print(f"podsync-check {__version__}: point your app at http://{host}:{port}")
             print(
                 f"Name {options.user}, password {password}; http://{host}:{port}{PLACE} shows more."
@@ -85,6 +88,14 @@ def client(arguments: Sequence[str], stopped: threading.Event | None = None) -> 
     if options.json:
         options.json.write_text(json.dumps(watch.told(), indent=2), encoding="utf-8")
     return _status(watch)
+
+
+def _own_address() -> str:
+    """Return the address of this machine in its network, as far as that is known."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sought, suppress(OSError):
+        sought.connect(("192.0.2.1", 9))  # sends nothing, and decides by which way it would go
+        return str(sought.getsockname()[0])
+    return _EVERYWHERE
 
 
 def _chosen(names: Sequence[str]) -> Sequence[HardCase]:

@@ -78,15 +78,15 @@ def _cases(course: Course) -> Iterator[str]:
     if current := course.current:
         yield f'<p class="now"><strong>Now:</strong> {escape(current.case.asks)}</p>'
     yield "<h2>Hard cases</h2>"
-    yield from map(_case, course.standings)
+    yield from (_case(one, is_current=one is current) for one in course.standings)
 
 
-def _case(one: Standing) -> str:
+def _case(one: Standing, *, is_current: bool) -> str:
     case, kind = one.case, _KINDS.get(one.verdict, "dim")
-    at = f" (request {one.request})" if one.said and one.request else ""
-    said = f'<p class="bad">{escape(one.said)}{at}</p>' if one.said else ""
+    verdict = "<strong>now</strong>" if is_current else one.verdict
+    said = f'<p class="bad">{escape(one.said)}</p>' if one.said else ""
     return (
-        f'<details{" open" if said else ""}><summary><span class="{kind}">{one.verdict}</span>'
+        f'<details{" open" if said else ""}><summary><span class="{kind}">{verdict}</span>'
         f" {escape(case.sentence)}</summary>{said}<p>Why it matters: {escape(case.why)}</p>"
         f'<p class="dim">Seen: {escape(case.seen)}. Specified: {escape(case.spec)}</p></details>'
     )
