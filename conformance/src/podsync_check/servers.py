@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, ClassVar
 from urllib.parse import urlencode
@@ -51,8 +52,7 @@ DEVICES = ("podsync-check-1", "podsync-check-2", "podsync-check-3", "podsync-che
 MAX_PAGES = 1_000
 SECONDS_OF_NOW = 10
 
-PLAYED_AT = "2026-01-02T03:04:05"
-"""When episodes were played, for checks in which that does not matter."""
+_PLAYED_FROM = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
 @dataclass
@@ -104,7 +104,13 @@ class Server:
 
 @dataclass
 class UrlLists(Server):
-    """A server of lists of URLs, as gpodder.net's API and Nextcloud's gpoddersync are."""
+    """A server of lists of URLs, as gpodder.net's API and Nextcloud's gpoddersync are.
+
+    Attributes:
+        played: How many episodes were played in this run of the check.
+    """
+
+    played: int = 0
 
     def app(self, number: int = 0) -> App:
         """Return an app on a device of its own; `number` is from 0 to 3."""
@@ -130,12 +136,17 @@ class UrlLists(Server):
         return apps
 
     def play(self, feed: str, episode: int = 1, **more: Any) -> dict[str, Any]:
-        """Return the action of an app that played an episode up to its second minute."""
+        """Return the action of an app that played an episode up to its second minute.
+
+        Each has a second of its own, unless one is given: nobody hears two episodes at once.
+        """
+        self.played += 1
+        at = _PLAYED_FROM + timedelta(seconds=self.played)
         played = {
             "podcast": feed,
             "episode": f"{feed}/{episode}.mp3",
             "action": "play",
-            "timestamp": PLAYED_AT,
+            "timestamp": at.strftime("%Y-%m-%dT%H:%M:%S"),
             "started": 0,
             "position": 120,
             "total": 3600,

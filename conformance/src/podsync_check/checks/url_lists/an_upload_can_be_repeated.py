@@ -19,7 +19,8 @@ def an_upload_can_be_repeated(server: UrlLists) -> None:
         phone.upload(add=[first], remove=[second])
     got = server.mine(laptop.changes().add)
     expect(got == [first], f"The list is {got}; it should be the first feed, once.")
+    played = server.play(first)
     for _ in range(2):
-        phone.upload_actions(server.play(first))
+        phone.upload_actions(played)
     plays = laptop.played(first)
     expect(bool(plays), "What was played is not told.")
