@@ -84,7 +84,7 @@ class Phone:
             self.app.play(feed, "2026-01-02T03:04:05", 60)
 
     def sync(self) -> None:
-        sync, answer = self.app.sync(), None
+        sync, answer = self.app.dialogue(), None
         try:
             while True:
                 answer = self.ask(sync.send(answer))

@@ -6,14 +6,15 @@ calls of several apps alternate, and lose replies.
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol
+from urllib.parse import unquote
 
-from podsync_check.messages import Call
-from podsync_check.protocols.url_lists import UrlListCalls
+from podsync_check.protocols.url_lists import Changes
 
-Sync = Generator[Call[Any], Any, None]
+Dialogue = Generator[Any, Any, None]
+"""What an app asks in one sync, call by call, and what it is answered."""
 
 _FROM_NOTHING = 0
 
@@ -31,6 +32,7 @@ class Habits:
             the server so.
         takes_update_urls: Whether it renames feeds as the server says.
         shows_password: Whether it shows the password with each request, and begins no session.
+        decode: What it makes of a URL that it is told, or that is typed.
     """
 
     name: str
@@ -40,17 +42,28 @@ class Habits:
     echoes_removals: bool = False
     takes_update_urls: bool = False
     shows_password: bool = False
+    decode: Callable[[str], str] = str
+
+
+def colons_decoded(url: str) -> str:
+    """Return a URL as AntennaPod keeps it."""
+    return url.replace("%3A", ":")
 
 
 # Read from AntennaPod b7ee12c, Kasts cded41de, gPodder 3.11.1, PinePods 4b8785b5, Cardo 723390b.
 ANTENNAPOD = Habits(
-    "AntennaPod", "AntennaPod/3.11", "upload", sends_all_first=True, echoes_removals=True
+    "AntennaPod",
+    "AntennaPod/3.11",
+    "upload",
+    sends_all_first=True,
+    echoes_removals=True,
+    decode=colons_decoded,
 )
-ANTENNAPOD_ON_NEXTCLOUD = Habits(
-    "AntennaPod (Nextcloud)", "AntennaPod/3.11", "clock", sends_all_first=True, echoes_removals=True
-)
+ANTENNAPOD_ON_NEXTCLOUD = replace(ANTENNAPOD, name="AntennaPod (Nextcloud)", since="clock")
 GPODDER = Habits("gPodder", "mygpoclient/1.10", "reply", takes_update_urls=True)
-KASTS = Habits("Kasts", "Kasts/25.08", "plus one", sends_all_first=True, shows_password=True)
+KASTS = Habits(
+    "Kasts", "Kasts/25.08", "plus one", sends_all_first=True, shows_password=True, decode=unquote
+)
 PINEPODS = Habits("PinePods", "PinePods/0.9", "clock", shows_password=True)
 CARDO = Habits("Cardo", "Cardo/1.15", "reply", shows_password=True)
 
@@ -63,34 +76,60 @@ class Position:
     seconds: int
 
 
+def plain(url: str) -> str:
+    """Return what all spellings of a URL have in common."""
+    return url.partition("://")[2].rstrip("/")
+
+
+class AppCalls(Protocol):
+    """What an app asks, in whatever form the one can answer who drives its dialogue."""
+
+    def changes(self, since: int) -> object:
+        """Ask what changed since a second: `Changes`."""
+
+    def upload(self, add: Sequence[str], remove: Sequence[str]) -> object:
+        """Tell what was added and removed on the device: `Uploaded`."""
+
+    def actions(self, since: int) -> object:
+        """Ask what was played since a second: `Actions`."""
+
+    def upload_actions(self, actions: Sequence[Any]) -> object:
+        """Tell what was played on the device: `Uploaded`."""
+
+
 @dataclass
 class SimulatedApp:
     """An app on a device: its list, what it was told, and what it has not told yet.
 
     Attributes:
-        world: What the feed URLs of its world begin with; it knows no others.
-        queued: The feeds that were added (true) or removed on it since it last told.
+        prefix: What the feed URLs of its world begin with; it knows no others.
         clock: Returns the seconds that it takes for now.
+        queued: The feeds that were added (true) or removed on it since it last told.
     """
 
     habits: Habits
-    calls: UrlListCalls
-    world: str
-    clock: Any
-    feeds: set[str] = field(default_factory=set)
-    queued: dict[str, bool] = field(default_factory=dict)
-    positions: dict[str, Position] = field(default_factory=dict)
-    queued_actions: list[dict[str, Any]] = field(default_factory=list)
-    since: int = _FROM_NOTHING
-    actions_since: int = _FROM_NOTHING
+    calls: AppCalls
+    prefix: str
+    clock: Callable[[], float]
+    feeds: set[str] = field(init=False, default_factory=set)
+    queued: dict[str, bool] = field(init=False, default_factory=dict)
+    positions: dict[str, Position] = field(init=False, default_factory=dict)
+    queued_actions: list[Any] = field(init=False, default_factory=list)
+    since: int = field(init=False, default=_FROM_NOTHING)
+    actions_since: int = field(init=False, default=_FROM_NOTHING)
 
     def add(self, url: str) -> bool:
         """Subscribe, as its owner does; return whether that changed anything."""
-        if url in self.feeds:
+        url = self.habits.decode(url)
+        if self.has(url):
             return False
         self.feeds.add(url)
         self.queued[url] = True
         return True
+
+    def has(self, url: str) -> bool:
+        """Say whether a feed is here in any spelling, as AntennaPod looks before it adds one."""
+        return plain(url) in map(plain, self.feeds)
 
     def remove(self, url: str) -> bool:
         """Unsubscribe; return whether that changed anything."""
@@ -99,6 +138,12 @@ class SimulatedApp:
         self.feeds.discard(url)
         self.queued[url] = False
         return True
+
+    def lose(self, url: str) -> None:
+        """Remove a feed as it was told."""
+        self.feeds.discard(url)
+        if self.habits.echoes_removals:
+            self.queued[url] = False
 
     def play(self, feed: str, timestamp: str, seconds: int) -> bool:
         """Play the episode of a feed up to a second; return whether it keeps that."""
@@ -117,21 +162,16 @@ class SimulatedApp:
         )
         return True
 
-    def sync(self) -> Sync:
+    def dialogue(self) -> Dialogue:
         """Ask what changed, and tell what did here: first of feeds, then of episodes."""
         yield from self._sync_feeds()
         yield from self._sync_actions()
 
-    def _sync_feeds(self) -> Sync:
+    def _sync_feeds(self) -> Dialogue:
         told = yield self.calls.changes(self.since)
         if self.since == _FROM_NOTHING and self.habits.sends_all_first:
             self.queued = dict.fromkeys(sorted(self.feeds), True) | self.queued
-        self.feeds |= {url for url in self._ours(told.add) if self.queued.get(url) is not False}
-        for url in self._ours(told.remove):
-            if url in self.feeds and not self.queued.get(url):
-                self.feeds.discard(url)
-                if self.habits.echoes_removals:
-                    self.queued[url] = False
+        self._take_over(told)
         if not self.queued:
             self.since = self._next(told.timestamp, None, has_uploaded=False)
             return
@@ -146,11 +186,19 @@ class SimulatedApp:
             renamed = {old: new for old, new in uploaded.update_urls if new}
             self.feeds = {renamed.get(url, url) for url in self.feeds}
 
-    def _sync_actions(self) -> Sync:
+    def _take_over(self, told: Changes) -> None:
+        left = {plain(url) for url, is_added in self.queued.items() if not is_added}
+        for url in self._ours(told.add):
+            if plain(url) not in left and not self.has(url):
+                self.feeds.add(url)
+        for url in self._ours(told.remove):
+            if url in self.feeds and not self.queued.get(url):
+                self.lose(url)
+
+    def _sync_actions(self) -> Dialogue:
         told = yield self.calls.actions(self.actions_since)
         for action in told.actions:
-            if str(action.get("podcast")).startswith(self.world):
-                self._take(action)
+            self.hear(action)
         if not self.queued_actions:
             self.actions_since = self._next(told.timestamp, None, has_uploaded=False)
             return
@@ -159,8 +207,10 @@ class SimulatedApp:
         self.queued_actions = self.queued_actions[len(sent) :]
         self.actions_since = self._next(told.timestamp, uploaded.timestamp, has_uploaded=True)
 
-    def _take(self, action: Any) -> None:
+    def hear(self, action: Any) -> None:
         """Go where another device was, unless this one was played later."""
+        if not str(action.get("podcast")).startswith(self.prefix):
+            return
         if str(action.get("action")).lower() != "play" or not isinstance(action["position"], int):
             return
         there = Position(str(action["timestamp"])[:19], action["position"])
@@ -168,8 +218,8 @@ class SimulatedApp:
         if here is None or there.timestamp >= here.timestamp:
             self.positions[action["episode"]] = there
 
-    def _ours(self, urls: Any) -> list[str]:
-        return [url for url in urls if url.startswith(self.world)]
+    def _ours(self, urls: Iterable[str]) -> list[str]:
+        return [self.habits.decode(url) for url in urls if url.startswith(self.prefix)]
 
     def _next(self, replied: int, uploaded: int | None, *, has_uploaded: bool) -> int:
         match self.habits.since:

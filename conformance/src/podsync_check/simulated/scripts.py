@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from podsync_check.connection import Connection, Session
 from podsync_check.messages import Wrong
-from podsync_check.simulated.apps import Position, Sync
+from podsync_check.simulated.apps import Dialogue, Position
 
 FEEDS = ("a", "b", "c")
 _BEGAN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -83,7 +83,7 @@ class App(Protocol):
     def play(self, feed: str, timestamp: str, seconds: int) -> bool:
         """Play the episode of a feed up to a second; return whether it keeps that."""
 
-    def sync(self) -> Sync:
+    def dialogue(self) -> Dialogue:
         """Tell what was changed here, and ask what was changed elsewhere."""
 
 
@@ -199,7 +199,7 @@ def together(syncing: Sequence[tuple[App, Session]], chance: random.Random, loss
         Wrong: A request failed.
     """
     waiting: list[tuple[Any, Session, Any]] = [
-        (app.sync(), session, None) for app, session in syncing
+        (app.dialogue(), session, None) for app, session in syncing
     ]
     while waiting:
         sync, session, answer = waiting.pop(chance.randrange(len(waiting)))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from podsync_check.protocols.openpodcast import Entry, OpenPodcastCalls
-from podsync_check.simulated.apps import Position, Sync
+from podsync_check.simulated.apps import Dialogue, Position
 
 _STAMPS = ("subscription_changed", "guid_changed", "deleted")
 
@@ -19,13 +19,13 @@ class StrictApp:
     stamp of the last list that it has read to its end.
 
     Attributes:
-        world: What the feed URLs of its world begin with; it takes no others.
+        prefix: What the feed URLs of its world begin with; it takes no others.
         entries: The URL of each guid, and whether it is subscribed to.
         queued: The feeds that were added (true) or removed since it last told, the oldest first.
     """
 
     calls: OpenPodcastCalls
-    world: str
+    prefix: str
     entries: dict[str, tuple[str, bool]] = field(default_factory=dict)
     queued: list[tuple[str, bool]] = field(default_factory=list)
     positions: dict[str, Position] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class StrictApp:
         """Do nothing: the draft has no episodes."""
         return False
 
-    def sync(self) -> Sync:
+    def dialogue(self) -> Dialogue:
         """Tell what was changed here, and ask what was changed elsewhere."""
         while self.queued:
             url, is_subscribed = self.queued[0]
@@ -87,7 +87,7 @@ class StrictApp:
         guid, url = entry["guid"], entry["feed_url"]
         if "new_guid" in entry or "deleted" in entry:
             self.entries.pop(guid, None)
-        elif url.startswith(self.world):
+        elif url.startswith(self.prefix):
             self.entries[guid] = (url, entry["is_subscribed"])
 
     def _guids(self, url: str) -> Iterator[str]:
