@@ -173,20 +173,20 @@ class App:
         """Tell what was added and removed."""
         return self.session.ask(self.calls.upload(add, remove))
 
-    def actions(self, since: int = 0) -> Actions:
-        """Ask what was played; go on if there is more.
+    def actions(self, since: int = 0, **more: str) -> Actions:
+        """Ask what was played; go on if there is more. `more` is parameters of gpodder.net's API.
 
         mygpo tells a thousand at once, and the second of the last one: Kasts asks again as long as
         that is not of now.
         """
-        told = self.session.ask(self.calls.actions(since))
+        told = self.session.ask(self.calls.actions(since, **more))
         found = list(told.actions)
         for _ in range(MAX_PAGES):
             is_old = told.timestamp < self.session.connection.clock() - SECONDS_OF_NOW
             if not (told.actions and is_old and told.timestamp > since):
                 break
             since = told.timestamp
-            told = self.session.ask(self.calls.actions(since))
+            told = self.session.ask(self.calls.actions(since, **more))
             found += [action for action in told.actions if action not in found[-1_000:]]
         return Actions(found, told.timestamp)
 

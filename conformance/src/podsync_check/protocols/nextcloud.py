@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from urllib.parse import urlencode
 
 from podsync_check.messages import Call, Reply, Request, json_request
 from podsync_check.protocols.url_lists import (
@@ -30,9 +31,10 @@ class NextcloudCalls:
         sent = {"add": list(add), "remove": list(remove)}
         return Call(json_request("POST", f"{_APP}/subscription_change/create", sent), _uploaded)
 
-    def actions(self, since: int) -> Call[Actions]:
-        """Ask what was played since a second."""
-        return Call(Request("GET", f"{_APP}/episode_action?since={since}"), read_actions)
+    def actions(self, since: int, **more: str) -> Call[Actions]:
+        """Ask what was played since a second; `more` is further parameters."""
+        query = urlencode({"since": since, **more})
+        return Call(Request("GET", f"{_APP}/episode_action?{query}"), read_actions)
 
     def upload_actions(self, actions: Sequence[Action]) -> Call[Uploaded]:
         """Tell what was played on the device."""

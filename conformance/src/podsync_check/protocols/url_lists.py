@@ -53,8 +53,8 @@ class UrlListCalls(Protocol):
         """Tell what was added and removed on the device."""
         ...
 
-    def actions(self, since: int) -> Call[Actions]:
-        """Ask what was played since a second."""
+    def actions(self, since: int, **more: str) -> Call[Actions]:
+        """Ask what was played since a second; `more` is parameters of gpodder.net's API."""
         ...
 
     def upload_actions(self, actions: Sequence[Action]) -> Call[Uploaded]:

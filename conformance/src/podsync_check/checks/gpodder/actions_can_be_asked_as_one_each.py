@@ -16,6 +16,6 @@ def actions_can_be_asked_as_one_each(server: Gpodder) -> None:
     for minute in (1, 2, 3):
         time = f"2026-01-02T08:0{minute}:00"
         phone.upload_actions(server.play(server.feed(), position=minute * 60, timestamp=time))
-    told = phone.session.ask(phone.calls.actions(0, aggregated="true")).actions
+    told = phone.actions(aggregated="true").actions
     positions = [one.get("position") for one in told if one["podcast"] == server.feed()]
     expect(positions == [180], f"Its positions are {positions}; it should be 180, once.")

@@ -1,5 +1,7 @@
 """Whether an app that goes on from a timestamp misses what was played."""
 
+from datetime import UTC, datetime
+
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 
@@ -25,7 +27,9 @@ def _missed(server: UrlLists, plus: int, feed: str) -> int:
     known = set[str]()
     since = laptop.actions().timestamp
     for number in range(TRIES):
-        phone.upload_actions(server.play(feed, number))
+        now = datetime.fromtimestamp(server.connection.clock(), UTC)
+        time = now.strftime("%Y-%m-%dT%H:%M:%S")
+        phone.upload_actions(server.play(feed, number, timestamp=time))
         told = laptop.actions(since)
         known.update(one["episode"] for one in told.actions if one["podcast"] == feed)
         since = told.timestamp + plus
