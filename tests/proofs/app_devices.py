@@ -1,7 +1,6 @@
-"""Devices of the kinds that there are: what each takes for its next `since`, as its app does.
+"""The simulated apps of podsync-check on devices that ask a service in the same process.
 
-They are as rough as apps are: told to remove a feed, they delete what was played of it; some have a
-feed twice, by an old URL and by a new one.
+Their owners are as rough as people are: some have a feed twice, by an old URL and by a new one.
 """
 
 from __future__ import annotations
@@ -9,11 +8,25 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from dataclasses import replace as with_other
+from typing import Any
 from urllib.parse import unquote
 
 from authors import TESTER
+from podsync_check.protocols.url_lists import Actions, Changes, Uploaded
+from podsync_check.simulated.apps import (
+    ANTENNAPOD,
+    GPODDER,
+    KASTS,
+    PINEPODS,
+    AppCalls,
+    Dialogue,
+    Habits,
+    SimulatedApp,
+    plain,
+)
 
-from feedkeep.model import Admitted, CredentialKind, replace
+from feedkeep.model import Admitted, CredentialKind, EpisodeAction, replace
 from feedkeep.model.errors import NotAuthorized
 from feedkeep.rules.credentials import read_session, read_token
 from feedkeep.rules.episode_actions import SentAction
@@ -25,16 +38,6 @@ LAST_SECOND = 1_850_000_000
 
 Played = dict[tuple[str, str], int]
 """How far each device has played each episode."""
-
-
-def plain(url: str) -> str:
-    """Return what all spellings of a URL have in common."""
-    return url.partition("://")[2].rstrip("/")
-
-
-def colons_decoded(url: str) -> str:
-    """Return a URL as AntennaPod keeps it."""
-    return url.replace("%3A", ":")
 
 
 class ReplyLost(Exception):
@@ -74,9 +77,18 @@ class Feeds:
         self.urls[self.of(url)].append(new_url)
 
 
+HABITS = {
+    "reply": GPODDER,
+    "plus one": with_other(KASTS, sends_all_first=False),  # unless it shows the password
+    "upload": ANTENNAPOD,
+    "clock": PINEPODS,
+}
+"""What devices do beside what they take for their next `since`, by which they are called."""
+
+
 @dataclass
-class Device:
-    """An app on a device: its own list, what it has not sent yet, and what it was told.
+class Device(SimulatedApp):
+    """A simulated app on a device, and its owner; it asks a service in the same process.
 
     Attributes:
         kind: What it takes for its next `since`: the "reply"'s timestamp, that "plus one", the
@@ -87,10 +99,13 @@ class Device:
         spelling: How its owner writes a URL, where {} stands for what all spellings have.
         account: The account whose password it sends with each request, without a session, as Kasts
             does; "" if it begins sessions.
-        decode: What it makes of a URL that it is sent: AntennaPod and Kasts decode escapes.
         others: The other devices that it asks and uploads for, too: Kasts' "sync all devices".
     """
 
+    habits: Habits = field(init=False)
+    calls: AppCalls = field(init=False)
+    prefix: str = field(init=False, default="")
+    clock: Callable[[], float] = field(init=False)
     kind: str
     name: str
     service: Service
@@ -98,18 +113,17 @@ class Device:
     world: Feeds
     chance: random.Random
     session: str = ""
-    feeds: set[str] = field(default_factory=set)
-    queued: dict[str, bool] = field(default_factory=dict)
     played: Played = field(default_factory=dict)
-    queued_actions: list[SentAction] = field(default_factory=list)
-    since: int = 0
-    actions_since: int = 0
     spelling: str = "https://{}"
     ahead_seconds: int = 0
     sends_totals: bool = True
     account: str = ""
-    decode: Callable[[str], str] = str
     others: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        self.habits = HABITS[self.kind]
+        self.calls = ServiceCalls(self, "" if self.kind == "clock" else self.name)
+        self.clock = lambda: self.chance.randrange(1, 2_000_000_000)
 
     def use(self, number: int) -> None:
         """Let the owner do something with a feed."""
@@ -122,7 +136,7 @@ class Device:
         elif len(mine) > 1:
             self._clear_a_double_away(mine)
         elif self.chance.random() < 0.5:
-            self._remove(mine[0])
+            self.remove(mine[0])
             self.world.left.add(feed)
         else:  # the owner finds the feed once more, under the URL that it has now
             self._take(self.spelling.format(plain(self.world.urls[feed][-1])))
@@ -145,140 +159,80 @@ class Device:
     def _clear_a_double_away(self, mine: list[str]) -> None:
         """Remove one of two URLs, once the server knows of both: else it would be the only one."""
         if sent := [url for url in mine if url not in self.queued]:
-            self._remove(self.chance.choice(sent))
-
-    def _remove(self, url: str) -> None:
-        self.feeds.discard(url)
-        self.queued[url] = False
+            self.remove(self.chance.choice(sent))
 
     def _take(self, typed: str) -> None:
-        url = self.decode(typed)
-        if not self._has(url):
-            feed = self.world.of(url)
+        if self.add(typed):
+            feed = self.world.of(typed)
             self.world.taken.add(feed)
             if plain(typed) != plain(self.world.urls[feed][0]):
                 self.world.doubled.add(feed)
-            self._note_decoded([url])
-            self.feeds.add(url)
-            self.queued[url] = True
-
-    def _has(self, url: str) -> bool:
-        """Say whether a feed is here in any spelling, as AntennaPod looks before it adds one."""
-        return plain(url) in map(plain, self.feeds)
+            self._note_decoded([self.habits.decode(typed)])
 
     async def sync(self, losses: float) -> None:
         """Do what apps do: ask what changed, take it over, send what is queued; twice."""
         is_in = bool(self.session or self.account)
         if self.kind == "upload" or not is_in:  # AntennaPod logs in anew each time
             self.session = await self.log_in()
-        try:
-            if self.others:
-                await self._sync_all_devices(losses)
-            await self._sync_feeds(losses)
-            await self._sync_actions(losses)
-        except ReplyLost:
-            return
+        dialogue, answer = self.dialogue(), None
+        while True:
+            try:
+                ask: Callable[[], Awaitable[Any]] = dialogue.send(answer)
+            except StopIteration:
+                return
+            try:
+                answer = await ask()
+            except ReplyLost:
+                return
+            if self.chance.random() < losses:
+                return  # the reply is lost, and it gives up until its next sync
 
-    async def _sync_all_devices(self, losses: float) -> None:
+    def dialogue(self) -> Dialogue:
+        """Sync the others first, if it does; with a password, send all it has the first time."""
+        if self.account:
+            self.habits = with_other(self.habits, sends_all_first=True)
+        if self.since == 0 and self.habits.sends_all_first:
+            self._note_decoded(self.feeds)
+        if self.others:
+            yield from self._sync_all_devices()
+        yield from super().dialogue()
+
+    def _sync_all_devices(self) -> Dialogue:
         """Give each device what all of them have: ask for each since 0, and upload for each."""
-        lists, names = self.service.url_lists, [*self.others, self.name]
+        devices = [ServiceCalls(self, name) for name in (*self.others, self.name)]
         union: set[str] = set()
-        for name in names:
-            told = await lists.changes(await self._enter(), 0, name)
-            union |= set(map(self.decode, told.changes.add))
-        self._maybe_lose(losses)
+        for device in devices:
+            told: Changes = yield device.changes(0)
+            union |= set(map(self.habits.decode, told.add))
         for url in sorted(union):
             self._take(url)
-        for name in names:
-            author = replace(TESTER, device=name)
-            await lists.upload(await self._enter(), sorted(union), [], author)
-
-    async def _sync_feeds(self, losses: float) -> None:
-        lists, device = self.service.url_lists, "" if self.kind == "clock" else self.name
-        told = await lists.changes(await self._enter(), self.since, device)
-        changes, timestamp = told.changes, told.timestamp
-        self._maybe_lose(losses)
-        # AntennaPod and Kasts send all they have the first time.
-        if (self.kind == "upload" or self.account) and self.since == 0:
-            self._note_decoded(self.feeds)
-            self.queued = dict.fromkeys(sorted(self.feeds), True) | self.queued
-        left = {plain(url) for url, is_added in self.queued.items() if not is_added}
-        for url in map(self.decode, changes.add):
-            if plain(url) not in left and not self._has(url):
-                self.feeds.add(url)
-        for url in map(self.decode, changes.removed_texts):
-            if url in self.feeds and not self.queued.get(url, False):
-                self._lose(url)
-        if not self.queued:
-            self.since = self._next(timestamp, None)
-            return
-        sent = dict(self.queued)
-        added = [url for url, is_added in sent.items() if is_added]
-        removed = [url for url, is_added in sent.items() if not is_added]
-        author = replace(TESTER, device=device)
-        uploaded = await lists.upload(await self._enter(), added, removed, author)
-        self._maybe_lose(losses)
-        self.queued = {url: to for url, to in self.queued.items() if sent.get(url) != to}
-        self.since = self._next(timestamp, uploaded.timestamp)
-        if self.kind == "reply":  # gPodder
-            self._rename(dict(uploaded.update_urls))
+        for device in devices:
+            yield device.upload(sorted(union), [])
 
     def _note_decoded(self, urls: Iterable[str]) -> None:
         """Note which feeds are added without their escapes: no device may have them by now."""
         self.world.doubled |= {self.world.of(url) for url in urls if self.world.is_decoded(url)}
 
-    def _rename(self, update_urls: dict[str, str]) -> None:
-        """Give podcasts the URLs that the server says it has for them."""
-        self.feeds = {update_urls.get(url) or url for url in self.feeds}
-
-    def _lose(self, url: str) -> None:
+    def lose(self, url: str) -> None:
         """Delete a feed as told, with what was played of it."""
-        self.feeds.discard(url)
-        if self.kind == "upload":  # AntennaPod takes what it is told to remove for its owner's wish
-            self.queued[url] = False
+        super().lose(url)
         feed = self.world.of(url)
         if any(self.world.of(other) == feed and not to for other, to in self.queued.items()):
             self.world.left.add(feed)  # the owner has just removed the URL that was to stay
         if not any(self.world.of(other) == feed for other in self.feeds):
             self.played = {key: at for key, at in self.played.items() if f"/{feed}/" not in key[0]}
 
-    async def _sync_actions(self, losses: float) -> None:
-        kept = self.service.episode_actions
-        told = await kept.since(await self._enter(), self.actions_since)
-        actions = [action async for page in told.pages for action in page]
-        timestamp = told.timestamp
-        self._maybe_lose(losses)
-        waiting = {action.episode for action in self.queued_actions}
-        for action in actions:
-            assert action.position
-            assert action.total, "AntennaPod would go back to the start"
-            assert action.started is not None
-            assert action.done < LAST_SECOND, "it was received before"
-            if action.device != self.name or action.episode not in waiting:
-                self.played[action.episode, action.device] = action.position
-        sent = list(self.queued_actions)
-        if not sent:
-            self.actions_since = self._next(timestamp, None)
-            return
-        uploaded = await kept.record(await self._enter(), sent)
-        self._maybe_lose(losses)
-        self.queued_actions = self.queued_actions[len(sent) :]
-        self.actions_since = self._next(timestamp, uploaded.timestamp)
+    def hear(self, action: EpisodeAction) -> None:
+        """Take over how far a device has played, unless this one is about to say so itself."""
+        assert action.position
+        assert action.total, "AntennaPod would go back to the start"
+        assert action.started is not None
+        assert action.done < LAST_SECOND, "it was received before"
+        waiting = {queued.episode for queued in self.queued_actions}
+        if action.device != self.name or action.episode not in waiting:
+            self.played[action.episode, action.device] = action.position
 
-    def _next(self, replied: int, uploaded: int | None) -> int:
-        if self.kind == "plus one":
-            return replied + 1
-        if self.kind == "upload" and uploaded is not None:
-            return uploaded
-        if self.kind == "clock" and uploaded is not None:
-            return self.chance.randrange(1, 2_000_000_000)
-        return replied
-
-    def _maybe_lose(self, losses: float) -> None:
-        if self.chance.random() < losses:
-            raise ReplyLost
-
-    async def _enter(self) -> Admitted:
+    async def enter(self) -> Admitted:
         """Show the session or token, or the password, as each request does."""
         if self.account:
             account = await self.service.accounts.named(self.account)
@@ -286,6 +240,49 @@ class Device:
         credential = read_session(self.session) or read_token(self.session)
         assert credential is not None
         return await self.service.authentication.admit(credential, "127.0.0.1")
+
+
+@dataclass(frozen=True)
+class ServiceCalls:
+    """What a device asks of the service: each call is to be called, and awaited."""
+
+    app: Device
+    device: str
+
+    def changes(self, since: int) -> Callable[[], Awaitable[Changes]]:
+        async def ask() -> Changes:
+            lists = self.app.service.url_lists
+            told = await lists.changes(await self.app.enter(), since, self.device)
+            return Changes(told.changes.add, told.changes.removed_texts, told.timestamp)
+
+        return ask
+
+    def upload(
+        self, add: Sequence[str], remove: Sequence[str]
+    ) -> Callable[[], Awaitable[Uploaded]]:
+        async def ask() -> Uploaded:
+            author = replace(TESTER, device=self.device)
+            lists = self.app.service.url_lists
+            done = await lists.upload(await self.app.enter(), add, remove, author)
+            return Uploaded(done.timestamp, done.update_urls)
+
+        return ask
+
+    def actions(self, since: int) -> Callable[[], Awaitable[Actions]]:
+        async def ask() -> Actions:
+            told = await self.app.service.episode_actions.since(await self.app.enter(), since)
+            found = [action async for page in told.pages for action in page]
+            return Actions(found, told.timestamp)  # type: ignore[arg-type]  # not as JSON
+
+        return ask
+
+    def upload_actions(self, actions: Sequence[SentAction]) -> Callable[[], Awaitable[Uploaded]]:
+        async def ask() -> Uploaded:
+            kept = self.app.service.episode_actions
+            done = await kept.record(await self.app.enter(), actions)
+            return Uploaded(done.timestamp, done.update_urls)
+
+        return ask
 
 
 @dataclass
@@ -306,15 +303,13 @@ class AppOfToday(Device):
         self.queued = dict.fromkeys(self.feeds, True)
         await self.sync(losses=0)
 
-    async def _enter(self) -> Admitted:
+    async def enter(self) -> Admitted:
         try:
-            return await super()._enter()
+            return await super().enter()
         except NotAuthorized:
             self.session = await self.log_in()
-            return await super()._enter()
+            return await super().enter()
 
-    def _lose(self, url: str) -> None:
+    def lose(self, url: str) -> None:
         """Remove a feed as told, and keep what was played of it, to compare that, too."""
-        self.feeds.discard(url)
-        if self.kind == "upload":
-            self.queued[url] = False
+        SimulatedApp.lose(self, url)

@@ -13,10 +13,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import pytest
-from app_devices import Device, Feeds, colons_decoded
+from app_devices import Device, Feeds
 from authors import TESTER
 from forms import IS_FULL, IS_LONG, in_the_long_form
 from postgres_server import drop_database, new_database
@@ -53,7 +52,6 @@ CONTROL_RUNS = 1_500
 TURNS = 6
 FEEDS = "abc"
 PATHS = {"c": "/user%3A1/feed"}
-DECODING = {"upload": colons_decoded, "plus one": unquote}
 KINDS = ["reply", "plus one", "upload", "clock"]
 SPELLINGS = ["https://{}", "https://{}", "http://{}", "https://{}/", "http://{}/"]
 
@@ -158,7 +156,6 @@ async def one_run(store: Store, seed: int, clock: ServerClock) -> str:
             world,
             random.Random(f"{seed} {kind}"),
             spelling=chance.choice(SPELLINGS),
-            decode=DECODING.get(kind, str),
         )
         for kind in KINDS
     ]

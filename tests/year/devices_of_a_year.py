@@ -184,9 +184,9 @@ class Phone(AppOfToday):
     def unsubscribe(self, url: str) -> None:
         """Let the owner remove a feed."""
         self.echoes.discard(url)
-        self._remove(url)
+        self.remove(url)
 
-    def play(self, url: str, episode: str, position: int) -> None:
+    def listen(self, url: str, episode: str, position: int) -> None:
         """Let the owner hear an episode up to a position; the app first says that it begins."""
         began = SentAction(url, episode, self.name, "play", position)
         self.queued_actions.append(began)
@@ -206,11 +206,11 @@ class Phone(AppOfToday):
             f"{self.name} has {guid}, which the account has not" for guid in guids - right
         ]
 
-    async def _enter(self) -> Any:
+    async def enter(self) -> Any:
         return self.session
 
-    def _lose(self, url: str) -> None:
-        super()._lose(url)
+    def lose(self, url: str) -> None:
+        super().lose(url)
         if self.kind == "upload":
             self.echoes.add(url)
 

@@ -154,7 +154,7 @@ class Person:
             url = self.chance.choice(sorted(device.feeds))
             self._episodes += 1
             episode = f"https://cdn.example/{self._world.of(url)}/{self._episodes}.mp3"
-            device.play(url, episode, now_us // 1_000_000)
+            device.listen(url, episode, now_us // 1_000_000)
 
     async def _feed_moves(self, _now_us: int) -> None:
         """A publisher moves a feed, and the service follows it by itself."""
