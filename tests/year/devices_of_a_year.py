@@ -16,6 +16,7 @@ from feedkeep.model import Author, Entry, Pointer, Subscription, replace
 from feedkeep.rules.episode_actions import SentAction
 
 LOSSES = 0.01
+AWAY = {"StoreUnavailable", "StoreReadOnly", "AccountBusy"}
 KINDS = ["upload", "reply", "plus one", "clock"]
 
 
@@ -38,7 +39,7 @@ class AccountClient:
         try:
             return await self.process.ask(name, *arguments)
         except Refused as error:
-            if error.kind == "StoreUnavailable":
+            if error.kind in AWAY:
                 raise ReplyLost from error
             raise
 
