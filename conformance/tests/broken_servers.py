@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from podsync_check.messages import Reply
+from podsync_check.reference.draft_c import SyncedList
 from podsync_check.reference.lists import ActionLog, Feed, FeedList, SecondClock
 from podsync_check.reference.server import Asked, Reference, Refused
 from podsync_check.reference.subscriptions import Entry, Subscriptions
@@ -629,6 +630,13 @@ def only_the_usual_base64_is_read(patch: Patch) -> None:
     )
 
 
+@noticed_by("a_password_in_latin_1_is_taken")
+def passwords_are_utf_8(patch: Patch) -> None:
+    patch.setattr(
+        "podsync_check.reference.server._read", lambda sent: sent.decode("utf-8", "replace")
+    )
+
+
 # The Open Podcast API.
 @noticed_by("an_added_subscription_is_kept")
 def booleans_are_texts(patch: Patch) -> None:
@@ -894,3 +902,69 @@ def a_poll_of_many_feeds_gets_no_reply(patch: Patch) -> None:
 @noticed_by("a_first_sync_of_many_actions_takes_seconds")
 def a_poll_of_many_actions_gets_no_reply(patch: Patch) -> None:
     _silent_after(patch, b"/9999.mp3")
+
+
+# Draft C.
+act, synced_since = SyncedList.act, SyncedList.since
+
+
+def _acts(patch: Patch, change: Callable[[SyncedList, dict[str, Any]], Any]) -> None:
+    patch.setattr(SyncedList, "act", lambda kept, action: change(kept, dict(action)))
+
+
+@noticed_by("a_subscription_is_told_by_sync", "*")
+def sync_tells_nothing(patch: Patch) -> None:
+    patch.setattr(SyncedList, "since", lambda *_: [])
+
+
+@noticed_by("an_unsubscription_is_told_by_sync")
+def sync_tells_no_unsubscription(patch: Patch) -> None:
+    def told(kept: SyncedList, moment: str) -> Any:
+        found = synced_since(kept, moment)
+        return [one for one in found if "unsubscribed_at" not in one["data"]]
+
+    patch.setattr(SyncedList, "since", told)
+
+
+@noticed_by("a_sync_action_can_be_repeated")
+def sync_applies_the_same_again(patch: Patch) -> None:
+    def again(kept: SyncedList, action: dict[str, Any]) -> Any:
+        for one in kept.entries.values():
+            if one.occurred == action["occurred_at"]:
+                one.occurred = ""
+        return act(kept, action)
+
+    _acts(patch, again)
+
+
+@noticed_by("an_older_sync_action_changes_nothing")
+def sync_takes_the_last_that_arrives(patch: Patch) -> None:
+    def last(kept: SyncedList, action: dict[str, Any]) -> Any:
+        for one in kept.entries.values():
+            if one.occurred > action["occurred_at"]:
+                one.occurred = ""
+        return act(kept, action)
+
+    _acts(patch, last)
+
+
+@noticed_by("one_unknown_entity_blocks_nothing")
+def sync_refuses_all_for_one(patch: Patch) -> None:
+    def refuses(kept: SyncedList, action: dict[str, Any]) -> Any:
+        done = act(kept, action)
+        if done["status"] == "rejected":
+            raise Refused(400)
+        return done
+
+    _acts(patch, refuses)
+
+
+@noticed_by("a_late_sync_action_reaches_the_others")
+def sync_tells_by_the_clients_clock(patch: Patch) -> None:
+    def applied(kept: SyncedList, action: dict[str, Any]) -> Any:
+        done = act(kept, action)
+        if done["status"] == "applied":
+            kept.entries[done["data"]["sync_id"]].updated = action["occurred_at"]
+        return done
+
+    _acts(patch, applied)

@@ -13,7 +13,7 @@ from podsync_check.reference.server import Reference
 from podsync_check.running import Report, Run
 
 ADDRESS = Address("http", "reference.invalid", 80, "")
-NAME, PASSWORD = "anna", "correct horse~~battery???"
+NAME, PASSWORD = "anna", "correct hörse~~battery???"
 
 
 class Clock:

@@ -12,7 +12,7 @@ from podsync_check.checking import Level
 from podsync_check.cli import ALL_PASSED, SOMETHING_FAILED, main
 
 LEVELS = [level for level in Level if level is not Level.FAST]
-PASSWORD = "correct horse~~battery???"  # two alphabets of base64 write it differently
+PASSWORD = "correct hörse~~battery???"  # both alphabets of base64, and both encodings, differ
 
 
 def score(process: FeedkeepProcess, folder: Path, *options: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -14,6 +14,8 @@ from podsync_check.protocols.url_lists import UrlListCalls
 from podsync_check.servers import (
     DEVICES,
     MARK,
+    SYNC,
+    DraftC,
     Gpodder,
     Nextcloud,
     OpenPodcast,
@@ -72,6 +74,12 @@ def discover(connection: Connection, credential: Credential) -> Found:
         body = session.send(Request("GET", f"{prefix}/subscriptions?per_page=1000")).json()
         listed = [entry for entry in body["subscriptions"] if entry.get("is_subscribed")]
         feeds |= {str(entry.get("feed_url")) for entry in listed}
+    client = {"Client-ID": "00000000-0000-4000-8000-000000000001"}
+    asked = Request("GET", f"{SYNC}?limit=1", headers=client)
+    if _speaks(session, asked, refused) and "results" in session.send(asked).json():
+        protocols.append(DraftC)
+        synced = session.send(replace(asked, target=f"{SYNC}?limit=50")).json()["results"]
+        feeds |= {str(one["data"].get("feed_url")) for one in synced if _is_on(one["data"])}
     if not protocols:
         said = "; ".join(refused)
         raise CannotRun(f"The server speaks none of the protocols with this credential: {said}.")
@@ -88,6 +96,10 @@ def linked(connection: Connection, credential: Credential, found: Found) -> Foun
         return found
     note = "Each device has a list of its own: so all apps of the suite are on one."
     return replace(found, devices=DEVICES[:1] * len(DEVICES), notes=[note])
+
+
+def _is_on(subscription: Mapping[str, object]) -> bool:
+    return not subscription.get("unsubscribed_at")
 
 
 def _in_words(feeds: Iterable[str], actions: Iterable[str]) -> str:

@@ -13,7 +13,16 @@ from podsync_check.checking import Check, Level, NotApplicable
 from podsync_check.connection import Connection, Credential, Exchange, Session, Spent
 from podsync_check.discovery import Found
 from podsync_check.messages import Wrong
-from podsync_check.servers import DEVICES, MARK, Gpodder, Nextcloud, OpenPodcast, Server, UrlLists
+from podsync_check.servers import (
+    DEVICES,
+    MARK,
+    DraftC,
+    Gpodder,
+    Nextcloud,
+    OpenPodcast,
+    Server,
+    UrlLists,
+)
 
 
 class Outcome(StrEnum):
@@ -161,6 +170,8 @@ class Run:
                     _remove_feeds(server, marked)
                 elif isinstance(server, OpenPodcast):
                     _delete_feeds(server, marked)
+                elif isinstance(server, DraftC):
+                    _unsubscribe(server)
         if Gpodder in self.found.protocols:
             left.append(f"the devices {DEVICES[0]} to {DEVICES[-1]}: the API can delete none")
         if {Gpodder, Nextcloud} & set(self.found.protocols):
@@ -171,6 +182,13 @@ def _remove_feeds(server: UrlLists, marked: str) -> None:
     for app in server.apps(len(DEVICES)):
         if added := [url for url in app.changes().add if marked in url]:
             app.upload(remove=added)
+
+
+def _unsubscribe(server: DraftC) -> None:
+    client = server.client()
+    for one in client.told():
+        if not one["data"].get("unsubscribed_at"):
+            client.act(client.unsubscribe(one["data"]["sync_id"]))
 
 
 def _delete_feeds(server: OpenPodcast, marked: str) -> None:

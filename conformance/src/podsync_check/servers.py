@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -9,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, ClassVar
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 from podsync_check.connection import Connection, Credential, Session
 from podsync_check.messages import (
@@ -48,6 +50,9 @@ MARK = "podsync-check-"
 
 DEVICES = ("podsync-check-1", "podsync-check-2", "podsync-check-3", "podsync-check-4")
 """The devices that the suite makes and leaves: gpodder.net's API can delete none."""
+
+SYNC = "/api/v1/sync"
+"""The path of draft C, below the address."""
 
 MAX_PAGES = 1_000
 SECONDS_OF_NOW = 10
@@ -159,7 +164,13 @@ class UrlLists(Server):
 
 
 class App:
-    """An app on a device."""
+    """An app on a device.
+
+    Attributes:
+        login: The request that begins a session, if the protocol has one.
+    """
+
+    login: Request | None = None
 
     def __init__(self, session: Session, calls: UrlListCalls) -> None:
         self.session = session
@@ -207,6 +218,7 @@ class GpodderApp(App):
     def __init__(self, session: Session, calls: GpodderCalls) -> None:
         super().__init__(session, calls)
         self.calls = calls
+        self.login = calls.log_in().request
 
 
 @dataclass
@@ -354,6 +366,78 @@ class OpenPodcast(Server):
             for entry in self.entries(since, per_page)
             if f"{self.mark}.example" in str(entry.get("feed_url"))
         ]
+
+
+class DraftC(Server):
+    """A server of `/sync`, of the Open Podcast API's draft C."""
+
+    protocol = "open podcast api, draft C"
+
+    def client(self) -> DraftClient:
+        """Return a client of its own."""
+        self.note("Draft C may still change: see OpenPodcastAPI/api-specs#171.")
+        return DraftClient(self, str(uuid.uuid4()))
+
+
+@dataclass
+class DraftClient:
+    """A client of `/sync`, by its Client-ID."""
+
+    server: DraftC
+    client_id: str
+    since: str = ""
+
+    def subscribe(self, url: str) -> dict[str, Any]:
+        """Return the action of somebody who subscribes to a feed now."""
+        return self._action("subscribe", {"guid": str(uuid.uuid4()), "feed_url": url})
+
+    def unsubscribe(self, sync_id: str) -> dict[str, Any]:
+        """Return the action of somebody who unsubscribes now."""
+        return self._action("unsubscribe", {"sync_id": sync_id})
+
+    def _action(self, action: str, data: Mapping[str, str]) -> dict[str, Any]:
+        now = datetime.fromtimestamp(self.server.connection.clock(), UTC)
+        return {
+            "type": "subscription",
+            "action": action,
+            "action_id": str(uuid.uuid4()),
+            "occurred_at": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+            "data": data,
+        }
+
+    def act(self, action: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Send an action; return its result."""
+        (result,) = self.act_all([action])
+        return result
+
+    def act_all(self, actions: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+        """Send actions in one request; return their results."""
+        results: Sequence[Mapping[str, Any]] = self._send("POST", SYNC, {"requests": actions})[
+            "results"
+        ]
+        return results
+
+    def told(self) -> list[Mapping[str, Any]]:
+        """Ask what was changed since this client has last asked; return what the check made."""
+        found = list[Mapping[str, Any]]()
+        for _ in range(MAX_PAGES):
+            query = {"limit": 50, "since": self.since} if self.since else {"limit": 50}
+            page = self._send("GET", f"{SYNC}?{urlencode(query)}")
+            found += page["results"]
+            following = parse_qs(urlsplit(page.get("next_since") or "").query)
+            self.since = following.get("since", [self.since])[0]
+            if not (page.get("has_more") or page.get("has_next")):
+                break
+        mark = f"{self.server.mark}.example"
+        return [one for one in found if mark in str(one["data"].get("feed_url"))]
+
+    def _send(self, method: str, target: str, body: Any = None) -> Mapping[str, Any]:
+        headers = {"Client-ID": self.client_id, "Content-Type": "application/json"}
+        sent = b"" if body is None else json.dumps(body).encode()
+        reply = self.server.session().send(Request(method, target, sent, headers))
+        expect_status(reply, 200)
+        found: Mapping[str, Any] = reply.json()
+        return found
 
 
 @dataclass(frozen=True)

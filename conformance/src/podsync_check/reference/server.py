@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from podsync_check.messages import Reply
+from podsync_check.reference.draft_c import SyncedList
 from podsync_check.reference.lists import ActionLog, FeedList, SecondClock, latest
 from podsync_check.reference.subscriptions import Entry, Subscriptions
 
@@ -91,6 +92,7 @@ class Reference:
         self.list = FeedList(SecondClock(self.now))
         self.log = ActionLog(SecondClock(self.now))
         self.subscriptions = Subscriptions(self.now)
+        self.synced = SyncedList(self.now)
         self._lock = threading.Lock()
 
     def answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Reply:
@@ -126,9 +128,10 @@ class Reference:
             return
         scheme, _, text = asked.headers.get("authorization", "").partition(" ")
         try:
-            pair = base64.b64decode(text.replace("-", "+").replace("_", "/")).decode()
+            sent = base64.b64decode(text.replace("-", "+").replace("_", "/"))
         except ValueError:
             raise Refused(401, _CHALLENGE) from None
+        pair = _read(sent)
         if scheme != "Basic" or pair != f"{self.name}:{self.password}":
             self.guesses += scheme == "Basic"
             if self.guesses > MAX_GUESSES:
@@ -305,10 +308,31 @@ class Reference:
         number = self.subscriptions.delete(entry)
         return _reply({"deletion_id": number, "message": "It will be deleted."}, 202)
 
+    def sync(self, asked: Asked, _: Mapping[str, str]) -> Reply:
+        """Take actions of the draft C, or tell what was changed by them."""
+        if asked.method == "POST":
+            actions = asked.json(dict)["requests"]
+            order = sorted(actions, key=lambda action: str(action["occurred_at"]))
+            return _reply({"results": [self.synced.act(action) for action in order]})
+        found = self.synced.since(asked.query.get("since", ""))
+        size = int(asked.query.get("limit", 50))
+        told: dict[str, Any] = {"results": found[:size], "has_more": len(found) > size}
+        if found:
+            query = f"since={found[:size][-1]['last_updated']}&limit={size}"
+            told["next_since"] = f"http://reference.invalid{asked.path}?{query}"
+        return _reply(told)
+
     def deletion(self, asked: Asked, named: Mapping[str, str]) -> Reply:
         """Tell how a deletion went."""
         number = int(named["number"])
         return _reply({"deletion_id": number, "status": "SUCCESS", "message": "It is deleted."})
+
+
+def _read(credential: bytes) -> str:
+    try:
+        return credential.decode()
+    except UnicodeDecodeError:
+        return credential.decode("latin-1")
 
 
 def _etag(entry: Entry) -> str:
@@ -339,6 +363,7 @@ _ROUTES: list[tuple[str, bool, str]] = [  # path, whether anybody may ask, the m
     (rf"{_APP}/(episode_action|episode_action/create)", False, "actions"),
     (r"/index\.php/login/v2", True, "begin_login"),
     (r"/index\.php/login/v2/poll", True, "poll_login"),
+    (r"/api/v1/sync", False, "sync"),
     (r"/v1/subscriptions", False, "subscription_list"),
     (r"/v1/subscriptions/(?P<guid>[^/]+)", False, "subscription"),
     (r"/v1/deletions/(?P<number>[0-9]+)", False, "deletion"),

@@ -1,0 +1,22 @@
+"""Whether what was done offline is told to clients that have synced since."""
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import DraftC
+
+
+@check(
+    Level.KEPT,
+    why="What was subscribed to on a flight is never told to the laptop, which asked meanwhile.",
+    seen="AntennaPod/AntennaPod#2121",
+    spec="Draft C compares `since` with `last_updated`, and does not say whose clock that is of.",
+    is_decision=True,
+)
+def a_late_sync_action_reaches_the_others(server: DraftC) -> None:
+    """An action that is told late reaches a client that has synced since it occurred."""
+    phone, laptop = server.client(), server.client()
+    late = phone.subscribe(server.feed("late"))
+    laptop.act(laptop.subscribe(server.feed("early")))
+    laptop.told()
+    phone.act(late)
+    told = [one["data"]["feed_url"] for one in laptop.told()]
+    expect(server.feed("late") in told, f"The other client is told {told}.")

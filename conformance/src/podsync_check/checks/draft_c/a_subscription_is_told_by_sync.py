@@ -1,0 +1,19 @@
+"""Whether a feed that one client subscribes to is told to another by `/sync`."""
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import DraftC
+
+
+@check(
+    Level.KEPT,
+    why="A podcast that somebody subscribes to on the phone never shows up on the laptop.",
+    seen="OpenPodcastAPI/api-specs#171",
+    spec="Draft C, sync: `subscribe` is applied, and GET tells the entity.",
+)
+def a_subscription_is_told_by_sync(server: DraftC) -> None:
+    """A feed that one client subscribes to is told to another."""
+    phone, laptop = server.client(), server.client()
+    done = phone.act(phone.subscribe(server.feed()))
+    expect(done["status"] == "applied", f"The result is {done}.")
+    told = [one["data"]["feed_url"] for one in laptop.told()]
+    expect(told == [server.feed()], f"The other client is told {told}.")

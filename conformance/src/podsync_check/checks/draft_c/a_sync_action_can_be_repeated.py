@@ -1,0 +1,20 @@
+"""Whether an action whose reply was lost can be sent once more."""
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import DraftC
+
+
+@check(
+    Level.KEPT,
+    why="After a tunnel, the phone sends the same again, and each podcast is there twice.",
+    seen="OpenPodcastAPI/api-specs#171",
+    spec="Draft C, sync: what is not later than the entity's last change is ignored.",
+)
+def a_sync_action_can_be_repeated(server: DraftC) -> None:
+    """An action that is sent twice is applied, and then ignored."""
+    phone = server.client()
+    action = phone.subscribe(server.feed())
+    statuses = [phone.act(action)["status"] for _ in range(2)]
+    expect(statuses == ["applied", "ignored"], f"The statuses are {statuses}.")
+    told = server.client().told()
+    expect(len(told) == 1, f"Another client is told {len(told)} subscriptions.")

@@ -1,0 +1,20 @@
+"""Whether what happened first, and is told last, undoes what came after."""
+
+from podsync_check.checking import Level, check, expect
+from podsync_check.servers import DraftC
+
+
+@check(
+    Level.AGREED,
+    why="A phone that was offline brings back the podcast that was removed on the laptop since.",
+    seen="OpenPodcastAPI/api-specs#171",
+    spec="Draft C, sync: the action that occurred last wins, in whatever order they arrive.",
+)
+def an_older_sync_action_changes_nothing(server: DraftC) -> None:
+    """Of two actions, the one that occurred last wins, also where it arrives first."""
+    phone, laptop = server.client(), server.client()
+    late = phone.subscribe(server.feed())
+    done = laptop.act(laptop.subscribe(server.feed()))
+    laptop.act(laptop.unsubscribe(done["data"]["sync_id"]))
+    got = phone.act(late)
+    expect(got["status"] == "ignored", f"The late action's result is {got}.")

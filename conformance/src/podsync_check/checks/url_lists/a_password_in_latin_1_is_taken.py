@@ -1,0 +1,29 @@
+"""Whether a password with an umlaut is read as apps on Android send it."""
+
+import base64
+from dataclasses import replace
+
+from podsync_check.checking import Level, NotApplicable, check
+from podsync_check.messages import expect_status
+from podsync_check.servers import UrlLists
+
+
+@check(
+    Level.TOLERANT,
+    why="Whose password has an umlaut cannot sign in on the phone, and can in the browser.",
+    seen="OkHttp, of AntennaPod: Credentials.basic takes Latin-1",
+    spec="RFC 7617 leaves the encoding open unless the server names UTF-8, which OkHttp ignores.",
+    only_reads=True,
+)
+def a_password_in_latin_1_is_taken(server: UrlLists) -> None:
+    """A name and password in Latin-1 are read as well as those in UTF-8."""
+    pair = f"{server.credential.name}:{server.credential.secret}"
+    if pair.isascii():
+        raise NotApplicable("This name and password are the same in both encodings.")
+    try:
+        text = base64.b64encode(pair.encode("latin-1")).decode()
+    except UnicodeEncodeError:
+        raise NotApplicable("This name or password cannot be written in Latin-1.") from None
+    asked = server.app().login or server.app().calls.changes(0).request
+    headers = {**asked.headers, "Authorization": f"Basic {text}"}
+    expect_status(server.stranger().send(replace(asked, headers=headers)), 200)

@@ -1,0 +1,71 @@
+"""What the reference server keeps for `/sync`, of the Open Podcast API's draft C."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+
+@dataclass
+class Synced:
+    """A subscription: what is told of it, when it occurred, and when that was told to us."""
+
+    data: dict[str, Any]
+    occurred: str
+    updated: str
+
+
+@dataclass
+class SyncedList:
+    """All subscriptions of the account, by their `sync_id`."""
+
+    now: Callable[[], float]
+    entries: dict[str, Synced] = field(default_factory=dict)
+    _last_us: int = 0
+
+    def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
+        """Carry out an action; return its result."""
+        told = {name: action[name] for name in ("action_id", "type", "action")}
+        entry = self._entry(action)
+        at = str(action["occurred_at"])
+        if entry is None and action["action"] != "subscribe":
+            return {**told, "status": "rejected", "reason": "Entity not found"}
+        if entry and at <= entry.occurred:
+            return {**told, "status": "ignored", "data": entry.data}
+        if entry is None:
+            sync_id = str(uuid.uuid4())
+            entry = self.entries[sync_id] = Synced({"sync_id": sync_id, **action["data"]}, "", "")
+        match action["action"]:
+            case "subscribe":
+                entry.data["subscribed_at"] = at
+                entry.data.pop("unsubscribed_at", None)
+            case "unsubscribe":
+                entry.data["unsubscribed_at"] = at
+            case _:
+                entry.data.update(action["data"])
+        entry.occurred, entry.updated = at, self.stamp()
+        return {**told, "status": "applied", "data": entry.data}
+
+    def _entry(self, action: Mapping[str, Any]) -> Synced | None:
+        data = action["data"]
+        if "sync_id" in data:
+            return self.entries.get(data["sync_id"])
+        same = (one for one in self.entries.values() if one.data["feed_url"] == data["feed_url"])
+        return next(same, None)
+
+    def stamp(self) -> str:
+        """Return a moment of the server's clock that is later than all before."""
+        self._last_us = max(int(self.now() * 1e6), self._last_us + 1)
+        return datetime.fromtimestamp(self._last_us / 1e6, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+    def since(self, moment: str) -> Sequence[dict[str, Any]]:
+        """Return what was updated after a moment, in that order."""
+        found = sorted(self.entries.values(), key=lambda one: one.updated)
+        return [
+            {"type": "subscription", "last_updated": one.updated, "data": one.data}
+            for one in found
+            if one.updated > moment
+        ]
