@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from watched import Phone, gpodder, nextcloud, strict, wrong_with
 from podsync_check.catalogue import all_hard_cases
 from podsync_check.messages import Call, NoAnswer, Wrong
 from podsync_check.protocols.url_lists import Changes, Uploaded
-from podsync_check.watching.hard_cases import Verdict
+from podsync_check.watching.hard_cases import HardCase, Verdict
 
 
 @pytest.mark.parametrize("app", [gpodder, nextcloud, strict])
@@ -22,6 +23,54 @@ def test_an_app_that_is_right_holds_in_every_case(app: Any) -> None:
     assert verdicts.count(Verdict.HELD) >= 6
     if app is not strict:
         assert set(verdicts) == {Verdict.HELD}
+
+
+def test_a_list_of_many_pages_is_one_poll() -> None:
+    wrong, _ = wrong_with(strict(), feeds=450)
+    assert wrong == {}
+
+
+class Family(Phone):
+    """Two devices of one account that sync in turn."""
+
+    def sync(self) -> None:
+        other = self.__dict__.setdefault("other", gpodder("tablet"))
+        super().sync()
+        own = self.app, self.cookie
+        self.app, self.cookie = other, self.__dict__.get("other_cookie", "")
+        super().sync()
+        self.other_cookie = self.cookie
+        self.app, self.cookie = own
+
+
+def test_two_devices_of_one_account_are_not_taken_for_one() -> None:
+    wrong, watch = wrong_with(gpodder(), Family)
+    assert wrong == {}
+    assert watch.objection_count == 0
+
+
+class Piecemeal(Phone):
+    """A phone whose app tells each change in a request of its own."""
+
+    def ask(self, call: Call[Any]) -> Any:
+        sent = json.loads(call.request.body) if "subscription_change" in str(call.request) else {}
+        parts = [(name, url) for name in ("add", "remove") for url in sent.get(name, [])]
+        for name, url in parts[1:]:
+            one = self.app.calls.upload(*([url], []) if name == "add" else ([], [url]))
+            super().ask(one)
+        if parts:
+            name, url = parts[0]
+            call = self.app.calls.upload(*([url], []) if name == "add" else ([], [url]))
+        return super().ask(call)
+
+    def obey(self, case: HardCase, feed: str) -> None:
+        super().obey(case, feed)
+        super().obey(case, f"{feed}/second")
+
+
+def test_changes_that_are_told_one_by_one_are_told() -> None:
+    wrong, _ = wrong_with(nextcloud(), Piecemeal)
+    assert wrong == {}
 
 
 class Careless(Phone):

@@ -108,8 +108,8 @@ class Phone:
         return call.read(reply)
 
 
-def gpodder() -> Any:
-    return SimulatedApp(GPODDER, GpodderCalls(NAME, "phone"), WORLD, Clock())
+def gpodder(device: str = "phone") -> Any:
+    return SimulatedApp(GPODDER, GpodderCalls(NAME, device), WORLD, Clock())
 
 
 def nextcloud() -> Any:
@@ -121,13 +121,18 @@ def strict() -> Any:
 
 
 def wrong_with(
-    app: Any, phone: Callable[..., Phone] = Phone, only: str = ""
+    app: Any, phone: Callable[..., Phone] = Phone, only: str = "", feeds: int = 0
 ) -> tuple[dict[str, str], Watch]:
-    """Let an app go through all cases, or one; return what was wrong in which, and the watch."""
+    """Let an app go through all cases, or one; return what was wrong in which, and the watch.
+
+    `feeds` is how many the account has before.
+    """
     clock = Clock()
     server = Reference(NAME, PASSWORD, clock)
     cases = [case for case in all_hard_cases() if only in {"", case.name}]
     course = Course(cases, OtherDevice(server))
+    for number in range(feeds):
+        OtherDevice(server).add(f"https://before.example/{number}")
     watch = Watch(application(server.answer), {}, course=course, clock=clock)
     phone(watch, app, clock).use()
     assert course.current is None, course.current

@@ -20,6 +20,7 @@ MAX_READ_BYTES = 16 * 1024 * 1024
 URL_LISTS = frozenset({"gpodder.net", "nextcloud"})
 OPEN_PODCAST = "openpodcast"
 
+_TELL_APART = ("user-agent", "authorization", "cookie")
 _MAX_SHOWN_BYTES = 4_000
 _GZIP = 31
 
@@ -100,8 +101,18 @@ class WatchedExchange:
 
     @property
     def client(self) -> str:
-        """What tells clients apart: what they call themselves, and their credential."""
-        return f"{self.headers.get('user-agent', '')} {self.headers.get('authorization', '')}"
+        """What tells clients apart: what they call themselves, their credential, their session."""
+        return " ".join(self.headers.get(name, "") for name in _TELL_APART)
+
+    @property
+    def source(self) -> str:
+        """What tells the devices of an account apart, also if they sign in for each sync."""
+        return f"{self.headers.get('user-agent', '')} {self.path}"
+
+    @property
+    def is_first_page(self) -> bool:
+        """Whether it asks for the beginning of a list."""
+        return self.asked.get("page", "1") == "1" and "after" not in self.asked
 
     @cached_property
     def _route(self) -> tuple[str, Kind]:

@@ -21,7 +21,7 @@ PATIENCE_POLLS = 3
 """Within how many polls an app has to have done what it should."""
 
 _PROTOCOLS = frozenset({*URL_LISTS, OPEN_PODCAST})
-_OK = 200
+_DONE = {200, 202}
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,8 @@ class Wait:
     Attributes:
         fits: Whether it is this request; it sees what was sent, and no reply.
         fault: What that request gets.
-        within_polls: How many polls may pass meanwhile; None if it waits for a person.
+        within_polls: How many polls of the list may pass meanwhile: a sync has one. None if it
+            waits for a person.
         otherwise: What was wrong if it did not come in time; "" if that is well.
         watch: Looks at each exchange that passes meanwhile; raises `Wrong` if one is.
     """
@@ -172,7 +173,7 @@ class Course:
                 self._resume(exchange)
                 return
             wait.watch(exchange)
-            self._polls += exchange.kind in {Kind.POLL, Kind.PLAYS_POLL}
+            self._polls += exchange.kind is Kind.POLL and exchange.is_first_page
             if wait.within_polls is not None and self._polls >= wait.within_polls:
                 expect(not wait.otherwise, wait.otherwise)
                 self._resume(None)
@@ -238,6 +239,16 @@ def a_poll(fault: Fault | None = None) -> Wait:
     return Wait(is_poll, fault)
 
 
+def is_accepted(exchange: WatchedExchange | None) -> bool:
+    """Whether a request was carried out, and its reply sent."""
+    return exchange is not None and exchange.status in _DONE
+
+
+def next_poll_of(first: WatchedExchange) -> Wait:
+    """Wait for the next poll of the same device."""
+    return Wait(lambda one: is_poll(one) and one.is_first_page and one.source == first.source)
+
+
 def some_polls(watch: Callable[[WatchedExchange], None]) -> Play:
     """Wait for a few polls, and let `watch` look at all that is sent meanwhile."""
     yield Wait(lambda _: False, within_polls=PATIENCE_POLLS, watch=watch)
@@ -247,7 +258,7 @@ def until_told(url: str) -> Play:
     """Wait until a reply told the app of a feed."""
     while True:
         exchange = yield a_poll()
-        if exchange and exchange.status == _OK and url in exchange.told:
+        if exchange and is_accepted(exchange) and url in exchange.told:
             break
 
 

@@ -1,5 +1,6 @@
 """Whether a change survives a server that is away when it is told."""
 
+from podsync_check.watching.exchanges import Kind, WatchedExchange
 from podsync_check.watching.faults import Fault
 from podsync_check.watching.hard_cases import (
     PATIENCE_POLLS,
@@ -21,9 +22,17 @@ def a_change_that_meets_503_is_sent_again(_: Elsewhere) -> Play:
     """A change that is answered with 503 is sent again."""
     first = yield Wait(is_change, Fault.UNAVAILABLE)
     assert first is not None
-    told = first.added, first.removed
+    added, removed = set(first.added), set(first.removed)
+
+    def completes(later: WatchedExchange) -> bool:
+        """Say whether all has been sent by now, perhaps in several requests."""
+        if later.kind is Kind.UPLOAD and later is not first:
+            added.difference_update(later.added)
+            removed.difference_update(later.removed)
+        return not added | removed
+
     yield Wait(
-        lambda later: told[0] <= later.added and told[1] <= later.removed,
+        completes,
         within_polls=PATIENCE_POLLS,
         otherwise=f"Request {first.number} got 503, and what it told was not sent again.",
     )

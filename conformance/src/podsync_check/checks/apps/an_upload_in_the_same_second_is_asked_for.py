@@ -2,7 +2,14 @@
 
 from podsync_check.messages import Wrong
 from podsync_check.watching.exchanges import URL_LISTS
-from podsync_check.watching.hard_cases import Elsewhere, Play, a_poll, hard_case
+from podsync_check.watching.hard_cases import (
+    Elsewhere,
+    Play,
+    a_poll,
+    hard_case,
+    is_accepted,
+    next_poll_of,
+)
 
 
 @hard_case(
@@ -14,13 +21,13 @@ from podsync_check.watching.hard_cases import Elsewhere, Play, a_poll, hard_case
 )
 def an_upload_in_the_same_second_is_asked_for(_: Elsewhere) -> Play:
     """The next poll asks since the second that the last one was told, and not since a later one."""
-    first = None
-    while first is None or first.timestamp is None:
+    first, told = None, None
+    while first is None or told is None:
         first = yield a_poll()
-    told, number = first.timestamp, first.number
-    later = yield a_poll()
+        told = first.timestamp if first and is_accepted(first) else None
+    later = yield next_poll_of(first)
     if later and later.since > told:
         raise Wrong(
-            f"Request {number} was told {told}, and request {later.number} asks since"
+            f"Request {first.number} was told {told}, and request {later.number} asks since"
             f" {later.since}: what was uploaded in the same second, after it, is missed."
         )

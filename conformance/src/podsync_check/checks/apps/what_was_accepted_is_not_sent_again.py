@@ -7,6 +7,7 @@ from podsync_check.watching.hard_cases import (
     Play,
     Wait,
     hard_case,
+    is_accepted,
     is_change,
     some_polls,
 )
@@ -20,8 +21,9 @@ from podsync_check.watching.hard_cases import (
 )
 def what_was_accepted_is_not_sent_again(_: Elsewhere) -> Play:
     """A change that was accepted is not sent again."""
-    first = yield Wait(is_change)
-    assert first is not None
+    first = None
+    while first is None or not is_accepted(first):
+        first = yield Wait(is_change)
     added, removed, number = first.added, first.removed, first.number
 
     def look(exchange: WatchedExchange) -> None:
