@@ -493,7 +493,7 @@ def a_session_is_needed(patch: Patch) -> None:
             and "cookie" not in asked.headers, 401)  # fmt: skip
 
 
-@noticed_by("a_session_is_enough", "a_session_ends_with_a_logout")
+@noticed_by("a_session_is_enough")
 def a_session_is_not_enough(patch: Patch) -> None:
     def logged_in(server: Reference, asked: Asked, _: Mapping[str, str]) -> Reply:
         return Reply(200, {}, b"{}")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
-from watched import Phone, gpodder, nextcloud, strict, wrong_with
+from watched import Phone, asked, gpodder, nextcloud, strict, wrong_with
 
 from podsync_check.catalogue import all_hard_cases
 from podsync_check.messages import Call, NoAnswer, Wrong
@@ -47,6 +48,24 @@ def test_two_devices_of_one_account_are_not_taken_for_one() -> None:
     wrong, watch = wrong_with(gpodder(), Family)
     assert wrong == {}
     assert watch.objection_count == 0
+
+
+class Probing(Phone):
+    """A phone that asks without a credential first, as mygpoclient does."""
+
+    def ask(self, call: Call[Any]) -> Any:
+        with suppress(NoAnswer):
+            assert asked(self.watch, call.request, {"User-Agent": "phone/1.0"}).status == 401
+        return super().ask(call)
+
+
+def test_a_request_without_a_credential_is_nothing_to_judge() -> None:
+    wrong, watch = wrong_with(gpodder(), Probing)
+    assert wrong == {}
+    probes = [
+        one for one in watch.exchanges if not {"authorization", "cookie"} & one.headers.keys()
+    ]
+    assert {one.fault for one in probes} == {None}
 
 
 class Piecemeal(Phone):

@@ -10,7 +10,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -83,6 +83,7 @@ class Reference:
     password: str
     now: Callable[[], float] = time.time
     sessions: set[str] = field(default_factory=set)
+    begun: dict[str, str] = field(default_factory=dict)
     devices: dict[str, dict[str, str]] = field(default_factory=dict)
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)
     linked: list[list[str]] = field(default_factory=list)
@@ -120,7 +121,7 @@ class Reference:
                 if named.get("user", self.name) != self.name:
                     raise Refused(401, _CHALLENGE)
                 reply: Reply = getattr(self, handler)(asked, named)
-                return reply
+                return self._remembered(asked, reply)
         raise Refused(404)
 
     def _admit(self, asked: Asked) -> None:
@@ -139,6 +140,16 @@ class Reference:
             raise Refused(401, _CHALLENGE)
         self.guesses = 0
 
+    def _remembered(self, asked: Asked, reply: Reply) -> Reply:
+        """Begin a session with a password, as gpodder.net did: mygpoclient sends it three times."""
+        is_first = "authorization" in asked.headers and "cookie" not in asked.headers
+        is_login = asked.path.startswith("/api/2/auth/")
+        if is_login or not (is_first and asked.path.startswith(("/api/2/", "/subscriptions/"))):
+            return reply
+        session = self.begun.setdefault(asked.app, secrets.token_hex(16))
+        self.sessions.add(session)
+        return replace(reply, headers={**_cookie(session), **reply.headers})
+
     def _session_of(self, asked: Asked) -> str:
         sent = asked.headers.get("cookie", "").removeprefix("sessionid=")
         return sent if sent in self.sessions else "none"
@@ -147,7 +158,7 @@ class Reference:
         """Begin a session."""
         session = secrets.token_hex(16)
         self.sessions.add(session)
-        return _reply({}, 200, {"set-cookie": f"sessionid={session}; Path=/"})
+        return _reply({}, 200, _cookie(session))
 
     def log_out(self, asked: Asked, _: Mapping[str, str]) -> Reply:
         """End a session."""
@@ -326,6 +337,10 @@ class Reference:
         """Tell how a deletion went."""
         number = int(named["number"])
         return _reply({"deletion_id": number, "status": "SUCCESS", "message": "It is deleted."})
+
+
+def _cookie(session: str) -> Mapping[str, str]:
+    return {"set-cookie": f"sessionid={session}; Path=/"}
 
 
 def _read(credential: bytes) -> str:

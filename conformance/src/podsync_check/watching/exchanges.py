@@ -116,6 +116,9 @@ class WatchedExchange:
 
     @cached_property
     def _route(self) -> tuple[str, Kind]:
+        # mygpoclient asks without a credential first, each time: to be asked for one.
+        if not {"authorization", "cookie"} & self.headers.keys():
+            return "", Kind.OTHER
         for pattern, protocol, kinds in _ROUTES:
             if self.method in kinds and re.fullmatch(pattern, self.path):
                 return protocol, kinds[self.method]
@@ -128,7 +131,7 @@ class WatchedExchange:
 
     @property
     def kind(self) -> Kind:
-        """What it is for."""
+        """What it is for; without a credential, nothing."""
         return self._route[1]
 
     @cached_property
