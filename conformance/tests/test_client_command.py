@@ -144,6 +144,14 @@ def test_bodies_in_chunks_are_read_and_bad_lengths_refused(run: Callable[..., Ru
         assert running.ask("POST", create, b"", **headers)[0] == 400
 
 
+def test_what_has_another_shape_is_refused(run: Callable[..., Running]) -> None:
+    running = run("--case", "a_play_that_meets_503_is_sent_again")
+    for path in ("subscription_change/create", "episode_action/create"):
+        for body in (b"[[", b"{}", b'{"add": 1}', b'[{"episode": [], "position": [1]}]', b"\xff"):
+            status, _ = running.ask("POST", f"/index.php/apps/gpoddersync/{path}", body)
+            assert status in {200, 400, 503}
+
+
 def test_cases_are_listed_and_an_unknown_one_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["client", "--list"]) == ALL_HELD
     assert "a_moved_feed_is_followed\n    A feed that moved" in capsys.readouterr().out

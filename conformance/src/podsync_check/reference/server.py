@@ -109,8 +109,9 @@ class Reference:
             with self._lock:
                 return self._route(asked)
         except Refused as refused:
-            error = {"code": str(refused.status), "message": "refused"}
-            return _reply(error, refused.status, refused.headers)
+            return _refusal(refused)
+        except (AttributeError, LookupError, TypeError, ValueError):
+            return _refusal(Refused(400))  # what was sent has another shape
 
     def _route(self, asked: Asked) -> Reply:
         for pattern, is_public, handler in _ROUTES:
@@ -348,6 +349,11 @@ def _read(credential: bytes) -> str:
         return credential.decode()
     except UnicodeDecodeError:
         return credential.decode("latin-1")
+
+
+def _refusal(refused: Refused) -> Reply:
+    error = {"code": str(refused.status), "message": "refused"}
+    return _reply(error, refused.status, refused.headers)
 
 
 def _etag(entry: Entry) -> str:

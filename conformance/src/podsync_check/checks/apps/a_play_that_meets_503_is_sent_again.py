@@ -5,10 +5,12 @@ from podsync_check.watching.faults import Fault
 from podsync_check.watching.hard_cases import PATIENCE_POLLS, Elsewhere, Play, Wait, hard_case
 
 
-def _plays(exchange: WatchedExchange) -> frozenset[tuple[object, object, object]]:
+def _plays(exchange: WatchedExchange) -> frozenset[str]:
     sent = exchange.sent if isinstance(exchange.sent, list) else []
     found = [one for one in sent if isinstance(one, dict)]
-    return frozenset((one.get("episode"), one.get("action"), one.get("position")) for one in found)
+    return frozenset(
+        " ".join(str(one.get(name)) for name in ("episode", "action", "position")) for one in found
+    )
 
 
 @hard_case(
