@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from datetime import datetime
 from typing import Any
 
 import httpx
 from people import LAST_32_BIT_SECOND, Person
+from podsync_check.messages import Call, Reply
+from podsync_check.protocols.gpodder import GpodderCalls
+from podsync_check.simulated.apps import ANTENNAPOD, SimulatedApp
 
 
-class AntennaPod:
+class AntennaPod(SimulatedApp):
     """The gpodder.net provider: logs in, then shows the cookie only; any status but 200 fails."""
 
+    calls: GpodderCalls
+
     def __init__(self, person: Person, device: str = "phone_1") -> None:
+        super().__init__(ANTENNAPOD, GpodderCalls(person.name, device), "http", time.time)
         self.person = person
         self.device = device
         self.client = person.client(**{"User-Agent": "AntennaPod/3.8.0"})
-        self.podcasts: set[str] = set()
-        self.since = 0
-        self.actions_since = 0
-        self.added: list[str] = []
-        self.removed: list[str] = []
-        self.actions: list[dict[str, object]] = []
 
     def set_up(self) -> None:
         self.log_in()
@@ -53,16 +54,6 @@ class AntennaPod:
         assert reply.status_code == 200, reply.text
         return reply
 
-    def add(self, url: str) -> None:
-        self.podcasts.add(url)
-        self.added.append(url)
-
-    def remove(self, url: str) -> None:
-        """Delete a podcast, and tell the server, even if the server asked for it."""
-        if url in self.podcasts:
-            self.podcasts.remove(url)
-            self.removed.append(url)
-
     def force_full_synchronization(self) -> None:
         """Forget what was told, as the button of that name does; what is to be sent stays."""
         self.since = self.actions_since = 0
@@ -70,44 +61,16 @@ class AntennaPod:
     def sync(self) -> None:
         """Log in; then the list, then the actions: first what came, then what there is to tell."""
         self.log_in()
-        self._sync_list()
-        self._sync_actions()
-
-    def _sync_list(self) -> None:
-        path = self.person.changes(self.device)
-        changes = self.ask("GET", path, since=self.since)
-        timestamp = changes["timestamp"]
-        is_first = self.since == 0
-        added, removed = self.added, self.removed
-        self.added, self.removed = [], []
-        before = sorted(self.podcasts)
-        for url in changes["add"]:
-            if url.startswith("http") and url not in removed and not self._has(url):
-                self.podcasts.add(url)
-        for url in changes["remove"]:
-            if url not in added:
-                self.remove(url)
-        if is_first:
-            added = before
-        if added or removed:
-            told = self.send(path, {"add": added, "remove": removed}).json()
-            assert isinstance(told["update_urls"], list)
-            timestamp = told["timestamp"]
-        self.since = timestamp
-
-    def _sync_actions(self) -> None:
-        path = self.person.episodes
-        told = self.ask("GET", path, since=self.actions_since)
-        assert isinstance(told["actions"], list)
-        self.actions_since = told["timestamp"]
-        for start in range(0, len(self.actions), 30):
-            self.actions_since = self.send(path, self.actions[start : start + 30]).json()[
-                "timestamp"
-            ]
-        self.actions = []
-
-    def _has(self, url: str) -> bool:
-        return bare(url) in {bare(known) for known in self.podcasts}
+        dialogue, answer = self.dialogue(), None
+        while True:
+            try:
+                call: Call[Any] = dialogue.send(answer)
+            except StopIteration:
+                return
+            one = call.request
+            got = self.client.request(one.method, one.target, content=one.body, headers=one.headers)
+            assert "Authorization" not in got.request.headers
+            answer = call.read(Reply(got.status_code, dict(got.headers), got.content))
 
 
 class Kasts:
@@ -180,8 +143,3 @@ def next_since(reply: dict[str, Any]) -> int:
 def is_time_for_kasts(text: str) -> bool:
     is_plain = re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", text) is not None
     return is_plain and datetime.fromisoformat(text) is not None
-
-
-def bare(url: str) -> str:
-    """Return a URL as AntennaPod compares it to those it has: without its scheme."""
-    return url.removeprefix("https://").removeprefix("http://")

@@ -49,12 +49,12 @@ def test_a_list_that_a_reset_phone_wiped_comes_back_on_every_device_and_stays(
         phone.add(url)
     phone.sync()
     tablet.sync()
-    assert tablet.podcasts == feeds
+    assert tablet.feeds == feeds
     for url in sorted(feeds):
         phone.remove(url)
     phone.sync()
     tablet.sync()  # it is told to remove all, takes that for its owner's wish, and will send it
-    assert (phone.podcasts, tablet.podcasts, person.subscribed()) == (set(), set(), set())
+    assert (phone.feeds, tablet.feeds, person.subscribed()) == (set(), set(), set())
 
     wipe = ok(person.interface().get("/history"))["changes"][0]
     assert (wipe["by"]["device"], wipe["feeds_count"]) == ("phone_1", 12)
@@ -64,12 +64,12 @@ def test_a_list_that_a_reset_phone_wiped_comes_back_on_every_device_and_stays(
         phone.sync()
         tablet.sync()
     assert person.subscribed() == feeds
-    assert phone.podcasts == tablet.podcasts == feeds
+    assert phone.feeds == tablet.feeds == feeds
 
     tablet.remove("https://3.example/feed")
     tablet.sync()
     phone.sync()
-    assert person.subscribed() == phone.podcasts == feeds - {"https://3.example/feed"}
+    assert person.subscribed() == phone.feeds == feeds - {"https://3.example/feed"}
 
 
 def test_after_the_login_the_cookie_alone_lets_in(phone: AntennaPod) -> None:
@@ -102,12 +102,12 @@ def test_two_devices_have_the_same_podcasts_after_they_synced(
     tablet.add(B)
     for device in (phone, tablet, phone):
         device.sync()
-    assert phone.podcasts == tablet.podcasts == {A, B}
+    assert phone.feeds == tablet.feeds == {A, B}
     phone.remove(A)
     tablet.add(C)
     for device in (phone, tablet, phone, tablet):
         device.sync()
-    assert phone.podcasts == tablet.podcasts == phone.person.subscribed() == {B, C}
+    assert phone.feeds == tablet.feeds == phone.person.subscribed() == {B, C}
 
 
 def test_an_offline_devices_late_upload_reaches_the_others(
@@ -115,14 +115,16 @@ def test_an_offline_devices_late_upload_reaches_the_others(
 ) -> None:
     tablet.sync()
     tablet.add(A)  # and then it is offline
-    tablet.actions.append(play(B, EPISODE, 7, timestamp="2020-01-01T00:00:00", device="tablet_1"))
+    tablet.queued_actions.append(
+        play(B, EPISODE, 7, timestamp="2020-01-01T00:00:00", device="tablet_1")
+    )
     for _ in range(2):
         phone.add(B)
         phone.sync()
     tablet.sync()
     since = phone.actions_since
     phone.sync()
-    assert phone.podcasts == {A, B}
+    assert phone.feeds == {A, B}
     told = phone.ask("GET", phone.person.episodes, since=since)["actions"]
     assert [(action["podcast"], action["position"]) for action in told] == [(B, 7)]
 
@@ -137,7 +139,7 @@ def test_what_is_added_between_a_download_and_an_upload_is_not_lost(
     tablet.sync()
     phone.since = phone.send(path, {"add": [B], "remove": []}).json()["timestamp"]
     phone.sync()
-    assert A in phone.podcasts
+    assert A in phone.feeds
 
 
 def test_a_sync_without_changes_tells_nothing(phone: AntennaPod) -> None:
@@ -173,13 +175,13 @@ def test_a_removal_by_http_is_one_of_what_was_added_by_https_and_names_it_in_eac
     phone.add(A)
     phone.sync()
     tablet.sync()
-    assert tablet.podcasts == {A}
+    assert tablet.feeds == {A}
     phone.send(phone.person.changes("phone_1"), {"add": [], "remove": [HTTP_A]})
     assert phone.person.subscribed() == set()
     told = tablet.ask("GET", phone.person.changes("tablet_1"), since=tablet.since)
     assert (told["add"], told["remove"]) == ([], [A, f"{A}/", HTTP_A, f"{HTTP_A}/"])
     tablet.sync()
-    assert tablet.podcasts == set()
+    assert tablet.feeds == set()
 
 
 def test_a_podcast_that_both_have_by_other_schemes_is_one_subscription(
@@ -189,7 +191,7 @@ def test_a_podcast_that_both_have_by_other_schemes_is_one_subscription(
     tablet.add(HTTP_A)
     for device in (phone, tablet, phone, tablet):
         device.sync()
-    assert (phone.podcasts, tablet.podcasts) == ({A}, {HTTP_A})
+    assert (phone.feeds, tablet.feeds) == ({A}, {HTTP_A})
     assert phone.person.subscribed() == {A}
 
 
@@ -199,7 +201,7 @@ def test_a_feed_that_moved_stays_on_the_phone_as_it_is(phone: AntennaPod) -> Non
     move(phone.person, A, B)
     for _ in range(2):
         phone.sync()
-        assert phone.podcasts == {A}
+        assert phone.feeds == {A}
         assert phone.person.subscribed() == {B}
     phone.remove(A)
     phone.sync()
@@ -211,14 +213,14 @@ def test_a_move_that_the_phone_is_sent_is_made_there_and_unsubscribes_nothing(
 ) -> None:
     """The phone sends back the removal that it was told; that is not what its owner wants."""
     phone.add(A)
-    phone.actions = [play(A, EPISODE, 7, timestamp="2026-01-01T00:00:00", device="phone_1")]
+    phone.queued_actions = [play(A, EPISODE, 7, timestamp="2026-01-01T00:00:00", device="phone_1")]
     for device in (phone, tablet):
         device.sync()
     phone.person.process.must("move", phone.person.name, A, B, "--tell-apps")
     since = tablet.actions_since
     for device in (phone, tablet, phone, tablet):
         device.sync()
-    assert phone.podcasts == tablet.podcasts == phone.person.subscribed() == {B}
+    assert phone.feeds == tablet.feeds == phone.person.subscribed() == {B}
     told = tablet.ask("GET", phone.person.episodes, since=since)["actions"]
     assert [(action["podcast"], action["position"]) for action in told] == [(B, 7)]
 
@@ -228,12 +230,12 @@ def test_an_action_that_a_phone_sent_does_not_come_back_to_it(
 ) -> None:
     """It would overwrite what was played since: of an episode that was finished, and begun anew."""
     when = "2026-01-01T00:00:00"
-    phone.actions = [
+    phone.queued_actions = [
         play(A, f"{EPISODE}?{number}", 3600, timestamp=when, device="phone_1")
         for number in range(40)
     ]
     phone.sync()
-    tablet.actions = [play(A, EPISODE, 7, timestamp=when, device="tablet_1")]
+    tablet.queued_actions = [play(A, EPISODE, 7, timestamp=when, device="tablet_1")]
     tablet.sync()
     phone.log_in()
     told = phone.ask("GET", phone.person.episodes, since=phone.actions_since)["actions"]
@@ -245,11 +247,11 @@ def test_an_action_that_a_session_sent_comes_back_only_after_an_older_one_of_its
 ) -> None:
     """Told of the older one alone, the phone would go back to it."""
     other = f"{EPISODE}?other"
-    tablet.actions = [play(A, EPISODE, 5, device="tablet_1")]
+    tablet.queued_actions = [play(A, EPISODE, 5, device="tablet_1")]
     tablet.sync()
     phone.log_in()
     since = phone.ask("GET", phone.person.episodes, since=0)["timestamp"]
-    tablet.actions = [play(A, EPISODE, 7, device="tablet_1")]
+    tablet.queued_actions = [play(A, EPISODE, 7, device="tablet_1")]
     tablet.sync()
     played = [play(A, EPISODE, 9, device="phone_1"), play(A, other, 3, device="phone_1")]
     phone.send(phone.person.episodes, played)
@@ -293,7 +295,7 @@ def test_an_action_without_a_time_that_can_be_read_has_that_of_its_coming(
 def test_first_uploads_are_told_completely_30_at_a_time(
     phone: AntennaPod, tablet: AntennaPod
 ) -> None:
-    phone.actions = [
+    phone.queued_actions = [
         play(A, f"{EPISODE}?{number}", number, timestamp="2026-01-01T00:00:00", device="phone_1")
         for number in range(1, 96)
     ]

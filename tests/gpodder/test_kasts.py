@@ -66,7 +66,7 @@ def test_it_loses_nothing_that_others_do_between_its_download_and_its_upload(
     desk.upload([B], [])
     assert A in desk.changes()["add"]
     phone.sync()
-    assert phone.podcasts == {A, B}
+    assert phone.feeds == {A, B}
 
 
 def test_timestamps_are_whole_seconds_of_32_bits(person: Person) -> None:
@@ -240,7 +240,7 @@ def test_what_it_removed_is_removed_everywhere(person: Person) -> None:
     assert set(desk.changes()["add"]) == {A, B}
     assert desk.upload([], [B])["update_urls"] == []
     phone.sync()
-    assert phone.podcasts == {A}
+    assert phone.feeds == {A}
     api = person.interface()
     listed = ok(api.get("/subscriptions"))["subscriptions"]
     assert {entry["feed_url"]: entry["is_subscribed"] for entry in listed} == {A: True, B: False}
@@ -276,7 +276,7 @@ def test_after_an_upload_it_is_sent_only_what_others_have_done(person: Person) -
     desk.actions_since = next_since(desk.ask("POST", person.episodes, actions))
     assert desk.actions("false") == []
     phone.add(C)
-    phone.actions = [play(A, EPISODE, 7, device="phone_1")]
+    phone.queued_actions = [play(A, EPISODE, 7, device="phone_1")]
     phone.sync()
     assert desk.changes()["add"] == [C]
     assert [action["position"] for action in desk.actions("false")] == [7]

@@ -77,7 +77,7 @@ def test_removing_a_duplicate_unsubscribes_nothing(
     phone.sync()
     phone.sync()
     assert person.subscribed() == {B}
-    assert phone.podcasts == {A}
+    assert phone.feeds == {A}
 
 
 @each_way
@@ -87,7 +87,7 @@ def test_the_echo_of_a_removal_leaves_a_feed_that_was_brought_back(
 ) -> None:
     set_subscribed(person, A, False)
     phone.sync()
-    assert phone.removed == [A]  # it takes that for its owner's wish, and sends it next time
+    assert phone.queued == {A: False}  # it takes that for its owner's wish, and sends it next time
     set_subscribed(person, A, True)
     ask_for_all_devices(person)
     if is_forced:
@@ -95,7 +95,7 @@ def test_the_echo_of_a_removal_leaves_a_feed_that_was_brought_back(
     phone.sync()
     phone.sync()
     assert person.subscribed() == {A}
-    assert phone.podcasts == {A}
+    assert phone.feeds == {A}
 
 
 def test_what_an_owner_removes_after_a_full_synchronization_is_removed(
@@ -119,7 +119,7 @@ def test_an_app_of_which_nothing_is_known_removes_a_feed_that_moved_on_the_secon
     phone.sync()
     assert person.subscribed() == {B}
     phone.sync()
-    assert phone.podcasts == {A}
+    assert phone.feeds == {A}
     phone.remove(A)
     phone.sync()
     assert person.subscribed() == set()

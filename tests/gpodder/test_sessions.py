@@ -235,7 +235,7 @@ def test_what_one_phone_was_told_hides_nothing_from_another_with_the_same_token(
     third.add(A)
     third.sync()
     second.sync()
-    assert second.podcasts == {A}
+    assert second.feeds == {A}
     # While the first one syncs, the second is told of a change and the first uploads its own.
     first.log_in()
     told = first.ask("GET", person.changes("one"), since=first.since)

@@ -171,11 +171,11 @@ class SimulatedApp:
         told = yield self.calls.changes(self.since)
         if self.since == _FROM_NOTHING and self.habits.sends_all_first:
             self.queued = dict.fromkeys(sorted(self.feeds), True) | self.queued
+        sent = dict(self.queued)  # AntennaPod sends the echo of a removal with its next sync
         self._take_over(told)
-        if not self.queued:
+        if not sent:
             self.since = self._next(told.timestamp, None, has_uploaded=False)
             return
-        sent = dict(self.queued)
         uploaded = yield self.calls.upload(
             [url for url, is_added in sent.items() if is_added],
             [url for url, is_added in sent.items() if not is_added],
@@ -211,7 +211,9 @@ class SimulatedApp:
         """Go where another device was, unless this one was played later."""
         if not str(action.get("podcast")).startswith(self.prefix):
             return
-        if str(action.get("action")).lower() != "play" or not isinstance(action["position"], int):
+        if str(action.get("action")).lower() != "play" or not isinstance(
+            action.get("position"), int
+        ):
             return
         there = Position(str(action["timestamp"])[:19], action["position"])
         here = self.positions.get(action["episode"])
