@@ -171,7 +171,7 @@ class SimulatedApp:
         told = yield self.calls.changes(self.since)
         if self.since == _FROM_NOTHING and self.habits.sends_all_first:
             self.queued = dict.fromkeys(sorted(self.feeds), True) | self.queued
-        sent = dict(self.queued)  # AntennaPod sends the echo of a removal with its next sync
+        sent = dict(self.queued)  # the echo of a removal goes with the next sync, if at all
         self._take_over(told)
         if not sent:
             self.since = self._next(told.timestamp, None, has_uploaded=False)
@@ -180,7 +180,10 @@ class SimulatedApp:
             [url for url, is_added in sent.items() if is_added],
             [url for url, is_added in sent.items() if not is_added],
         )
-        self.queued = {url: to for url, to in self.queued.items() if sent.get(url) != to}
+        # AntennaPod clears all of its queue, and with it the echo of what this poll has removed.
+        is_cleared = self.habits.echoes_removals
+        left = {} if is_cleared else self.queued
+        self.queued = {url: to for url, to in left.items() if sent.get(url) != to}
         self.since = self._next(told.timestamp, uploaded.timestamp, has_uploaded=True)
         if self.habits.takes_update_urls:
             renamed = {old: new for old, new in uploaded.update_urls if new}
