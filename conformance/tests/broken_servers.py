@@ -6,7 +6,7 @@ import json
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -264,7 +264,7 @@ def the_next_second_is_not_kept_free(patch: Patch) -> None:
 @noticed_by("since_its_own_upload_misses_nothing")
 def an_upload_tells_its_own_second(patch: Patch) -> None:
     def told(server: Reference, clock: SecondClock, asked: Asked) -> int:
-        return clock.tell(asked.app)
+        return clock.tell(asked.app, asked.session)
 
     patch.setattr(Reference, "_after_upload", told)
 
@@ -828,8 +828,7 @@ def tags_are_ignored(patch: Patch) -> None:
 
     def told(server: Reference, asked: Asked, named: Mapping[str, str]) -> Reply:
         headers = {name: text for name, text in asked.headers.items() if name != "if-match"}
-        plain = Asked(asked.method, asked.path, asked.query, headers, asked.body, asked.app)
-        return subscription(server, plain, named)
+        return subscription(server, replace(asked, headers=headers), named)
 
     patch.setattr(Reference, "subscription", told)
 
@@ -839,9 +838,8 @@ _admit = Reference._admit
 
 
 def _lets_in(patch: Patch, is_let_in: Callable[[Asked], bool]) -> None:
-    def admits(server: Reference, asked: Asked) -> None:
-        if not is_let_in(asked):
-            _admit(server, asked)
+    def admits(server: Reference, asked: Asked) -> bool:
+        return not is_let_in(asked) and _admit(server, asked)
 
     patch.setattr(Reference, "_admit", admits)
 
@@ -872,7 +870,7 @@ def every_body_is_read(patch: Patch) -> None:
 def names_in_paths_are_ignored(patch: Patch) -> None:
     def routed(server: Reference, asked: Asked) -> Reply:
         path = asked.path.replace("/not-anna", "/anna")
-        return route(server, Asked(asked.method, path, asked.query, asked.headers, asked.body, "x"))
+        return route(server, replace(asked, path=path))
 
     patch.setattr(Reference, "_route", routed)
 

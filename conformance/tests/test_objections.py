@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from podsync_check.checks.apps.objections import StrictReader
+from podsync_check.checks.apps.objections import Hint, StrictReader
 from podsync_check.watching.exchanges import MAX_READ_BYTES, WatchedExchange
 
 DERIVED, RANDOM = "9b024349-ccf0-5f69-a609-6b82873eab3c", "5e5d964c-e942-4b1f-b5e7-55a72f9bbfb8"
@@ -45,9 +45,9 @@ class Talk:
         exchange.reply_headers = {key.replace("_", "-"): value for key, value in headers.items()}
         if headers.get("content_encoding"):
             exchange.reply = bytearray(gzip.compress(bytes(exchange.reply)))
-        found = self.reader.read(exchange)
+        self.found = self.reader.read(exchange)
         exchange.shorten()
-        return " ".join(found)
+        return " ".join(self.found)
 
 
 @pytest.fixture
@@ -82,6 +82,20 @@ def test_pages_are_followed_and_not_counted(talk: Talk) -> None:
     assert "C6.8" in talk("GET /subscriptions?page=3", reply=page())
     assert talk("GET /subscriptions?page=2", reply=page()) == ""  # `previous`
     assert talk("GET /subscriptions?page=99999999999", reply=page()) == ""
+    following = "http://other.example/v1/subscriptions?page=2&per_page=9"
+    assert talk("GET /subscriptions", reply=page(ENTRY, next=following)) == ""
+    assert talk("GET /subscriptions?per_page=9&page=2", reply=page()) == ""
+    assert "C6.8" in talk("GET /subscriptions?per_page=8&page=3", reply=page())
+
+
+def test_what_a_server_told_before_is_no_guess(talk: Talk) -> None:
+    since = f"/subscriptions?since={LAST}"
+    assert talk(f"GET {since}", reply=page(ENTRY)) == ""
+    assert "C6.10" in talk(f"GET {since}", reply=page())
+    poll = "/apps/gpoddersync/{}?since=7"
+    for path in ("subscriptions", "episode_action"):
+        assert talk(f"GET {poll.format(path)}", reply={"timestamp": 9}) == ""
+        assert "in no reply" in talk(f"GET {poll.format(path)}", reply={"timestamp": 9})
 
 
 def test_another_epoch_makes_a_client_ask_for_everything(talk: Talk) -> None:
@@ -105,6 +119,7 @@ def test_random_guids_and_unknown_fields_are_told(talk: Talk) -> None:
     )
     assert "C5.10" in add(feed_url=URL, guid=RANDOM.upper())
     assert "C5.10" in add(feed_url="no URL", guid=RANDOM)
+    assert all(isinstance(one, Hint) for one in talk.found)
     assert "POST knows no title, url" in add(url=URL, title="x")
     talk("GET /subscriptions", reply=page({**ENTRY, "guid": RANDOM}))
     assert add(feed_url=URL, guid=RANDOM) == ""  # the service has named it itself
@@ -135,6 +150,7 @@ def test_a_client_waits_for_as_long_as_it_was_told(talk: Talk) -> None:
     assert talk("GET /subscriptions", status=503, retry_after="3") == ""
     assert "2.0 seconds sooner" in talk("GET /subscriptions", status=None)
     assert talk("GET /subscriptions", name="other-app/1", reply=page()) == ""
+    assert talk("POST /subscriptions", {"subscriptions": []}) == ""
     assert talk("GET /subscriptions", reply=page()) == ""
 
 

@@ -24,6 +24,7 @@ from podsync_check.watching.watch import Message, Watch
 
 WORLD = "https://"
 MAX_SYNCS = 120
+BASIC = "Basic " + b64encode(f"{NAME}:{PASSWORD}".encode()).decode()
 
 
 def asked(watch: Watch, request: Request, headers: Mapping[str, str]) -> Reply:
@@ -92,16 +93,15 @@ class Phone:
             pass  # what failed is tried again next time
 
     def ask(self, call: Call[Any]) -> Any:
-        basic = "Basic " + b64encode(f"{NAME}:{PASSWORD}".encode()).decode()
         headers = {"User-Agent": "phone/1.0"}
         if isinstance(getattr(self.app, "calls", None), GpodderCalls):
             if not self.cookie:
                 login = self.app.calls.log_in().request
-                reply = asked(self.watch, login, {**headers, "Authorization": basic})
+                reply = asked(self.watch, login, {**headers, "Authorization": BASIC})
                 self.cookie = reply.headers["set-cookie"].partition(";")[0]
             headers["Cookie"] = self.cookie
         else:
-            headers["Authorization"] = basic
+            headers["Authorization"] = BASIC
         reply = asked(self.watch, call.request, headers)
         if reply.status == 401 and self.signs_in_again:
             self.cookie = ""

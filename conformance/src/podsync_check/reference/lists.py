@@ -8,43 +8,39 @@ from typing import Any
 
 
 @dataclass
-class Told:
-    """The seconds that one app was told, and so may ask since."""
-
-    seconds: set[int] = field(default_factory=set)
-    last: int = 0
-
-
-@dataclass
 class SecondClock:
     """Seconds that tell changes apart from what was told before.
 
     A change gets a later second than any that was told, so that an app may go on from that one or
     from the next. A `since` that the app was never told, as that of its own clock, means all.
+
+    Attributes:
+        told: The seconds that each app was told, and so may ask since.
+        last_told: The second that each session was told last.
     """
 
     now: Callable[[], float]
     last: int = 0
-    told: dict[str, Told] = field(default_factory=dict)
+    told: dict[str, set[int]] = field(default_factory=dict)
+    last_told: dict[str, int] = field(default_factory=dict)
 
     def stamp(self) -> int:
         """Return the second of a change."""
         self.last = max(int(self.now()), self.last)
-        if any(self.last <= told.last for told in self.told.values()):
+        if self.last in self.last_told.values():
             self.last += 1
         return self.last
 
-    def tell(self, app: str) -> int:
+    def tell(self, app: str, session: str) -> int:
         """Return the second that an app is told with a poll."""
         second = max(int(self.now()), self.last)
-        told = self.told.setdefault(app, Told())
-        told.seconds |= {second, second + 1}
-        told.last = second
+        self.told.setdefault(app, set()).update({second, second + 1})
+        self.last_told[session] = second
         return second
 
     def first(self, app: str, since: int) -> int:
         """Return the second from which on an app has to be told everything."""
-        return since if since in self.told.setdefault(app, Told()).seconds else 0
+        return since if since in self.told.get(app, ()) else 0
 
 
 @dataclass

@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from html import escape, unescape
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -22,9 +23,22 @@ from podsync_check.reference.subscriptions import Entry, Subscriptions
 MAX_BODY_BYTES = 8 * 1024 * 1024
 MAX_GUESSES = 20
 """How many wrong passwords are answered with 401 before it is 429."""
+MAX_LOGINS = 1_000
+"""How many logins in a browser can be begun: they need no password."""
 
 _CHALLENGE = {"WWW-Authenticate": 'Basic realm="reference", charset="UTF-8"'}
 _OPML = '<?xml version="1.0"?><opml version="2.0"><body>{}</body></opml>'
+_LET_IN = b"<!doctype html><title>Signed in</title><p>The app is signed in. Go back to it."
+_WORDS = {
+    400: "The body is not what was expected.",
+    401: "The name or the password is wrong.",
+    404: "There is nothing here.",
+    405: "The input is not valid.",
+    410: "It was deleted.",
+    412: "It was changed meanwhile.",
+    413: "The body is too long.",
+    429: "There were too many wrong passwords.",
+}
 
 
 class Refused(Exception):
@@ -42,7 +56,7 @@ class Asked:
 
     Attributes:
         path: Its path, without anything encoded.
-        app: What tells apps apart: their name, credential and device.
+        app: What tells apps apart: their name and device.
     """
 
     method: str
@@ -69,6 +83,23 @@ class Asked:
         return found
 
     @property
+    def cookie(self) -> str:
+        """The session that it shows; "" if it shows none."""
+        cookies = self.headers.get("cookie", "").split(";")
+        found = [one.strip().removeprefix("sessionid=") for one in cookies if "sessionid=" in one]
+        return found[0] if found else ""
+
+    @property
+    def session(self) -> str:
+        """What tells apart two apps that call themselves the same."""
+        return f"{self.app} {self.headers.get('authorization', '')} {self.cookie}"
+
+    @property
+    def base(self) -> str:
+        """The address of the server, as the app has it."""
+        return f"http://{self.headers.get('host', 'reference.invalid')}"
+
+    @property
     def since(self) -> int:
         """The second since which it asks."""
         text = self.query.get("since", "0")
@@ -77,13 +108,19 @@ class Asked:
 
 @dataclass
 class Reference:
-    """The server: one account, in memory."""
+    """The server: one account, in memory.
+
+    Attributes:
+        begun: The sessions that passwords began, by the app.
+        logins: The logins in a browser that have begun, and the app's own password once granted.
+    """
 
     name: str
     password: str
     now: Callable[[], float] = time.time
     sessions: set[str] = field(default_factory=set)
     begun: dict[str, str] = field(default_factory=dict)
+    logins: dict[str, str] = field(default_factory=dict)
     devices: dict[str, dict[str, str]] = field(default_factory=dict)
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)
     linked: list[list[str]] = field(default_factory=list)
@@ -100,10 +137,10 @@ class Reference:
         """Answer one request; the names of its headers are in lower case."""
         parts = urlsplit("/" + target.lstrip("/"))
         query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
-        who = f"{headers.get('user-agent', '')} {headers.get('authorization', '')}"
         path = unquote(parts.path)
         device = re.search(r"/([^/]+)\.json", path)
-        app = f"{who} {headers.get('cookie', '')} {device[1] if device else ''}"
+        app = f"{headers.get('user-agent', '')} {device[1] if device else ''}"
+        method = "GET" if method == "HEAD" else method  # who serves it leaves the body out
         asked = Asked(method, path, query, headers, body, app)
         try:
             with self._lock:
@@ -116,54 +153,57 @@ class Reference:
     def _route(self, asked: Asked) -> Reply:
         for pattern, is_public, handler in _ROUTES:
             if found := re.fullmatch(pattern, asked.path):
-                if not is_public:
-                    self._admit(asked)
+                is_by_password = not is_public and self._admit(asked)
                 named = found.groupdict()
                 if named.get("user", self.name) != self.name:
                     raise Refused(401, _CHALLENGE)
                 reply: Reply = getattr(self, handler)(asked, named)
-                return self._remembered(asked, reply)
+                return self._remembered(asked, reply) if is_by_password else reply
         raise Refused(404)
 
-    def _admit(self, asked: Asked) -> None:
-        if f"sessionid={self._session_of(asked)}" == asked.headers.get("cookie", ""):
-            return
-        scheme, _, text = asked.headers.get("authorization", "").partition(" ")
-        try:
-            sent = base64.b64decode(text.replace("-", "+").replace("_", "/"))
-        except ValueError:
-            raise Refused(401, _CHALLENGE) from None
-        pair = _read(sent)
-        if scheme != "Basic" or pair != f"{self.name}:{self.password}":
-            self.guesses += scheme == "Basic"
+    def _admit(self, asked: Asked) -> bool:
+        """Let a request in; return whether its password did, and not its session."""
+        if asked.cookie in self.sessions:
+            return False
+        scheme, _, sent = asked.headers.get("authorization", "").partition(" ")
+        if not self._is_right(scheme.lower(), sent.strip()):
+            self.guesses += bool(scheme)
             if self.guesses > MAX_GUESSES:
                 raise Refused(429, {"Retry-After": "60"})
             raise Refused(401, _CHALLENGE)
         self.guesses = 0
+        return True
+
+    def _is_right(self, scheme: str, sent: str) -> bool:
+        known = {self.password, *filter(None, self.logins.values())}
+        if scheme == "bearer":
+            return sent in known
+        try:
+            pair = _read(base64.b64decode(sent.replace("-", "+").replace("_", "/")))
+        except ValueError:
+            return False
+        return scheme == "basic" and pair in {f"{self.name}:{one}" for one in known}
 
     def _remembered(self, asked: Asked, reply: Reply) -> Reply:
         """Begin a session with a password, as gpodder.net did: mygpoclient sends it three times."""
-        is_first = "authorization" in asked.headers and "cookie" not in asked.headers
         is_login = asked.path.startswith("/api/2/auth/")
-        if is_login or not (is_first and asked.path.startswith(("/api/2/", "/subscriptions/"))):
+        if is_login or not asked.path.startswith(("/api/2/", "/subscriptions/")):
             return reply
-        session = self.begun.setdefault(asked.app, secrets.token_hex(16))
-        self.sessions.add(session)
+        session = self.begun[asked.app] = self._begin_session(self.begun.get(asked.app))
         return replace(reply, headers={**_cookie(session), **reply.headers})
 
-    def _session_of(self, asked: Asked) -> str:
-        sent = asked.headers.get("cookie", "").removeprefix("sessionid=")
-        return sent if sent in self.sessions else "none"
+    def _begin_session(self, known: str | None = None) -> str:
+        session = known or secrets.token_hex(16)
+        self.sessions.add(session)
+        return session
 
     def log_in(self, asked: Asked, _: Mapping[str, str]) -> Reply:
         """Begin a session."""
-        session = secrets.token_hex(16)
-        self.sessions.add(session)
-        return _reply({}, 200, _cookie(session))
+        return _reply({}, 200, _cookie(self._begin_session()))
 
     def log_out(self, asked: Asked, _: Mapping[str, str]) -> Reply:
         """End a session."""
-        self.sessions.discard(self._session_of(asked))
+        self.sessions.discard(asked.cookie)
         return _reply({})
 
     def device(self, asked: Asked, named: Mapping[str, str]) -> Reply:
@@ -187,7 +227,7 @@ class Reference:
         clock = self.list.clock
         if asked.method == "GET":
             add, remove = self.list.changes(asked.app, asked.since)
-            second = clock.tell(asked.app)
+            second = clock.tell(asked.app, asked.session)
             return _reply({"add": add, "remove": remove, "timestamp": second})
         sent = asked.json(dict)
         add, remove = sent.get("add") or [], sent.get("remove") or []
@@ -200,8 +240,7 @@ class Reference:
 
     def _after_upload(self, clock: SecondClock, asked: Asked) -> int:
         """Return the second that the app knows already: others can have changed something since."""
-        told = clock.told.get(asked.app)
-        return told.last if told else 1
+        return clock.last_told.get(asked.session, 1)
 
     def actions(self, asked: Asked, named: Mapping[str, str]) -> Reply:
         """Tell what was played, or take it."""
@@ -217,20 +256,20 @@ class Reference:
             if wanted := asked.query.get(name):
                 found = [action for action in found if action.get(name) == wanted]
         told: Any = latest(found) if asked.query.get("aggregated") == "true" else found
-        return _reply({"actions": told, "timestamp": self.log.clock.tell(asked.app)})
+        return _reply({"actions": told, "timestamp": self.log.clock.tell(asked.app, asked.session)})
 
     def whole_list(self, asked: Asked, named: Mapping[str, str]) -> Reply:
         """Tell the whole list, or put another in its place."""
         feeds = self.list.subscribed()
         if asked.method == "PUT":
-            wanted = asked.json(list)
+            wanted = _urls_in(asked, named["form"])
             self.list.change(wanted, set(feeds) - set(wanted))
             return Reply(200, {}, b"")
         if named["form"] == "json":
             return _reply(feeds)
         lines = "\n".join(feeds)
         if named["form"] == "opml":
-            lines = _OPML.format("".join(f'<outline xmlUrl="{feed}"/>' for feed in feeds))
+            lines = _OPML.format("".join(f'<outline xmlUrl="{escape(feed)}"/>' for feed in feeds))
         return Reply(200, {}, lines.encode())
 
     def links(self, asked: Asked, _: Mapping[str, str]) -> Reply:
@@ -257,17 +296,30 @@ class Reference:
         """Tell in one reply what changed."""
         add, remove = self.list.changes(asked.app, asked.since)
         told = {"add": [{"url": url} for url in add], "rem": remove, "updates": []}
-        return _reply({**told, "timestamp": self.list.clock.tell(asked.app)})
+        return _reply({**told, "timestamp": self.list.clock.tell(asked.app, asked.session)})
 
     def begin_login(self, asked: Asked, _: Mapping[str, str]) -> Reply:
-        """Begin a login that is never granted: nobody opens pages here."""
-        base = f"http://{asked.headers.get('host', 'reference.invalid')}"
-        poll = {"token": "reference", "endpoint": f"{base}/index.php/login/v2/poll"}
-        return _reply({"poll": poll, "login": f"{base}/login"})
+        """Begin a login, which is granted as soon as its page is opened."""
+        if len(self.logins) >= MAX_LOGINS:
+            raise Refused(429, {"Retry-After": "60"})
+        token = secrets.token_hex(16)
+        self.logins[token] = ""
+        poll = {"token": token, "endpoint": f"{asked.base}/index.php/login/v2/poll"}
+        return _reply({"poll": poll, "login": f"{asked.base}/login/{token}"})
+
+    def grant_login(self, _: Asked, named: Mapping[str, str]) -> Reply:
+        """Grant a login: what it lets in to is a test account."""
+        if named["token"] not in self.logins:
+            raise Refused(404)
+        self.logins[named["token"]] = secrets.token_hex(16)
+        return Reply(200, {"content-type": "text/html; charset=utf-8"}, _LET_IN)
 
     def poll_login(self, asked: Asked, _: Mapping[str, str]) -> Reply:
-        """Say that a login was not granted yet."""
-        raise Refused(404)
+        """Tell an app its own password, once its login was granted."""
+        token = parse_qs(asked.body.decode("utf-8", "replace")).get("token", [""])[-1]
+        if not (password := self.logins.get(token)):
+            raise Refused(404)
+        return _reply({"server": asked.base, "loginName": self.name, "appPassword": password})
 
     def subscription_list(self, asked: Asked, _: Mapping[str, str]) -> Reply:
         """Tell a page of the list, or add subscriptions."""
@@ -281,7 +333,7 @@ class Reference:
         if page * size < len(found):
             since = asked.query.get("since", "")
             query = f"page={page + 1}&per_page={size}" + (f"&since={since}" if since else "")
-            told |= {"next": f"http://reference.invalid{asked.path}?{query}"}
+            told |= {"next": f"{asked.base}{asked.path}?{query}"}
         return _reply(told)
 
     def _add_subscriptions(self, asked: Asked) -> Reply:
@@ -331,7 +383,7 @@ class Reference:
         told: dict[str, Any] = {"results": found[:size], "has_more": len(found) > size}
         if found:
             query = f"since={found[:size][-1]['last_updated']}&limit={size}"
-            told["next_since"] = f"http://reference.invalid{asked.path}?{query}"
+            told["next_since"] = f"{asked.base}{asked.path}?{query}"
         return _reply(told)
 
     def deletion(self, asked: Asked, named: Mapping[str, str]) -> Reply:
@@ -344,6 +396,15 @@ def _cookie(session: str) -> Mapping[str, str]:
     return {"set-cookie": f"sessionid={session}; Path=/"}
 
 
+def _urls_in(asked: Asked, form: str) -> list[str]:
+    """Return the feeds of a list that was sent."""
+    if form == "json":
+        return list(asked.json(list))
+    text = asked.body.decode("utf-8", "replace")
+    found = re.findall(r'xmlUrl="([^"]*)"', text) if form == "opml" else text.split()
+    return [unescape(url) for url in found] if form == "opml" else found
+
+
 def _read(credential: bytes) -> str:
     try:
         return credential.decode()
@@ -352,7 +413,7 @@ def _read(credential: bytes) -> str:
 
 
 def _refusal(refused: Refused) -> Reply:
-    error = {"code": str(refused.status), "message": "refused"}
+    error = {"code": str(refused.status), "message": _WORDS.get(refused.status, "It failed.")}
     return _reply(error, refused.status, refused.headers)
 
 
@@ -366,7 +427,7 @@ def _reply(body: object, status: int = 200, headers: Mapping[str, str] | None = 
     return Reply(status, kind | lower, json.dumps(body).encode())
 
 
-_APP = "/index.php/apps/gpoddersync"
+_APP = r"(/index\.php)?/+apps/gpoddersync"
 _MINE = r"(?P<user>[^/]+)/(?P<device>[^/]+)"
 _ROUTES: list[tuple[str, bool, str]] = [  # path, whether anybody may ask, the method
     (r"/api/2/auth/(?P<user>[^/]+)/login\.json", False, "log_in"),
@@ -382,8 +443,9 @@ _ROUTES: list[tuple[str, bool, str]] = [  # path, whether anybody may ask, the m
     (rf"/subscriptions/{_MINE}\.(?P<form>json|opml|txt)", False, "whole_list"),
     (rf"{_APP}/(subscriptions|subscription_change/create)", False, "feeds"),
     (rf"{_APP}/(episode_action|episode_action/create)", False, "actions"),
-    (r"/index\.php/login/v2", True, "begin_login"),
-    (r"/index\.php/login/v2/poll", True, "poll_login"),
+    (r"(/index\.php)?/login/v2", True, "begin_login"),
+    (r"(/index\.php)?/login/v2/poll", True, "poll_login"),
+    (r"/login/(?P<token>[0-9a-f]+)", True, "grant_login"),
     (r"/api/v1/sync", False, "sync"),
     (r"/v1/subscriptions", False, "subscription_list"),
     (r"/v1/subscriptions/(?P<guid>[^/]+)", False, "subscription"),

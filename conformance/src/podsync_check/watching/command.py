@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import secrets
+import signal
 import socket
 import sys
 import threading
@@ -26,6 +27,7 @@ from podsync_check.watching.watch import PLACE, Watch
 ALL_HELD, SOMETHING_WRONG, NOT_ALL_REACHED = 0, 1, 2
 
 _EVERYWHERE = "0.0.0.0"  # noqa: S104 - what it is called, and nothing that is listened at
+_DIGITS, _MAX_PORT = 6, 65_535
 _GRACE_SECONDS = 0.5  # for the app to get the reply of the request that ended the last case
 
 
@@ -40,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
     )
     add = made.add_argument
     add("--host", default="127.0.0.1", help="where to listen; 0.0.0.0 for a phone in your network")
-    add("--port", type=int, default=8080, help="0 takes a free one")
+    add("--port", type=_port, default=8080, help="0 takes a free one")
     add("--user", default="test", help="the account's name")
     add("--password-file", type=Path, help="a file with its password; without one, it is made up")
     add("--case", action="append", default=[], metavar="NAME", help="only this case")
@@ -69,17 +71,16 @@ def client(arguments: Sequence[str], stopped: threading.Event | None = None) -> 
     watch = Watch(application(server.answer), {}, passed_over=("/favicon.ico",), course=course)
     ended = stopped or threading.Event()
     watch.tell = _teller(course, ended)
+    _end_at_sigterm()
     try:
-        with serving(watch, options.host, options.port) as (bound, port):
-            host = _own_address() if bound == _EVERYWHERE else bound
-            print(f"podsync-check {__version__}: point your app at http://{host}:{port}")
-            print(
-                f"Name {options.user}, password {password}; http://{host}:{port}{PLACE} shows more."
-            )
+        with suppress(KeyboardInterrupt), serving(watch, options.host, options.port) as (at, port):
+            url = f"http://{_own_address() if at == _EVERYWHERE else at}:{port}"
+            print(f"podsync-check {__version__}: point your app at {url}")
+            print(f"Name {options.user}, password {password}, which is a Bearer token, too.")
+            print(f"Use one app, on one device, at a time. {url}{PLACE} shows more.")
             _ask(course.current)
-            with suppress(KeyboardInterrupt):
-                ended.wait(options.max_seconds)
-                time.sleep(_GRACE_SECONDS)
+            ended.wait(options.max_seconds)
+            time.sleep(_GRACE_SECONDS)
     except OSError as error:
         raise CannotRun(f"Port {options.port} cannot be listened at: {error}.") from None
     _summarize(watch)
@@ -88,6 +89,19 @@ def client(arguments: Sequence[str], stopped: threading.Event | None = None) -> 
     if options.json:
         options.json.write_text(json.dumps(watch.told(), indent=2), encoding="utf-8")
     return _status(watch)
+
+
+def _port(text: str) -> int:
+    if not (text.isdecimal() and len(text) < _DIGITS and int(text) <= _MAX_PORT):
+        raise argparse.ArgumentTypeError(f"{text} is no port: it is from 0 to {_MAX_PORT}")
+    return int(text)
+
+
+def _end_at_sigterm() -> None:
+    """Let SIGTERM end it as Ctrl-C does: with a report of what was seen by then."""
+    if threading.current_thread() is threading.main_thread():  # no other may
+        for number in (signal.SIGTERM, signal.SIGINT):  # a shell ignores SIGINT in the background
+            signal.signal(number, signal.default_int_handler)
 
 
 def _own_address() -> str:

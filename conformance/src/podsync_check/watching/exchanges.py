@@ -70,7 +70,7 @@ class WatchedExchange:
     Attributes:
         number: Which one it is, from 1.
         at_seconds: When it came, by a clock that only goes on.
-        path: Its path, without `/v1`.
+        prefix: What its path began with before `path`: `/v1`, or nothing.
         headers: Its headers, by their names in lower case.
         body: Its body; only the beginning, once it was read.
         fault: What was made to go wrong; None if nothing was.
@@ -93,11 +93,13 @@ class WatchedExchange:
     reply: bytearray = field(default_factory=bytearray)
     objections: list[str] = field(default_factory=list)
     urls: Mapping[str, str] = field(default_factory=dict)
+    prefix: str = ""
 
     @property
     def target(self) -> str:
         """The path and the query, as the request had them."""
-        return f"{self.path}?{self.query}" if self.query else self.path
+        path = self.prefix + self.path
+        return f"{path}?{self.query}" if self.query else path
 
     @property
     def client(self) -> str:
@@ -105,9 +107,20 @@ class WatchedExchange:
         return " ".join(self.headers.get(name, "") for name in _TELL_APART)
 
     @property
-    def source(self) -> str:
-        """What tells the devices of an account apart, also if they sign in for each sync."""
-        return f"{self.headers.get('user-agent', '')} {self.path}"
+    def name(self) -> str:
+        """What the app calls itself."""
+        return self.headers.get("user-agent", "")
+
+    @property
+    def device(self) -> str:
+        """The device that it is of, as its path says; "" if it says nothing."""
+        found = re.fullmatch(r"/api/2/subscriptions/[^/]+/([^/]+)\.json", self.path)
+        return found[1] if found else ""
+
+    def may_be_of(self, other: WatchedExchange) -> bool:
+        """Whether both can be of one device: the session may be another, and not all name one."""
+        is_one = self.device == other.device or not (self.device and other.device)
+        return is_one and self.name == other.name
 
     @property
     def is_first_page(self) -> bool:
@@ -202,7 +215,7 @@ class WatchedExchange:
 
     def shorten(self) -> None:
         """Keep of the bodies what is shown, and nothing that was read from them."""
-        for name in ("sent", "got", "told"):
+        for name in ("sent", "got", "told", "added", "removed"):
             self.__dict__.pop(name, None)
         if self.reply_headers.get("content-encoding") == "gzip":
             self.reply = bytearray(_expanded(self.reply))

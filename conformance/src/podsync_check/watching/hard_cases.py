@@ -138,6 +138,9 @@ class Standing:
 class Course:
     """Goes through hard cases with one app.
 
+    A case is about the device whose request it began with: those of others neither count nor are
+    judged.
+
     Attributes:
         standings: The cases, and how each ended.
     """
@@ -147,6 +150,7 @@ class Course:
     standings: Sequence[Standing] = field(init=False)
     _play: Play | None = None
     _wait: Wait | None = None
+    _subject: WatchedExchange | None = None
     _polls: int = 0
 
     def __post_init__(self) -> None:
@@ -161,24 +165,27 @@ class Course:
         """Return what a request gets that has come; begin the next case if it is a first one."""
         if self._wait is None:
             self._begin(exchange)
-        is_it = self._wait is not None and self._wait.fits(exchange)
+        is_it = self._wait and self._is_judged(exchange) and self._wait.fits(exchange)
         return self._wait.fault if self._wait and is_it else None
 
     def go_on(self, exchange: WatchedExchange) -> None:
         """Let the case that is under way see an exchange that has ended."""
-        if (wait := self._wait) is None:
+        if (wait := self._wait) is None or not self._is_judged(exchange):
             return
         try:
             if wait.fits(exchange) and exchange.fault is wait.fault:
                 self._resume(exchange)
                 return
             wait.watch(exchange)
-            self._polls += exchange.kind is Kind.POLL and exchange.is_first_page
+            self._polls += is_poll(exchange)
             if wait.within_polls is not None and self._polls >= wait.within_polls:
                 expect(not wait.otherwise, wait.otherwise)
                 self._resume(None)
         except Wrong as wrong:
             self._end(Verdict.WRONG, exchange.number, str(wrong))
+
+    def _is_judged(self, exchange: WatchedExchange) -> bool:
+        return self._subject is not None and exchange.may_be_of(self._subject)
 
     def _begin(self, exchange: WatchedExchange) -> None:
         if exchange.kind is Kind.OTHER or self.elsewhere is None:
@@ -187,6 +194,7 @@ class Course:
             current.verdict = Verdict.NOT_APPLICABLE
         if current:
             self._play = current.case.play(self.elsewhere)
+            self._subject = exchange
             self._polls, self._wait = 0, next(self._play)
 
     def _resume(self, exchange: WatchedExchange | None) -> None:
@@ -225,8 +233,8 @@ def feed() -> str:
 
 
 def is_poll(exchange: WatchedExchange) -> bool:
-    """Whether it asks what changed in the list."""
-    return exchange.kind is Kind.POLL
+    """Whether it asks what changed in the list; further pages of that are no polls."""
+    return exchange.kind is Kind.POLL and exchange.is_first_page
 
 
 def is_change(exchange: WatchedExchange) -> bool:
@@ -244,20 +252,15 @@ def is_accepted(exchange: WatchedExchange | None) -> bool:
     return exchange is not None and exchange.status in _DONE
 
 
-def next_poll_of(first: WatchedExchange) -> Wait:
-    """Wait for the next poll of the same device."""
-    return Wait(lambda one: is_poll(one) and one.is_first_page and one.source == first.source)
-
-
 def some_polls(watch: Callable[[WatchedExchange], None]) -> Play:
     """Wait for a few polls, and let `watch` look at all that is sent meanwhile."""
     yield Wait(lambda _: False, within_polls=PATIENCE_POLLS, watch=watch)
 
 
 def until_told(url: str) -> Play:
-    """Wait until a reply told the app of a feed."""
+    """Wait until a reply told the app of a feed, on whichever page."""
     while True:
-        exchange = yield a_poll()
+        exchange = yield Wait(lambda one: one.kind is Kind.POLL)
         if exchange and is_accepted(exchange) and url in exchange.told:
             break
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from podsync_check.checks.apps.objections import Hint
 from podsync_check.watching.exchanges import WatchedExchange
 from podsync_check.watching.faults import WHAT_HAPPENS, Fault
 from podsync_check.watching.hard_cases import Course, Standing, Verdict
@@ -114,7 +115,10 @@ def _faults(pending: Sequence[Fault], deeds: Sequence[str]) -> Iterator[str]:
 def _exchange(one: WatchedExchange, *, stays: bool) -> str:
     status = one.status or '<span class="dim">no response</span>'
     fault = f' <span class="dim">({one.fault}, as ordered)</span>' if one.fault else ""
-    objections = "".join(f'<p class="bad">{escape(text)}</p>' for text in one.objections)
+    objections = "".join(
+        f'<p class="{"dim" if isinstance(text, Hint) else "bad"}">{escape(text)}</p>'
+        for text in one.objections
+    )
     bodies = "".join(f"<pre>{_text(body)}</pre>" for body in (one.body, one.reply) if body)
     return (
         f'<article><p><code><span class="dim">{one.number}</span> <strong>{escape(one.method)}'

@@ -6,11 +6,13 @@ It is for one app under test: a request has a thread, and all are answered on on
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import SimpleQueue
+from typing import Any
 from urllib.parse import unquote
 
 from podsync_check.messages import Reply
@@ -90,6 +92,10 @@ def serving(watched: Application, host: str, port: int) -> Iterator[tuple[str, i
     class Server(ThreadingHTTPServer):
         daemon_threads = True  # a connection that an app keeps open does not keep the command
 
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            if not isinstance(sys.exception(), ConnectionError):  # an app may go at any time
+                super().handle_error(request, client_address)
+
     with Server((host, port), Handler) as listening:
         loop = asyncio.new_event_loop()
         threads = [
@@ -103,14 +109,30 @@ def serving(watched: Application, host: str, port: int) -> Iterator[tuple[str, i
             yield str(address), int(bound)
         finally:
             listening.shutdown()
+            asyncio.run_coroutine_threadsafe(_cancel_all(), loop).result()
             loop.call_soon_threadsafe(loop.stop)
             for thread in threads:
                 thread.join()
             loop.close()
 
 
+async def _cancel_all() -> None:
+    """Cut off what is still being answered, as a reply that is slow on purpose."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+
+
+class _TooLong(ValueError):
+    """A body is longer than is read."""
+
+
 class _Handler(BaseHTTPRequestHandler):
-    """One connection: its requests one after the other."""
+    """One connection: its requests one after the other.
+
+    It lets web apps of any origin in, as browsers ask for with CORS.
+    """
 
     protocol_version = "HTTP/1.1"
     timeout = _SILENT_SECONDS
@@ -125,6 +147,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_response_only(message["status"])
             for name, value in message["headers"]:
                 self.send_header(name.decode("latin-1"), value.decode("latin-1"))
+            self._allow_origin()
             self.end_headers()
             return
         if self.command != "HEAD":
@@ -136,8 +159,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True  # unless all of a reply is written
         try:
             body = self._body()
-        except ValueError as error:
-            self.send_error(400, str(error))
+        except _TooLong:
+            self.send_error(413)
+        except ValueError:
+            self.send_error(400, "The length of the body cannot be read.")
+        except EOFError:
+            pass  # the app is gone, and what it wanted to say is unknown
         else:
             self.answer(body)
 
@@ -145,25 +172,51 @@ class _Handler(BaseHTTPRequestHandler):
         """Return the body of the request.
 
         Raises:
-            ValueError: It is too long, or its length cannot be read.
+            _TooLong: It is longer than is read.
+            ValueError: Its length cannot be read.
+            EOFError: The connection has ended before it.
         """
         if "transfer-encoding" not in self.headers:
-            return self.rfile.read(_bounded(int(self.headers.get("content-length", "0"))))
+            return self._exactly(_bounded(int(self.headers.get("content-length", "0"))))
         body = bytearray()
         while size := int(self.rfile.readline(_MAX_LINE_BYTES).partition(b";")[0], 16):
-            body += self.rfile.read(_bounded(size, len(body)))
+            body += self._exactly(_bounded(size, len(body)))
             self.rfile.readline(_MAX_LINE_BYTES)
         while self.rfile.readline(_MAX_LINE_BYTES).strip():
             pass
         return bytes(body)
 
-    do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _read  # noqa: N815
+    def _exactly(self, size: int) -> bytes:
+        body = self.rfile.read(size)
+        if len(body) < size:
+            raise EOFError
+        return body
+
+    def _preflight(self) -> None:
+        """Tell a browser that a web app may send its request."""
+        self.send_response_only(204)
+        self._allow_origin()
+        self.send_header("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
+        wanted = self.headers.get("access-control-request-headers", "")
+        self.send_header("Access-Control-Allow-Headers", wanted.strip())
+        self.end_headers()
+
+    def _allow_origin(self) -> None:
+        if origin := self.headers.get("origin", "").strip():
+            self.send_header("Access-Control-Allow-Origin", origin)
+            self.send_header("Access-Control-Allow-Credentials", "true")
+            self.send_header("Access-Control-Expose-Headers", "ETag, Retry-After")
+
+    do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = _read  # noqa: N815
+    do_OPTIONS = _preflight  # noqa: N815 - the base's name
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
         """Write no log: the watch tells what came."""
 
 
 def _bounded(size: int, before: int = 0) -> int:
-    if not 0 <= size <= MAX_READ_BYTES - before:
-        raise ValueError("The body is too long.")
+    if size < 0:
+        raise ValueError
+    if size > MAX_READ_BYTES - before:
+        raise _TooLong
     return size

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequen
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl
 
-from podsync_check.checks.apps.objections import StrictReader
+from podsync_check.checks.apps.objections import Hint, StrictReader
 from podsync_check.watching.exchanges import MAX_READ_BYTES, WatchedExchange
 from podsync_check.watching.faults import MAX_PENDING, SLOW_SECONDS, Fault
 from podsync_check.watching.hard_cases import Course
@@ -34,6 +34,7 @@ MAX_EXCHANGES = 200
 """How many exchanges are shown, the newest."""
 
 _MAX_FORM_BYTES = 4_096
+_PREFIX = "/v1"
 _TIMES = range(1, MAX_PENDING + 1)
 _JSON, _HTML = b"application/json", b"text/html; charset=utf-8"
 _CHALLENGE = 'Bearer realm="feedkeep", Basic realm="feedkeep", charset="UTF-8"'
@@ -102,10 +103,16 @@ class Watch:
         """Answer a request of an app, and keep what it sent and got."""
         self.count += 1
         headers = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
-        path = scope["path"].removeprefix("/v1")
-        query = scope["query_string"].decode("latin-1")
+        prefix = _PREFIX if scope["path"].startswith(f"{_PREFIX}/") else ""
         exchange = WatchedExchange(
-            self.count, self._clock(), scope["method"], path, query, headers, urls=self._reader.urls
+            self.count,
+            self._clock(),
+            scope["method"],
+            scope["path"].removeprefix(prefix),
+            scope["query_string"].decode("latin-1"),
+            headers,
+            urls=self._reader.urls,
+            prefix=prefix,
         )
         self.exchanges.appendleft(exchange)
         # All of it is read first: what is sent decides whether a hard case is about it, and a
@@ -116,7 +123,7 @@ class Watch:
             await self._answer(exchange, scope, _again(body, receive), _told(send, exchange))
         finally:
             exchange.objections += self._reader.read(exchange)
-            self.objection_count += len(exchange.objections)
+            self.objection_count += sum(not isinstance(one, Hint) for one in exchange.objections)
             self.course.go_on(exchange)
             exchange.shorten()
             self.tell(exchange)

@@ -13,7 +13,7 @@ from podsync_check.watching.hard_cases import (
 
 
 @hard_case(
-    asks="Add a feed in the app, or remove one; then let it sync until this is over.",
+    asks="Add one new feed in the app, and leave it alone; let it sync until this is over.",
     why="A podcast that was added while the server was down is on that phone alone, for good.",
     seen="AntennaPod/AntennaPod#569: 502 and timeouts, every day",
     spec="RFC 9110, 15.6.4: the service is unable to handle the request now.",

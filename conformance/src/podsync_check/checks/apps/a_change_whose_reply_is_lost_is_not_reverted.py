@@ -14,7 +14,7 @@ from podsync_check.watching.hard_cases import (
 
 
 @hard_case(
-    asks="Add a feed in the app, or remove one; then let it sync until this is over.",
+    asks="Add one new feed in the app, and leave it alone; let it sync until this is over.",
     why="The train enters a tunnel, and the podcast that was just removed is back.",
     seen="feedkeep's own tests of lost replies",
     spec="RFC 9110, 9.2.2: whether a request was done is unknown when its reply is lost.",

@@ -6,7 +6,7 @@ from podsync_check.watching.hard_cases import Elsewhere, Play, Wait, hard_case, 
 
 
 @hard_case(
-    asks="Add a feed in the app; then let it sync until this is over.",
+    asks="Add one new feed in the app, and leave it alone; let it sync until this is over.",
     why="The app and the server disagree about the podcast from then on, and it comes back.",
     seen="AntennaPod/AntennaPod#2267",
     spec="gpodder.net, Subscriptions API: clients should use what `update_urls` says.",

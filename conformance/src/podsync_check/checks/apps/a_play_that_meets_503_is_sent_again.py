@@ -5,12 +5,9 @@ from podsync_check.watching.faults import Fault
 from podsync_check.watching.hard_cases import PATIENCE_POLLS, Elsewhere, Play, Wait, hard_case
 
 
-def _plays(exchange: WatchedExchange) -> frozenset[str]:
+def _episodes(exchange: WatchedExchange) -> frozenset[str]:
     sent = exchange.sent if isinstance(exchange.sent, list) else []
-    found = [one for one in sent if isinstance(one, dict)]
-    return frozenset(
-        " ".join(str(one.get(name)) for name in ("episode", "action", "position")) for one in found
-    )
+    return frozenset(str(one.get("episode")) for one in sent if isinstance(one, dict))
 
 
 @hard_case(
@@ -23,12 +20,19 @@ def _plays(exchange: WatchedExchange) -> frozenset[str]:
 def a_play_that_meets_503_is_sent_again(_: Elsewhere) -> Play:
     """What was played is told again when it was answered with 503."""
     first = yield Wait(
-        lambda one: one.kind is Kind.PLAYS_UPLOAD and bool(_plays(one)), Fault.UNAVAILABLE
+        lambda one: one.kind is Kind.PLAYS_UPLOAD and bool(_episodes(one)), Fault.UNAVAILABLE
     )
     assert first is not None
-    told, number = _plays(first), first.number
+    missing, number = set(_episodes(first)), first.number
+
+    def completes(later: WatchedExchange) -> bool:
+        """Say whether all has been sent by now, at whichever position, in several requests."""
+        if later.kind is Kind.PLAYS_UPLOAD and later is not first:
+            missing.difference_update(_episodes(later))
+        return not missing
+
     yield Wait(
-        lambda later: later.kind is Kind.PLAYS_UPLOAD and told <= _plays(later),
+        completes,
         within_polls=PATIENCE_POLLS + 3,
         otherwise=f"Request {number} got 503, and what it told was not sent again.",
     )

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from podsync_check.watching.exchanges import (
     MAX_READ_BYTES,
@@ -36,6 +36,12 @@ _DIGITS = 10
 _NOT_LET_IN, _OK, _NOT_MODIFIED, _INVALID = 401, 200, 304, 405
 
 
+class Hint(str):
+    """What is worth a look, and can be right: it is not counted as an objection."""
+
+    __slots__ = ()
+
+
 @dataclass
 class _Client:
     """What one client was told.
@@ -43,7 +49,8 @@ class _Client:
     Attributes:
         epoch: The epoch of its last list page.
         has_to_read_all: Whether the epoch changed, and it has not asked for the whole list since.
-        may_ask_at_seconds: When it may send its next request.
+        has_listed: Whether it has read a page of the list.
+        may_ask_at_seconds: When it may send its next request of a method to a path.
         is_let_in: Whether its credential was accepted when it was last sent.
         gone: The requests that it was told are about what is not there.
         refused: The feed URLs that it was told cannot be added.
@@ -53,7 +60,8 @@ class _Client:
 
     epoch: str = ""
     has_to_read_all: bool = False
-    may_ask_at_seconds: float = 0.0
+    has_listed: bool = False
+    may_ask_at_seconds: dict[tuple[str, str], float] = field(default_factory=dict)
     is_let_in: bool = True
     gone: set[str] = field(default_factory=set)
     refused: set[str] = field(default_factory=set)
@@ -76,7 +84,9 @@ class StrictReader:
         self._clients: dict[str, _Client] = {}
         self._ends: set[datetime] = set()  # of list pages
         self._guids: set[str] = set()  # what replies named
+        self._nexts: set[str] = set()  # the queries of `next` in list pages
         self._seconds: set[int] = set()  # what replies of the other protocols told to go on from
+        self._told: set[tuple[str, str, bool]] = set()  # which apps were told one, and of what
 
     def read(self, exchange: WatchedExchange) -> list[str]:
         """Return what is against a request; learn from its reply."""
@@ -99,17 +109,20 @@ class StrictReader:
             return
         asked = exchange.asked
         since = asked.get("since")
+        is_next = "after" in asked or _in_order(asked) in self._nexts
         before, client.page = client.page, _whole(asked.get("page", "1"))
-        if client.page == before + 1 and "after" not in asked:
+        if client.page == before + 1 and not is_next:
             yield (
                 "It counts pages, and can miss an entry that moved. Follow `next` unchanged (C6.8)."
             )
-        if since and "after" not in asked and not self._is_an_end(since):
+        # Before its first page, it goes on from what a server that ran before has told it.
+        is_guess = not self._is_an_end(since) and client.has_listed if since else False
+        if is_guess and not is_next:
             yield (
                 f"since={since} is not the greatest timestamp of a list page that was sent. One"
                 " from another response can skip changes of other devices (C6.10)."
             )
-        if client.has_to_read_all and since and "after" not in asked:
+        if client.has_to_read_all and since and not is_next:
             yield (
                 "The epoch changed, and it goes on with since. Request the whole list, and add what"
                 " it lacks (C6.7)."
@@ -119,7 +132,8 @@ class StrictReader:
         if exchange.protocol not in URL_LISTS:
             return
         since = exchange.since
-        if since and not {since, since - 1} & self._seconds:  # Kasts asks one second later
+        # Kasts asks one second later. One that was told none yet has that of a server before.
+        if since and not {since, since - 1} & self._seconds and _who(exchange) in self._told:
             yield (
                 f"since={since} is in no reply that was sent. One of the app's own clock skips"
                 " changes when that is ahead: go on from the `timestamp` of the last reply."
@@ -140,7 +154,7 @@ class StrictReader:
             if url in client.refused:
                 yield f'"{url}" was refused before. Drop it, and show its owner the message (C5.3).'
             if _RANDOM_GUID.fullmatch(guid) and guid not in self._guids:
-                yield (
+                yield Hint(
                     f"The guid {guid} looks random. Leave it out unless it came with the feed: it"
                     " renames the feed for all devices (C5.10)."
                 )
@@ -154,16 +168,19 @@ class StrictReader:
     def _learn(self, exchange: WatchedExchange, client: _Client) -> None:
         retry_after = exchange.reply_headers.get("retry-after", "")
         if retry_after.isdigit():
-            client.may_ask_at_seconds = exchange.at_seconds + int(retry_after)
+            until_seconds = exchange.at_seconds + int(retry_after)
+            client.may_ask_at_seconds[exchange.method, exchange.path] = until_seconds
         if exchange.status is not None:
             is_token = exchange.headers.get("authorization", "").lower().startswith("bearer ")
             client.is_let_in = exchange.status != _NOT_LET_IN or not is_token
         if exchange.status in _GONE:
             client.gone.add(_what(exchange))
         got = exchange.got
-        _limit(self._guids, self._ends, self._seconds, self.urls, client.gone, client.refused)
+        _limit(self._guids, self._ends, self._seconds, self._told, self._nexts, self.urls)
+        _limit(client.gone, client.refused, client.may_ask_at_seconds)
         if exchange.protocol in URL_LISTS and exchange.timestamp is not None:
             self._seconds.add(exchange.timestamp)
+            self._told.add(_who(exchange))
         self._guids.update(_guids_in(got))
         client.refused.update(str(item.get("feed_url")) for item in objects(got, "failure"))
         for entry in (*objects(got, "subscriptions"), *objects(got, "success")):
@@ -174,6 +191,9 @@ class StrictReader:
     def _learn_of_list(self, exchange: WatchedExchange, client: _Client) -> None:
         if exchange.status not in {_OK, _NOT_MODIFIED}:
             return
+        client.has_listed = True
+        following = exchange.got.get("next") if isinstance(exchange.got, dict) else None
+        self._nexts.add(_in_order(dict(parse_qsl(urlsplit(str(following)).query))))
         entries = objects(exchange.got, "subscriptions")
         stamps = sorted(str(entry[name]) for entry in entries for name in _STAMPS if name in entry)
         self._ends.update(filter(None, map(_moment, stamps[-1:])))
@@ -190,8 +210,8 @@ def _of_the_client(exchange: WatchedExchange, client: _Client) -> Iterator[str]:
     if name in _LIBRARIES and not client.is_named:
         client.is_named = True
         yield "It has no name of its own. Send a User-Agent: owners see it in their lists of apps."
-    if exchange.at_seconds < client.may_ask_at_seconds:
-        wait = client.may_ask_at_seconds - exchange.at_seconds
+    may_ask_at_seconds = client.may_ask_at_seconds.get((exchange.method, exchange.path), 0.0)
+    if (wait := may_ask_at_seconds - exchange.at_seconds) > 0:
         yield f"It comes {wait:.1f} seconds sooner than Retry-After asked for (C7.11, C7.12)."
     if not client.is_let_in:
         yield "This credential got 401 before. Stop, and ask the owner to sign in again."
@@ -232,7 +252,17 @@ def _guids_in(got: Any) -> Iterator[str]:
                     yield from _guids_in(one)
 
 
-def _limit(*known: set[Any] | dict[str, Any]) -> None:
+def _who(exchange: WatchedExchange) -> tuple[str, str, bool]:
+    """Return which app it is, and whether it is about plays: those have seconds of their own."""
+    is_of_plays = exchange.kind in {Kind.PLAYS_POLL, Kind.PLAYS_UPLOAD}
+    return exchange.name, exchange.device, is_of_plays
+
+
+def _in_order(query: Mapping[str, str]) -> str:
+    return repr(sorted(query.items()))
+
+
+def _limit(*known: set[Any] | dict[Any, Any]) -> None:
     """Forget all of what has become too much to hold."""
     for one in known:
         if len(one) > _MAX_KNOWN:

@@ -14,7 +14,7 @@ from podsync_check.watching.hard_cases import (
 
 
 @hard_case(
-    asks="Add a feed in the app, or remove one; then let it sync until this is over.",
+    asks="Add one new feed in the app, and leave it alone; let it sync until this is over.",
     why="What another device removes meanwhile is added again each time that this one syncs.",
     seen="AntennaPod/AntennaPod#2553",
     spec="gpodder.net, Subscriptions API: only the changes since the last upload are sent.",
