@@ -93,6 +93,7 @@ def test_the_urls_with_escapes_are_those_of_feeds_and_those_that_they_had(
     open_store: Callable, others: int
 ) -> None:
     many = [(f"https://{number}.example", None) for number in range(others)]
+    more = [f"https://{number}.example/%41" for number in range(others)]
     old, new = "https://a.example/%3A", "https://a.example/%C3%A9"
 
     async def work(store: Store) -> None:
@@ -101,6 +102,8 @@ def test_the_urls_with_escapes_are_those_of_feeds_and_those_that_they_had(
         assert await store.entries.escaped(ALICE) == [old]
         await update(store, G1, Update(new_feed_url=parse_feed_url(new)))
         assert sorted(await store.entries.escaped(ALICE)) == [old, new]
+        await add(store, *((url, None) for url in more))
+        assert sorted(await store.entries.escaped(ALICE)) == sorted([old, new, *more])
 
     run(open_store, work)
 

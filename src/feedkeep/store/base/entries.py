@@ -25,8 +25,8 @@ MAX_DELETIONS = 10_000
 """How many deletions of an account are stored (C6.13); a new one replaces the oldest."""
 
 
-MAX_SEARCHED_FOR_ESCAPES = 5_000
-"""Of how many entries of an account `Entries.escaped` reads the URLs."""
+MAX_ESCAPED = 5_000
+"""Of how many entries of an account `Entries.escaped` returns the URLs."""
 
 MAX_FORMER_STATES = 100_000
 """How many former states of an account's entries are stored (C9.1); new ones replace the oldest."""
@@ -88,7 +88,7 @@ class Entries(Protocol):
     async def escaped(self, account_id: AccountId) -> Sequence[str]:
         """Return the URLs with a "%" in them of an account's feeds, present and former ones.
 
-        Only the first `MAX_SEARCHED_FOR_ESCAPES` entries are read, by guid.
+        Only those of the first `MAX_ESCAPED` entries that have any, by guid; no others are read.
         """
 
 

@@ -28,7 +28,7 @@ from feedkeep.model import (
 )
 from feedkeep.model.errors import NotAuthorized
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
-from feedkeep.store.base.entries import MAX_SEARCHED_FOR_ESCAPES
+from feedkeep.store.base.entries import MAX_ESCAPED
 from feedkeep.store.batch import MAX_SHARE, Outcome
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.entry_write_statements import STATES
@@ -63,11 +63,9 @@ WHERE e.account_id = $1 AND e.revision >= $2 AND p.alias_url IS NOT NULL
 AND coalesce(p.revision < $2, true)
 """
 _ESCAPED = f"""
-SELECT feed_url, alias_url FROM (
-    SELECT feed_url, alias_url FROM feedkeep.entry WHERE account_id = $1
-    ORDER BY guid LIMIT {MAX_SEARCHED_FOR_ESCAPES}
-) u
-WHERE strpos(feed_url, '%') > 0 OR strpos(alias_url, '%') > 0
+SELECT feed_url, alias_url FROM feedkeep.entry
+WHERE account_id = $1 AND (strpos(feed_url, '%') > 0 OR strpos(alias_url, '%') > 0)
+ORDER BY guid LIMIT {MAX_ESCAPED}
 """
 _DELETION = "SELECT id, guid FROM feedkeep.deletion WHERE account_id = $1 AND id = $2"
 

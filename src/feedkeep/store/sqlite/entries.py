@@ -29,7 +29,7 @@ from feedkeep.model import (
 )
 from feedkeep.model.errors import StoreUnavailable
 from feedkeep.runtime.cooperative import Yielding, at_once
-from feedkeep.store.base.entries import MAX_SEARCHED_FOR_ESCAPES
+from feedkeep.store.base.entries import MAX_ESCAPED
 from feedkeep.store.batch import weight_of_change
 from feedkeep.store.sqlite import entry_writes
 from feedkeep.store.sqlite.connection import one_moment
@@ -72,9 +72,9 @@ _COUNT = """
 SELECT count(*) FROM (SELECT 1 FROM entry WHERE account_id = ? AND revision > ? LIMIT ?)
 """
 _ALL_OF_THEM = -1
-_URLS = "SELECT feed_url, alias_url FROM entry WHERE account_id = ? ORDER BY guid LIMIT ?"
-_ESCAPED = f"""
-SELECT feed_url, alias_url FROM ({_URLS}) WHERE instr(feed_url, '%') OR instr(alias_url, '%')
+_ESCAPED = """
+SELECT feed_url, alias_url FROM entry INDEXED BY entry_with_escapes
+WHERE account_id = ? AND (instr(feed_url, '%') OR instr(alias_url, '%')) ORDER BY guid LIMIT ?
 """
 _DELETION = "SELECT id, guid FROM deletion WHERE account_id = ? AND id = ?"
 
@@ -207,9 +207,9 @@ class SqliteEntries:
 
     async def escaped(self, account_id: AccountId) -> Sequence[str]:
         few = (account_id, _FEW_READ + 1)
-        rows = self._runner.read(lambda connection: connection.execute(_URLS, few).fetchall())
+        rows = self._runner.read(lambda connection: connection.execute(_ESCAPED, few).fetchall())
         if len(rows) > _FEW_READ:
-            most = (account_id, MAX_SEARCHED_FOR_ESCAPES)
+            most = (account_id, MAX_ESCAPED)
             rows = await self._runner.scan(
                 lambda connection: connection.execute(_ESCAPED, most).fetchall()
             )
