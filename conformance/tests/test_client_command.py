@@ -258,6 +258,7 @@ def test_a_login_in_the_browser_gives_the_app_a_password_of_its_own(
     assert b"Go back to it" in running.ask("GET", begun["login"].removeprefix(base))[1]
     given = json.loads(running.ask("POST", poll, token)[1])
     assert (given["server"], given["loginName"]) == (base, "test")
+    running.ask("GET", begun["login"].removeprefix(base))  # loaded again, it changes nothing
     own = b64encode(f"test:{given['appPassword']}".encode()).decode()
     assert running.ask("GET", POLL + "0", Authorization=f"Basic {own}")[0] == 200
     assert running.ask("GET", "/login/0")[0] == 404

@@ -309,9 +309,10 @@ class Reference:
 
     def grant_login(self, _: Asked, named: Mapping[str, str]) -> Reply:
         """Grant a login: what it lets in to is a test account."""
-        if named["token"] not in self.logins:
+        token = named["token"]
+        if token not in self.logins:
             raise Refused(404)
-        self.logins[named["token"]] = secrets.token_hex(16)
+        self.logins[token] = self.logins[token] or secrets.token_hex(16)  # a page is loaded again
         return Reply(200, {"content-type": "text/html; charset=utf-8"}, _LET_IN)
 
     def poll_login(self, asked: Asked, _: Mapping[str, str]) -> Reply:
@@ -401,8 +402,9 @@ def _urls_in(asked: Asked, form: str) -> list[str]:
     if form == "json":
         return list(asked.json(list))
     text = asked.body.decode("utf-8", "replace")
-    found = re.findall(r'xmlUrl="([^"]*)"', text) if form == "opml" else text.split()
-    return [unescape(url) for url in found] if form == "opml" else found
+    if form == "opml":
+        return [unescape(url) for url in re.findall(r'xmlUrl="([^"]*)"', text)]
+    return text.split()
 
 
 def _read(credential: bytes) -> str:
