@@ -57,6 +57,7 @@ from feedkeep.store.postgres import (
     runner,
 )
 from feedkeep.store.postgres import store as store_module
+from feedkeep.store.postgres.entries import ESCAPED
 
 ALICE, BOB = AccountId(7), AccountId(3)
 GUID = Guid("00000000-0000-4000-8000-000000000001")
@@ -310,6 +311,27 @@ def test_a_page_of_a_list_goes_through_nobody_elses_entries(database: str) -> No
         assert "Seq Scan on entry" not in "\n".join(line for (line,) in plan)
 
     run(database, work)
+
+
+def test_urls_with_escapes_are_found_without_reading_a_list(database: str) -> None:
+    asyncio.run(opened(database))
+    execute(database, "INSERT INTO feedkeep.account (account_id, name, name_key, created)"
+                      " VALUES (7, 'a', 'a', 1)")  # fmt: skip
+    execute(
+        database,
+        """
+        INSERT INTO feedkeep.entry (account_id, guid, feed_url, is_subscribed, subscription_changed,
+            revision, status_changed)
+        SELECT 7, md5(n::text)::uuid, 'https://a.example/' || n, true, n, n, n
+        FROM generate_series(1, 3000) n
+    """,
+    )
+    for statement in ("SELECT 1", "ANALYZE feedkeep.entry"):  # without statistics, and with
+        execute(database, statement)
+        plan = with_connection(
+            database, lambda connection: connection.fetch(f"EXPLAIN {ESCAPED}", 7)
+        )
+        assert "entry_with_escapes" in str(plan)
 
 
 def test_a_schema_of_another_program_is_refused_and_left_alone(database: str) -> None:

@@ -62,7 +62,7 @@ JOIN feedkeep.entry p ON p.account_id = $1 AND p.new_guid = e.guid
 WHERE e.account_id = $1 AND e.revision >= $2 AND p.alias_url IS NOT NULL
 AND coalesce(p.revision < $2, true)
 """
-_ESCAPED = f"""
+ESCAPED = f"""
 SELECT feed_url, alias_url FROM feedkeep.entry
 WHERE account_id = $1 AND (strpos(feed_url, '%') > 0 OR strpos(alias_url, '%') > 0)
 ORDER BY guid LIMIT {MAX_ESCAPED}
@@ -178,7 +178,7 @@ class PostgresEntries:
         return await self._runner.scan(read)
 
     async def escaped(self, account_id: AccountId) -> Sequence[str]:
-        rows = await self._runner.read(lambda connections: connections.fetch(_ESCAPED, account_id))
+        rows = await self._runner.read(lambda connections: connections.fetch(ESCAPED, account_id))
         return [url for row in rows for url in row if url and "%" in url]
 
     async def _change_what_is_free(self, changes: Sequence[Change]) -> Sequence[Outcome[Any]]:

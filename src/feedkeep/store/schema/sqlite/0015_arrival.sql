@@ -1,7 +1,7 @@
 -- Entries in the order of their arrival: those of one upload share pages, and are written together.
 --
 -- Guids are as good as random. In their order, each of a hundred new entries went to another page of
--- a large list: 149 pages were written, where it is 59 now.
+-- a list of 5,000: 116 pages were written, where it is 57 now.
 
 CREATE TABLE entry_by_arrival (
     account_id           INTEGER NOT NULL REFERENCES account (id) ON DELETE CASCADE,
