@@ -21,7 +21,7 @@ import structlog
 
 from feedkeep.config.settings import Settings, is_postgres, sqlite_path
 from feedkeep.feeds.fetcher_process import FetcherProcess
-from feedkeep.feeds.scheduler import FetchScheduler
+from feedkeep.feeds.scheduler import FetchScheduler, noting_new
 from feedkeep.feeds.sweep import SubscriptionSweep
 from feedkeep.http.serving import serving_metrics
 from feedkeep.model import Now
@@ -146,14 +146,32 @@ async def telling_metrics(
         yield
 
 
-def fetch_scheduler(
-    service: Service, settings: Settings, recorder: Recorder | None = None
-) -> FetchScheduler:
-    """Return what looks at the feeds of a service; nothing is looked at before it is started."""
+def fetching(
+    service: Service,
+    settings: Settings,
+    recorder: Recorder | None = None,
+    *,
+    is_first: bool = True,
+) -> AbstractAsyncContextManager[object]:
+    """Return the context in which the feeds of a service are looked at.
+
+    Of several processes that share a file, the first one does so for all of them.
+    """
     store, now, fetch = service.store, service.now, settings.fetch
     sweep = SubscriptionSweep(store, service.new_feeds, service.followed_moves, now, fetch)
-    at_once = settings.fetch_connections
-    return FetchScheduler(store, sweep, FetcherProcess(settings), now, fetch, at_once, recorder)
+    shares_file = settings.workers > 1 and not is_postgres(settings.database)
+    if shares_file and not is_first:
+        return noting_new(sweep, fetch)
+    return FetchScheduler(
+        store,
+        sweep,
+        FetcherProcess(settings),
+        now,
+        fetch,
+        settings.fetch_connections,
+        recorder,
+        is_for_others=shares_file,
+    )
 
 
 async def open_store(

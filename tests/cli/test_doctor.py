@@ -103,7 +103,6 @@ def test_before_the_first_start_there_is_no_database_and_none_is_made(
     ("variable", "value", "subject", "said"),
     [
         ("PORT", "x", "settings", "has to be a whole number"),
-        ("WORKERS", "2", "settings", "need PostgreSQL"),
         ("PROT", "1", "settings", "FEEDKEEP_PORT is one"),
         ("PUBLIC_URL", "https://feeds.example", "proxies", "Set trusted_proxies"),
         ("TRUSTED_PROXIES", "0.0.0.0/0", "proxies", "any address"),

@@ -232,13 +232,6 @@ def test_the_password_of_the_database_is_shown_nowhere(
         assert "hunter2" not in done.stdout + done.stderr
 
 
-def test_more_than_one_worker_on_sqlite_is_refused_with_the_reason(tmp_path: Path) -> None:
-    done = FeedkeepProcess(tmp_path).run("serve", "--workers", "2")
-    assert done.returncode == 1
-    assert done.stderr.startswith("feedkeep: 2 workers need PostgreSQL. ")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_without_its_package_postgres_is_told_how_to_get_it(tmp_path: Path) -> None:
     (tmp_path / "asyncpg.py").write_text("raise ModuleNotFoundError('asyncpg', name='asyncpg')")
     process = FeedkeepProcess(tmp_path, "postgresql://127.0.0.1/feedkeep")

@@ -64,6 +64,67 @@ def test_jobs_that_a_batch_leaves_come_first_in_the_next_one() -> None:
     assert transactions.batches == [[1, 2, 3], [2, 3], [3]]
 
 
+def test_what_comes_while_a_batch_waits_for_its_turn_is_in_it() -> None:
+    transactions = Transactions()
+
+    async def go() -> None:
+        may_begin = asyncio.Event()
+
+        async def turn() -> None:
+            await may_begin.wait()
+
+        batcher: Batcher[int, int] = Batcher(transactions.run, 100, begin=turn)
+        first = asyncio.create_task(batcher.submit(1))
+        await asyncio.sleep(0)
+        second = asyncio.create_task(batcher.submit(2))
+        await asyncio.sleep(0)
+        may_begin.set()
+        assert [await first, await second] == [1, 2]
+
+    asyncio.run(go())
+    assert transactions.batches == [[1, 2]]
+
+
+def test_a_turn_that_does_not_come_fails_its_batch_and_not_the_next_one() -> None:
+    transactions = Transactions()
+    turns = [StoreUnavailable("another process writes")]
+
+    async def go() -> list[int | BaseException]:
+        async def turn() -> None:
+            if turns:
+                raise turns.pop()
+
+        batcher: Batcher[int, int] = Batcher(transactions.run, 2, begin=turn)
+        waiting = (batcher.submit(number) for number in range(4))
+        return await asyncio.gather(*waiting, return_exceptions=True)
+
+    failed, also_failed, *done = asyncio.run(go())
+    assert isinstance(failed, StoreUnavailable)
+    assert also_failed is failed
+    assert done == [2, 3]
+    assert transactions.batches == [[2, 3]]
+
+
+def test_jobs_that_run_alone_have_a_turn_each() -> None:
+    transactions = Transactions(
+        lambda jobs: FailedBeforeCommit(OSError("at fault")) if 2 in jobs else None
+    )
+    turns: list[int] = []
+
+    async def go() -> list[int | BaseException]:
+        async def turn() -> None:
+            turns.append(len(transactions.batches))
+
+        batcher: Batcher[int, int] = Batcher(transactions.run, 100, begin=turn)
+        waiting = (batcher.submit(number) for number in (1, 2, 3))
+        return await asyncio.gather(*waiting, return_exceptions=True)
+
+    first, at_fault, third = asyncio.run(go())
+    assert (first, third) == (1, 3)
+    assert isinstance(at_fault, OSError)
+    assert turns == [0, 1, 2, 3]
+
+
 def test_a_batch_that_does_nothing_is_a_defect_and_not_tried_for_ever() -> None:
     class Nothing(Transactions):
         async def run(self, jobs: Sequence[int]) -> Sequence[Outcome[int]]:

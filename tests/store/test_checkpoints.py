@@ -16,6 +16,7 @@ from test_sqlite import ALICE, run
 
 from feedkeep.model import Decision, Guid, Snapshot, Stamp, Subscription
 from feedkeep.rules.counts import count
+from feedkeep.runtime import wall_clock
 from feedkeep.store.sqlite import SqliteStore
 from feedkeep.store.sqlite.checkpoints import BEGUN_AT_PAGES, MOST_PAGES
 from feedkeep.store.sqlite.connection import connect
@@ -94,6 +95,22 @@ def test_the_log_stays_short_while_commits_never_pause(path: Path) -> None:
         await asyncio.gather(*(add_many() for _ in range(4)))
         assert feeds_in(path) == 200 * FEEDS_AT_ONCE
         assert log_pages(store) < 4 * MOST_PAGES  # some 40,000 pages were written
+
+    run(path, work)
+
+
+def test_the_log_stays_short_while_two_processes_never_pause(path: Path) -> None:
+    async def work(store: SqliteStore) -> None:
+        other = await SqliteStore.open(path, wall_clock.now)
+
+        async def add_many(to: SqliteStore) -> None:
+            for _ in range(50):
+                await add(to)
+
+        await asyncio.gather(*(add_many(one) for one in (store, other, store, other)))
+        assert feeds_in(path) == 200 * FEEDS_AT_ONCE
+        assert log_pages(store) < 4 * MOST_PAGES
+        await other.close()
 
     run(path, work)
 

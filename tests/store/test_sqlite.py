@@ -127,7 +127,7 @@ def test_the_file_is_the_owners_alone(tmp_path: Path) -> None:
     async def work(_: SqliteStore) -> None:
         for file in path.parent.iterdir():
             assert stat.S_IMODE(file.stat().st_mode) == 0o600
-        assert len(list(path.parent.iterdir())) == 4  # with its lock, which stays
+        assert len(list(path.parent.iterdir())) == 6  # with its locks, which stay
 
     run(path, work)
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700

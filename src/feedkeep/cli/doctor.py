@@ -17,7 +17,7 @@ from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings
 from feedkeep.cli.diagnosis import Finding, Verdict, fault, note, ok
 from feedkeep.cli.doctor_network import address, entrance, one_feed
 from feedkeep.cli.serve import EXAMPLE_FEED
-from feedkeep.config.settings import Settings, check_workers, is_postgres, misspelt, shown
+from feedkeep.config.settings import Settings, is_postgres, misspelt, shown
 from feedkeep.model.errors import FeedkeepError
 from feedkeep.runtime import wall_clock
 
@@ -59,7 +59,6 @@ async def _tell_all(database: str | None, config: Path | None, feed: str) -> int
 async def _examine(database: str | None, config: Path | None, feed: str) -> AsyncIterator[Finding]:
     try:
         chosen = settings(database, config)
-        check_workers(chosen)
     except FeedkeepError as error:
         yield fault("settings", str(error))
         return

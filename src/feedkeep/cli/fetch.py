@@ -7,7 +7,7 @@ import socket
 
 import uvloop
 
-from feedkeep.assembly import fetch_scheduler, open_service, telling_metrics
+from feedkeep.assembly import fetching, open_service, telling_metrics
 from feedkeep.cli.common import (
     ConfigOption,
     DatabaseOption,
@@ -48,7 +48,7 @@ async def _look_until_stopped(chosen: Settings, listener: socket.socket | None) 
         for number in stop_signals():
             asyncio.get_running_loop().add_signal_handler(number, is_over.set)
         telling = telling_metrics(service, recorder, listener, counts_what_is_stored=False)
-        async with fetch_scheduler(service, chosen, recorder), telling:
+        async with fetching(service, chosen, recorder), telling:
             if listener:
                 say(f"Metrics: {metrics_url(listener)}")
             say(f"Looking at the feeds of {shown(chosen.database)}; stop with Ctrl-C")

@@ -14,7 +14,7 @@ import typer
 import uvloop
 
 from feedkeep import __version__
-from feedkeep.assembly import Meanwhile, fetch_scheduler, open_service, telling_metrics
+from feedkeep.assembly import Meanwhile, fetching, open_service, telling_metrics
 from feedkeep.cli.common import (
     ConfigOption,
     DatabaseOption,
@@ -29,7 +29,6 @@ from feedkeep.config.settings import (
     InvalidSettings,
     Settings,
     base_path,
-    check_workers,
     local_host,
     misspelt,
     own_url,
@@ -98,7 +97,7 @@ WorkersOption = Annotated[
     typer.Option(
         "--workers",
         metavar="N",
-        help="The number of processes; more than one needs PostgreSQL. Default: 1.",
+        help="The number of processes. Default: 1.",
         show_default=False,
     ),
 ]
@@ -161,7 +160,6 @@ def serve(
         workers=workers,
     )
     end_at_a_signal()
-    check_workers(chosen)
     if setup is not None and chosen.admin_name:
         raise InvalidSettings("Both --setup and admin_name say who is the first: give one.")
     configure_logs(chosen.log_level)
@@ -207,7 +205,8 @@ async def _serve(
         telling = telling_metrics(
             service, recorder, sockets.metrics, counts_what_is_stored=sockets.is_first
         )
-        async with fetch_scheduler(service, chosen, recorder), telling:
+        looking = fetching(service, chosen, recorder, is_first=sockets.is_first)
+        async with looking, telling:
             draining = Draining()
             routes = edges(service, chosen, first_secret, draining)
             signs = Signs(tell, alive_each_seconds)

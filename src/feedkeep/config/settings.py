@@ -143,7 +143,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         log_level: The least level that is logged: debug, info, warning or error.
         tls_cert: The file with the certificate for HTTPS, and its chain; empty for HTTP.
         tls_key: The file with the certificate's key; empty if the key is in `tls_cert`.
-        workers: The number of serving processes; more than one needs PostgreSQL.
+        workers: The number of serving processes.
         drain_seconds: How long the service goes on serving after SIGTERM or SIGHUP, while /readyz
             is 503 and each response closes its connection, so that a load balancer turns to other
             servers. Ctrl-C, or a second signal, ends that.
@@ -297,20 +297,6 @@ def shown(database: str) -> str:
     name, colon, _ = user.partition(":")
     shown = f"{scheme}{colon_slashes}{name}{':***' if colon else ''}{at}{rest}"
     return _PASSWORD_IN_QUERY.sub(r"\1***", shown)
-
-
-def check_workers(settings: Settings) -> None:
-    """Refuse more than one process on SQLite.
-
-    Raises:
-        InvalidSettings: The settings ask for that.
-    """
-    if settings.workers > 1 and not is_postgres(settings.database):
-        raise InvalidSettings(
-            f"{settings.workers} workers need PostgreSQL. One process serves a SQLite file: it"
-            " answers thousands of requests a second, and several would only wait for each other"
-            " to write."
-        )
 
 
 def sqlite_path(database: str) -> Path:

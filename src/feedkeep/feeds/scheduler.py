@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -54,6 +54,7 @@ Those that were just added are put off until the host can be asked for them (`la
 _JUST_ADDED = {Lane.NEW, Lane.PUT_OFF}
 
 _LONGEST_WAIT_SECONDS = 30.0
+_WAIT_FOR_OTHERS_SECONDS = 1.0
 _FULL_WAIT_SECONDS = 1.0
 _SHORTEST_WAIT_SECONDS = 0.2
 _SECONDS_AFTER_A_FAILURE = 60.0
@@ -100,12 +101,16 @@ class FetchScheduler:
         fetch: Fetch,
         at_once: int,
         recorder: Recorder | None = None,
+        *,
+        is_for_others: bool = False,
     ) -> None:
         """Look at up to `at_once` feeds at a time; which ones, `fetch` says.
 
-        `recorder` counts looks, if it is given.
+        One that `is_for_others` looks at what other processes note (`noting_new`), which cannot
+        tell it so: it asks the store more often. `recorder` counts looks, if it is given.
         """
         self._recorder = recorder
+        self._longest_wait = _WAIT_FOR_OTHERS_SECONDS if is_for_others else _LONGEST_WAIT_SECONDS
         self._store = store
         self._sweep = sweep
         self._looks = looks
@@ -181,7 +186,7 @@ class FetchScheduler:
         store cannot say when the first feed of another lane is due.
         """
         due = None if is_full else await self._store.feeds.next_look()
-        seconds = _FULL_WAIT_SECONDS if is_full else _LONGEST_WAIT_SECONDS
+        seconds = _FULL_WAIT_SECONDS if is_full else self._longest_wait
         if due is not None:
             seconds = min(max((due - now) / SECOND_US, _SHORTEST_WAIT_SECONDS), seconds)
         with contextlib.suppress(TimeoutError):
@@ -276,6 +281,22 @@ class FetchScheduler:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+@contextlib.asynccontextmanager
+async def noting_new(sweep: SubscriptionSweep, fetch: Fetch) -> AsyncIterator[None]:
+    """Note within this context which feeds are new, for a process that looks at them.
+
+    Where several processes serve one file, one of them looks at feeds: each by itself would ask a
+    host for several at a time.
+    """
+    if fetch is Fetch.OFF:
+        yield
+        return
+    noting = asyncio.create_task(_again(sweep.note_new))
+    yield
+    noting.cancel()
+    await asyncio.gather(noting, return_exceptions=True)
 
 
 def _chance() -> float:

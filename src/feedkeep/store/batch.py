@@ -65,6 +65,10 @@ def note_nothing() -> None:
     """Do nothing when a transaction has failed for good: nobody counts that."""
 
 
+async def at_once() -> None:
+    """Wait for nothing before a batch."""
+
+
 class Batcher(Generic[Job, T]):
     """Runs jobs in batches, one batch at a time for each key, and gives each caller its outcome."""
 
@@ -75,8 +79,13 @@ class Batcher(Generic[Job, T]):
         max_share: int | None = None,
         batches: Batches | None = None,
         note_failure: Callable[[], None] = note_nothing,
+        begin: Callable[[], Awaitable[None]] = at_once,
     ) -> None:
         """Take `run`, which runs jobs in one transaction and returns an outcome for each.
+
+        Before it, `begin` waits for what a transaction needs, such as its turn. Which jobs are in
+        the batch is decided after that, so that all are that came meanwhile. Then `run` follows at
+        once. An error of `begin` fails the batch.
 
         `run` may do fewer jobs than it is given, but not none, if those that come first have turned
         out to be heavy: it returns fewer outcomes, and the other jobs come first in the next batch.
@@ -87,6 +96,7 @@ class Batcher(Generic[Job, T]):
         and `note_failure` is called for each transaction that failed for good.
         """
         self._note_failure = note_failure
+        self._begin = begin
         self._run = run
         self._max_weight = max_weight
         self._max_share = max_weight if max_share is None else max_share
@@ -123,12 +133,16 @@ class Batcher(Generic[Job, T]):
         batch: list[_Queued[Job, T]] = []
         try:
             while queue:
-                batch = queue.next_batch()
-                if self._batches:
-                    since = min(queued.since for queued in batch)
-                    self._batches.jobs.observe(len(batch))
-                    self._batches.waits.observe(time.perf_counter() - since)
-                outcomes = await self._outcomes([queued.job for queued in batch])
+                try:
+                    await self._begin()
+                except Exception as error:  # noqa: BLE001 - every caller has to get an answer
+                    self._note_failure()
+                    batch = queue.next_batch()
+                    outcomes: Sequence[Outcome[T]] = [error] * len(batch)
+                else:
+                    batch = queue.next_batch()
+                    self._count(batch)
+                    outcomes = await self._outcomes([queued.job for queued in batch])
                 done = len(outcomes) or 1
                 for queued, outcome in zip(batch[:done], outcomes, strict=True):
                     _answer(queued.answer, outcome)
@@ -140,6 +154,12 @@ class Batcher(Generic[Job, T]):
             for queued in (*batch, *queue):
                 if not queued.answer.done():
                     queued.answer.set_exception(self._unanswered())
+
+    def _count(self, batch: Sequence[_Queued[Job, T]]) -> None:
+        if self._batches:
+            since = min(queued.since for queued in batch)
+            self._batches.jobs.observe(len(batch))
+            self._batches.waits.observe(time.perf_counter() - since)
 
     def _unanswered(self) -> Exception:
         if self._is_closed:
@@ -162,6 +182,7 @@ class Batcher(Generic[Job, T]):
         outcomes: list[Outcome[T]] = []
         for job in jobs:
             try:
+                await self._begin()
                 outcomes.extend(await self._run([job]))
             except FailedBeforeCommit as failure:
                 self._note_failure()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +18,11 @@ BEGUN_AT_PAGES = 100
 MOST_PAGES = 1_000
 """How many pages the log may have before commits wait; with one large commit it has more."""
 
+_PATIENCE_SECONDS = 1.0
+"""How long a commit waits for the checkpoint that another process has under way."""
+
+_RETRY_SECONDS = 0.002
+
 
 class Checkpoints:
     """Moves the log into the file in a thread and by a connection of its own.
@@ -25,7 +31,9 @@ class Checkpoints:
     for three more syncs. Beside commits, a third more changes are stored in the same time.
 
     SQLite begins the log anew once all of it was moved and nobody reads it, so while commits never
-    pause it grows: at `MOST_PAGES`, the next transaction waits until that is so.
+    pause it grows: at `MOST_PAGES`, the next transaction waits until that is so. Of several
+    processes, each counts the pages of all when it commits; the one whose turn it is to write
+    keeps the log short, since meanwhile no other one makes it longer.
     """
 
     def __init__(self, path: Path, writer: apsw.Connection) -> None:
@@ -53,20 +61,32 @@ class Checkpoints:
         # It comes after the one that is under way, and finds the little that was committed since.
         # A process that reads may hold it up, as it does in SQLite: then each transaction tries.
         if self._log_pages >= MOST_PAGES:
-            await self._begin()
+            await self._begin(_PATIENCE_SECONDS)
 
     async def close(self) -> None:
         """Wait for the one that is under way, and close the connection."""
         await asyncio.to_thread(self._thread.shutdown)
         self._connection.close()
 
-    def _begin(self) -> asyncio.Future[None]:
-        return asyncio.get_running_loop().run_in_executor(self._thread, self._move)
+    def _begin(self, patience_seconds: float = 0.0) -> asyncio.Future[None]:
+        return asyncio.get_running_loop().run_in_executor(
+            self._thread, self._move, patience_seconds
+        )
 
-    def _move(self) -> None:
+    def _move(self, patience_seconds: float) -> None:
+        deadline = time.monotonic() + patience_seconds
         # A disk that fails fails commits, too, which tell of it. Until then the log has everything.
         with suppress(apsw.Error):
+            while not self._moves() and time.monotonic() < deadline:
+                time.sleep(_RETRY_SECONDS)
+
+    def _moves(self) -> bool:
+        """Move what no reader holds up; return False if another process does so just now."""
+        try:
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        except apsw.BusyError:
+            return False
+        return True
 
     def _count(self, _connection: apsw.Connection, _database: str, pages: int) -> int:
         self._log_pages = pages

@@ -31,6 +31,19 @@ def lock_of(path: Path) -> Path:
     return path.parent.resolve() / f".{path.name}.lock"
 
 
+def open_turn(path: Path, name: str) -> int:
+    """Open another lock of a database, for `turns`, without holding it.
+
+    Raises:
+        StoreUnusable: Its folder cannot be used.
+    """
+    lock = lock_of(path)
+    try:
+        return _opened(lock.with_name(f"{lock.stem}.{name}{lock.suffix}"))
+    except OSError as error:
+        raise unusable(path, error) from error
+
+
 def use(path: Path) -> int:
     """Hold the lock of a database with others, until the descriptor that is returned is closed.
 

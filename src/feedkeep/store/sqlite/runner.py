@@ -40,6 +40,7 @@ from feedkeep.store.sqlite.connection import (
 from feedkeep.store.sqlite.errors import Translating, read_only
 from feedkeep.store.sqlite.file_identity import FileIdentity
 from feedkeep.store.sqlite.reading import connect_to_read, write_nothing_new
+from feedkeep.store.sqlite.turns import WriteTurns
 
 MAX_READS_IN_A_BATCH = 256
 MAX_PARTS_IN_A_BATCH = 100
@@ -109,6 +110,7 @@ class SqliteRunner:
     _scanner: apsw.Connection
     _reader: apsw.Connection
     _checkpoints: Checkpoints
+    _turns: WriteTurns
 
     def __init__(
         self,
@@ -143,6 +145,7 @@ class SqliteRunner:
             MAX_SHARE,
             batches=recorder.writes if recorder else None,
             note_failure=recorder.failed_commits.inc if recorder else note_nothing,
+            begin=self._begin,
         )
 
     def write(
@@ -233,7 +236,9 @@ class SqliteRunner:
         with Translating():
             if self._takes_writes:
                 await self._checkpoints.close()
-                await asyncio.get_running_loop().run_in_executor(self._writing, self._close_writer)
+                await self._empty_log()
+                await self._on_writers_thread(self._writer.close)
+                self._turns.close()
             await asyncio.to_thread(self._scanning.shutdown)
             self._scanner.close()
             self._reader.close()
@@ -250,6 +255,7 @@ class SqliteRunner:
                     READER_PATIENCE_SECONDS,
                 )
             )
+            self._turns = opened.enter_context(closing(WriteTurns(self._path)))
             self._checkpoints = Checkpoints(self._path, self._writer)
             opened.pop_all()
         self._takes_writes = True
@@ -298,30 +304,44 @@ class SqliteRunner:
             finally:
                 roll_back(self._reader)
 
+    async def _begin(self) -> None:
+        """Begin a transaction, once it is the turn of this process."""
+        if not self._takes_writes:
+            await self._begin_to_write()
+        with self._translating:
+            await self._turns.take(WRITER_PATIENCE_SECONDS)
+            try:
+                await self._checkpoints.keep_short()  # which no other process makes longer now
+                await self._on_writers_thread(lambda: self._writer.execute("BEGIN IMMEDIATE"))
+            except BaseException:
+                self._end()
+                raise
+
     async def _run_batch(self, jobs: Sequence[Job[Any]]) -> Sequence[Outcome[Any]]:
-        """Run the jobs in one transaction, or those that come first if they have much to do.
+        """Run the jobs in the transaction that has begun, or the first if they have much to do.
 
         BEGIN waits for a lock and COMMIT for the disk, so both run in a thread. All statements
         between them run here: in the thread, each would release Python's lock, and a busy process
         gives it back only after up to 5 milliseconds.
         """
-        if not self._takes_writes:
-            await self._begin_to_write()
         with self._translating:
-            await self._checkpoints.keep_short()
-            await self._on_writers_thread(lambda: self._writer.execute("BEGIN IMMEDIATE"))
             try:
                 outcomes = await self._run_jobs(jobs)
                 began = time.perf_counter()
                 await self._on_writers_thread(self._commit)
                 if self._commits:
                     self._commits.observe(time.perf_counter() - began)
-            except BaseException:
-                roll_back(self._writer)
-                raise
             finally:
-                self._checkpoints.begin_if_due()
+                self._end()
         return outcomes
+
+    def _end(self) -> None:
+        """End the transaction, if it has not ended, and the turn of this process."""
+        try:
+            roll_back(self._writer)
+        finally:
+            self._turns.give()
+            self._checkpoints.begin_if_due()
 
     async def _run_jobs(self, jobs: Sequence[Job[Any]]) -> Sequence[Outcome[Any]]:
         outcomes: list[Outcome[Any]] = []
@@ -361,9 +381,16 @@ class SqliteRunner:
     async def _on_writers_thread(self, work: Callable[[], object]) -> None:
         await asyncio.get_running_loop().run_in_executor(self._writing, work)
 
-    def _close_writer(self) -> None:
-        self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        self._writer.close()
+    async def _empty_log(self) -> None:
+        """Move the log into the file, and make it empty, unless other processes are in the way."""
+        # It keeps others from writing while it waits for those that read.
+        self._writer.set_busy_timeout(int(READER_PATIENCE_SECONDS * 1_000))
+        with suppress(StoreUnavailable):  # another process hangs, with its turn
+            await self._turns.take(WRITER_PATIENCE_SECONDS)
+            await self._on_writers_thread(
+                lambda: self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            )
+            self._turns.give()
 
 
 def _size_of(file: Path) -> int:

@@ -1,0 +1,99 @@
+"""Processes that serve one SQLite file show one list, and one of them fetches feeds for all."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx
+import pytest
+from feedkeep_process import FeedkeepProcess
+from web_of_hosts import WebOfHosts, reply
+
+CONNECTIONS = 16
+"""So many are spread over both processes."""
+
+FEEDS = 8
+FEED = b"<rss><channel><title>A Show</title></channel></rss>"
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Iterator[FeedkeepProcess]:
+    with FeedkeepProcess(tmp_path, workers="2") as process:
+        process.wait_for_workers(2)
+        yield process
+
+
+def add(client: httpx.Client, url: str) -> None:
+    reply = client.post("/subscriptions", json={"subscriptions": [{"feed_url": url}]})
+    assert reply.status_code == 200
+
+
+def feeds(client: httpx.Client) -> set[str]:
+    found = client.get("/subscriptions").raise_for_status().json()["subscriptions"]
+    return {one["feed_url"] for one in found}
+
+
+def test_what_one_process_has_acknowledged_the_other_one_shows_at_once(
+    two: FeedkeepProcess,
+) -> None:
+    name, added = two.new_account(), set()
+    clients = [two.client(name) for _ in range(CONNECTIONS)]
+    for number, client in enumerate(clients):
+        url = f"https://{number}.example/feed"
+        add(client, url)
+        added.add(url)
+        assert all(feeds(other) == added for other in clients)
+    for client in clients:
+        client.close()
+
+
+def test_a_worker_that_is_killed_is_replaced_and_the_other_one_serves_meanwhile(
+    two: FeedkeepProcess,
+) -> None:
+    first, second = two.workers()
+    name = two.new_account()
+    with two.client(name) as client:
+        add(client, "https://a.example/feed")
+    os.kill(first, signal.SIGKILL)
+    two.wait_for_line("a worker died")
+    with two.client(name) as client:
+        add(client, "https://b.example/feed")
+    two.wait_for_workers(2)
+    assert second in two.workers()
+    with two.client(name) as client:
+        assert feeds(client) == {"https://a.example/feed", "https://b.example/feed"}
+
+
+def test_a_feed_is_fetched_by_the_first_process_whichever_one_it_was_added_to(
+    tmp_path: Path,
+) -> None:
+    with ExitStack() as stack:
+        host = stack.enter_context(WebOfHosts()).host("a.example")
+        for number in range(FEEDS):
+            host.answers[f"/{number}"] = reply(FEED)
+        settings = {"fetch_allowed": "127.0.0.0/8", "fetch_ports": str(host.port)}
+        process = FeedkeepProcess(tmp_path, workers="2", fetch="public", **settings)
+        stack.enter_context(process)
+        process.wait_for_workers(2)
+        name = process.new_account()
+        for number in range(FEEDS):
+            with process.client(name) as client:
+                add(client, f"http://{host.address}:{host.port}/{number}")
+        deadline = time.monotonic() + 60
+        while len(host.requests) < FEEDS:
+            assert time.monotonic() < deadline, host.requests
+            time.sleep(0.02)
+        assert [is_fetching(pid) for pid in process.workers()].count(True) == 1
+
+
+def is_fetching(pid: int) -> bool:
+    """Say whether a process has one that reads feeds for it (proc(5))."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    commands = [Path(f"/proc/{child}/cmdline").read_bytes() for child in children]
+    return any(re.search(rb"feedkeep.feeds.child", command) for command in commands)
