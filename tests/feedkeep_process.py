@@ -201,8 +201,10 @@ class FeedkeepProcess:
 
     def kill(self) -> None:
         """End all its processes at once, as the death of the machine's power would."""
-        for pid in (*self.workers(), self.process.pid):
-            os.kill(pid, signal.SIGKILL)
+        pids = [*self.workers(), self.process.pid]
+        for number in (signal.SIGSTOP, signal.SIGKILL):  # at once: none sees another one dead
+            for pid in pids:
+                os.kill(pid, number)
         self.wait()
 
     def wait(self) -> int:

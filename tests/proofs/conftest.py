@@ -31,6 +31,13 @@ def store_kind(request: pytest.FixtureRequest) -> str:
     return kind
 
 
+@pytest.fixture(params=first_of("sqlite", "sqlite, 2 workers", "postgres, 2 workers"))
+def each_kind(request: pytest.FixtureRequest) -> str:
+    """For what several processes on one file could break."""
+    kind: str = request.param
+    return kind
+
+
 @pytest.fixture
 def start(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Start]:
     """Starts services of this test's own: on a kind of store, and perhaps broken on purpose.
@@ -43,9 +50,9 @@ def start(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Start]:
     def start_one(store_kind: str, *broken: str) -> FeedkeepProcess:
         folder = tmp_path / str(len(started))
         folder.mkdir()
-        database, workers = "", "1"
-        if store_kind != "sqlite":
-            database, workers = new_database(request.getfixturevalue("postgres")), "2"
+        database, workers = "", "2" if store_kind.endswith(", 2 workers") else "1"
+        if store_kind.startswith("postgres"):
+            database = new_database(request.getfixturevalue("postgres"))
             databases.append(database)
         process = FeedkeepProcess(folder, database, workers=workers, log_level="warning")
         if broken:

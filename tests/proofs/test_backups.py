@@ -101,7 +101,7 @@ async def with_cp(process: FeedkeepProcess, _number: int) -> FeedkeepProcess:
 def test_backups_of_sqlite_hold_all_that_was_acknowledged(
     start: Callable[..., FeedkeepProcess], amount: Callable[..., int]
 ) -> None:
-    drill = Drill(start("sqlite"))
+    drill = Drill(start("sqlite, 2 workers"))
     assert asyncio.run(drill.wrong_backups(amount(2, 100, 5), with_backup)) == []
 
 

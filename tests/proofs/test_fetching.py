@@ -286,28 +286,37 @@ def watched(folder: Path, settings: dict[str, str]) -> Iterator[tuple[httpx.Clie
 # One connection for a host
 
 
-def most_connections_at_once(folder: Path, web: WebOfHosts, *programs: str) -> int:
+def most_connections_at_once(
+    folder: Path, web: WebOfHosts, *programs: str, workers: int = 1
+) -> int:
     """Look at feeds of many hosts that all lead to one; return how many connections it had."""
     victim = Victim(web.host("victim.example"), reply(titled("A Show")), patience_seconds=0.2)
     victim.host.answers["/"] = victim.answer
     strangers = [web.host(f"{number}.example") for number in range(STRANGERS)]
     for stranger in strangers:
         stranger.answers["/"] = redirect(url_of(victim.host))
-    process = FeedkeepProcess(folder, **settings_for(victim.host, *strangers))
+    settings = settings_for(victim.host, *strangers)
+    process = FeedkeepProcess(folder, workers=str(workers), **settings)
     process.run_first("looks_follow_at_once", *programs)
-    with process, process.client(process.new_account()) as client:
+    with process:
+        if workers > 1:
+            process.wait_for_workers(workers)
+        name = process.new_account()
         urls = [url_of(stranger) for stranger in strangers]
-        subscribe(client, *urls)
+        for url in urls:  # on connections of their own, which all workers have some of
+            with process.client(name) as client:
+                subscribe(client, url)
         assert {title_of(feed) for feed in until_known(process, urls)} == {"A Show"}
     assert victim.host.connections == STRANGERS
     return victim.most_at_once
 
 
 @in_the_long_form
+@pytest.mark.parametrize("workers", [1, 2])
 def test_feeds_of_strangers_that_all_lead_to_one_host_connect_to_it_one_at_a_time(
-    tmp_path: Path, web: WebOfHosts
+    tmp_path: Path, web: WebOfHosts, workers: int
 ) -> None:
-    assert most_connections_at_once(tmp_path, web) == 1
+    assert most_connections_at_once(tmp_path, web, workers=workers) == 1
 
 
 @in_the_long_form

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from itertools import count
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from feedkeep_process import FeedkeepProcess
 from forms import in_the_long_form
 from postgres_server import drop_database, execute, new_database
 
+from feedkeep.store.sqlite.connection import connect
+
 PASSWORD = "the right one"
 PROCESSES = 4
 PER_ACCOUNT_AND_ADDRESS, PER_ACCOUNT = 10, 100
@@ -25,12 +27,14 @@ Guess = Callable[[httpx.Client], httpx.Response]
 
 
 @pytest.fixture
-def several(postgres: str, tmp_path: Path) -> Iterator[Callable]:
+def several(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Callable]:
     """Starts several processes on one database, perhaps broken on purpose."""
 
     @contextmanager
-    def start(*broken: str) -> Iterator[list[FeedkeepProcess]]:
-        database = new_database(postgres)
+    def start(*broken: str, store_kind: str = "postgres") -> Iterator[list[FeedkeepProcess]]:
+        database = f"sqlite:///{tmp_path / 'feedkeep.db'}"
+        if store_kind == "postgres":
+            database = new_database(request.getfixturevalue("postgres"))
         processes = []
         for number in range(PROCESSES):
             (folder := tmp_path / str(number)).mkdir()
@@ -41,7 +45,8 @@ def several(postgres: str, tmp_path: Path) -> Iterator[Callable]:
             for process in processes:
                 stack.enter_context(process)
             yield processes
-        drop_database(postgres, database)
+        if store_kind == "postgres":
+            drop_database(request.getfixturevalue("postgres"), database)
 
     return start
 
@@ -90,13 +95,21 @@ def guesses(processes: Sequence[FeedkeepProcess], guess: Guess) -> int:
 def wait_until_counted(database: str, looked_at: int) -> None:
     """Wait until the database has all attempts for one of the names and addresses."""
     most = """
-        SELECT max(made) FROM (SELECT sum(length(seconds) / 4) AS made FROM feedkeep.attempt
+        SELECT max(made) FROM (SELECT sum(length(seconds) / 4) AS made FROM attempt
         GROUP BY key) AS keys
     """
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while (found := execute(database, most) or 0) < looked_at:
+    while (found := _found(database, most) or 0) < looked_at:
         assert time.monotonic() < deadline, (found, looked_at)
         time.sleep(0.02)
+
+
+def _found(database: str, query: str) -> int | None:
+    if database.startswith("sqlite:///"):
+        with closing(connect(Path(database.removeprefix("sqlite:///")), 1)) as connection:
+            found: int | None = connection.execute(query).get
+            return found
+    return execute(database, query.replace("FROM attempt", "FROM feedkeep.attempt"))
 
 
 def wait_until_all_looked(database: str) -> None:
@@ -148,11 +161,14 @@ def guess_everywhere(
 
 
 @in_the_long_form
-@pytest.mark.parametrize("from_everywhere", [False, pytest.param(True, marks=in_the_long_form)])
+@pytest.mark.parametrize(
+    ("store_kind", "from_everywhere"),
+    [("sqlite", False), ("postgres", False), ("postgres", True)],
+)
 def test_four_processes_give_no_more_than_one_and_a_restart_forgets_nothing(
-    several: Callable, from_everywhere: bool
+    several: Callable, store_kind: str, from_everywhere: bool
 ) -> None:
-    with several() as processes:
+    with several(store_kind=store_kind) as processes:
         guess, looked_at, limit = guess_everywhere(processes, from_everywhere=from_everywhere)
         assert are_paid_off(processes, guess, looked_at, limit)
         wait_until_counted(processes[0].database, looked_at)

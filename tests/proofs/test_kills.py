@@ -8,8 +8,10 @@ A kill cannot tell a synced write from one that the system still holds; that tak
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import signal
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -22,9 +24,52 @@ from writers import KILLS_OF_AN_ACCOUNT, WRITERS, Writers, wrong_after_kills
 
 # C8.1
 def test_nothing_acknowledged_is_lost_when_the_service_is_killed(
-    start: Callable[..., FeedkeepProcess], store_kind: str, amount: Callable[..., int]
+    start: Callable[..., FeedkeepProcess], each_kind: str, amount: Callable[..., int]
 ) -> None:
-    assert wrong_after_kills(start(store_kind), amount(2, 1_000, 4)) == []
+    assert wrong_after_kills(start(each_kind), amount(2, 1_000, 4)) == []
+
+
+@in_the_long_form
+def test_the_other_worker_goes_on_when_one_is_killed_and_nothing_is_lost(
+    start: Callable[..., FeedkeepProcess], amount: Callable[..., int]
+) -> None:
+    chance = random.Random(3)
+    process = start("sqlite, 2 workers")
+    writers = Writers(process)
+    statuses: Counter[int] = Counter()
+
+    async def write(is_over: asyncio.Event) -> None:
+        while not is_over.is_set():
+            try:
+                async with RawClient(process.base_url, writers.token) as client:
+                    while not is_over.is_set():
+                        statuses[await writers.add(client)] += 1
+            except (OSError, EOFError):
+                await asyncio.sleep(0)  # its process was killed
+
+    async def until_more() -> None:
+        enough = statuses[200] + 50
+        async with asyncio.timeout(20):
+            while statuses[200] < enough:  # noqa: ASYNC110 - no single writer has an event for it
+                await asyncio.sleep(0.01)
+
+    async def kill_one(pid: int) -> None:
+        is_over = asyncio.Event()
+        writing = [asyncio.create_task(write(is_over)) for _ in range(WRITERS)]
+        await until_more()
+        await asyncio.sleep(chance.uniform(0, 0.1))
+        os.kill(pid, signal.SIGKILL)
+        await until_more()  # before there is another one
+        is_over.set()
+        await asyncio.gather(*writing)
+
+    for number in range(amount(2, 200, 4)):
+        if number % KILLS_OF_AN_ACCOUNT == 0:
+            writers.take_a_new_account()
+        asyncio.run(kill_one(chance.choice(process.workers())))
+        assert writers.what_is_wrong() == []
+        process.wait_for_workers(2)
+    assert set(statuses) == {200}
 
 
 @in_the_long_form

@@ -245,9 +245,9 @@ def prove(process: FeedkeepProcess, histories: int, operations: int) -> list[str
 
 # C8.2
 def test_operations_on_one_account_are_linearizable(
-    start: Callable[..., FeedkeepProcess], store_kind: str, amount: Callable[..., int]
+    start: Callable[..., FeedkeepProcess], each_kind: str, amount: Callable[..., int]
 ) -> None:
-    process = start(store_kind, STAMPED)
+    process = start(each_kind, STAMPED)
     assert prove(process, amount(1, 500, 2), amount(25, 200, 40)) == []
     # Of lists so short, some are emptied.
     lines = process.log.read_text().splitlines()

@@ -129,9 +129,9 @@ def prove(process: FeedkeepProcess, requests: int) -> list[str]:
 
 # C8.4
 def test_requests_that_are_repeated_after_a_cut_double_nothing(
-    start: Callable[..., FeedkeepProcess], store_kind: str, amount: Callable[[int, int], int]
+    start: Callable[..., FeedkeepProcess], each_kind: str, amount: Callable[[int, int], int]
 ) -> None:
-    process = start(store_kind)
+    process = start(each_kind)
     assert prove(process, amount(128, 10_000)) == []
     assert process.use(damages_of) == []
 

@@ -108,11 +108,11 @@ def prove(process: FeedkeepProcess, changes: int) -> list[str]:
 @pytest.mark.parametrize("broken", [[], ["the_clock_goes_back"]])
 def test_a_device_that_follows_the_list_misses_nothing(
     start: Callable[..., FeedkeepProcess],
-    store_kind: str,
+    each_kind: str,
     amount: Callable[..., int],
     broken: list[str],
 ) -> None:
-    process = start(store_kind, *broken)
+    process = start(each_kind, *broken)
     assert prove(process, amount(300, 1_000_000, 1_000)) == []
 
 

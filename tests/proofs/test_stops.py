@@ -95,9 +95,9 @@ async def _kept(service: Service, name: str) -> set[str]:
 
 
 def test_a_stop_under_load_cuts_no_response(
-    start: Callable[..., FeedkeepProcess], store_kind: str, amount: Callable[[int, int], int]
+    start: Callable[..., FeedkeepProcess], each_kind: str, amount: Callable[[int, int], int]
 ) -> None:
-    assert prove(start(store_kind), amount(2, 100, 3)) == []
+    assert prove(start(each_kind), amount(2, 100, 3)) == []
 
 
 @in_the_long_form

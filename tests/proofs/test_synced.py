@@ -1,7 +1,7 @@
 """An acknowledged write survives the death of the machine: no reply leaves before it is synced.
 
-A kill cannot tell a synced write from one that the system still holds. So SQLite runs on files that
-lose what was not synced, and PostgreSQL is asked after each reply how far its log has been synced.
+A kill cannot tell a synced write from one that the system still holds. So only what was synced is
+left of SQLite's files, and PostgreSQL is asked after each reply how far its log has been synced.
 """
 
 from __future__ import annotations
@@ -10,18 +10,22 @@ import asyncio
 from collections.abc import Callable
 
 import asyncpg
+import pytest
 from feedkeep_process import FeedkeepProcess
-from forms import in_the_long_form
+from forms import first_of, in_the_long_form
 from postgres_server import PostgresServer
+from power_cut import cut_power
 from raw_client import RawClient
 from writers import wrong_after_kills
 
 
 # C8.1
+@pytest.mark.parametrize("store_kind", first_of("sqlite", "sqlite, 2 workers"))
 def test_nothing_acknowledged_is_lost_when_the_power_fails(
-    start: Callable[..., FeedkeepProcess], amount: Callable[[int, int], int]
+    start: Callable[..., FeedkeepProcess], store_kind: str, amount: Callable[[int, int], int]
 ) -> None:
-    assert wrong_after_kills(start("sqlite", "unsynced_lost"), amount(2, 200, 5)) == []
+    process = start(store_kind, "unsynced_lost")
+    assert wrong_after_kills(process, amount(2, 200, 5), cut_power) == []
 
 
 @in_the_long_form
@@ -29,7 +33,7 @@ def test_the_proof_notices_commits_that_are_not_synced(
     start: Callable[..., FeedkeepProcess],
 ) -> None:
     process = start("sqlite", "unsynced_lost", "sqlite_syncs_now_and_then")
-    wrong = wrong_after_kills(process, 10)
+    wrong = wrong_after_kills(process, 10, cut_power)
     assert any("was lost" in sentence for sentence in wrong)
 
 

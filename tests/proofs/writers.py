@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
 
 from feedkeep_process import FeedkeepProcess
 from raw_client import RawClient
@@ -17,6 +20,7 @@ WRITERS = 8
 KILLS_OF_AN_ACCOUNT = 20
 """How many kills an account sees before the next one: its whole list is read after each."""
 TOGETHER = "abc"
+_numbers = count(1)
 
 
 class Writers:
@@ -29,10 +33,13 @@ class Writers:
         self.take_a_new_account()
 
     def take_a_new_account(self) -> None:
+        # By commands, which run first what the service does: so a file may differ from the disk.
         if self.name:
-            self.process.use(lambda service: service.accounts.delete(self.name))
-        self.name = self.process.new_account()
-        self.token = self.process.new_token(self.name)
+            self.process.must("account", "delete", self.name, "--yes")
+        self.name = f"Writer{next(_numbers)}"
+        self.process.must("account", "create", self.name)
+        self.token = self.process.must("token", "create", self.name).strip()
+        self.process.tokens.append(self.token)
         self.acknowledged: set[str] = set()
 
     async def write_for(self, seconds: float) -> None:
@@ -79,14 +86,22 @@ class Writers:
         return wrong + [f"half of {f} is there" for f, n in families.items() if n != len(TOGETHER)]
 
 
-def wrong_after_kills(process: FeedkeepProcess, kills: int) -> list[str]:
-    """Kill the service again and again while clients write; return what is wrong after one kill."""
+def wrong_after_kills(
+    process: FeedkeepProcess,
+    kills: int,
+    after_a_kill: Callable[[Path, random.Random], None] = lambda _folder, _chance: None,
+) -> list[str]:
+    """Kill the service again and again while clients write; return what is wrong after one kill.
+
+    `after_a_kill` is given the service's folder, before anything looks at it.
+    """
     chance = random.Random(1)
     writers = Writers(process)
     for number in range(kills):
         if number % KILLS_OF_AN_ACCOUNT == 0:
             writers.take_a_new_account()
         asyncio.run(writers.write_for(chance.uniform(0.01, 0.2)))
+        after_a_kill(process.folder, chance)
         if wrong := writers.what_is_wrong():
             return wrong
         process.start()

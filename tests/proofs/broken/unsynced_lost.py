@@ -1,72 +1,76 @@
-"""A SQLite VFS under which a killed process loses what it has not synced, as if power had failed.
+"""A SQLite VFS that keeps beside each file what of it is on the disk, for a power cut.
 
-Writes stay in this process's memory until the file is synced. It is installed as the default VFS,
-so that every other one is put on top of it. Without it, the system keeps what a killed process
-wrote.
+Processes see each other's writes at once, as through a system's cache. What a sync has brought to
+the disk is in a copy of the file, and `power_cut.py` puts that in the file's place.
 """
 
 from __future__ import annotations
 
-import random
+import fcntl
+import os
+import shutil
 import threading
-from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import apsw
-
-REACHES_THE_DISK = 0.5
-"""How much of what was not synced arrives all the same: in any order, and in part."""
-
-SECTOR_BYTES = 512
+from power_cut import RECORD, disk_of, unsynced_of
 
 _lock = threading.RLock()
-_unsynced: dict[str, dict[int, bytes]] = defaultdict(dict)  # by file: what was written, by place
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Keep out other threads, and other processes that write or sync files of the same folder."""
+    with _lock:
+        descriptor = os.open(disk_of(path).with_name("lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
 
 
 class _File(apsw.VFSFile):
     def __init__(self, filename: str | apsw.URIFilename | None, flags: list[int]) -> None:
-        super().__init__("unix", filename, flags)
         name = filename.filename() if isinstance(filename, apsw.URIFilename) else filename
-        self._unsynced = _unsynced[str(name)]
+        assert name is not None
+        self._path = Path(name)
+        disk_of(self._path).parent.mkdir(exist_ok=True)
+        with _alone(self._path):
+            super().__init__("unix", filename, flags)
+            if not disk_of(self._path).exists():
+                shutil.copyfile(self._path, disk_of(self._path))
 
     def xWrite(self, data: bytes, offset: int) -> None:
-        with _lock:
-            pages = self._unsynced
-            if len(pages.get(offset, data)) > len(data):  # a part of a piece that is there
-                data += pages[offset][len(data) :]
-            pages[offset] = bytes(data)
-            if random.random() < REACHES_THE_DISK:
-                arrived = data[: SECTOR_BYTES * random.randrange(1, 9)]
-                super().xWrite(arrived, offset)
-
-    def xRead(self, amount: int, offset: int) -> bytes:
-        with _lock:
-            found = bytearray(super().xRead(amount, offset))
-            for place, data in self._unsynced.items():
-                start, end = max(place, offset), min(place + len(data), offset + amount)
-                if start < end:
-                    found.extend(bytes(max(0, end - offset - len(found))))
-                    found[start - offset : end - offset] = data[start - place : end - place]
-            return bytes(found)
-
-    def xFileSize(self) -> int:
-        with _lock:
-            ends = (place + len(data) for place, data in self._unsynced.items())
-            return max(super().xFileSize(), *ends, 0)
+        with _alone(self._path):
+            super().xWrite(data, offset)
+            with unsynced_of(self._path).open("ab") as records:
+                records.write(RECORD.pack(offset, len(data)))
 
     def xSync(self, flags: int) -> None:
-        with _lock:
-            self._write_out()
+        with _alone(self._path):
+            self._bring_to_the_disk()
             super().xSync(flags)
 
     def xTruncate(self, newsize: int) -> None:
-        with _lock:
-            self._write_out()
+        with _alone(self._path):
             super().xTruncate(newsize)
+            self._bring_to_the_disk()
+            os.truncate(disk_of(self._path), newsize)
 
-    def _write_out(self) -> None:
-        for place, data in self._unsynced.items():
-            super().xWrite(data, place)
-        self._unsynced.clear()
+    def _bring_to_the_disk(self) -> None:
+        """Copy what any process has written since the last sync of the file."""
+        unsynced = unsynced_of(self._path)
+        if not unsynced.exists():
+            return
+        with self._path.open("rb", buffering=0) as seen, disk_of(self._path).open("r+b") as disk:
+            for offset, length in RECORD.iter_unpack(unsynced.read_bytes()):
+                seen.seek(offset)
+                disk.seek(offset)
+                disk.write(seen.read(length))
+        unsynced.unlink()
 
 
 class _UnsyncedLost(apsw.VFS):
@@ -77,9 +81,11 @@ class _UnsyncedLost(apsw.VFS):
         return _File(name, flags)
 
     def xDelete(self, filename: str, syncdir: bool) -> None:
-        with _lock:
-            _unsynced[filename].clear()
+        path = Path(filename)
+        with _alone(path):
             super().xDelete(filename, syncdir)
+            disk_of(path).unlink(missing_ok=True)
+            unsynced_of(path).unlink(missing_ok=True)
 
 
 _vfs = _UnsyncedLost()
