@@ -381,14 +381,17 @@ def told(actions: Iterable[EpisodeAction]) -> list[EpisodeAction]:
     ]
 
 
-def spelled(actions: Iterable[EpisodeAction], feed_urls: Mapping[Guid, str]) -> list[EpisodeAction]:
-    """Return actions with the present feed URLs of their podcasts.
+def spelled(
+    actions: Iterable[EpisodeAction], feed_urls: Mapping[Guid, str | None]
+) -> list[EpisodeAction]:
+    """Return actions with the present feed URLs of their podcasts, as far as there are any.
 
     gPodder finds an episode by the URL of its podcast.
     """
+    present = ((action, feed_urls.get(action.podcast_guid)) for action in actions)
     return [
-        replace(action, podcast=feed_urls.get(action.podcast_guid, action.podcast))
-        for action in actions
+        action if url is None or url == action.podcast else replace(action, podcast=url)
+        for action, url in present
     ]
 
 

@@ -14,6 +14,9 @@ from feedkeep.store.base import Store
 LISTED_AT_ONCE = 100
 """How many actions are in memory at once: a few megabytes, if they have the longest URLs."""
 
+MAX_REMEMBERED_CHARACTERS = 256 * 1024
+"""How much of feed URLs is remembered during a reply: that is thousands, of a usual length."""
+
 
 @dataclass(frozen=True, slots=True)
 class ActionsSince:
@@ -50,6 +53,8 @@ class ActionPages:
         self._wanted = wanted
         self._first: Sequence[EpisodeAction] = ()
         self._last_of_each: Sequence[Stamp] | None = None
+        self._feed_urls: dict[Guid, str | None] = {}
+        self._remembered_characters = 0
 
     async def begin(self, *, only_last: bool) -> None:
         """Read the first page, so that a store that is away is noticed before the reply begins.
@@ -64,7 +69,7 @@ class ActionPages:
             )
 
     async def pages(self) -> AsyncGenerator[Sequence[EpisodeAction], None]:
-        """Yield all pages, with the feed URLs that the podcasts have when the page is read."""
+        """Yield all pages, with the feed URLs that the podcasts have when they are first met."""
         page = self._first
         while page:
             yield await self._spelled(self._chosen(page))
@@ -79,13 +84,17 @@ class ActionPages:
         return self._choose(page)
 
     async def _spelled(self, page: Sequence[EpisodeAction]) -> Sequence[EpisodeAction]:
-        """Return actions with the feed URLs of the list, by which gPodder finds an episode."""
-        feed_urls: dict[Guid, str] = {}
-        guids = list({action.podcast_guid for action in page})
+        """Return actions with the feed URLs of the list, by which gPodder finds an episode.
+
+        Most pages name the same podcasts, so their URLs are asked for once.
+        """
+        if self._remembered_characters > MAX_REMEMBERED_CHARACTERS:
+            self._feed_urls, self._remembered_characters = {}, 0
+        guids = list({action.podcast_guid for action in page} - self._feed_urls.keys())
         views = await asyncio.gather(
             *(self._store.entries.view(self._account_id, guid) for guid in guids)
         )
         for guid, view in zip(guids, views, strict=True):
-            if view is not None:
-                feed_urls[guid] = view.subscription.feed_url
-        return episode_actions.spelled(page, feed_urls)
+            self._feed_urls[guid] = view.subscription.feed_url if view else None
+            self._remembered_characters += len(self._feed_urls[guid] or "")
+        return episode_actions.spelled(page, self._feed_urls)
