@@ -62,7 +62,7 @@ def _quick(folder: Path, _rounds: int, _seconds: float) -> None:
 def _throughput(folder: Path, rounds: int, seconds: float) -> None:
     results: list[Result] = []
     calm: list[Calm] = []
-    workers: list[float] = []
+    workers: list[str] = []
     with databases.postgres() as new_postgres:
         for store, database in (
             ("SQLite", databases.sqlite(folder)()),
@@ -75,17 +75,14 @@ def _throughput(folder: Path, rounds: int, seconds: float) -> None:
                 for case in (cases.GET, cases.POST):
                     full = next(r for r in results if (r.store, r.name) == (store, case.name))
                     calm.append(throughput.measure_calm(subject, case, full, sample, 2 * seconds))
-                if store == "PostgreSQL":
-                    workers = _two_processes(subject, database, sample, rounds, seconds)
+                workers += _two_processes(subject, database, sample, rounds, seconds)
     from bench import report  # noqa: PLC0415 - the quick form does without what draws
 
     told = (
         f"{report.machine()}\n\n{report.throughput_table(results)}\n{report.calm_table(calm)}\n"
-        f"Two processes on PostgreSQL, GET one: {median(workers):.2f} times one process"
-        f" ({min(workers):.2f} to {max(workers):.2f}).\n"
+        f"Two processes, as a multiple of one: {'; '.join(workers)}.\n"
     )
     _write("throughput.md", told)
-    report.plot_throughput(results, OUTPUT / "throughput.png")
 
 
 def _all_cases(
@@ -99,11 +96,13 @@ def _all_cases(
 
 def _two_processes(
     one: Subject, database: str, sample: Path, rounds: int, seconds: float
-) -> list[float]:
-    with feedkeep("PostgreSQL, 2 processes", database, workers=2) as two:
+) -> Iterator[str]:
+    with feedkeep(f"{one.name}, 2 processes", database, workers=2) as two:
         time.sleep(2)  # until both are there
-        runs = throughput.compare(one, two, cases.GET, (sample, sample), rounds, seconds)
-        return [more.per_second / fewer.per_second for fewer, more in runs]
+        for case in (cases.GET, cases.POST, cases.POST_100):
+            runs = throughput.compare(one, two, case, (sample, sample), rounds, seconds)
+            ratios = [more.per_second / fewer.per_second for fewer, more in runs]
+            yield f"{one.name}, {case.name} {median(ratios):.2f}"
 
 
 def _growth(folder: Path, rounds: int, seconds: float) -> None:

@@ -70,7 +70,7 @@ class Population:
         """Yield requests for what is there.
 
         Each is a token, a guid of its account, the stamp after which so many entries are, the
-        account's name, and the second that its app was told.
+        account's name, the second that its app was told, and the clock of its account.
         """
         chance, keys = random.Random(1), self.keys()
         stamp = later(BEGUN, self.entries_each - min(since_the_last, self.entries_each))
@@ -78,7 +78,8 @@ class Population:
             account, number = chance.randrange(self.accounts), chance.randrange(self.entries_each)
             url = parse_feed_url(self.feed_url(account, number))
             told = second_of(self.clock)
-            yield f"{keys[account][1]} {url.guid} {write_stamp(stamp)} u{account} {told}"
+            token, since, clock = keys[account][1], write_stamp(stamp), write_stamp(self.clock)
+            yield f"{token} {url.guid} {since} u{account} {told} {clock}"
 
     async def fill(self, database: str) -> None:
         """Put it into an empty database."""

@@ -1,5 +1,5 @@
 -- What wrk sends. Arguments: the case, a file of samples (in each line a token, a guid, a stamp, a
--- name, a second and perhaps an ETag), and a number that no other run of the same database has.
+-- name, a second, the account's clock and perhaps an ETag), and a number that no other run of the same database has.
 
 local case, samples, number, sent = "", {}, 0, 0
 local ready = {}
@@ -15,7 +15,7 @@ local function path_of(sample)
   if case == "poll_actions" then
     return "/api/2/episodes/" .. sample.name .. ".json?since=" .. sample.told
   end
-  if case == "nothing" then return "/subscriptions?since=2100-01-01T00:00:00Z" end
+  if case == "nothing" then return "/subscriptions?since=" .. sample.clock end
   return "/subscriptions/" .. sample.guid
 end
 
@@ -52,8 +52,8 @@ function init(arguments)
   case, number = arguments[1], arguments[3]
   math.randomseed(tonumber(number))
   for line in io.lines(arguments[2]) do
-    local token, guid, since, name, told, etag = line:match("(%S+) (%S+) (%S+) (%S+) (%S+) ?(.*)")
-    local sample = { token = token, guid = guid, since = since, name = name, told = told, etag = etag }
+    local token, guid, since, name, told, clock, etag = line:match("(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) ?(.*)")
+    local sample = { token = token, guid = guid, since = since, name = name, told = told, clock = clock, etag = etag }
     samples[#samples + 1] = sample
     if not bodies[case] then
       ready[#ready + 1] = wrk.format("GET", path_of(sample), headers_of(sample))

@@ -21,6 +21,9 @@ CASES = {
     "add_100": "upload of 100 new feeds",
 }
 _FEEDS_EACH = 100
+_FIRST_FEEDS, _FIRST_ACTIONS = 1_000, 10_000
+_UPLOADED_AT_ONCE = 1_000
+_SYNCS = 15
 _CONNECTIONS = 32
 _PEERS = Path(__file__).with_name("peers.lua")
 
@@ -31,6 +34,9 @@ def main() -> None:
     parser.add_argument("servers", nargs="+", metavar="NAME=URL", help="where each one listens")
     parser.add_argument("--people", type=int, default=20, help="how many, called peer0, peer1, ...")
     parser.add_argument("--password", default="correct horse", help="the password of each of them")
+    parser.add_argument(
+        "--cases", nargs="*", default=list(CASES), choices=CASES, help="which ones; all"
+    )
     parser.add_argument("--rounds", type=int, default=5, help="runs of each case")
     parser.add_argument("--seconds", type=float, default=2.0, help="length of a run")
     chosen = parser.parse_args()
@@ -41,11 +47,62 @@ def main() -> None:
             name: _begin(url, Path(folder) / name, chosen.people, chosen.password)
             for name, url in servers.items()
         }
-        print(f"| requests/s | {' | '.join(servers)} |\n|---|{'---:|' * len(servers)}")
-        for case, title in CASES.items():
+        first = {name: _first_sync(url, chosen.password, _SYNCS) for name, url in servers.items()}
+        print(
+            f"| first sync, ms and bytes | {' | '.join(servers)} |\n|---|{'---:|' * len(servers)}"
+        )
+        for title in next(iter(first.values())):
+            told = (
+                f"{ms:.1f}, {size:,}" for ms, size in (found[title] for found in first.values())
+            )
+            print(f"| {title} | {' | '.join(told)} |", flush=True)
+        print(f"\n| requests/s | {' | '.join(servers)} |\n|---|{'---:|' * len(servers)}")
+        for case in chosen.cases:
             found = measure(case, servers, samples, chosen.rounds, chosen.seconds)
             shown = (f"{median(rates):,.0f}" for rates in found.values())
-            print(f"| {title} | {' | '.join(shown)} |", flush=True)
+            print(f"| {CASES[case]} | {' | '.join(shown)} |", flush=True)
+
+
+def _first_sync(url: str, password: str, rounds: int) -> dict[str, tuple[float, int]]:
+    """Return what a new app waits for and is sent, compressed if the server does that."""
+    name = "peer0"
+    with httpx.Client(base_url=url, auth=(name, password), timeout=60) as client:
+        client.post(f"/api/2/auth/{name}/login.json").raise_for_status()
+        feeds = [f"https://feeds.example.net/first/{feed}/rss" for feed in range(_FIRST_FEEDS)]
+        lists, actions = f"/api/2/subscriptions/{name}", f"/api/2/episodes/{name}.json"
+        uploaded = {"add": feeds, "remove": []}
+        client.post(f"{lists}/first.json", json=uploaded).raise_for_status()
+        for start in range(0, _FIRST_ACTIONS, _UPLOADED_AT_ONCE):
+            some = [_action(feeds, number) for number in range(start, start + _UPLOADED_AT_ONCE)]
+            client.post(actions, json=some).raise_for_status()
+        return {
+            f"{_FIRST_FEEDS:,} feeds": _asked(client, f"{lists}/first.json", rounds),
+            f"{_FIRST_ACTIONS:,} episode actions": _asked(client, actions, rounds),
+        }
+
+
+def _action(feeds: list[str], number: int) -> dict[str, object]:
+    feed = feeds[number % len(feeds)]
+    return {
+        "podcast": feed,
+        "episode": f"{feed}/{number}.mp3",
+        "action": "play",
+        "timestamp": "2026-11-01T12:00:00",
+        "started": 0,
+        "position": number % 3_600,
+        "total": 3_600,
+    }
+
+
+def _asked(client: httpx.Client, path: str, rounds: int) -> tuple[float, int]:
+    """Return how many milliseconds a whole answer takes, the median, and its bytes."""
+    took_ms, size_bytes = [], 0
+    for _ in range(rounds):
+        began = time.perf_counter()
+        reply = client.get(path, params={"since": 0}).raise_for_status()
+        took_ms.append((time.perf_counter() - began) * 1e3)
+        size_bytes = reply.num_bytes_downloaded
+    return median(took_ms), size_bytes
 
 
 def measure(

@@ -87,27 +87,6 @@ def growth_table(grown: Sequence[Grown]) -> str:
     return _table(names, rows)
 
 
-def plot_throughput(results: Sequence[Result], path: Path) -> None:
-    """Draw the ratio of each case beside its goal."""
-    names = list(dict.fromkeys(result.name for result in results))
-    figure, axes = plt.subplots(figsize=(9, 4.5), layout="constrained")
-    for offset, (store, colour) in zip((-0.2, 0.2), _COLOURS.items(), strict=True):
-        some = [result for result in results if result.store == store]
-        axes.barh(
-            [names.index(result.name) + offset for result in some],
-            [result.ratio / result.goal for result in some],
-            0.36,
-            color=colour,
-            label=store,
-        )
-    axes.axvline(1, color="black", linewidth=1)
-    axes.set_yticks(range(len(names)), names)
-    axes.invert_yaxis()
-    axes.set_xlabel("ratio to the floor, as a part of the goal (1 is the goal)")
-    axes.legend()
-    figure.savefig(path, dpi=120)
-
-
 def plot_growth(grown: Sequence[Grown], path: Path) -> None:
     """Draw what each request costs on databases of several sizes."""
     figure, all_axes = plt.subplots(

@@ -33,9 +33,8 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 class _File(apsw.VFSFile):
-    def __init__(self, filename: str | apsw.URIFilename | None, flags: list[int]) -> None:
+    def __init__(self, filename: str | apsw.URIFilename, flags: list[int]) -> None:
         name = filename.filename() if isinstance(filename, apsw.URIFilename) else filename
-        assert name is not None
         self._path = Path(name)
         disk_of(self._path).parent.mkdir(exist_ok=True)
         with _alone(self._path):
@@ -78,6 +77,8 @@ class _UnsyncedLost(apsw.VFS):
         super().__init__("unsynced-lost", "unix", makedefault=True)
 
     def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:
+        if name is None:  # a temporary file, which nothing outlives
+            return apsw.VFSFile("unix", None, flags)
         return _File(name, flags)
 
     def xDelete(self, filename: str, syncdir: bool) -> None:

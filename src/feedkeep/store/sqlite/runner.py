@@ -385,8 +385,8 @@ class SqliteRunner:
         """Move the log into the file, and make it empty, unless other processes are in the way."""
         # It keeps others from writing while it waits for those that read.
         self._writer.set_busy_timeout(int(READER_PATIENCE_SECONDS * 1_000))
-        with suppress(StoreUnavailable):  # another process hangs, with its turn
-            await self._turns.take(WRITER_PATIENCE_SECONDS)
+        with suppress(StoreUnavailable):  # another process has long work, or hangs, in its turn
+            await self._turns.take(READER_PATIENCE_SECONDS)
             await self._on_writers_thread(
                 lambda: self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             )
