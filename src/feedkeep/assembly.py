@@ -161,7 +161,7 @@ def fetching(
     sweep = SubscriptionSweep(store, service.new_feeds, service.followed_moves, now, fetch)
     shares_file = settings.workers > 1 and not is_postgres(settings.database)
     if shares_file and not is_first:
-        return noting_new(sweep, fetch)
+        return noting_new(store, sweep, fetch)
     return FetchScheduler(
         store,
         sweep,

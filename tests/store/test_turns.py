@@ -13,12 +13,13 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from test_sqlite import run as run_store
 
 from feedkeep.model.errors import StoreUnavailable
-from feedkeep.store.sqlite import SqliteStore, runner
+from feedkeep.store.sqlite import SqliteStore, turns
 from feedkeep.store.sqlite.lock import open_turn
 from feedkeep.store.sqlite.turns import WriteTurns
 
@@ -55,11 +56,11 @@ async def until(is_so: Callable[[], bool]) -> None:
 def test_who_gives_the_turn_away_and_wants_it_back_waits_behind_the_next_one(path: Path) -> None:
     async def work(first: WriteTurns, second: WriteTurns) -> None:
         for _ in range(20):
-            await first.take(PATIENCE_SECONDS)
-            waiting = asyncio.create_task(second.take(PATIENCE_SECONDS))
+            await first.take()
+            waiting = asyncio.create_task(second.take())
             await until(lambda: is_held(path, "next"))
             first.give()
-            back = asyncio.create_task(first.take(PATIENCE_SECONDS))  # at once
+            back = asyncio.create_task(first.take())  # at once
             await waiting
             assert not back.done()
             second.give()
@@ -69,29 +70,76 @@ def test_who_gives_the_turn_away_and_wants_it_back_waits_behind_the_next_one(pat
     run(work, path)
 
 
-def test_a_turn_that_does_not_come_is_an_error_and_one_that_comes_too_late_is_left_to_others(
-    path: Path,
+def test_a_process_goes_on_without_a_turn_that_does_not_come_and_leaves_a_late_one_to_others(
+    path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(turns, "PATIENCE_SECONDS", 0.01)
+
     async def work(first: WriteTurns, second: WriteTurns) -> None:
-        await first.take(PATIENCE_SECONDS)
-        for _ in range(3):  # who asks again waits at the same place
-            with pytest.raises(StoreUnavailable, match="another process writes it"):
-                await second.take(0.01)
+        await first.take()
+        for _ in range(3):  # the same thread waits all the time
+            await second.take()
+            assert not second._has_turn
+            second.give()
         first.give()
         await until(lambda: second._taking is None)
         assert not is_held(path, "turn")
-        await second.take(0)
-        assert is_held(path, "turn")
+        await second.take()
+        assert second._has_turn
         second.give()
 
     run(work, path)
+
+
+def test_who_waits_and_is_closed_keeps_no_turn_also_once_its_loop_has_ended(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "PATIENCE_SECONDS", 0.01)
+    first = WriteTurns(path)
+    for is_closed in (True, False):
+        asyncio.run(first.take())
+        second = WriteTurns(path)
+        asyncio.run(second.take())
+        if is_closed:
+            second.close()
+        first.give()
+        asyncio.run(until(lambda: not is_held(path, "next") and not is_held(path, "turn")))
+    first.close()
+
+
+def test_a_machine_without_room_for_a_thread_writes_without_a_turn(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_room(_thread: Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async def work(first: WriteTurns, second: WriteTurns) -> None:
+        await first.take()
+        monkeypatch.setattr(Thread, "start", no_room)
+        await second.take()
+        assert not second._has_turn
+        monkeypatch.undo()
+        first.give()
+        await second.take()
+        assert second._has_turn
+
+    run(work, path)
+
+
+def test_the_locks_belong_to_the_owner_of_the_database(path: Path) -> None:
+    path.touch()
+    if os.geteuid() == 0:
+        os.chown(path, 65_534, 65_534)
+    WriteTurns(path).close()
+    owners = {file.stat().st_uid for file in path.parent.iterdir()}
+    assert owners == {path.stat().st_uid}
 
 
 TAKES_THE_TURN = """
 import asyncio, pathlib, sys
 from feedkeep.store.sqlite.turns import WriteTurns
 turns = WriteTurns(pathlib.Path(sys.argv[1]))
-asyncio.run(turns.take(0))
+asyncio.run(turns.take())
 print("taken", flush=True)
 sys.stdin.read()
 """
@@ -105,7 +153,7 @@ def test_a_process_that_is_killed_leaves_its_turn(path: Path) -> None:
         assert other.stdout.readline() == "taken\n"
 
         async def work(first: WriteTurns, _second: WriteTurns) -> None:
-            waiting = asyncio.create_task(first.take(PATIENCE_SECONDS))
+            waiting = asyncio.create_task(first.take())
             await until(lambda: is_held(path, "next"))
             other.send_signal(signal.SIGKILL)
             await waiting
@@ -114,23 +162,47 @@ def test_a_process_that_is_killed_leaves_its_turn(path: Path) -> None:
         run(work, path)
 
 
-def test_while_a_process_hangs_with_its_turn_others_read_and_refuse_to_write(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_store_writes_while_a_process_hangs_in_its_turn_and_takes_its_own_afterwards(
+    path: Path,
 ) -> None:
     async def work(store: SqliteStore) -> None:
         hanging = WriteTurns(path)
-        await hanging.take(PATIENCE_SECONDS)
-        with monkeypatch.context() as hasty:
-            hasty.setattr(runner, "WRITER_PATIENCE_SECONDS", 0.01)
-            for _ in range(2):
-                with pytest.raises(StoreUnavailable, match="another process writes it"):
-                    await store.assert_ready()
-            assert await store.accounts.are_there()
-        writing = asyncio.create_task(store.assert_ready())
-        await until(lambda: is_held(path, "next"))
+        await hanging.take()
+        for _ in range(3):
+            await store.assert_ready()
         hanging.give()
-        await writing
-        await hanging.take(PATIENCE_SECONDS)  # the store has given it away
-        monkeypatch.setattr(runner, "WRITER_PATIENCE_SECONDS", 0.01)  # and can be closed, too
+        await until(lambda: store._runner._turns._taking is None)
+        await store.assert_ready()
+        assert not is_held(path, "turn")
+        await hanging.take()  # and it can be closed, too
+
+    run_store(path, work)
+
+
+def test_a_batch_that_is_refused_since_a_file_is_lost_ends_its_transaction_and_its_turn(
+    path: Path,
+) -> None:
+    elsewhere = path.with_name("elsewhere")
+
+    async def work(store: SqliteStore) -> None:
+        runner = store._runner
+        begin = runner._begin
+
+        def move(source: Path, target: Path) -> None:
+            source.rename(target)
+            runner._translating.place._next_look = 0.0  # it is looked at now
+
+        async def begin_and_lose() -> None:
+            await begin()
+            move(path, elsewhere)
+
+        runner._writes._begin = begin_and_lose
+        with pytest.raises(StoreUnavailable, match="was deleted, renamed or replaced"):
+            await store.assert_ready()
+        assert not runner._writer.in_transaction
+        assert not is_held(path, "turn")
+        move(elsewhere, path)
+        runner._writes._begin = begin
+        await store.assert_ready()
 
     run_store(path, work)

@@ -284,7 +284,7 @@ class FetchScheduler:
 
 
 @contextlib.asynccontextmanager
-async def noting_new(sweep: SubscriptionSweep, fetch: Fetch) -> AsyncIterator[None]:
+async def noting_new(store: Store, sweep: SubscriptionSweep, fetch: Fetch) -> AsyncIterator[None]:
     """Note within this context which feeds are new, for a process that looks at them.
 
     Where several processes serve one file, one of them looks at feeds: each by itself would ask a
@@ -293,10 +293,17 @@ async def noting_new(sweep: SubscriptionSweep, fetch: Fetch) -> AsyncIterator[No
     if fetch is Fetch.OFF:
         yield
         return
-    noting = asyncio.create_task(_again(sweep.note_new))
-    yield
-    noting.cancel()
-    await asyncio.gather(noting, return_exceptions=True)
+
+    async def note() -> None:
+        await sweep.note_new()
+        sweep.turns.waiting_from(await store.feeds.next_look())
+
+    noting = asyncio.create_task(_again(note))
+    try:
+        yield
+    finally:
+        noting.cancel()
+        await asyncio.gather(noting, return_exceptions=True)
 
 
 def _chance() -> float:

@@ -111,7 +111,15 @@ class FairTurns:
 
     def all_begun(self) -> None:
         """Note that no feed waits, whichever process has fetched them: accounts begin equally."""
+        self._served = 0
         self._last.clear()
+
+    def waiting_from(self, first: Stamp | None) -> None:
+        """Note when the first feed is due, for a process whose feeds another one fetches."""
+        if first is None or first >= FIRST_DUE:
+            self.all_begun()
+        else:
+            self._served = max(self._served, first - 1)
 
 
 class HostQueues:

@@ -96,5 +96,5 @@ class ActionPages:
         )
         for guid, view in zip(guids, views, strict=True):
             self._feed_urls[guid] = view.subscription.feed_url if view else None
-            self._remembered_characters += len(self._feed_urls[guid] or "")
+            self._remembered_characters += len(guid) + len(self._feed_urls[guid] or "")
         return episode_actions.spelled(page, self._feed_urls)

@@ -39,9 +39,14 @@ def open_turn(path: Path, name: str) -> int:
     """
     lock = lock_of(path)
     try:
-        return _opened(lock.with_name(f"{lock.stem}.{name}{lock.suffix}"))
+        descriptor = _opened(lock.with_name(f"{lock.stem}.{name}{lock.suffix}"))
     except OSError as error:
         raise unusable(path, error) from error
+    if os.geteuid() == 0:  # a command of root must not make what the service cannot open
+        with suppress(OSError):
+            owner = path.stat()
+            os.fchown(descriptor, owner.st_uid, owner.st_gid)
+    return descriptor
 
 
 def use(path: Path) -> int:

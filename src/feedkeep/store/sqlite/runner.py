@@ -16,7 +16,7 @@ import apsw
 import structlog
 
 from feedkeep.model import AccountId, T
-from feedkeep.model.errors import FeedkeepError, StoreDamaged, StoreUnavailable
+from feedkeep.model.errors import FeedkeepError, StoreDamaged, StoreUnavailable, StoreUnusable
 from feedkeep.runtime.cooperative import TimeSlice, Yielding
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.store.base import Files
@@ -281,20 +281,32 @@ class SqliteRunner:
         if now < self._next_try:
             raise read_only()
         async with self._may_scan:
-            # In one turn of the event loop, so that nobody reads meanwhile. All connections of a
-            # process share what SQLite knows of the log, so those that cannot write it go first.
             self._next_try = now + TRIED_EACH_SECONDS
             try:
-                self._scanner.close()
-                self._reader.close()
-                write_nothing_new(self._path)
-                self._open()
-            except (apsw.Error, FeedkeepError) as error:
-                self._open_to_read()
+                turns = WriteTurns(self._path)
+            except StoreUnusable as error:  # not even its locks can be made
                 raise read_only() from error
-            finally:
-                self._translating.place = FileIdentity(self._path)
+            with closing(turns):
+                await turns.take()  # other processes may write already, without a pause
+                self._open_to_write()
         _log.warning("the database can be written again")
+
+    def _open_to_write(self) -> None:
+        """Open a file to write that was open to read, if its disk takes that by now.
+
+        No other task reads meanwhile. All connections of a process share what SQLite knows of the
+        log, so those that cannot write it go first.
+        """
+        try:
+            self._scanner.close()
+            self._reader.close()
+            write_nothing_new(self._path)
+            self._open()
+        except (apsw.Error, FeedkeepError) as error:
+            self._open_to_read()
+            raise read_only() from error
+        finally:
+            self._translating.place = FileIdentity(self._path)
 
     async def _read_batch(self, jobs: Sequence[Job[Any]]) -> Sequence[Any]:
         with self._translating:
@@ -309,7 +321,7 @@ class SqliteRunner:
         if not self._takes_writes:
             await self._begin_to_write()
         with self._translating:
-            await self._turns.take(WRITER_PATIENCE_SECONDS)
+            await self._turns.take()
             try:
                 await self._checkpoints.keep_short()  # which no other process makes longer now
                 await self._on_writers_thread(lambda: self._writer.execute("BEGIN IMMEDIATE"))
@@ -324,13 +336,14 @@ class SqliteRunner:
         between them run here: in the thread, each would release Python's lock, and a busy process
         gives it back only after up to 5 milliseconds.
         """
-        with self._translating:
+        with Translating():
             try:
-                outcomes = await self._run_jobs(jobs)
-                began = time.perf_counter()
-                await self._on_writers_thread(self._commit)
-                if self._commits:
-                    self._commits.observe(time.perf_counter() - began)
+                with self._translating:  # which refuses all if a file has lost its name
+                    outcomes = await self._run_jobs(jobs)
+                    began = time.perf_counter()
+                    await self._on_writers_thread(self._commit)
+                    if self._commits:
+                        self._commits.observe(time.perf_counter() - began)
             finally:
                 self._end()
         return outcomes
@@ -385,11 +398,12 @@ class SqliteRunner:
         """Move the log into the file, and make it empty, unless other processes are in the way."""
         # It keeps others from writing while it waits for those that read.
         self._writer.set_busy_timeout(int(READER_PATIENCE_SECONDS * 1_000))
-        with suppress(StoreUnavailable):  # another process has long work, or hangs, in its turn
-            await self._turns.take(READER_PATIENCE_SECONDS)
+        await self._turns.take()
+        try:
             await self._on_writers_thread(
                 lambda: self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             )
+        finally:
             self._turns.give()
 
 

@@ -87,12 +87,13 @@ class SqliteStore:
 
     async def assert_ready(self) -> None:
         self._runner.assert_undamaged()
-        self._runner.read(
-            lambda connection: connection.execute("SELECT id FROM account LIMIT 1").fetchall()
-        )
-        # Writes what is stored already: only a commit shows that the disk has room.
+        # Writes what is stored already: only a commit shows that the disk has room. This comes
+        # first, since a file whose disk takes writes again is opened anew for it.
         await self._runner.write(
             lambda connection: connection.pragma("application_id", APPLICATION_ID)
+        )
+        self._runner.read(
+            lambda connection: connection.execute("SELECT id FROM account LIMIT 1").fetchall()
         )
 
     async def missing_rights(self) -> Sequence[str]:
