@@ -123,6 +123,16 @@ def test_what_is_slow_is_put_off_for_longer_than_what_was_quick(chance: float) -
     assert [minutes_put_off(failing, end) for end in (0, 1)] == [10, 60]
 
 
+def test_a_process_that_fetches_nothing_gives_turns_after_those_that_were_fetched() -> None:
+    turns = FairTurns()
+    assert [turns.next_of(ALICE) for _ in range(3)] == [1, 2, 3]
+    turns.waiting_from(Stamp(3))
+    assert [turns.next_of(BEN), turns.next_of(ALICE)] == [3, 4]
+    for first in (None, FIRST_DUE):  # nothing waits that was just added
+        turns.waiting_from(first)
+        assert [turns.next_of(BEN), turns.next_of(ALICE)] == [1, 1]
+
+
 def test_what_is_due_is_no_turn() -> None:
     turns = FairTurns()
     turns.begun(ANSWERED)

@@ -38,14 +38,10 @@ def open_turn(path: Path, name: str) -> int:
         StoreUnusable: Its folder cannot be used.
     """
     lock = lock_of(path)
-    try:
-        descriptor = _opened(lock.with_name(f"{lock.stem}.{name}{lock.suffix}"))
-    except OSError as error:
-        raise unusable(path, error) from error
-    if os.geteuid() == 0:  # a command of root must not make what the service cannot open
-        with suppress(OSError):
-            owner = path.stat()
-            os.fchown(descriptor, owner.st_uid, owner.st_gid)
+    descriptor = _opened(path, lock.with_name(f"{lock.stem}.{name}{lock.suffix}"))
+    with suppress(OSError):  # a command of root must not make what the service cannot open
+        owner = path.stat()
+        os.fchown(descriptor, owner.st_uid, owner.st_gid)
     return descriptor
 
 
@@ -103,12 +99,8 @@ def make_folder(path: Path) -> None:
 
 
 def _locked(path: Path, kind: int, refusal: str) -> int:
-    try:
-        make_folder(path)
-        lock = lock_of(path)
-        descriptor = _opened(lock)
-    except OSError as error:
-        raise unusable(path, error) from error
+    lock = lock_of(path)
+    descriptor = _opened(path, lock)
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except OSError as error:
@@ -118,10 +110,11 @@ def _locked(path: Path, kind: int, refusal: str) -> int:
     return descriptor
 
 
-def _opened(lock: Path) -> int:
+def _opened(path: Path, lock: Path) -> int:
     try:
+        make_folder(path)
         return os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         if error.errno != errno.EROFS or not lock.exists():
-            raise
+            raise unusable(path, error) from error
     return os.open(lock, os.O_RDONLY)  # which is enough to hold it

@@ -16,7 +16,7 @@ import apsw
 import structlog
 
 from feedkeep.model import AccountId, T
-from feedkeep.model.errors import FeedkeepError, StoreDamaged, StoreUnavailable, StoreUnusable
+from feedkeep.model.errors import FeedkeepError, StoreDamaged, StoreUnavailable
 from feedkeep.runtime.cooperative import TimeSlice, Yielding
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.store.base import Files
@@ -283,12 +283,11 @@ class SqliteRunner:
         async with self._may_scan:
             self._next_try = now + TRIED_EACH_SECONDS
             try:
-                turns = WriteTurns(self._path)
-            except StoreUnusable as error:  # not even its locks can be made
+                with closing(WriteTurns(self._path)) as turns:
+                    await turns.take()  # other processes may write already, without a pause
+                    self._open_to_write()
+            except (apsw.Error, FeedkeepError) as error:
                 raise read_only() from error
-            with closing(turns):
-                await turns.take()  # other processes may write already, without a pause
-                self._open_to_write()
         _log.warning("the database can be written again")
 
     def _open_to_write(self) -> None:
@@ -302,9 +301,9 @@ class SqliteRunner:
             self._reader.close()
             write_nothing_new(self._path)
             self._open()
-        except (apsw.Error, FeedkeepError) as error:
+        except (apsw.Error, FeedkeepError):
             self._open_to_read()
-            raise read_only() from error
+            raise
         finally:
             self._translating.place = FileIdentity(self._path)
 

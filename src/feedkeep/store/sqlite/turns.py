@@ -105,9 +105,7 @@ class WriteTurns:
         def taken() -> None:
             taking.set_result(None)
             self._taking = None
-            if self._is_closed:
-                return
-            self._has_turn = True
+            self._has_turn = not self._is_closed
             if not self._is_wanted:  # it came too late
                 self.give()
 
