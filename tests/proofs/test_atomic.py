@@ -395,6 +395,10 @@ def test_a_fault_before_any_statement_leaves_all_or_nothing(
 def test_the_proof_notices_statements_without_a_transaction(
     opened: Opened, monkeypatch: pytest.MonkeyPatch, operation: Operation
 ) -> None:
+    async def begin_nothing(_runner: SqliteRunner) -> None:
+        pass
+
+    monkeypatch.setattr(SqliteRunner, "_begin", begin_nothing)
     monkeypatch.setattr(SqliteRunner, "_run_batch", SqliteRunner._run_jobs)
     monkeypatch.setattr(episode_actions, "undone_if_refused", lambda work: work)
     monkeypatch.setattr(connections, "_BEGIN", "SELECT 1;")
