@@ -130,7 +130,7 @@ def test_a_process_that_fetches_nothing_gives_turns_after_those_that_were_fetche
     assert [turns.next_of(BEN), turns.next_of(ALICE)] == [3, 4]
     for first in (None, FIRST_DUE):  # nothing waits that was just added
         turns.waiting_from(first)
-        assert [turns.next_of(BEN), turns.next_of(ALICE)] == [1, 1]
+        assert [turns.next_of(BEN), turns.next_of(ALICE)] == [3, 3]
 
 
 def test_what_is_due_is_no_turn() -> None:

@@ -111,7 +111,6 @@ class FairTurns:
 
     def all_begun(self) -> None:
         """Note that no feed waits, whichever process has fetched them: accounts begin equally."""
-        self._served = 0
         self._last.clear()
 
     def waiting_from(self, first: Stamp | None) -> None:
