@@ -499,7 +499,8 @@ def test_the_proof_of_sharing_notices_leases_that_end_too_early(
 def test_what_a_killed_process_was_looking_at_is_looked_at_by_the_others(
     tmp_path: Path, web: WebOfHosts, on_postgres: str
 ) -> None:
-    with Crowd(tmp_path, web, on_postgres, "leases_are_short") as crowd:
+    programs = "leases_are_short", "sweeps_follow_at_once"
+    with Crowd(tmp_path, web, on_postgres, *programs) as crowd:
         warm = crowd.subscribe("warm", FEEDS)  # until all three have a process that looks
         crowd.until_asked_by(*crowd.NAMES, among=warm)
         crowd.held.clear()
