@@ -7,10 +7,12 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from feedkeep.model import AccountId
+from feedkeep.model import AccountId, DocumentKind, DocumentName
 from feedkeep.model.errors import NotAuthorized
 from feedkeep.security import sessions
 from feedkeep.security.sessions import SharedSession, SharedSessions
+
+DOCUMENT = DocumentName(DocumentKind.COOKIELESS, "app password  Kasts")
 
 
 class Begun:
@@ -25,7 +27,7 @@ class Begun:
         await asyncio.sleep(0)
         if self.failures:
             raise self.failures.pop()
-        return SharedSession(AccountId(1), "password", f"fs_{self.count}", b"")
+        return SharedSession(AccountId(1), "password", f"fs_{self.count}", b"", DOCUMENT)
 
 
 def run(work: Callable[[SharedSessions], Awaitable[None]]) -> None:

@@ -26,6 +26,7 @@ from feedkeep.model import (
     Counts,
     Decision,
     Document,
+    DocumentKind,
     DocumentName,
     EpisodeAction,
     FeedHealth,
@@ -154,6 +155,9 @@ async def every_request(store: PostgresStore) -> None:
     assert await store.accounts.are_there()
     token = await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 0))
     await store.tokens.find(ALICE, token.hash, guid)
+    await store.tokens.find(
+        ALICE, token.hash, document=DocumentName(DocumentKind.COOKIELESS, "app")
+    )
     await store.tokens.of(ALICE)
     await store.tokens.revoke(ALICE, token.id, 1)
     await every_request_of_apps(store)

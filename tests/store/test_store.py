@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 from whole_store import all_accounts
@@ -15,6 +16,7 @@ from feedkeep.model import (
     Alias,
     Decision,
     Deletion,
+    DocumentKind,
     DocumentName,
     Found,
     Guid,
@@ -490,6 +492,32 @@ def test_a_token_is_found_together_with_the_entry_of_a_guid_and_what_that_leads_
         assert pointer.view.subscription.guid == G2
         assert pointer.view.subscription.feed_url == subscription.feed_url
         assert await store.tokens.find(BOB, b"\1" * 32, G1) is None
+
+    run(open_store, work)
+
+
+def test_a_token_is_found_together_with_a_document(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        kind, name = DocumentKind.COOKIELESS, "app password  Kasts"
+        for account_id, byte in ((ALICE, b"\1"), (BOB, b"\2")):
+            await store.tokens.add(account_id, Token(0, byte * 32, "phone", 5))
+        await store.documents.change(ALICE, kind, name, lambda *_: "{}")
+
+        async def body(account_id: AccountId, byte: bytes, *asked: Any) -> str | None:
+            document = DocumentName(*asked) if asked else None
+            found = await store.tokens.find(account_id, byte * 32, document=document)
+            assert found is not None
+            assert found.account.id == account_id
+            return found.document
+
+        asked = [
+            body(ALICE, b"\1", kind, name),
+            body(ALICE, b"\1"),
+            body(ALICE, b"\1", kind, "another"),
+            body(ALICE, b"\1", DocumentKind.SETTINGS, name),
+            body(BOB, b"\2", kind, name),
+        ]
+        assert await asyncio.gather(*asked) == ["{}", None, None, None, None]
 
     run(open_store, work)
 

@@ -77,15 +77,12 @@ class SessionAuthenticator:
         found = await logins.find_shared(header, label)
         if found is None:
             admitted = await self._authenticate(request, other)
-            text = await logins.share_session(header, label, admitted)
+            found = await logins.share_session(header, label, admitted)
         else:
-            text, admitted = found.text, found.admitted
-            request.credential_kind = admitted.credential_kind
-            _check_is_theirs(request, admitted)
-        _set_cookie(request, text)
-        # Without the session, nothing is stored of what was sent: what one client of a shared
-        # session was sent says nothing about the others.
-        return replace(admitted, token=None, user_agent=label)
+            request.credential_kind = found.admitted.credential_kind
+            _check_is_theirs(request, found.admitted)
+        _set_cookie(request, found.text)
+        return found.admitted
 
     async def _authenticate(self, request: Request, other: Admitted | None) -> Admitted:
         try:
@@ -107,10 +104,10 @@ def _set_cookie(
 ) -> None:
     """Let the response set the cookie; only for HTTPS if the request used it."""
     secure = "; Secure" if request.is_secure else ""
-    request.response_headers["Set-Cookie"] = (
+    request.response_headers[b"set-cookie"] = (
         f"{APP_SESSION.name}={text}; Path={request.cookie_path}; Max-Age={max_age_seconds};"
         f" HttpOnly; SameSite=Lax{secure}"
-    )
+    ).encode("latin-1")
 
 
 def clear_cookie(request: Request) -> None:

@@ -75,9 +75,8 @@ class Application:
         target, response = await self._response(request)
         if accepted := request.header("accept-encoding"):
             response = await self._compression.of(response, accepted)
-        if request.response_headers:
-            response.headers.update(request.response_headers)
         raw = response.raw_headers  # as bytes: by name, they take 3 microseconds of each request
+        raw += request.response_headers.items()
         raw += ((b"x-request-id", request.id.encode()), _NO_SNIFFING)
         if b"cache-control" not in dict(raw):
             raw.append(_NO_STORE)

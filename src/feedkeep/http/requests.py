@@ -59,7 +59,7 @@ class Request:
         credential_kind: What kind of credential came with it, as far as that is known.
         asker: Who sent it, for the log; None until a credential was accepted.
         failure: Why the store did not serve it, for the log.
-        response_headers: Headers to add to the response, whatever it is.
+        response_headers: Headers to add to the response, whatever it is; names are in lower case.
     """
 
     parameters: Mapping[str, str]
@@ -79,7 +79,7 @@ class Request:
         self._headers: dict[bytes, bytes] = dict(http.scope["headers"])
         if len(self._headers) < len(http.scope["headers"]):
             self._headers = _joined(http.scope["headers"])
-        self.response_headers: dict[str, str] = {}
+        self.response_headers: dict[bytes, bytes] = {}
         self.address = self._peer = _peer_of(http)
         self.is_proxied = proxies.trusts(self._peer)
         if self.is_proxied:

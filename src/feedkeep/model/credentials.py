@@ -148,11 +148,13 @@ class Found(Value, frozen=True):
         token: What is stored of it.
         view: The entry that was asked for in the same query; None if there is no such entry, or if
             none was asked for.
+        document: The body of the document that was asked for, likewise.
     """
 
     account: Account
     token: Token
     view: View | None = None
+    document: str | None = None
 
 
 class CredentialKind(StrEnum):
@@ -189,7 +191,7 @@ class Author(Value, frozen=True):
 
 
 class NotLookedUp(Enum):
-    """Stands for an entry that was not looked up: whether it exists is not known."""
+    """Stands for what was not looked up: whether it exists is not known."""
 
     NOT_LOOKED_UP = "not looked up"
 
@@ -206,6 +208,8 @@ class Admitted(Value, frozen=True):
         sign_in: The number of the token that was sent, or that began the session; None if that was
             the account's password.
         user_agent: What the client calls itself, where there is no token that is called so.
+        document: The body of the document of an app without cookies (`cookieless.document_of`) that
+            was looked up together with the credential; None if it does not exist.
     """
 
     account: Account
@@ -215,6 +219,7 @@ class Admitted(Value, frozen=True):
     scope: Scope = Scope.WRITE
     sign_in: TokenId | None = None
     user_agent: str = ""
+    document: str | NotLookedUp | None = NotLookedUp.NOT_LOOKED_UP
 
     @property
     def is_read_only(self) -> bool:

@@ -9,7 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from feedkeep.model import Clock, Second, SyncProgress, Value, replace
+from feedkeep.model import (
+    Admitted,
+    Clock,
+    DocumentKind,
+    DocumentName,
+    Second,
+    SyncProgress,
+    Value,
+    replace,
+)
+from feedkeep.rules.app_identity import app_of
 from feedkeep.rules.seconds import FROM_NOTHING, NOTHING
 
 
@@ -27,6 +37,11 @@ class CookielessApp(Value, frozen=True):
     is_several: bool = False
     subscriptions: SyncProgress = NOTHING
     actions: SyncProgress = NOTHING
+
+
+def document_of(admitted: Admitted) -> DocumentName:
+    """Return the name of the document that has what is known of the app that was let in."""
+    return DocumentName(DocumentKind.COOKIELESS, app_of(admitted, "").key)
 
 
 def after_naming(app: CookielessApp, devices: Collection[str]) -> CookielessApp:

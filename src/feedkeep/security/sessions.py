@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import hmac
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from typing import Any, ClassVar
 
-from feedkeep.model import AccountId, CredentialKind, Value
+from feedkeep.model import AccountId, CredentialKind, DocumentName, Value
 
 MAX_REMEMBERED = 10_000
 """How many sessions are remembered; beyond that, the one unused for longest is forgotten."""
@@ -24,12 +23,14 @@ class SharedSession(Value, frozen=True):
         credential_kind: What kind of secret it is.
         text: The session itself, which is the cookie.
         hash: What is stored of it.
+        document: Where it is stored how far its client knows what changed.
     """
 
     account_id: AccountId
     credential_kind: CredentialKind
     text: str
     hash: bytes
+    document: DocumentName
 
     hidden: ClassVar[frozenset[str]] = frozenset({"text", "hash"})
 
@@ -52,7 +53,7 @@ class SharedSessions:
     def mark(self, shown: str, label: str) -> bytes:
         """Return the mark of a header with a secret and of the app that sends it: a keyed hash."""
         message = f"{len(shown)} {shown}{label}"
-        return hmac.digest(self._key, message.encode(), hashlib.sha256)
+        return hashlib.blake2b(message.encode(), key=self._key, digest_size=32).digest()
 
     def find(self, mark: bytes) -> SharedSession | None:
         """Return the newest session of a mark."""

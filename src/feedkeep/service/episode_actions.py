@@ -68,10 +68,7 @@ class EpisodeActions:
         Raises:
             InvalidInput: `podcast` is not a feed URL.
         """
-        clock = await self._progress.settle(
-            admitted, Clock.ACTIONS, admitted.account.last_action_stamp
-        )
-        app = await self._progress.of(admitted, Clock.ACTIONS, (device,), since)
+        app, clock = await self._progress.of_poll(admitted, Clock.ACTIONS, (device,), since)
         second = seconds.second_of(clock)
         first = seconds.first_second(since, second, app.known)
         stamp = seconds.first_stamp(first)
@@ -111,7 +108,7 @@ class EpisodeActions:
         valid = [action for action in judged if isinstance(action, EpisodeAction)]
         valid = await in_thread_if(len(valid) > LONG_LIST, episode_actions.grouped, valid)
         named = await in_thread_if(len(sent) > LONG_LIST, set, map(episode_actions.device_of, sent))
-        app = await self._progress.of(admitted, Clock.ACTIONS, named)
+        app = await self._progress.of_upload(admitted, Clock.ACTIONS, named)
         until = partial(seconds.clock_after_upload, app.known)
 
         def after(recorded: Recorded) -> SyncProgress:

@@ -18,8 +18,9 @@ from feedkeep.model import (
     Token,
     TokenId,
     Value,
+    replace,
 )
-from feedkeep.rules import credentials
+from feedkeep.rules import cookieless, credentials
 from feedkeep.rules.clock import DAY_US, SECOND_US, later, minute_of
 from feedkeep.rules.credentials import SESSION_PREFIX, as_label
 from feedkeep.security.sessions import SharedSession, SharedSessions
@@ -107,14 +108,17 @@ class Logins:
     async def find_shared(self, header: str, label: str) -> FoundSession | None:
         """Return the session that clients share which send this Authorization header and no cookie.
 
-        None if no such session is known, or if it has ended. It takes one query: a client that
-        sends a password with each request costs little more than one that sends a cookie.
+        None if no such session is known, or if it has ended. It takes one query, also for what the
+        client was sent: one that sends a password with each request costs little more than one that
+        sends a cookie.
         """
         mark = self._shared.mark(header, label)
         session = self._shared.find(mark)
         if session is None:
             return None
-        found = await self._store.tokens.find(session.account_id, session.hash)
+        found = await self._store.tokens.find(
+            session.account_id, session.hash, document=session.document
+        )
         now = self._now()
         if found is None or not credentials.admits(found.account, found.token, now):
             self._shared.forget(mark, session)
@@ -122,11 +126,20 @@ class Logins:
         self._last_uses.note(session.account_id, found.token, now)
         await self.extend_session(session.account_id, found.token)
         kind, token = session.credential_kind, found.token
-        admitted = Admitted(found.account, kind, scope=token.scope, sign_in=token.of_token)
+        # Without the session, nothing is stored of what was sent with it: what one client of a
+        # shared session was sent says nothing about the others.
+        admitted = Admitted(
+            found.account,
+            kind,
+            scope=token.scope,
+            sign_in=token.of_token,
+            user_agent=label,
+            document=found.document,
+        )
         return FoundSession(session.text, admitted)
 
-    async def share_session(self, header: str, label: str, admitted: Admitted) -> str:
-        """Return the text of the session to share for an accepted header; begin it if needed.
+    async def share_session(self, header: str, label: str, admitted: Admitted) -> FoundSession:
+        """Return the session to share for an accepted header; begin it if needed.
 
         Raises:
             NotAuthorized: The password or token has stopped working in the meantime.
@@ -135,10 +148,12 @@ class Logins:
         async def begin() -> SharedSession:
             begun = await self.begin_session(admitted, label, is_shared=True)
             kind, token_hash = admitted.credential_kind, begun.token.hash
-            return SharedSession(admitted.account.id, kind, begun.text, token_hash)
+            document = cookieless.document_of(shared)
+            return SharedSession(admitted.account.id, kind, begun.text, token_hash, document)
 
+        shared = replace(admitted, token=None, user_agent=label)
         session = await self._shared.begun(self._shared.mark(header, label), begin)
-        return session.text
+        return FoundSession(session.text, shared)
 
     async def extend_session(self, account_id: AccountId, session: Token) -> bool:
         """Move the end of a session that is used, if it is time; say whether it was moved."""

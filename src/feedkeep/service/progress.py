@@ -16,6 +16,7 @@ from feedkeep.model import (
     DocumentKind,
     DocumentName,
     KnownDocument,
+    NotLookedUp,
     Second,
     Snapshot,
     Stamp,
@@ -27,7 +28,6 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.rules import clock_repair, cookieless, devices, seconds
-from feedkeep.rules.app_identity import app_of
 from feedkeep.rules.cookieless import CookielessApp
 from feedkeep.rules.draft import Draft
 from feedkeep.service.documents import as_json
@@ -64,6 +64,7 @@ class AppProgress(Value, frozen=True):
         document: The name of the document, if there is one.
         body: The document's body when the request came.
         named: The devices that the request names.
+        names_another: Whether the document does not know of one of these.
     """
 
     clock: Clock
@@ -72,6 +73,7 @@ class AppProgress(Value, frozen=True):
     document: DocumentName | None = None
     body: str | None = None
     named: Collection[str] = ()
+    names_another: bool = False
 
     @property
     def documents(self) -> Sequence[DocumentName]:
@@ -85,9 +87,10 @@ class AppProgress(Value, frozen=True):
 
         `documents` are as they are in the commit: another request can have named another device.
         """
+        if after == self.known and not self.names_another:
+            return None
         if self.token is not None:
-            is_stored = after == self.known
-            return None if is_stored else TokenProgress(self.token.id, self.clock, after)
+            return TokenProgress(self.token.id, self.clock, after)
         if self.document is None:
             return None
         stored = documents[self.document]
@@ -104,34 +107,49 @@ class Progress:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def of(
+    async def of_upload(
+        self, admitted: Admitted, clock: Clock, named: Collection[str]
+    ) -> AppProgress:
+        """Return how far an app knows what changed, whose upload names these devices."""
+        return await self._of(admitted, clock, named)
+
+    async def of_poll(
+        self, admitted: Admitted, clock: Clock, named: Collection[str], since: Second
+    ) -> tuple[AppProgress, Stamp]:
+        """Return how far an app knows what changed, whose request names these devices.
+
+        `since` is what it asks for. Also return a stamp of the account's clock before which nothing
+        more will come.
+        """
+        account = admitted.account
+        now = account.last_stamp if clock is Clock.SUBSCRIPTIONS else account.last_action_stamp
+        # A poll with nothing new writes nothing: the clock stays settled until the next change.
+        if not seconds.is_settled(now):
+            now = await self._store.accounts.advance(account.id, clock, seconds.settled)
+            # Another request of the app can have been answered meanwhile.
+            return await self._of(admitted, clock, named, since), now
+        return await self._of(admitted, clock, named, since, admitted.document), now
+
+    async def _of(
         self,
         admitted: Admitted,
         clock: Clock,
-        named: Collection[str] = (),
+        named: Collection[str],
         since: Second | None = None,
+        body: str | NotLookedUp | None = NotLookedUp.NOT_LOOKED_UP,
     ) -> AppProgress:
-        """Return how far an app knows what changed, whose request names these devices.
-
-        `since` is what it asks for, if it asks.
-        """
         token = admitted.token
         if token is not None:
             return AppProgress(clock, _of_token(token, clock), token)
         if admitted.credential_kind not in _WITHOUT_A_SESSION:
             return AppProgress(clock, seconds.NOTHING)
-        name = DocumentName(DocumentKind.COOKIELESS, app_of(admitted, "").key)
-        body = await self._store.documents.body(admitted.account.id, name.kind, name.name)
-        app = cookieless.after_naming(_read(body), named)
+        name = cookieless.document_of(admitted)
+        if body is NotLookedUp.NOT_LOOKED_UP:
+            body = await self._store.documents.body(admitted.account.id, name.kind, name.name)
+        stored = _read(body)
+        app = cookieless.after_naming(stored, named)
         known = cookieless.progress_of(app, clock, since)
-        return AppProgress(clock, known, None, name, body, named)
-
-    async def settle(self, admitted: Admitted, clock: Clock, now: Stamp) -> Stamp:
-        """Return a stamp of an account's clock before which nothing more will come."""
-        # A poll with nothing new writes nothing: the clock stays settled until the next change.
-        if seconds.is_settled(now):
-            return now
-        return await self._store.accounts.advance(admitted.account.id, clock, seconds.settled)
+        return AppProgress(clock, known, None, name, body, named, app is not stored)
 
     async def resend(self, account_id: AccountId) -> None:
         """Have each app that sends no cookie sent everything once more.

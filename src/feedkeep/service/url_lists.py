@@ -104,10 +104,7 @@ class UrlLists:
         `user_agent` is what the app calls itself, for one that needs its own kind of response.
         If nothing changed, the store is not asked again after the credential was checked.
         """
-        clock = await self._progress.settle(
-            admitted, Clock.SUBSCRIPTIONS, admitted.account.last_stamp
-        )
-        app = await self._progress.of(admitted, Clock.SUBSCRIPTIONS, (device,), since)
+        app, clock = await self._progress.of_poll(admitted, Clock.SUBSCRIPTIONS, (device,), since)
         second = seconds.second_of(clock)
         first = seconds.first_second(since, second, app.known)
         changes = url_lists.NO_CHANGES
@@ -225,7 +222,7 @@ class UrlLists:
         return changed.outcome
 
     async def _progress_of(self, admitted: Admitted, by: Author) -> AppProgress:
-        return await self._progress.of(admitted, Clock.SUBSCRIPTIONS, (by.device,))
+        return await self._progress.of_upload(admitted, Clock.SUBSCRIPTIONS, (by.device,))
 
     async def _escaped(self, account_id: AccountId) -> EscapedUrls:
         stored = await self._store.entries.escaped(account_id)

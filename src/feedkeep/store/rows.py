@@ -199,12 +199,12 @@ class Rows:
             return View(entry, entry)
         return View(entry, self.subscription_of(row[_WIDTH:]))
 
-    def found_of(self, row: Row) -> Found:
+    def found_of(self, row: Row, document: str | None = None) -> Found:
         """Return what a row has: columns of an account, its token, and a view if one is wanted."""
         account, token = account_of(row), _token_after_account(row)
         view = row[_TOKEN_END:]
         is_there = view and view[0] is not None
-        return Found(account, token, self.view_of(view) if is_there else None)
+        return Found(account, token, self.view_of(view) if is_there else None, document)
 
     def state_of(self, row: Row) -> EntryState:
         """Return the state whose `STATE` columns a row has, and the stamp of its end if it has."""

@@ -5,4 +5,4 @@ from feedkeep.rules import seen_feeds
 
 scheduler.LEASE_US = 5_000_000
 scheduler._NEEDED_US = 1_000_000
-seen_feeds.LEASE_US = 5_000_000  # by which a sweep tells when a look began
+vars(seen_feeds)["LEASE_US"] = 5_000_000  # by which a sweep tells when a look began

@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 from feedkeep.model import (
     Account,
     AccountId,
+    DocumentName,
     Found,
     Grant,
     Guid,
@@ -28,11 +29,16 @@ class Tokens(Protocol):
     """The tokens and sessions of all accounts, and how far their apps know what changed."""
 
     async def find(
-        self, account_id: AccountId, token_hash: bytes, guid: Guid | None = None
+        self,
+        account_id: AccountId,
+        token_hash: bytes,
+        guid: Guid | None = None,
+        document: DocumentName | None = None,
     ) -> Found | None:
         """Return the token with that hash, and its account, as they are now.
 
         With `guid`, also its entry in that account, as `Entries.view` does, in the same query.
+        With `document`, also the body of that document of the account.
         """
 
     async def of(self, account_id: AccountId) -> Sequence[Token]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from functools import partial
+from typing import TypeAlias
 
 import asyncpg
+from msgspec.structs import astuple
 
-from feedkeep.model import AccountId, Found, Guid, Stamp, TokenId
+from feedkeep.model import AccountId, DocumentName, Found, Guid, Stamp, TokenId
 from feedkeep.store.portable.tokens import TOKEN_COLUMNS, PortableTokens
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.driver import ACCOUNT_COLUMNS, PostgresDriver
@@ -19,6 +21,8 @@ from feedkeep.store.tables import ENTRY, columns
 
 MAX_FOUND_IN_A_BATCH = 256
 
+_Wanted: TypeAlias = tuple[AccountId, bytes, Guid | None, DocumentName | None]
+
 
 class PostgresTokens(PortableTokens):
     """The table `token`; many requests' tokens are found with one statement."""
@@ -27,14 +31,23 @@ class PostgresTokens(PortableTokens):
         super().__init__(PostgresDriver(runner))
         self._runner = runner
         same, wanted = runner.shape.same, runner.shape.wanted
-        self._find = f"""
-            SELECT w.n, {ACCOUNT_COLUMNS}, {TOKEN_COLUMNS},
-                   {columns(ENTRY, "e")}, {columns(ENTRY, "s")}
-            FROM {wanted("WITH ORDINALITY", hash="bytea", guid="uuid")}
+        found = (
+            f"""{ACCOUNT_COLUMNS}, {TOKEN_COLUMNS}, {columns(ENTRY, "e")}, {columns(ENTRY, "s")}"""
+        )
+        joined = f"""
             JOIN feedkeep.token t ON {same("t")} AND t.hash = w.hash
             JOIN feedkeep.account a ON {same("a")}
             LEFT JOIN feedkeep.entry e ON {same("e")} AND e.guid = w.guid
             LEFT JOIN feedkeep.entry s ON {same("s")} AND s.guid = e.new_guid
+        """
+        asked = {"hash": "bytea", "guid": "uuid"}
+        self._find = f"""
+            SELECT w.n, NULL, {found} FROM {wanted("WITH ORDINALITY", **asked)} {joined}
+        """
+        asked |= {"kind": "text", "name": "text"}
+        self._find_with_documents = f"""
+            SELECT w.n, d.body, {found} FROM {wanted("WITH ORDINALITY", **asked)} {joined}
+            LEFT JOIN feedkeep.document d ON {same("d")} AND d.kind = w.kind AND d.name = w.name
         """
         used = wanted(id="bigint")
         self._lock_what_is_free = f"""
@@ -49,9 +62,13 @@ class PostgresTokens(PortableTokens):
         self._found = runner.reader(self._find_all, MAX_FOUND_IN_A_BATCH)
 
     async def find(
-        self, account_id: AccountId, token_hash: bytes, guid: Guid | None = None
+        self,
+        account_id: AccountId,
+        token_hash: bytes,
+        guid: Guid | None = None,
+        document: DocumentName | None = None,
     ) -> Found | None:
-        wanted = (account_id, token_hash, guid)
+        wanted = (account_id, token_hash, guid, document)
         return await self._found.submit(wanted, await self._runner.key(account_id))
 
     async def mark_used(self, used: Sequence[tuple[AccountId, TokenId]], minute: Stamp) -> None:
@@ -74,10 +91,14 @@ class PostgresTokens(PortableTokens):
             await connection.execute(self._mark, *free, minute)
 
     async def _find_all(
-        self, connections: Connections, wanted: Sequence[tuple[AccountId, bytes, Guid | None]]
+        self, connections: Connections, wanted: Sequence[_Wanted]
     ) -> Sequence[Found | None]:
-        rows = await connections.fetch(self._find, *as_columns(wanted))
+        named = [(*one, *(astuple(name) if name else (None, None))) for *one, name in wanted]
+        if any(name for *_, name in wanted):
+            rows = await connections.fetch(self._find_with_documents, *as_columns(named))
+        else:
+            rows = await connections.fetch(self._find, *as_columns(named)[:3])
         found: list[Found | None] = [None] * len(wanted)
         for row in rows:
-            found[row[0] - 1] = ROWS.found_of(row[1:])
+            found[row[0] - 1] = ROWS.found_of(row[2:], row[1])
         return found

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import apsw
 
-from feedkeep.model import AccountId, Found, Guid, Stamp, TokenId
+from feedkeep.model import AccountId, DocumentName, Found, Guid, Stamp, TokenId
 from feedkeep.store.portable.tokens import TOKEN_COLUMNS, PortableTokens
 from feedkeep.store.sqlite.driver import ACCOUNT_COLUMNS, SqliteDriver
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
@@ -27,6 +27,7 @@ WHERE t.account_id = ? AND t.hash = ?
 """
 _NEW_GUID = -len(ENTRY) + ENTRY.index("new_guid")
 _ENTRY = f"SELECT {columns(ENTRY)} FROM entry WHERE account_id = ? AND guid = ?"
+_DOCUMENT = "SELECT body FROM document WHERE account_id = ? AND kind = ? AND name = ?"
 _MARK_USED = "UPDATE token SET last_used = ? WHERE account_id = ? AND id = ?"
 
 
@@ -38,7 +39,11 @@ class SqliteTokens(PortableTokens):
         self._runner = runner
 
     async def find(
-        self, account_id: AccountId, token_hash: bytes, guid: Guid | None = None
+        self,
+        account_id: AccountId,
+        token_hash: bytes,
+        guid: Guid | None = None,
+        document: DocumentName | None = None,
     ) -> Found | None:
         def find(connection: apsw.Connection) -> Found | None:
             if guid is None:
@@ -48,7 +53,12 @@ class SqliteTokens(PortableTokens):
                 row = connection.execute(_FIND_WITH_ENTRY, wanted).get
                 if row and row[_NEW_GUID] is not None:  # a pointer: what it leads to belongs to it
                     row += connection.execute(_ENTRY, (account_id, row[_NEW_GUID])).get
-            return ROWS.found_of(row) if row else None
+            if not row:
+                return None
+            body = None
+            if document is not None:
+                body = connection.execute(_DOCUMENT, (account_id, document.kind, document.name)).get
+            return ROWS.found_of(row, body)
 
         return await self._runner.read_together(find)
 
