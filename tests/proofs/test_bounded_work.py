@@ -182,14 +182,21 @@ class Served:
 
 
 @contextmanager
-def serving(folder: Path, account: LargestAccount, database: str, *first: str) -> Iterator[Served]:
+def serving(
+    folder: Path, account: LargestAccount, database: str, *first: str, workers: str = "1"
+) -> Iterator[Served]:
     """Serve what the account has."""
     with FakeProvider() as provider:
-        yield from _serving(folder, account, database, provider, *first)
+        yield from _serving(folder, account, database, provider, *first, workers=workers)
 
 
 def _serving(
-    folder: Path, account: LargestAccount, database: str, provider: FakeProvider, *first: str
+    folder: Path,
+    account: LargestAccount,
+    database: str,
+    provider: FakeProvider,
+    *first: str,
+    workers: str,
 ) -> Iterator[Served]:
     limit = f"{account.subscriptions}"
     process = FeedkeepProcess(
@@ -198,6 +205,7 @@ def _serving(
         max_subscriptions=limit,
         max_items=limit,
         registration="open",
+        workers=workers,
         log_level="warning",
         oidc_issuer=provider.issuer,
         oidc_client_id=CLIENT,

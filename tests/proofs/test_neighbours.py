@@ -70,7 +70,11 @@ class Waiting:
 
 
 def what_is_wrong(
-    folder: Path, databases: Collection[str], *broken: str, names: Collection[str] = ()
+    folder: Path,
+    databases: Collection[str],
+    *broken: str,
+    names: Collection[str] = (),
+    workers: str = "1",
 ) -> str:
     """Return what neighbours waited for if that is too much; else ""."""
     account = LargestAccount(SUBSCRIPTIONS)
@@ -78,8 +82,8 @@ def what_is_wrong(
     here, there = databases
     (folder / "there").mkdir(parents=True)
     with (
-        FeedkeepProcess(folder / "there", there, log_level="warning") as quiet,
-        serving(folder, account, here, *broken) as served,
+        FeedkeepProcess(folder / "there", there, workers=workers, log_level="warning") as quiet,
+        serving(folder, account, here, *broken, workers=workers) as served,
         without.measured(quiet),
         beside.measured(served.process),
     ):
@@ -98,7 +102,7 @@ def what_is_wrong(
 
 if IS_FULL:  # it takes minutes, and a machine that does nothing else
 
-    @pytest.mark.parametrize("store", ["sqlite", "postgres"])
+    @pytest.mark.parametrize("store", ["sqlite", "sqlite, 2 workers", "postgres"])
     def test_an_account_at_every_limit_delays_no_other(
         tmp_path: Path, request: pytest.FixtureRequest, store: str
     ) -> None:
@@ -108,7 +112,8 @@ if IS_FULL:  # it takes minutes, and a machine that does nothing else
             if store == "postgres":
                 server = request.getfixturevalue("postgres")
                 databases = [new_database(server) for _ in range(2)]
-            found = what_is_wrong(tmp_path / str(number), databases)
+            workers = "2" if store.endswith("2 workers") else "1"
+            found = what_is_wrong(tmp_path / str(number), databases, workers=workers)
             for database in filter(None, databases):
                 drop_database(request.getfixturevalue("postgres"), database)
             if not found:

@@ -175,10 +175,12 @@ def test_the_watchdog_is_fed_while_the_store_does_not_answer(
     assert manager.heard.count("READY=1") == 1
 
 
+@pytest.mark.parametrize("store", ["sqlite", "postgres"])
 def test_a_worker_that_hangs_is_replaced_and_the_watchdog_is_fed_all_the_while(
-    tmp_path: Path, manager: Manager, postgres: str
+    tmp_path: Path, manager: Manager, request: pytest.FixtureRequest, store: str
 ) -> None:
-    process = FeedkeepProcess(tmp_path, postgres, workers="2")
+    database = request.getfixturevalue("postgres") if store == "postgres" else ""
+    process = FeedkeepProcess(tmp_path, database, workers="2")
     process.run_first("hung_workers_end_soon")
     with managed(process, str(tmp_path / "notify"), WATCHDOG_USEC):
         manager.wait_for("READY=1")
