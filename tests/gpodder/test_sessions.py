@@ -368,6 +368,20 @@ def test_a_session_that_is_used_lives_on_and_is_written_once_a_day_at_most(
     assert sessions(person)[0].expires == extended
 
 
+def test_a_session_that_several_share_lives_on_as_well(person: Person) -> None:
+    def poll() -> str:
+        reply = person.client(Authorization=person.basic).get(person.changes())
+        assert reply.status_code == 200
+        return reply.headers["Set-Cookie"].partition("=")[2].partition(";")[0]
+
+    text = poll()
+    let_end(person, text, now() + 10 * DAY_US)
+    assert poll() == text
+    extended = sessions(person)[0].expires
+    assert extended is not None
+    assert abs(extended - (now() + 180 * DAY_US)) < DAY_US / 24
+
+
 def test_an_account_has_a_hundred_sessions_and_those_that_end_first_make_room(
     person: Person,
 ) -> None:

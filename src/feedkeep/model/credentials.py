@@ -148,7 +148,8 @@ class Found(Value, frozen=True):
         token: What is stored of it.
         view: The entry that was asked for in the same query; None if there is no such entry, or if
             none was asked for.
-        document: The body of the document that was asked for, likewise.
+        document: The body of the document that was asked for; None if there is no such document, or
+            if none was asked for.
     """
 
     account: Account

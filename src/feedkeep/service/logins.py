@@ -108,9 +108,9 @@ class Logins:
     async def find_shared(self, header: str, label: str) -> FoundSession | None:
         """Return the session that clients share which send this Authorization header and no cookie.
 
-        None if no such session is known, or if it has ended. It takes one query, also for what the
-        client was sent: one that sends a password with each request costs little more than one that
-        sends a cookie.
+        None if no such session is known, or if it has ended. It takes one transaction, also
+        for what the client was sent: one that sends a password with each request costs little more
+        than one that sends a cookie.
         """
         mark = self._shared.mark(header, label)
         session = self._shared.find(mark)
@@ -124,7 +124,9 @@ class Logins:
             self._shared.forget(mark, session)
             return None
         self._last_uses.note(session.account_id, found.token, now)
-        await self.extend_session(session.account_id, found.token)
+        if await self.extend_session(session.account_id, found.token):
+            # Another request of the app can have been answered meanwhile.
+            return await self.find_shared(header, label)
         kind, token = session.credential_kind, found.token
         # Without the session, nothing is stored of what was sent with it: what one client of a
         # shared session was sent says nothing about the others.

@@ -62,7 +62,7 @@ class AppProgress(Value, frozen=True):
         known: How far it knows what changed.
         token: The session or token.
         document: The name of the document, if there is one.
-        body: The document's body when the request came.
+        body: The document's body, as it was read for the request.
         named: The devices that the request names.
         names_another: Whether the document does not know of one of these.
     """
@@ -83,7 +83,7 @@ class AppProgress(Value, frozen=True):
     def to_store(
         self, after: SyncProgress, documents: Mapping[DocumentName, KnownDocument]
     ) -> TokenProgress | Document | None:
-        """Return what to store once the app knows what changed up to there; None if it is stored.
+        """Return what to store once the app knows what changed up to there; None if it knew it.
 
         `documents` are as they are in the commit: another request can have named another device.
         """

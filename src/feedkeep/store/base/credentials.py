@@ -38,7 +38,7 @@ class Tokens(Protocol):
         """Return the token with that hash, and its account, as they are now.
 
         With `guid`, also its entry in that account, as `Entries.view` does, in the same query.
-        With `document`, also the body of that document of the account.
+        With `document`, also the body of that document of the account, at the same moment.
         """
 
     async def of(self, account_id: AccountId) -> Sequence[Token]:
