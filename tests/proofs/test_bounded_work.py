@@ -229,6 +229,8 @@ def _serving(
         httpx.Client(base_url=process.base_url, timeout=MOST_SECONDS) as browser,
     ):
         app.timeout = httpx.Timeout(MOST_SECONDS)
+        if workers != "1":
+            process.wait_for_workers(int(workers))
         yield Served(process, app, browser)
 
 

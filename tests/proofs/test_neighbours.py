@@ -81,8 +81,18 @@ def what_is_wrong(
     beside, without = Waiting(), Waiting()
     here, there = databases
     (folder / "there").mkdir(parents=True)
+
+    @contextmanager
+    def ready(process: FeedkeepProcess) -> Iterator[FeedkeepProcess]:
+        with process:
+            if workers != "1":  # a connection may wait for one that has only begun
+                process.wait_for_workers(int(workers))
+            yield process
+
     with (
-        FeedkeepProcess(folder / "there", there, workers=workers, log_level="warning") as quiet,
+        ready(
+            FeedkeepProcess(folder / "there", there, workers=workers, log_level="warning")
+        ) as quiet,
         serving(folder, account, here, *broken, workers=workers) as served,
         without.measured(quiet),
         beside.measured(served.process),
