@@ -369,8 +369,11 @@ def test_a_session_that_is_used_lives_on_and_is_written_once_a_day_at_most(
 
 
 def test_a_session_that_several_share_lives_on_as_well(person: Person) -> None:
+    client = person.client(Authorization=person.basic)  # one connection: it stays at one process
+
     def poll() -> str:
-        reply = person.client(Authorization=person.basic).get(person.changes())
+        client.cookies.clear()
+        reply = client.get(person.changes())
         assert reply.status_code == 200
         return reply.headers["Set-Cookie"].partition("=")[2].partition(";")[0]
 
