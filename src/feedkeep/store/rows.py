@@ -200,7 +200,10 @@ class Rows:
         return View(entry, self.subscription_of(row[_WIDTH:]))
 
     def found_of(self, row: Row, document: str | None = None) -> Found:
-        """Return what a row has: columns of an account, its token, and a view if one is wanted."""
+        """Return what a row has: columns of an account, its token, and a view if one is wanted.
+
+        `document` is the body of the one that was read with it.
+        """
         account, token = account_of(row), _token_after_account(row)
         view = row[_TOKEN_END:]
         is_there = view and view[0] is not None

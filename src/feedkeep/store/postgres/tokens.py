@@ -31,9 +31,7 @@ class PostgresTokens(PortableTokens):
         super().__init__(PostgresDriver(runner))
         self._runner = runner
         same, wanted = runner.shape.same, runner.shape.wanted
-        found = (
-            f"""{ACCOUNT_COLUMNS}, {TOKEN_COLUMNS}, {columns(ENTRY, "e")}, {columns(ENTRY, "s")}"""
-        )
+        found = f"{ACCOUNT_COLUMNS}, {TOKEN_COLUMNS}, {columns(ENTRY, 'e')}, {columns(ENTRY, 's')}"
         joined = f"""
             JOIN feedkeep.token t ON {same("t")} AND t.hash = w.hash
             JOIN feedkeep.account a ON {same("a")}
