@@ -36,6 +36,8 @@ class EscapedUrls:
 
         One of them is the decoded text, which the account may have or not.
         """
+        if not self._by_decoded and "%" not in text:  # as nearly all
+            return ()
         text = as_linked(text).strip()
         scheme, separator, _ = text.partition("://")
         if not separator or len(text) > MAX_CHARACTERS:

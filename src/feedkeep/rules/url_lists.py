@@ -248,12 +248,7 @@ def upload(
     the app is sent it as added again.
     """
     draft = Draft(snapshot, limits)
-    items = [
-        replace(item, url=as_known(item.url, draft.find, escaped.others(item.url.text)))
-        if isinstance(item, Wanted)
-        else item
-        for item in items
-    ]
+    items = [_as_known(draft, item, escaped) for item in items]
     removed = [
         as_known(url, draft.find, escaped.others(url.text), may_be_unsubscribed=True)
         for url in removed
@@ -277,6 +272,13 @@ def upload(
         _tell_again(draft, guid)
     decision = draft.decision(synced)
     return replace(decision, last_stamp=max(decision.last_stamp, ended))
+
+
+def _as_known(draft: Draft, item: Wanted | Refused, escaped: EscapedUrls) -> Wanted | Refused:
+    """Return an item with the URL by which the account has its feed."""
+    if isinstance(item, Refused) or not (others := escaped.others(item.url.text)):
+        return item
+    return replace(item, url=as_known(item.url, draft.find, others))
 
 
 def guids_named(
