@@ -542,7 +542,8 @@ def test_what_a_stop_leaves_of_a_deleted_account_goes_after_the_next_start(
 
 def test_what_a_write_costs_does_not_grow_with_the_account(path: Path) -> None:
     def find_pointers(opened: apsw.Connection) -> None:
-        found = opened.execute(entry_writes._POINTERS, (2**62, to_bytes(GUID))).fetchall()
+        named = apsw.carray((to_bytes(GUID),))
+        found = opened.execute(entry_writes._POINTERS, (named, 2**62)).fetchall()
         assert len(found) == 2
 
     def delete_account(opened: apsw.Connection) -> None:

@@ -52,8 +52,15 @@ WHERE id = ? AND {IS_THERE}
 """
 _ADVANCED = ("last_stamp", *COUNTS, "known_from", "former_count")
 _ADVANCE = f"UPDATE account SET {', '.join(f'{name} = ?' for name in _ADVANCED)} WHERE id = ?"
-_ONE = f"SELECT {_ENTRY} FROM entry WHERE account_id = ? AND guid = ?"
-_POINTERS = f"SELECT {_ENTRY} FROM entry WHERE account_id = ? AND new_guid = ?"
+# A cross join, since SQLite is to look up what is named, whatever it takes the table for.
+_NAMED = f"""
+SELECT {columns(ENTRY, "e")} FROM carray(?) named
+CROSS JOIN entry e ON e.account_id = ? AND e.guid = named.value
+"""
+_POINTERS = f"""
+SELECT {columns(ENTRY, "e")} FROM carray(?) named
+CROSS JOIN entry e ON e.account_id = ? AND e.new_guid = named.value
+"""
 _ALL = f"SELECT {_ENTRY} FROM entry WHERE account_id = ?"
 _STATES = f"""
 SELECT {columns(STATE)}, NULL FROM entry WHERE account_id = ?1
@@ -111,22 +118,31 @@ def _named(
     connection: apsw.Connection, account_id: AccountId, guids: Sequence[Guid]
 ) -> Yielding[dict[Guid, Entry]]:
     entries: dict[Guid, Entry] = {}
-    for number, guid in enumerate(guids, 1):
-        for row in connection.execute(_ONE, (account_id, to_bytes(guid))):
-            entries[guid] = ROWS.entry_of(row)
-        if number % _AT_ONCE == 0:
-            yield None
-    number = 0
-    for guid in {target_guid(entry) for entry in entries.values()}:
-        key = (account_id, to_bytes(guid))
-        for statement in (_POINTERS,) if guid in entries else (_POINTERS, _ONE):
-            for row in connection.execute(statement, key):  # a thousand pointers may lead here
-                entry = ROWS.entry_of(row)
-                entries[entry.guid] = entry
-                number += 1
-                if number % _AT_ONCE == 0:
-                    yield None
+    yield from _look_up(connection, _NAMED, account_id, guids, entries)
+    targets = {target_guid(entry) for entry in entries.values()}
+    yield from _look_up(connection, _NAMED, account_id, targets - entries.keys(), entries)
+    yield from _look_up(connection, _POINTERS, account_id, targets, entries)
     return entries
+
+
+def _look_up(
+    connection: apsw.Connection,
+    statement: str,
+    account_id: AccountId,
+    guids: Collection[Guid],
+    entries: dict[Guid, Entry],
+) -> Yielding[None]:
+    """Add to `entries` what a statement finds for guids."""
+    names = [to_bytes(guid) for guid in guids]
+    for start in range(0, len(names), _AT_ONCE):
+        if start:
+            yield None
+        some = apsw.carray(tuple(names[start : start + _AT_ONCE]))
+        for number, row in enumerate(connection.execute(statement, (some, account_id)), 1):
+            entry = ROWS.entry_of(row)
+            entries[entry.guid] = entry
+            if number % _AT_ONCE == 0:  # a thousand pointers may lead to one guid
+                yield None
 
 
 def states(
