@@ -3,7 +3,8 @@
 Devices of every kind sync, a backup is made, they sync on, and the backup is restored: by a machine
 whose clock may be behind. Then they sync on from where they were, with whatever they were told by
 the service that was lost. What is changed from then on, all of them get. And once each of them
-starts anew, nothing is lost that is on any of them.
+starts anew, nothing is lost that is on any of them. Each sync is with one of two services that have
+the file open, as two workers do.
 
 Two clients of the interface follow the list. One knows stamps alone, and has to end with each entry
 as it is. The other one adds and deletes feeds, and looks at the list's epoch: it has to end with
@@ -14,8 +15,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -143,6 +144,7 @@ class Household:
         self.backup = folder / f"{seed}.backup"
         self.wall = WallClock(self.chance)
         self.world = Feeds({feed: [f"https://{feed}.example"] for feed in FEEDS})
+        self.services: Sequence[Service] = ()
         self.devices: list[AppOfToday] = []
         self.client = ListClient()
         self.follower = Follower()
@@ -150,22 +152,37 @@ class Household:
 
     async def live(self) -> str:
         """Return how a device differs at the end from what it should have; "" if none does."""
-        async with open_service(self.settings, now=self.wall) as service:
+        async with self._two_services() as service:
             account = await service.accounts.create(NAME, None)
             self.devices = [self._new_device(kind, service) for kind in KINDS]
             for device in self.devices:
                 await device.sync(losses=0)  # or its next one may be a start from nothing, too
-            await self._turns(service)
+            await self._turns()
             back_up(self.settings, self.backup)
-            await self._turns(service)
+            await self._turns()
         self._lose_all_but_the_backup()
-        async with open_service(self.settings, now=self.wall) as service:
-            for device in self.devices:
-                device.service = service
+        async with self._two_services() as service:
             restored = await service.accounts.named(NAME)
-            await self._turns(service)
-            await self._sync_all(service)
+            await self._turns()
+            await self._sync_all()
             return await self._missed(service, restored) or await self._lost(service, account)
+
+    @asynccontextmanager
+    async def _two_services(self) -> AsyncIterator[Service]:
+        """Open two on one file, as two processes do; give one of them."""
+        async with (
+            open_service(self.settings, now=self.wall) as one,
+            open_service(self.settings, now=self.wall) as other,
+        ):
+            self.services = [one, other]
+            yield one
+
+    def _any_service(self) -> Service:
+        return self.chance.choice(self.services)
+
+    async def _sync(self, device: AppOfToday, losses: float) -> None:
+        device.service = self._any_service()
+        await device.sync(losses=losses)
 
     def _new_device(self, kind: str, service: Service) -> AppOfToday:
         name, chance = kind.replace(" ", "-"), random.Random(self.chance.random())
@@ -184,29 +201,29 @@ class Household:
         self.wall.be_another_machines()
         restore(self.settings, self.backup, self.wall)
 
-    async def _turns(self, service: Service) -> None:
+    async def _turns(self) -> None:
         for _ in range(self.chance.randrange(TURNS)):
             for device in self.devices:
                 for _ in range(self.chance.randrange(3)):
                     device.use(next(self.seconds))
             busy = self.chance.sample(self.devices, self.chance.randrange(1, len(KINDS) + 1))
-            await asyncio.gather(*(device.sync(losses=0.1) for device in busy))
+            await asyncio.gather(*(self._sync(device, losses=0.1) for device in busy))
             if self.chance.random() < 0.5:
-                await self.client.sync(service)
+                await self.client.sync(self._any_service())
             if self.chance.random() < 0.5:
                 self.follower.use(self.chance)
             if self.chance.random() < 0.5:
-                await self.follower.sync(service)
+                await self.follower.sync(self._any_service())
 
-    async def _sync_all(self, service: Service) -> None:
+    async def _sync_all(self) -> None:
         for device in self.devices * 3:  # what one still has to send, the others have to be told
-            await device.sync(losses=0)
-        await self.follower.sync(service)
-        await self.follower.sync(service)  # what it has just sent, it is told
+            await self._sync(device, losses=0)
+        await self.follower.sync(self._any_service())
+        await self.follower.sync(self._any_service())  # what it has just sent, it is told
         for device in self.devices:
-            await device.sync(losses=0)
-        await self.client.sync(service)
-        await self.follower.sync(service)
+            await self._sync(device, losses=0)
+        await self.client.sync(self._any_service())
+        await self.follower.sync(self._any_service())
 
     async def _missed(self, service: Service, restored: Account) -> str:
         """Compare what was changed since the restore with what each device has."""
