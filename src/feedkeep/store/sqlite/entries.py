@@ -27,10 +27,10 @@ from feedkeep.model import (
     Value,
     View,
 )
-from feedkeep.model.errors import StoreUnavailable
+from feedkeep.model.errors import AccountBusy
 from feedkeep.runtime.cooperative import Yielding, at_once
 from feedkeep.store.base.entries import MAX_ESCAPED
-from feedkeep.store.batch import weight_of_change
+from feedkeep.store.batch import MAX_WRITE_WEIGHT, weight_of_change
 from feedkeep.store.sqlite import entry_writes
 from feedkeep.store.sqlite.connection import one_moment
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
@@ -39,7 +39,11 @@ from feedkeep.store.tables import ENTRY, columns
 from feedkeep.store.weight import MAX_ROWS_IN_A_BATCH, is_light
 
 _TRIES = 5
-"""How often a change of a large account is decided, if others change it meanwhile."""
+"""How often a change of a large account is decided before its transaction, if others change it
+meanwhile."""
+
+_MOST_ROWS_HELD = 5 * MAX_ROWS_IN_A_BATCH
+"""Up to how many rows of an account are loaded in a transaction after that; others wait for it."""
 
 _FEW_READ = 250
 _FEW_COUNTED = 10_000
@@ -153,16 +157,25 @@ class SqliteEntries:
     async def _change_large(self, asked: _Change[T]) -> T:
         """Load and decide before the transaction, for which other accounts wait; it only saves.
 
-        If the account was changed meanwhile, all is loaded and decided anew.
+        If the account was changed meanwhile, all is loaded and decided anew, and in the transaction
+        if it is changed without a pause.
+
+        Raises:
+            AccountBusy: It is, and is too large for that.
         """
+        rows = 0
         for _ in range(_TRIES):
             before = await self._runner.scan(partial(asked.load_at_one_moment, now=self._now))
             decision = await asyncio.to_thread(asked.decide, before.snapshot)
             save = partial(asked.save_unless_changed, before=before, decision=decision)
-            rows = len(decision.saved) + len(decision.forgotten) + len(decision.ended)
-            if await self._runner.write_in_turns(save, asked.account_id, max(rows, 1)):
+            changed = len(decision.saved) + len(decision.forgotten) + len(decision.ended)
+            if await self._runner.write_in_turns(save, asked.account_id, max(changed, 1)):
                 return decision.outcome
-        raise StoreUnavailable("The list was changed again and again meanwhile; try again.")
+            rows = before.rows
+        if rows > _MOST_ROWS_HELD:
+            raise AccountBusy("The list was changed again and again meanwhile; try again.")
+        make = partial(asked.make, now=self._now)
+        return await self._runner.write_in_turns(make, asked.account_id, MAX_WRITE_WEIGHT)
 
     async def view(self, account_id: AccountId, guid: Guid) -> View | None:
         wanted = (account_id, to_bytes(guid))
