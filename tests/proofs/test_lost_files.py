@@ -101,8 +101,8 @@ def status_of(process: FeedkeepProcess, path: str) -> int:
 
 
 def until_each_process_says(process: FeedkeepProcess, status: int) -> None:
-    """Wait until each one has seen whether its files are there: who reads looks each second."""
-    said_in_turn, deadline = 0, time.monotonic() + 20
+    """Wait until each one has looked whether its files are there, once a second for reads."""
+    said_in_turn, deadline = 0, time.monotonic() + 5
     while said_in_turn < IN_TURN:
         said_in_turn = said_in_turn + 1 if status_of(process, "/readyz") == status else 0
         assert time.monotonic() < deadline

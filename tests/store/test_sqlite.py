@@ -302,8 +302,15 @@ def test_who_writes_little_waits_for_one_heavy_change_and_not_for_those_behind_i
     async def go() -> None:
         store = await SqliteStore.open(path, wall_clock.now, recorder=recorder)
         await store.accounts.create(Account(ALICE, "alice", None, False, 0), "alice")
-        before = recorded(recorder, COMMITS)
         many = [Guid(f"00000000-0000-4000-8000-{n:012}") for n in range(100)]
+        with closing(connect(path, 1)) as opened:
+            feeds = [(ALICE, to_bytes(guid), n) for n, guid in enumerate(many, 1)]
+            opened.executemany(
+                "INSERT INTO entry (account_id, guid, feed_url, is_subscribed,"
+                " subscription_changed, revision) VALUES (?1, ?2, 'a', 1, ?3, ?3)",
+                feeds,
+            )
+        before = recorded(recorder, COMMITS)
         light, heavy = [GUID], many
         named = (light, light, heavy, light, heavy, light)
         await asyncio.gather(*(store.entries.change(ALICE, guids, keep) for guids in named))
@@ -386,7 +393,7 @@ def test_a_large_account_that_changes_meanwhile_is_decided_anew_and_in_the_end_i
 ) -> None:
     monkeypatch.setattr(entries, "MAX_ROWS_IN_A_BATCH", 0)
     name = DocumentName(DocumentKind.DEVICE, "phone")
-    seen: list[Snapshot] = []
+    seen: list[bool] = []
 
     async def change_it(store: SqliteStore) -> None:
         if what == "the list":
@@ -403,7 +410,7 @@ def test_a_large_account_that_changes_meanwhile_is_decided_anew_and_in_the_end_i
         loop = asyncio.get_running_loop()
 
         def decide(snapshot: Snapshot, times: int) -> Decision[int]:
-            seen.append(snapshot)
+            seen.append(store._runner._writer.in_transaction)
             if len(seen) <= times:
                 asyncio.run_coroutine_threadsafe(change_it(store), loop).result(60)
             return Decision(len(seen), [], [], snapshot.last_stamp, snapshot.counts)
@@ -418,6 +425,7 @@ def test_a_large_account_that_changes_meanwhile_is_decided_anew_and_in_the_end_i
         assert await change(0) == 1
         assert await change(1) == 2
         assert await change(entries._TRIES) == entries._TRIES + 1
+        assert seen == [False] * entries._TRIES + [True]
         monkeypatch.setattr(entries, "_MOST_ROWS_HELD", 0)
         with pytest.raises(AccountBusy, match="again and again"):
             await change(1_000)

@@ -16,7 +16,7 @@ FeedkeepError
 ├── NotAFeed                what another host sent cannot be read as a feed; says why
 ├── NotAPicture             what another host sent cannot be shown as a picture; says why
 ├── StoreUnavailable        the store is locked, full, away or damaged; later it may work
-│   ├── AccountBusy         an account's changes wait for each other for too long
+│   ├── AccountBusy         one account's changes hold each other up for too long
 │   ├── StoreDamaged        what is stored is not what was written
 │   ├── StoreReadOnly       it can be read and not changed: its disk is full or read-only
 │   └── StoreMisconfigured  it rejects connections as it is set up

@@ -85,7 +85,7 @@ class Draft:
     def former_urls(self, subscription: Subscription) -> dict[Guid, Alias]:
         """Return the URLs that lead to the subscription besides its present one, by their guids."""
         pointers = self._index.pointers_to(subscription.guid)
-        if not pointers and self._index[subscription.guid].alias is None:  # as of nearly all
+        if not pointers and self._index[subscription.guid].alias is None:  # as with nearly all
             return {}
         aliases = {guid: self._index[guid].alias for guid in (subscription.guid, *pointers)}
         return {guid: alias for guid, alias in aliases.items() if alias is not None}

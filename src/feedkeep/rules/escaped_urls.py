@@ -36,7 +36,7 @@ class EscapedUrls:
 
         One of them is the decoded text, which the account may have or not.
         """
-        if not self._by_decoded and "%" not in text:  # as nearly all
+        if not self._by_decoded and "%" not in text:  # as with nearly all texts
             return ()
         text = as_linked(text).strip()
         scheme, separator, _ = text.partition("://")

@@ -43,7 +43,8 @@ _TRIES = 5
 meanwhile."""
 
 _MOST_ROWS_HELD = 5 * MAX_ROWS_IN_A_BATCH
-"""Up to how many rows of an account are loaded in a transaction after that; others wait for it."""
+"""Up to how many rows an account may have to be loaded in the transaction after that: other
+accounts wait meanwhile."""
 
 _FEW_READ = 250
 _FEW_COUNTED = 10_000
@@ -142,7 +143,7 @@ class SqliteEntries:
         history_from: Stamp | None = None,
     ) -> T:
         asked = _Change(account_id, guids, decide, documents, author, history_from)
-        if guids is None and self._is_large(account_id):
+        if guids is None and self._rows(account_id) > MAX_ROWS_IN_A_BATCH:
             async with self._one_by_one.setdefault(account_id, asyncio.Lock()):
                 return await self._change_large(asked)
         weight = weight_of_change(guids, history_from)
@@ -150,29 +151,27 @@ class SqliteEntries:
             partial(asked.make, now=self._now), account_id, weight
         )
 
-    def _is_large(self, account_id: AccountId) -> bool:
-        rows = self._runner.read(lambda connection: entry_writes.rows_of(connection, account_id))
-        return rows > MAX_ROWS_IN_A_BATCH
+    def _rows(self, account_id: AccountId) -> int:
+        return self._runner.read(lambda connection: entry_writes.rows_of(connection, account_id))
 
     async def _change_large(self, asked: _Change[T]) -> T:
-        """Load and decide before the transaction, for which other accounts wait; it only saves.
+        """Load and decide before the transaction, for which other accounts wait; save in it.
 
-        If the account was changed meanwhile, all is loaded and decided anew, and in the transaction
-        if it is changed without a pause.
+        If the account was changed meanwhile, all is loaded and decided anew. After some tries, that
+        is done in the transaction.
 
         Raises:
-            AccountBusy: It is, and is too large for that.
+            AccountBusy: The account was changed during each of the tries, and has too many rows to
+                be loaded in the transaction.
         """
-        rows = 0
         for _ in range(_TRIES):
             before = await self._runner.scan(partial(asked.load_at_one_moment, now=self._now))
             decision = await asyncio.to_thread(asked.decide, before.snapshot)
             save = partial(asked.save_unless_changed, before=before, decision=decision)
-            changed = len(decision.saved) + len(decision.forgotten) + len(decision.ended)
-            if await self._runner.write_in_turns(save, asked.account_id, max(changed, 1)):
+            rows = len(decision.saved) + len(decision.forgotten) + len(decision.ended)
+            if await self._runner.write_in_turns(save, asked.account_id, max(rows, 1)):
                 return decision.outcome
-            rows = before.rows
-        if rows > _MOST_ROWS_HELD:
+        if self._rows(asked.account_id) > _MOST_ROWS_HELD:
             raise AccountBusy("The list was changed again and again meanwhile; try again.")
         make = partial(asked.make, now=self._now)
         return await self._runner.write_in_turns(make, asked.account_id, MAX_WRITE_WEIGHT)

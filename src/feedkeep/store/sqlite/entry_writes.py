@@ -44,6 +44,9 @@ from feedkeep.store.tables import (
 _AT_ONCE = 20
 """After how many entries other tasks may run."""
 
+_NAMED_AT_ONCE = 100
+"""How many guids a statement looks up: that takes 30 microseconds where nothing is found."""
+
 _ENTRY = columns(ENTRY)
 
 _ACCOUNT = f"""
@@ -52,7 +55,7 @@ WHERE id = ? AND {IS_THERE}
 """
 _ADVANCED = ("last_stamp", *COUNTS, "known_from", "former_count")
 _ADVANCE = f"UPDATE account SET {', '.join(f'{name} = ?' for name in _ADVANCED)} WHERE id = ?"
-# A cross join, since SQLite is to look up what is named, whatever it takes the table for.
+# A cross join, so that SQLite looks up what is named, whatever size it takes the table to have.
 _NAMED = f"""
 SELECT {columns(ENTRY, "e")} FROM carray(?) named
 CROSS JOIN entry e ON e.account_id = ? AND e.guid = named.value
@@ -134,10 +137,10 @@ def _look_up(
 ) -> Yielding[None]:
     """Add to `entries` what a statement finds for guids."""
     names = [to_bytes(guid) for guid in guids]
-    for start in range(0, len(names), _AT_ONCE):
+    for start in range(0, len(names), _NAMED_AT_ONCE):
         if start:
             yield None
-        some = apsw.carray(tuple(names[start : start + _AT_ONCE]))
+        some = apsw.carray(tuple(names[start : start + _NAMED_AT_ONCE]))
         for number, row in enumerate(connection.execute(statement, (some, account_id)), 1):
             entry = ROWS.entry_of(row)
             entries[entry.guid] = entry
