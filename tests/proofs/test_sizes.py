@@ -160,17 +160,26 @@ if IS_FULL:  # as long as it really takes; tests/http/serving/test_bounds.py is 
 
 
 async def _seconds_until_cut(process: FeedkeepProcess, sent: bytes, token: str) -> float:
+    """Return when the service ends its side; after a refusal, it lets the client send on."""
     url = httpx.URL(process.base_url)
-    _, writer = await asyncio.open_connection(url.host, url.port)
+    reader, writer = await asyncio.open_connection(url.host, url.port)
     started = time.monotonic()
     writer.write(sent.replace(b"{}", token.encode()))
+
+    async def send() -> None:
+        with contextlib.suppress(ConnectionError):
+            while True:
+                await asyncio.sleep(0.25)
+                writer.write(b"x")
+                await writer.drain()
+
+    sending = asyncio.create_task(send())
     with contextlib.suppress(ConnectionError):
-        while time.monotonic() - started < 60:
-            await asyncio.sleep(0.25)
-            writer.write(b"x")
-            await writer.drain()
+        await asyncio.wait_for(reader.read(), 60)
+    took_seconds = time.monotonic() - started
+    sending.cancel()
     writer.transport.abort()
-    return time.monotonic() - started
+    return took_seconds
 
 
 if IS_FULL:
