@@ -48,6 +48,7 @@ from feedkeep.model.errors import (
 )
 from feedkeep.rules.counts import count
 from feedkeep.runtime import wall_clock
+from feedkeep.runtime.cooperative import at_once
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.service.forgetting import Forgetting
 from feedkeep.store.driver import Statements
@@ -289,6 +290,32 @@ def test_however_many_pointers_one_guid_leads_to_few_are_loaded_in_one_turn(path
             )
             parts = list(entry_writes.load(opened, ALICE, [GUID]))
         assert len(parts) == 1_000 // entry_writes._AT_ONCE
+
+    run(path, work)
+
+
+def test_each_guid_of_many_is_loaded_with_what_leads_there(path: Path) -> None:
+    many = 2 * entry_writes._NAMED_AT_ONCE + 1
+    guids = [Guid(f"00000000-0000-4000-8000-{n:012}") for n in range(2 * many)]
+    feeds, pointers = guids[:many], guids[many:]
+
+    async def work(_: SqliteStore) -> None:
+        with closing(connect(path, 1)) as opened:
+            opened.executemany(
+                "INSERT INTO entry (account_id, guid, feed_url, is_subscribed,"
+                " subscription_changed, revision) VALUES (?1, ?2, 'a', 1, ?3, ?3)",
+                [(ALICE, to_bytes(guid), n) for n, guid in enumerate(feeds, 1)],
+            )
+            opened.executemany(
+                "INSERT INTO entry (account_id, guid, new_guid) VALUES (?, ?, ?)",
+                [
+                    (ALICE, to_bytes(pointer), to_bytes(feed))
+                    for pointer, feed in zip(pointers, feeds, strict=True)
+                ],
+            )
+            for named in (feeds, pointers):
+                found = at_once(entry_writes.load(opened, ALICE, named))
+                assert found.keys() == set(guids)
 
     run(path, work)
 

@@ -43,8 +43,8 @@ _TRIES = 5
 meanwhile."""
 
 _MOST_ROWS_HELD = 5 * MAX_ROWS_IN_A_BATCH
-"""Up to how many rows an account may have to be loaded in the transaction after that: other
-accounts wait meanwhile."""
+"""How many rows an account may have to be decided in the transaction after that: other accounts
+wait for it."""
 
 _FEW_READ = 250
 _FEW_COUNTED = 10_000
