@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from feedkeep.outbound import targets
 from feedkeep.outbound.failures import Failure, RequestRefused
 from feedkeep.outbound.targets import FetchTarget
 
@@ -120,3 +121,16 @@ def test_user_info_is_a_name_and_a_password_in_bytes() -> None:
     assert parsed("http://a.example/").authorization is None
     assert parsed("http://me@a.example/").authorization == "Basic bWU6"
     assert parsed("http://m%65:%C3%BC:%0d@a.example/").authorization == "Basic bWU6w7w6DQ=="
+
+
+def test_a_host_that_is_longer_than_any_name_is_refused_before_its_punycode_is_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("it takes ten seconds for 8,000 letters")
+
+    monkeypatch.setattr(targets.URL, "build", never)
+    with pytest.raises(RequestRefused, match="host"):
+        FetchTarget.parse(f"http://{'é' * 254}/")
+    with pytest.raises(RequestRefused, match="host"):
+        FetchTarget.parse("http://a.example").followed(f"//{'é' * 254}/")

@@ -74,7 +74,7 @@ def twice(
         (KEY, "", "members.example"),
         (KEY, "For members", "For members"),
         ("https://anna:secret@www.a.example/feed", "", "a.example"),
-        ("https://u@[::x]/feed", "", "u@[::x]/feed"),
+        ("https://u@[::x]/feed", "", "::x"),
     ],
 )
 def test_a_feed_is_called_by_its_title_else_its_address_and_of_a_secret_one_by_its_host(

@@ -54,6 +54,9 @@ def test_a_url_that_looks_like_one_persons_own_is_not_looked_at(url: str) -> Non
         "https://feeds.example/",
         "https://notpatreon.com/rss/show",
         "https://feeds.example/feed?token=",
+        "https://www.youtube.com/channel/UCBJycsmduvYEL83R_U4JriQ",
+        "https://rsshub.example/youtube/channel/UCBJycsmduvYEL83R_U4JriQ",
+        "https://open.spotify.com/show/4rOoJ6Egrf8K2IrywzwOMk",
         "https://FEEDS.redcircle.com./6f1a9c8e-5b7d-4c3a-9e2f-1a2b3c4d5e6f/",
     ],
 )

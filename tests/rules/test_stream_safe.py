@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import unicodedata
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from feedkeep.feeds.fields import absolute_url
+from feedkeep.outbound.failures import RequestRefused
+from feedkeep.outbound.targets import FetchTarget
+from feedkeep.rules.feed_names import address_of
+from feedkeep.rules.personal_urls import looks_personal
 from feedkeep.rules.stream_safe import MAX_MARKS, nfc
+from feedkeep.web.rows import folded
 
 ACUTE, BELOW, TIBETAN, GREEK = "\u0301", "\u0323", "\u0f73", "\u0344"
 LETTERS = st.text(st.sampled_from([*"ae가각ক", "ᄀ", "ᅡ", "ᆨ", ACUTE, BELOW, TIBETAN, GREEK, "é"]))
@@ -19,19 +26,39 @@ def test_what_has_no_more_marks_than_languages_have_is_in_nfc(text: str) -> None
     assert nfc(text) == unicodedata.normalize("NFC", text)
 
 
-@pytest.mark.parametrize("marks", [ACUTE, BELOW, ACUTE + BELOW, TIBETAN, GREEK, TIBETAN + ACUTE])
-def test_marks_beyond_those_of_any_language_are_never_put_in_order(
-    marks: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ordered: list[str] = []
+@pytest.fixture
+def ordered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every text that was normalised."""
+    texts: list[str] = []
     normalize = unicodedata.normalize
 
     def noted(form: str, text: str) -> str:
-        ordered.append(text)
+        texts.append(text)
         return normalize(form, text)
 
     monkeypatch.setattr(unicodedata, "normalize", noted)
+    return texts
+
+
+@pytest.mark.parametrize("marks", [ACUTE, BELOW, ACUTE + BELOW, TIBETAN, GREEK, TIBETAN + ACUTE])
+def test_marks_beyond_those_of_any_language_are_never_put_in_order(
+    marks: str, ordered: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = nfc(f"a{marks * 500}b{marks * 500}c")
     monkeypatch.undo()
     assert max(map(len, ordered)) == len("a" + "b" + "c") + 2 * MAX_MARKS
     assert [letter for letter in unicodedata.normalize("NFD", found) if letter in "abc"] == [*"abc"]
+
+
+MANY = "".join(chr(mark) * 500 for mark in (0x345, 0x315, 0x300, 0x31B, 0x316, 0x321, 0x334))
+
+
+@pytest.mark.parametrize("url", [f"http://b{MANY}/x", f"http://b.example/{MANY}"])
+def test_a_url_full_of_marks_is_never_put_in_order(ordered: list[str], url: str) -> None:
+    looks_personal(url)
+    address_of(url)
+    folded(url)
+    absolute_url(url, 8_192)
+    with suppress(RequestRefused):
+        FetchTarget.parse("http://a.example").followed(url)
+    assert max(map(len, ordered), default=0) <= 2 * MAX_MARKS

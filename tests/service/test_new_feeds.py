@@ -97,3 +97,14 @@ def test_of_accounts_that_add_the_same_feed_each_is_handed_over_with_when_it_fir
         assert await new.take(100) == [(ALICE, URLS[0], 5), (BEN, URLS[0], 9)]
 
     asyncio.run(asyncio.wait_for(go(), PATIENCE_SECONDS))
+
+
+def test_what_is_there_can_be_taken_without_waiting_for_more() -> None:
+    new = NewFeeds()
+    new.note(ALICE, subscriptions(URLS[:1]))
+    assert new.take_now(100) == [], "nobody had said that any would be taken"
+    new.keep()
+    new.note(ALICE, subscriptions(URLS[:3]))
+    assert new.take_now(2) == of_alice(URLS[:2])
+    assert new.take_now(2) == of_alice(URLS[2:3])
+    assert new.take_now(2) == []

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from enum import Enum
-from urllib.parse import urlsplit
 
 from feedkeep.feeds.plain_text import plain_text
+from feedkeep.model.errors import InvalidFeedUrl
 from feedkeep.rules.feed_urls import MAX_CHARACTERS as MAX_FEED_URL
+from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.guids import guid_or_none
 from feedkeep.rules.text_limits import MAX_DESCRIPTION, MAX_LANGUAGE, MAX_TITLE
 
@@ -47,12 +48,10 @@ def absolute_url(text: str, limit: int) -> str:
     if len(url) > limit or not _NO_WHITE_SPACE_OR_CONTROLS.fullmatch(url):
         return ""
     try:
-        parts = urlsplit(url)
-        is_web = parts.scheme in {"http", "https"} and parts.hostname
-        parts.port  # noqa: B018 - raises if it is not a number
-    except ValueError:
+        parse_feed_url(url)
+    except InvalidFeedUrl:
         return ""
-    return url if is_web else ""
+    return url
 
 
 def _language(text: str) -> str:

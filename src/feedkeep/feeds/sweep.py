@@ -27,9 +27,9 @@ from feedkeep.rules.feed_urls import FeedUrl, is_safer, parse_feed_url
 from feedkeep.rules.moves import is_dead, proved_move
 from feedkeep.rules.personal_urls import may_look_at
 from feedkeep.rules.seen_feeds import newcomer, seen
-from feedkeep.runtime.cooperative import in_thread_if
+from feedkeep.runtime.cooperative import LONG_BYTES, in_thread_if
 from feedkeep.service.followed_moves import FollowedMoves
-from feedkeep.service.known_feeds import NewFeeds
+from feedkeep.service.known_feeds import New, NewFeeds
 from feedkeep.store.base import Store
 
 NOTED_A_SECOND = 100
@@ -72,12 +72,20 @@ class SubscriptionSweep:
         One is noted at once, and what is added meanwhile together, in bounded numbers: each is a
         row. As fast as thousands a second can be added, they would take a fifth from requests.
         """
-        taken = await self._new.take(NOTED_AT_ONCE)
+        await self._note(await self._new.take(NOTED_AT_ONCE))
+        await asyncio.sleep(_SECONDS_BETWEEN_STEPS)
+
+    async def note_now(self, at_most: int) -> None:
+        """Note up to so many feeds to which accounts have subscribed, and wait for no others."""
+        for start in range(0, at_most, NOTED_AT_ONCE):
+            if taken := self._new.take_now(min(NOTED_AT_ONCE, at_most - start)):
+                await self._note(taken)
+
+    async def _note(self, taken: Sequence[New]) -> None:
         asked = [(account_id, parse_feed_url(text), had) for account_id, text, had in taken]
         known = await self._store.feeds.known({url.guid for _, url, _ in asked})
         await self._want([(account_id, url) for account_id, url, _ in asked], known)
         await self._look_for_newcomers(asked, known)
-        await asyncio.sleep(_SECONDS_BETWEEN_STEPS)
 
     async def go_round(self) -> None:
         """Go through all lists, in steps beside other work, and then wait for a while."""
@@ -140,21 +148,16 @@ class SubscriptionSweep:
         self, asked: Collection[tuple[AccountId, FeedUrl]], known: Mapping[Guid, Feed]
     ) -> None:
         """Note that accounts are subscribed to feeds, which are asked soon if they were not."""
-        wanted: dict[Guid, str] = {}
+        wanted: dict[Guid, FeedUrl] = {}
         first: dict[Guid, AccountId] = {}
         for account_id, url in asked:
             first.setdefault(url.guid, account_id)
-            one = wanted.setdefault(url.guid, url.text)
-            if is_safer(url.text, one):
-                wanted[url.guid] = url.text
-        permitted = {guid for guid, feed in known.items() if feed.is_permitted}
-        guids = sorted(
-            guid
-            for guid, url in wanted.items()
-            if may_look_at(url, self._fetch, is_permitted=guid in permitted)
-        )
+            one = wanted.setdefault(url.guid, url)
+            if is_safer(url.text, one.text):
+                wanted[url.guid] = url
+        guids = sorted(await self._looked_at(wanted.values(), known))
         for start in range(0, len(guids), NOTED_AT_ONCE):
-            some = {guid: wanted[guid] for guid in guids[start : start + NOTED_AT_ONCE]}
+            some = {guid: wanted[guid].text for guid in guids[start : start + NOTED_AT_ONCE]}
             now = self._now()
             anew = [
                 feed
@@ -172,9 +175,14 @@ class SubscriptionSweep:
                 self.is_news.set()
                 await asyncio.sleep(len(soon) / NOTED_A_SECOND)
 
+    async def _looked_at(self, urls: Collection[FeedUrl], known: Mapping[Guid, Feed]) -> set[Guid]:
+        """Return the guids of those URLs that may be looked at."""
+        is_long = sum(len(url.text) for url in urls) > LONG_BYTES
+        return await in_thread_if(is_long, _which_may, urls, known, self._fetch)
+
     async def _look_for_newcomers(
         self,
-        had: Iterable[tuple[AccountId, FeedUrl, Stamp | None]],
+        had: Collection[tuple[AccountId, FeedUrl, Stamp | None]],
         known: Mapping[Guid, Feed],
     ) -> None:
         """Have known feeds looked at anew for accounts that are shown nothing of them yet.
@@ -183,13 +191,11 @@ class SubscriptionSweep:
         """
         now = self._now()
         newcomers: dict[Guid, Newcomer] = {}
+        looked_at = await self._looked_at([url for _, url, _ in had if url.guid in known], known)
         for account_id, url, first_had in had:
-            feed = known.get(url.guid)
-            if feed is None or not may_look_at(
-                url.text, self._fetch, is_permitted=feed.is_permitted
-            ):
+            if url.guid not in looked_at:
                 continue
-            one = newcomer(feed, first_had, now)
+            one = newcomer(known[url.guid], first_had, now)
             if one is None:
                 continue
             if not one.moment:
@@ -203,6 +209,13 @@ class SubscriptionSweep:
         if newcomers:
             await self._store.feeds.hasten(newcomers.values(), now)
             self.is_news.set()
+
+
+def _which_may(urls: Iterable[FeedUrl], known: Mapping[Guid, Feed], fetch: Fetch) -> set[Guid]:
+    permitted = {guid for guid, feed in known.items() if feed.is_permitted}
+    return {
+        url.guid for url in urls if may_look_at(url.text, fetch, is_permitted=url.guid in permitted)
+    }
 
 
 def _asked(

@@ -21,6 +21,9 @@ _WHITE_SPACE = " \t\n\r\f\v"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)([^#]*)")
 _AUTHORITY = re.compile(r"(?:([^@\[\]\\]*)@)?(\[[^\[\]]*\]|[^@:\[\]]*)(?::([0-9]{0,5}))?")
+_MAX_NAME_CHARACTERS = 253
+"""RFC 1035, section 3.1; the Punycode of a longer one takes a time that is quadratic."""
+
 _NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
 _ENDS_IN_A_NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 _KEPT = "%/?:@!$&'()*+,;=~[]"
@@ -76,8 +79,13 @@ class FetchTarget:
         Raises:
             RequestRefused: As `parse` does.
         """
+        text = _without_white_space(location)
+        if text.startswith("//"):
+            text = f"{self.scheme}:{text}"
+        if _URL.match(text):  # `urljoin` would normalise its host, for up to a second
+            return FetchTarget.parse(text)
         try:
-            joined = urljoin(self.text, _without_white_space(location))
+            joined = urljoin(self.text, text)
         except ValueError:  # about brackets
             raise RequestRefused("The host of the URL is not valid.") from None
         return FetchTarget.parse(joined)
@@ -137,6 +145,8 @@ def _address(text: str) -> str:
 
 def _name(text: str) -> str:
     """Return the host in ASCII: what other letters stand for is known only then."""
+    if len(text) > _MAX_NAME_CHARACTERS:
+        raise RequestRefused("The host of the URL is not valid.")
     try:
         ascii_text = text if text.isascii() else URL.build(scheme="http", host=text).raw_host or ""
     except ValueError:

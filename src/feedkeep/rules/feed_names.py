@@ -6,13 +6,12 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
-from urllib.parse import urlsplit
 
 from feedkeep.model import Failure, Feed, FeedContent, Guid, Stamp, Subscription, Value
 from feedkeep.model.errors import Sentence
 from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.duplicates import Pair, likely_name
-from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
+from feedkeep.rules.feed_urls import FeedUrl, host_of, parse_feed_url
 from feedkeep.rules.moves import may_move
 from feedkeep.rules.personal_urls import looks_personal
 from feedkeep.rules.text_limits import MAX_SHORT_DESCRIPTION, MAX_TITLE, line_of
@@ -327,13 +326,9 @@ def _reached(first: Guid, same: Mapping[Guid, Iterable[Guid]]) -> set[Guid]:
 
 
 def _address(feed_url: str) -> Address:
-    _, _, rest = feed_url.partition("://")
-    try:
-        host = urlsplit(feed_url).hostname or ""
-    except ValueError:  # brackets that a feed URL may have and an address may not
-        host = ""
-    text = rest.removeprefix("www.").rstrip("/")
-    return Address(text, host.removeprefix("www."), looks_personal(feed_url), likely_name(feed_url))
+    text = feed_url.partition("://")[2].removeprefix("www.").rstrip("/")
+    host = host_of(feed_url).strip("[]").removeprefix("www.")
+    return Address(text, host, looks_personal(feed_url), likely_name(feed_url))
 
 
 _remembered_address = lru_cache(_REMEMBERED)(_address)

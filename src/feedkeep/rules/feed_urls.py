@@ -40,6 +40,9 @@ _WITHOUT_SCHEME = re.compile(
     r"(?://)?(?:(?:[\w-]+\.)+[^\W\d_][\w-]+\.?|(?:[0-9]{1,3}\.){3}[0-9]{1,3}|localhost)"
     r"(?::[0-9]+)?(?:[/?].*)?"
 )
+_YOUTUBE_CHANNEL = re.compile(
+    r"https?://(?:www\.|m\.)?youtube\.com/channel/(UC[0-9A-Za-z_-]{22})(?:[/?#]\S*)?", re.IGNORECASE
+)
 _AUTHORITY_END = re.compile(r"[/?#]")
 _HOST_AND_PORT = re.compile(r"(\[[^\[\]]*\]|[^\[\]:]*)(?::(.*))?")
 _PORT = re.compile(r"0*([0-9]{1,5})")
@@ -101,10 +104,15 @@ def as_linked(text: str) -> str:
 def as_typed(text: str) -> str:
     """Return the feed URL that a person means who typed, copied or pasted a text; else the text.
 
-    Browsers hide the protocol, and so do our own lists.
+    Browsers hide the protocol, and so do our own lists. A channel of YouTube has its feed at
+    another address than its page, which NewPipe and YouTube's Takeout have.
     """
     text = as_linked(text).strip()
-    return text if len(text) > MAX_CHARACTERS else _with_scheme(text)
+    if len(text) > MAX_CHARACTERS:
+        return text
+    text = _with_scheme(text)
+    channel = _YOUTUBE_CHANNEL.fullmatch(text)
+    return f"https://www.youtube.com/feeds/videos.xml?channel_id={channel[1]}" if channel else text
 
 
 def as_pasted(text: str) -> str:
@@ -118,7 +126,8 @@ def as_pasted(text: str) -> str:
     *before, last = text.split() or [""]
     if "://" in last and "://" not in "".join(before):  # apps share a title with it
         text = last
-    link = _LINK_WITH_A_FEED.fullmatch(text.strip())
+    # With white space in it, the pattern would be tried anew from each of its characters.
+    link = _LINK_WITH_A_FEED.fullmatch(text.strip()) if len(text.split()) == 1 else None
     carried = as_typed(unquote(link[1])) if link else ""
     return carried if "://" in carried else as_typed(text)
 

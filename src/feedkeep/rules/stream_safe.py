@@ -17,15 +17,18 @@ No language has as many (Unicode Standard Annex #15, section 13, Stream-Safe Tex
 
 def nfc(text: str) -> str:
     """Return a text in NFC; of combining marks in a row, the first `MAX_MARKS` are kept."""
-    if text.isascii():
-        return text
+    return text if text.isascii() else unicodedata.normalize("NFC", with_few_marks(text))
+
+
+def with_few_marks(text: str) -> str:
+    """Return a text with the first `MAX_MARKS` of combining marks in a row."""
     kept: list[str] = []
     marks = 0
     for character in text:
         marks = marks + 1 if _is_mark(character) else 0
         if marks <= MAX_MARKS:
             kept.append(character)
-    return unicodedata.normalize("NFC", "".join(kept))
+    return "".join(kept)
 
 
 def _is_mark(character: str) -> bool:

@@ -301,10 +301,18 @@ class NewFeeds:
             self._count += len(urls) - before
             self._are_there.set()
 
+    def keep(self) -> None:
+        """Keep what is noted from now on, since it will be taken."""
+        self._is_anybody_there = True
+
     async def take(self, at_most: int) -> Sequence[New]:
         """Wait until there are any; return one of each account, then one of each again."""
-        self._is_anybody_there = True
+        self.keep()
         await self._are_there.wait()
+        return self.take_now(at_most)
+
+    def take_now(self, at_most: int) -> Sequence[New]:
+        """Do what `take` does, and return none if there are none."""
         taken: list[New] = []
         while self._urls and len(taken) < at_most:
             account_id, urls = self._urls.popitem(last=False)

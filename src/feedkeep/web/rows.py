@@ -22,6 +22,7 @@ from feedkeep.rules.feed_names import (
     trouble_of,
 )
 from feedkeep.rules.personal_urls import may_look_at
+from feedkeep.rules.stream_safe import with_few_marks
 
 ROWS_ON_A_PAGE = 800
 """With titles and pictures these are 370 KB, which a phone shows at once."""
@@ -32,6 +33,9 @@ SILENT_DAYS = 365
 _UNKNOWN_LAST = float("inf")
 _COLOURS = 8
 _MAX_WORDS = 10
+_MAX_FOLDED_CHARACTERS = 300
+"""How much of a text is searched and sorted by if it has other letters than ASCII's."""
+
 MAX_WORDS_CHARACTERS = 200
 _DIGEST = re.compile(r"[0-9A-Za-z_-]+")
 _DIGEST_CHARACTERS = 8
@@ -258,7 +262,8 @@ def folded(text: str) -> str:
     """Return a text without capitals and accents: what is searched for and sorted by."""
     if text.isascii():
         return text.lower()
-    parts = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+    cut = with_few_marks(text[:_MAX_FOLDED_CHARACTERS])
+    parts = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", cut).casefold())
     return "".join(part for part in parts if not unicodedata.category(part).startswith("M"))
 
 
