@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from threading import Event
 
 import pytest
 from authors import TESTER
@@ -53,6 +54,26 @@ def test_others_have_their_turn_between_the_parts_of_what_takes_long_and_only_th
     async def go() -> None:
         assert await TimeSlice().through(three()) == "done"
         assert (await turns_of_others(TimeSlice().through(three())) >= 3) is expected
+
+    asyncio.run(go())
+
+
+def test_an_account_that_has_much_computed_keeps_another_one_waiting_for_one_of_it() -> None:
+    may_end = Event()
+
+    async def of(account: str, work: Callable[[], object]) -> object:
+        turns.owner.set(account)
+        return await turns.in_thread_if(True, work)
+
+    async def go() -> None:
+        greedy = [asyncio.create_task(of("greedy", may_end.wait)) for _ in range(10)]
+        try:
+            other = asyncio.create_task(of("other", lambda: "computed"))
+            assert await asyncio.wait_for(other, 20) == "computed"
+            assert not any(task.done() for task in greedy)
+        finally:
+            may_end.set()
+            await asyncio.gather(*greedy)
 
     asyncio.run(go())
 

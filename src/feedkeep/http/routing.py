@@ -13,6 +13,7 @@ from feedkeep.http.refusal import Refusal
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.model import Admitted
 from feedkeep.model.errors import FeedkeepError, Forbidden, InvalidInput
+from feedkeep.runtime.cooperative import owner
 
 R = TypeVar("R", bound=Request)
 
@@ -170,6 +171,7 @@ class Target:
         admitted = await self.edge.authenticator.admit(request)
         admitted_request = AdmittedRequest(request, admitted)
         request.asker = admitted
+        owner.set(admitted.account.id)
         handler = self.route.handler(request.method)
         is_reading = request.method in READING or self.route.changes_nothing
         if not is_reading and admitted.is_read_only:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Hashable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from functools import partial
 from typing import Any, ParamSpec, TypeAlias, TypeVar
+from weakref import WeakValueDictionary
 
 from feedkeep.model import T
 
@@ -30,7 +32,11 @@ Yielding: TypeAlias = Generator[Callable[[], Any] | None, Any, S]
 If it yields a computation, that is done beside the loop, and its result is sent back in.
 """
 
+owner: ContextVar[Hashable] = ContextVar("owner", default=None)
+"""For whom the present task works: an account; None for a stranger, and for the service itself."""
+
 _threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="beside")
+_one_by_one: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
 
 
 async def in_thread_if(
@@ -38,12 +44,15 @@ async def in_thread_if(
 ) -> T:
     """Return what `work` computes: at once if that is not long, else in one of a few threads.
 
-    While it computes, nothing else may use the objects that it uses. Raises what `work` raises.
+    The threads take one work of each `owner` at a time: another's waits for one of theirs, however
+    many they have. While it computes, nothing else may use the objects that it uses. Raises what
+    `work` raises.
     """
     if not is_long:
         return work(*arguments, **named)
     loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(_threads, partial(work, *arguments, **named))
+    async with _one_by_one.setdefault(owner.get(), asyncio.Lock()):
+        return await loop.run_in_executor(_threads, partial(work, *arguments, **named))
 
 
 class TimeSlice:
