@@ -19,6 +19,9 @@ ADD = b'{"subscriptions": [{"feed_url": "https://evil.example/feed"}]}'
         EVIL,
         EVIL | {"Sec-Fetch-Site": "cross-site"},
         {"Origin": "null"},
+        {"Origin": "tauri://localhost", "Sec-Fetch-Site": "cross-site"},
+        {"Origin": "http://tauri.localhost.evil.example"},
+        {"Origin": "https://localhost:3000"},
         {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site"},
     ],
@@ -49,6 +52,9 @@ def test_a_page_of_our_own_and_what_is_no_browser_may_write(api: httpx.Client) -
         {"Origin": f"http://{host}"},
         {"Origin": "https://public.example", "Sec-Fetch-Site": "same-origin"},
         {"Sec-Fetch-Site": "none"},
+        {"Origin": "tauri://localhost"},  # Cardo on Linux and macOS
+        {"Origin": "https://tauri.localhost"},  # and on Windows
+        {"Origin": "capacitor://localhost"},
     ):
         assert api.post("/subscriptions", content=ADD, headers=headers).status_code == 200
 

@@ -54,6 +54,11 @@ def test_names_compare_without_case_and_composition() -> None:
     assert name_key("alice") != name_key("alicf")
 
 
+def test_white_space_that_a_phone_adds_to_a_name_does_not_count() -> None:
+    assert name_key(" Alice\u00a0") == name_key("alice ") == name_key("alice")
+    assert name_key("al ice") != name_key("alice")
+
+
 def test_passwords_of_all_keyboards_agree() -> None:
     assert check_password("cafe\u0301 noir") == normal_password("café noir")
 

@@ -164,8 +164,13 @@ def test_without_a_time_it_was_done_when_it_came() -> None:
 
 def test_a_url_that_is_not_valid_is_reported() -> None:
     assert judge(replace(PLAYED, podcast="antennapod_local:1")) == RefusedUrl("antennapod_local:1")
-    for broken in ("", "a b", "x\0", "y" * 9_000):
+    for broken in ("", "a\nb", "x\0", "y" * 9_000):
         assert judge(replace(PLAYED, episode=broken)) == RefusedUrl(broken)
+
+
+def test_an_episode_whose_url_has_spaces_is_stored_as_its_feed_has_it() -> None:
+    url = "https://a.example/My Episode 1.mp3"
+    assert action(episode=f" {url} ").episode == url
 
 
 def test_an_unknown_kind_of_action_is_ignored() -> None:

@@ -11,6 +11,12 @@ from feedkeep.http.requests import Request
 _EXPOSED = "ETag, Feedkeep-Epoch, Retry-After, X-Request-Id"
 _KEPT_FOR_A_DAY = "86400"
 
+_OF_PAGES = ("http://", "https://", "null")
+"""What the origins of pages that a browser has from a host begin with."""
+
+_OF_APPS = {"http://tauri.localhost", "https://tauri.localhost"}
+"""The origins of apps whose pages are in the app, on Windows; elsewhere it is tauri://localhost."""
+
 
 def is_cross_site(request: Request, allowed: Collection[str], public_url: str) -> bool:
     """Say whether a web page of an origin that is not allowed made a browser send the request.
@@ -18,10 +24,13 @@ def is_cross_site(request: Request, allowed: Collection[str], public_url: str) -
     A browser adds a password or cookie that it remembers even to a form of another site's page. It
     also says which origin the page is from, and no page can change that. A browser never adds a
     token: if all origins may call ("*"), a page that sends a token has it from its user (C1.15).
+
+    An app that is made of pages has an origin, too, and sends it where it asks as an app and not as
+    a browser: Cardo, by Tauri.
     """
     origin = request.header("origin")
     fetched_from = request.header("sec-fetch-site")
-    if not origin:
+    if not origin or _is_of_app(origin):
         return fetched_from in {"cross-site", "same-site"}
     if origin in allowed or fetched_from == "same-origin":
         return False
@@ -42,6 +51,10 @@ def is_from_own_page(request: Request, public_url: str) -> bool:
         return fetched_from in {"same-origin", "none"}
     origin = request.header("origin")
     return not origin or origin.partition("://")[2] in _own_hosts(request, public_url)
+
+
+def _is_of_app(origin: str) -> bool:
+    return origin in _OF_APPS or not origin.startswith(_OF_PAGES)
 
 
 def _own_hosts(request: Request, public_url: str) -> set[str]:

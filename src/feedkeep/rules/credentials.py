@@ -184,13 +184,15 @@ def apps_that_refuse(name: str) -> list[Sentence]:
 def name_key(name: str) -> str:
     """Return the key that all spellings of a name share: names compare without case (C2.2).
 
+    White space around it does not count, either: the keyboards of phones add it.
+
     The key of a name that is too long belongs to no account. No key contains U+0000, which
     PostgreSQL cannot store or look up.
     """
     if len(name) > MAX_NAME_CHARACTERS:
         return _NEVER_NORMAL + name[:MAX_NAME_CHARACTERS].replace("\0", "\ufffd")
     # Case folding can leave a text that is not normalised.
-    folded = unicodedata.normalize("NFKC", name).casefold()
+    folded = unicodedata.normalize("NFKC", name).strip().casefold()
     return unicodedata.normalize("NFKC", folded).replace("\0", "\ufffd")
 
 
@@ -200,7 +202,7 @@ def assert_typed(typed: str, account: Account) -> None:
     Raises:
         AccountError: It is not that name.
     """
-    if name_key(typed.strip()) != name_key(account.name):
+    if name_key(typed) != name_key(account.name):
         raise AccountError("Type the name of the account here to delete it.")
 
 

@@ -44,7 +44,7 @@ _MAX_GUID_CHARACTERS = 1_024
 _NO_TIME = -1  # the `done` of an action that was sent without a time
 _MAX_NUMBER = 2**53 - 1
 
-_BROKEN = re.compile(r"[\x00-\x20\x7f]")
+_BROKEN = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class SentAction(Value, frozen=True):
@@ -76,7 +76,8 @@ def judge(sent: SentAction) -> EpisodeAction | RefusedUrl | None:
     """Return the action to store, or the URL that is not valid, or None for one to ignore.
 
     That is an action of an unknown kind, or one that says that an episode was played, but not how
-    far. White space around URLs is removed, and numbers that make no sense are dropped.
+    far. White space around URLs is removed, and numbers that make no sense are dropped. The URL of
+    an episode is a name that apps compare, and nothing requests it: it may have spaces.
     """
     kind = sent.kind.strip().lower()
     if kind not in KINDS:
