@@ -142,6 +142,16 @@ def test_the_title_of_a_feed_is_its_title_or_else_its_text_but_not_its_address()
     ]  # fmt: skip
 
 
+def test_what_apps_leave_bare_in_a_title_costs_no_title_and_no_folder() -> None:
+    data = """<opml version="2.0"><body><outline text="News">
+    <outline text="One < Two, <3 & \x0bup" xmlUrl="https://a.example/feed"/>
+    </outline></body></opml>"""
+    found = read_feed_list(data.encode())
+    url, title = "https://a.example/feed", "One < Two, <3 & up"
+    assert found.feeds == [ListedFeed(2, url, None, title=title, folder="News")]
+    assert found.notes == []
+
+
 def test_folders_are_written_around_their_feeds_and_read_back() -> None:
     urls = [f"https://{letter}.example" for letter in "abcde"]
     folders = ["News / Daily", "", "News", "TV/Radio & <more>", "News / Daily"]
@@ -318,6 +328,42 @@ def test_json_in_a_file_has_the_bounds_of_json_in_requests() -> None:
             read_feed_list(data)
 
 
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Channel Id,Channel Url,Channel Title",
+        "Kanal-ID,Kanal-URL,Kanaltitel",
+        "ID;URL;Nombre del canal, título",
+        '"id"\t"Feed"\t"Name"',
+    ],
+)
+def test_the_table_of_a_takeout_or_a_spreadsheet_has_a_feed_in_each_row(heading: str) -> None:
+    comma = max(",;\t", key=heading.count)
+    page = "http://www.youtube.com/channel/UCBJycsmduvYEL83R_U4JriQ"
+    rows = [heading, f'1{comma}{page}{comma}"One, or; so"', "", f"2{comma}{comma}Two"]
+    found = read_feed_list("\r\n".join(rows).encode("utf-8-sig"))
+    feed = "https://www.youtube.com/feeds/videos.xml?channel_id=UCBJycsmduvYEL83R_U4JriQ"
+    assert found.feeds == [
+        ListedFeed(2, feed, None, title="One, or; so"),
+        ListedFeed(4, "", None, title="Two"),
+    ]
+    assert found.notes == ()
+
+
+def test_of_several_addresses_in_a_row_of_a_table_that_of_the_feed_counts() -> None:
+    table = b"title,site url,feed url\nOne,https://one.example,https://a.example/1\n"
+    assert read_feed_list(table).feeds == [ListedFeed(2, "https://a.example/1", None, title="One")]
+
+
+def test_a_table_has_bounds_too() -> None:
+    with pytest.raises(InvalidInput, match="not a list of feeds"):
+        read_feed_list(b'url,title\nhttps://a.example,"' + b"x\n" * 70_000)
+    with pytest.raises(InvalidInput, match="At most 2 feeds"):
+        read_feed_list(b"url,title\n" + b"https://a.example,A\n" * 3, 2)
+    long_line = b"url,title\nhttps://a.example/1\n" + b"," * 100_001
+    assert len(read_feed_list(long_line).feeds) == 3, "it is read as lines of text"
+
+
 def test_an_empty_file_lists_nothing() -> None:
     assert read_feed_list(b"").feeds == []
     assert read_feed_list(b"\xef\xbb\xbf").feeds == []
@@ -329,6 +375,15 @@ def test_json_is_the_body_of_a_post() -> None:
         ListedFeed(1, "a", None, is_item=True),
         ListedFeed(2, "b", "c", is_item=True),
     ]
+
+
+def test_newpipes_export_lists_channels_by_their_feeds() -> None:
+    data = (
+        b'{"app_version": "0.27.2", "subscriptions": [{"service_id": 0, "name": "One",'
+        b' "url": "https://www.youtube.com/channel/UCBJycsmduvYEL83R_U4JriQ"}]}'
+    )
+    feed = "https://www.youtube.com/feeds/videos.xml?channel_id=UCBJycsmduvYEL83R_U4JriQ"
+    assert read_feed_list(data).feeds == [ListedFeed(1, feed, None, is_item=True, title="One")]
 
 
 def test_titles_of_json_are_the_owners() -> None:
@@ -524,7 +579,7 @@ def test_from_xml_that_real_apps_break_every_feed_is_read_with_a_note() -> None:
     ]
     assert [str(note) for note in found.notes] == [
         "The XML is broken at line 3: not well-formed (invalid token)."
-        " Every address found in it was used."
+        " Every address found in it was used, but no title and no folder."
     ]
 
 

@@ -176,6 +176,17 @@ def test_a_merge_keeps_the_survivors_label_or_else_the_other_ones(
     assert account.shown(B) == ("Other", "Two")
 
 
+def test_what_was_typed_stays_if_the_guid_changes_after_the_list_was_read() -> None:
+    account = Account((A, G1))
+    account.type(G1, "Typed", "Own folder")
+    read_before = account.whole
+    account.do(subscriptions.update, G1, Update(new_guid=G2))
+    account.keep(imported(account.found, read_before, [FiledFeed(A, "Of a file", "File")]))
+    assert account.shown(A) == ("Typed", "Own folder")
+    account.type(G1, "Typed anew", "Own folder")  # on a page that was shown before
+    assert account.shown(A) == ("Typed anew", "Own folder")
+
+
 @pytest.mark.parametrize(
     ("text", "title"),
     [

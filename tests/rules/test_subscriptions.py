@@ -64,6 +64,13 @@ class Account:
         wanted = [want(url, sent) for url, sent in items]
         return self.keep(subscriptions.add(self.snapshot(), wanted))
 
+    def read_file(self, *items: tuple[str, str | None]) -> list[Added | Refused]:
+        wanted = [want(url, sent, is_from_file=True) for url, sent in items]
+        return self.keep(subscriptions.add(self.snapshot(), wanted))
+
+    def urls(self) -> list[str]:
+        return [feed.feed_url for feed in subscriptions.subscribed(self.snapshot())]
+
     def update(self, sent: Guid, change: Update) -> subscriptions.Updated:
         return self.keep(subscriptions.update(self.snapshot(), sent, change))
 
@@ -138,6 +145,30 @@ def test_pointers_that_devices_follow_through_a_guid_that_is_taken_over_are_stam
     account.add((A, revive_with))
     assert account.pointer(G1).new_guid == G2
     assert (account.pointer(G1).guid_changed or 0) > told
+
+
+@pytest.mark.parametrize("before", [[], [A], [B], [A, B]])
+def test_a_guid_that_two_feeds_of_a_file_have_loses_neither(before: list[str]) -> None:
+    account = Account()
+    account.add(*((url, None) for url in before))
+    account.read_file((A, G1), (B, G1))
+    assert set(account.urls()) == {A, B}
+
+
+def test_a_file_merges_no_feeds_and_changes_no_url() -> None:
+    account = Account()
+    account.add((A, None), (B, None))
+    account.read_file((B, guid(A)))
+    assert set(account.urls()) == {A, B}
+
+
+def test_a_file_that_has_a_feed_where_it_has_moved_to_does_not_double_it() -> None:
+    account = Account()
+    account.add((A, None))
+    (result,) = account.read_file((B, guid(A)))
+    assert isinstance(result, Added)
+    assert result.was_subscribed
+    assert account.urls() == [A]
 
 
 def test_merging_is_subscribed_if_either_was() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -9,7 +10,7 @@ from enum import StrEnum
 
 import msgspec
 
-from feedkeep.formats import opml
+from feedkeep.formats import feed_table, opml
 from feedkeep.formats.decoding import utf8
 from feedkeep.formats.encodings import SHOWN_BY_BEGINNING
 from feedkeep.formats.json_bounds import check_json
@@ -73,13 +74,19 @@ def read_feed_list(data: bytes, max_items: int = MAX_ITEMS) -> FeedList:
     elif opml.is_opml(text) or (start.startswith("<") and not _is_bracketed(start)):
         found = opml.read(text, max_items)
     elif "\0" in text[:_ENOUGH_CHARACTERS]:
-        raise InvalidInput(
-            "This is not a list of feeds. Choose the file that your app exported: mostly, its name"
-            " ends in .opml."
-        )
+        raise _no_list()
+    elif feed_table.is_table(text):
+        found = FeedList(_read_table(text, max_items))
     else:
         found = _read_text(text, max_items)
     return _as_meant(found)
+
+
+def _no_list() -> InvalidInput:
+    return InvalidInput(
+        "This is not a list of feeds. Choose the file that your app exported: mostly, its name ends"
+        " in .opml."
+    )
 
 
 def decoded_exactly(data: bytes) -> str:
@@ -161,7 +168,7 @@ def _read_json(text: str, max_items: int) -> list[ListedFeed]:
 def _json_feed(number: int, item: object) -> ListedFeed:
     fields = item if isinstance(item, dict) else {"url": item}
     urls = [url for name in _URL_FIELDS if isinstance(url := fields.get(name), str)]
-    guid, title = fields.get("guid"), fields.get("title")
+    guid, title = fields.get("guid"), fields.get("title") or fields.get("name")  # NewPipe
     return ListedFeed(
         number,
         urls[0] if urls else "",
@@ -169,6 +176,13 @@ def _json_feed(number: int, item: object) -> ListedFeed:
         is_item=True,
         title=title if isinstance(title, str) else "",
     )
+
+
+def _read_table(text: str, max_items: int) -> list[ListedFeed]:
+    try:
+        return feed_table.read(text, max_items)
+    except csv.Error as error:
+        raise _no_list() from error
 
 
 def read_urls(
@@ -240,7 +254,7 @@ def _as_meant(found: FeedList) -> FeedList:
     guessed = [
         feed.feed_url
         for feed, text in zip(feeds, listed, strict=True)
-        if feed.feed_url != text.strip() and as_linked(text) == text
+        if feed.feed_url != text.strip() and as_linked(text) == text and "://" not in text
     ]
     if not guessed:
         return FeedList(feeds, found.notes)

@@ -49,7 +49,7 @@ class ListedFeed:
         """Return it as an item to add."""
         if not self.feed_url:
             return Refused("", Sentence("No feed address was found here."))
-        return want(self.feed_url, self.guid)
+        return want(self.feed_url, self.guid, is_from_file=True)
 
 
 def check_count(count: int, max_items: int) -> None:

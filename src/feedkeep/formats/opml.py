@@ -39,6 +39,8 @@ _MAX_SHOWN_CHARACTERS = 60
 _MAX_PASSED_OVER = 1_000
 _NAME = "(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+)"
 _REFERENCE = re.compile(f"&{_NAME};")
+_MARKUP = re.compile(r"[^\W\d]|[:/!?]")
+"""What follows the beginning of a tag; a title such as "Two < 3" has others."""
 _BARE_AMPERSAND = re.compile(f"&(?!{_NAME};)")
 _PREFIX = r"(?:[\w.-]{1,40}:)?"
 _OPML = re.compile(rf"<{_PREFIX}(?:opml|outline)[\s/>]", re.IGNORECASE)
@@ -56,6 +58,7 @@ _ATTRIBUTE = re.compile(
     re.IGNORECASE,
 )
 _NEXT_ATTRIBUTE = re.compile(r"[\w:]{0,40}=")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _NOT_IN_XML = re.compile("[\ufffe\uffff]")
 
 
@@ -68,8 +71,8 @@ def read(text: str, max_items: int) -> FeedList:
     """Return the feeds of an OPML file, from all levels of its outline.
 
     Its root may have any name, and what stands before its first tag, or after its last one, is
-    passed over. Ampersands need not be escaped. A file that declares entities or attributes is
-    refused: only hostile files do. From a file that is broken in another way, as some apps write
+    passed over. What titles have need not be escaped. A file that declares entities or attributes
+    is refused: only hostile files do. From a file that is broken in another way, as some apps write
     them, every feed that can be found is returned. An outline that seems to be of a feed, but has
     no address, is returned without one.
 
@@ -90,7 +93,8 @@ def read(text: str, max_items: int) -> FeedList:
         if not feeds:
             raise
         note = Sentence(
-            "The XML is broken at line {line}: {reason}. Every address found in it was used.",
+            "The XML is broken at line {line}: {reason}. Every address found in it was used, but"
+            " no title and no folder.",
             broken.sentence.values,
         )
         return FeedList(feeds, [*notes, note])
@@ -288,10 +292,10 @@ def _refuse_declarations(_name: str, _system: str | None, _public: str | None, o
 
 
 def _escaped(text: str) -> str:
-    """Return the text with its bare ampersands escaped: apps write titles like "Q & A".
+    """Return the text with what apps leave bare in titles escaped: "Q & A", "One < Two".
 
-    After that, there is no entity to expand, either. It is done piece by piece, so that other
-    threads can run; each piece is a tag with the text after it.
+    Control characters become spaces. After that, there is no entity to expand, either. It is done
+    piece by piece, so that other threads can run; each piece is a tag with the text after it.
     """
     if text.count("<") > MAX_TAGS:
         raise InvalidInput("There are more than {max} tags in the XML.", max=MAX_TAGS)
@@ -302,14 +306,17 @@ def _escaped(text: str) -> str:
         )
     bare = 0
     for place, piece in enumerate(pieces):
+        written = _CONTROLS.sub(" ", piece)
         if "&" in piece:
-            pieces[place], found = _BARE_AMPERSAND.subn("&amp;", piece)
+            written, found = _BARE_AMPERSAND.subn("&amp;", written)
             bare += found
             if bare > MAX_BARE_AMPERSANDS:
                 raise InvalidInput(
                     "More than {max} ampersands are not escaped.", max=MAX_BARE_AMPERSANDS
                 )
-    return "<".join(pieces)
+        begins = "" if place == 0 else "<" if _MARKUP.match(piece) else "&lt;"
+        pieces[place] = begins + written
+    return "".join(pieces)
 
 
 def _outlines(feeds: Iterable[ListedFeed]) -> Iterator[str]:

@@ -94,8 +94,7 @@ def edited(
     The owner was shown both, and what is as it was is not edited: who sorts a feed into a folder
     has not renamed it. `own_title` is what the feed says of itself.
     """
-    labelled = _shown(found).get(guid)
-    before = after = labelled.label if labelled else FeedLabel(guid)
+    before = after = _known(found).get(guid, FeedLabel(guid))
     title, folder = line_of(title, MAX_TITLE), typed_folder(folder)
     if title != _title(before, own_title):
         after = replace(after, title=title, is_title_edited=True)
@@ -112,8 +111,7 @@ def imported(
     What a person typed stays, and what a file leaves out takes nothing away. Feeds that are not in
     the list get no label, so there are never more of these than entries.
     """
-    index, shown = EntryIndex(whole.entries), _shown(found)
-    before = {guid: labelled.label for guid, labelled in shown.items()}
+    index, before = EntryIndex(whole.entries), _known(found)
     after: dict[Guid, FeedLabel] = {}
     for filed in feeds:
         try:
@@ -173,6 +171,16 @@ def typed_folder(text: str) -> str:
 def _title(label: FeedLabel, own_title: str) -> str:
     typed = label.title if label.is_title_edited else ""
     return typed or own_title or label.title
+
+
+def _known(found: Iterable[Labelled]) -> dict[Guid, FeedLabel]:
+    """Return the label that counts for each subscription, by its present guid and by former ones.
+
+    The list may have been read before: meanwhile, another device may have changed a guid.
+    """
+    several = list(found)
+    labels = {labelled.label.guid: labelled.label for labelled in several}
+    return labels | {guid: labelled.label for guid, labelled in _shown(several).items()}
 
 
 def _shown(found: Iterable[Labelled]) -> dict[Guid, Labelled]:

@@ -45,11 +45,13 @@ class Wanted(Value, frozen=True):
         sent: The URL exactly as it was sent.
         url: The parsed URL.
         guid: The guid that was sent with it, if one was.
+        is_from_file: Whether it stood in a file, where guids are often copied.
     """
 
     sent: str
     url: FeedUrl
     guid: Guid | None
+    is_from_file: bool = False
 
 
 class Added(Value, frozen=True):
@@ -123,11 +125,11 @@ IsExpected: TypeAlias = Callable[[View], bool]
 """Says whether an entry is as a client last saw it (If-Match)."""
 
 
-def want(feed_url: str, guid: str | None) -> Wanted | Refused:
+def want(feed_url: str, guid: str | None, *, is_from_file: bool = False) -> Wanted | Refused:
     """Return an item to add; refuse it if its URL or its guid is not valid (C5.3)."""
     try:
         url = parse_new_feed_url(feed_url)
-        return Wanted(feed_url, url, None if guid is None else parse_guid(guid))
+        return Wanted(feed_url, url, None if guid is None else parse_guid(guid), is_from_file)
     except InvalidInput as reason:
         return Refused(feed_url, reason.sentence)
 
@@ -312,6 +314,8 @@ def _add_one(draft: Draft, item: Wanted) -> bool:
         InvalidInput: There would be too many pointers, or there is no room; nothing was changed.
     """
     by_url = _found_by_url(draft, item.url)
+    if item.is_from_file and item.guid and not _may_decide(draft, item.guid, by_url):
+        item = replace(item, guid=None)
     by_guid = draft.find(item.guid) if item.guid else None
     # The guid sent is authoritative, not the URL beside it (C5.5).
     found = by_guid or by_url
@@ -365,6 +369,21 @@ def _add_one(draft: Draft, item: Wanted) -> bool:
         )
     )
     return was_subscribed
+
+
+def _may_decide(draft: Draft, guid: Guid, by_url: Subscription | None) -> bool:
+    """Say whether a guid in a file says which feed an item is.
+
+    Publishers copy the guid of one podcast to another. So it renames and merges nothing, and stands
+    for a feed of the list only if it is derived from one of that feed's URLs: then the file, as our
+    own exports do, names a feed that has moved.
+    """
+    if by_url is not None:
+        return False
+    entry, found = draft.get(guid), draft.find(guid)
+    if entry is None or found is None:
+        return True
+    return entry.alias is not None or guid == parse_feed_url(found.feed_url).guid
 
 
 def _check_room(draft: Draft, item: Wanted, *, is_new: bool) -> None:
