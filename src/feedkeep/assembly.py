@@ -12,6 +12,7 @@ from contextlib import (
     AsyncExitStack,
     asynccontextmanager,
     nullcontext,
+    suppress,
 )
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,7 +25,7 @@ from feedkeep.feeds.fetcher_process import FetcherProcess
 from feedkeep.feeds.scheduler import FetchScheduler, noting_new
 from feedkeep.feeds.sweep import SubscriptionSweep
 from feedkeep.http.serving import serving_metrics
-from feedkeep.model import Now
+from feedkeep.model import Fetch, Now
 from feedkeep.model.errors import StoreDamaged, StoreMisconfigured, StoreUnavailable, StoreUnusable
 from feedkeep.rules.database_restores import restored
 from feedkeep.runtime import wall_clock
@@ -47,6 +48,9 @@ from feedkeep.store.sqlite import (
 
 if TYPE_CHECKING:
     from feedkeep.store.postgres import PostgresStore
+
+_MAX_LEFT = 500
+"""How many new feeds a command notes before it ends: a hundred take a second."""
 
 RETRY_SECONDS = 0.5
 """How soon a database that is away is asked again."""
@@ -172,6 +176,24 @@ def fetching(
         recorder,
         is_for_others=shares_file,
     )
+
+
+@asynccontextmanager
+async def leaving_new_feeds(service: Service, settings: Settings) -> AsyncIterator[None]:
+    """Note at the end of this context which feeds a command has added, for the serving process.
+
+    That looks at them within half a minute. Those beyond `_MAX_LEFT`, and all of them if the store
+    is away by then, it finds on its next round.
+    """
+    if settings.fetch is Fetch.OFF:
+        yield
+        return
+    new, moves = service.new_feeds, service.followed_moves
+    new.keep()
+    yield
+    sweep = SubscriptionSweep(service.store, new, moves, service.now, settings.fetch)
+    with suppress(StoreUnavailable):
+        await sweep.note_now(_MAX_LEFT)
 
 
 async def open_store(

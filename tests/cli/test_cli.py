@@ -17,6 +17,8 @@ from feedkeep_process import FEEDKEEP, FeedkeepProcess
 from forms import in_the_long_form
 
 from feedkeep.config.settings import shown
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.fetch_order import FIRST_DUE
 from feedkeep.store.sqlite.connection import open_file
 
 SILENCE_SECONDS = 20
@@ -53,6 +55,18 @@ def test_help_reads_like_a_manual(offline: FeedkeepProcess) -> None:
     ):
         assert re.search(rf"^.? *{command}  ", help_text, re.MULTILINE)
         assert "Usage" in offline.must(command, "--help")
+
+
+def test_a_command_runs_without_a_standard_error(offline: FeedkeepProcess) -> None:
+    offline.must("account", "create", "me")
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$0" "$@" 2>&-', FEEDKEEP, "account", "list"],
+        env=offline.environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    assert "me" in done.stdout
 
 
 def test_wrong_usage_exits_with_2(offline: FeedkeepProcess) -> None:
@@ -175,6 +189,20 @@ def test_import_says_what_was_not_understood_and_lists_no_more_of_it_than_can_be
     told = done.stdout.splitlines()
     assert told[0] == "2 added, 0 already there, 120 refused."
     assert told[1:] == ["line 2: No feed address was found here."] * 100 + ["And 20 more."]
+
+
+def test_what_is_imported_is_left_for_the_service_to_look_at_before_what_is_due(
+    tmp_path: Path,
+) -> None:
+    feedkeep = FeedkeepProcess(tmp_path, fetch="public")  # it is never started
+    feedkeep.must("account", "create", "me")
+    urls = ["https://a.example/1", "https://a.example/2", "https://me:key@a.example/3"]
+    feedkeep.must("import", "me", "-", stdin="\n".join(urls))
+    guids = [parse_feed_url(url).guid for url in urls]
+    known = feedkeep.use(lambda service: service.store.feeds.known(set(guids)))
+    assert {guid: known[guid].next_look < FIRST_DUE for guid in known} == dict.fromkeys(
+        guids[:2], True
+    )
 
 
 def test_import_counts_what_it_subscribes_again_as_added(feedkeep: FeedkeepProcess) -> None:
@@ -427,7 +455,7 @@ def test_a_feed_is_moved_and_apps_go_on_with_the_url_they_have_unless_they_are_t
     ("old", "new", "reason"),
     [
         ("https://never.example", "https://moved.example", "no feed with the old URL"),
-        ("https://a.example/feed", "https://b.example/feed", "belongs to another subscription"),
+        ("https://a.example/feed", "https://b.example/feed", "merge them on the page"),
         ("https://a.example/feed", "moved.example", "No protocol present"),
         ("https://a.example/feed", "http://https://moved.example", "Two protocols present"),
     ],

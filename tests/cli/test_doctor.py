@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -157,6 +158,22 @@ def test_without_looks_no_host_is_asked(owner: FeedkeepProcess, host: Host) -> N
     assert found["feed"] == ("ok", "fetch is off: no other host is asked.")
     assert found["address"][0] == "note"
     assert host.requests == []
+
+
+def test_a_service_without_its_database_is_one_that_is_not_ready_and_no_other_program(
+    owner: FeedkeepProcess, host: Host
+) -> None:
+    with owner:
+        owner.environment["FEEDKEEP_PORT"] = str(httpx.URL(owner.base_url).port)
+        assert httpx.get(f"{owner.base_url}/readyz").status_code == 200
+        database = owner.folder / "feedkeep.db"
+        database.rename(owner.folder / "moved")
+        while httpx.get(f"{owner.base_url}/readyz").status_code != 503:
+            time.sleep(0.05)
+        verdict, text = examined(owner, at(host, "/feed"), 1)["address"]
+        (owner.folder / "moved").rename(database)
+    assert (verdict, text.startswith("feedkeep at")) == ("fault", True), text
+    assert "--port" not in text
 
 
 def test_what_else_listens_at_the_port_is_a_fault(owner: FeedkeepProcess, host: Host) -> None:

@@ -22,6 +22,7 @@ import httpx
 import pytest
 from feedkeep_process import FEEDKEEP, FeedkeepProcess, write_while
 from forms import IS_LONG, in_the_long_form
+from postgres_server import free_port
 
 SECRET_URL = "https://user:hunter2@feeds.example/private?key=abracadabra"
 
@@ -43,6 +44,52 @@ def started(process: FeedkeepProcess) -> Iterator[FeedkeepProcess]:
     yield process
     if process.process.poll() is None:
         process.stop()
+
+
+def test_a_service_starts_where_what_it_prints_goes_to_a_full_disk(tmp_path: Path) -> None:
+    port, log = free_port(), tmp_path / "log"
+    with Path("/dev/full").open("w") as full, log.open("w") as errors:
+        process = subprocess.Popen(
+            [FEEDKEEP, "serve", "--port", str(port)],
+            env=FeedkeepProcess(tmp_path).environment,
+            stdout=full,
+            stderr=errors,
+        )
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=20) as client:
+            until_ready(client, process)
+    finally:
+        process.terminate()
+        assert process.wait(20) == 0
+    told = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [line["event"] for line in told].count("standard output cannot be written") == 1
+
+
+def test_where_no_file_can_be_opened_idle_connections_give_way(serving: FeedkeepProcess) -> None:
+    pid = serving.process.pid
+    _, most = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    with ExitStack() as stack:
+
+        def answered() -> bool:
+            client = stack.enter_context(httpx.Client(base_url=serving.base_url, timeout=20))
+            return client.get("/livez").is_success
+
+        assert all(answered() for _ in range(5))
+        last = max(int(file.name) for file in Path(f"/proc/{pid}/fd").iterdir())
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (last + 1, most))
+        assert all(answered() for _ in range(10))
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, most))
+
+
+def until_ready(client: httpx.Client, process: subprocess.Popen[bytes]) -> None:
+    while process.poll() is None:
+        try:
+            assert client.get("/readyz").status_code == 200
+        except httpx.ConnectError:
+            time.sleep(0.01)
+        else:
+            return
+    raise AssertionError("it has ended")
 
 
 def log_lines(process: FeedkeepProcess) -> list[dict[str, Any]]:

@@ -29,7 +29,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from feedkeep.assembly import open_service
+from feedkeep.assembly import leaving_new_feeds, open_service
 from feedkeep.config.settings import Settings, load_settings, plain_url
 from feedkeep.model import Author, CredentialKind, Stamp, T
 from feedkeep.model.errors import AccountError, FeedkeepError
@@ -108,7 +108,10 @@ def with_service(
     """
 
     async def run() -> T:
-        async with open_service(settings, may_create=may_create) as service:
+        async with (
+            open_service(settings, may_create=may_create) as service,
+            leaving_new_feeds(service, settings),
+        ):
             return await use(service)
 
     return asyncio.run(run())

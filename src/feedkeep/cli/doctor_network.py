@@ -10,7 +10,14 @@ from urllib.parse import urlsplit
 
 from feedkeep.cli import diagnosis
 from feedkeep.cli.diagnosis import Entrance, Finding, fault, note, ok
-from feedkeep.cli.health import NotReady, asking_policy, ready_origin, trusting_policy, url_here
+from feedkeep.cli.health import (
+    AnswersNotReady,
+    NotReady,
+    asking_policy,
+    ready_origin,
+    trusting_policy,
+    url_here,
+)
 from feedkeep.config.settings import Settings
 from feedkeep.feeds.fetcher_process import FetcherProcess
 from feedkeep.http.serving import listen, listen_for_metrics, tls_context
@@ -107,6 +114,9 @@ async def address(chosen: Settings) -> AsyncIterator[Finding]:
     except FeedkeepError as in_use:
         try:
             await ready_origin(origin, trusting_policy())
+        except AnswersNotReady as error:
+            yield fault("address", str(error))
+            return
         except NotReady as error:
             yield fault("address", f"{in_use} {error}")
             return

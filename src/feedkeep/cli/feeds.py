@@ -29,7 +29,7 @@ from feedkeep.cli.common import (
 from feedkeep.formats.feed_list import Format, read_feed_list, write_feed_list
 from feedkeep.formats.listed_feed import ListedFeed
 from feedkeep.model import Subscription
-from feedkeep.model.errors import InvalidInput
+from feedkeep.model.errors import FeedUrlTaken, InvalidInput
 from feedkeep.rules.feed_labels import Labels
 from feedkeep.rules.feed_names import Headline, trouble_of
 from feedkeep.rules.feed_urls import as_linked
@@ -181,13 +181,19 @@ def move_feed(
 
     async def move(service: Service) -> None:
         account = await service.accounts.named(name)
-        await service.url_lists.move(
-            account.id,
-            as_linked(old_url),
-            as_linked(new_url),
-            command_author("move"),
-            notify_apps=tell_apps,
-        )
+        try:
+            await service.url_lists.move(
+                account.id,
+                as_linked(old_url),
+                as_linked(new_url),
+                command_author("move"),
+                notify_apps=tell_apps,
+            )
+        except FeedUrlTaken as error:
+            raise InvalidInput(
+                f"Both URLs are feeds in the list of {account.name}, so nothing was moved. If they"
+                " are the same feed, merge them on the page of either one."
+            ) from error
 
     with_service(settings(database, config), move)
     say("Moved; apps are told." if tell_apps else "Moved; apps go on with the URL that they have.")

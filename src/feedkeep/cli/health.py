@@ -38,6 +38,10 @@ class NotReady(FeedkeepError):
     """The service does not answer, or cannot read and write; `str()` of it says which."""
 
 
+class AnswersNotReady(NotReady):
+    """The service answers, and cannot read and write."""
+
+
 def health(url: UrlOption = None, config: ConfigOption = None) -> None:
     """Check whether the running service is ready; exit status: 0 if it is, otherwise 1.
 
@@ -112,7 +116,7 @@ async def ready_origin(url: str, policy: ClientPolicy) -> str:
         except RequestError as error:
             raise NotReady(f"No feedkeep answers at {origin}. {error}") from error
     if answer.status == _UNAVAILABLE:
-        raise NotReady(
+        raise AnswersNotReady(
             f"feedkeep at {origin} is not ready: it cannot use its database now, or is about to"
             " stop."
         )

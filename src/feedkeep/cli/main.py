@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -101,6 +102,8 @@ app.command("version")(database.version)
 
 def main() -> None:
     """Run a command; exit with 1 for what went wrong and 2 for what was asked wrongly."""
+    if sys.stderr is None:  # it was closed; without this, a database would get its descriptor
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the end
     if any(not _is_text(argument) for argument in sys.argv):
         _fail("An argument is not UTF-8 text.")
     configure_logs("warning")  # to standard error; else they would be part of what is exported

@@ -6,10 +6,13 @@ import json
 import os
 import secrets
 import socket
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
+import structlog
 import typer
 import uvloop
 
@@ -55,6 +58,7 @@ from feedkeep.service import Service
 
 EXAMPLE_FEED = "https://podnews.net/rss"
 
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 HostOption = Annotated[
     str | None,
@@ -249,33 +253,42 @@ async def _introduce(
     only: each start has another one, and none works once there is an account.
     """
     async with open_service(chosen, waits=True, meanwhile=meanwhile) as service:
-        say(f"feedkeep {__version__}")
+        _tell(f"feedkeep {__version__}")
         if chosen.admin_name:
             await _make_first(service, chosen.admin_name, chosen.admin_password)
         has_accounts = await service.accounts.are_there()
         if not has_accounts and setup is None:
             link = f"{addresses.base}/sign-up/{first_secret}"
-            say(f"Your account: {link} (open this link; it works once)")
+            _tell(f"Your account: {link} (open this link; it works once)")
         elif has_accounts:
-            say(f"Your feeds: {addresses.base}")
+            _tell(f"Your feeds: {addresses.base}")
             if not await service.accounts.administrators():
-                say("No account is an administrator: `feedkeep account admin NAME` makes one.")
-        say(f"Database:  {shown(chosen.database)}")
+                _tell("No account is an administrator: `feedkeep account admin NAME` makes one.")
+        _tell(f"Database:  {shown(chosen.database)}")
         if addresses.metrics:
-            say(f"Metrics:   {', '.join(addresses.metrics)}")
-        say(f"Listening: {addresses.listening}; stop with Ctrl-C")
+            _tell(f"Metrics:   {', '.join(addresses.metrics)}")
+        _tell(f"Listening: {addresses.listening}; stop with Ctrl-C")
         token = "TOKEN"  # noqa: S105 - what a person puts theirs in place of
         if not has_accounts and setup is not None:
             account = await service.accounts.create(setup, None, is_admin=True)
             token = (await service.tokens.create(account.name, "setup", None)).text
             say(f"Account:   {account.name}, made just now")
             say(f"Token:     {token} (shown this once)")
-            say("Try it, in another terminal:")
+            _tell("Try it, in another terminal:")
         else:
-            say(f"For an app of your own, make a token at {addresses.base}/apps or with")
-            say("`feedkeep token create NAME`, and put it into this line:")
+            _tell(f"For an app of your own, make a token at {addresses.base}/apps or with")
+            _tell("`feedkeep token create NAME`, and put it into this line:")
         body = json.dumps({"subscriptions": [{"feed_url": EXAMPLE_FEED}]})
-        say(f"curl -H 'Authorization: Bearer {token}' -d '{body}' {addresses.base}/subscriptions")
+        _tell(f"curl -H 'Authorization: Bearer {token}' -d '{body}' {addresses.base}/subscriptions")
+
+
+def _tell(line: str) -> None:
+    """Print a line, where standard output takes it: a disk that is full keeps no service away."""
+    try:
+        say(line)
+    except OSError as error:
+        _log.warning("standard output cannot be written", reason=error.strerror)
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the end
 
 
 async def _make_first(service: Service, name: str, password: str) -> None:
@@ -284,4 +297,4 @@ async def _make_first(service: Service, name: str, password: str) -> None:
         account = await service.accounts.set_up(name, password)
     except NotAuthorized:  # there is one, maybe of another process that starts just now
         return
-    say(f"Account:   {account.name}, an administrator, made just now with the password you chose")
+    _tell(f"Account:   {account.name}, an administrator, made just now with the password you chose")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import socket
 import ssl
 from collections.abc import Callable, Iterator
@@ -98,12 +99,16 @@ class Acceptor:
 
     def _take(self, max_taken: int) -> None:
         """Accept connections while there are any, but not more than `max_taken`."""
-        for _ in range(max_taken):
+        for taken in range(max_taken):
             try:
                 connection, _ = self._listener.accept()
             except (BlockingIOError, ConnectionAbortedError):  # none is left, or its client is gone
                 return
             except OSError as error:
+                if taken:  # the system refuses before it looks whether there is another one
+                    return
+                if error.errno == errno.EMFILE:
+                    self._make_room()
                 self._pause(error)
                 return
             is_full = len(self._entering) + len(self._connections) >= self._max_connections
