@@ -202,6 +202,24 @@ def test_episode_actions_come_with_the_url_that_the_podcast_has_now(person: Pers
     assert told["podcast"] == B
 
 
+def test_actions_of_a_podcast_that_moved_are_about_one_episode_by_either_url(
+    person: Person,
+) -> None:
+    add(person, A)
+    app = person.app()
+    earlier, later = {"timestamp": "2026-11-01T10:00:00"}, {"timestamp": "2026-11-02T10:00:00"}
+    ok(app.post(person.episodes, json=[play(A, EPISODE, 100, device="phone", **earlier)]))
+    move(person, A, B)
+    without_total = play(B, EPISODE, 900, device="desk", **later)
+    del without_total["total"]  # which the phone has told
+    ok(app.post(person.episodes, json=[without_total]))
+    (last,) = ok(app.get(person.episodes, params={"aggregated": "true"}))["actions"]
+    assert (last["podcast"], last["position"], last["total"]) == (B, 900, 3600)
+    for podcast in (A, B):
+        told = ok(app.get(person.episodes, params={"podcast": podcast}))["actions"]
+        assert [action["position"] for action in told] == [100, 900]
+
+
 def test_apps_that_take_escapes_away_add_no_feed_twice_and_remove_the_feed_that_they_mean(
     person: Person,
 ) -> None:

@@ -36,47 +36,57 @@ def told() -> AppUrls:
 
 
 def test_a_removal_may_be_an_echo_only_of_what_was_subscribed_to_since_it_was_told() -> None:
-    assert told().may_echo(SINCE, {G1, G2})
-    assert not told().may_echo(BEFORE, {G1, G2})
-    assert not AppUrls().may_echo(SINCE, {G1, G2})
+    assert told().may_echo(G2, SINCE, {G1, G2})
+    assert not told().may_echo(G2, BEFORE, {G1, G2})
+    assert not AppUrls().may_echo(G2, SINCE, {G1, G2})
+
+
+def test_a_removal_of_a_feed_that_was_there_when_another_one_was_removed_as_it_may_be_an_echo() -> (
+    None
+):
+    assert told().may_echo(G1, BEFORE, {G1})
+    assert not told().may_echo(G3, BEFORE, {G3})
 
 
 def test_a_removal_of_another_feed_is_no_echo() -> None:
-    assert not told().may_echo(SINCE, {G2, G3})
+    assert not told().may_echo(G2, SINCE, {G2, G3})
     also = told().after_poll(Stamp(12), frozenset({G2}))
-    assert also.may_echo(Stamp(13), {G1})
-    assert also.may_echo(Stamp(13), {G2})
+    assert also.may_echo(G1, Stamp(13), {G1})
+    assert also.may_echo(G2, Stamp(13), {G2})
 
 
 def test_of_removals_that_are_too_many_or_not_known_each_may_be_an_echo() -> None:
     many = frozenset(Guid(f"{i:08x}-0000-4000-8000-000000000000") for i in range(MAX_APP_URLS))
     for app in (told().after_poll(TOLD, None), told().after_poll(TOLD, many)):
-        assert app.may_echo(SINCE, {G3})
-        assert app.after_poll(TOLD, frozenset({G1})).may_echo(SINCE, {G3})
-        assert not app.after_upload().after_poll(TOLD, frozenset({G1})).may_echo(SINCE, {G3})
+        assert app.may_echo(G3, SINCE, {G3})
+        assert app.after_poll(TOLD, frozenset({G1})).may_echo(G3, SINCE, {G3})
+        assert not app.after_upload().after_poll(TOLD, frozenset({G1})).may_echo(G3, SINCE, {G3})
 
 
 def test_removals_of_two_polls_at_the_same_time_are_all_remembered() -> None:
     before = AppUrls()
     first = before.after_poll(TOLD, frozenset({G1}))
     stored = merged(first, before, before.after_poll(TOLD, frozenset({G2})))
-    assert stored.may_echo(SINCE, {G1})
-    assert stored.may_echo(SINCE, {G2})
-    assert not merged(stored, first, first.after_upload()).may_echo(SINCE, {G2})
+    assert stored.may_echo(G1, SINCE, {G1})
+    assert stored.may_echo(G2, SINCE, {G2})
+    assert not merged(stored, first, first.after_upload()).may_echo(G2, SINCE, {G2})
 
 
 def test_what_an_app_sends_once_it_has_answered_is_no_echo() -> None:
     after = told().after_upload()
-    assert not after.may_echo(SINCE, {G1, G2})
+    assert not after.may_echo(G1, SINCE, {G1, G2})
     assert after.known == {G1}
 
 
 def test_an_app_that_was_told_of_other_changes_twice_has_no_echo_left() -> None:
     once = told().after_poll(Stamp(12), frozenset())
-    assert once.may_echo(SINCE, {G1, G2})
-    assert not once.after_poll(Stamp(13), frozenset()).may_echo(SINCE, {G1, G2})
+    assert once.may_echo(G1, SINCE, {G1, G2})
+    assert not once.after_poll(Stamp(13), frozenset()).may_echo(G1, SINCE, {G1, G2})
     again = once.after_poll(Stamp(13), frozenset({G1}))
-    assert (again.may_echo(Stamp(14), {G1, G2}), again.may_echo(SINCE, {G1, G2})) == (True, False)
+    assert (again.may_echo(G2, Stamp(14), {G1, G2}), again.may_echo(G2, SINCE, {G1, G2})) == (
+        True,
+        False,
+    )
 
 
 def test_that_an_app_was_told_removals_is_merged_with_what_else_is_learned() -> None:

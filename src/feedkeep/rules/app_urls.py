@@ -102,16 +102,20 @@ class AppUrls(Value, frozen=True, rename=_STORED_AS):
             return False
         return self.known.isdisjoint(feed_guids) and self.gone.isdisjoint(feed_guids)
 
-    def may_echo(self, subscribed: Stamp, feed_guids: Collection[Guid]) -> bool:
+    def may_echo(self, removed: Guid, subscribed: Stamp, feed_guids: Collection[Guid]) -> bool:
         """Say whether a removal by the app may echo one that it was sent.
 
-        `subscribed` is when the feed was last subscribed to, and `feed_guids` are the derived guids
-        of all its URLs. AntennaPod takes a removal that it is
-        sent for its owner's wish, and sends it back with its next sync. If another device has
-        brought the feed back by then, it would be gone for all devices once more.
+        `removed` is the derived guid of the URL, `subscribed` is when its feed was last subscribed
+        to, and `feed_guids` are the derived guids of all the feed's URLs. AntennaPod takes a
+        removal that it is sent for its owner's wish, and sends it back with its next sync. If
+        another device has brought the feed back by then, it would be gone for all devices once
+        more.
         """
-        if self.removals_sent is None or subscribed <= self.removals_sent:
+        if self.removals_sent is None:
             return False
+        if subscribed <= self.removals_sent:
+            # It was not removed itself, so an app that decodes escapes names another feed so.
+            return self.removals is not None and removed in self.removals
         return self.removals is None or not self.removals.isdisjoint(feed_guids)
 
     def may_have_missed_removals(self, first: Stamp) -> bool:

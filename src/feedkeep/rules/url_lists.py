@@ -335,7 +335,7 @@ def _remove(
         feed.subscription_changed, {present, *former}
     )
     if can_change and has_unsubscribed(url.guid, present, former, app, may_have_both=may_have_both):
-        if app.may_echo(feed.status_changed, {present, *former}):
+        if app.may_echo(url.guid, feed.status_changed, {present, *former}):
             echoed[feed.guid] = None
         else:
             set_status(draft, feed, False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import islice
 
 from feedkeep.model import (
     AccountId,
@@ -28,7 +29,7 @@ from feedkeep.model.errors import InvalidFeedUrl
 from feedkeep.rules import episode_actions, seconds
 from feedkeep.rules.clock import later
 from feedkeep.rules.episode_actions import RefusedUrl, SentAction
-from feedkeep.rules.escaped_urls import EscapedUrls, as_known
+from feedkeep.rules.escaped_urls import NONE_ESCAPED, EscapedUrls, as_known
 from feedkeep.rules.feed_urls import FeedUrl, as_linked, parse_feed_url
 from feedkeep.runtime.cooperative import LONG_LIST, TimeSlice, in_thread_if
 from feedkeep.service.action_pages import LISTED_AT_ONCE, ActionPages, ActionsSince
@@ -38,8 +39,9 @@ from feedkeep.store.base import Store
 
 _STAMPED_AT_ONCE = 1_000
 _FEW_PODCASTS = 10
-_MAX_LOOKED_FOR = 100
-"""For how many podcasts of one upload the list is read; each takes up to ten reads of a row."""
+_MAX_LOOKED_FOR = 500
+"""For how many podcasts of one upload the list is read; each takes a read of a row, and up to ten
+if its URL has escapes."""
 
 
 class EpisodeActions:
@@ -72,7 +74,8 @@ class EpisodeActions:
         second = seconds.second_of(clock)
         first = seconds.first_second(since, second, app.known)
         stamp = seconds.first_stamp(first)
-        wanted = ActionRequest(stamp, _podcast_guid(podcast), LISTED_AT_ONCE, clock)
+        of_podcast = await self._podcast_guid(admitted.account.id, podcast) if podcast else None
+        wanted = ActionRequest(stamp, of_podcast, LISTED_AT_ONCE, clock)
         is_everything = first <= seconds.EVERYTHING
         foreign = list if is_everything else episode_actions.WithoutOwn(app.known, since)
         listed = ActionPages(
@@ -139,36 +142,42 @@ class EpisodeActions:
     async def _as_listed(
         self, account_id: AccountId, sent: Sequence[SentAction]
     ) -> Sequence[SentAction]:
-        """Return actions with the URLs by which the list has their podcasts, for escapes alone.
+        """Return actions with the URLs by which the list has known their podcasts from the start.
 
-        Apps that decode the escapes of a feed URL name it so in actions, too. Few podcasts have
-        any, and of one upload only so many are looked for: the others are stored as they were sent.
+        Apps name a podcast that has moved by either URL, and apps that decode the escapes of a feed
+        URL by another spelling. Of one upload, only so many podcasts are looked for: the others are
+        stored as they were sent.
         """
         stored = await self._store.entries.escaped(account_id)
         escaped = await in_thread_if(len(stored) > LONG_LIST, EscapedUrls, stored)
+        podcasts = dict.fromkeys(action.podcast for action in sent)
         spelled: dict[str, str] = {}
-        looked_for, turn = 0, TimeSlice()
-        for podcast in dict.fromkeys(action.podcast for action in sent):
-            if looked_for < _MAX_LOOKED_FOR and (others := escaped.others(podcast)):
-                looked_for += 1
-                with suppress(InvalidFeedUrl):
-                    url = escaped.parsed(podcast)
-                    if (known := await self._known(account_id, url, others)) is not None:
-                        spelled[podcast] = known.text
+        turn = TimeSlice()
+        for podcast in islice(podcasts, _MAX_LOOKED_FOR):
+            with suppress(InvalidFeedUrl):
+                spelled[podcast] = await self._first_url(account_id, podcast, escaped)
             await turn.yield_if_long()
-        if not spelled:
-            return sent
         return [
             replace(action, podcast=spelled.get(action.podcast, action.podcast)) for action in sent
         ]
 
-    async def _known(
-        self, account_id: AccountId, url: FeedUrl, others: Sequence[FeedUrl]
-    ) -> FeedUrl | None:
-        """Return the URL by which an account's list has a podcast, if it has it."""
+    async def _first_url(self, account_id: AccountId, podcast: str, escaped: EscapedUrls) -> str:
+        """Return the URL by which an account's list has had a podcast from the start, if it has it.
+
+        Raises:
+            InvalidFeedUrl: That is no feed URL.
+        """
+        url, others = escaped.parsed(podcast), escaped.others(podcast)
         listed = {one.guid: await self._listed(account_id, one) for one in (url, *others)}
         known = as_known(url, listed.get, others, may_be_unsubscribed=True)
-        return known if listed[known.guid] is not None else None
+        feed = listed[known.guid]
+        if feed is not None and feed.alias is not None:  # of it, the feed's guid is derived
+            return feed.alias.url
+        return known.text if feed is not None else podcast
+
+    async def _podcast_guid(self, account_id: AccountId, podcast: str) -> Guid:
+        first = await self._first_url(account_id, as_linked(podcast), NONE_ESCAPED)
+        return parse_feed_url(first).guid
 
     async def _listed(self, account_id: AccountId, url: FeedUrl) -> Subscription | None:
         view = await self._store.entries.view(account_id, url.guid)
@@ -207,7 +216,3 @@ class EpisodeActions:
                     sought=episode_actions.former_or_present,
                 )
             first = later(listed[-1].revision, 1)
-
-
-def _podcast_guid(podcast: str) -> Guid | None:
-    return parse_feed_url(as_linked(podcast)).guid if podcast else None
