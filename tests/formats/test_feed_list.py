@@ -579,7 +579,7 @@ def test_from_xml_that_real_apps_break_every_feed_is_read_with_a_note() -> None:
     ]
     assert [str(note) for note in found.notes] == [
         "The XML is broken at line 3: not well-formed (invalid token)."
-        " Every address found in it was used, but no title and no folder."
+        " Every address in it was used, but titles and folders could not be read."
     ]
 
 

@@ -56,7 +56,7 @@ def test_a_restart_makes_no_empty_database_in_place_of_one_that_is_gone(
     process.stop(number)  # as systemd's watchdog does, once it is not fed any more
     left = files(tmp_path)
     told = refused(process)
-    assert f"The database {file} is gone, or empty" in told
+    assert f"The database {file} is missing or empty" in told
     assert f"{tmp_path / '.feedkeep.db.lock'}" in told
     assert 'restore a backup; docs/backup.md says how under "Damage"' in told
     assert files(tmp_path) == left  # nothing was made; the newest changes may be in the -wal
@@ -71,7 +71,7 @@ def test_a_restart_fills_no_file_that_was_emptied(tmp_path: Path, number: signal
     process.stop(number)
     content, left = file.read_bytes(), files(tmp_path)
     file.write_bytes(b"")
-    assert "is gone, or empty" in refused(process)
+    assert "is missing or empty" in refused(process)
     assert (file.read_bytes(), files(tmp_path)) == (b"", left)
     file.write_bytes(content)
     assert has_the_feed(process, name)
@@ -87,7 +87,7 @@ def test_a_restart_makes_no_tables_in_a_file_whose_log_is_gone(tmp_path: Path) -
         opened.pragma("journal_mode", "wal")
     content = file.read_bytes()
     assert content
-    assert "is gone, or empty" in refused(process)
+    assert "is missing or empty" in refused(process)
     assert file.read_bytes() == content
 
 
@@ -108,7 +108,7 @@ def test_a_database_that_was_restored_and_never_opened_is_not_replaced(tmp_path:
     there = FeedkeepProcess(tmp_path, f"sqlite:///{tmp_path / 'there.db'}")
     there.must("restore", str(tmp_path / "backup"))
     (tmp_path / "there.db").unlink()
-    assert "is gone, or empty" in refused(there)
+    assert "is missing or empty" in refused(there)
 
 
 def test_what_the_sentence_names_is_removed_to_begin_anew(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_no_command_makes_one_either_or_says_that_there_never_was_one(
     (tmp_path / "feedkeep.db").unlink()
     done = process.run(*command)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "is gone, or empty" in done.stderr
+    assert "is missing or empty" in done.stderr
     assert done.stderr.count("\n") == 1
     assert files(tmp_path) == {".feedkeep.db.lock"}
 
@@ -150,7 +150,7 @@ def test_a_database_that_an_earlier_version_made_is_known_once_it_was_opened(
     (tmp_path / ".feedkeep.db.lock").write_bytes(b"")  # as earlier versions left it
     process.must("check")
     (tmp_path / "feedkeep.db").unlink()
-    assert "is gone, or empty" in refused(process)
+    assert "is missing or empty" in refused(process)
 
 
 def test_a_first_start_that_failed_before_there_was_anything_is_no_sign(tmp_path: Path) -> None:

@@ -55,7 +55,8 @@ def import_feeds(
     file: Annotated[
         str,
         typer.Argument(
-            metavar="FILE", help="OPML, JSON, or one URL a line (- for standard input)."
+            metavar="FILE",
+            help="OPML, JSON, CSV with a heading, or one URL a line (- for standard input).",
         ),
     ],
     database: DatabaseOption = None,
@@ -71,8 +72,8 @@ def import_feeds(
         found = read_feed_list(_read(file))
     except InvalidInput as error:
         raise FileError(
-            f"{_name_of(file)} is no list of feeds (OPML, JSON, or one address a line), so nothing"
-            f" was imported. {error}"
+            f"{_name_of(file)} is no list of feeds (OPML, JSON, CSV, or one address a line), so"
+            f" nothing was imported. {error}"
         ) from error
     _refuse_what_names_no_feed(file, found.feeds)
     tally = with_service(

@@ -1,1 +1,1 @@
-"""Feed lists as files: OPML, one URL a line, and JSON."""
+"""Feed lists as files: OPML, one URL a line, JSON and CSV."""

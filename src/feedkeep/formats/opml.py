@@ -93,8 +93,8 @@ def read(text: str, max_items: int) -> FeedList:
         if not feeds:
             raise
         note = Sentence(
-            "The XML is broken at line {line}: {reason}. Every address found in it was used, but"
-            " no title and no folder.",
+            "The XML is broken at line {line}: {reason}. Every address in it was used, but titles"
+            " and folders could not be read.",
             broken.sentence.values,
         )
         return FeedList(feeds, [*notes, note])

@@ -83,7 +83,7 @@ class TimeSlice:
                 value: T = end.value
                 return value
             self.parts += 1
-            # In a thread that no body waits for: the work may be in the middle of a transaction.
+            # Not in `_threads`, where bodies wait: the work may be in the middle of a transaction.
             result = None if computation is None else await asyncio.to_thread(computation)
             await self.yield_if_long()
 

@@ -62,7 +62,7 @@ def weight_of_change(guids: Sequence[Guid] | None, history_from: Stamp | None = 
 
 
 def note_nothing() -> None:
-    """Do nothing when a transaction has failed for good: nobody counts that."""
+    """Do nothing when a transaction has failed for good."""
 
 
 async def at_once() -> None:
@@ -189,7 +189,7 @@ class Batcher(Generic[Job, T]):
                 outcomes.append(failure.cause)
             except Exception as error:  # noqa: BLE001 - and so has every one of these
                 self._note_failure()
-                # The store is away for all of them: it helps nobody if each waits in turn.
+                # The store is away for all of them: the others would wait in turn for nothing.
                 outcomes.extend([error] * (len(jobs) - len(outcomes)))
                 break
         return outcomes

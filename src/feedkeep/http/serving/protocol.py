@@ -209,7 +209,7 @@ class Protocol(asyncio.Protocol):
     def cut_if_too_slow(self) -> None:
         """Cut a client that takes too long to send a head (C1.7), or to send its next request.
 
-        While a request is being answered, `in_flight` limits the time that its client may take.
+        While a request is being answered, `backpressure` limits the time that its client may take.
         After a reply, this also covers the rest of a body that no handler has read.
         """
         if not self.is_idle():
@@ -228,7 +228,7 @@ class Protocol(asyncio.Protocol):
         """End the connection if it waits for a request: one whose reply began before the stop."""
         if not self.is_idle() or self._closes_at is not None:
             return
-        # Who keeps a connection for later does not read from it, nor agree to the end of TLS.
+        # A client that keeps a connection for later does not read from it, nor end TLS with us.
         if self.is_cut and self.loop.time() - self.last_seen > _LAST_BYTES_SECONDS:
             self.transport.abort()
         else:

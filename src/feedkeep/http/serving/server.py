@@ -142,7 +142,7 @@ class Server:
     def stop(self, *, in_haste: bool = False) -> None:
         """Begin to stop; do not drain if this is the second call, or if it is `in_haste`.
 
-        Nothing cuts what was accepted: the stop is short.
+        What was accepted has as long to be answered all the same.
         """
         if in_haste or self._stopping.is_set():
             self._in_haste.set()

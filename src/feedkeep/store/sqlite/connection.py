@@ -45,7 +45,7 @@ _SETTINGS: dict[str, str | int] = {
     "checkpoint_fullfsync": 1,
     "foreign_keys": 1,
     # For what writes without jobs of `SqliteRunner`, such as filling a new file: services have a
-    # thread for it (`checkpoints`). One that waits for another's checkpoint is to wait shortly.
+    # thread for it (`checkpoints`). One that waits for another's checkpoint waits briefly.
     "wal_autocheckpoint": 100,
 }
 

@@ -109,7 +109,7 @@ def load(
 
 def _every_entry(connection: apsw.Connection, account_id: AccountId) -> Yielding[dict[Guid, Entry]]:
     entries: dict[Guid, Entry] = {}
-    for number, row in enumerate(connection.execute(_ALL, (account_id,))):
+    for number, row in enumerate(connection.execute(_ALL, (account_id,)), 1):
         entry = ROWS.entry_of(row)
         entries[entry.guid] = entry
         if number % _AT_ONCE == 0:
@@ -153,7 +153,7 @@ def states(
 ) -> Yielding[list[EntryState]]:
     """Return all present states of an account's entries, and those that ended since a stamp."""
     found: list[EntryState] = []
-    for number, row in enumerate(connection.execute(_STATES, (account_id, history_from))):
+    for number, row in enumerate(connection.execute(_STATES, (account_id, history_from)), 1):
         found.append(ROWS.state_of(row))
         if number % _AT_ONCE == 0:
             yield None

@@ -38,7 +38,7 @@ def gone(path: Path, signs: list[Path]) -> StoreUnusable:
     """Return the error that says so, and what to do."""
     shown = " and ".join(map(str, signs))
     return StoreUnusable(
-        f"The database {path} is gone, or empty, and was there before: {shown} shows it. No empty"
-        " one is made in its place. Put the file back, or restore a backup; docs/backup.md"
-        f' says how under "Damage". To begin anew, without anything, remove {shown}.'
+        f"The database {path} is missing or empty, but existed before: {shown} shows it. feedkeep"
+        " does not replace it with an empty one. Put the file back, or restore a backup;"
+        f' docs/backup.md says how under "Damage". To start with an empty database, delete {shown}.'
     )

@@ -377,7 +377,7 @@ class SqliteRunner:
                     outcomes.append(error)
                 await turn.yield_if_long()
                 if turn.parts >= MAX_PARTS_IN_A_BATCH:
-                    break  # what these have loaded nobody could know before
+                    break  # how much a job loads is known only afterwards
         except Exception as error:
             raise FailedBeforeCommit(error) from error
         return outcomes
