@@ -47,6 +47,20 @@ def test_wrong_passwords_have_to_wait_and_right_sessions_never_do(alone: Person)
     assert client.get(alone.changes(), headers=shown).status_code == 200
 
 
+def test_an_upload_of_another_shape_is_refused_and_not_forgotten_by_the_app(
+    alone: Person,
+) -> None:
+    app = alone.app()
+    action = {"podcast": A, "episode": f"{A}/1.mp3", "action": "new"}
+    for body in (action, {"actions": [action]}, None, "new"):
+        assert app.post(alone.episodes, json=body).status_code == 400
+    for body in ([A], {"add": A}, {"add": {"0": A}, "remove": []}, None):
+        assert app.post(alone.changes(), json=body).status_code == 400
+    for nothing in ({}, {"add": None, "remove": {}}):  # as PHP writes an empty list
+        ok(app.post(alone.changes(), json=nothing))
+    assert ok(app.get(alone.episodes))["actions"] == []
+
+
 def assert_a_fault_is_told(person: Person, client: httpx.Client) -> None:
     """gPodder switches its sync off for good when what it shows is right and that is 401."""
     for reply in (

@@ -78,27 +78,34 @@ def _decode_text(decoder: msgspec.json.Decoder[Body], text: str) -> Body:
 
 
 def read_object(body: bytes) -> dict[str, Any]:
-    """Return a JSON object; anything else counts as an empty one.
+    """Return a JSON object.
 
     Raises:
-        InvalidInput: It is not valid JSON, or too deep, or has too many values.
+        InvalidInput: It is something else: answered 200, an app would forget what it had to send.
+            Or it is not valid JSON, or too deep, or has too many values.
     """
     value = decode(ANY, body)
-    return value if isinstance(value, dict) else {}
+    if not isinstance(value, dict):
+        raise InvalidInput("The body has to be a JSON object.")
+    return value
 
 
 def read_list(body: bytes) -> list[Any]:
-    """Return a JSON array; anything else counts as an empty one.
-
-    Raises:
-        InvalidInput: It is not valid JSON, or too deep, or has too many values.
-    """
+    """Return a JSON array; raises as `read_object` does."""
     value = decode(ANY, body)
-    return value if isinstance(value, list) else []
+    if not isinstance(value, list):
+        raise InvalidInput("The body has to be a JSON array.")
+    return value
 
 
 def texts(value: object) -> list[str]:
-    """Return the texts of a JSON array; other values in it are left out."""
+    """Return the texts of a JSON array; other values in it are left out, and nothing has none.
+
+    Raises:
+        InvalidInput: It is something, and no array.
+    """
+    if value and not isinstance(value, list):
+        raise InvalidInput("A list of URLs has to be a JSON array.")
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
