@@ -857,6 +857,30 @@ def test_a_removal_by_a_former_url_without_its_escapes_is_one_by_that_url() -> N
     assert subscribed(account) == [C]
 
 
+def test_an_app_that_decodes_escapes_can_remove_a_feed_that_moved_to_the_url_it_decodes() -> None:
+    account = account_with(COLONS, C)
+    app = App(account)
+    app.begin()
+    move(account, COLONS, NO_COLONS)
+    account.update((guid(COLONS), {"is_subscribed": False}))
+    account.update((guid(COLONS), {"is_subscribed": True}))
+    assert app.poll() == ([COLONS], [])
+    app.send([], [NO_COLONS])
+    assert subscribed(account) == [C]
+
+
+def test_an_app_that_decodes_escapes_removes_a_feed_from_a_merge_on_the_second_try() -> None:
+    account = account_with(COLONS, NO_COLONS, C)
+    app = App(account)
+    app.begin()
+    merge(account, COLONS, NO_COLONS)
+    app.send([], [NO_COLONS])
+    added, removed = app.poll()
+    assert (len(added), removed) == (1, [])
+    app.send([], [NO_COLONS])
+    assert subscribed(account) == [C]
+
+
 def test_an_addition_without_the_escapes_of_a_feed_is_that_feed_and_answers_how_it_is_kept() -> (
     None
 ):

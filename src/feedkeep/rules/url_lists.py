@@ -330,21 +330,39 @@ def _remove(
     if feed is None:
         return app
     former, present = draft.former_urls(feed), _guid_of(feed.feed_url)
+    removed = _as_app_knows(url, {present: feed.feed_url} | _urls_of(former), app)
     can_change = feed.is_subscribed and feed.guid not in wanted
     may_have_both = bool(draft.merged_urls(feed)) or app.may_predate(
         feed.subscription_changed, {present, *former}
     )
-    if can_change and has_unsubscribed(url.guid, present, former, app, may_have_both=may_have_both):
+    if can_change and has_unsubscribed(removed, present, former, app, may_have_both=may_have_both):
         if app.may_echo(url.guid, feed.status_changed, {present, *former}):
             echoed[feed.guid] = None
         else:
             set_status(draft, feed, False)
-    elif can_change and may_have_both and is_in_doubt(url.guid, present, former, app):
+    elif can_change and may_have_both and is_in_doubt(removed, present, former, app):
         # Sent another URL of it, the app has one that can be removed without any doubt.
         echoed[feed.guid] = None
     # Whatever it meant, the app no longer has this URL. A feed that never moved has only one, so
     # there is nothing to remember, unless it was a URL of another feed, which was deleted since.
-    return app.with_gone([url.guid]) if former or url.guid in app.known else app
+    return app.with_gone([url.guid, removed]) if former or removed in app.known else app
+
+
+def _as_app_knows(url: FeedUrl, urls: Mapping[Guid, str], app: AppUrls) -> Guid:
+    """Return which of a feed's URLs an app means that removes one.
+
+    An app that decodes escapes names the URL that it was sent by another one of the feed, which it
+    was not sent.
+    """
+    if url.guid in app.known or not any("%" in text for text in (url.text, *urls.values())):
+        return url.guid
+    decoded = without_escapes(url.text)
+    alike = [guid for guid, text in urls.items() if without_escapes(text) == decoded]
+    return next((guid for guid in alike if guid in app.known), url.guid)
+
+
+def _urls_of(former: Mapping[Guid, Alias]) -> dict[Guid, str]:
+    return {guid: alias.url for guid, alias in former.items()}
 
 
 def _after_adding(draft: Draft, added: Added, app: AppUrls) -> AppUrls:
