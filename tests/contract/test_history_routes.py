@@ -138,6 +138,24 @@ def test_a_feed_alone_is_brought_back_by_its_guid(api: httpx.Client, add: Any) -
         assert (reply.status_code, reply.json()) == (404, NOT_FOUND)
 
 
+# C3.8, C9.9
+@pytest.mark.parametrize("is_renamed_first", [True, False])
+def test_a_feed_is_named_by_each_guid_that_leads_to_it(
+    api: httpx.Client, add: Any, is_renamed_first: bool
+) -> None:
+    add((A, G1))
+    if is_renamed_first:
+        patch(api, G1, new_guid=G2)
+    patch(api, G1, is_subscribed=False)
+    unsubscribing = newest(api)
+    if not is_renamed_first:
+        patch(api, G1, new_guid=G2)
+    for guid in (G1, G2):
+        done = undo(api, unsubscribing, guids=[guid], changed_since="overwrite")
+        assert done["changed"] <= 1
+    assert A in subscribed(api).values()
+
+
 # C7.1, C7.8, C9.11
 def test_feeds_that_were_changed_again_are_a_conflict_until_the_client_chooses(
     api: httpx.Client, add: Any

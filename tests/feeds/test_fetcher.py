@@ -184,6 +184,30 @@ def test_a_move_is_told_only_if_every_redirect_is_permanent(
     ]
 
 
+def test_what_a_feed_behind_a_temporary_redirect_says_of_its_address_is_no_move(
+    web: WebOfHosts, host: Host
+) -> None:
+    other = web.host("other.example")
+    said = f"<itunes:new-feed-url>{other.url('/feed')}</itunes:new-feed-url>"
+    other.answers["/feed"] = reply(rss("A Show", said))
+    host.answers["/feed"] = redirect(other.url("/feed"), 302)
+    assert look(web, feed_at(host.url("/feed"))).elsewhere is None
+
+
+@pytest.mark.parametrize("leads_back", ["by a redirect", "in its own words"])
+def test_where_a_feed_is_said_to_be_it_must_not_lead_back(
+    web: WebOfHosts, host: Host, leads_back: str
+) -> None:
+    other = web.host("other.example")
+    back = f"<itunes:new-feed-url>{host.url('/feed')}</itunes:new-feed-url>"
+    other.answers["/feed"] = reply(rss("A Show", back))
+    if leads_back == "by a redirect":
+        other.answers["/feed"] = redirect(host.url("/feed"), 301)
+    said = f"<itunes:new-feed-url>{other.url('/feed')}</itunes:new-feed-url>"
+    host.answers["/feed"] = reply(rss("A Show", said))
+    assert look(web, feed_at(host.url("/feed"))).elsewhere is None
+
+
 def test_where_a_feed_says_that_it_moved_to_is_looked_at(web: WebOfHosts, host: Host) -> None:
     new = web.host("new.example").url("/feed")
     web_of = {"/feed": reply(rss("A Show"))}

@@ -350,6 +350,34 @@ def test_the_table_of_a_takeout_or_a_spreadsheet_has_a_feed_in_each_row(heading:
     assert found.notes == ()
 
 
+@pytest.mark.parametrize(
+    "heading", ["My feeds, with url", "# Newsboat urls, 2026", "url, feed", "name,url"]
+)
+def test_a_text_whose_first_line_only_looks_like_a_heading_is_no_table(heading: str) -> None:
+    found = read_feed_list(f"{heading}\nhttps://a.example/1 tech\nhttps://b.example/2\n".encode())
+    listed = [feed.feed_url for feed in found.feeds if "://" in feed.feed_url]
+    assert listed == ["https://a.example/1", "https://b.example/2"]
+
+
+def test_a_title_in_a_table_may_have_any_line_separator() -> None:
+    found = read_feed_list("Title,Feed URL\nA\u2028b,https://a.example/1\n".encode())
+    assert found.feeds == [ListedFeed(2, "https://a.example/1", None, title="A\u2028b")]
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_guid_that_several_feeds_of_a_file_have_is_that_of_none(is_first: bool) -> None:
+    derived = parse_feed_url("https://a.example/1").guid
+    lines = ["https://a.example/1", "https://b.example/2"]
+    for guid in (derived, "00000000-0000-4000-8000-000000000001"):
+        items = [f'{{"feed_url": "{url}", "guid": "{guid}"}}' for url in lines]
+        found = read_feed_list(f"[{', '.join(items if is_first else items[::-1])}]".encode())
+        assert [feed.guid for feed in found.feeds] == [None, None]
+    alone = f'[{{"feed_url": "https://b.example/2", "guid": "{derived}"}}, "https://a.example/1"]'
+    assert [feed.guid for feed in read_feed_list(alone.encode()).feeds] == [None, None]
+    moved = f'[{{"feed_url": "https://b.example/2", "guid": "{derived}"}}]'
+    assert [feed.guid for feed in read_feed_list(moved.encode()).feeds] == [derived]
+
+
 def test_of_several_addresses_in_a_row_of_a_table_that_of_the_feed_counts() -> None:
     table = b"title,site url,feed url\nOne,https://one.example,https://a.example/1\n"
     assert read_feed_list(table).feeds == [ListedFeed(2, "https://a.example/1", None, title="One")]

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.model import Failure, Feed, FeedContent, FetchResult, Picture, Stamp, replace
+from feedkeep.model import (
+    Elsewhere,
+    Failure,
+    Feed,
+    FeedContent,
+    FetchResult,
+    Picture,
+    Stamp,
+    replace,
+)
 from feedkeep.rules.clock import DAY_US
 from feedkeep.rules.feed_schedule import (
     HOUR_US,
@@ -139,6 +148,14 @@ def test_a_redirect_to_another_feed_is_a_failure_and_changes_no_title() -> None:
     other = FetchResult(FeedContent(title="Casino"), is_moved=True, is_redirected=True)
     after = after_look(READ, other, NOW, 0.5)
     assert (after.content, after.failure) == (SHOW, Failure.ANOTHER_FEED)
+
+
+def test_a_redirect_to_the_same_url_by_https_is_to_the_same_feed() -> None:
+    there = FeedContent(title="A Show", items=("other",))
+    by_https = Elsewhere(READ.url.replace("http://", "https://"), there)
+    moved = FetchResult(there, is_moved=True, is_redirected=True, elsewhere=by_https)
+    after = after_look(READ, moved, NOW, 0.5)
+    assert (after.content, after.failure) == (there, None)
 
 
 def test_a_feed_that_always_redirected_shows_what_it_redirects_to() -> None:

@@ -61,6 +61,15 @@ def test_a_move_that_was_undone_is_not_carried_out_again() -> None:
     assert urls(account) == [OLD.text]
 
 
+def test_a_move_is_carried_out_again_after_the_way_back_was() -> None:
+    account = account_with(OLD.text)
+    remembered = followed(account).followed
+    back: MoveOutcome = account.decide(lambda snapshot: follow(snapshot, NEW, OLD, remembered))
+    assert (back.is_done, urls(account)) == (True, [OLD.text])
+    assert followed(account, *back.followed) == MoveOutcome(True, [ONCE])
+    assert urls(account) == [NEW.text]
+
+
 @pytest.mark.parametrize(
     "account",
     [account_with(), account_with(THIRD.text), account_with(NEW.text)],

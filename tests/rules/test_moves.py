@@ -16,6 +16,7 @@ from feedkeep.rules.moves import (
     AT_LEAST_US,
     DAYS,
     found_by_https,
+    is_another_feed,
     is_dead,
     is_same_feed,
     may_move,
@@ -133,12 +134,21 @@ def test_a_feed_can_move(old: str, new: str) -> None:
 def test_what_is_the_same_feed() -> None:
     guid, other = "a" * 8, "b" * 8
     assert is_same_feed(replace(SHOW, podcast_guid=guid), FeedContent(podcast_guid=guid))
-    assert not is_same_feed(replace(SHOW, podcast_guid=guid), replace(SHOW, podcast_guid=other))
+    assert is_same_feed(replace(SHOW, podcast_guid=guid), replace(SHOW, podcast_guid=other))
     assert is_same_feed(replace(SHOW, podcast_guid=guid), SHOW)
     assert is_same_feed(SHOW, replace(SHOW, items=("0", "2", "3", "4")))
     assert not is_same_feed(SHOW, replace(SHOW, items=("0", "3", "4")))
     assert not is_same_feed(SHOW, replace(SHOW, title="Another Show"))
     assert not is_same_feed(replace(SHOW, title=""), replace(SHOW, title=""))
+
+
+def test_what_is_clearly_another_feed() -> None:
+    news = replace(SHOW, items=("1",))
+    assert not is_another_feed(news, replace(news, items=("2",)))
+    assert not is_another_feed(SHOW, replace(SHOW, title="A Show, renamed"))
+    assert is_another_feed(SHOW, replace(SHOW, items=("0", "3", "5")))
+    assert is_another_feed(news, replace(news, title="Hotel Wi-Fi", items=("2",)))
+    assert is_another_feed(news, FeedContent(items=("2",)))
 
 
 def test_an_old_url_is_dead_once_it_was_gone_for_two_weeks_without_an_answer_in_between() -> None:

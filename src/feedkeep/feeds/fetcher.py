@@ -27,7 +27,7 @@ from feedkeep.outbound.client import Answer, GuardedClient
 from feedkeep.outbound.failures import Exhausted, RequestError
 from feedkeep.rules.clock import DAY_US, SECOND_US, later
 from feedkeep.rules.feed_schedule import wants_picture
-from feedkeep.rules.moves import may_move
+from feedkeep.rules.moves import leads_to, may_move
 
 _ACCEPT = (
     "application/rss+xml, application/atom+xml, application/feed+json;q=0.9,"
@@ -117,20 +117,23 @@ class Fetcher:
     ) -> Elsewhere | None:
         """Return the feed where this one says that it moved to, by a redirect or in its own words.
 
-        Words count only at its own address.
+        Words count only at its own address: behind a redirect that is not for good, there may be
+        anything, and where they lead, the feed must not name the old address again.
         """
         if looked.is_moved:
             return Elsewhere(answer.url, content) if content else None
         said = content or feed.content
-        if looked.is_redirected or said is None or not may_move(feed.url, said.new_feed_url):
+        if answer.hops or said is None or not may_move(feed.url, said.new_feed_url):
             return None
         with contextlib.suppress(RequestError, NotAFeed, TimeoutError):
             async with asyncio.timeout_at(until):
                 there = await self._client.get(
                     said.new_feed_url, accept=_ACCEPT, max_redirects=_MORE_REDIRECTS, may_cut=True
                 )
-            if there.status == HTTPStatus.OK:
-                return Elsewhere(said.new_feed_url, await _read(there, now))
+            if there.status == HTTPStatus.OK and may_move(feed.url, there.url):
+                found = await _read(there, now)
+                if not leads_to(found.new_feed_url, feed.guid):
+                    return Elsewhere(said.new_feed_url, found)
         return None
 
     async def _picture(self, url: str, until: float) -> Picture | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
 
@@ -15,11 +17,18 @@ from feedkeep.formats.decoding import utf8
 from feedkeep.formats.encodings import SHOWN_BY_BEGINNING
 from feedkeep.formats.json_bounds import check_json
 from feedkeep.formats.listed_feed import FeedList, ListedFeed, check_count
-from feedkeep.model import Subscription
-from feedkeep.model.errors import InvalidInput, Sentence
+from feedkeep.model import Guid, Subscription
+from feedkeep.model.errors import InvalidFeedUrl, InvalidInput, Sentence
 from feedkeep.rules.feed_labels import NO_LABELS, Labels
 from feedkeep.rules.feed_names import Card
-from feedkeep.rules.feed_urls import LINK_SCHEMES, as_linked, as_typed, parse_feed_url
+from feedkeep.rules.feed_urls import (
+    LINK_SCHEMES,
+    as_feed_url,
+    as_linked,
+    as_typed,
+    parse_feed_url,
+)
+from feedkeep.rules.guids import guid_or_none
 
 MAX_LINES = 400_000
 """The maximum number of lines of a text; no list of feeds has nearly as many."""
@@ -75,11 +84,11 @@ def read_feed_list(data: bytes, max_items: int = MAX_ITEMS) -> FeedList:
         found = opml.read(text, max_items)
     elif "\0" in text[:_ENOUGH_CHARACTERS]:
         raise _no_list()
-    elif feed_table.is_table(text):
-        found = FeedList(_read_table(text, max_items))
+    elif table := _read_table(text, max_items):
+        found = FeedList(table)
     else:
         found = _read_text(text, max_items)
-    return _as_meant(found)
+    return _as_meant(replace(found, feeds=_without_copied_guids(found.feeds)))
 
 
 def _no_list() -> InvalidInput:
@@ -178,7 +187,7 @@ def _json_feed(number: int, item: object) -> ListedFeed:
     )
 
 
-def _read_table(text: str, max_items: int) -> list[ListedFeed]:
+def _read_table(text: str, max_items: int) -> list[ListedFeed] | None:
     try:
         return feed_table.read(text, max_items)
     except csv.Error as error:
@@ -243,10 +252,30 @@ def _without_enclosure(word: str) -> str:
     return enclosed[1] or enclosed[2] if enclosed else word
 
 
+def _without_copied_guids(feeds: Sequence[ListedFeed]) -> list[ListedFeed]:
+    """Return feeds without the guids that say nothing: those that several URLs of the file have.
+
+    Publishers copy the guid of one podcast to another. Most guids are derived from a URL, so that
+    the guid of the one is also that of its URL.
+    """
+    urls: defaultdict[str, set[Guid]] = defaultdict(set)
+    for feed in feeds:
+        with suppress(InvalidFeedUrl):
+            derived = parse_feed_url(as_typed(feed.feed_url)).guid
+            for named in {derived, guid_or_none(feed.guid or "") or derived}:
+                urls[named].add(derived)
+    return [
+        replace(feed, guid=None)
+        if feed.guid and len(urls[guid_or_none(feed.guid) or ""]) > 1
+        else feed
+        for feed in feeds
+    ]
+
+
 def _as_meant(found: FeedList) -> FeedList:
-    """Return a list with the addresses that are meant, as `as_typed` takes them."""
+    """Return a list with the addresses that are meant, as `as_feed_url` takes them."""
     listed = [feed.feed_url for feed in found.feeds]
-    meant = [as_typed(text) for text in listed]
+    meant = [as_feed_url(text) for text in listed]
     feeds = [
         feed if url == feed.feed_url else replace(feed, feed_url=url)
         for feed, url in zip(found.feeds, meant, strict=True)

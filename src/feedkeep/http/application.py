@@ -150,7 +150,9 @@ class Application:
         """Return how to show an error: as a page among pages, or where a browser wants one."""
         if target is not None:
             return target.edge.show
-        return self._show_page if "text/html" in request.header("accept") else None
+        # Java's client accepts HTML, too; a browser shows no credential in this header.
+        wants_page = "text/html" in request.header("accept") and not request.header("authorization")
+        return self._show_page if wants_page else None
 
     def _check_not_foreign(self, request: Request, target: Target) -> None:
         """Check that no web page that may not do so made a browser send a request.

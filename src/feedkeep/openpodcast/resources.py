@@ -36,8 +36,9 @@ class SubscriptionsResource:
 
     async def get(self, request: AdmittedRequest) -> Response:
         """List what changed after a stamp."""
-        asked = paging.page_request(request.http.query_params)
         account = request.admitted.account
+        asked = paging.page_request(request.http.query_params)
+        asked = database_restores.page_to_read(account, asked)
         epoch = database_restores.epoch_of(account)
         page = await self._service.subscriptions.page(account, asked)
         base = (self._public_url or request.base_url) + request.path

@@ -82,7 +82,9 @@ class FetchTarget:
         text = _without_white_space(location)
         if text.startswith("//"):
             text = f"{self.scheme}:{text}"
-        if _URL.match(text):  # `urljoin` would normalise its host, for up to a second
+        if (absolute := _URL.match(text)) and absolute[
+            2
+        ]:  # `urljoin` would normalise its host, for up to a second
             return FetchTarget.parse(text)
         try:
             joined = urljoin(self.text, text)

@@ -5,7 +5,13 @@ from __future__ import annotations
 from feedkeep.model import Failure, Feed, FeedContent, FetchResult, Stamp, replace
 from feedkeep.rules.clock import DAY_US, MINUTE_US, SECOND_US, later
 from feedkeep.rules.feed_urls import is_safer
-from feedkeep.rules.moves import SAY_DEAD, is_same_feed, sighting_after, spelling_after
+from feedkeep.rules.moves import (
+    SAY_DEAD,
+    is_another_feed,
+    leads_to,
+    sighting_after,
+    spelling_after,
+)
 from feedkeep.rules.personal_urls import looks_personal
 
 HOUR_US = 60 * MINUTE_US
@@ -111,7 +117,8 @@ def _judged(feed: Feed, looked: FetchResult) -> FetchResult:
     found = looked.content
     if not looked.is_redirected or found is None or feed.content is None or not feed.is_own:
         return looked
-    if is_same_feed(feed.content, found):
+    is_same_url = looked.elsewhere is not None and leads_to(looked.elsewhere.url, feed.guid)
+    if is_same_url or not is_another_feed(feed.content, found):
         return looked
     return replace(
         looked,

@@ -104,19 +104,25 @@ def as_linked(text: str) -> str:
 def as_typed(text: str) -> str:
     """Return the feed URL that a person means who typed, copied or pasted a text; else the text.
 
-    Browsers hide the protocol, and so do our own lists. A channel of YouTube has its feed at
-    another address than its page, which NewPipe and YouTube's Takeout have.
+    Browsers hide the protocol, and so do our own lists.
     """
     text = as_linked(text).strip()
-    if len(text) > MAX_CHARACTERS:
-        return text
-    text = _with_scheme(text)
-    channel = _YOUTUBE_CHANNEL.fullmatch(text)
+    return text if len(text) > MAX_CHARACTERS else _with_scheme(text)
+
+
+def as_feed_url(text: str) -> str:
+    """Return what `as_typed` does for a feed that is to be added.
+
+    A channel of YouTube has its feed at another address than its page, which NewPipe and YouTube's
+    Takeout have.
+    """
+    text = as_typed(text)
+    channel = _YOUTUBE_CHANNEL.fullmatch(text) if len(text) <= MAX_CHARACTERS else None
     return f"https://www.youtube.com/feeds/videos.xml?channel_id={channel[1]}" if channel else text
 
 
 def as_pasted(text: str) -> str:
-    """Return what `as_typed` does, also of a web link to subscribe that carries a feed URL.
+    """Return what `as_feed_url` does, also of a web link to subscribe that carries a feed URL.
 
     Such as antennapod.org/deeplink/subscribe?url=...; only for what one person pastes, since a list
     may well have a feed at such an address.
@@ -129,7 +135,7 @@ def as_pasted(text: str) -> str:
     # With white space in it, the pattern would be tried anew from each of its characters.
     link = _LINK_WITH_A_FEED.fullmatch(text.strip()) if len(text.split()) == 1 else None
     carried = as_typed(unquote(link[1])) if link else ""
-    return carried if "://" in carried else as_typed(text)
+    return carried if "://" in carried else as_feed_url(text)
 
 
 def _with_scheme(text: str) -> str:

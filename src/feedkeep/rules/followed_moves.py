@@ -19,8 +19,8 @@ MAX_REMEMBERED = 1_000
 class Followed(Value, frozen=True):
     """A move that was carried out once, as the guids that are derived from both URLs.
 
-    It is not carried out again: where the feed is back at its old URL, its owner or an app has put
-    it there.
+    It is not carried out again, unless the way back was, too: where the feed is at its old URL
+    otherwise, its owner or an app has put it there.
     """
 
     old: Guid
@@ -66,7 +66,9 @@ def follow(
         decision = move(snapshot, old, new, notify_apps=False, limits=limits, held=held)
     except FeedkeepError:  # the list has the new one as well, or has no room for more pointers
         return nothing
-    return decision.telling(MoveOutcome(True, [*followed, this][-MAX_REMEMBERED:]))
+    back = Followed(new.guid, old.guid)
+    others = [other for other in followed if other != back]
+    return decision.telling(MoveOutcome(True, [*others, this][-MAX_REMEMBERED:]))
 
 
 def tell_apps(

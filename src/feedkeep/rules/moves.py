@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from feedkeep.model import Failure, Feed, FeedContent, FetchResult, Sighting, Stamp, replace
+from feedkeep.model import Failure, Feed, FeedContent, FetchResult, Guid, Sighting, Stamp, replace
 from feedkeep.model.errors import FeedkeepError
 from feedkeep.rules.clock import DAY_US, day_of, later
 from feedkeep.rules.feed_urls import (
@@ -38,13 +38,39 @@ _EQUAL_ITEMS = 3
 def is_same_feed(known: FeedContent, found: FeedContent) -> bool:
     """Say whether what was found is the feed that was known.
 
-    If both have a `podcast:guid`, it decides. Otherwise they need the same title, and three items
-    in common.
+    Both have the same `podcast:guid`; or the same title, and three items in common: a new host may
+    make a guid of its own.
     """
-    if known.podcast_guid and found.podcast_guid:
-        return known.podcast_guid == found.podcast_guid
-    in_common = len(set(known.items) & set(found.items))
-    return bool(known.title) and known.title == found.title and in_common >= _EQUAL_ITEMS
+    if known.podcast_guid and known.podcast_guid == found.podcast_guid:
+        return True
+    return _is_called_alike(known, found) and _in_common(known, found) >= _EQUAL_ITEMS
+
+
+def is_another_feed(known: FeedContent, found: FeedContent) -> bool:
+    """Say whether what was found is clearly not the feed that was known.
+
+    Between that and what `is_same_feed` asks for, a feed is read and moves no list: it has fewer
+    than three items, or calls itself otherwise now.
+    """
+    if is_same_feed(known, found) or _in_common(known, found) >= _EQUAL_ITEMS:
+        return False
+    are_few = min(len(known.items), len(found.items)) < _EQUAL_ITEMS
+    return not (are_few and _is_called_alike(known, found))
+
+
+def _is_called_alike(known: FeedContent, found: FeedContent) -> bool:
+    return bool(known.title) and known.title == found.title
+
+
+def _in_common(known: FeedContent, found: FeedContent) -> int:
+    return len(set(known.items) & set(found.items))
+
+
+def leads_to(url: str, guid: Guid) -> bool:
+    """Say whether a text is a feed URL from which a guid is derived."""
+    with suppress(FeedkeepError):
+        return parse_feed_url(url).guid == guid
+    return False
 
 
 def sighting_after(feed: Feed, looked: FetchResult, now: Stamp) -> Sighting | None:

@@ -84,22 +84,13 @@ _MEMBERSHIP_HOSTS = (
 )
 """Hosts that serve feeds to paying members only; their subdomains count, too."""
 
-_PRIVATE_FIELDS = {
-    "access_token",
-    "api_key",
-    "apikey",
-    "auth",
-    "auth_key",
-    "auth_token",
-    "key",
-    "passwd",
-    "password",
-    "secret",
-    "sig",
-    "signature",
-    "token",
-}
-"""Fields of a query whose value is a secret, however short."""
+_PRIVATE_FIELD = re.compile(
+    r"(?:.*[_-])?(?:auth|(?:api|auth)?key|pass|passwd|password|secret|sig|signature|token)",
+    re.IGNORECASE,
+)
+"""Fields of a query whose value is a secret, however short, such as `user_key`."""
+
+_PRIVATE_FOLDER = "private"
 
 
 def may_look_at(url: str, fetch: Fetch, *, is_permitted: bool = False) -> bool:
@@ -123,13 +114,15 @@ def looks_personal(url: str) -> bool:
     rest = url.partition("://")[2][len(authority) :].partition("#")[0]
     path, _, query = rest.partition("?")
     fields = parse_qsl(query, keep_blank_values=True)
-    if any(name.lower() in _PRIVATE_FIELDS and value for name, value in fields):
+    if any(value and _PRIVATE_FIELD.fullmatch(name) for name, value in fields):
         return True
     place = host + path.rstrip("/")
     for pattern, public in _PUBLIC_FIELDS.items():
         if re.fullmatch(pattern, place, re.IGNORECASE):
             fields = [(name, value) for name, value in fields if name not in public]
     pieces = () if _PUBLIC.fullmatch(place) else unquote(path).split("/")
+    if _PRIVATE_FOLDER in pieces:
+        return True
     texts = [text for field in fields for text in field]  # a query may be a key without a name
     return any(map(_looks_random, (*pieces, *texts)))
 

@@ -92,7 +92,7 @@ def undo(
     """
     history = _history_of(snapshot)
     first = min(wanted.stamps, default=None)
-    if first is None or not (touched := _touched(history, wanted)):
+    if first is None or not (touched := _touched(history, wanted, snapshot.entries)):
         raise UnknownChange
     moment = later(first, -1)
     _check_known(history, moment)
@@ -272,14 +272,27 @@ def _removed(
     return sorted(removed, key=lambda one: one[0].guid)
 
 
-def _touched(history: History, wanted: Undo) -> set[Guid]:
-    stamps, guids = frozenset(wanted.stamps), wanted.guids
+def _touched(history: History, wanted: Undo, entries: Mapping[Guid, Entry]) -> set[Guid]:
+    """Return the guids that changes touched, of some feeds alone if these are named.
+
+    A feed may be named by each guid that leads to it now (C3.8).
+    """
+
+    def present(guid: Guid) -> Guid:
+        return target_guid(entries[guid]) if guid in entries else guid
+
+    stamps = frozenset(wanted.stamps)
+    named = None if wanted.guids is None else frozenset(map(present, wanted.guids))
     return {
         state.entry.guid
         for state in history.states
         if (state.began in stamps or state.ended in stamps)
         # Of a feed that another URL was led to, only the pointer was touched.
-        and (guids is None or state.entry.guid in guids or target_guid(state.entry) in guids)
+        and (
+            named is None
+            or present(state.entry.guid) in named
+            or present(target_guid(state.entry)) in named
+        )
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -37,6 +38,7 @@ from feedkeep.service.action_room import ActionRoom
 from feedkeep.service.progress import Progress, Uploaded, next_second
 from feedkeep.store.base import Store
 
+_LOOKED_FOR_AT_ONCE = 20
 _STAMPED_AT_ONCE = 1_000
 _FEW_PODCASTS = 10
 _MAX_LOOKED_FOR = 500
@@ -153,9 +155,15 @@ class EpisodeActions:
         podcasts = dict.fromkeys(action.podcast for action in sent)
         spelled: dict[str, str] = {}
         turn = TimeSlice()
-        for podcast in islice(podcasts, _MAX_LOOKED_FOR):
+
+        async def spell(podcast: str) -> None:
             with suppress(InvalidFeedUrl):
                 spelled[podcast] = await self._first_url(account_id, podcast, escaped)
+
+        looked_for = list(islice(podcasts, _MAX_LOOKED_FOR))
+        for start in range(0, len(looked_for), _LOOKED_FOR_AT_ONCE):
+            some = looked_for[start : start + _LOOKED_FOR_AT_ONCE]
+            await asyncio.gather(*map(spell, some))  # so that PostgreSQL reads them together
             await turn.yield_if_long()
         return [
             replace(action, podcast=spelled.get(action.podcast, action.podcast)) for action in sent

@@ -17,6 +17,7 @@ import structlog
 
 from feedkeep.model import T
 from feedkeep.model.errors import (
+    AccountBusy,
     FeedkeepError,
     StoreMisconfigured,
     StoreUnavailable,
@@ -320,7 +321,10 @@ class Connections:
                 return FailedBeforeCommit(_unavailable(error))
             # To repeat these would make each request of the batch wait as long again, in turn.
             case asyncpg.LockNotAvailableError():
-                return StoreUnavailable("Another transaction holds what this one needs.")
+                why = "Another transaction holds what this one needs."
+                # Where it holds a row of an account, the store serves all others.
+                is_of_account = "account" in (getattr(error, "context", None) or "")
+                return AccountBusy(why) if is_of_account else StoreUnavailable(why)
             case TimeoutError():
                 return _unavailable(error)
         is_ours = isinstance(error, ValueError) or not isinstance(error, _UNAVAILABLE)

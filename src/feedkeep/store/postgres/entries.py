@@ -160,22 +160,20 @@ class PostgresEntries:
         statement = _WHOLE_WITH_HISTORY if with_history else _WHOLE
         read_rows = _with_history if with_history else _without_history
 
-        async def read(connections: Connections) -> Snapshot:
-            rows = await connections.fetch(statement, account_id, *with_history)
-            if not rows:
-                raise NotAuthorized
-            return await in_thread_if(len(rows) > LONG_LIST, read_rows, rows, self._now())
-
-        return await self._runner.scan(read)
+        rows = await self._runner.scan(
+            lambda connections: connections.fetch(statement, account_id, *with_history)
+        )
+        if not rows:
+            raise NotAuthorized
+        return await in_thread_if(len(rows) > LONG_LIST, read_rows, rows, self._now())
 
     async def changed(self, account_id: AccountId, first: Stamp) -> Sequence[Entry]:
-        async def read(connections: Connections) -> list[Entry]:
-            rows = await connections.fetch(_CHANGED, account_id, first)
-            return await in_thread_if(
-                len(rows) > LONG_LIST, lambda: [ROWS.entry_of(row) for row in rows]
-            )
-
-        return await self._runner.scan(read)
+        rows = await self._runner.scan(
+            lambda connections: connections.fetch(_CHANGED, account_id, first)
+        )
+        return await in_thread_if(
+            len(rows) > LONG_LIST, lambda: [ROWS.entry_of(row) for row in rows]
+        )
 
     async def escaped(self, account_id: AccountId) -> Sequence[str]:
         rows = await self._runner.read(lambda connections: connections.fetch(ESCAPED, account_id))

@@ -172,11 +172,11 @@ class PostgresFeeds:
             await self._execute(_MARK_SOME, some, now, long_ago)
 
     async def known(self, guids: Collection[Guid]) -> dict[Guid, Feed]:
-        async def read(connections: Connections) -> list[Feed]:
-            rows = await _read_parts(_KNOWN, list(guids), connections)
-            return await in_thread_if(len(rows) > LONG_LIST, _feeds_of, rows)
-
-        return {feed.guid: feed for feed in await self._runner.scan(read)}
+        rows = await self._runner.scan(
+            lambda connections: _read_parts(_KNOWN, list(guids), connections)
+        )
+        feeds = await in_thread_if(len(rows) > LONG_LIST, _feeds_of, rows)
+        return {feed.guid: feed for feed in feeds}
 
     async def hasten(self, newcomers: Collection[Newcomer], now: Stamp) -> None:
         for one in newcomers:  # each by itself: so none waits while it holds another
