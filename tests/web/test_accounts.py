@@ -214,6 +214,35 @@ def test_language_time_zone_and_look_are_the_account_s(anna: PageClient) -> None
     assert '<html lang="es">' in anna.get("/account").reply.text
 
 
+def test_the_time_zone_of_the_browser_is_kept_at_sign_in_where_none_is_known(
+    feedkeep: FeedkeepProcess,
+) -> None:
+    name, browser = feedkeep.new_account(PASSWORD), PageClient(feedkeep)
+    typed = {"name": f"{name} ", "password": PASSWORD}
+    browser.post("/sign-in", {**typed, "time_zone": "no/where"})
+    browser.post("/sign-in", {**typed, "time_zone": "Europe/Berlin"})
+    browser.post("/sign-in", {**typed, "time_zone": "Asia/Kolkata"})
+    assert "<option selected>Europe/Berlin" in browser.get("/account").reply.text
+
+
+@pytest.mark.parametrize(
+    ("page_before", "link"),
+    [
+        ("{own}/import?x=1", 'href="/sign-in?next=/import%3Fx%3D1"'),
+        ("https://evil.example/import", 'href="/sign-in"'),
+    ],
+)
+def test_a_form_whose_session_has_ended_leads_back_to_its_page(
+    feedkeep: FeedkeepProcess, page_before: str, link: str
+) -> None:
+    browser = PageClient(feedkeep)
+    headers = {"Referer": page_before.format(own=feedkeep.base_url), "Origin": feedkeep.base_url}
+    reply = browser.http.post("/feeds/add", data={"urls": "https://a.example"}, headers=headers)
+    assert reply.status_code == 401
+    assert link in reply.text
+    assert reply.headers["Cache-Control"] == "private, no-cache"  # going back shows it again
+
+
 def test_everything_of_an_account_is_one_file(anna: PageClient) -> None:
     anna.post("/feeds/add", {"urls": "https://a.example/feed\nhttps://b.example/feed"})
     (first, _) = anna.get("/").values("feed")

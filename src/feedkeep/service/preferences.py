@@ -48,6 +48,17 @@ class AccountPreferences:
             ),
         )
 
+    async def note_time_zone(self, account_id: AccountId, zone: str) -> None:
+        """Keep the time zone that a person's browser is in, unless they have one already.
+
+        Raises:
+            NotAuthorized: The account is gone.
+        """
+        if (await self.of(account_id)).time_zone is None:
+            await self._change(
+                account_id, lambda known: replace(known, time_zone=known.time_zone or zone)
+            )
+
     async def dismiss_wipe(self, account_id: AccountId, stamp: Stamp) -> None:
         """Keep that a wipe of the list, and all before it, were meant.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import segno
@@ -12,9 +13,9 @@ from feedkeep.config.settings import Settings
 from feedkeep.http.authenticators import log_refusal
 from feedkeep.http.error_responses import BAD_REQUEST, FORBIDDEN, OK, refusal_of
 from feedkeep.http.pages.forms import Form
-from feedkeep.http.pages.languages import Words
+from feedkeep.http.pages.languages import Words, time_zones
 from feedkeep.http.pages.notes import Note, forget_note, has_note, read_note, write_note
-from feedkeep.http.pages.rendering import Pages, words_for
+from feedkeep.http.pages.rendering import BACK_AND_FORTH, Pages, words_for
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.model import (
     AccountId,
@@ -32,8 +33,10 @@ from feedkeep.model.errors import (
     Forbidden,
     NotAuthorized,
     Sentence,
+    StoreUnavailable,
     TooManyAttempts,
 )
+from feedkeep.rules.credentials import read_browser_session
 from feedkeep.rules.feed_labels import Labels
 from feedkeep.rules.feed_names import Headline, name_of
 from feedkeep.rules.notices import Notice, may_have_moved, newest, of_changes, of_list
@@ -91,8 +94,7 @@ class Page:
             is_long, self.pages.response, f"web/{template}", words, status, **values
         )
         if request.method == "POST":
-            # Going back to the answer of a form would else be an error page of the browser's own.
-            response.headers["Cache-Control"] = "private, no-cache"
+            response.headers["Cache-Control"] = BACK_AND_FORTH
         if has_note(request):
             response.headers.append("set-cookie", forget_note(request))
         return response
@@ -116,6 +118,13 @@ class Page:
         if session:
             response.headers.append("set-cookie", session_cookie(request, session.text))
         return response
+
+    async def note_time_zone(self, session: NewToken, zone: str) -> None:
+        """Keep the time zone of the browser that a session begins with, if none is known yet."""
+        shown = read_browser_session(session.text)
+        if shown is not None and zone in time_zones():
+            with suppress(StoreUnavailable):  # the person is in, and can choose it later
+                await self.service.preferences.note_time_zone(shown.account_id, zone)
 
     def is_fresh(self, request: AdmittedRequest) -> bool:
         """Say whether the password was typed in this browser a short while ago."""

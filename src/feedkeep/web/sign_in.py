@@ -42,6 +42,7 @@ class SignInPage(Page):
             )
             response.headers.update(headers_of(error))
             return response
+        await self.note_time_zone(session, form.text("time_zone"))
         return self.leading_to(request, local(form.text("next")), session=session)
 
     async def sign_out(self, request: AdmittedRequest) -> Response:

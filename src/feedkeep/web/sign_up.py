@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-from contextlib import suppress
 from typing import Any, ClassVar
 
 from starlette.responses import Response
@@ -12,12 +11,11 @@ from feedkeep.config.settings import Settings
 from feedkeep.http.cookies import INVITATION
 from feedkeep.http.error_responses import FORBIDDEN, OK
 from feedkeep.http.pages.forms import read_form
-from feedkeep.http.pages.languages import time_zones
 from feedkeep.http.pages.notes import Note
 from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.requests import Request
-from feedkeep.model import Account, Preferences
-from feedkeep.model.errors import AccountError, NotAuthorized, StoreUnavailable, TooManyAttempts
+from feedkeep.model import Account
+from feedkeep.model.errors import AccountError, NotAuthorized, TooManyAttempts
 from feedkeep.rules.credentials import (
     INVITATION_PREFIX,
     MAX_NAME_CHARACTERS,
@@ -63,8 +61,8 @@ class SignUpPage(Page):
             check_password(password)
             field = "name"
             account = await self._create(request, name, password)
-            await self._note_zone(account, form.text("time_zone"))
             session = await self.service.page_sessions.begin(account, label_of(request))
+            await self.note_time_zone(session, form.text("time_zone"))
         except NotAuthorized:
             return await self._ended(request)
         except (AccountError, TooManyAttempts) as error:
@@ -77,13 +75,6 @@ class SignUpPage(Page):
         response = self.leading_to(request, "/", Note(kind), session)
         response.headers.append("set-cookie", self.link.forget(request))
         return response
-
-    async def _note_zone(self, account: Account, zone: str) -> None:
-        """Keep the time zone that a new person's browser is in, as if they had chosen it."""
-        if zone in time_zones():
-            with suppress(StoreUnavailable):  # the account is made, and they can choose it later
-                wanted = Preferences(time_zone=zone)
-                await self.service.preferences.change(account.id, wanted)
 
     async def _create(self, request: Request, name: str, password: str) -> Account:
         text = self._text(request)

@@ -14,7 +14,7 @@ from feedkeep.http.error_responses import OK, SEE_OTHER
 from feedkeep.http.pages.languages import UTC_NAME, Words, chosen_language, read_all
 from feedkeep.http.pages.static import StaticFiles
 from feedkeep.http.refusal import Refusal
-from feedkeep.http.requests import Request
+from feedkeep.http.requests import Request, own_path
 from feedkeep.model.errors import Sentence
 
 _POLICY = (
@@ -104,9 +104,22 @@ class Pages:
             request_id=request.id,
             account=request.asker.account if request.asker else None,
             for_administrators=for_administrators,
+            next=_page_before(request),
         )
         response.headers.update(refusal.headers)
+        if request.method == "POST":
+            response.headers["Cache-Control"] = BACK_AND_FORTH
         return response
+
+
+BACK_AND_FORTH = "private, no-cache"
+"""Lets a person go back to the answer of a form: else they see an error page of the browser."""
+
+
+def _page_before(request: Request) -> str:
+    """Return the page of ours that a form was on, as the browser says; "" if it does not."""
+    host, _, place = request.header("referer").partition("://")[2].partition("/")
+    return own_path(f"/{place}", request.base_path) if host == request.header("host") else ""
 
 
 def words_for(request: Request, language: str | None = None, time_zone: str | None = None) -> Words:
