@@ -38,9 +38,9 @@ class SubscriptionsResource:
         """List what changed after a stamp."""
         account = request.admitted.account
         asked = paging.page_request(request.http.query_params)
-        asked = database_restores.page_to_read(account, asked)
         epoch = database_restores.epoch_of(account)
         page = await self._service.subscriptions.page(account, asked)
+        asked = database_restores.page_to_read(account, asked)  # of which the reply speaks (C6.9)
         base = (self._public_url or request.base_url) + request.path
         reply = wire.page_reply(
             page,

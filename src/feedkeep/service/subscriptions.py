@@ -18,7 +18,7 @@ from feedkeep.model import (
     View,
 )
 from feedkeep.model.errors import InvalidInput, UnknownSubscription
-from feedkeep.rules import subscriptions
+from feedkeep.rules import database_restores, subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.guids import guid_or_none, parse_guid
 from feedkeep.rules.room import Limits
@@ -169,12 +169,13 @@ class Subscriptions:
             raise UnknownSubscription
         return found
 
-    async def page(self, account: Account, wanted: PageRequest) -> Page:
-        """Return one page of the entries that changed after a stamp, as `page_to_read` has it.
+    async def page(self, account: Account, request: PageRequest) -> Page:
+        """Return one page of the entries that changed after a stamp, or the one to read instead.
 
-        If what was read with the credential shows that nothing changed since the stamp, the store
-        is not asked again.
+        What was read with the credential says whether a restore has lost what the client knows. If
+        it shows that nothing changed since the stamp, the store is not asked again.
         """
+        wanted = database_restores.page_to_read(account, request)
         if wanted.since == account.last_stamp:
             return Page(0, (), has_more=False)
         return await self._store.entries.page(account.id, wanted)
