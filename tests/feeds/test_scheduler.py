@@ -706,3 +706,30 @@ async def after_a_round(world: World, gone: Guid, *, is_known: bool) -> dict[Gui
             if is_fresh and (gone in known) == is_known:
                 return known
             await asyncio.sleep(0)
+
+
+def test_a_host_that_wants_to_be_left_alone_is_asked_for_none_of_its_feeds(
+    open_store: Callable,
+) -> None:
+    feeds, hour_seconds = urls(9, "shop.example"), 3_600
+    busy = FetchResult(
+        failure=Failure.ERROR_STATUS,
+        reason="The host answers 429.",
+        retry_after_seconds=hour_seconds,
+    )
+
+    async def work(world: World) -> None:
+        world.looks.found = dict.fromkeys(feeds, busy)
+        async with world.scheduler():
+            await asyncio.sleep(0)
+            await world.subscribe(*feeds, "https://other.example/feed")
+            put_off = await world.until_put_off(9, *feeds)
+            while min(feed.next_look for feed in put_off) < world.clock.at + 50 * MINUTE_US:
+                world.clock.go_on(MINUTE_US // 60)  # those for which there was no room are due
+                put_off = await world.until_put_off(9, *feeds)
+            await world.known("https://other.example/feed")
+            assert sum("shop" in url for url in world.looks.looked) == 1
+            world.clock.go_on(2 * 60 * MINUTE_US)
+            await world.looks.until_looked_at(3)
+
+    run(open_store, work)

@@ -199,6 +199,9 @@ class FetchScheduler:
         if not may or not is_wanted(feed, self._now()):
             await self._put_off(feed, until, WEEK_US)
             return
+        if rest_us := self._rest_us(host_of(feed.url)):
+            await self._put_off(feed, until, rest_us)
+            return
         lane, rank = lane_of(feed), self._queues.rank(feed)
         one = _Leased(feed, until, host_of(feed.url), lane, rank)
         of_lane = [other for other in self._here if other.lane is lane]
@@ -228,6 +231,11 @@ class FetchScheduler:
         ahead = self._sweep.turns.ahead_of(one.feed)
         return self._queues.due(one.host, one.feed, now, ahead) - now
 
+    def _rest_us(self, host: str) -> int:
+        """Return for how long not to ask a host, somewhat more for some of its feeds."""
+        rest_us = self._queues.rest_us(host, self._now())
+        return int(rest_us * (1 + _chance() / 10)) if rest_us else 0
+
     async def _put_off(self, feed: Feed, until: Stamp, us: int) -> None:
         put_off = replace(feed, next_look=later(self._now(), us))
         await self._store.feeds.save(put_off, until, None, feed.next_look)
@@ -255,11 +263,16 @@ class FetchScheduler:
             if now > later(until, -_NEEDED_US):
                 await self._store.feeds.release([feed.guid], until)
                 return
+            if rest_us := self._rest_us(one.host):  # another of its feeds was asked meanwhile
+                await self._put_off(feed, until, rest_us)
+                return
             began = time.monotonic()
             looked = await self._looks.look(feed, now)
             looked = replace(looked, seconds=time.monotonic() - began)
         seconds = looked.seconds + 1 / LOOKS_A_SECOND
         self._queues.fetched(one.host, int(seconds * SECOND_US))
+        if looked.failure is not None and looked.retry_after_seconds:
+            self._queues.leave_alone(one.host, looked.retry_after_seconds * SECOND_US, now)
         after = after_look(feed, looked, now, _chance())
         if self._recorder:
             self._recorder.fetch(_result(looked, after), looked.seconds)

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from feedkeep.model import AccountId, Feed, Guid, Stamp
-from feedkeep.rules.clock import later
+from feedkeep.rules.clock import DAY_US, later
 
 FIRST_DUE = Stamp(10**12)
 """Below it, `Feed.next_look` is the turn of a feed that was just added, and not a moment."""
@@ -23,6 +23,9 @@ USUAL_FETCH_US = 500_000
 """How long a host is assumed to take that was not asked yet."""
 
 MAX_FETCH_US = 60_000_000
+MAX_REST_US = DAY_US
+"""For how long a host is left alone at most: one feed of many must not silence it for a month."""
+
 MAX_WAIT_US = 600_000_000
 """For how long a feed is put off at most, each time after the first."""
 
@@ -132,6 +135,15 @@ class HostQueues:
         self._ends: OrderedDict[str, Stamp] = OrderedDict()
         self._fetch_us: OrderedDict[str, int] = OrderedDict()
         self._ahead: OrderedDict[Guid, int] = OrderedDict()
+        self._rests: OrderedDict[str, Stamp] = OrderedDict()
+
+    def leave_alone(self, host: str, us: int, now: Stamp) -> None:
+        """Note that a host has refused a fetch, and for how long it wants none (`Retry-After`)."""
+        _remember(self._rests, host, later(now, min(us, MAX_REST_US)), MAX_HOSTS)
+
+    def rest_us(self, host: str, now: Stamp) -> int:
+        """Return for how long a host wants no fetch, of whatever feed; 0 if it may be asked."""
+        return max(self._rests.get(host, now) - now, 0)
 
     def fetched(self, host: str, us: int) -> None:
         """Note how long a fetch of a host took."""
