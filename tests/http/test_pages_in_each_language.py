@@ -178,6 +178,7 @@ RESTORE: dict[str, Any] = {
     "counts": None,
     "ahead_until": None,
 }
+NO_CHANGES: dict[str, Any] = {"counts": [0, 0, 0], "back": [], "gone": [], "others": []}
 PREVIEWED: dict[str, Any] = RESTORE | {
     "moment": NOW,
     "keeps_added": True,
@@ -358,7 +359,8 @@ STATES: dict[str, list[dict[str, Any]]] = {
         RESTORE | {"problems": {"moment": TOO_LONG}, "moment": NOW},
         PREVIEWED,
         PREVIEWED | {"counts": [3, 2, 1_234], "keeps_added": False, "ahead_until": NOW},
-        PREVIEWED | {"counts": [0, 0, 0], "back": [], "gone": [], "others": []},
+        PREVIEWED | NO_CHANGES,
+        PREVIEWED | NO_CHANGES | {"keeps_added": False},
     ],
     "web/guide.html": [
         {

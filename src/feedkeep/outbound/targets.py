@@ -86,11 +86,7 @@ class FetchTarget:
             2
         ]:  # `urljoin` would normalise its host, for up to a second
             return FetchTarget.parse(text)
-        try:
-            joined = urljoin(self.text, text)
-        except ValueError:  # about brackets
-            raise RequestRefused("The host of the URL is not valid.") from None
-        return FetchTarget.parse(joined)
+        return FetchTarget.parse(urljoin(self.text, text))
 
     @property
     def text(self) -> str:

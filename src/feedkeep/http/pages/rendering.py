@@ -73,7 +73,8 @@ class Pages:
 
     def render(self, template: str, words: Words, **values: Any) -> str:
         """Return a page as text; `template` is the name of its room and of its file."""
-        defaults = {"words": words, "account": None, "theme": "", "note": None, "place": ""}
+        defaults = {"words": words, "account": None, "theme": "", "note": None}
+        defaults |= {"place": "", "next": ""}
         page = self._environment.get_template(template).render(defaults | values)
         return _PLACE.sub(rf"\1{self._base_path}/", page) if self._base_path else page
 
