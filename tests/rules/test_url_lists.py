@@ -7,9 +7,9 @@ from account import Account
 
 from feedkeep.model import Guid, OwnUpload, Snapshot, Stamp, Subscription, SyncProgress
 from feedkeep.model.errors import InvalidInput
-from feedkeep.rules import url_lists
+from feedkeep.rules import escaped_urls, url_lists
 from feedkeep.rules.app_urls import MAX_APP_URLS, UNKNOWN, AppUrls
-from feedkeep.rules.escaped_urls import EscapedUrls
+from feedkeep.rules.escaped_urls import EscapedUrls, without_escapes
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import Added, Update, Wanted, add, update, want
 from feedkeep.rules.url_lists import (
@@ -879,6 +879,26 @@ def test_an_app_that_decodes_escapes_removes_a_feed_from_a_merge_on_the_second_t
     assert (len(added), removed) == (1, [])
     app.send([], [NO_COLONS])
     assert subscribed(account) == [C]
+
+
+def test_a_removal_decodes_no_more_urls_than_it_names_however_many_the_feed_has_had(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    account = account_with(A)
+    urls = [f"https://b.example/{number}%3A" for number in range(50)]
+    for url in urls:
+        account.add((url, guid(A)))
+    known, removed = escaped(account), [parse_feed_url(url) for url in urls]
+    decoded: list[str] = []
+
+    def noted(url: str) -> str:
+        decoded.append(url)
+        return without_escapes(url)
+
+    for module in (url_lists, escaped_urls):
+        monkeypatch.setattr(module, "without_escapes", noted)
+    account.decide(lambda snapshot: url_lists.upload(snapshot, [], removed, UNKNOWN, escaped=known))
+    assert 0 < len(decoded) <= 2 * len(urls)
 
 
 def test_an_addition_without_the_escapes_of_a_feed_is_that_feed_and_answers_how_it_is_kept() -> (

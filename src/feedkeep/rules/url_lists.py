@@ -259,7 +259,7 @@ def upload(
     wanted = {feed.guid for feed in found if feed is not None}
     echoed: dict[Guid, None] = {}
     for url in removed:
-        app = _remove(draft, url, app, wanted, echoed)
+        app = _remove(draft, url, app, wanted, echoed, escaped)
     results = add_items(draft, items)
     for item in results:
         if isinstance(item, Added):
@@ -321,6 +321,7 @@ def _remove(
     app: AppUrls,
     wanted: Collection[Guid],
     echoed: dict[Guid, None],
+    escaped: EscapedUrls,
 ) -> AppUrls:
     """Unsubscribe from a feed if removing its URL means that; return what is known of the app.
 
@@ -330,7 +331,8 @@ def _remove(
     if feed is None:
         return app
     former, present = draft.former_urls(feed), _guid_of(feed.feed_url)
-    removed = _as_app_knows(url, {present: feed.feed_url} | _urls_of(former), app)
+    alike = [one for one in escaped.others(url.text) if one.guid in {present, *former}]
+    removed = _as_app_knows(url, alike, app)
     can_change = feed.is_subscribed and feed.guid not in wanted
     may_have_both = bool(draft.merged_urls(feed)) or app.may_predate(
         feed.subscription_changed, {present, *former}
@@ -348,21 +350,15 @@ def _remove(
     return app.with_gone([url.guid, removed]) if former or removed in app.known else app
 
 
-def _as_app_knows(url: FeedUrl, urls: Mapping[Guid, str], app: AppUrls) -> Guid:
-    """Return which of a feed's URLs an app means that removes one.
+def _as_app_knows(url: FeedUrl, others: Iterable[FeedUrl], app: AppUrls) -> Guid:
+    """Return which URL an app means that removes one: it names none that it was not sent.
 
-    An app that decodes escapes names the URL that it was sent by another one of the feed, which it
-    was not sent.
+    An app that decodes escapes names what it was sent by one of the `others`, which are the same as
+    the URL without the escapes of both.
     """
-    if url.guid in app.known or not any("%" in text for text in (url.text, *urls.values())):
+    if url.guid in app.known:
         return url.guid
-    decoded = without_escapes(url.text)
-    alike = [guid for guid, text in urls.items() if without_escapes(text) == decoded]
-    return next((guid for guid in alike if guid in app.known), url.guid)
-
-
-def _urls_of(former: Mapping[Guid, Alias]) -> dict[Guid, str]:
-    return {guid: alias.url for guid, alias in former.items()}
+    return next((other.guid for other in others if other.guid in app.known), url.guid)
 
 
 def _after_adding(draft: Draft, added: Added, app: AppUrls) -> AppUrls:
