@@ -7,7 +7,6 @@ answers where feedkeep looks for an answer.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -159,20 +158,7 @@ def test_once_split_a_batch_holds_accounts_of_one_shard_and_those_of_others_run_
     command.must("database", "distribute")
     accounts = [AccountId(number) for number in range(1, 5)]
     guid = Guid("00000000-0000-4000-8000-000000000001")
-    under_way: list[int] = []
-    most = 0
-    transact = connections.Connections.transact
-
-    async def counted(self: connections.Connections, work: Callable) -> Any:
-        nonlocal most
-        under_way.append(1)
-        most = max(most, len(under_way))
-        try:
-            return await transact(self, work)
-        finally:
-            under_way.pop()
-
-    monkeypatch.setattr(connections.Connections, "transact", counted)
+    most = under_way = 0
     batches: list[set[AccountId]] = []
 
     async def go() -> None:
@@ -183,9 +169,15 @@ def test_once_split_a_batch_holds_accounts_of_one_shard_and_those_of_others_run_
         making = store.entries._making
         make = making.make
 
-        async def noted(connection: Any, changes: Any, *, may_wait: bool) -> Any:
+        async def noted(given: connections.Connections, changes: Any, *, may_wait: bool) -> Any:
+            nonlocal most, under_way
             batches.append({change.account_id for change in changes})
-            return await make(connection, changes, may_wait=may_wait)
+            under_way += 1
+            most = max(most, under_way)
+            try:
+                return await make(given, changes, may_wait=may_wait)
+            finally:
+                under_way -= 1
 
         monkeypatch.setattr(making, "make", noted)
 

@@ -29,6 +29,7 @@ from feedkeep.model import (
     Clock,
     Counts,
     Decision,
+    Deletion,
     EpisodeAction,
     Guid,
     PageRequest,
@@ -332,6 +333,41 @@ def test_urls_with_escapes_are_found_without_reading_a_list(database: str) -> No
             database, lambda connection: connection.fetch(f"EXPLAIN {ESCAPED}", 7)
         )
         assert "entry_with_escapes" in str(plan)
+
+
+def test_a_change_takes_four_round_trips_whatever_it_writes(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[str] = []
+
+    class Recording(connections.Connection):
+        def __init__(self, *arguments: Any, **more: Any) -> None:
+            super().__init__(*arguments, **more)
+            self.add_query_logger(lambda logged: sent.append(logged.query.strip()))
+
+    def leave_and_delete(snapshot: Snapshot) -> Decision[Stamp]:
+        stamp = Stamp(snapshot.last_stamp + 1)
+        entry = Subscription(GUID, "https://a.example", False, stamp, deleted=stamp)
+        gone = Deletion(stamp, GUID)
+        about = {"deletion": gone, "stamp": stamp, "ended": [GUID]}
+        return Decision(stamp, [entry], [], stamp, count([entry]), **about)
+
+    async def work(store: PostgresStore) -> None:
+        await store.entries.change(ALICE, [GUID], subscribe)
+        sent.clear()
+        deletion = await store.entries.change(ALICE, [GUID], leave_and_delete, author="{}")
+        assert [statement.partition(" ")[0] for statement in sent] == [
+            "BEGIN",
+            "SELECT",
+            "WITH",
+            "COMMIT",
+        ]
+        assert await store.entries.deletion(ALICE, deletion) == Deletion(deletion, GUID)
+        former = (await store.history.page(ALICE, Stamp(9), 9)).states
+        assert [state.ended for state in former] == [2, None]
+
+    monkeypatch.setattr(connections, "Connection", Recording)
+    run(database, work)
 
 
 def test_a_schema_of_another_program_is_refused_and_left_alone(database: str) -> None:

@@ -8,7 +8,7 @@ import secrets
 import ssl
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -27,7 +27,7 @@ from feedkeep.runtime.recorder import Recorder
 from feedkeep.store.base import Pool
 from feedkeep.store.batch import FailedBeforeCommit
 from feedkeep.store.postgres.breaker import Breaker
-from feedkeep.store.postgres.counted import NotAllWritten
+from feedkeep.store.postgres.counted import NotAllWritten, changed_rows
 from feedkeep.store.postgres.urls import (
     NO_CERTIFICATE,
     NO_URL,
@@ -251,9 +251,32 @@ class Connections:
             FailedBeforeCommit: It failed and changed nothing; it can be repeated.
         """
         begin = _BEGIN_EVERYWHERE if self.is_distributed else _BEGIN + _DURABLE
+        return await self._transact([begin], lambda connection, _: work(connection), commit_seconds)
+
+    async def transact_after(
+        self, first: str, work: Callable[[asyncpg.Connection, int], Awaitable[T]]
+    ) -> T:
+        """Do what `transact` does, and give `work` the number of rows that `first` returned.
+
+        `first` is a statement without parameters. On one server it goes with the BEGIN, and costs
+        no round trip; why not on a cluster, `_BEGIN_EVERYWHERE` says.
+        """
+        alone = [_BEGIN_EVERYWHERE, first]
+        begin = alone if self.is_distributed else [f"{_BEGIN}{_DURABLE};{first}"]
+        return await self._transact(
+            begin, lambda connection, status: work(connection, changed_rows(status))
+        )
+
+    async def _transact(
+        self,
+        begin: Sequence[str],
+        work: Callable[[asyncpg.Connection, str], Awaitable[T]],
+        commit_seconds: float = STATEMENT_SECONDS,
+    ) -> T:
         async with self._borrowed() as connection:
-            await connection.execute(begin)
-            value = await work(connection)
+            for statements in begin:
+                status = await connection.execute(statements)
+            value = await work(connection, status)
             began = time.perf_counter()
             await _commit(connection, commit_seconds)
             if self._recorder:

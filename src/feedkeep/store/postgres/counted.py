@@ -1,10 +1,17 @@
-"""How many rows a statement wrote, by PostgreSQL's own word."""
+"""How many rows statements wrote, by PostgreSQL's own word."""
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache, partial
+from typing import Any, NamedTuple, TypeAlias
 
 import asyncpg
+
+from feedkeep.store.postgres.shape import as_columns
+
+Row: TypeAlias = tuple[Any, ...]
 
 
 class NotAllWritten(Exception):
@@ -14,6 +21,25 @@ class NotAllWritten(Exception):
     it inserts nothing, and the transaction goes on. One or two writes were acknowledged and lost
     with most splits (`tests/cluster/test_rebalancing.py`). It is tried again.
     """
+
+
+class RowsToWrite(NamedTuple):
+    """Rows to write, of which there is at least one, and the statement that writes them.
+
+    Attributes:
+        statement: Its parameters are the columns of the rows, as arrays.
+        rows: The rows, each of which starts with its account.
+        may_find_none: Whether the statement may change fewer rows than it is given.
+    """
+
+    statement: str
+    rows: Sequence[Row]
+    may_find_none: bool
+
+    def check(self, written: int) -> None:
+        """Raise `NotAllWritten` if another number of rows was written than has to be."""
+        if not self.may_find_none:
+            _check(written, len(self.rows))
 
 
 def changed_rows(status: str) -> int:
@@ -29,6 +55,53 @@ async def write_all(
     Raises:
         NotAllWritten: It wrote another number of rows.
     """
-    written = changed_rows(await connection.execute(statement, *parameters))
+    _check(changed_rows(await connection.execute(statement, *parameters)), rows)
+
+
+async def write_in_turn(connection: asyncpg.Connection, writes: Iterable[RowsToWrite]) -> None:
+    """Write rows by one statement after the other, as a cluster needs it.
+
+    Raises:
+        NotAllWritten: A statement wrote fewer rows than it has to.
+    """
+    for write in writes:
+        status = await connection.execute(write.statement, *as_columns(write.rows))
+        write.check(changed_rows(status))
+
+
+async def write_at_once(connection: asyncpg.Connection, writes: Sequence[RowsToWrite]) -> None:
+    """Write rows by all statements in one round trip.
+
+    Each statement sees the tables as they were before all of them, so no two may write one row.
+
+    Raises:
+        NotAllWritten: A statement wrote fewer rows than it has to.
+    """
+    if not writes:
+        return
+    together = _together(tuple((write.statement, len(write.rows[0])) for write in writes))
+    parameters = [column for write in writes for column in as_columns(write.rows)]
+    written = await connection.fetchrow(together, *parameters)
+    for write, count in zip(writes, written, strict=True):
+        write.check(count)
+
+
+@lru_cache(256)
+def _together(statements: tuple[tuple[str, int], ...]) -> str:
+    """Return one statement for several, each with its number of parameters; it counts the rows."""
+    parts, counts, before = [], [], 0
+    for number, (statement, parameters) in enumerate(statements):
+        numbered = re.sub(r"\$(\d+)", partial(_moved, before), statement)
+        parts.append(f"w{number} AS ({numbered} RETURNING 1)")
+        counts.append(f"(SELECT count(*) FROM w{number})")
+        before += parameters
+    return f"WITH {', '.join(parts)} SELECT {', '.join(counts)}"
+
+
+def _moved(before: int, parameter: re.Match[str]) -> str:
+    return f"${int(parameter[1]) + before}"
+
+
+def _check(written: int, rows: int) -> None:
     if written != rows:
         raise NotAllWritten(f"PostgreSQL wrote {written} of {rows} rows.")

@@ -180,15 +180,11 @@ class PostgresEntries:
         return [url for row in rows for url in row if url and "%" in url]
 
     async def _change_what_is_free(self, changes: Sequence[Change]) -> Sequence[Outcome[Any]]:
-        return await self._runner.connections.transact(
-            lambda connection: self._making.make(connection, changes, may_wait=False)
-        )
+        return await self._making.make(self._runner.connections, changes, may_wait=False)
 
     async def _change(self, changes: Sequence[Change]) -> Sequence[Outcome[Any]]:
         async with self._may_wait:
-            return await self._runner.connections.transact(
-                lambda connection: self._making.make(connection, changes, may_wait=True)
-            )
+            return await self._making.make(self._runner.connections, changes, may_wait=True)
 
     async def _read_views(
         self, connections: Connections, wanted: Sequence[tuple[AccountId, Guid]]

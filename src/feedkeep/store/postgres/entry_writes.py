@@ -28,8 +28,16 @@ from feedkeep.model.errors import NotAuthorized
 from feedkeep.store.base import MAX_DELETIONS, MAX_FORMER_STATES
 from feedkeep.store.batch import Done, Outcome, weight_of_change
 from feedkeep.store.overlay import Origin, Overlay
-from feedkeep.store.postgres.counted import changed_rows, write_all
+from feedkeep.store.postgres.connections import Connections
+from feedkeep.store.postgres.counted import (
+    Row,
+    RowsToWrite,
+    changed_rows,
+    write_at_once,
+    write_in_turn,
+)
 from feedkeep.store.postgres.entry_write_statements import (
+    CLOCK,
     DROP_UNTIL,
     EVERY_ENTRY,
     LAST_TO_GO,
@@ -45,7 +53,9 @@ _GUIDS_AT_ONCE = 1_000
 """How many guids are loaded with one statement; for many more, PostgreSQL reads whole tables."""
 
 _ROWS_AT_ONCE = 500
-"""How many rows are written with one statement, so that other tasks can run in between."""
+"""How many rows are written in one round trip, so that other tasks can run in between."""
+
+_BEFORE_ENTRY = 1 + len(CLOCK)
 
 
 class Change(Value, frozen=True):
@@ -77,19 +87,40 @@ class Changes:
     def __init__(self, shape: Shape, now: Now) -> None:
         self._now = now
         self._sql = ChangeStatements(shape)
+        self._write = write_in_turn if shape.is_distributed else write_at_once
 
     async def make(
-        self, connection: asyncpg.Connection, changes: Sequence[Change], *, may_wait: bool
+        self, connections: Connections, changes: Sequence[Change], *, may_wait: bool
     ) -> Sequence[Outcome[Any]]:
-        """Lock, load, decide and save; the caller begins and commits the transaction.
+        """Lock, load, decide, save and commit.
 
         Unless `may_wait`, accounts that are locked are skipped: their outcome is `Held`. So is that
         of all changes if these load too much together.
         """
+        account_ids = sorted({change.account_id for change in changes})
         lock = self._sql.lock if may_wait else self._sql.lock_what_is_free
-        max_rows = None if may_wait else MAX_ROWS_IN_A_BATCH
+        lock = lock.format(",".join(map(str, account_ids)))
+
+        async def make(connection: asyncpg.Connection, locked_count: int) -> Sequence[Outcome[Any]]:
+            locked = account_ids
+            if locked_count < len(account_ids):
+                locked = [row[0] for row in await connection.fetch(lock)]
+            return await self._make(connection, changes, locked, may_wait=may_wait)
+
+        return await connections.transact_after(lock, make)
+
+    async def _make(
+        self,
+        connection: asyncpg.Connection,
+        changes: Sequence[Change],
+        locked: Sequence[AccountId],
+        *,
+        may_wait: bool,
+    ) -> Sequence[Outcome[Any]]:
         try:
-            overlays = await self._load_all(connection, changes, lock, max_rows)
+            overlays = await self._load_all(
+                connection, changes, locked, None if may_wait else MAX_ROWS_IN_A_BATCH
+            )
         except Held:
             return [Held() for _ in changes]
         # SKIP LOCKED returns no row for an account that is locked, nor for one that was deleted.
@@ -108,13 +139,10 @@ class Changes:
         self,
         connection: asyncpg.Connection,
         changes: Sequence[Change],
-        lock: str,
+        locked: Sequence[AccountId],
         max_rows: int | None,
     ) -> dict[AccountId, Overlay]:
-        account_ids = sorted({change.account_id for change in changes})
-        locked = await connection.fetch(lock, account_ids)
-        overlays = {row[0]: _overlay(*row) for row in locked}
-        await self._load_named(connection, changes, overlays, max_rows)
+        overlays = await self._load_named(connection, changes, locked, max_rows)
         await self._load_documents_of(connection, changes, overlays)
         for change in changes:
             if change.account_id in overlays:
@@ -125,27 +153,33 @@ class Changes:
         self,
         connection: asyncpg.Connection,
         changes: Sequence[Change],
-        overlays: dict[AccountId, Overlay],
+        locked: Sequence[AccountId],
         max_rows: int | None,
-    ) -> None:
-        guids = list(
+    ) -> dict[AccountId, Overlay]:
+        """Load the accounts, and the entries that changes name."""
+        are_locked = set(locked)
+        named = list(
             {
                 (change.account_id, guid)
                 for change in changes
-                for guid in change.guids or ()
-                if change.account_id in overlays
+                for guid in change.guids or (None,)  # the account alone
+                if change.account_id in are_locked
             }
         )
+        overlays: dict[AccountId, Overlay] = {}
         left = max_rows
-        for start in range(0, len(guids), _GUIDS_AT_ONCE):
-            chunk = as_columns(guids[start : start + _GUIDS_AT_ONCE])
-            rows = await connection.fetch(self._sql.load, *chunk, left)
-            if left is not None and (left := left - len(rows)) <= 0:
-                raise Held
+        for start in range(0, len(named), _GUIDS_AT_ONCE):
+            chunk = named[start : start + _GUIDS_AT_ONCE]
+            rows = await connection.fetch(self._sql.load, *as_columns(chunk), left)
+            if left is not None:
+                left -= sum(row[_BEFORE_ENTRY] is not None for row in rows)
+                if left <= 0:
+                    raise Held
             if len(rows) <= FEW_ROWS:
                 _load_named_rows(overlays, rows)
             else:
                 await asyncio.to_thread(_load_named_rows, overlays, rows)
+        return overlays
 
     async def _load_documents_of(
         self,
@@ -175,17 +209,50 @@ class Changes:
         self, connection: asyncpg.Connection, overlays: Collection[Overlay]
     ) -> None:
         changed = [overlay for overlay in overlays if overlay.saved or overlay.forgotten]
-        await self._keep_ended(connection, changed)
-        statements: dict[str, Iterator[tuple[Any, ...]]] = {
+        # The states that ended are kept while the entries are still stored as they were.
+        ended = self._ended(changed)
+        if full := [o for o in changed if o.former_count > MAX_FORMER_STATES]:
+            await self._execute(connection, ended)
+            ended = {}
+            for overlay in full:
+                await _make_room(connection, overlay)
+        await self._execute(connection, ended | self._saved(overlays, changed))
+
+    def _ended(self, changed: Sequence[Overlay]) -> dict[str, Iterator[Row]]:
+        """Return the former states to keep, by statement."""
+        return {
+            self._sql.keep_stored: (
+                (o.account_id, state.entry.guid, state.ended)
+                for o in changed
+                for state in o.stored_ended
+            ),
+            self._sql.keep_restamped: (
+                (o.account_id, *ROWS.entry_row(state.entry)[:-1], state.ended)
+                for o in changed
+                for state in o.restamped_ended
+            ),
+            self._sql.keep_made: (
+                (o.account_id, *ROWS.former_state_row(state))
+                for o in changed
+                for state in o.made_and_ended
+            ),
+        }
+
+    def _saved(
+        self, overlays: Collection[Overlay], changed: Sequence[Overlay]
+    ) -> dict[str, Iterator[Row]]:
+        """Return the other rows to write, by statement, in the order of these."""
+        statements: dict[str, Iterator[Row]] = {
             self._sql.save: (row for o in changed for row in _saved_rows(o)),
             self._sql.forget: ((o.account_id, guid) for o in changed for guid in o.forgotten),
+            # Before the new ones, which a statement beside it would not see.
+            self._sql.forget_deletions: (
+                (o.account_id, MAX_DELETIONS - len(o.deletions)) for o in changed if o.deletions
+            ),
             self._sql.remember_deletion: (
                 (o.account_id, *ROWS.deletion_row(deletion))
                 for o in changed
                 for deletion in o.deletions
-            ),
-            self._sql.forget_deletions: (
-                (o.account_id, MAX_DELETIONS) for o in changed if o.deletions
             ),
             self._sql.advance: (
                 (o.account_id, o.last_stamp, *astuple(o.counts), o.known_from, o.former_count)
@@ -199,46 +266,23 @@ class Changes:
         }
         for clock, statement in self._sql.save_progress.items():
             statements[statement] = _progress_rows(overlays, clock)
-        await self._execute(connection, statements)
-
-    async def _keep_ended(
-        self, connection: asyncpg.Connection, overlays: Sequence[Overlay]
-    ) -> None:
-        """Keep the states that ended, while the entries are still stored as they were."""
-        statements: dict[str, Iterator[tuple[Any, ...]]] = {
-            self._sql.keep_stored: (
-                (o.account_id, state.entry.guid, state.ended)
-                for o in overlays
-                for state in o.stored_ended
-            ),
-            self._sql.keep_restamped: (
-                (o.account_id, *ROWS.entry_row(state.entry)[:-1], state.ended)
-                for o in overlays
-                for state in o.restamped_ended
-            ),
-            self._sql.keep_made: (
-                (o.account_id, *ROWS.former_state_row(state))
-                for o in overlays
-                for state in o.made_and_ended
-            ),
-        }
-        await self._execute(connection, statements)
-        for overlay in overlays:
-            if overlay.former_count > MAX_FORMER_STATES:
-                await _make_room(connection, overlay)
+        return statements
 
     async def _execute(
-        self,
-        connection: asyncpg.Connection,
-        statements: Mapping[str, Iterator[tuple[Any, ...]]],
+        self, connection: asyncpg.Connection, statements: Mapping[str, Iterator[Row]]
     ) -> None:
-        """Execute statements, each for all its rows, each of which has to be written."""
+        """Execute statements for all their rows, some hundred at a time."""
+        writes: list[RowsToWrite] = []
+        room = _ROWS_AT_ONCE
         for statement, rows in statements.items():
-            while chunk := list(islice(rows, _ROWS_AT_ONCE)):
-                if statement in self._sql.may_find_none:
-                    await connection.execute(statement, *as_columns(chunk))
-                else:
-                    await write_all(connection, statement, len(chunk), *as_columns(chunk))
+            while some := list(islice(rows, room)):
+                may_find_none = statement in self._sql.may_find_none
+                writes.append(RowsToWrite(statement, some, may_find_none))
+                room -= len(some)
+                if not room:
+                    await self._write(connection, writes)
+                    writes, room = [], _ROWS_AT_ONCE
+        await self._write(connection, writes)
 
 
 def _overlay(
@@ -248,14 +292,14 @@ def _overlay(
     return Overlay(account_id, last_stamp, known, known_from=known_from, former_count=former_count)
 
 
-def _saved_rows(overlay: Overlay) -> Iterator[tuple[Any, ...]]:
+def _saved_rows(overlay: Overlay) -> Iterator[Row]:
     goes_on = Origin()
     for guid, entry in overlay.saved.items():
         origin = overlay.origins.get(guid, goes_on)
         yield (overlay.account_id, *ROWS.entry_row(entry), origin.began, origin.author)
 
 
-def _progress_rows(overlays: Iterable[Overlay], clock: Clock) -> Iterator[tuple[Any, ...]]:
+def _progress_rows(overlays: Iterable[Overlay], clock: Clock) -> Iterator[Row]:
     for overlay in overlays:
         for changed in overlay.token_progress.values():
             if changed.clock is clock:
@@ -272,9 +316,13 @@ async def _load_whole(connection: asyncpg.Connection, change: Change, overlay: O
         await asyncio.to_thread(_load_rows, overlay, rows)
 
 
-def _load_named_rows(overlays: Mapping[AccountId, Overlay], rows: Sequence[asyncpg.Record]) -> None:
+def _load_named_rows(overlays: dict[AccountId, Overlay], rows: Sequence[asyncpg.Record]) -> None:
     for row in rows:
-        overlays[row[0]].load(ROWS.entry_of(row[1:]))
+        overlay = overlays.get(row[0])
+        if overlay is None:
+            overlay = overlays[row[0]] = _overlay(*row[:_BEFORE_ENTRY])
+        if row[_BEFORE_ENTRY] is not None:  # of the account, no entry was found
+            overlay.load(ROWS.entry_of(row[_BEFORE_ENTRY:]))
 
 
 def _load_rows(overlay: Overlay, rows: Sequence[asyncpg.Record]) -> None:
