@@ -29,6 +29,7 @@ from feedkeep.rules.feed_urls import host_of
 from feedkeep.rules.fetch_order import FIRST_DUE, HostQueues, Lane, lane_of, minutes_put_off
 from feedkeep.rules.personal_urls import may_look_at
 from feedkeep.runtime.recorder import Recorder
+from feedkeep.runtime.tasks import end
 from feedkeep.store.base import Store
 
 LOOKS_A_SECOND = 4.0
@@ -133,10 +134,7 @@ class FetchScheduler:
 
     async def __aexit__(self, *_: object) -> None:
         """End; what was not looked at can be leased again at once."""
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end(*self._tasks)
         await self._looks.close()
         if self._leasing:
             await asyncio.wait([self._leasing])
@@ -315,8 +313,7 @@ async def noting_new(store: Store, sweep: SubscriptionSweep, fetch: Fetch) -> As
     try:
         yield
     finally:
-        noting.cancel()
-        await asyncio.gather(noting, return_exceptions=True)
+        await end(noting)
 
 
 def _chance() -> float:

@@ -6,7 +6,6 @@ To count millions of rows at each scrape would cost more than all other requests
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Self
@@ -14,6 +13,7 @@ from typing import Self
 import structlog
 
 from feedkeep.model import AccountId, FeedHealth, Guid, Now, Purpose
+from feedkeep.runtime.tasks import end
 from feedkeep.store.base import Store
 
 ROWS_IN_A_STEP = 500
@@ -59,9 +59,7 @@ class Counting:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._task
+        await end(self._task)
 
     async def count(self) -> Counted:
         """Return how much is stored, after one round."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import secrets
 import time
 
@@ -11,6 +10,7 @@ import structlog
 
 from feedkeep.model import AccountId, Now
 from feedkeep.rules.clock import DAY_US, day_of, later
+from feedkeep.runtime.tasks import end
 from feedkeep.service.steady_clock import SteadyClock
 from feedkeep.store.base import Store
 
@@ -40,10 +40,7 @@ class Forgetting:
 
     async def close(self) -> None:
         """End it, after the step that is under way."""
-        if self._task:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+        await end(self._task)
 
     async def step(self, after: AccountId) -> AccountId | None:
         """Do one step; return the account to go on after, or None after the last one."""

@@ -9,6 +9,7 @@ import structlog
 
 from feedkeep.model import AccountId, Stamp, Token, TokenId
 from feedkeep.rules.clock import MINUTE_US, minute_of
+from feedkeep.runtime.tasks import end
 from feedkeep.store.base import Store
 
 MAX_WAITING = 4_096
@@ -50,8 +51,7 @@ class LastUses:
         """Store what is noted, unless that takes long; the store is still open."""
         if self._work is not None:
             await asyncio.wait({self._work}, timeout=_CLOSE_SECONDS)
-            self._work.cancel()
-            await asyncio.gather(self._work, return_exceptions=True)
+            await end(self._work)
 
     async def _store_all(self) -> None:
         while self._waiting:

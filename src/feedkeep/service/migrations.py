@@ -12,6 +12,7 @@ from feedkeep.model import AccountId, DocumentKind, Second, Stamp, Value
 from feedkeep.model.errors import NotAuthorized, StoreUnavailable
 from feedkeep.rules import seconds
 from feedkeep.rules.clock import MINUTE_US, later
+from feedkeep.runtime.tasks import end
 from feedkeep.service.documents import as_json, short_name
 from feedkeep.store.base import Store
 
@@ -95,10 +96,7 @@ class Migrations:
 
     async def close(self) -> None:
         """Interrupt what is copied; the store is still open."""
-        tasks = list(self._under_way.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end(*self._under_way.values())
 
     async def so_far(self, account_id: AccountId, where: str) -> Migrated:
         """Return how far everything was copied from another server."""

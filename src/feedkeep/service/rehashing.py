@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from feedkeep.model import Account, AccountId
 from feedkeep.model.errors import StoreUnavailable, TooManyAttempts
+from feedkeep.runtime.tasks import end
 from feedkeep.security import argon2id
 from feedkeep.security.passwords import Passwords
 from feedkeep.store.base import Store
@@ -36,10 +37,7 @@ class Rehashing:
 
     async def close(self) -> None:
         """Leave those hashes as they are that are not replaced yet."""
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end(*self._tasks.values())
 
     async def _replace(
         self, account_id: AccountId, stored_hash: str, name_key: str, password: str

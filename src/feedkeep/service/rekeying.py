@@ -11,6 +11,7 @@ import structlog
 from feedkeep.model import ActionPlace
 from feedkeep.model.errors import NotAuthorized
 from feedkeep.rules import episode_actions
+from feedkeep.runtime.tasks import end
 from feedkeep.store.base import Store
 
 ACTIONS_IN_A_STEP = 100
@@ -37,10 +38,7 @@ class Rekeying:
 
     async def close(self) -> None:
         """End it, after the step that is under way."""
-        if self._task:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+        await end(self._task)
 
     async def step(self, after: ActionPlace | None) -> ActionPlace | None:
         """Do one step; return the place to go on after, or None after the last one."""

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import structlog
 
 from feedkeep.model import CountedAttempts, Now, Stamp
+from feedkeep.runtime.tasks import end
 from feedkeep.security.guessing import KEPT_SECONDS
 from feedkeep.security.throttle import MAX_KEYS, Throttle
 from feedkeep.store.base import Store
@@ -64,9 +65,7 @@ class SharedAttempts:
     async def close(self) -> None:
         """End it; what is not shared yet is shared now, unless that takes long."""
         if self._task:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await end(self._task)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_SECONDS_BETWEEN_EXCHANGES):
                     await self._exchange()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 from feedkeep.model.errors import StoreUnavailable
+from feedkeep.runtime.tasks import end
 
 SUSPECT_SECONDS = 1.5
 """After how long a request that waits for PostgreSQL has the server probed."""
@@ -56,10 +57,7 @@ class Breaker:
 
     async def close(self) -> None:
         """Probe no more."""
-        if self._probing:
-            self._probing.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._probing
+        await end(self._probing)
 
     def _suspect(self) -> None:
         if self._probing is None or self._probing.done():
