@@ -263,7 +263,7 @@ CONNECTED: dict[str, Any] = {
 STATES: dict[str, list[dict[str, Any]]] = {
     "shared/problem.html": [
         {"refusal": Refusal(status, ""), "request_id": "1", "for_administrators": False}
-        for status in (400, 401, 403, 404, 413, 429, 500, 503)
+        for status in (400, 401, 403, 404, 410, 413, 429, 500, 503)
     ]
     + [{"refusal": Refusal(403, ""), "for_administrators": True, "account": BEN}],
     "nextcloud/login.html": [

@@ -376,8 +376,8 @@ def test_a_deleted_feed_is_gone_and_its_page_says_so(anna: PageClient) -> None:
     assert listed(anna, "/?show=unsubscribed") == set()
     for form in ("", "/move", "/merge", "/delete"):
         page = anna.post(f"/feeds/{guid(0)}{form}") if form else anna.get(f"/feeds/{guid(0)}")
-        assert page.status == 404
-        assert "no such page" in page.text
+        assert page.status == 410
+        assert "This feed was deleted" in page.text
 
 
 @pytest.mark.parametrize("address", ["x", "0" * 36, "%F0%9F%98%80"])

@@ -11,7 +11,13 @@ from feedkeep.http.pages.forms import Form, read_form
 from feedkeep.http.pages.notes import Note
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.model import Guid, Pointer, Snapshot, Stamp, Subscription, View
-from feedkeep.model.errors import FeedUrlTaken, InvalidInput, Sentence, UnknownSubscription
+from feedkeep.model.errors import (
+    DeletedSubscription,
+    FeedUrlTaken,
+    InvalidInput,
+    Sentence,
+    UnknownSubscription,
+)
 from feedkeep.rules.feed_labels import MAX_FOLDER
 from feedkeep.rules.feed_names import headline_of, title_of
 from feedkeep.rules.feed_urls import as_typed, parse_feed_url
@@ -118,7 +124,8 @@ class FeedPage(Page):
         """Return the feed that a path names.
 
         Raises:
-            UnknownSubscription: There is none, or it was deleted.
+            UnknownSubscription: There is none.
+            DeletedSubscription: It was deleted.
         """
         return await self._live(request, request.parameters["guid"])
 
@@ -126,11 +133,14 @@ class FeedPage(Page):
         """Return the feed of a guid.
 
         Raises:
-            UnknownSubscription: There is none, or it was deleted.
+            UnknownSubscription: There is none.
+            DeletedSubscription: It was deleted.
         """
         found = await self.service.subscriptions.view(request.admitted.account.id, guid)
-        if found is None or found.subscription.deleted is not None:
+        if found is None:
             raise UnknownSubscription
+        if found.subscription.deleted is not None:
+            raise DeletedSubscription
         return found
 
     async def _refused(
