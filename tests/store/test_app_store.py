@@ -690,6 +690,21 @@ def test_changes_of_entries_are_given_the_documents_they_name_and_see_one_anothe
     run(open_store, work)
 
 
+def test_changes_at_once_store_how_far_a_token_knows_by_both_clocks(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        token = await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 0))
+
+        def told(clock: Clock) -> Callable[[Snapshot], Decision]:
+            progress = TokenProgress(token.id, clock, SyncProgress(5))
+            return lambda snapshot: keeping(snapshot, progress=progress)
+
+        await asyncio.gather(*(store.entries.change(ALICE, [], told(clock)) for clock in Clock))
+        (found,) = await store.tokens.of(ALICE)
+        assert (found.last_sent_subscriptions, found.last_sent_actions) == (5, 5)
+
+    run(open_store, work)
+
+
 def test_a_change_that_is_refused_saves_no_document(open_store: Callable) -> None:
     named = DocumentName(DocumentKind.DEVICE, "a")
 

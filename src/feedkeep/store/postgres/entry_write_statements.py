@@ -49,11 +49,11 @@ class ChangeStatements:
     """What a batch of changes executes; each statement is about rows of many accounts.
 
     Attributes:
-        lock: Locks the accounts whose ids are filled in.
+        lock: Locks accounts.
         lock_what_is_free: Does so with those that nobody else has locked.
         advance: Writes an account's last stamp, and what is counted of it.
-        load: Reads accounts, each with the subscriptions that its named entries lead to, and with
-            all pointers to these: up to so many.
+        load: Reads accounts, the subscriptions that entries lead to, and all pointers to these, up
+            to so many. A row is of an account or of an entry, and empty in the other's columns.
         save: Writes entries.
         forget: Deletes entries.
         keep_stored: Copies entries as they are stored to the former states.
@@ -82,11 +82,10 @@ class ChangeStatements:
     def _of_accounts(self) -> None:
         # In id order, so that no two transactions wait for each other: that would be a deadlock. In
         # a statement of its own, so that the next one sees what the last holder has committed: the
-        # snapshot of a statement is taken before it waits for a lock. The ids are in its text,
-        # since what goes with BEGIN has no parameters.
+        # snapshot of a statement is taken before it waits for a lock.
         self.lock = """
             SELECT a.account_id FROM feedkeep.account a
-            WHERE a.account_id = ANY('{{{0}}}'::bigint[]) ORDER BY a.account_id FOR NO KEY UPDATE
+            WHERE a.account_id = ANY($1::bigint[]) ORDER BY a.account_id FOR NO KEY UPDATE
         """
         self.lock_what_is_free = f"{self.lock} SKIP LOCKED"
         self.advance = f"""
@@ -98,22 +97,24 @@ class ChangeStatements:
         same, wanted = self._shape.same, self._shape.wanted
         # All pointers are loaded, although nobody named them: the next change of the batch may name
         # one, and is given what is loaded here, without another query.
+        no_clock = ", ".join("NULL::bigint" for _ in CLOCK)
+        no_entry = ", ".join(f"NULL::{SQL_TYPES[TYPES[name]]}" for name in ENTRY)
         self.load = f"""
-            SELECT a.account_id, {columns(CLOCK, "a")}, {columns(ENTRY, "l")}
-            FROM feedkeep.account a LEFT JOIN (
+            SELECT a.account_id, {columns(CLOCK, "a")}, {no_entry} FROM feedkeep.account a
+            WHERE a.account_id = ANY($1::bigint[])
+            UNION ALL (
                 WITH t AS (
                     SELECT DISTINCT e.account_id, coalesce(e.new_guid, e.guid) AS guid
                     FROM {wanted(guid="uuid")}
                     JOIN feedkeep.entry e ON {same("e")} AND e.guid = w.guid
                 )
-                SELECT s.account_id, {columns(ENTRY, "s")}
+                SELECT s.account_id, {no_clock}, {columns(ENTRY, "s")}
                 FROM t JOIN feedkeep.entry s ON {same("s", "t")} AND s.guid = t.guid
                 UNION ALL
-                SELECT p.account_id, {columns(ENTRY, "p")}
+                SELECT p.account_id, {no_clock}, {columns(ENTRY, "p")}
                 FROM t JOIN feedkeep.entry p ON {same("p", "t")} AND p.new_guid = t.guid
                 LIMIT $3
-            ) l ON l.account_id = a.account_id
-            WHERE a.account_id = ANY($1::bigint[])
+            )
         """
         self.save = f"""
             INSERT INTO feedkeep.entry (account_id, {columns(ENTRIES.columns)})

@@ -99,15 +99,16 @@ class Changes:
         """
         account_ids = sorted({change.account_id for change in changes})
         lock = self._sql.lock if may_wait else self._sql.lock_what_is_free
-        lock = lock.format(",".join(map(str, account_ids)))
 
         async def make(connection: asyncpg.Connection, locked_count: int) -> Sequence[Outcome[Any]]:
             locked = account_ids
             if locked_count < len(account_ids):
-                locked = [row[0] for row in await connection.fetch(lock)]
+                locked = [row[0] for row in await connection.fetch(lock, account_ids)]
             return await self._make(connection, changes, locked, may_wait=may_wait)
 
-        return await connections.transact_after(lock, make)
+        # What goes with BEGIN has no parameters.
+        ids = ",".join(map(str, account_ids))
+        return await connections.transact_after(lock.replace("$1", f"'{{{ids}}}'"), make)
 
     async def _make(
         self,
@@ -172,7 +173,7 @@ class Changes:
             chunk = named[start : start + _GUIDS_AT_ONCE]
             rows = await connection.fetch(self._sql.load, *as_columns(chunk), left)
             if left is not None:
-                left -= sum(row[_BEFORE_ENTRY] is not None for row in rows)
+                left -= sum(map(_is_of_entry, rows))
                 if left <= 0:
                     raise Held
             if len(rows) <= FEW_ROWS:
@@ -216,7 +217,14 @@ class Changes:
             ended = {}
             for overlay in full:
                 await _make_room(connection, overlay)
-        await self._execute(connection, ended | self._saved(overlays, changed))
+        # Both clocks of a token are in one row, which one statement can write only once.
+        progress, *of_other_clocks = (
+            {statement: _progress_rows(overlays, clock)}
+            for clock, statement in self._sql.save_progress.items()
+        )
+        await self._execute(connection, ended | self._saved(overlays, changed) | progress)
+        for progress in of_other_clocks:
+            await self._execute(connection, progress)
 
     def _ended(self, changed: Sequence[Overlay]) -> dict[str, Iterator[Row]]:
         """Return the former states to keep, by statement."""
@@ -241,8 +249,8 @@ class Changes:
     def _saved(
         self, overlays: Collection[Overlay], changed: Sequence[Overlay]
     ) -> dict[str, Iterator[Row]]:
-        """Return the other rows to write, by statement, in the order of these."""
-        statements: dict[str, Iterator[Row]] = {
+        """Return what to write of the list and its documents, by statement, in their order."""
+        return {
             self._sql.save: (row for o in changed for row in _saved_rows(o)),
             self._sql.forget: ((o.account_id, guid) for o in changed for guid in o.forgotten),
             # Before the new ones, which a statement beside it would not see.
@@ -264,9 +272,6 @@ class Changes:
                 for document in o.saved_documents.values()
             ),
         }
-        for clock, statement in self._sql.save_progress.items():
-            statements[statement] = _progress_rows(overlays, clock)
-        return statements
 
     async def _execute(
         self, connection: asyncpg.Connection, statements: Mapping[str, Iterator[Row]]
@@ -316,13 +321,17 @@ async def _load_whole(connection: asyncpg.Connection, change: Change, overlay: O
         await asyncio.to_thread(_load_rows, overlay, rows)
 
 
+def _is_of_entry(row: asyncpg.Record) -> bool:
+    return row[_BEFORE_ENTRY] is not None
+
+
 def _load_named_rows(overlays: dict[AccountId, Overlay], rows: Sequence[asyncpg.Record]) -> None:
     for row in rows:
-        overlay = overlays.get(row[0])
-        if overlay is None:
-            overlay = overlays[row[0]] = _overlay(*row[:_BEFORE_ENTRY])
-        if row[_BEFORE_ENTRY] is not None:  # of the account, no entry was found
-            overlay.load(ROWS.entry_of(row[_BEFORE_ENTRY:]))
+        if not _is_of_entry(row):
+            overlays.setdefault(row[0], _overlay(*row[:_BEFORE_ENTRY]))
+    for row in rows:
+        if _is_of_entry(row):
+            overlays[row[0]].load(ROWS.entry_of(row[_BEFORE_ENTRY:]))
 
 
 def _load_rows(overlay: Overlay, rows: Sequence[asyncpg.Record]) -> None:
