@@ -146,13 +146,13 @@ def test_an_app_that_was_ended_before_is_ended_all_the_same(anna: Visitor) -> No
 
 @in_the_long_form  # without a browser, tests/web/test_feeds.py has it
 def test_a_feed_that_was_deleted_before_leads_on(anna: Visitor) -> None:
-    anna.expected.add(404)
+    anna.expected.add(410)
     anna.feed(TITLES[0]).click()
     second = anna.second_window(anna.page.url)
     anna.press("Delete this feed")
     anna.has_feeds(TITLES[1:])
     second.get_by_role("button", name="Delete this feed").click()
-    expect(second.get_by_role("heading", name="There is no such page")).to_be_visible()
+    expect(second.get_by_role("heading", name="This feed was deleted")).to_be_visible()
     second.get_by_role("link", name="To your feeds").click()
     expect(second.get_by_role("link", name=TITLES[1])).to_be_visible()
 

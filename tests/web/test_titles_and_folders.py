@@ -101,5 +101,5 @@ def test_an_undo_and_the_history_call_a_feed_by_its_title(anna: PageClient) -> N
     imported(anna)
     assert anna.post(f"{place(DEAD)}/delete").note.startswith("Deleted Täglich & <b>")
     assert "Täglich &amp; &lt;b&gt;" in anna.get("/changes").reply.text
-    assert anna.get(place(DEAD)).status == 404
-    assert anna.post(f"{place(DEAD)}/label", {"title": "x"}).status == 404
+    assert anna.get(place(DEAD)).status == 410
+    assert anna.post(f"{place(DEAD)}/label", {"title": "x"}).status == 410
