@@ -59,6 +59,8 @@ from feedkeep.store.postgres import (
 )
 from feedkeep.store.postgres import store as store_module
 from feedkeep.store.postgres.entries import ESCAPED
+from feedkeep.store.postgres.entry_write_statements import ChangeStatements
+from feedkeep.store.postgres.shape import Shape
 
 ALICE, BOB = AccountId(7), AccountId(3)
 GUID = Guid("00000000-0000-4000-8000-000000000001")
@@ -335,16 +337,21 @@ def test_urls_with_escapes_are_found_without_reading_a_list(database: str) -> No
         assert "entry_with_escapes" in str(plan)
 
 
-def test_a_change_takes_four_round_trips_whatever_it_writes(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sent: list[str] = []
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the store sends to PostgreSQL."""
+    statements: list[str] = []
 
     class Recording(connections.Connection):
         def __init__(self, *arguments: Any, **more: Any) -> None:
             super().__init__(*arguments, **more)
-            self.add_query_logger(lambda logged: sent.append(logged.query.strip()))
+            self.add_query_logger(lambda logged: statements.append(logged.query.strip()))
 
+    monkeypatch.setattr(connections, "Connection", Recording)
+    return statements
+
+
+def test_a_change_takes_four_round_trips_whatever_it_writes(database: str, sent: list[str]) -> None:
     def leave_and_delete(snapshot: Snapshot) -> Decision[Stamp]:
         stamp = Stamp(snapshot.last_stamp + 1)
         entry = Subscription(GUID, "https://a.example", False, stamp, deleted=stamp)
@@ -366,8 +373,49 @@ def test_a_change_takes_four_round_trips_whatever_it_writes(
         former = (await store.history.page(ALICE, Stamp(9), 9)).states
         assert [state.ended for state in former] == [2, None]
 
-    monkeypatch.setattr(connections, "Connection", Recording)
     run(database, work)
+
+
+def test_what_is_locked_besides_others_is_asked_by_one_statement_for_all(
+    database: str, sent: list[str]
+) -> None:
+    async def work(store: PostgresStore) -> None:
+        other = await asyncpg.connect(database)
+        await other.execute("BEGIN")
+        await other.execute("UPDATE feedkeep.account SET last_stamp = 0 WHERE account_id = 7")
+        held = asyncio.create_task(store.entries.change(ALICE, [GUID], subscribe))
+        await store.entries.change(BOB, [GUID], subscribe)
+        await other.execute("ROLLBACK")
+        await other.close()
+        await held
+        again = [text for text in sent if text.startswith("SELECT a.account_id FROM")]
+        assert len(again) == 1
+        assert "$1" in again[0], "a text with ids would be prepared anew for each set of accounts"
+
+    run(database, work)
+
+
+def test_what_many_accounts_load_is_not_compared_with_what_others_do(database: str) -> None:
+    asyncio.run(opened(database))
+    for statement in (
+        "INSERT INTO feedkeep.account (account_id, name, name_key, created)"
+        " SELECT n, n, n, 1 FROM generate_series(1, 300) n",
+        "INSERT INTO feedkeep.entry (account_id, guid, feed_url, is_subscribed,"
+        " subscription_changed, revision, status_changed)"
+        f" SELECT n, '{GUID}', 'https://a.example', true, 1, 1, 1 FROM generate_series(1, 300) n",
+        "ANALYZE feedkeep.account, feedkeep.entry",
+    ):
+        execute(database, statement)
+
+    async def plan(connection: asyncpg.Connection) -> str:
+        # As PostgreSQL plans it for large tables, of which it takes these few rows for one or two.
+        for way in ("hashjoin", "mergejoin", "seqscan"):
+            await connection.execute(f"SET enable_{way} = off")
+        load = f"EXPLAIN ANALYZE {ChangeStatements(Shape(is_distributed=False)).load}"
+        lines = await connection.fetch(load, [*range(1, 301)], [GUID] * 300, None)
+        return "\n".join(line for (line,) in lines)
+
+    assert "Rows Removed by Join Filter" not in with_connection(database, plan)
 
 
 def test_a_schema_of_another_program_is_refused_and_left_alone(database: str) -> None:

@@ -36,9 +36,9 @@ SQL_TYPES = {Guid: "uuid", str: "text", bool: "boolean", int: "bigint", Stamp: "
 """The types of columns, by those of fields; a field of another type is an error."""
 
 CLOCK = ("last_stamp", "known_from", "former_count", *COUNTS)
-"""What a change needs of the account's row."""
+"""What a change reads of the account's row, and writes."""
 
-_ADVANCED = dict.fromkeys(("last_stamp", *COUNTS, "known_from", "former_count"), "bigint")
+_ADVANCED = dict.fromkeys(CLOCK, "bigint")
 _SAVED_DOCUMENT = dict.fromkeys(DOCUMENTS.columns, "text")
 _SAVED = {name: SQL_TYPES[TYPES[name]] for name in ENTRIES.columns}
 _FORMER = {name: SQL_TYPES[TYPES[name]] for name in FORMER_ENTRIES.columns}

@@ -263,7 +263,7 @@ class Changes:
                 for deletion in o.deletions
             ),
             self._sql.advance: (
-                (o.account_id, o.last_stamp, *astuple(o.counts), o.known_from, o.former_count)
+                (o.account_id, o.last_stamp, o.known_from, o.former_count, *astuple(o.counts))
                 for o in changed
             ),
             self._sql.save_documents: (
