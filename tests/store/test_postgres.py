@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from unittest import mock
+from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
@@ -1161,11 +1162,39 @@ def test_a_pool_whose_connections_are_all_in_use_is_unavailable(
         async with store._runner.connections.reading():
             with monkeypatch.context() as patched:
                 patched.setattr(connections, "CONNECT_SECONDS", 0.1)
-                asked = answers(store.entries.view(ALICE, GUID), store.size())
-                assert await asked == [StoreUnavailable] * 2
+                for asked in (store.entries.view(ALICE, GUID), store.size()):
+                    with pytest.raises(StoreUnavailable, match="no connection was free"):
+                        await asked
         assert await store.entries.view(ALICE, GUID) is None
 
     run(database, work, max_connections=1)
+
+
+def test_each_connection_tries_every_host_while_others_find_the_one_that_takes_writes(
+    database: str,
+) -> None:
+    server = urlsplit(database)
+    waiting: asyncio.Queue[asyncio.StreamWriter] = asyncio.Queue()
+
+    async def say_nothing(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await waiting.put(writer)
+
+    async def work() -> None:
+        silent = await asyncio.start_server(say_nothing, "127.0.0.1", 0)
+        port = silent.sockets[0].getsockname()[1]
+        hosts = f"127.0.0.1:{port},{server.hostname}:{server.port}"
+        url = f"postgresql://{server.username}@{hosts}{server.path}?sslmode=disable"
+        opened = connections.Connections(url, 2)
+        await opened.open()
+        asked = [asyncio.create_task(opened.fetch("SELECT 1")) for _ in range(2)]
+        for one in [await waiting.get() for _ in asked]:
+            one.close()
+            await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+        assert [len(rows) for rows in await asyncio.gather(*asked)] == [1, 1]
+        await opened.close()
+        silent.close()
+
+    asyncio.run(work())
 
 
 def test_a_database_that_became_read_only_refuses_writes_and_is_not_ready(

@@ -259,7 +259,7 @@ class Connections:
         """Do what `transact` does, and give `work` the number of rows that `first` returned.
 
         `first` is a statement without parameters. On one server it goes with the BEGIN, and costs
-        no round trip; why not on a cluster, `_BEGIN_EVERYWHERE` says.
+        no round trip; on a cluster it is sent by itself, for the reason at `_BEGIN_EVERYWHERE`.
         """
         alone = [_BEGIN_EVERYWHERE, first]
         begin = alone if self.is_distributed else [f"{_BEGIN}{_DURABLE};{first}"]
@@ -320,6 +320,11 @@ class Connections:
         except _UNAVAILABLE as error:
             if pool is not self._pool:  # it was replaced while we waited
                 return await self._acquire()
+            if isinstance(error, TimeoutError):
+                raise StoreUnavailable(
+                    "The PostgreSQL database cannot be used now: no connection was free, or could"
+                    f" be opened, within {CONNECT_SECONDS:g} seconds."
+                ) from error
             raise _unavailable(error) from error
 
     async def _after(
@@ -396,7 +401,7 @@ class Connections:
     async def _connect(self, _dsn: None, **options: Any) -> asyncpg.Connection:
         """Connect to the first host that takes writes; each has its own time to answer."""
         failure: Exception | None = None
-        for host in self._hosts:
+        for host in tuple(self._hosts):  # others may change the order while this one waits
             try:
                 connection = await asyncpg.connect(
                     host,
