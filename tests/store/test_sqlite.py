@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
+from unittest import mock
 
 import apsw
 import pytest
@@ -969,6 +970,32 @@ def test_a_store_on_a_disk_that_takes_no_writes_is_read_until_the_disk_does(
     run(path, fill)
     asyncio.run(read())
     assert not list(path.parent.glob("*.db-*"))
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(errno.EMFILE, "Too many open files"), RuntimeError("can't start new thread")]
+)
+def test_a_store_goes_on_reading_if_the_system_has_nothing_left_to_write_with(
+    path: Path, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fill(store: SqliteStore) -> None:
+        await store.entries.change(ALICE, [GUID], subscribe)
+
+    async def read() -> None:
+        with no_room():
+            store = await SqliteStore.open(path, wall_clock.now)
+        with monkeypatch.context() as patched:
+            patched.setattr(runner, "Checkpoints", mock.Mock(side_effect=error))
+            with pytest.raises(StoreReadOnly):
+                await store.entries.change(ALICE, [GUID], subscribe)
+            assert await store.entries.view(ALICE, GUID) is not None
+            assert len((await store.entries.whole(ALICE)).entries) == 1
+        monkeypatch.setattr(store._runner, "_next_try", 0.0)
+        await store.entries.change(ALICE, [GUID], subscribe)
+        await store.close()
+
+    run(path, fill)
+    asyncio.run(read())
 
 
 def test_what_cannot_be_read_whole_without_a_write_is_refused(

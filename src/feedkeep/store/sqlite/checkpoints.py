@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 import apsw
@@ -41,10 +41,12 @@ class Checkpoints:
 
     def __init__(self, path: Path, writer: apsw.Connection) -> None:
         """Take over from SQLite the checkpoints of `writer`, which has the file open."""
-        self._connection = connect(path, WRITER_PATIENCE_SECONDS)
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-checkpoint")
-        # It starts now: where the system refuses a thread, that must not come after a commit.
-        self._thread.submit(lambda: None).result()
+        with ExitStack() as opened:
+            self._connection = opened.enter_context(closing(connect(path, WRITER_PATIENCE_SECONDS)))
+            self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-checkpoint")
+            # It starts now: where the system refuses a thread, that must not come after a commit.
+            self._thread.submit(lambda: None).result()
+            opened.pop_all()
         self._under_way: asyncio.Future[None] | None = None
         self._log_pages = 0
         writer.set_wal_hook(self._count)

@@ -43,8 +43,9 @@ from feedkeep.store.sqlite.reading import connect_to_read, write_nothing_new
 from feedkeep.store.sqlite.turns import WriteTurns
 
 MAX_READS_IN_A_BATCH = 256
+
 MAX_PARTS_IN_A_BATCH = 100
-"""After how many parts of its work a batch takes no further job: so many hold 2,000 rows."""
+"""After how many parts a batch begins no further job: a part has up to 20 rows, so after 2,000."""
 
 TRIED_EACH_SECONDS = 1.0
 """How often it is tried to write a file whose disk takes no writes."""
@@ -133,7 +134,10 @@ class SqliteRunner:
         self._may_scan = asyncio.Semaphore(1)
         self._next_try = 0.0
         with Translating():
-            self._open() if takes_writes else self._open_to_read()
+            if takes_writes:
+                self._open()
+            else:
+                self._open_to_read()
         self._translating = _InPlace(FileIdentity(path))
         self._commits = recorder.commits if recorder else None
         self._reads = reader(
@@ -270,12 +274,11 @@ class SqliteRunner:
             return connect(self._path, READER_PATIENCE_SECONDS)
         return connect_to_read(self._path)
 
-    async def _begin_to_write(self) -> None:
-        """Open the file to write, if its disk takes that by now; that is tried once a second.
+    async def _become_writable(self) -> None:
+        """Reopen the file to write, if its disk takes that by now; that is tried once a second.
 
         Raises:
-            StoreReadOnly: It does not.
-            StoreUnavailable: The file cannot even be read any more.
+            StoreReadOnly: It does not, or the system has no file or thread left to write with.
         """
         now = asyncio.get_running_loop().time()
         if now < self._next_try:
@@ -286,7 +289,7 @@ class SqliteRunner:
                 with closing(WriteTurns(self._path)) as turns:
                     await turns.take()  # other processes may write already, without a pause
                     self._open_to_write()
-            except (apsw.Error, FeedkeepError) as error:
+            except (apsw.Error, OSError, RuntimeError, FeedkeepError) as error:
                 raise read_only() from error
         _log.warning("the database can be written again")
 
@@ -301,7 +304,7 @@ class SqliteRunner:
             self._reader.close()
             write_nothing_new(self._path)
             self._open()
-        except (apsw.Error, FeedkeepError):
+        except Exception:  # whatever it was, reads go on
             self._open_to_read()
             raise
         finally:
@@ -318,7 +321,7 @@ class SqliteRunner:
     async def _begin(self) -> None:
         """Begin a transaction, once it is the turn of this process."""
         if not self._takes_writes:
-            await self._begin_to_write()
+            await self._become_writable()
         with self._translating:
             await self._turns.take()
             try:
