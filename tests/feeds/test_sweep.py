@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -27,6 +28,7 @@ from feedkeep.model import (
     Stamp,
     replace,
 )
+from feedkeep.model.errors import AccountBusy, StoreUnavailable
 from feedkeep.rules.clock import DAY_US, SECOND_US, later
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.feed_schedule import LEASE_US, MINUTE_US, after_look
@@ -42,20 +44,22 @@ TOKEN = CredentialKind.TOKEN
 
 
 @pytest.mark.parametrize("first", [1, 2**62, 2**63 - 1])
-def test_a_round_comes_to_each_account_once_wherever_it_begins(
+def test_a_round_comes_to_each_account_once_wherever_it_begins_and_if_the_store_fails(
     open_store: Callable, monkeypatch: pytest.MonkeyPatch, first: int
 ) -> None:
-    for name in ("_SECONDS_BETWEEN_STEPS", "_SECONDS_BETWEEN_ROUNDS"):
-        monkeypatch.setattr(rounds, name, 0.0)
+    for name in ("BETWEEN_STEPS", "BETWEEN_ROUNDS", "AFTER_A_FAILURE"):
+        monkeypatch.setattr(rounds, f"_SECONDS_{name}", 0.0)
     monkeypatch.setattr(rounds, "_SUBSCRIPTIONS_IN_A_STEP", 1)
     monkeypatch.setattr(rounds.secrets, "randbits", lambda _: first)
 
     async def work(world: World) -> None:
         accounts = [await world.subscribe(OLD, name=f"user{number}") for number in range(5)]
-        feeds, seen = world.store.feeds, []
+        feeds, seen, asked = world.store.feeds, [], itertools.count()
         ask = feeds.subscribed
 
         async def subscribed(after: AccountId, count: int) -> tuple[Any, Any]:
+            if next(asked) in {1, 3}:
+                raise StoreUnavailable("It is away.")
             last, listed = await ask(after, count)
             seen.extend(account_id for account_id, _ in listed)
             return last, listed
@@ -271,6 +275,30 @@ def test_nothing_is_merged_by_itself(open_store: Callable, already: str) -> None
         await world.seen_to_move(OLD, already)
         await world.go_round()
         assert await world.urls(alice) == sorted([OLD, already])
+
+    run(open_store, work)
+
+
+def test_an_account_that_has_too_much_under_way_stops_no_sweep(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(world: World) -> None:
+        lists = [await world.subscribe(OLD, name=name) for name in ("alice", "ben")]
+        busy, other = sorted(lists)
+        await world.seen_to_move(OLD, NEW)
+        change = world.store.entries.change
+
+        async def changed(account_id: AccountId, *more: Any, **named: Any) -> Any:
+            if account_id == busy:
+                raise AccountBusy("It is.")
+            return await change(account_id, *more, **named)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(world.store.entries, "change", changed)
+            await world.go_round()
+        assert (await world.urls(busy), await world.urls(other)) == ([OLD], [NEW])
+        await world.go_round()
+        assert await world.urls(busy) == [NEW]
 
     run(open_store, work)
 

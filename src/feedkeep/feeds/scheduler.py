@@ -49,7 +49,8 @@ lasts.
 _OF_A_HOST = 4
 """How many of these may be feeds of one host; with more, other hosts would have no turn.
 
-Those that were just added are put off until the host can be asked for them (`lanes.HostQueues`).
+Those that were just added are put off until the host can be asked for them
+(`rules.fetch_order.HostQueues`).
 """
 
 _JUST_ADDED = {Lane.NEW, Lane.PUT_OFF}

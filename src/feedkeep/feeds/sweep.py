@@ -20,7 +20,7 @@ from feedkeep.model import (
     Subscription,
     replace,
 )
-from feedkeep.model.errors import NotAuthorized
+from feedkeep.model.errors import AccountBusy, NotAuthorized, StoreUnavailable
 from feedkeep.rules.clock import later
 from feedkeep.rules.feed_schedule import FORGOTTEN_US, wanted_again
 from feedkeep.rules.feed_urls import FeedUrl, is_safer, parse_feed_url
@@ -40,6 +40,7 @@ _SUBSCRIPTIONS_IN_A_STEP = 500
 _FORGOTTEN_IN_A_STEP = 100
 _SECONDS_BETWEEN_STEPS = 0.2
 _SECONDS_BETWEEN_ROUNDS = 3_600.0
+_SECONDS_AFTER_A_FAILURE = 60.0
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -103,8 +104,15 @@ class SubscriptionSweep:
     async def _go_through(self, first: AccountId, last: AccountId) -> None:
         after: AccountId | None = first
         while after is not None and after < last:
-            after = await self.step(after)
-            await asyncio.sleep(_SECONDS_BETWEEN_STEPS)
+            seconds = _SECONDS_BETWEEN_STEPS
+            try:
+                after = await self.step(after)
+            except StoreUnavailable as error:
+                # A round through millions of lists takes hours. If each failure began it anew, it
+                # might never end, and no feed would be forgotten.
+                _log.warning("lists cannot be gone through for now", reason=str(error))
+                seconds = _SECONDS_AFTER_A_FAILURE
+            await asyncio.sleep(seconds)
 
     async def step(self, after: AccountId) -> AccountId | None:
         """Go through the lists of the next accounts; return the last one, None after all."""
@@ -118,7 +126,8 @@ class SubscriptionSweep:
         had = [(one, urls[feed.feed_url], feed.first_had) for one, feed in listed]
         await self._look_for_newcomers(had, known)
         for account_id, subscription in listed:
-            with contextlib.suppress(NotAuthorized):  # the account is gone
+            # The account is gone; or it has too much under way, and its turn comes next round.
+            with contextlib.suppress(NotAuthorized, AccountBusy):
                 await self._follow(account_id, subscription, urls, known)
         return last
 
