@@ -8,6 +8,8 @@ from contextlib import suppress
 from functools import partial
 from itertools import islice
 
+import structlog
+
 from feedkeep.model import (
     AccountId,
     ActionRequest,
@@ -26,7 +28,7 @@ from feedkeep.model import (
     TokenProgress,
     replace,
 )
-from feedkeep.model.errors import InvalidFeedUrl
+from feedkeep.model.errors import InvalidFeedUrl, StoreUnavailable
 from feedkeep.rules import episode_actions, seconds
 from feedkeep.rules.clock import later
 from feedkeep.rules.episode_actions import RefusedUrl, SentAction
@@ -44,6 +46,8 @@ _FEW_PODCASTS = 10
 _MAX_LOOKED_FOR = 500
 """For how many podcasts of one upload the list is read; each takes a read of a row, and up to ten
 if its URL has escapes."""
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class EpisodeActions:
@@ -195,10 +199,22 @@ class EpisodeActions:
         """Give the actions of podcasts new stamps, so that they are sent to every app once more.
 
         `podcasts` are derived guids of URLs. Apps that were sent the removal of a feed have deleted
-        what was played of it.
+        what was played of it. The change of the list is committed by now, and is what was asked
+        for: so if the store fails, that is logged, and apps get the rest with a full sync.
         """
         if not podcasts:
             return
+        try:
+            await self._resend(account_id, podcasts)
+        except StoreUnavailable as error:
+            _log.warning(
+                "apps are not sent again what was played of feeds",
+                account=account_id,
+                podcasts=len(podcasts),
+                reason=str(error),
+            )
+
+    async def _resend(self, account_id: AccountId, podcasts: Collection[Guid]) -> None:
         newest = await self._store.accounts.advance(account_id, Clock.ACTIONS, seconds.settled)
         # One way through all actions is shorter than one for each of many podcasts.
         asked = [None] if len(podcasts) > _FEW_PODCASTS else sorted(podcasts)

@@ -20,7 +20,7 @@ from feedkeep.model import (
     Value,
     replace,
 )
-from feedkeep.model.errors import InvalidInput, StoreUnavailable, UnknownChange
+from feedkeep.model.errors import InvalidInput, UnknownChange
 from feedkeep.rules import undo
 from feedkeep.rules.clock import DAY_US, is_before_its_time, later
 from feedkeep.rules.list_changes import FeedChange, ListChange, changes_on, differences
@@ -261,14 +261,7 @@ class ListHistory:
         self._check_kept()
         made = await self._changes.make_for_apps(account_id, None, decide, by, history_from=first)
         # A phone that was sent the removal of a feed has forgotten what was played of it.
-        try:
-            await self._actions.resend(account_id, made.outcome.podcasts)
-        except StoreUnavailable as error:  # the list is back, and that is what was asked for
-            _log.warning(
-                "phones are not sent again what was played",
-                request_id=by.request,
-                reason=str(error),
-            )
+        await self._actions.resend(account_id, made.outcome.podcasts)
         return made.outcome
 
     async def _preview(self, account_id: AccountId, decide: Decide, first: Stamp) -> RestorePreview:
