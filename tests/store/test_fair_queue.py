@@ -64,7 +64,7 @@ def test_what_a_batch_has_left_begins_the_next_one_whoever_came_meanwhile() -> N
     for owner in "ca":
         queue.add((owner, 4), 4, owner)
     for owner, weight in reversed(left):
-        queue.release((owner, weight), weight, owner)
+        queue.put_back((owner, weight), weight, owner)
     assert batches_of(queue) == [[("a", 2), ("b", 3), ("c", 4)], [("a", 4)]]
 
 

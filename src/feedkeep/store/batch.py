@@ -65,8 +65,8 @@ def note_nothing() -> None:
     """Do nothing when a transaction has failed for good."""
 
 
-async def at_once() -> None:
-    """Wait for nothing before a batch."""
+async def wait_for_nothing() -> None:
+    """Return at once: a batch begins whenever there is one."""
 
 
 class Batcher(Generic[Job, T]):
@@ -79,7 +79,7 @@ class Batcher(Generic[Job, T]):
         max_share: int | None = None,
         batches: Batches | None = None,
         note_failure: Callable[[], None] = note_nothing,
-        begin: Callable[[], Awaitable[None]] = at_once,
+        begin: Callable[[], Awaitable[None]] = wait_for_nothing,
     ) -> None:
         """Take `run`, which runs jobs in one transaction and returns an outcome for each.
 
@@ -143,11 +143,13 @@ class Batcher(Generic[Job, T]):
                     batch = queue.next_batch()
                     self._count(batch)
                     outcomes = await self._outcomes([queued.job for queued in batch])
-                done = len(outcomes) or 1
+                    if not outcomes:  # otherwise this would go on for ever
+                        raise RuntimeError("A batch ran none of its jobs.")
+                done = len(outcomes)
                 for queued, outcome in zip(batch[:done], outcomes, strict=True):
                     _answer(queued.answer, outcome)
                 for queued in reversed(batch[done:]):
-                    queue.release(queued, queued.weight, queued.owner)
+                    queue.put_back(queued, queued.weight, queued.owner)
         finally:
             del self._queues[key], self._workers[key]
             # A defect in `run` ends here, too: without this, its callers would wait for ever.

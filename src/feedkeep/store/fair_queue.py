@@ -41,8 +41,8 @@ class FairQueue(Generic[Item]):
             queue = queues[owner] = deque()
         queue.append((weight, item))
 
-    def release(self, item: Item, weight: int, owner: Hashable) -> None:
-        """Queue an item before all others: its batch has ended before it came to it."""
+    def put_back(self, item: Item, weight: int, owner: Hashable) -> None:
+        """Queue an item again, before all others: its batch ended before it was run."""
         self._shared.setdefault(owner, deque()).appendleft((weight, item))
         self._shared.move_to_end(owner, last=False)
 

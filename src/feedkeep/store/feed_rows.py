@@ -40,13 +40,14 @@ def feed_of(guid: Guid, row: Row) -> Feed:
     as a whole: with an ETag but without the content, a host would only say that nothing changed.
     """
     _, url, wanted, next_look, failing, known = row
-    if known is not None:
-        try:
-            found = _DECODER.decode(known)
-        except msgspec.DecodeError:
-            return Feed(guid, url, wanted, next_look)
-        return Feed(guid, url, wanted, next_look, failing=failing, **asdict(found))
-    return Feed(guid, url, wanted, next_look)
+    never_looked_at = Feed(guid, url, wanted, next_look)
+    if known is None:
+        return never_looked_at
+    try:
+        found = _DECODER.decode(known)
+    except msgspec.DecodeError:
+        return never_looked_at
+    return Feed(guid, url, wanted, next_look, failing=failing, **asdict(found))
 
 
 def known_column(feed: Feed) -> str | None:

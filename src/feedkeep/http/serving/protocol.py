@@ -57,10 +57,13 @@ _LAST_BYTES_SECONDS = 2.0
 _VERSIONS = {"1.0", "1.1"}
 _BODY_HEADERS = {b"content-length", b"transfer-encoding"}
 _REQUEST_LINE = re.compile(rb"(?:\r?\n)*([\w!#$%&'*+.^`|~-]{1,32}) [^ \r\n]+ HTTP/1\.[01]\r?\n")
-_NO_ROUTE_HAS = b"PURGE"
+_STAND_IN_METHOD = b"PURGE"
+"""What llhttp is given instead of a method that it does not know; no route has it."""
+
 _UPGRADE = re.compile(rb"\n([uU][pP][gG][rR][aA][dD][eE])(?=[ \t]*:)")
 _ASGI = {"version": "3.0", "spec_version": "2.4"}  # `send` raises when the client has left
-_AT_ONCE = struct.pack("ii", 1, 0)
+_RESET_ON_CLOSE = struct.pack("ii", 1, 0)
+"""SO_LINGER with no seconds: to close sends RST, and drops what was not sent."""
 
 
 @dataclass(eq=False, slots=True)
@@ -242,7 +245,7 @@ class Protocol(asyncio.Protocol):
         """
         if not self.transport.is_closing():
             connection = self.transport.get_extra_info("socket")
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
         self.transport.abort()
 
     # Called by exchanges
@@ -409,7 +412,7 @@ class Protocol(asyncio.Protocol):
                 # Its route answers it, and lists the methods that it has (C7.6).
                 self._unknown_method = line[1]
                 self._parser = self._new_parser()
-                data = _NO_ROUTE_HAS + data[line.end(1) :]
+                data = _STAND_IN_METHOD + data[line.end(1) :]
             except httptools.HttpParserError:
                 self._break()
 

@@ -21,6 +21,9 @@ _KNOWN = "SELECT known_from, former_count, last_stamp FROM account WHERE id = ?"
 _SET_KNOWN = "UPDATE account SET known_from = ?, former_count = ? WHERE id = ?"
 _SOME_ACCOUNTS = "SELECT * FROM account WHERE id > :after ORDER BY id LIMIT :accounts"
 _LAST_OF_SOME = f"SELECT max(id) FROM ({_SOME_ACCOUNTS})"
+
+# Without ORDER BY: SQLite reads the inner query in its order, and stops at the first account that
+# matches. Sorting would look at the entries of each one.
 _NEXT = f"""
 SELECT a.id FROM ({_SOME_ACCOUNTS}) a WHERE a.former_count > 0 AND (
     a.known_from < :until OR EXISTS (
