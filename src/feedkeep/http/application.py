@@ -63,10 +63,7 @@ class Application:
         self._show_page = next((edge.show for edge in edges if edge.show), None)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, and log one line about it, without secrets and feed URLs.
-
-        The request's id is in both (C1.19).
-        """
+        """Answer one request, and log one line about it; the request's id is in both (C1.19)."""
         started_ns = time.perf_counter_ns()
         http = HTTPRequest(scope, receive, send)
         request = Request(http, self._proxies, self._base_path)
@@ -82,35 +79,8 @@ class Application:
             raw.append(_NO_STORE)
         if self._cors:
             self._cors.allow(request, response)
-        asker = request.asker
-        route = scope[ROUTE] = target.path if target else None
-        duration_ns = time.perf_counter_ns() - started_ns
-        traceparent = request.header("traceparent")
-        trace_id = trace_id_of(traceparent) if traceparent else ""
-        is_quiet = (
-            target is not None
-            and target.route.is_polled
-            and response.status_code == error_responses.OK
-        )
-        level = logging.DEBUG if is_quiet else logging.INFO
-        if response.status_code >= error_responses.INTERNAL_ERROR:
-            level = logging.WARNING
-        self._log.log(
-            level,
-            "request",
-            request_id=request.id,
-            method=request.method,
-            route=route,
-            status=response.status_code,
-            duration_us=duration_ns // 1_000,
-            address=request.address,
-            account=asker and asker.account.name,
-            credential=asker and asker.credential_kind,
-            **({"reason": request.failure} if request.failure else {}),
-            **({"trace_id": trace_id} if trace_id else {}),
-        )
-        if self._recorder:
-            self._recorder.request(route, request.method, response.status_code, duration_ns / 1e9)
+        scope[ROUTE] = target.path if target else None
+        self._note(request, target, response.status_code, time.perf_counter_ns() - started_ns)
         try:
             await response(scope, receive, send)
         except (ConnectionError, ClientDisconnect):
@@ -119,6 +89,32 @@ class Application:
             raise
         except Exception as error:  # noqa: BLE001 - the reply has begun: it can only be cut
             error_responses.log_cut(error, request)
+
+    def _note(self, request: Request, target: Target | None, status: int, duration_ns: int) -> None:
+        """Log one line about a request, without secrets and feed URLs, and count it."""
+        asker, route = request.asker, target.path if target else None
+        traceparent = request.header("traceparent")
+        trace_id = trace_id_of(traceparent) if traceparent else ""
+        is_quiet = target is not None and target.route.is_polled and status == error_responses.OK
+        level = logging.DEBUG if is_quiet else logging.INFO
+        if status >= error_responses.INTERNAL_ERROR:
+            level = logging.WARNING
+        self._log.log(
+            level,
+            "request",
+            request_id=request.id,
+            method=request.method,
+            route=route,
+            status=status,
+            duration_us=duration_ns // 1_000,
+            address=request.address,
+            account=asker and asker.account.name,
+            credential=asker and asker.credential_kind,
+            **({"reason": request.failure} if request.failure else {}),
+            **({"trace_id": trace_id} if trace_id else {}),
+        )
+        if self._recorder:
+            self._recorder.request(route, request.method, status, duration_ns / 1e9)
 
     def _hint_at_proxy(self, request: Request) -> None:
         if self._proxies.may_hint():

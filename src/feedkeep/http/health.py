@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-
 from msgspec import Struct
 
 from feedkeep.http.draining import Draining
@@ -12,7 +9,10 @@ from feedkeep.http.error_responses import STOPPING
 from feedkeep.http.json_bodies import encode
 from feedkeep.http.requests import Request
 from feedkeep.http.responses import JsonResponse
+from feedkeep.runtime.shared import Shared
 from feedkeep.service import Service
+
+_SHARED_SECONDS = 1.0
 
 
 class StatusReply(Struct):
@@ -37,22 +37,12 @@ class ReadyResource:
     """
 
     def __init__(self, service: Service, draining: Draining) -> None:
-        self._service = service
         self._draining = draining
-        self._asked_at_seconds = 0.0
-        self._answer: asyncio.Future[None] | None = None
+        self._readiness = Shared(service.assert_ready, _SHARED_SECONDS)
 
     async def get(self, _request: Request) -> JsonResponse:
         """Answer, or say that the service is unavailable."""
         if self._draining.has_begun:
             return STOPPING.response()
-        await asyncio.shield(self._shared_answer())
+        await self._readiness.get()
         return JsonResponse(encode(StatusReply("ok")))
-
-    def _shared_answer(self) -> asyncio.Future[None]:
-        now_seconds = time.monotonic()
-        is_old = now_seconds - self._asked_at_seconds >= 1
-        if self._answer is None or (is_old and self._answer.done()):
-            self._asked_at_seconds = now_seconds
-            self._answer = asyncio.ensure_future(self._service.assert_ready())
-        return self._answer

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
+
+from feedkeep.runtime.shared import Shared
 
 PATH = "/metrics"
 
@@ -26,8 +27,7 @@ class MetricsPage:
     def __init__(self, registry: CollectorRegistry, prepare: Callable[[], Awaitable[None]]) -> None:
         self._registry = registry
         self._prepare = prepare
-        self._written_at_seconds = 0.0
-        self._text: asyncio.Future[bytes] | None = None
+        self._text = Shared(self._written, _SHARED_SECONDS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -38,16 +38,7 @@ class MetricsPage:
             return PlainTextResponse(f"There is {PATH} only.\n", 404)
         if scope["method"] not in _READING:
             return PlainTextResponse("It can only be read.\n", 405, {"Allow": "GET, HEAD"})
-        text = await asyncio.shield(self._shared_text())
-        return Response(text, media_type=CONTENT_TYPE_LATEST)
-
-    def _shared_text(self) -> asyncio.Future[bytes]:
-        now_seconds = time.monotonic()
-        is_old = now_seconds - self._written_at_seconds >= _SHARED_SECONDS
-        if self._text is None or (is_old and self._text.done()):
-            self._written_at_seconds = now_seconds
-            self._text = asyncio.ensure_future(self._written())
-        return self._text
+        return Response(await self._text.get(), media_type=CONTENT_TYPE_LATEST)
 
     async def _written(self) -> bytes:
         await self._prepare()
