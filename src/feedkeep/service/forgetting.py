@@ -39,7 +39,7 @@ class Forgetting:
         self._task = asyncio.create_task(self._go_round())
 
     async def close(self) -> None:
-        """End it, after the step that is under way."""
+        """End it at once; what the step under way had not committed is left to the next process."""
         await end(self._task)
 
     async def step(self, after: AccountId) -> AccountId | None:

@@ -119,11 +119,11 @@ class KnownFeeds:
         return await self.cards_of(seen_feeds.had(feeds))
 
     async def cards_at(self, account_id: AccountId, urls: Iterable[str]) -> Mapping[str, Card]:
-        """Return the same of feeds that are, or were, at URLs in the list of an account."""
+        """Return the cards of feeds that are, or were, at URLs in the list of an account."""
         return await self.cards_of(await self._had_at(account_id, urls))
 
     async def cards_of(self, had: Had) -> Mapping[str, Card]:
-        """Return the same of feeds by their URLs, and when their account had them first."""
+        """Return the cards of feeds by their URLs; `had` says since when the account has each."""
         found: dict[str, Card] = {}
         now = self._now()
         async for feeds in self._in_parts(had):
@@ -158,7 +158,7 @@ class KnownFeeds:
     async def once_looked_at(
         self, account_id: AccountId, subscription: Subscription, seconds: float
     ) -> Feed | None:
-        """Return the same once it was looked at, or after some seconds what there is by then.
+        """Wait until the feed was looked at, or for `seconds`; return what `of` returns then.
 
         A feed that was just added is looked at in its turn, whether its owner waits or not; so this
         asks the store alone, since that may happen in another process. An account waits for one

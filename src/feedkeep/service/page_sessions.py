@@ -17,7 +17,7 @@ from feedkeep.model import (
 )
 from feedkeep.model.errors import NotAuthorized
 from feedkeep.rules import credentials
-from feedkeep.rules.clock import DAY_US, later, minute_of
+from feedkeep.rules.clock import DAY_US, MINUTE_US, later, minute_of
 from feedkeep.rules.credentials import BROWSER_PREFIX, as_label
 from feedkeep.security.tokens import new_token
 from feedkeep.service.authentication import Authentication
@@ -26,8 +26,6 @@ from feedkeep.store.base import Store
 
 FRESH_MINUTES = 10
 """For how long after the password was typed the pages do not ask for it again."""
-
-_MINUTE_US = 60_000_000
 
 
 class PageSessions:
@@ -75,7 +73,7 @@ class PageSessions:
 
     def is_fresh(self, admitted: Admitted) -> bool:
         """Say whether the password was typed so lately that it need not be asked for again."""
-        return self._now() < later(_session_of(admitted).created, FRESH_MINUTES * _MINUTE_US)
+        return self._now() < later(_session_of(admitted).created, FRESH_MINUTES * MINUTE_US)
 
     async def confirm(
         self, admitted: Admitted, password: str, address: str, label: str

@@ -37,7 +37,7 @@ class Rekeying:
         self._task = asyncio.create_task(self._go_through())
 
     async def close(self) -> None:
-        """End it, after the step that is under way."""
+        """End it at once; what the step under way had not committed is left to the next process."""
         await end(self._task)
 
     async def step(self, after: ActionPlace | None) -> ActionPlace | None:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import structlog
 
 from feedkeep.model import CountedAttempts, Now, Stamp
+from feedkeep.rules.clock import SECOND_US
 from feedkeep.runtime.tasks import end
 from feedkeep.security.guessing import KEPT_SECONDS
 from feedkeep.security.throttle import MAX_KEYS, Throttle
@@ -28,8 +29,6 @@ _SECONDS_WHEN_QUIET = 5.0
 _SECONDS_BETWEEN_FORGETTING = 60.0
 _OVERLAP_SECONDS = 5.0
 """How long before the last look is looked at again: a row is dated before it can be seen."""
-
-_US = 1_000_000
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -78,9 +77,9 @@ class SharedAttempts:
         """
         now_seconds = time.monotonic()
         # Others know moments of the wall clock, which may be set; ours are of one that goes on.
-        ahead_seconds = self._now() / _US - now_seconds
+        ahead_seconds = self._now() / SECOND_US - now_seconds
         await self._tell(ahead_seconds)
-        since = Stamp(max(0, self._looked - round(_OVERLAP_SECONDS * _US)))
+        since = Stamp(max(0, self._looked - round(_OVERLAP_SECONDS * SECOND_US)))
         self._looked, found = await self._store.attempts.saved_since(since, MAX_KEYS)
         if found:
             self._rows_until_seconds = now_seconds + KEPT_SECONDS + _SECONDS_BETWEEN_FORGETTING
@@ -113,7 +112,7 @@ class SharedAttempts:
         ]
 
     async def _forget(self, now_seconds: float) -> None:
-        """Forget, in steps, as many rows as were written since, and once a minute what is over."""
+        """Forget old rows: as many as were written since; once a minute, all that are left."""
         is_due = self._forget_at_seconds <= now_seconds <= self._rows_until_seconds
         if not is_due and self._written_count < FORGOTTEN_AT_ONCE:
             return

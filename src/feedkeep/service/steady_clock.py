@@ -1,4 +1,4 @@
-"""Whether the wall clock can be believed, where what it says deletes something for good."""
+"""Whether the wall clock can be trusted, before something is deleted because it is old."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from collections.abc import Callable
 import structlog
 
 from feedkeep.model import Now
-from feedkeep.rules.clock import DAY_US
+from feedkeep.rules.clock import DAY_US, SECOND_US
 
 AFTER_START_SECONDS = 3_600.0
 """How long a process that starts does not believe it: a machine may set its clock only then."""
 
 AFTER_JUMP_SECONDS = 86_400.0
 """How long it is not believed after it went ahead by more than a day at once."""
-
-_US_A_SECOND = 1_000_000
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -39,7 +37,7 @@ class SteadyClock:
         What happened since the last call counts as one jump, if it was one.
         """
         wall, counted = self._now(), self._counted_seconds()
-        jump_us = wall - self._wall - (counted - self._counted) * _US_A_SECOND
+        jump_us = wall - self._wall - (counted - self._counted) * SECOND_US
         self._wall, self._counted = wall, counted
         if jump_us > DAY_US:
             self._believed_from = counted + AFTER_JUMP_SECONDS

@@ -14,7 +14,7 @@ from feedkeep.http.pages.notes import Note
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.model import AccountId, Stamp, replace
 from feedkeep.model.errors import ChangedSince, InvalidInput, Sentence, UnknownChange
-from feedkeep.rules.clock import DAY_US, later
+from feedkeep.rules.clock import DAY_US, MINUTE_US, later
 from feedkeep.rules.guids import guid_or_none
 from feedkeep.rules.list_changes import in_kinds, is_back
 from feedkeep.rules.undo import BroughtBack, ConflictPolicy, Undo
@@ -218,7 +218,7 @@ class ListHistoryPage(Page):
             status,
             days=self.service.history.days,
             # The first whole minute, since forms know no shorter times.
-            known_from=later(known_from, 60_000_000 - 1),
+            known_from=later(known_from, MINUTE_US - 1),
             now=self.service.now(),
             **({"moment": None, "counts": None, "ahead_until": None} | values),
         )
