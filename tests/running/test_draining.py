@@ -18,6 +18,7 @@ from postgres_server import drop_database, new_database
 LONGER_THAN_A_TEST = "300"
 SOON_SECONDS = 15
 ITEM = {"subscriptions": [{"feed_url": "https://a.example"}]}
+LARGE = "/docs/swagger-ui-bundle.js"
 
 
 @pytest.fixture
@@ -170,3 +171,42 @@ def _is_running(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def test_the_last_reply_of_a_connection_is_whole_whatever_was_sent_behind_it(
+    serving: FeedkeepProcess,
+) -> None:
+    url = httpx.URL(serving.base_url)
+    get = "GET {} HTTP/1.1\r\nHost: x\r\n\r\n"
+    serving.process.send_signal(signal.SIGTERM)
+    until_it_refuses(serving)
+    with socket.create_connection((url.host, url.port or 80), timeout=30) as client:
+        client.sendall((get.format("/livez") + get.format(LARGE)).encode())
+        reply = client.recv(1_000)
+        client.sendall(get.format("/livez").encode())
+        reply += b"".join(iter(lambda: client.recv(65_536), b""))
+    head, _, body = reply.rpartition(b"HTTP/1.1 ")[2].partition(b"\r\n\r\n")
+    assert f"content-length: {len(body)}".encode() in head.lower()
+    serving.process.send_signal(signal.SIGTERM)
+    assert ends_soon(serving)
+
+
+@pytest.mark.parametrize("has_token", [True, False])
+def test_a_stop_cuts_no_client_that_still_sends_a_body_after_its_refusal(
+    tmp_path: Path, *, has_token: bool
+) -> None:
+    """Most clients look for a reply only once they have sent all."""
+    with FeedkeepProcess(tmp_path) as process:
+        token = process.new_token(process.new_account()) if has_token else "none"
+        url = httpx.URL(process.base_url)
+        head = f"POST /subscriptions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+        with socket.create_connection((url.host, url.port or 80), timeout=30) as client:
+            client.sendall(f"{head}Content-Length: 10000000\r\n\r\n".encode())
+            client.recv(1, socket.MSG_PEEK)
+            process.process.send_signal(signal.SIGTERM)
+            for _ in range(100):
+                client.sendall(b"x" * 100_000)
+                time.sleep(0.01)
+            reply = b"".join(iter(lambda: client.recv(65_536), b""))
+        assert reply.startswith(b"HTTP/1.1 413 " if has_token else b"HTTP/1.1 401 ")
+        assert ends_soon(process)

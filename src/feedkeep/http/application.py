@@ -17,9 +17,10 @@ from feedkeep.http import error_responses
 from feedkeep.http.authenticators import log_refusal
 from feedkeep.http.compression import Compression
 from feedkeep.http.cors import Cors, is_cross_site, is_from_own_page
+from feedkeep.http.error_responses import NoRoom
 from feedkeep.http.outage_log import Outages
 from feedkeep.http.proxies import Proxies
-from feedkeep.http.requests import ROUTE, Request
+from feedkeep.http.requests import Request
 from feedkeep.http.routing import READING, Edge, Router, Show, Target
 from feedkeep.http.tracing import trace_id_of
 from feedkeep.model.errors import (
@@ -35,6 +36,7 @@ from feedkeep.runtime.recorder import Recorder
 _NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 _NO_STORE = (b"cache-control", b"no-store")  # C1.16
 
+_NO_ROOM = "other requests hold all of max_in_flight_bytes"
 _REMEDY = "If your proxy has this address, add it to trusted_proxies (FEEDKEEP_TRUSTED_PROXIES)."
 
 
@@ -72,6 +74,24 @@ class Application:
         target, response = await self._response(request)
         if accepted := request.header("accept-encoding"):
             response = await self._compression.of(response, accepted)
+        self._add_headers(request, response)
+        duration_ns = time.perf_counter_ns() - started_ns
+        try:
+            await response(scope, receive, send)
+        except (ConnectionError, ClientDisconnect):
+            raise ConnectionResetError("The client has left.") from None
+        except NoRoom:  # before the first byte, so there can be another answer
+            request.failure = _NO_ROOM
+            response = error_responses.NO_ROOM.response()
+            self._add_headers(request, response)
+            await response(scope, receive, send)
+        except Exception as error:  # noqa: BLE001 - the reply has begun: it can only be cut
+            error_responses.log_cut(error, request)
+        finally:  # only now is it known which response was sent
+            self._note(request, target, response.status_code, duration_ns)
+
+    def _add_headers(self, request: Request, response: Response) -> None:
+        """Add the headers that every response has."""
         raw = response.raw_headers  # as bytes: by name, they take 3 microseconds of each request
         raw += request.response_headers.items()
         raw += ((b"x-request-id", request.id.encode()), _NO_SNIFFING)
@@ -79,16 +99,6 @@ class Application:
             raw.append(_NO_STORE)
         if self._cors:
             self._cors.allow(request, response)
-        scope[ROUTE] = target.path if target else None
-        self._note(request, target, response.status_code, time.perf_counter_ns() - started_ns)
-        try:
-            await response(scope, receive, send)
-        except (ConnectionError, ClientDisconnect):
-            raise ConnectionResetError("The client has left.") from None
-        except error_responses.NoRoom:  # before the first byte, so there can be another answer
-            raise
-        except Exception as error:  # noqa: BLE001 - the reply has begun: it can only be cut
-            error_responses.log_cut(error, request)
 
     def _note(self, request: Request, target: Target | None, status: int, duration_ns: int) -> None:
         """Log one line about a request, without secrets and feed URLs, and count it."""
@@ -130,6 +140,8 @@ class Application:
                 self._check_not_foreign(request, target)
             return target, await target.answer(request)
         except Exception as error:  # noqa: BLE001 - every request gets an answer
+            if isinstance(error, NoRoom):
+                request.failure = _NO_ROOM
             if isinstance(error, StoreUnavailable):
                 request.failure = str(error)
                 # An account that keeps itself waiting is no outage of the store.

@@ -15,13 +15,13 @@ import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from feedkeep.http.error_responses import NO_ROOM, BodyTooSlow, NoRoom
-from feedkeep.http.requests import DISCARD, HOLD, MAKE, ROUTE
+from feedkeep.http.requests import DISCARD, HOLD, MAKE, UNSENT
 
 CHUNK_BYTES = 64 * 1024
 """How much of a reply is given to the server at a time."""
 
 PATIENCE_SECONDS = 30.0
-"""How long a client may take to send its body, and to take a chunk of a reply (C1.7)."""
+"""How long a client may take to send its body, and to read something of a reply (C1.7)."""
 
 SLOW_SECONDS = 1.0
 """After how long a slow client may be cut if others wait for room."""
@@ -79,7 +79,7 @@ class InFlight:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        request = _Request(self, receive, send)
+        request = _Request(self, receive, send, scope.get(UNSENT))
         self._requests.add(request)
         try:
             if self.is_full():
@@ -92,9 +92,8 @@ class InFlight:
                 MAKE: request.make,
             }
             await self._app(scope, request.receive, request.send)
-        except NoRoom:
-            route = scope.get(ROUTE)  # None if there was not even room to look for it
-            _log.warning("no room for a request", route=route, in_flight_bytes=self.held_bytes)
+        except NoRoom:  # not even to look for its route
+            _log.warning("no room for a request", in_flight_bytes=self.held_bytes)
             await NO_ROOM.last_response()(scope, receive, send)
         except ClientTooSlow:
             pass  # the reply has no end, so that the server cuts the connection
@@ -109,6 +108,8 @@ class InFlight:
         To be called once a second.
         """
         now = time.monotonic()
+        for request in self._requests:
+            request.note_progress(now)
         for request in [one for one in self._requests if one.is_too_slow(now)]:
             request.cut(is_for_room=False)
         if self.is_full():
@@ -198,14 +199,23 @@ class _Request:
         "_since",
         "_start",
         "_task",
+        "_unsent",
+        "_unsent_bytes",
         "_waited_for",
         "_waits_for",
     )
 
-    def __init__(self, in_flight: InFlight, receive: Receive, send: Send) -> None:
+    def __init__(
+        self,
+        in_flight: InFlight,
+        receive: Receive,
+        send: Send,
+        unsent: Callable[[], int] | None,
+    ) -> None:
         self._in_flight = in_flight
         self._receive = receive
         self._send = send
+        self._unsent, self._unsent_bytes = unsent, 0
         self._task = asyncio.current_task()
         self._start: Message | None = None
         self._body_bytes = self._held_bytes = self._made_bytes = 0
@@ -285,8 +295,19 @@ class _Request:
         if more_bytes < 0:
             self._in_flight.tell_of_room()
 
+    def note_progress(self, now: float) -> None:
+        """Note whether the client has read something of a reply, if the server can tell.
+
+        Otherwise it only counts when the kernel takes the next chunk: a phone that reads a kilobyte
+        a second needs more than a minute for one, and could never get a list of a megabyte.
+        """
+        if self._waits_for != READER or self._unsent is None:
+            return
+        if (unsent_bytes := self._unsent()) != self._unsent_bytes:
+            self._unsent_bytes, self._since = unsent_bytes, now
+
     def is_too_slow(self, now: float) -> bool:
-        """Say whether the client has taken too long for a whole body, or for a chunk of a reply."""
+        """Say whether the client took too long for a whole body, or reads nothing of a reply."""
         # A body has to be complete in time: a client that sends a byte now and then would hold it
         # for ever. A reply may take long, if some of it is read: who reads slowly is not cut.
         since = self._began_at if self._waits_for == BODY else self._since

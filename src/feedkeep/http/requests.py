@@ -19,11 +19,11 @@ from feedkeep.runtime.cooperative import LONG_BYTES
 HOLD = "feedkeep.hold"
 """The key of a scope under which a function may be that counts the memory a request takes."""
 
-ROUTE = "feedkeep.route"
-"""The key in the scope of a request under which its route is, once it is known."""
-
 DISCARD = "feedkeep.discard"
 """The key under which a function may be that says that the body so far is not held any more."""
+
+UNSENT = "feedkeep.unsent"
+"""The key under which a function may be that returns how many bytes the client has yet to take."""
 
 MAKE = "feedkeep.make"
 """The key under which a coroutine function may be that waits for room to read the whole body.
@@ -243,7 +243,9 @@ def own_path(path: str, base_path: str) -> str:
 def _joined(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
     joined: dict[bytes, bytes] = {}
     for name, value in headers:
-        joined[name] = joined[name] + b", " + value if name in joined else value
+        # A proxy may pass on the cookies of HTTP/2 as several lines (RFC 9113, section 8.2.3).
+        separator = b"; " if name == b"cookie" else b", "
+        joined[name] = joined[name] + separator + value if name in joined else value
     return joined
 
 

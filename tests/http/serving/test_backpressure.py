@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from feedkeep.http import backpressure
 from feedkeep.http.backpressure import CHUNK_BYTES, MADE_OF_A_BYTE, InFlight
 from feedkeep.http.error_responses import BodyTooSlow, NoRoom, refusal_of
-from feedkeep.http.requests import HOLD, MAKE
+from feedkeep.http.requests import HOLD, MAKE, UNSENT
 
 ROOM = 1_000_000
 LARGE = 900_000
@@ -74,9 +74,12 @@ class Traffic:
     def __init__(self, app: ASGIApp = app) -> None:
         self.bounded = InFlight(app, ROOM)
 
-    def begin(self, size: int, *, posts: bool = False) -> tuple[Client, asyncio.Task[None]]:
+    def begin(
+        self, size: int, *, posts: bool = False, unsent: Callable[[], int] | None = None
+    ) -> tuple[Client, asyncio.Task[None]]:
         client = Client()
-        scope = {"type": "http", "method": "POST" if posts else "GET", "path": str(size)}
+        method = "POST" if posts else "GET"
+        scope = {"type": "http", "method": method, "path": str(size), UNSENT: unsent}
         return client, asyncio.create_task(self.bounded(scope, client.receive, client.send))
 
     async def get(self, size: int) -> Client:
@@ -413,6 +416,26 @@ async def test_who_reads_a_piece_now_and_then_is_not_cut_and_who_reads_nothing_i
     await task
     assert not client.is_complete  # so that the server cuts the connection
     assert traffic.bounded.held_bytes == 0
+
+
+@run
+async def test_who_reads_less_than_a_piece_at_a_time_is_not_cut_either(
+    later: Callable[[float], None],
+) -> None:
+    traffic, unsent_bytes = Traffic(), CHUNK_BYTES
+    client, task = traffic.begin(10 * CHUNK_BYTES, unsent=lambda: unsent_bytes)
+    client.reads.clear()
+    await client.is_held_up.wait()
+    for _ in range(5):
+        unsent_bytes -= 1
+        later(29)
+        traffic.bounded.cut_the_slow()
+    await asyncio.sleep(0)
+    assert not task.done()
+    later(31)
+    traffic.bounded.cut_the_slow()
+    await task
+    assert not client.is_complete
 
 
 @run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import resource
@@ -9,11 +10,18 @@ import socket
 import struct
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from unittest import mock
 
+import httptools
+import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
 from served import Served
+from starlette.types import Receive, Scope, Send
 from test_bounds import connected, reply_to, until_closed
+
+from feedkeep.http.draining import Draining
+from feedkeep.http.serving.protocol import Protocol, Serving
 
 GET = b"GET /livez HTTP/1.1\r\nHost: x\r\n"
 LAST = b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
@@ -157,6 +165,102 @@ def test_a_client_that_goes_on_to_send_receives_its_refusal(
         assert until_closed(connection).startswith(f"HTTP/1.1 {status} ".encode())
 
 
+@pytest.mark.parametrize("rest", [b"ZZ\r\n", b"5;" + b"x" * 20_000])
+def test_a_body_that_breaks_behind_its_reply_gets_no_second_one(
+    feedkeep: FeedkeepProcess, rest: bytes
+) -> None:
+    head = b"POST /subscriptions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with connected(feedkeep) as connection:
+        connection.sendall(head)
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 401 ")
+        connection.sendall(rest)
+        assert until_closed(connection) == b""
+
+
+def test_a_client_that_sends_no_more_receives_the_replies_to_all_it_has_sent(
+    feedkeep: FeedkeepProcess,
+) -> None:
+    token = feedkeep.new_token(feedkeep.new_account())
+    body = b'{"subscriptions": [{"feed_url": "https://a.example"}]}'
+    post = f"POST /subscriptions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+    post += f"Content-Length: {len(body)}\r\n\r\n"
+    for requests in ([post.encode() + body], [GET + b"\r\n", post.encode() + body] * 3):
+        with connected(feedkeep) as connection:
+            connection.sendall(b"".join(requests))
+            connection.shutdown(socket.SHUT_WR)
+            assert until_closed(connection).count(OK) == len(requests)
+
+
+def test_an_empty_line_behind_a_body_begins_no_request(impatient: FeedkeepProcess) -> None:
+    with connected(impatient) as connection:
+        connection.sendall(b"POST /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 405 ")
+        connection.sendall(b"\r\n")
+        connection.settimeout(3)  # by then, who has begun a request is cut
+        with pytest.raises(TimeoutError):
+            connection.recv(65_536)
+        connection.settimeout(20)
+        connection.sendall(LAST)
+        assert until_closed(connection).startswith(OK)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["a b", 'a"', "a<b>", "me@a.example", "a.example/x", "b\u00fccher.example", "[::1", "a:b"],
+)
+def test_a_host_that_is_no_name_and_no_address_is_400(feedkeep: FeedkeepProcess, host: str) -> None:
+    head = f"GET /livez HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
+    assert reply_to(feedkeep, head).startswith(b"HTTP/1.1 400 ")
+    line = feedkeep.wait_for_line("a Host that is no name")
+    assert (line["status"], line["address"]) == (400, "127.0.0.1")
+
+
+@pytest.mark.parametrize("host", ["a_b.example", "[2001:db8::1]:8080", "192.0.2.1:80", ""])
+def test_hosts_of_every_kind_are_served(feedkeep: FeedkeepProcess, host: str) -> None:
+    head = f"GET /livez HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode()
+    assert reply_to(feedkeep, head).startswith(OK)
+
+
+def test_a_target_that_names_its_host_counts_and_not_the_host_beside_it(
+    feedkeep: FeedkeepProcess,
+) -> None:
+    name = feedkeep.new_account()
+    with feedkeep.client(name) as client:
+        items = [{"feed_url": f"https://{number}.example"} for number in range(2)]
+        assert client.post("/subscriptions", json={"subscriptions": items}).status_code == 200
+    head = (
+        "GET http://me@podcasts.example/subscriptions?per_page=1 HTTP/1.1\r\nHost: x\r\n"
+        f"Authorization: Bearer {feedkeep.new_token(name)}\r\nConnection: close\r\n\r\n"
+    )
+    body = json.loads(reply_to(feedkeep, head.encode()).partition(b"\r\n\r\n")[2])
+    assert body["next"].startswith("http://podcasts.example/subscriptions?")
+    without_path = b"GET http://x?a=b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    assert not reply_to(feedkeep, without_path).startswith(b"HTTP/1.1 400 ")
+
+
+def test_the_refusal_of_a_head_has_no_body_and_every_refusal_a_date(
+    feedkeep: FeedkeepProcess,
+) -> None:
+    for method, has_body in (("GET", True), ("HEAD", False)):
+        reply = reply_to(feedkeep, f"{method} /livez HTTP/1.1\r\n\r\n".encode())
+        head, _, body = reply.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 400 ")
+        assert b"\r\ndate: " in head
+        assert bool(body) == has_body
+
+
+def test_a_cookie_in_several_lines_is_one(feedkeep: FeedkeepProcess) -> None:
+    password = "open sesame 123"
+    name = feedkeep.new_account(password)
+    login = httpx.post(f"{feedkeep.base_url}/api/2/auth/{name}/login.json", auth=(name, password))
+    cookie = login.headers["set-cookie"].partition(";")[0]
+    head = (
+        f"GET /subscriptions/{name}.txt HTTP/1.1\r\nHost: x\r\nCookie: other=1\r\n"
+        f"Cookie: {cookie}\r\nConnection: close\r\n\r\n"
+    )
+    assert reply_to(feedkeep, head.encode()).startswith(OK)
+
+
 def test_a_body_that_breaks_behind_the_beginning_of_a_reply_puts_nothing_into_it(
     served: Served,
 ) -> None:
@@ -202,6 +306,48 @@ def test_an_idle_connection_does_not_hold_the_body_that_nobody_read(served: Serv
             connection.sendall(head + b"x" * 250_000)
             assert connection.recv(65_536).startswith(OK)
         assert resident_bytes(served) - before < 10_000_000
+
+
+def test_a_body_that_is_sent_without_end_behind_its_reply_is_cut(feedkeep: FeedkeepProcess) -> None:
+    head = b"POST /subscriptions HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n"
+    with connected(feedkeep) as connection:
+        connection.sendall(head)
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 401 ")
+        with pytest.raises(ConnectionError):
+            connection.sendall(b"x" * 100_000_000)
+
+
+def test_a_body_that_nobody_reads_is_read_once_a_turn_and_not_parsed_line_by_line() -> None:
+    """Otherwise a stranger's fast connection holds up all others for seconds."""
+
+    class Counted:
+        def __init__(self, parser: httptools.HttpRequestParser) -> None:
+            self.parser, self.calls = parser, 0
+
+        def feed_data(self, data: bytes) -> None:
+            self.calls += 1
+            self.parser.feed_data(data)
+
+    async def app(_scope: Scope, _receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 401, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def work() -> None:
+        serving = Serving(app, Draining())
+        connection = Protocol(serving)
+        transport = mock.Mock(**{"is_closing.return_value": False})
+        connection.connection_made(transport)
+        connection.data_received(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9999999\r\n\r\n")
+        await asyncio.gather(*serving.tasks)
+        connection._parser = parser = Counted(connection._parser)
+        connection.data_received(b"\nUpgrade:" * 7_000)
+        assert parser.calls < 300
+        assert transport.pause_reading.called
+        assert not transport.resume_reading.called
+        await asyncio.sleep(0)
+        assert transport.resume_reading.called
+
+    asyncio.run(work())
 
 
 def test_a_client_that_does_not_wait_for_100_continue_receives_its_reply(served: Served) -> None:

@@ -35,7 +35,8 @@ def chunk_of(body: bytes, *, is_last: bool) -> bytes:
     return chunk + b"0\r\n\r\n" if is_last else chunk
 
 
-def written(refusal: Refusal) -> bytes:
-    """Return a refusal as the bytes of an HTTP message."""
+def written(refusal: Refusal, date: bytes, *, is_head: bool) -> bytes:
+    """Return a refusal as the bytes of an HTTP message; the reply to HEAD has no body."""
     response = refusal.last_response()
-    return head_of(response.status_code, response.raw_headers) + bytes(response.body)
+    head = head_of(response.status_code, response.raw_headers, date)
+    return head if is_head else head + bytes(response.body)

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import re
 import socket
 import struct
+import termios
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, cast
 from urllib.parse import unquote
 
 import httptools
+import structlog
 from starlette.types import ASGIApp
 
 from feedkeep.http import backpressure
+from feedkeep.http.addresses import plain_address
 from feedkeep.http.draining import Draining
 from feedkeep.http.error_responses import (
     HEAD_TOO_LARGE,
+    HEAD_TOO_SLOW,
     NO_ROOM,
     UNKNOWN_CODING,
     UNREADABLE,
 )
+from feedkeep.http.requests import UNSENT
 from feedkeep.http.serving.exchange import Exchange
 from feedkeep.http.serving.http_bytes import written
 
@@ -43,7 +50,7 @@ took 2.6 GB.
 """
 
 MAX_DISCARDED_BODY_BYTES = 16 * 1024 * 1024
-"""How much of a body is taken and dropped after the last reply of a connection."""
+"""How much of a body is taken and dropped after its reply."""
 
 _BODY_BYTES_AHEAD = 64 * 1024
 """How much of a body may wait to be received before no more is read."""
@@ -61,9 +68,21 @@ _STAND_IN_METHOD = b"PURGE"
 """What llhttp is given instead of a method that it does not know; no route has it."""
 
 _UPGRADE = re.compile(rb"\n([uU][pP][gG][rR][aA][dD][eE])(?=[ \t]*:)")
+_MAX_LOOKS = 64
+_BYTES_BETWEEN_LOOKS = 1024
+"""How much is parsed at once behind what looks like an Upgrade in a body, after many of these."""
+
+_ABSOLUTE = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*)")
+"""A target that names its host (RFC 9112, section 3.2.2)."""
+
+# A registered name or an address, and a port (RFC 9110, section 7.2; RFC 3986, section 3.2.2).
+_HOST = re.compile(rb"(\[[0-9A-Fa-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d*)?", re.ASCII)
 _ASGI = {"version": "3.0", "spec_version": "2.4"}  # `send` raises when the client has left
+_COUNT = struct.Struct("i")
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 """SO_LINGER with no seconds: to close sends RST, and drops what was not sent."""
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 @dataclass(eq=False, slots=True)
@@ -115,6 +134,7 @@ class Protocol(asyncio.Protocol):
     _current: Exchange | None = None  # which is being answered, or was
     _newest: Exchange | None = None  # whose body is being read, or was
     _refusal = UNREADABLE
+    _has_ended = False  # whether the client sends no more
     _unaccounted_bytes = 0  # how many came since the last head or part of a body
     _closes_at: float | None = None  # when it ends whatever comes, after its last reply
     _dropped_bytes = 0
@@ -187,14 +207,26 @@ class Protocol(asyncio.Protocol):
         if self._drained is not None and not self._drained.done():
             self._drained.set_result(None)
 
+    def eof_received(self) -> bool:
+        """Answer a client that has ended its side behind a whole request, such as `nc -N`.
+
+        TLS knows no half of a connection: there, the end is that of both sides.
+        """
+        self._has_ended = True
+        newest = self._newest
+        is_owed = not self.is_idle() and newest is not None and not newest.has_more
+        return is_owed and self._scheme == "http"
+
     def data_received(self, data: bytes) -> None:
         """Take bytes from the client."""
+        if self._is_between and not data.strip(b"\r\n"):
+            return  # some clients send an empty line behind a body (RFC 9112, section 2.2)
+        self.last_seen = self.loop.time()
         if self._closes_at is not None:
             self._drop(data)
             return
         if self.is_broken:
             return
-        self.last_seen = self.loop.time()
         if self.waiting_since is None:
             self.waiting_since = self.last_seen
         self._unaccounted_bytes += len(data)
@@ -205,7 +237,7 @@ class Protocol(asyncio.Protocol):
         # Against heads and trailers without an end: the parser reports only those that are whole.
         if self._unaccounted_bytes > MAX_HEAD_BYTES and not self.is_broken:
             self._refusal = HEAD_TOO_LARGE
-            self._break()
+            self._break("headers or trailers without an end")
 
     # Called by the server, once a second or when it stops
 
@@ -223,13 +255,23 @@ class Protocol(asyncio.Protocol):
                 end = self.cut if self.is_write_paused else self.transport.close
                 end()
         elif waiting_since is not None and now - waiting_since > backpressure.PATIENCE_SECONDS:
-            self.cut()
+            if self._is_between or not self.is_in_head:  # it owes no request, or one with a reply
+                self.cut()
+            else:
+                self._refusal = HEAD_TOO_SLOW
+                self._break("the header section took too long")
         elif now - self.last_seen > KEEP_ALIVE_SECONDS:
             self.transport.close()
 
     def close_if_unused(self) -> None:
-        """End the connection if it waits for a request: one whose reply began before the stop."""
-        if not self.is_idle() or self._closes_at is not None:
+        """End the connection if it waits for a request: one whose reply began before the stop.
+
+        A client that still sends the rest of a body would lose its reply with the connection.
+        """
+        if not self.is_idle():
+            return
+        is_in_body = self._closes_at is not None or not self.is_in_head
+        if is_in_body and self.loop.time() - self.last_seen <= _LAST_BYTES_SECONDS:
             return
         # A client that keeps a connection for later does not read from it, nor end TLS with us.
         if self.is_cut and self.loop.time() - self.last_seen > _LAST_BYTES_SECONDS:
@@ -279,6 +321,8 @@ class Protocol(asyncio.Protocol):
         exchange.body = bytearray()  # an idle connection holds nothing
         if not exchange.keep_alive:
             self._end()
+        elif self._has_ended and not self._queue:
+            self.transport.close()
         elif self.is_broken and not self._queue:
             self._linger()
         if self.is_cut or self._closes_at is not None:
@@ -309,17 +353,18 @@ class Protocol(asyncio.Protocol):
         """Answer a request, or let it wait, unless its head is refused."""
         if self._closes_at is not None:
             raise ValueError("a request after the last one")
-        self.is_in_head = False
         self.waiting_since = self.last_seen
-        self._unaccounted_bytes = 0
+        self._unaccounted_bytes = self._dropped_bytes = 0
         version = self._parser.get_http_version()
         headers = self._headers
         self._check_head(version)
+        self.is_in_head = False
         # Trailers are not added to the headers of the request: one may be a credential, or an
         # X-Forwarded-For that a proxy has not looked at (C1.12).
         self._headers = []
         url = httptools.parse_url(self._url)
-        path = url.path.decode("ascii")
+        raw_path = url.path or b"/"
+        path = raw_path.decode("ascii")
         scope = {
             "type": "http",
             "asgi": _ASGI,
@@ -330,9 +375,10 @@ class Protocol(asyncio.Protocol):
             "method": (self._unknown_method or self._parser.get_method()).decode("ascii"),
             "root_path": "",
             "path": unquote(path) if "%" in path else path,
-            "raw_path": url.path,
+            "raw_path": raw_path,
             "query_string": url.query or b"",
             "headers": headers,
+            UNSENT: self._unsent_bytes,
         }
         exchange = Exchange(
             self,
@@ -353,10 +399,12 @@ class Protocol(asyncio.Protocol):
         self._unaccounted_bytes = 0
         exchange = self._newest
         assert exchange is not None
-        if not exchange.is_answered:
-            exchange.take(body)
-            if len(exchange.body) > _BODY_BYTES_AHEAD:
-                self._pause_reading()
+        if exchange.is_answered:
+            self._discard(len(body))
+            return
+        exchange.take(body)
+        if len(exchange.body) > _BODY_BYTES_AHEAD:
+            self._pause_reading()
 
     def on_message_complete(self) -> None:
         """Note that a request has ended."""
@@ -382,11 +430,17 @@ class Protocol(asyncio.Protocol):
         protocol, so the field gets another name of the same length. What comes before it is parsed
         first, to see whether it is a field or a part of a body.
         """
-        parsed = 0
-        for match in _UPGRADE.finditer(data):
+        parsed = looks = 0
+        while match := _UPGRADE.search(data, parsed):
             self._parse(data[parsed : match.start(1)])
-            self._parse(b"ignored" if self.is_in_head else match[1])
             parsed = match.end()
+            if self.is_in_head:
+                self._parse(b"ignored")
+                continue
+            looks += 1
+            if looks > _MAX_LOOKS:  # a body full of such lines took a second for 10 MB
+                parsed += _BYTES_BETWEEN_LOOKS
+            self._parse(data[match.start(1) : parsed])
         self._parse(data[parsed:])
 
     def _new_parser(self) -> httptools.HttpRequestParser:
@@ -407,14 +461,14 @@ class Protocol(asyncio.Protocol):
             except httptools.HttpParserInvalidMethodError:
                 line = _REQUEST_LINE.match(data)
                 if not (line and is_begin and newest is self._newest):
-                    self._break()
+                    self._break("a method that is not known")
                     return
                 # Its route answers it, and lists the methods that it has (C7.6).
                 self._unknown_method = line[1]
                 self._parser = self._new_parser()
                 data = _STAND_IN_METHOD + data[line.end(1) :]
-            except httptools.HttpParserError:
-                self._break()
+            except httptools.HttpParserError as error:
+                self._break(str(error.__context__ or error))
 
     def _check_head(self, version: str) -> None:
         """Check a head that is complete.
@@ -437,8 +491,14 @@ class Protocol(asyncio.Protocol):
         hosts = names.count(b"host")
         if hosts > 1 or (hosts == 0 and version == "1.1"):
             raise ValueError("not one Host field (RFC 9112, section 3.2)")
-        if any(name == b"host" and len(value) > MAX_HOST_BYTES for name, value in headers):
-            raise ValueError("a Host that is longer than any name (RFC 1035, section 2.3.4)")
+        if absolute := _ABSOLUTE.match(self._url):  # it counts, not the Host beside it
+            host = absolute[1].rpartition(b"@")[2]
+            headers[:] = [(name, host if name == b"host" else value) for name, value in headers]
+        for host in [value for name, value in headers if name == b"host"]:
+            if len(host) > MAX_HOST_BYTES:
+                raise ValueError("a Host that is longer than any name (RFC 1035, section 2.3.4)")
+            if not _HOST.fullmatch(host):  # which links would have, too
+                raise ValueError("a Host that is no name and no address (RFC 9112, section 3.2)")
         # With an unknown coding, the end of the body is unknown: what a proxy takes for its rest
         # would be read here as a second request.
         codings = [value for name, value in headers if name == b"transfer-encoding"]
@@ -456,14 +516,26 @@ class Protocol(asyncio.Protocol):
         serving.tasks.add(task)
         task.add_done_callback(serving.tasks.discard)
 
+    def _unsent_bytes(self) -> int:
+        """Return how much of what was written the client has not taken yet."""
+        waiting = self.transport.get_write_buffer_size()
+        with suppress(OSError):  # where a system cannot tell what the kernel has
+            connection = self.transport.get_extra_info("socket").fileno()
+            (sent,) = _COUNT.unpack(fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(_COUNT.size)))
+            waiting += sent
+        return waiting
+
     def _pause_reading(self) -> None:
         if not self._is_read_paused and not self.is_cut:
             self._is_read_paused = True
             self.transport.pause_reading()
 
-    def _break(self) -> None:
+    def _break(self, reason: str) -> None:
         """Refuse a request that cannot be read; behind others, end the connection after those."""
         self.is_broken = True
+        if self.is_idle() and not self.is_in_head:  # the body of one that has its reply
+            self._linger()
+            return
         newest, is_under_way = self._newest, not self.is_idle()
         if newest is not None and is_under_way and newest.has_more:  # its own body is broken
             newest.is_lost = True
@@ -477,10 +549,14 @@ class Protocol(asyncio.Protocol):
             else:
                 newest.is_answered = True
         if not is_under_way:
-            self._refuse()
+            self._refuse(reason)
 
-    def _refuse(self) -> None:
-        self.transport.write(written(self._refusal))
+    def _refuse(self, reason: str) -> None:
+        address = self._client and plain_address(self._client[0])
+        status = self._refusal.status
+        _log.info("request not read", status=status, reason=reason, address=address)
+        is_head = self._parser.get_method() == b"HEAD"
+        self.transport.write(written(self._refusal, self.date, is_head=is_head))
         self._unaccounted_bytes = 0
         self._linger()
 
@@ -491,11 +567,11 @@ class Protocol(asyncio.Protocol):
         not see the reply (RFC 9112, section 9.6): gPodder's login is answered 401 while its upload
         is under way.
         """
-        newest = self._newest
-        assert newest is not None
-        if self.is_in_head or self._queue:
+        has_next = self.is_in_head or bool(self._queue)
+        if has_next and not self._is_read_paused:
             self.transport.close()
             return
+        self.is_broken = self.is_broken or has_next  # what it has sent ahead is not answered
         self._linger()
 
     def _linger(self) -> None:
@@ -509,18 +585,32 @@ class Protocol(asyncio.Protocol):
 
     def _drop(self, data: bytes) -> None:
         """Take what the application no longer reads, and see the end of a body if it has one."""
-        self._dropped_bytes += len(data)
-        if not self.is_broken:
-            self._unaccounted_bytes += len(data)
-            try:
-                self._parser.feed_data(data)
-            except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-                self.transport.close()
-        if (
-            self._dropped_bytes > MAX_DISCARDED_BODY_BYTES
-            or self._unaccounted_bytes > MAX_HEAD_BYTES
-        ):
+        if self.is_broken:
+            self._discard(len(data))
+            return
+        self._unaccounted_bytes += len(data)
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            self.transport.close()
+        if self._unaccounted_bytes > MAX_HEAD_BYTES:
             self.cut()
+
+    def _discard(self, count: int) -> None:
+        """Count bytes that nobody waits for, and read on in the next turn of the event loop.
+
+        Otherwise a client that sends fast would be read many times in one turn.
+        """
+        self._dropped_bytes += count
+        if self._dropped_bytes > MAX_DISCARDED_BODY_BYTES:
+            self.cut()
+        elif not self._is_read_paused:
+            self._pause_reading()
+            self.loop.call_soon(self._read_on)
+
+    def _read_on(self) -> None:
+        if self.is_idle():
+            self.resume_reading()
 
 
 def _address(name: Any) -> tuple[str, int] | None:

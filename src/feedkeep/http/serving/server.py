@@ -176,8 +176,7 @@ class Server:
         """End idle connections, and wait for those whose requests are being answered."""
         connections, tasks = self._serving.connections, self._serving.tasks
         for connection in list(connections):
-            if connection.is_idle():
-                connection.transport.close()
+            connection.close_if_unused()
         for _ in range(round(self.grace_seconds / _POLL_SECONDS)):
             if not connections and not tasks:
                 return
