@@ -6,6 +6,7 @@ import asyncio
 import errno
 import os
 import resource
+import shutil
 import stat
 import threading
 from collections.abc import Awaitable, Callable, Iterator
@@ -38,6 +39,7 @@ from feedkeep.model import (
     Stamp,
     Subscription,
     Token,
+    replace,
 )
 from feedkeep.model.errors import (
     AccountBusy,
@@ -909,10 +911,10 @@ def test_the_database_itself_refuses_rows_that_no_rule_would_write(path: Path) -
 
 
 @contextmanager
-def no_room() -> Iterator[None]:
-    """Let no file of this process grow beyond 4 KiB, as on a full disk (setrlimit(2))."""
+def no_room(beyond_bytes: int = 4_096) -> Iterator[None]:
+    """Let no file of this process grow beyond a size, as on a full disk (setrlimit(2))."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4_096, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (beyond_bytes, before[1]))
     try:
         yield
     finally:
@@ -970,6 +972,39 @@ def test_a_store_on_a_disk_that_takes_no_writes_is_read_until_the_disk_does(
     run(path, fill)
     asyncio.run(read())
     assert not list(path.parent.glob("*.db-*"))
+
+
+def test_a_file_with_a_log_is_opened_read_and_closed_on_a_full_disk(
+    path: Path, tmp_path: Path
+) -> None:
+    """A process that was killed left the log, and what is in it has no room in the file."""
+
+    def subscribe_to_more(snapshot: Snapshot) -> Decision[int]:
+        decision = subscribe(snapshot)
+        long = [
+            replace(entry, feed_url=f"https://a.example/{'x' * 20_000}") for entry in decision.saved
+        ]
+        return replace(decision, saved=long)
+
+    async def fill(store: SqliteStore) -> None:
+        await store.entries.change(ALICE, [GUID], subscribe_to_more)
+        for file in path.parent.glob(f"{path.name}*"):
+            shutil.copy(file, tmp_path / "left" / file.name)
+
+    async def use() -> None:
+        with no_room(left.stat().st_size):
+            store = await SqliteStore.open(left, wall_clock.now)
+            await store.entries.change(ALICE, [GUID], subscribe)  # for which the log has room
+            await store.close()
+        store = await SqliteStore.open(left, wall_clock.now)
+        assert (await store.entries.whole(ALICE)).last_stamp == 2
+        await store.close()
+
+    left = tmp_path / "left" / path.name
+    left.parent.mkdir()
+    run(path, fill)
+    asyncio.run(use())
+    assert not list(left.parent.glob("*.db-*"))
 
 
 @pytest.mark.parametrize(

@@ -397,14 +397,19 @@ class SqliteRunner:
         await asyncio.get_running_loop().run_in_executor(self._writing, work)
 
     async def _empty_log(self) -> None:
-        """Move the log into the file, and make it empty, unless other processes are in the way."""
+        """Move the log into the file, and make it empty, unless other processes are in the way.
+
+        A full disk may have no room for that. Then the log stays, with all that was committed: this
+        is the end of a command that was carried out, or of a start that is to serve reads.
+        """
         # It keeps others from writing while it waits for those that read.
         self._writer.set_busy_timeout(int(READER_PATIENCE_SECONDS * 1_000))
         await self._turns.take()
         try:
-            await self._on_writers_thread(
-                lambda: self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            )
+            with suppress(apsw.Error):
+                await self._on_writers_thread(
+                    lambda: self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                )
         finally:
             self._turns.give()
 
