@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import ssl
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+import trustme
 from feedkeep_process import FeedkeepProcess
 from web_of_hosts import WebOfHosts, reply
 
@@ -68,6 +70,29 @@ def test_a_worker_that_is_killed_is_replaced_and_the_other_one_serves_meanwhile(
     assert second in two.workers()
     with two.client(name) as client:
         assert feeds(client) == {"https://a.example/feed", "https://b.example/feed"}
+
+
+def test_while_a_worker_cannot_start_the_other_one_serves_all_clients(tmp_path: Path) -> None:
+    """A certificate that is renewed has another key, and for a while only one of the two is new."""
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    authority = trustme.CA()
+    issued, renewed = (authority.issue_cert("127.0.0.1") for _ in range(2))
+    issued.private_key_and_cert_chain_pem.write_to_path(cert)
+    issued.private_key_pem.write_to_path(key)
+    trusting = ssl.create_default_context()
+    authority.configure_trust(trusting)
+    settings = {"tls_cert": str(cert), "tls_key": str(key)}
+    with FeedkeepProcess(tmp_path, workers="2", **settings) as process:
+        process.wait_for_workers(2)
+        renewed.cert_chain_pems[0].write_to_path(cert)
+        os.kill(process.workers()[0], signal.SIGKILL)
+        while process.log.read_text().count("a worker cannot start") < 2:
+            time.sleep(0.1)
+        for _ in range(CONNECTIONS):
+            alive = httpx.get(f"{process.base_url}/livez", verify=trusting, timeout=20)
+            assert alive.status_code == 200
+        renewed.private_key_pem.write_to_path(key)
+        process.wait_for_workers(2)
 
 
 def test_a_feed_is_fetched_by_the_first_process_whichever_one_it_was_added_to(

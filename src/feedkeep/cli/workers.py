@@ -156,6 +156,7 @@ class Workers:
         worker.silent_seconds = 0.0
         if sign == READY:
             worker.is_ready = True
+            _log.info("a worker is ready", pid=worker.process.pid)
             self._tell_if_ready()
 
     def _tell_if_ready(self) -> None:
@@ -191,9 +192,17 @@ class Workers:
             if worker.hearing:
                 worker.hearing.close()
             status = worker.process.exitcode
-            _log.error("a worker died; another one takes its place", status=status)
+            pid = worker.process.pid
+            _log.error("a worker died; another one takes its place", pid=pid, status=status)
+            if not worker.is_ready:  # the next one may not be, either, and clients would wait
+                self._send_clients_elsewhere(listener)
         if dead:
             time.sleep(PAUSE_SECONDS)
+
+    def _send_clients_elsewhere(self, place: Sockets) -> None:
+        """Let the kernel give no more clients to a place until it has a worker that serves."""
+        with contextlib.suppress(OSError):
+            self._listeners[self._listeners.index(place)] = place.without_a_queue()
 
     def _start_what_is_missing(self) -> None:
         """Start a worker for each place that has none; its connections wait until then."""
@@ -209,6 +218,7 @@ class Workers:
                 except OSError as error:  # too many processes, or too little memory, for now
                     hearing.close()
                     _log.error("a worker cannot be started", reason=str(error))
+                    self._send_clients_elsewhere(listener)
                     time.sleep(PAUSE_SECONDS)
                     return
             self._workers[listener] = _Worker(process, hearing)
@@ -222,7 +232,7 @@ def _work(
 ) -> None:
     for number in (signal.SIGINT, signal.SIGHUP):  # of a terminal: the parent tells its workers
         signal.signal(number, signal.SIG_IGN)
-    configure_logs(settings.log_level)
+    configure_logs(settings.log_level, pid=os.getpid())
     os.set_blocking(telling.fileno(), False)  # a parent that hangs holds no worker up
 
     def tell(sign: str) -> None:

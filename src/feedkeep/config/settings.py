@@ -229,7 +229,7 @@ def load_settings(
         in_files = {name for name, place in places.items() if place.endswith(IN_A_FILE)}
         told = fault(Settings, values, places, in_files)
         raise InvalidSettings(told or f"A setting is not valid: {error}.") from error
-    if (settings.metrics_port or 0) + settings.workers - 1 > _LAST_PORT:
+    if settings.metrics_port and settings.metrics_port + settings.workers - 1 > _LAST_PORT:
         raise InvalidSettings(
             "A setting is not valid: with that many workers, metrics_port has to be lower, since"
             " each has the next one."

@@ -100,13 +100,16 @@ def _write_if_there_is_room(descriptor: int, lines: bytes) -> int:
     return os.write(descriptor, lines[:_WHOLE_BYTES]) if writable else 0
 
 
-def configure_logs(level: str) -> None:
-    """Send structlog's events, and what libraries log, to standard error as JSON lines."""
-    lines = _Lines(sys.stderr.fileno())
+def configure_logs(level: str, **known: int) -> None:
+    """Send structlog's events, and what libraries log, to standard error as JSON lines.
+
+    Each line has what is `known` of this process.
+    """
+    lines, line_of = _Lines(sys.stderr.fileno()), partial(_line, known)
     structlog.configure(
         # One processor that does it all: with a chain of the usual ones a line took 10
         # microseconds instead of 7.
-        processors=[_line],
+        processors=[line_of],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=lambda *_: lines,
         cache_logger_on_first_use=True,
@@ -117,7 +120,7 @@ def configure_logs(level: str) -> None:
             foreign_pre_chain=[structlog.processors.add_log_level],
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                lambda logger, level, event: _line(logger, level, event).decode().rstrip(),
+                lambda logger, level, event: line_of(logger, level, event).decode().rstrip(),
             ],
         )
     )
@@ -125,8 +128,8 @@ def configure_logs(level: str) -> None:
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
 
 
-def _line(logger: object, level: str, event: Mapping[str, Any]) -> bytes:
+def _line(known: Mapping[str, int], logger: object, level: str, event: Mapping[str, Any]) -> bytes:
     if "exc_info" in event:
         event = structlog.processors.format_exc_info(logger, level, dict(event))
     now = write_stamp(wall_clock.now())
-    return _ENCODER.encode({"level": level, **event, "timestamp": now}) + b"\n"
+    return _ENCODER.encode({"level": level, **event, **known, "timestamp": now}) + b"\n"

@@ -43,6 +43,22 @@ class Sockets(NamedTuple):
         if self.metrics:
             self.metrics.close()
 
+    def without_a_queue(self) -> Sockets:
+        """Return the same place, where no client queues until something listens there again.
+
+        A socket that the kernel spreads connections over is closed, and bound anew: the other
+        processes get them all meanwhile. One that they share stays, since they accept from it.
+
+        Raises:
+            OSError: It cannot be bound anew.
+        """
+        former = self.clients
+        if not former.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT):
+            return self
+        clients = _bound(former.family, former.getsockname(), is_shared=True)
+        former.close()
+        return self._replace(clients=clients)
+
 
 def listen(settings: Settings) -> list[socket.socket]:
     """Return a socket for each worker; they all listen where the settings say.

@@ -81,8 +81,14 @@ def copy_file(
 
 def note_backup(source: Path, now: Stamp) -> None:
     """Note beside a database when it was backed up; where nothing can be written, do without."""
+    note = _note_of(source)
+    new = note.with_name(f"{note.name}.new")
     with contextlib.suppress(OSError):
-        _note_of(source).write_text(f"{now}\n")
+        try:
+            new.write_text(f"{now}\n")
+            new.replace(note)  # so that a full disk leaves the former one
+        finally:
+            new.unlink(missing_ok=True)
 
 
 def last_backup(source: Path) -> Stamp | None:

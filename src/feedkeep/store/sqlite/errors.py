@@ -62,6 +62,11 @@ def as_store_error(error: apsw.Error) -> StoreUnavailable:
         )
     if isinstance(error, apsw.FullError | apsw.ReadOnlyError):
         return read_only()
+    if isinstance(error, apsw.BusyError):
+        return StoreUnavailable(
+            "The SQLite database cannot be used now: another program keeps it locked."
+            " `fuser` on the file says which one."
+        )
     return StoreUnavailable(f"The SQLite database cannot be used now: {error}.")
 
 
