@@ -96,6 +96,9 @@ class Workers:
         self._tell = tell
         self._alive_each_seconds = alive_each_seconds
         self._workers: dict[Sockets, _Worker] = {}
+        self._failed_starts = [0] * len(listeners)
+        files = {os.fstat(listener.clients.fileno()).st_ino for listener in listeners}
+        self._share_a_socket = len(files) < len(listeners)
         self._notified_at = -math.inf
         self._is_stopping = False
         self._is_in_haste = False
@@ -194,15 +197,24 @@ class Workers:
             status = worker.process.exitcode
             pid = worker.process.pid
             _log.error("a worker died; another one takes its place", pid=pid, status=status)
-            if not worker.is_ready:  # the next one may not be, either, and clients would wait
-                self._send_clients_elsewhere(listener)
+            if worker.is_ready:
+                self._failed_starts[self._listeners.index(listener)] = 0
+            else:
+                self._note_failed_start(listener)
         if dead:
             time.sleep(PAUSE_SECONDS)
 
-    def _send_clients_elsewhere(self, place: Sockets) -> None:
-        """Let the kernel give no more clients to a place until it has a worker that serves."""
-        with contextlib.suppress(OSError):
-            self._listeners[self._listeners.index(place)] = place.without_a_queue()
+    def _note_failed_start(self, listener: Sockets) -> None:
+        """Send clients elsewhere, from the second start in a row on that failed.
+
+        They would wait here for a worker that may never come. If processes share one socket, as
+        systemd gives it, the others accept from it.
+        """
+        number = self._listeners.index(listener)
+        self._failed_starts[number] += 1
+        if self._failed_starts[number] > 1 and not self._share_a_socket:
+            with contextlib.suppress(OSError):
+                self._listeners[number] = listener.bound_anew()
 
     def _start_what_is_missing(self) -> None:
         """Start a worker for each place that has none; its connections wait until then."""
@@ -218,7 +230,7 @@ class Workers:
                 except OSError as error:  # too many processes, or too little memory, for now
                     hearing.close()
                     _log.error("a worker cannot be started", reason=str(error))
-                    self._send_clients_elsewhere(listener)
+                    self._note_failed_start(listener)
                     time.sleep(PAUSE_SECONDS)
                     return
             self._workers[listener] = _Worker(process, hearing)

@@ -79,6 +79,7 @@ class Application:
         try:
             await response(scope, receive, send)
         except (ConnectionError, ClientDisconnect):
+            request.failure = "the client did not take the response"
             raise ConnectionResetError("The client has left.") from None
         except NoRoom:  # before the first byte, so there can be another answer
             request.failure = _NO_ROOM

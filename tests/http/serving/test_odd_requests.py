@@ -215,7 +215,14 @@ def test_a_host_that_is_no_name_and_no_address_is_400(feedkeep: FeedkeepProcess,
     assert (line["status"], line["address"]) == (400, "127.0.0.1")
 
 
-@pytest.mark.parametrize("host", ["a_b.example", "[2001:db8::1]:8080", "192.0.2.1:80", ""])
+def test_empty_lines_without_end_are_refused(feedkeep: FeedkeepProcess) -> None:
+    with connected(feedkeep) as connection, pytest.raises(ConnectionError):
+        connection.sendall(b"\r\n" * 50_000_000)
+
+
+@pytest.mark.parametrize(
+    "host", ["a_b.example", "[2001:db8::1]:8080", "[fe80::1%eth0]:80", "192.0.2.1:80 \t", ""]
+)
 def test_hosts_of_every_kind_are_served(feedkeep: FeedkeepProcess, host: str) -> None:
     head = f"GET /livez HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode()
     assert reply_to(feedkeep, head).startswith(OK)

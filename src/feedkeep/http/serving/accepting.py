@@ -84,7 +84,7 @@ class Acceptor:
     def open(self) -> None:
         """Begin to accept connections."""
         self._listener.setblocking(False)
-        self._listener.listen(BACKLOG)  # most do already, but not one of `Sockets.without_a_queue`
+        self._listener.listen(BACKLOG)  # most do already, but not one of `Sockets.bound_anew`
         self._loop.add_reader(self._listener, self._take, AT_ONCE)
 
     async def close(self) -> None:

@@ -43,18 +43,15 @@ class Sockets(NamedTuple):
         if self.metrics:
             self.metrics.close()
 
-    def without_a_queue(self) -> Sockets:
-        """Return the same place, where no client queues until something listens there again.
+    def bound_anew(self) -> Sockets:
+        """Close the socket, which resets those who queue there; bind one that does not listen yet.
 
-        A socket that the kernel spreads connections over is closed, and bound anew: the other
-        processes get them all meanwhile. One that they share stays, since they accept from it.
+        Until it does, the kernel gives all connections to the sockets of other processes.
 
         Raises:
-            OSError: It cannot be bound anew.
+            OSError: It cannot be bound.
         """
         former = self.clients
-        if not former.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT):
-            return self
         clients = _bound(former.family, former.getsockname(), is_shared=True)
         former.close()
         return self._replace(clients=clients)

@@ -76,7 +76,7 @@ _ABSOLUTE = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*)")
 """A target that names its host (RFC 9112, section 3.2.2)."""
 
 # A registered name or an address, and a port (RFC 9110, section 7.2; RFC 3986, section 3.2.2).
-_HOST = re.compile(rb"(\[[0-9A-Fa-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d*)?", re.ASCII)
+_HOST = re.compile(rb"(\[[0-9A-Fa-f:.]+(%[\w.~%-]+)?\]|[\w.~!$&'()*+,;=%-]*)(:\d*)?", re.ASCII)
 _ASGI = {"version": "3.0", "spec_version": "2.4"}  # `send` raises when the client has left
 _COUNT = struct.Struct("i")
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
@@ -219,13 +219,14 @@ class Protocol(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Take bytes from the client."""
-        if self._is_between and not data.strip(b"\r\n"):
+        if self._is_between and data in (b"\r\n", b"\n") and self._closes_at is None:
             return  # some clients send an empty line behind a body (RFC 9112, section 2.2)
         self.last_seen = self.loop.time()
         if self._closes_at is not None:
             self._drop(data)
             return
         if self.is_broken:
+            self._pause_reading()  # until the requests before it are answered
             return
         if self.waiting_since is None:
             self.waiting_since = self.last_seen
@@ -255,11 +256,13 @@ class Protocol(asyncio.Protocol):
                 end = self.cut if self.is_write_paused else self.transport.close
                 end()
         elif waiting_since is not None and now - waiting_since > backpressure.PATIENCE_SECONDS:
-            if self._is_between or not self.is_in_head:  # it owes no request, or one with a reply
+            # No request has begun, or its reply is sent and its body stalls.
+            if self._is_between or not self.is_in_head:
                 self.cut()
             else:
                 self._refusal = HEAD_TOO_SLOW
                 self._break("the header section took too long")
+                self._closes_at = now + _LINGER_SECONDS
         elif now - self.last_seen > KEEP_ALIVE_SECONDS:
             self.transport.close()
 
@@ -347,7 +350,7 @@ class Protocol(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header, or a trailer after a body in chunks."""
-        self._headers.append((name.lower(), value))
+        self._headers.append((name.lower(), value.rstrip(b" \t")))
 
     def on_headers_complete(self) -> None:
         """Answer a request, or let it wait, unless its head is refused."""
@@ -417,6 +420,8 @@ class Protocol(asyncio.Protocol):
         if not exchange.is_answered:
             exchange.has_more = False
             exchange.wake()
+            if not self._queue:  # it was paused for the body alone
+                self.resume_reading()
         if self._closes_at is not None:
             self.transport.close()
 
@@ -497,7 +502,7 @@ class Protocol(asyncio.Protocol):
         for host in [value for name, value in headers if name == b"host"]:
             if len(host) > MAX_HOST_BYTES:
                 raise ValueError("a Host that is longer than any name (RFC 1035, section 2.3.4)")
-            if not _HOST.fullmatch(host):  # which links would have, too
+            if not _HOST.fullmatch(host):  # since links in responses are made of it
                 raise ValueError("a Host that is no name and no address (RFC 9112, section 3.2)")
         # With an unknown coding, the end of the body is unknown: what a proxy takes for its rest
         # would be read here as a second request.
@@ -568,7 +573,9 @@ class Protocol(asyncio.Protocol):
         is under way.
         """
         has_next = self.is_in_head or bool(self._queue)
-        if has_next and not self._is_read_paused:
+        # What it has sent ahead may still be in the kernel, which would reset the connection; over
+        # TLS, it would have to wait for an end that it cannot see.
+        if has_next and not (self._is_read_paused and self.transport.can_write_eof()):
             self.transport.close()
             return
         self.is_broken = self.is_broken or has_next  # what it has sent ahead is not answered
