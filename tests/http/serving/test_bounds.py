@@ -176,11 +176,13 @@ def test_a_reply_without_room_is_logged_as_what_was_sent(tmp_path: Path) -> None
             head = f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "
             unread.sendall(f"{head}{process.new_token(name)}\r\n\r\n".encode())
             assert unread.recv(1)
-            refused = client.get(path, headers={"Accept-Encoding": "identity"})
-        assert refused.status_code == 503
-        line = process.wait_for_line(refused.headers["X-Request-Id"])
-        assert (line["status"], line["level"]) == (503, "warning")
-        assert "max_in_flight_bytes" in str(line["reason"])
+            # One is refused when it is made, and one when its texts are known.
+            for asked in (path, f"/subscriptions/{name}.txt"):
+                refused = client.get(asked, headers={"Accept-Encoding": "identity"})
+                assert refused.status_code == 503
+                line = process.wait_for_line(refused.headers["X-Request-Id"])
+                assert (line["status"], line["level"]) == (503, "warning")
+                assert "max_in_flight_bytes" in str(line["reason"])
 
 
 def test_idle_clients_make_room_when_there_is_none_left(tmp_path: Path) -> None:
