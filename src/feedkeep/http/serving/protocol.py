@@ -134,6 +134,7 @@ class Protocol(asyncio.Protocol):
     _current: Exchange | None = None  # which is being answered, or was
     _newest: Exchange | None = None  # whose body is being read, or was
     _refusal = UNREADABLE
+    _host: bytes | None = None
     _has_ended = False  # whether the client sends no more
     _unaccounted_bytes = 0  # how many came since the last head or part of a body
     _closes_at: float | None = None  # when it ends whatever comes, after its last reply
@@ -493,17 +494,15 @@ class Protocol(asyncio.Protocol):
             self._refusal = NO_ROOM
             raise ValueError("too many requests are sent ahead")
         names = [name for name, _ in headers]
-        hosts = names.count(b"host")
-        if hosts > 1 or (hosts == 0 and version == "1.1"):
+        hosts = [value for name, value in headers if name == b"host"]
+        if len(hosts) > 1 or (not hosts and version == "1.1"):
             raise ValueError("not one Host field (RFC 9112, section 3.2)")
-        if absolute := _ABSOLUTE.match(self._url):  # it counts, not the Host beside it
-            host = absolute[1].rpartition(b"@")[2]
-            headers[:] = [(name, host if name == b"host" else value) for name, value in headers]
-        for host in [value for name, value in headers if name == b"host"]:
-            if len(host) > MAX_HOST_BYTES:
-                raise ValueError("a Host that is longer than any name (RFC 1035, section 2.3.4)")
-            if not _HOST.fullmatch(host):  # since links in responses are made of it
-                raise ValueError("a Host that is no name and no address (RFC 9112, section 3.2)")
+        # A target that names its host counts, not the Host beside it.
+        if self._url[:1] != b"/" and (absolute := _ABSOLUTE.match(self._url)):
+            hosts = [absolute[1].rpartition(b"@")[2]]
+            headers[:] = [(name, hosts[0] if name == b"host" else value) for name, value in headers]
+        if hosts and hosts[0] != self._host:  # of the request before
+            self._host = _checked_host(hosts[0])
         # With an unknown coding, the end of the body is unknown: what a proxy takes for its rest
         # would be read here as a second request.
         codings = [value for name, value in headers if name == b"transfer-encoding"]
@@ -623,6 +622,19 @@ class Protocol(asyncio.Protocol):
 def _address(name: Any) -> tuple[str, int] | None:
     """Return an address and its port, as ASGI has them, of what the kernel calls a socket."""
     return (name[0], name[1]) if isinstance(name, tuple) else None
+
+
+def _checked_host(host: bytes) -> bytes:
+    """Return a Host, of which links in responses are made.
+
+    Raises:
+        ValueError: It is refused.
+    """
+    if len(host) > MAX_HOST_BYTES:
+        raise ValueError("a Host that is longer than any name (RFC 1035, section 2.3.4)")
+    if not _HOST.fullmatch(host):
+        raise ValueError("a Host that is no name and no address (RFC 9112, section 3.2)")
+    return host
 
 
 def _expects_continue(headers: list[tuple[bytes, bytes]]) -> bool:
