@@ -107,7 +107,7 @@ async def _know(settings: Settings, urls: list[str]) -> None:
             content=content,
             looked=until,
             answered=until,
-            next_look=until,
+            next_fetch=until,
             picture=feed.guid[:16],
         )
         await store.feeds.save(found, until)

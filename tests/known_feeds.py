@@ -67,7 +67,7 @@ async def note(
         "is_own": content is not None,
         "looked": looked,
         "answered": None if content is None else looked,
-        "next_look": Stamp(now + DAY_US),
+        "next_fetch": Stamp(now + DAY_US),
         "picture": shown.digest if shown else "",
         **fields,
     }
@@ -77,18 +77,18 @@ async def note(
 
 
 async def had_always(service: Service, url: str) -> None:
-    """Let accounts that are subscribed to a feed have had it always, as before that was kept."""
+    """Let accounts that are subscribed to a feed have had it always."""
     guid, store, last = parse_feed_url(url).guid, service.store, AccountId(0)
     while last is not None:
         last, listed = await store.feeds.subscribed(last, 1_000)
         for account_id, feed in listed:
-            if parse_feed_url(feed.feed_url).guid == guid and feed.first_had is not None:
+            if parse_feed_url(feed.feed_url).guid == guid and feed.first_had:
                 await store.entries.change(account_id, [feed.guid], partial(_with_no_first, feed))
 
 
 def _with_no_first(feed: Subscription, snapshot: Snapshot) -> Decision[None]:
     draft = Draft(snapshot)
-    draft.put(replace(feed, first_had=None))
+    draft.put(replace(feed, first_had=Stamp(0)))
     return draft.decision(None)
 
 

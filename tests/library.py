@@ -79,9 +79,9 @@ def _records(kind: int, number: int, account_id: AccountId, entries: int) -> Ite
         actions = [_action(family) for family in families]
         yield from sorted(actions, key=lambda action: (action.podcast_guid, action.key))
     else:
-        yield Document("apart", "", '[{"lower":"a","higher":"b"}]')
         for name in ("Tablet", "phone", "é"):
             yield Document("device", name, f'{{"caption":"Zoë\'s {name}"}}')
+        yield Document("different-feeds", "", '[{"lower":"a","higher":"b"}]')
         yield Document("preferences", "", '{"language":"de"}')
         yield Document("settings", "phone", '{"a":"\\u0000"}')
 
@@ -119,7 +119,7 @@ def _action(number: int) -> EpisodeAction:
     told = ("", "new", 0) if number % 2 else all_told
     revision = 10**15 + number
     action = EpisodeAction(key, _derived(podcast), podcast, episode, *told)
-    return replace(action, revision=revision, received=None if number % 3 else revision - 1)
+    return replace(action, revision=revision, received=revision - 1)
 
 
 def _family(number: int) -> Iterator[Entry]:

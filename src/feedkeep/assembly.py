@@ -35,7 +35,7 @@ from feedkeep.service import Service
 from feedkeep.service.backup_rotation import superseded
 from feedkeep.store.backups import backup_name, backups_in, remove
 from feedkeep.store.base import Store
-from feedkeep.store.migrate import MissingSteps, missing_steps
+from feedkeep.store.migrate import PendingMigrations, pending_migrations
 from feedkeep.store.sqlite import (
     SqliteStore,
     assert_there,
@@ -217,15 +217,15 @@ async def open_store(
     return await SqliteStore.open(path, now, may_create=may_create, recorder=recorder)
 
 
-async def steps_missing_from(settings: Settings) -> MissingSteps:
-    """Return what brings the database up to date, which stays as it is.
+async def pending_migrations_of(settings: Settings) -> PendingMigrations:
+    """Return the pending migrations without running them.
 
-    Raises as `open_store` does for one that may not be created.
+    Raises as `open_store` does for a database that may not be created.
     """
     if is_postgres(settings.database):
-        return missing_steps("postgres", await _postgres().version(settings.database))
+        return pending_migrations("postgres", await _postgres().version(settings.database))
     path = sqlite_path(settings.database)
-    return missing_steps("sqlite", await asyncio.to_thread(version, path))
+    return pending_migrations("sqlite", await asyncio.to_thread(version, path))
 
 
 def refuse_if_in_use(settings: Settings) -> None:

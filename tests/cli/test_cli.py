@@ -200,7 +200,7 @@ def test_what_is_imported_is_left_for_the_service_to_look_at_before_what_is_due(
     feedkeep.must("import", "me", "-", stdin="\n".join(urls))
     guids = [parse_feed_url(url).guid for url in urls]
     known = feedkeep.use(lambda service: service.store.feeds.known(set(guids)))
-    assert {guid: known[guid].next_look < FIRST_DUE for guid in known} == dict.fromkeys(
+    assert {guid: known[guid].next_fetch < FIRST_DUE for guid in known} == dict.fromkeys(
         guids[:2], True
     )
 

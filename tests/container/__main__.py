@@ -1,4 +1,4 @@
-"""Builds the image, runs it hardened, signs up in it, restarts it, upgrades in it, and weighs it.
+"""Builds the image, runs it hardened, signs up in it, restarts it, and weighs it.
 
 It takes buildah, podman, and debootstrap or a base of one's own: nothing is fetched from a registry
 of images. `make test-container` runs it, and CI does not.
@@ -23,14 +23,11 @@ from threading import Thread
 import httpx
 from base import make_base
 from engine import HARDENED, PATIENCE_SECONDS, PROJECT, Engine, Failed
-from first_release import NAME, load_dump, make_database, subscribed_of
 from postgres_server import PostgresServer
-
-from feedkeep.store.migrate import migrations
 
 IMAGE, BASE = "localhost/feedkeep-under-test", "localhost/feedkeep-base"
 MAX_BYTES = 120_000_000
-PASSWORD = "correct horse battery"
+NAME, PASSWORD = "anna", "correct horse battery"
 FEED = "https://podnews.net/rss"
 TITLE = "A show of ours"
 BUILD = PROJECT / "build" / "container"
@@ -66,10 +63,6 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--suite", default="trixie", help="which Debian debootstrap makes")
     parser.add_argument("--base", help="an image, or an archive of files, instead of debootstrap's")
-    parser.add_argument(
-        "--old", type=Path, action="append", default=[],
-        help="a SQLite database of an older schema, or its dump (.sql), to be upgraded as well",
-    )  # fmt: skip
     return parser.parse_args()
 
 
@@ -87,10 +80,6 @@ def _check_all(engine: Engine, options: argparse.Namespace, folder: Path) -> Non
     _check_first_run(engine)
     _check_secrets(engine, folder)
     _check_postgres(engine, folder)
-    made = folder / "first.db"
-    make_database(made)
-    for old in (made, *options.old):
-        _check_upgrade(engine, old, folder)
     count = engine.compressed_bytes(IMAGE)
     if count > MAX_BYTES:
         raise Failed(f"The image has {count:,} bytes, compressed; {MAX_BYTES:,} are allowed.")
@@ -231,32 +220,6 @@ def _free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
-
-
-def _check_upgrade(engine: Engine, old: Path, folder: Path) -> None:
-    """Start on a database of an older schema, and find every account and every feed in it."""
-    file = folder / f"old-{old.stem}.db"
-    if old.suffix == ".sql":
-        load_dump(file, old)
-    else:
-        shutil.copy(old, file)
-    before, wanted = subscribed_of(file)
-    volume = f"old-{old.stem}"
-    engine.write(IMAGE, volume, "feedkeep.db", file.read_bytes())
-    seconds = engine.start(volume, IMAGE, f"--volume={volume}:/data")
-    engine.in_it(volume, "feedkeep", "check")
-    found = {
-        name: set(engine.in_it(volume, "feedkeep", "export", name, "--format", "urls").split())
-        for name in wanted
-    }
-    _assert_same(found, wanted)
-    code = "import apsw; print(apsw.Connection('/data/feedkeep.db').pragma('user_version'))"
-    now = int(engine.in_it(volume, "python", "-c", code))
-    _assert_same(now, len(migrations("sqlite")))
-    engine.podman("rm", "--force", volume)
-    feeds = sum(map(len, wanted.values()))
-    _say(f"upgrade:  {old.name}: schema {before} to {now}, ready after {seconds:.1f} s;"
-         f" all {feeds} feeds of {len(wanted)} accounts are there")  # fmt: skip
 
 
 def _secrets(folder: Path, **contents: str) -> str:

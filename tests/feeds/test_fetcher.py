@@ -69,7 +69,7 @@ def look(web: WebOfHosts, feed: Feed) -> FetchResult:
     return asyncio.run(go())
 
 
-def test_what_a_feed_says_is_told_with_what_the_next_look_can_name(
+def test_what_a_feed_says_is_told_with_what_the_next_fetch_can_name(
     web: WebOfHosts, host: Host
 ) -> None:
     host.answers["/feed"] = reply(rss("A Show"), ETag='"1"', Last_Modified="yesterday")

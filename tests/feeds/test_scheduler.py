@@ -99,7 +99,7 @@ class World:
             put_off = [
                 known[guid]
                 for guid in guids
-                if guid in known and known[guid].next_look > self.clock.at
+                if guid in known and known[guid].next_fetch > self.clock.at
             ]
             if len(put_off) >= count:
                 return put_off
@@ -137,7 +137,7 @@ def test_a_new_feed_is_looked_at_at_once(open_store: Callable) -> None:
             await world.subscribe(*urls(3))
             feeds = await world.known(*urls(3))
         assert [feed.content and feed.content.title for feed in feeds] == urls(3)
-        assert all(feed.next_look > feed.looked + DAY_US // 2 for feed in feeds)
+        assert all(feed.next_fetch > feed.looked + DAY_US // 2 for feed in feeds)
         assert world.looks.is_closed
 
     run(open_store, work)
@@ -165,7 +165,7 @@ def test_for_a_newcomer_a_known_feed_is_looked_at_at_once_and_once_a_minute(
             assert await world.title(ben, url) == "Radio"
             assert world.looks.etags == ["", "1"]
             mallory = await world.subscribe(url, name="mallory")
-            while (await world.known(url))[0].next_look != later(feed.looked, MINUTE_US):
+            while (await world.known(url))[0].next_fetch != later(feed.looked, MINUTE_US):
                 pass
             assert await world.title(mallory, url) == ""
             assert len(world.looks.looked) == 2
@@ -187,12 +187,12 @@ def test_a_look_that_began_before_a_newcomer_came_is_followed_by_another(
             guid = parse_feed_url(url).guid
             while True:
                 await asyncio.sleep(0)
-                if (await world.store.feeds.known([guid]))[guid].next_look > FIRST_DUE:
+                if (await world.store.feeds.known([guid]))[guid].next_fetch > FIRST_DUE:
                     break
             world.looks.gate.set()
             (feed,) = await world.known(url)
         assert await world.title(ben, url) == ""
-        assert feed.next_look < later(world.clock.at, 2 * MINUTE_US)
+        assert feed.next_fetch < later(world.clock.at, 2 * MINUTE_US)
 
     run(open_store, work)
 
@@ -239,7 +239,7 @@ def test_what_this_machine_cannot_look_at_did_not_fail_and_keeps_its_turn(
             guid = parse_feed_url(url).guid
             feed = (await world.store.feeds.known([guid]))[guid]
             assert (feed.failure, feed.failures, feed.failing, feed.looked) == (None, 0, None, None)
-            assert feed.next_look < FIRST_DUE  # its turn
+            assert feed.next_fetch < FIRST_DUE  # its turn
             world.looks.found.clear()
             (feed,) = await world.known(url)
         assert feed.content is not None
@@ -369,7 +369,7 @@ def test_many_new_feeds_of_one_host_are_due_one_after_the_other_as_fast_as_it_an
         async with world.scheduler():
             await asyncio.sleep(0)
             await world.subscribe(*many)
-            dues = {feed.next_look for feed in await world.until_put_off(56, *many)}
+            dues = {feed.next_fetch for feed in await world.until_put_off(56, *many)}
             assert len(dues) == 56
             assert max(dues) < world.clock.at + len(many) * USUAL_FETCH_US
             world.looks.gate.set()
@@ -396,7 +396,7 @@ def test_of_a_host_with_many_feeds_of_an_account_those_of_another_come_in_their_
             await world.subscribe(*few, name="ben")
             await world.until_put_off(len(many) + len(few) - 4, *many, *few)
             for feed in await world.until_put_off(1, *few):
-                assert feed.next_look < world.clock.at + (len(few) + 1) * USUAL_FETCH_US
+                assert feed.next_fetch < world.clock.at + (len(few) + 1) * USUAL_FETCH_US
             world.looks.gate.set()
             await world.looks.until_looked_at(4)
         assert set(few) & set(world.looks.looked[:4])
@@ -416,7 +416,7 @@ def test_a_feed_that_waits_among_the_slow_keeps_no_quick_one_of_its_host_waiting
         async with world.scheduler():
             feeds = await world.known(silent, gone, good)
         world.clock.go_on(DAY_US)
-        dues = [replace(feed, next_look=world.clock()) for feed in feeds]
+        dues = [replace(feed, next_fetch=world.clock()) for feed in feeds]
         await world.store.feeds.renew(dues)
         world.looks.slow = {silent}
         async with world.scheduler(at_once=2):
@@ -518,7 +518,7 @@ def test_a_personal_address_is_never_looked_at_unless_all_are(open_store: Callab
         async with world.scheduler():
             await world.looks.until_looked_at(3)
             (feed,) = await world.known(PERSONAL)
-            while feed.next_look < world.clock.at + WEEK_US // 2:
+            while feed.next_fetch < world.clock.at + WEEK_US // 2:
                 (feed,) = await world.known(PERSONAL)
         assert world.looks.looked == [*urls(1), PERSONAL, *urls(1)]
 
@@ -579,7 +579,7 @@ def test_what_has_no_subscriber_any_more_is_not_asked_two_days_later(
         async with world.scheduler():
             await world.looks.until_looked_at(3)
             (feed,) = await world.known(gone)
-            while feed.next_look < world.clock.at:
+            while feed.next_fetch < world.clock.at:
                 (feed,) = await world.known(gone)
             assert sorted(world.looks.looked) == sorted([gone, kept, kept])
             await world.service.subscriptions.set_subscribed(account, [guid], True, TESTER)
@@ -595,7 +595,7 @@ def test_nothing_is_looked_at_if_that_is_off(open_store: Callable) -> None:
             await world.subscribe(*urls(1))
             await asyncio.sleep(0)
         assert not world.looks.looked
-        assert await world.store.feeds.next_look() is None
+        assert await world.store.feeds.next_fetch() is None
 
     run(open_store, work)
 
@@ -724,7 +724,7 @@ def test_a_host_that_wants_to_be_left_alone_is_asked_for_none_of_its_feeds(
             await asyncio.sleep(0)
             await world.subscribe(*feeds, "https://other.example/feed")
             put_off = await world.until_put_off(9, *feeds)
-            while min(feed.next_look for feed in put_off) < world.clock.at + 50 * MINUTE_US:
+            while min(feed.next_fetch for feed in put_off) < world.clock.at + 50 * MINUTE_US:
                 world.clock.go_on(MINUTE_US // 60)  # those for which there was no room are due
                 put_off = await world.until_put_off(9, *feeds)
             await world.known("https://other.example/feed")

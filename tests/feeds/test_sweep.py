@@ -133,13 +133,13 @@ def test_known_feeds_are_looked_at_in_the_turns_of_accounts_that_come_to_have_th
         await world.go_round()
         for url in (OLD, OTHER):
             now = world.clock()
-            await world.learn(url, looked=now, answered=now, next_look=Stamp(now + DAY_US))
+            await world.learn(url, looked=now, answered=now, next_fetch=Stamp(now + DAY_US))
         world.clock.go_on(DAY_US // 2)
         await world.subscribe(OLD, OTHER, name="ben")
         await world.subscribe(OTHER, name="carol")
         await world.go_round()
-        assert (await world.known(OLD)).next_look in {1, 2}
-        assert (await world.known(OTHER)).next_look == 1
+        assert (await world.known(OLD)).next_fetch in {1, 2}
+        assert (await world.known(OTHER)).next_fetch == 1
 
     run(open_store, work)
 
@@ -251,7 +251,7 @@ def test_for_many_accounts_that_come_to_a_feed_it_is_looked_at_once_a_minute(
             for feed in leased:
                 found = FetchResult(None if feed.etag else FeedContent(title="Radio"), etag="1")
                 after = after_look(feed, found, now, 0.5)
-                assert await world.store.feeds.save(after, until, None, feed.next_look)
+                assert await world.store.feeds.save(after, until, None, feed.next_fetch)
             return len(leased)
 
         assert await look_at_what_is_due() == 1
@@ -355,7 +355,7 @@ def test_what_a_list_follows_to_is_looked_at_at_once(open_store: Callable) -> No
         await asyncio.sleep(0)
         await world.go_round()
         await taken
-        assert (await world.known(NEW)).next_look <= world.clock.at
+        assert (await world.known(NEW)).next_fetch <= world.clock.at
         assert world.rounds.is_news.is_set()
 
     run(open_store, work)

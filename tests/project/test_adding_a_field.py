@@ -20,9 +20,9 @@ _DIFF = re.compile(r"^   ```diff\n(.*?)^   ```$", re.MULTILINE | re.DOTALL)
 STORE_SUITE = (
     "tests/store/test_archive.py",
     "tests/store/test_history_store.py",
-    "tests/upgrades/test_upgrades.py::test_the_list_is_whole_and_goes_on",
+    "tests/upgrades/test_upgrades.py::test_a_newer_program_goes_on_with_an_older_list",
 )
-"""What reads and writes each column, and the databases of older versions."""
+"""What reads and writes each column, and a newer version of the schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def take(step: Step, tree: Path) -> None:
     """Do in a tree what a step says."""
     path = tree / step.file
     if "NNNN" in step.file:
-        number = len(list(path.parent.glob("*.sql"))) + 1
+        number = int(max(file.name for file in path.parent.glob("*.sql"))[:4]) + 1
         path = path.with_name(path.name.replace("NNNN", f"{number:04}"))
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
     for hunk in step.diff.split("@@\n"):

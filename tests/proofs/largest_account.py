@@ -177,7 +177,7 @@ class LargestAccount:
 
     def _documents(self) -> Iterator[Record]:
         pairs = [pair_of(self.guids[0], Guid(guid)) for guid in self.guids[1:MAX_PAIRS]]
-        yield Document(DocumentKind.APART, "", as_json(pairs))
+        yield Document(DocumentKind.DIFFERENT_FEEDS, "", as_json(pairs))
         for number in range(MAX_DOCUMENTS - ROOM):
             name = f"device{number}"
             yield Document(DocumentKind.DEVICE, name, as_json(Device(name, "", "other")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 from collections.abc import Callable
 from contextlib import closing
@@ -18,8 +19,16 @@ BROKEN_SQLITE, BROKEN_POSTGRES = (
     [([], True), pytest.param([broken], False, marks=in_the_long_form)]
     for broken in ("steps_of_sqlite_are_not_whole", "steps_of_postgres_are_not_whole")
 )
+NEWER = "a_version_with_no_way_on"
+NAME, FEED = "alice", "https://feed.example/1"
 
 NewDatabase = Callable[[], FeedkeepProcess]
+
+
+def fill(process: FeedkeepProcess) -> None:
+    """Make a database of the version before, with a list."""
+    process.must("account", "create", NAME, stdin="")
+    process.must("import", NAME, "-", stdin=FEED)
 
 
 def schema_of_sqlite(process: FeedkeepProcess) -> object:
@@ -33,10 +42,13 @@ def schema_of_sqlite(process: FeedkeepProcess) -> object:
 def wrong_ends(
     new: NewDatabase, schema_of: Callable[[FeedkeepProcess], object], step: int
 ) -> list[str]:
-    """Kill at every `step`-th statement; say when the next start does not end as a fresh one."""
+    """Kill at every `step`-th statement; say when the next start does not end as a fresh one.
+
+    With a database of the version before, that has its list, too.
+    """
     fresh = new()
     fresh.must("migrate")
-    right = schema_of(fresh)
+    right, feeds = schema_of(fresh), feeds_of(fresh)
     for at in range(1, 1_000, step):
         process = new()
         process.environment["KILL_AT"] = str(at)
@@ -47,35 +59,53 @@ def wrong_ends(
             return []
         assert killed.returncode == -signal.SIGKILL, killed
         again = process.run("migrate")
-        if again.returncode != 0 or schema_of(process) != right:
+        if again.returncode or (schema_of(process), feeds_of(process)) != (right, feeds):
             return [f"killed at statement {at}: {again.stderr}"]
     raise AssertionError("it never ended")
 
 
+def feeds_of(process: FeedkeepProcess) -> str:
+    return process.run("export", NAME, "--format", "urls").stdout
+
+
+@pytest.mark.parametrize("is_filled", [False, True], ids=["a new file", "an older list"])
 @pytest.mark.parametrize(("broken", "is_right"), BROKEN_SQLITE)
-def test_a_sqlite_file_is_brought_up_to_date_after_a_kill(
-    tmp_path: Path, amount: Callable[..., int], broken: list[str], is_right: bool
+def test_a_sqlite_file_is_migrated_after_a_kill(
+    tmp_path: Path,
+    amount: Callable[..., int],
+    broken: list[str],
+    is_right: bool,
+    is_filled: bool,
 ) -> None:
     process = FeedkeepProcess(tmp_path)
-    process.run_first("killed_at_a_statement_of_sqlite", *broken)
+    if is_filled:
+        (tmp_path / "older").mkdir()
+        fill(FeedkeepProcess(tmp_path / "older"))
+    process.run_first(NEWER, "killed_at_a_statement_of_sqlite", *broken)
 
     def new() -> FeedkeepProcess:
         for file in tmp_path.glob("*feedkeep.db*"):  # also its lock, which says if it was made
             file.unlink()
+        if is_filled:
+            shutil.copy(tmp_path / "older" / "feedkeep.db", tmp_path)
         return process
 
     assert (wrong_ends(new, schema_of_sqlite, amount(40, 1, 14)) == []) is is_right
 
 
+@pytest.mark.parametrize("is_filled", [False, True], ids=["an empty database", "an older list"])
 @pytest.mark.parametrize(("broken", "is_right"), BROKEN_POSTGRES)
-def test_a_postgres_database_is_brought_up_to_date_after_a_kill(
-    amount: Callable[..., int], broken: list[str], is_right: bool
+def test_a_postgres_database_is_migrated_after_a_kill(
+    amount: Callable[..., int], broken: list[str], is_right: bool, is_filled: bool
 ) -> None:
     with PostgresServer() as server:
 
         def new() -> FeedkeepProcess:
-            process = FeedkeepProcess(server.folder, new_database(server.url))
-            process.run_first("killed_at_a_statement_of_postgres", *broken)
+            database = new_database(server.url)
+            if is_filled:
+                fill(FeedkeepProcess(server.folder, database))
+            process = FeedkeepProcess(server.folder, database)
+            process.run_first(NEWER, "killed_at_a_statement_of_postgres", *broken)
             return process
 
         def schema_of(process: FeedkeepProcess) -> object:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import hashlib
 from itertools import pairwise
 
 import pytest
@@ -27,9 +26,7 @@ from feedkeep.rules.episode_actions import (
     in_order,
     judge,
     record,
-    rekeyed,
     resent,
-    sent_second,
     sought,
     spelled,
     told,
@@ -79,22 +76,11 @@ class Stored:
         }
         before = self.last_stamp
         decision = rule(ActionSnapshot(known, before, now), sent)
-        for one in decision.removed:
-            del self.actions[one.key]
         self.actions |= {item.key: item for item in decision.saved}
         self.last_stamp = decision.last_stamp
         assert len({one.revision for one in self.actions.values()}) == len(self.actions)
         news = [one for one in decision.saved if one.revision > before]
         return sorted(news, key=lambda one: one.revision)
-
-    def put_former(self, *former: EpisodeAction) -> None:
-        """Store actions as the version before did."""
-        for one in former:
-            named = (one.podcast_guid, one.episode, one.device, one.kind)
-            key = hashlib.sha256("\0".join(named).encode()).digest()[:16]
-            self.last_stamp = max(self.last_stamp + 1, one.revision)
-            stored = replace(one, key=key, revision=self.last_stamp, received=None)
-            self.actions[key] = stored
 
 
 def test_an_action_is_stored_as_it_was_sent() -> None:
@@ -337,76 +323,6 @@ def test_a_play_without_a_length_is_told_as_soon_as_another_app_sends_it(
     )
 
 
-def test_what_a_version_before_stored_is_replaced_and_gets_its_present_key() -> None:
-    stored = Stored()
-    was = action(episode_guid="G", episode="https://a.example/1.mp3?old", position=5)
-    stored.put_former(was, action(device="tablet", episode_guid="G"))
-    assert stored.record(replace(was, position=5)) == [], "it was sent before"
-    news = stored.record(action(episode_guid="G", done=1_001, position=7))
-    assert [item.position for item in news] == [7]
-    assert {(item.position, item.received) for item in stored.actions.values()} == {
-        (7, NOW),
-        (9, None),
-    }
-
-
-def test_what_is_rekeyed_is_told_as_before_and_as_what_it_is() -> None:
-    stored = Stored()
-    urls = [f"https://a.example/1.mp3?{number}" for number in range(3)]
-    stored.put_former(
-        ahead(100, episode=urls[0], episode_guid="G", revision=NOW),
-        ahead(100, episode=urls[1], episode_guid="G", device="tablet", revision=NOW + 1),
-        ahead(-50, episode=urls[2], episode_guid="G", position=3, revision=NOW + 2),
-        ahead(1_000 - NOW_SECOND, device="desk", total=None, episode_guid="G", revision=NOW + 3),
-    )
-    was = [sent_second(item) for item in stored.actions.values()]
-    assert was == [NOW_SECOND, NOW_SECOND, NOW_SECOND - 50, 1_000]
-    former = list(stored.actions.values())
-    news = stored.take(rekeyed, former)
-    assert [(item.device, item.total) for item in news] == [("desk", 60)], "sent to no app before"
-    assert sorted((item.device, item.position, sent_second(item), item.episode)
-                  for item in stored.actions.values()) == [
-        ("desk", 9, 1_000, urls[1]),
-        ("phone", 9, NOW_SECOND, urls[1]),
-        ("tablet", 9, NOW_SECOND, urls[1]),
-    ]  # fmt: skip
-    before = dict(stored.actions)
-    assert stored.take(rekeyed, former) == [], "as after a crash"
-    assert stored.actions == before
-
-
-def test_what_is_rekeyed_is_compared_with_what_has_its_present_key() -> None:
-    stored = Stored()
-    other = action(episode="https://a.example/1.mp3?new", episode_guid="G", device="tablet")
-    stored.record(other)
-    stored.put_former(ahead(0, total=None, episode_guid="G", revision=NOW + 9))
-    former = [item for item in stored.actions.values() if item.received is None]
-    assert [item.total for item in stored.take(rekeyed, former)] == [60]
-
-
-def test_a_play_without_a_position_from_before_counts_for_nothing() -> None:
-    """Its time is later than that of the play that it has replaced."""
-    stored = Stored()
-    stored.put_former(replace(action(done=5_000), started=None, position=None, total=None))
-    assert [item.position for item in stored.record(action(done=4_000))] == [9]
-    stored.put_former(replace(action(device="desk"), position=None))
-    assert stored.take(rekeyed, list(stored.actions.values())) == []
-    assert [item.device for item in stored.actions.values()] == ["phone"]
-
-
-def test_new_stamps_leave_what_a_version_before_stored_where_it_was() -> None:
-    stored = Stored()
-    stored.put_former(
-        ahead(500, revision=NOW), ahead(1_000 - NOW_SECOND, device="tablet", revision=NOW + 1)
-    )
-    anew = stored.take(resent, list(stored.actions.values()), NOW + HOUR)
-    assert [(item.device, item.done) for item in told(anew)] == [
-        ("phone", NOW_SECOND),
-        ("tablet", 1_000),
-    ]
-    assert list(stored.actions) == [item.key for item in anew]
-
-
 def test_the_last_of_several_in_a_batch_counts() -> None:
     stored = Stored()
     saved = stored.record(action(done=1, position=1), action(done=2, position=2))
@@ -493,10 +409,6 @@ def test_what_an_account_has_no_room_for_is_refused_and_changes_have_always_room
     further = replace(first, position=20, done=1_001)
     assert len(record(snapshot, [further], room=0).saved) == 1
     assert len(record(snapshot, [further, second], room=1).saved) == 2
-    before = Stored()
-    before.put_former(first)
-    from_before = ActionSnapshot(before.actions, 5, NOW)
-    assert len(record(from_before, [further], room=0).saved) == 1
     for room, added in ((0, 0), (9, 9)):
         with pytest.raises(InvalidInput, match="no room for all of these"):
             record(replace(snapshot, added=added), [further, second], room=room)

@@ -46,14 +46,14 @@ def failed(failure: Failure, **more: int) -> FetchResult:
 
 
 def wait(feed: Feed, looked: FetchResult, now: Stamp = NOW) -> int:
-    return after_look(feed, looked, now, 0.5).next_look - now
+    return after_look(feed, looked, now, 0.5).next_fetch - now
 
 
 def test_a_feed_that_was_read_is_asked_again_after_a_day() -> None:
     assert READ.content == SHOW
     assert (READ.answered, READ.changed, READ.looked) == (NOW, NOW, NOW)
     assert (READ.etag, READ.last_modified) == ('"1"', "Sat, 21 Nov 2026 08:00:00 GMT")
-    assert READ.next_look == NOW + DAY_US
+    assert READ.next_fetch == NOW + DAY_US
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_feed_that_says_nothing_new_is_asked_more_seldom_up_to_once_a_week() -
     assert wait(READ, ANSWER, Stamp(NOW + 400 * DAY_US)) == WEEK_US
     news = replace(ANSWER, content=replace(SHOW, title="Another"))
     after = after_look(READ, news, Stamp(NOW + 400 * DAY_US), 0.5)
-    assert after.next_look - NOW == 401 * DAY_US
+    assert after.next_fetch - NOW == 401 * DAY_US
 
 
 def test_a_feed_that_only_dates_its_items_anew_says_nothing_new() -> None:
@@ -96,14 +96,14 @@ def test_failures_back_off_from_an_hour_to_a_week_and_one_answer_ends_that() -> 
     feed, waits, now = READ, [], NOW
     for _ in range(10):
         feed = after_look(feed, failed(Failure.NO_CONNECTION), now, 0.5)
-        waits.append((feed.next_look - now) / HOUR_US)
-        now = feed.next_look
+        waits.append((feed.next_fetch - now) / HOUR_US)
+        now = feed.next_fetch
     assert waits == [1, 2, 4, 8, 16, 32, 64, 128, 168, 168]
     assert (feed.failing, feed.failure, feed.failures) == (NOW, Failure.NO_CONNECTION, 10)
     assert feed.content == SHOW
     again = after_look(feed, UNCHANGED, Stamp(NOW + 1), 0.5)
     assert (again.failing, again.failure, again.reason, again.failures) == (None, None, "", 0)
-    assert again.next_look == NOW + 1 + DAY_US
+    assert again.next_fetch == NOW + 1 + DAY_US
 
 
 @pytest.mark.parametrize(("minutes", "failures"), [(50, 1), (58, 2), (160, 2), (165, 3)])
@@ -115,7 +115,7 @@ def test_failures_count_as_the_schedule_would_have_had_them_however_often_a_feed
         now = Stamp(NOW + minute * MINUTE_US)
         feed = after_look(feed, failed(Failure.NO_CONNECTION), now, 0.5)
     assert feed.failures == failures
-    assert feed.next_look - now == HOUR_US * 2 ** (failures - 1)
+    assert feed.next_fetch - now == HOUR_US * 2 ** (failures - 1)
 
 
 @given(st.lists(st.floats(0, 1), min_size=12, max_size=12))
@@ -124,7 +124,7 @@ def test_each_look_of_the_schedule_that_fails_counts(chances: list[float]) -> No
     for number, chance in enumerate(chances, 1):
         feed = after_look(feed, failed(Failure.NO_CONNECTION), now, chance)
         assert feed.failures == number
-        now = feed.next_look
+        now = feed.next_fetch
 
 
 def test_what_is_gone_is_asked_once_a_month() -> None:
@@ -140,7 +140,7 @@ def test_a_host_that_wants_to_be_left_alone_is_but_not_for_ever() -> None:
 
 @given(st.floats(0, 1))
 def test_feeds_that_were_added_together_are_asked_at_different_times(chance: float) -> None:
-    at = after_look(NEW_FEED, ANSWER, NOW, chance).next_look - NOW
+    at = after_look(NEW_FEED, ANSWER, NOW, chance).next_fetch - NOW
     assert 0.9 * DAY_US <= at <= 1.1 * DAY_US + 1
 
 
@@ -221,9 +221,9 @@ def test_a_secret_and_what_fails_by_http_are_asked_by_https_from_when_an_account
 
 
 def test_what_a_subscriber_permits_is_looked_at_in_its_turn_and_by_https_if_that_is_known() -> None:
-    known = replace(READ, next_look=Stamp(NOW + DAY_US))
+    known = replace(READ, next_fetch=Stamp(NOW + DAY_US))
     turn = Stamp(7)
-    assert permitted(known, URL, NOW, turn) == replace(known, next_look=turn, is_permitted=True)
+    assert permitted(known, URL, NOW, turn) == replace(known, next_fetch=turn, is_permitted=True)
     by_http = replace(known, url=SECRET_BY_HTTP)
     assert permitted(by_http, SECRET, NOW, turn).url == SECRET
     assert permitted(by_http, SECRET, NOW, turn).is_permitted
@@ -246,7 +246,7 @@ def test_what_no_account_wants_is_not_asked_after_two_days_and_is_once_one_does(
     assert is_wanted(READ, Stamp(READ.wanted + UNWANTED_US - 1))
     later = Stamp(READ.wanted + UNWANTED_US)
     assert not is_wanted(READ, later)
-    assert anew(READ, URL, later) == replace(READ, wanted=later, next_look=Stamp(0))
+    assert anew(READ, URL, later) == replace(READ, wanted=later, next_fetch=Stamp(0))
     assert is_wanted(replace(READ, wanted=later), later)
 
 
@@ -270,6 +270,6 @@ def test_what_was_asked_by_a_clock_that_was_ahead_is_asked_again_once_it_is_righ
     ahead = Stamp(NOW + 400 * DAY_US)
     feed = after_look(replace(NEW_FEED, wanted=ahead), ANSWER, ahead, 0.5)
     asked = anew(feed, URL)
-    assert asked == replace(feed, wanted=NOW, next_look=Stamp(0))
-    assert after_look(asked, ANSWER, NOW, 0.5).next_look == NOW + DAY_US
+    assert asked == replace(feed, wanted=NOW, next_fetch=Stamp(0))
+    assert after_look(asked, ANSWER, NOW, 0.5).next_fetch == NOW + DAY_US
     assert anew(replace(READ, looked=Stamp(NOW + DAY_US)), URL) is None

@@ -36,8 +36,8 @@ ANSWERED = Feed(Guid("0" * 8), "https://show.example", NOW, NOW, looked=Stamp(NO
         (replace(ANSWERED, is_slow=True), Lane.SLOW),
         (replace(ANSWERED, failure=Failure.TOO_SLOW), Lane.SLOW),
         (replace(ANSWERED, looked=None), Lane.PUT_OFF),
-        (replace(ANSWERED, next_look=Stamp(7)), Lane.NEW),
-        (replace(ANSWERED, next_look=Stamp(7), failure=Failure.GONE), Lane.NEW),
+        (replace(ANSWERED, next_fetch=Stamp(7)), Lane.NEW),
+        (replace(ANSWERED, next_fetch=Stamp(7), failure=Failure.GONE), Lane.NEW),
     ],
 )
 def test_a_feed_waits_among_those_that_are_new_quick_or_slow(feed: Feed, lane: Lane) -> None:
@@ -89,7 +89,7 @@ def begin(turns: FairTurns, waiting: list[tuple[Stamp, AccountId]]) -> AccountId
     """Fetch the feed whose turn it is; return whose it is."""
     waiting.sort()
     turn, account_id = waiting.pop(0)
-    turns.begun(replace(ANSWERED, next_look=turn))
+    turns.begun(replace(ANSWERED, next_fetch=turn))
     return account_id
 
 
@@ -143,7 +143,7 @@ def test_turns_of_so_many_accounts_are_remembered(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(fetch_order, "MAX_ACCOUNTS", 1)
     turns = FairTurns()
     assert [turns.next_of(one) for one in (ALICE, ALICE, BEN, BEN, ALICE)] == [1, 2, 1, 2, 1]
-    turns.begun(replace(ANSWERED, next_look=Stamp(FIRST_DUE - 1)))
+    turns.begun(replace(ANSWERED, next_fetch=Stamp(FIRST_DUE - 1)))
     assert turns.next_of(BEN) == FIRST_DUE - 1
 
 
@@ -151,7 +151,7 @@ HOST = "one.example"
 
 
 def new(turn: int) -> Feed:
-    return replace(ANSWERED, looked=None, next_look=Stamp(turn))
+    return replace(ANSWERED, looked=None, next_fetch=Stamp(turn))
 
 
 @given(st.integers(1, 500), st.integers(0, 2 * MAX_FETCH_US))
@@ -182,7 +182,7 @@ def test_a_feed_that_was_put_off_goes_before_those_that_had_more_turns_before_th
     assert queues.rank(few) == 10_002
     queues.due(HOST, many, NOW, 9)
     queues.due(HOST, few, NOW, 2)
-    put_off = [replace(feed, next_look=NOW) for feed in (few, many, replace(few, guid=Guid("2")))]
+    put_off = [replace(feed, next_fetch=NOW) for feed in (few, many, replace(few, guid=Guid("2")))]
     assert [queues.rank(feed) for feed in put_off] == [2, 9, FIRST_DUE]
     assert queues.rank(ANSWERED) == NOW
 
@@ -190,7 +190,7 @@ def test_a_feed_that_was_put_off_goes_before_those_that_had_more_turns_before_th
 @given(st.integers(0, 10**9))
 def test_a_feed_that_is_put_off_again_waits_half_as_long_as_so_far(waited_us: int) -> None:
     queues, now = HostQueues(), Stamp(NOW + waited_us)
-    again = replace(ANSWERED, looked=None, wanted=NOW, next_look=now)
+    again = replace(ANSWERED, looked=None, wanted=NOW, next_fetch=now)
     due = queues.due(HOST, again, now, 1)
     assert due - now == max(USUAL_FETCH_US, min(waited_us // 2, MAX_WAIT_US))
 
@@ -207,5 +207,5 @@ def test_of_so_many_hosts_it_is_remembered_how_long_feeds_are_put_off(
 
 def test_turns_are_counted_from_the_one_that_is_served() -> None:
     turns = FairTurns()
-    turns.begun(replace(ANSWERED, next_look=Stamp(5)))
+    turns.begun(replace(ANSWERED, next_fetch=Stamp(5)))
     assert [turns.ahead_of(new(turn)) for turn in (3, 5, 6, 9)] == [1, 1, 1, 4]

@@ -205,7 +205,7 @@ def test_what_is_known_of_a_feed_is_never_lost_by_a_look(kinds: list[str], chanc
     for before, after in pairwise(feeds):
         assert (after.guid, after.url, after.content) == (before.guid, before.url, before.content)
         assert after.looked is not None
-        assert after.next_look > after.looked
+        assert after.next_fetch > after.looked
 
 
 def test_a_copied_guid_of_a_feed_that_moved_nowhere_proves_nothing() -> None:

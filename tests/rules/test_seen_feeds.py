@@ -33,7 +33,7 @@ from feedkeep.rules.seen_feeds import (
 DAY = DAY_US
 NOW = Stamp(100 * DAY)
 RADIO = FeedContent(title="Radio", items=("1", "2", "3"))
-NEW = Feed(guid(A), A, wanted=NOW, next_look=Stamp(0))
+NEW = Feed(guid(A), A, wanted=NOW, next_fetch=Stamp(0))
 
 STAMPS = st.integers(1, 9).map(Stamp)
 FEEDS = st.builds(
@@ -41,7 +41,7 @@ FEEDS = st.builds(
     guid=st.just(guid(A)),
     url=st.just(A),
     wanted=st.just(NOW),
-    next_look=st.just(NOW),
+    next_fetch=st.just(NOW),
     content=st.none() | st.just(RADIO),
     looked=STAMPS,
     answered=STAMPS,
@@ -100,7 +100,7 @@ def test_a_feed_that_others_have_is_shown_once_it_was_looked_at_since() -> None:
     assert seen(unchanged, Stamp(NOW - 1), at(3)) is unchanged
 
 
-@pytest.mark.parametrize("first_had", [None, at(0, SKEW_US + 1), at(9_999)])
+@pytest.mark.parametrize("first_had", [Stamp(0), at(0, SKEW_US + 1), at(9_999)])
 def test_what_was_had_always_or_by_a_clock_that_was_wrong_is_shown(first_had: Stamp) -> None:
     assert seen(READ, first_had, NOW) is READ
     assert is_whole(whole_until(READ), first_had, NOW)
@@ -145,13 +145,13 @@ def test_for_a_newcomer_a_feed_is_looked_at_next_and_for_many_once_a_minute() ->
     def moment(feed: Feed, first_had: Stamp, now: Stamp) -> Stamp:
         found = newcomer(feed, first_had, now)
         assert found is not None
-        assert (found.guid, found.due) == (feed.guid, feed.next_look)
+        assert (found.guid, found.due) == (feed.guid, feed.next_fetch)
         assert found.began_before == first_had + LEASE_US
         return found.moment
 
     assert moment(READ, at(1), at(1)) == 0
     assert newcomer(READ, at(-1), at(1)) is None
-    assert moment(NEW, at(1), at(1)) == NEW.next_look  # again only if that look is under way
+    assert moment(NEW, at(1), at(1)) == NEW.next_fetch  # again only if that look is under way
     minute = at(0, MINUTE_US)
     assert moment(READ, at(0, 9), at(0, 9)) == minute
     assert moment(READ, at(0, 9), minute) == 0

@@ -44,7 +44,7 @@ async def look(store: Store, clock: Clock, title: str, *urls: str, days: int = 1
             content=content,
             looked=now,
             answered=now,
-            next_look=Stamp(now + days * DAY),
+            next_fetch=Stamp(now + days * DAY),
             picture="0123",
         )
         assert await store.feeds.save(found, until, PICTURE)

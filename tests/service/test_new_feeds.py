@@ -24,7 +24,7 @@ def subscriptions(urls: list[str]) -> list[Subscription]:
 
 
 def of_alice(urls: list[str]) -> list[New]:
-    return [(ALICE, url, None) for url in urls]
+    return [(ALICE, url, 0) for url in urls]
 
 
 async def waiting(new: NewFeeds, at_most: int) -> asyncio.Task[object]:

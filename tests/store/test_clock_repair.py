@@ -141,7 +141,7 @@ def test_a_clock_that_was_ahead_is_set_right_and_what_it_stamped_keeps_its_order
         await service.preferences.dismiss_wipe(account_id, await anna.change_all_sorts())
         before = await service.subscriptions.whole(account_id)
         history = await service.history.page(account_id)
-        await store.documents.change(account_id, DocumentKind.SPELLINGS, "a", lambda _, __: "{}")
+        await store.documents.change(account_id, DocumentKind.APP_URLS, "a", lambda _, __: "{}")
         known = '{"device":"phone","actions":{"last_sent":2000000000}}'
         await store.documents.change(account_id, DocumentKind.COOKIELESS, "a", lambda _, __: known)
         epoch = database_restores.epoch_of((await anna.let_in()).account)
@@ -156,7 +156,7 @@ def test_a_clock_that_was_ahead_is_set_right_and_what_it_stamped_keeps_its_order
         assert clock.at < found.last_action_stamp < clock.at + 100
         assert database_restores.epoch_of(found) != epoch
         assert (await service.preferences.of(account_id)).dismissed_wipe == clock.at
-        assert await store.documents.of(account_id, DocumentKind.SPELLINGS) == []
+        assert await store.documents.of(account_id, DocumentKind.APP_URLS) == []
         [cookieless] = await store.documents.of(account_id, DocumentKind.COOKIELESS)
         assert json.loads(cookieless.body)["actions"]["last_sent"] == EVERYTHING
         whole = await service.subscriptions.whole(account_id)

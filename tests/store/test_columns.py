@@ -57,5 +57,5 @@ def test_a_field_without_a_column_is_an_error() -> None:
 def test_columns_are_found_by_name_in_any_order_and_beside_others() -> None:
     fields = ("first_had", "retired", "was_own", "moved_away", "url")
     read = compiled(expression(Alias, places(fields, first=2)), Alias)
-    alias = Alias("https://a.example", True, False, None, None)
-    assert read(("x", "y", None, None, 0, 1, "https://a.example", "z")) == alias
+    alias = Alias("https://a.example", True, False, None, 7)
+    assert read(("x", "y", 7, None, 0, 1, "https://a.example", "z")) == alias

@@ -61,7 +61,7 @@ ALL_OF_IT = Feed(
     G1,
     url_of(1),
     wanted=NOW,
-    next_look=Stamp(NOW + DAY),
+    next_fetch=Stamp(NOW + DAY),
     content=FeedContent(
         title='Ein "Titel" \N{GRINNING FACE}\n',
         description="d",
@@ -113,9 +113,9 @@ async def looked_at(store: Store, *feeds: Feed, picture: Picture | None = None) 
         assert await store.feeds.save(feed, UNTIL, picture)
 
 
-def waiting(number: int, next_look: int) -> Feed:
+def waiting(number: int, next_fetch: int) -> Feed:
     """Return a feed that is to be looked at from a stamp on."""
-    return Feed(guid_of(number), url_of(number), NOW, Stamp(next_look), looked=Stamp(1))
+    return Feed(guid_of(number), url_of(number), NOW, Stamp(next_fetch), looked=Stamp(1))
 
 
 async def only(store: Store, guid: Guid = G1) -> Feed:
@@ -187,7 +187,7 @@ def test_new_feeds_are_looked_at_in_their_turns(open_store: Callable) -> None:
         await store.feeds.want(urls(1, 2, 3), NOW, turns)
         await store.feeds.want(urls(1), NOW, {G1: Stamp(1)})  # it has its turn already
         leased = await store.feeds.lease(NOW, UNTIL, 9)
-        assert [(feed.guid, feed.next_look) for feed in leased] == [(G3, 0), (G2, 5), (G1, 9)]
+        assert [(feed.guid, feed.next_fetch) for feed in leased] == [(G3, 0), (G2, 5), (G1, 9)]
 
     run(open_store, work)
 
@@ -412,8 +412,8 @@ def test_to_save_never_sets_back_when_a_feed_was_wanted(open_store: Callable) ->
         await store.feeds.want(urls(1), NOW)
         [feed] = await store.feeds.lease(NOW, UNTIL, 1)
         await store.feeds.want(urls(1), Stamp(NOW + DAY))
-        assert await store.feeds.save(replace(feed, next_look=UNTIL), UNTIL)
-        assert await only(store) == replace(feed, next_look=UNTIL, wanted=NOW + DAY)
+        assert await store.feeds.save(replace(feed, next_fetch=UNTIL), UNTIL)
+        assert await only(store) == replace(feed, next_fetch=UNTIL, wanted=NOW + DAY)
 
     run(open_store, work)
 
@@ -452,7 +452,7 @@ def test_what_is_renewed_is_stored_as_given_and_a_look_under_way_saves_nothing(
     by_another_url = Feed(G1, "https://other.example/feed", Stamp(NOW + 5), Stamp(0))
 
     async def work(store: Store) -> None:
-        await looked_at(store, replace(ALL_OF_IT, next_look=NOW), waiting(2, NOW - 1))
+        await looked_at(store, replace(ALL_OF_IT, next_fetch=NOW), waiting(2, NOW - 1))
         leased = await store.feeds.lease(NOW, UNTIL, 9)
         await store.feeds.renew([])
         await store.feeds.renew([by_another_url, replace(by_another_url, guid=G3)])
@@ -479,7 +479,7 @@ def test_what_is_hastened_is_looked_at_earlier_and_never_later(open_store: Calla
         for _ in range(2):  # the second time, the first one has another due
             await store.feeds.hasten(newcomers, NOW)
             known = await store.feeds.known([one.guid for one in newcomers])
-            assert [known[guid_of(number)].next_look for number in (1, 2)] == [NOW + 9, NOW + 5]
+            assert [known[guid_of(number)].next_fetch for number in (1, 2)] == [NOW + 9, NOW + 5]
             assert len(known) == 2
         await store.feeds.hasten([newcomer(1, NOW + DAY, 0)], NOW)  # it was looked at since
         assert await store.feeds.lease(NOW, UNTIL, 9) == []
@@ -495,18 +495,18 @@ def test_what_is_hastened_during_a_look_is_looked_at_once_more(open_store: Calla
         for began_before, is_once_more in ((UNTIL, True), (UNTIL - 1, False)):
             await store.feeds.want(urls(1), NOW)
             [leased] = await store.feeds.lease(NOW, UNTIL, 1)
-            due = leased.next_look
+            due = leased.next_fetch
             await store.feeds.hasten([newcomer(1, due, 0, began_before)], NOW)
             assert await store.feeds.lease(NOW, UNTIL, 1) == []  # as long as it is leased
-            after = replace(leased, looked=NOW, next_look=Stamp(NOW + DAY))
-            assert await store.feeds.save(after, UNTIL, due=leased.next_look)
-            assert (await only(store)).next_look == (soon if is_once_more else NOW + DAY)
-            await store.feeds.renew([replace(after, next_look=Stamp(0))])
+            after = replace(leased, looked=NOW, next_fetch=Stamp(NOW + DAY))
+            assert await store.feeds.save(after, UNTIL, due=leased.next_fetch)
+            assert (await only(store)).next_fetch == (soon if is_once_more else NOW + DAY)
+            await store.feeds.renew([replace(after, next_fetch=Stamp(0))])
         [leased] = await store.feeds.lease(NOW, UNTIL, 1)
-        await store.feeds.hasten([newcomer(1, leased.next_look, 0, UNTIL)], NOW)
-        put_off = replace(leased, next_look=Stamp(soon - 1))
-        assert await store.feeds.save(put_off, UNTIL, due=leased.next_look)
-        assert (await only(store)).next_look == soon - 1
+        await store.feeds.hasten([newcomer(1, leased.next_fetch, 0, UNTIL)], NOW)
+        put_off = replace(leased, next_fetch=Stamp(soon - 1))
+        assert await store.feeds.save(put_off, UNTIL, due=leased.next_fetch)
+        assert (await only(store)).next_fetch == soon - 1
 
     run(open_store, work)
 
@@ -514,19 +514,19 @@ def test_what_is_hastened_during_a_look_is_looked_at_once_more(open_store: Calla
 def test_the_next_look_is_when_a_feed_is_due_or_a_lease_ends(open_store: Callable) -> None:
     async def work(store: Store) -> None:
         feeds = store.feeds
-        assert await feeds.next_look() is None
+        assert await feeds.next_fetch() is None
         await looked_at(store, waiting(1, NOW - 9), waiting(2, UNTIL + 5))
-        assert await feeds.next_look() == NOW - 9
+        assert await feeds.next_fetch() == NOW - 9
         assert numbers(await feeds.lease(NOW, UNTIL, 9)) == [1]
-        assert await feeds.next_look() == UNTIL
+        assert await feeds.next_fetch() == UNTIL
         await feeds.release([G1], UNTIL)
-        assert await feeds.next_look() == NOW - 9
+        assert await feeds.next_fetch() == NOW - 9
         assert numbers(await feeds.lease(NOW, Stamp(UNTIL + 9), 9)) == [1]
-        assert await feeds.next_look() == UNTIL + 5
+        assert await feeds.next_fetch() == UNTIL + 5
         assert numbers(await feeds.lease(Stamp(UNTIL + 5), Stamp(UNTIL + 7), 9)) == [2]
-        assert await feeds.next_look() == UNTIL + 7
+        assert await feeds.next_fetch() == UNTIL + 7
         await feeds.want(urls(3), NOW)
-        assert await feeds.next_look() == 0
+        assert await feeds.next_fetch() == 0
 
     run(open_store, work)
 
@@ -748,7 +748,7 @@ def test_what_a_step_costs_does_not_grow_with_the_feeds_that_are_known(
         with closing(connect(path, 1)) as connection:
             connection.execute("DELETE FROM feed")
             connection.executemany(
-                "INSERT INTO feed (guid, url, wanted, next_look, leased_until)"
+                "INSERT INTO feed (guid, url, wanted, next_fetch, leased_until)"
                 " VALUES (randomblob(16), 'u', ?, ?, ?)",
                 [
                     (

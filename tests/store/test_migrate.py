@@ -1,4 +1,4 @@
-"""The numbered steps of a schema."""
+"""The numbered migrations of a schema."""
 
 from __future__ import annotations
 
@@ -6,62 +6,100 @@ import re
 
 import pytest
 import sqlglot
+from further_steps import EACH, with_further
 
-from feedkeep.store.migrate import Migration, MissingSteps, migrations, missing_steps
+from feedkeep.model.errors import StoreUnusable
+from feedkeep.store import migrate
+from feedkeep.store.migrate import (
+    Migration,
+    PendingMigrations,
+    check_version,
+    migrations,
+    newest_version,
+    pending_migrations,
+)
+
+FIRST = 101
 
 
 @pytest.mark.parametrize(("kind", "prefix"), [("sqlite", ""), ("postgres", "feedkeep.")])
-def test_the_steps_of_a_schema_count_up_from_one_and_hold_sql(kind: str, prefix: str) -> None:
+def test_migrations_begin_with_all_tables_and_count_up(kind: str, prefix: str) -> None:
     steps = migrations(kind)
-    assert [step.number for step in steps] == list(range(1, len(steps) + 1))
-    assert steps[0].name == "0001_initial.sql"
-    assert f"CREATE TABLE {prefix}account (" in steps[0].sql
-    (feeds,) = (step for step in steps if step.name.endswith("_feeds.sql"))
-    assert f"CREATE TABLE {prefix}feed_picture (" in feeds.sql
+    assert steps[0].number >= FIRST
+    assert steps[0].name == f"{steps[0].number:04}_initial.sql"
+    assert [step.number - steps[0].number for step in steps] == list(range(len(steps)))
+    for table in ("account", "feed_picture"):
+        assert f"CREATE TABLE {prefix}{table} (" in steps[0].sql
 
 
-def test_the_statements_of_a_step_are_all_that_it_holds() -> None:
-    for step in migrations("postgres"):
+def test_the_statements_of_a_migration_are_all_that_it_holds() -> None:
+    for step in with_further(*EACH)("postgres"):
         one_by_one = [tree for statement in step.statements for tree in parsed(statement)]
         assert one_by_one == parsed(step.sql)
         assert len(one_by_one) == len(step.statements)
 
 
-def test_each_step_says_whether_programs_before_it_go_on_and_why() -> None:
-    for step in migrations("postgres")[1:]:
-        head = step.sql.partition("\n\n")[0]
+def test_each_later_migration_says_whether_older_programs_work_and_why() -> None:
+    for step in with_further(*EACH)("postgres")[1:]:
+        head = step.sql.strip().partition("\n\n")[0]
         told = re.search(
             r"^-- (?:Compatible from version (\d+)|Not compatible): \w.*\.$", head, re.MULTILINE
         )
         assert told is not None, step.name
         assert step.compatible_from == int(told[1] or step.number)
-        assert 0 < step.compatible_from <= step.number
-    assert [step.compatible_from for step in migrations("postgres")[:6]] == [1, 2, 3, 4, 5, 5]
+        assert FIRST <= step.compatible_from <= step.number
 
 
-def test_each_step_says_in_a_sentence_what_it_is_about() -> None:
-    told = [step.summary for kind in ("sqlite", "postgres") for step in migrations(kind)]
-    assert told[0] == "Accounts, their tokens, and their lists."
+def test_each_migration_says_in_a_sentence_what_it_is_about() -> None:
+    told = [step.summary for kind in ("sqlite", "postgres") for step in with_further(*EACH)(kind)]
+    assert told[0] == "The tables of accounts and of feeds."
     assert [one for one in told if not re.fullmatch(r"[A-Z][^.]{20,160}\.", one)] == []
 
 
 @pytest.mark.parametrize(
-    ("found", "goes_on"), [(0, False), (4, False), (5, True), (6, True), (8, True), (9, True)]
+    ("found", "work"), [(0, False), (104, False), (105, True), (106, True), (108, True)]
 )
-def test_older_programs_go_on_beneath_steps_that_all_say_so(found: int, goes_on: bool) -> None:
-    heads = [
-        *["-- Not compatible: it is new."] * 5,
-        *["-- Compatible from version 5: none is."] * 3,
-    ]
-    steps = [Migration(number, f"{number}.sql", head) for number, head in enumerate(heads, 1)]
-    assert MissingSteps(found, steps[found:]).lets_older_go_on is goes_on
+def test_older_programs_work_beneath_migrations_that_all_say_so(found: int, work: bool) -> None:
+    heads = {
+        **dict.fromkeys(range(101, 106), "-- Not compatible: it is new."),
+        **dict.fromkeys(range(106, 109), "-- Compatible from version 105: none is."),
+    }
+    steps = [Migration(n, f"{n}.sql", head) for n, head in heads.items() if n > found]
+    assert PendingMigrations(found, steps).older_programs_work is work
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-def test_the_steps_that_are_missing_are_those_after_the_version(kind: str) -> None:
-    everything = migrations(kind)
-    assert list(missing_steps(kind, 3).steps) == everything[3:]
-    assert list(missing_steps(kind, len(everything) + 2).steps) == []
+def test_pending_migrations_are_those_after_a_version(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everything = with_further(*EACH)(kind)
+    monkeypatch.setattr(migrate, "migrations", with_further(*EACH))
+    newest = newest_version(kind)
+    assert newest == everything[-1].number
+    for missing in range(len(everything)):
+        found = newest - missing
+        assert (
+            list(pending_migrations(kind, found).steps) == everything[len(everything) - missing :]
+        )
+    assert list(pending_migrations(kind, 0).steps) == everything
+    assert list(pending_migrations(kind, newest + 2).steps) == []
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_a_version_is_one_of_this_program_or_refused(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = migrations(kind)[0].number
+    monkeypatch.setattr(migrate, "migrations", with_further("added"))
+    for found in (0, first, first + 1):
+        check_version(kind, found, "It")
+    check_version(kind, first + 9, "It", compatible_from=first + 1)
+    for found in (1, first - 1):
+        with pytest.raises(StoreUnusable, match=r"It was made by a build before 1\.0"):
+            check_version(kind, found, "It")
+    for compatible_from in (None, first + 2):
+        with pytest.raises(StoreUnusable, match=r"It has .* Install the newer feedkeep"):
+            check_version(kind, first + 2, "It", compatible_from)
 
 
 def parsed(sql: str) -> list[str]:
@@ -74,7 +112,7 @@ def parsed(sql: str) -> list[str]:
 def test_a_column_that_is_added_brings_no_constraint_since_a_cluster_refuses_those() -> None:
     added = [
         column
-        for step in migrations("postgres")
+        for step in with_further(*EACH)("postgres")
         for statement in step.statements
         for column in re.findall(r"ADD COLUMN (.*?)(?:, ADD|$)", statement, re.DOTALL)
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import errno
 import os
 import resource
@@ -19,6 +20,7 @@ from unittest import mock
 import apsw
 import pytest
 from forms import first_of
+from further_steps import with_further
 from library import library
 from recorded import COMMITS, recorded
 
@@ -26,15 +28,12 @@ from feedkeep.model import (
     Account,
     AccountId,
     Clock,
-    Counts,
     Decision,
     DocumentKind,
     DocumentName,
     Guid,
     PageRequest,
     Pointer,
-    Purpose,
-    Scope,
     Snapshot,
     Stamp,
     Subscription,
@@ -54,7 +53,9 @@ from feedkeep.runtime import wall_clock
 from feedkeep.runtime.cooperative import at_once
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.service.forgetting import Forgetting
+from feedkeep.store import migrate
 from feedkeep.store.driver import Statements
+from feedkeep.store.migrate import newest_version
 from feedkeep.store.sqlite import (
     SqliteStore,
     accounts,
@@ -69,7 +70,6 @@ from feedkeep.store.sqlite.accounts import SqliteAccounts
 from feedkeep.store.sqlite.connection import (
     APPLICATION_ID,
     connect,
-    newest_version,
     prepare,
     verifying_vfs,
 )
@@ -148,10 +148,10 @@ def test_closing_folds_the_write_ahead_log_into_the_file(path: Path) -> None:
 
 def test_a_new_file_is_marked_as_ours_with_the_newest_version(path: Path) -> None:
     assert prepare(path) == 0
-    assert prepare(path) == newest_version()
+    assert prepare(path) == newest_version("sqlite")
     with connect(path, 1) as opened:
         assert opened.pragma("application_id") == APPLICATION_ID
-        assert opened.pragma("user_version") == newest_version()
+        assert opened.pragma("user_version") == newest_version("sqlite")
 
 
 def test_ten_that_start_at_once_bring_the_file_up_to_date_once(path: Path) -> None:
@@ -159,100 +159,21 @@ def test_ten_that_start_at_once_bring_the_file_up_to_date_once(path: Path) -> No
         file = path.with_name(f"{number}.db")
         with ThreadPoolExecutor(10) as threads:
             list(threads.map(prepare, [file] * 10))
-        assert prepare(file) == newest_version()
+        assert prepare(file) == newest_version("sqlite")
 
 
 def test_a_step_that_fails_leaves_nothing_of_itself(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    step, *_ = connection.migrations("sqlite")
-    broken = type(step)(1, step.name, step.sql + "CREATE TABLE account (id);")
-    monkeypatch.setattr(connection, "migrations", lambda _: [broken])
+    step, *_ = migrate.migrations("sqlite")
+    broken = dataclasses.replace(step, sql=f"{step.sql}CREATE TABLE account (id);")
+    monkeypatch.setattr(migrate, "migrations", lambda _: [broken])
     with pytest.raises(apsw.SQLError):
         prepare(path)
     monkeypatch.undo()
     with connect(path, 1) as opened:
         assert opened.execute("SELECT count(*) FROM sqlite_schema").get == 0
     assert prepare(path) == 0
-
-
-OF_EACH_KIND = [
-    ("feed_url, is_subscribed, subscription_changed, revision", "'https://a.example', 1, 1, 1"),
-    ("feed_url, is_subscribed, subscription_changed, revision", "'https://b.example', 0, 2, 2"),
-    ("new_guid, guid_changed, revision", "unhex('00000000000040008000000000000001'), 3, 3"),
-    ("new_guid", "unhex('00000000000040008000000000000001')"),
-]
-"""Entries as the oldest program wrote them: columns and values."""
-
-
-def test_a_file_of_an_older_program_is_brought_up_to_date_with_all_that_is_in_it(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    oldest, *_ = connection.migrations("sqlite")
-    with monkeypatch.context() as before:
-        before.setattr(connection, "migrations", lambda _: [oldest])
-        prepare(path)
-    with closing(connect(path, 1.0)) as file:
-        file.execute(
-            "INSERT INTO account (id, name, name_key, created, last_stamp)"
-            " VALUES (?, 'alice', 'alice', 0, 1)",
-            (ALICE,),
-        )
-        file.execute(
-            "INSERT INTO token (account_id, id, hash, label, created) VALUES (?, 1, ?, 'phone', 5)",
-            (ALICE, b"\1" * 32),
-        )
-        for number, (columns, values) in enumerate(OF_EACH_KIND, 1):
-            file.execute(
-                f"INSERT INTO entry (account_id, guid, {columns}) VALUES (?, ?, {values})",
-                (ALICE, to_bytes(Guid(f"{GUID[:-1]}{number}"))),
-            )
-
-    async def look() -> None:
-        store = await SqliteStore.open(path, wall_clock.now)
-        whole = await store.entries.whole(ALICE)
-        assert len(whole.entries) == 4
-        assert whole.counts == count(whole.entries.values()) == Counts(1, 3, 4)
-        alice = Account(ALICE, "alice", None, False, 0, 1, counts=whole.counts)
-        assert await store.accounts.find("alice") == alice
-        token = Token(1, b"\1" * 32, "phone", 5, purpose=Purpose.APPS, scope=Scope.WRITE)
-        assert await store.tokens.of(ALICE) == [token]
-        await store.close()
-
-    asyncio.run(look())
-    assert prepare(path) == newest_version()
-
-
-def test_a_file_from_before_there_was_a_history_is_known_from_its_clock_on(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    names = [step.name for step in connection.migrations("sqlite")]
-    steps = connection.migrations("sqlite")[: names.index("0006_history.sql")]
-    with monkeypatch.context() as before:
-        before.setattr(connection, "migrations", lambda _: steps)
-        prepare(path)
-    with closing(connect(path, 1.0)) as file:
-        file.execute(
-            "INSERT INTO account (id, name, name_key, created, last_stamp)"
-            " VALUES (?, 'alice', 'alice', 0, 9)",
-            (ALICE,),
-        )
-        for number, (columns, values) in enumerate(OF_EACH_KIND, 1):
-            file.execute(
-                f"INSERT INTO entry (account_id, guid, {columns}) VALUES (?, ?, {values})",
-                (ALICE, to_bytes(Guid(f"{GUID[:-1]}{number}"))),
-            )
-
-    async def look() -> None:
-        store = await SqliteStore.open(path, wall_clock.now)
-        history = (await store.entries.whole(ALICE, Stamp(0))).history
-        assert history is not None
-        assert history.known_from == 9
-        assert [(s.began, s.author, s.ended) for s in history.states] == [(None, "", None)] * 4
-        assert (await store.history.page(ALICE, Stamp(99), 9)).stamps == []
-        await store.close()
-
-    asyncio.run(look())
 
 
 def steps_of(work: Callable[[apsw.Connection], object], entries: int, path: Path) -> int:
@@ -306,7 +227,8 @@ def test_each_guid_of_many_is_loaded_with_what_leads_there(path: Path) -> None:
         with closing(connect(path, 1)) as opened:
             opened.executemany(
                 "INSERT INTO entry (account_id, guid, feed_url, is_subscribed,"
-                " subscription_changed, revision) VALUES (?1, ?2, 'a', 1, ?3, ?3)",
+                " subscription_changed, revision, status_changed, first_had)"
+                " VALUES (?1, ?2, 'a', 1, ?3, ?3, ?3, 0)",
                 [(ALICE, to_bytes(guid), n) for n, guid in enumerate(feeds, 1)],
             )
             opened.executemany(
@@ -337,7 +259,8 @@ def test_who_writes_little_waits_for_one_heavy_change_and_not_for_those_behind_i
             feeds = [(ALICE, to_bytes(guid), n) for n, guid in enumerate(many, 1)]
             opened.executemany(
                 "INSERT INTO entry (account_id, guid, feed_url, is_subscribed,"
-                " subscription_changed, revision) VALUES (?1, ?2, 'a', 1, ?3, ?3)",
+                " subscription_changed, revision, status_changed, first_had)"
+                " VALUES (?1, ?2, 'a', 1, ?3, ?3, ?3, 0)",
                 feeds,
             )
         before = recorded(recorder, COMMITS)
@@ -621,7 +544,8 @@ def test_what_history_costs_does_not_grow_with_the_states_that_are_stored(
             )
             opened.execute(
                 "INSERT INTO entry (account_id, guid, feed_url, is_subscribed,"
-                " subscription_changed, revision, began) VALUES (?1, ?2, 'a', 1, ?3, ?3, ?3)",
+                " subscription_changed, revision, status_changed, first_had, began)"
+                " VALUES (?1, ?2, 'a', 1, ?3, ?3, ?3, 0, ?3)",
                 (ALICE, to_bytes(GUID), 10 * states),
             )
             opened.executemany(
@@ -667,7 +591,7 @@ def test_what_is_found_quickly_does_not_wait_for_long_lists(path: Path) -> None:
 def test_a_database_of_a_newer_program_is_refused_and_left_alone(path: Path) -> None:
     prepare(path)
     with connect(path, 1) as opened:
-        opened.pragma("user_version", newest_version() + 1)
+        opened.pragma("user_version", newest_version("sqlite") + 1)
     with pytest.raises(StoreUnusable, match="Install the newer feedkeep"):
         prepare(path)
 
@@ -902,9 +826,10 @@ def test_the_database_itself_refuses_rows_that_no_rule_would_write(path: Path) -
         "INSERT INTO entry (account_id, guid, new_guid) VALUES (7, zeroblob(16), randomblob(16))",
         "INSERT INTO entry (account_id, guid, new_guid) VALUES (8, zeroblob(16), zeroblob(16))",
         "INSERT INTO entry"
-        " (account_id, guid, feed_url, is_subscribed, subscription_changed, revision)"
-        " SELECT account_id, zeroblob(16), feed_url, is_subscribed, subscription_changed, revision"
-        " FROM entry",
+        " (account_id, guid, feed_url, is_subscribed, subscription_changed, status_changed,"
+        " first_had, revision)"
+        " SELECT account_id, zeroblob(16), feed_url, is_subscribed, subscription_changed,"
+        " status_changed, first_had, revision FROM entry",
     ):
         with pytest.raises(apsw.ConstraintError):
             opened.execute(change)
@@ -1007,6 +932,26 @@ def test_a_file_with_a_log_is_opened_read_and_closed_on_a_full_disk(
     assert not list(left.parent.glob("*.db-*"))
 
 
+@pytest.mark.parametrize("name", ["rebuilt", "filled", "indexed"])
+def test_a_migration_on_a_full_disk_changes_nothing_and_is_done_once_there_is_room(
+    path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fill() -> None:
+        store = await SqliteStore.open(path, wall_clock.now)
+        await store.fill(library(1, 500))
+        await store.close()
+
+    asyncio.run(fill())
+    monkeypatch.setattr(migrate, "migrations", with_further(name))
+    with no_room(40_000), pytest.raises(StoreUnavailable):
+        prepare(path)
+    with closing(connect(path, 1)) as opened:
+        assert opened.pragma("user_version") == newest_version("sqlite") - 1
+        assert opened.execute("SELECT count(*) FROM entry").get == 500
+    assert prepare(path) == newest_version("sqlite") - 1
+    assert prepare(path) == newest_version("sqlite")
+
+
 @pytest.mark.parametrize(
     "error", [OSError(errno.EMFILE, "Too many open files"), RuntimeError("can't start new thread")]
 )
@@ -1046,7 +991,7 @@ def test_what_cannot_be_read_whole_without_a_write_is_refused(
         asyncio.run(SqliteStore.open(path, wall_clock.now))
     log.unlink()
     with closing(connect(path, 1)) as opened:
-        opened.pragma("user_version", newest_version() - 1)
+        opened.pragma("user_version", newest_version("sqlite") - 1)
     with no_room(), pytest.raises(StoreUnavailable):
         asyncio.run(SqliteStore.open(path, wall_clock.now))
 

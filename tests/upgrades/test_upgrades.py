@@ -1,240 +1,307 @@
-"""A database of each released version goes on with this program, and nothing in it is lost.
+"""A newer program migrates what this one wrote, and nothing in it is lost.
 
-The folder has one file for each version and store, written once by that version's own programs. A
-release adds its own: what it must hold is here.
+No version is released yet: the newer program is this one with made-up migrations
+(`proofs/further_steps.py`).
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
-import httpx
+import apsw
 import pytest
 from feedkeep_process import FeedkeepProcess
-from forms import first_of
-from known_feeds import note
-from postgres_server import drop_database, new_database, with_connection
+from further_steps import EACH, with_further
+from library import library
+from postgres_server import drop_database, execute, new_database
 
-from feedkeep.model import FeedContent, Stamp
-from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.store.sqlite.connection import open_file
+from feedkeep.assembly import open_store
+from feedkeep.config.settings import Settings, is_postgres
+from feedkeep.model.errors import StoreUnusable
+from feedkeep.store import migrate
+from feedkeep.store.migrate import newest_version
+from feedkeep.store.sqlite import connection
 
-FOLDER = Path(__file__).parent
-DATABASES = sorted(FOLDER.glob("*.sql"), reverse=True)  # SQLite's first
-FEEDS = "https://feeds.example/"
-FILES = "https://files.example/"
+NAME = "Ünïcode"
+FEED = "https://feed.example/1"
+ENTRIES = 20_000
 
-SUBSCRIBED = {
-    "plain", "beside?by=another", "moved/new", "first-of-two", "renamed", "alive", "from-the-app",
-    "from-nextcloud",
-}  # fmt: skip
-UNSUBSCRIBED = {"unsubscribed", "removed-by-the-app", "deleted"}
-RENAMED, MERGED = "8f14e45f-ceea-467f-9575-2c1d1a1e1f01", "7473296a-e340-5334-8517-a7d995cffaac"
-FORMER_GUIDS = {
-    "262344cf-45f0-5067-8438-bda5f79750b4": RENAMED,
-    "0e6a7c00-8292-5785-8dc1-08c9f6628d18": MERGED,
-}
-DELETED = "c3b1589a-a69d-5173-8aaf-299a4996e58c"
-PLAYED = {
-    ("plain", "1.mp3", "play", 120),
-    ("plain", "2.mp3", "download", None),
-    ("plain", "1.mp3", "flattr", None),
-    ("moved/new", "3.mp3", "delete", None),
-    ("moved/new", "3.mp3", "new", None),
-}
+FORMER_BUILDS = {"sqlite": range(1, 17), "postgres": range(1, 15)}
+"""Versions of the schema that builds before 1.0 wrote, marked as feedkeep's in the same way."""
 
 
-@pytest.fixture(params=first_of(*DATABASES), ids=lambda path: path.name.removesuffix(".sql"))
-def written(request: pytest.FixtureRequest) -> Path:
-    path: Path = request.param
-    return path
+@pytest.fixture(params=["sqlite", "postgres"])
+def kind(request: pytest.FixtureRequest) -> str:
+    kind: str = request.param
+    return kind
 
 
 @pytest.fixture
-def older(
-    written: Path, request: pytest.FixtureRequest, tmp_path: Path
-) -> Iterator[FeedkeepProcess]:
-    """This program's commands on a database of that version."""
-    if ".sqlite." in written.name:
-        make_file(written, tmp_path / "feedkeep.db")
-        yield FeedkeepProcess(tmp_path)
-        return
-    server: str = request.getfixturevalue("postgres")
-    database = new_database(server)
-    with_connection(database, lambda connection: connection.execute(written.read_text()))
-    yield FeedkeepProcess(tmp_path, database)
-    drop_database(server, database)
+def new(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Callable[[], str]]:
+    """Returns the URL of a new, empty database of a kind each time."""
+    made: list[str] = []
+
+    def new() -> str:
+        if kind == "sqlite":
+            url = f"sqlite:///{tmp_path / f'{len(made)}.db'}"
+        else:
+            url = new_database(request.getfixturevalue("postgres"))
+        made.append(url)
+        return url
+
+    yield new
+    for url in made:
+        if kind == "postgres":
+            drop_database(request.getfixturevalue("postgres"), url)
 
 
 @pytest.fixture
-def upgraded(older: FeedkeepProcess) -> Iterator[FeedkeepProcess]:
-    """This program's service on a database of that version."""
-    with older:
-        yield older
+def database(new: Callable[[], str]) -> str:
+    return new()
 
 
-def make_file(written: Path, path: Path) -> None:
-    with closing(open_file(path)) as database:
-        database.execute(written.read_text())
+@pytest.fixture
+def older(database: str, tmp_path: Path) -> FeedkeepProcess:
+    """This program's commands, on a database with a list."""
+    process = FeedkeepProcess(tmp_path, database)
+    process.must("account", "create", NAME, stdin="")
+    process.must("import", NAME, "-", stdin=FEED)
+    return process
 
 
-def told(written: Path, what: str) -> str:
-    """Return what the head of a file tells of it."""
-    found = re.search(rf"^-- {re.escape(what)}: (.*)$", written.read_text(), re.MULTILINE)
-    assert found, what
-    return found[1]
+@pytest.fixture
+def newer(older: FeedkeepProcess, tmp_path: Path) -> FeedkeepProcess:
+    """A newer program's commands, on the same database."""
+    (tmp_path / "newer").mkdir()
+    process = FeedkeepProcess(tmp_path / "newer", older.database)
+    process.run_first("a_version_with_no_way_on")
+    return process
 
 
-def asking(process: FeedkeepProcess, token: str) -> httpx.Client:
-    return httpx.Client(base_url=process.base_url, headers={"Authorization": f"Bearer {token}"})
+def path_of(database: str) -> Path:
+    return Path(database.removeprefix("sqlite:///"))
 
 
-def paths(urls: list[str]) -> set[str]:
-    found = {url.removeprefix(FEEDS) for url in urls}
-    assert len(found) == len(urls)
-    return found
+def fill(database: str, entries: int) -> None:
+    async def go() -> None:
+        store = await open_store(Settings(database=database))
+        await store.fill(library(1, entries))
+        await store.close()
+
+    asyncio.run(go())
 
 
-def test_every_version_has_a_database_of_each_store() -> None:
-    names = {path.name for path in DATABASES}
-    versions = {name.rsplit(".", 2)[0] for name in names}
-    assert versions
-    assert names == {f"{v}.{kind}.sql" for v in versions for kind in ("sqlite", "postgres")}
+def opened(database: str) -> list[object]:
+    """Open a database, which migrates it; return all that it holds."""
+
+    async def go() -> list[object]:
+        store = await open_store(Settings(database=database))
+        async with store.archive() as archive:
+            found: list[object] = [record async for some in archive.records() for record in some]
+        await store.close()
+        return found
+
+    return asyncio.run(go())
 
 
-def test_the_list_is_whole_and_goes_on(upgraded: FeedkeepProcess, written: Path) -> None:
-    assert "is whole" in upgraded.must("check")
-    with asking(upgraded, told(written, "token of alice")) as client:
-        listed = client.get("/subscriptions", params={"per_page": 100}).json()["subscriptions"]
-        status = {feed["feed_url"].removeprefix(FEEDS): feed["is_subscribed"] for feed in listed}
-        kept = {path for path, is_subscribed in status.items() if is_subscribed}
-        assert (kept, status.keys() - kept) == (SUBSCRIBED, UNSUBSCRIBED)
-        for former, guid in FORMER_GUIDS.items():
-            assert client.get(f"/subscriptions/{former}").json()["new_guid"] == guid
-        assert [feed["guid"] for feed in listed if "deleted" in feed] == [DELETED]
-        added = client.post("/subscriptions", json={"subscriptions": [{"feed_url": FEEDS + "new"}]})
-        newest = added.json()["success"][0]["subscription_changed"]
-        assert newest > max(feed.get("subscription_changed", "") for feed in listed)
-    assert "is whole" in upgraded.must("check")
+def version_of(database: str) -> int:
+    if is_postgres(database):
+        found: int = execute(database, "SELECT version FROM feedkeep.schema_version")
+        return found
+    with closing(connection.open_file(path_of(database))) as file:
+        version: int = file.pragma("user_version")
+        return version
 
 
-def test_what_was_known_of_feeds_is_shown_as_before(
-    upgraded: FeedkeepProcess, written: Path
+def is_subscribed_to(process: FeedkeepProcess, *feeds: str) -> bool:
+    assert "is whole" in process.must("check")
+    return process.must("export", NAME, "--format", "urls").split() == list(feeds)
+
+
+@pytest.mark.parametrize("steps", [*((name,) for name in EACH), EACH], ids="-".join)
+def test_a_migration_keeps_all_that_a_database_holds(
+    kind: str, database: str, steps: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No list turns into addresses until its feeds are fetched again."""
-    long_ago = Stamp(1_700_000_000_000_000)
-    known = {path: FEEDS + path for path in ("plain", "moved/new", "deleted")}
-    for path, url in known.items():
-        content = FeedContent(title=path)
-        upgraded.use(
-            lambda service, url=url, content=content: note(
-                service, url, content, looked=long_ago, answered=long_ago
-            )
-        )
-    with asking(upgraded, told(written, "token of alice")) as client:
-
-        def title(path: str) -> str:
-            guid = parse_feed_url(known[path]).guid
-            found: str = client.get(f"/subscriptions/{guid}/feed").json()["title"]
-            return found
-
-        for path in ("plain", "moved/new"):
-            assert title(path) == path
-        added = {"subscriptions": [{"feed_url": url} for url in known.values()]}
-        assert client.post("/subscriptions", json=added).status_code == 200
-        for path in known:  # also what was removed, and comes back
-            assert title(path) == path
+    fill(database, 20)
+    before = opened(database)
+    monkeypatch.setattr(migrate, "migrations", with_further(*steps))
+    assert opened(database) == before
+    assert version_of(database) == newest_version(kind)
 
 
-def test_who_was_let_in_is_and_who_was_not_is_not(upgraded: FeedkeepProcess, written: Path) -> None:
-    for who, status in {
-        "token of alice": 200,
-        "token of alice's app": 200,
-        "token that was revoked": 401,
-        "token of gone": 401,
-    }.items():
-        with asking(upgraded, told(written, who)) as client:
-            assert client.get("/subscriptions").status_code == status, who
-    for password, status in ((told(written, "password of alice"), 200), ("wrong", 401)):
-        login = f"{upgraded.base_url}/api/2/auth/alice/login.json"
-        assert httpx.post(login, auth=("alice", password)).status_code == status
-
-
-def test_apps_go_on_with_what_was_played_and_their_settings(
-    upgraded: FeedkeepProcess, written: Path
+@pytest.mark.parametrize("name", EACH)
+def test_a_migration_takes_work_in_proportion_to_a_list_with_moves(
+    kind: str, new: Callable[[], str], name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    password = told(written, "password of alice")
-    with httpx.Client(base_url=upgraded.base_url, auth=("alice", password)) as client:
-        played = client.get("/api/2/episodes/alice.json", params={"since": 0}).json()["actions"]
-        assert {
-            (
-                action["podcast"].removeprefix(FEEDS),
-                action["episode"].removeprefix(FILES),
-                action["action"],
-                action.get("position"),
-            )
-            for action in played
-        } == PLAYED
-        devices = client.get("/api/2/devices/alice.json").json()
-        assert [(device["id"], device["caption"]) for device in devices] == [
-            ("phone", "Alice's phone")
-        ]
-        assert client.get("/api/2/settings/alice/account.json").json() == {"theme": "dark"}
-        since = {"since": 0}
-        changes = client.get("/api/2/subscriptions/alice/phone.json", params=since).json()
-        assert paths(changes["add"]) == SUBSCRIBED
-    exported = upgraded.must("export", "Ünïcode", "--format", "urls").split()
-    assert paths(exported) == SUBSCRIBED
+    """A rebuild without an index of the feeds that moved once took a minute for such a list."""
+
+    def work(entries: int) -> int:
+        database = new()
+        fill(database, entries)
+        with monkeypatch.context() as newer:
+            newer.setattr(migrate, "migrations", with_further(name))
+            if kind == "postgres":
+                return rows_read_by_migrating(database)
+            return steps_of_migrating(path_of(database), newer)
+
+    assert work(ENTRIES) < 15 * work(ENTRIES // 10)
 
 
-def test_a_dry_run_says_what_will_change_and_changes_nothing(older: FeedkeepProcess) -> None:
-    first, *steps, last = older.must("migrate", "--dry-run").splitlines()
+def steps_of_migrating(path: Path, patched: pytest.MonkeyPatch) -> int:
+    """Migrate a file; return how many steps SQLite takes, and 100,000 more."""
+    steps, open_file = 100_000, connection.open_file
+
+    def count() -> bool:
+        nonlocal steps
+        steps += 1_000
+        return False
+
+    def open_counting(*arguments: Any, **more: Any) -> apsw.Connection:
+        file = open_file(*arguments, **more)
+        file.set_progress_handler(count, 1_000)
+        return file
+
+    patched.setattr(connection, "open_file", open_counting)
+    connection.prepare(path)
+    return steps
+
+
+def rows_read_by_migrating(database: str) -> int:
+    """Migrate a database; return how many rows PostgreSQL reads, and 1,000 more."""
+
+    async def go() -> None:
+        await (await open_store(Settings(database=database))).close()
+
+    execute(database, "SELECT pg_stat_reset()")
+    asyncio.run(go())
+    read: int = execute(
+        database,
+        "SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::bigint FROM pg_stat_user_tables",
+    )
+    return read + 1_000
+
+
+def test_a_newer_program_goes_on_with_an_older_list(
+    older: FeedkeepProcess, newer: FeedkeepProcess
+) -> None:
+    newer.must("migrate")
+    assert is_subscribed_to(newer, FEED)
+    newer.must("import", NAME, "-", stdin=f"{FEED}/more")
+    assert is_subscribed_to(newer, FEED, f"{FEED}/more")
+
+
+def test_a_dry_run_says_what_will_change_and_changes_nothing(
+    older: FeedkeepProcess, newer: FeedkeepProcess
+) -> None:
+    first, *steps, _, last = newer.must("migrate", "--dry-run").splitlines()
     assert " has version " in first
-    assert "labels.sql: What the owner of a list calls its feeds, and the folders" in "".join(steps)
+    assert steps == [
+        "rebuilt.sql: A rebuild of the table of entries.",
+        "added.sql: Columns with defaults, and a table.",
+        "filled.sql: A column that is filled in each entry and account.",
+        "indexed.sql: An index of entries by URL.",
+    ]
     assert last == "Stop all older processes first: they cannot go on with it."
-    again = older.must("migrate", "--dry-run").splitlines()
-    assert again == [first, *steps, last]
-    older.environment["FEEDKEEP_PORT"] = "0"
-    assert "note  database: " in older.must("doctor")
-    assert older.must("migrate", "--dry-run").splitlines() == again
-    older.must("migrate")
-    shown = older.must("migrate", "--dry-run")
+    newer.environment["FEEDKEEP_PORT"] = "0"
+    assert "note  database: " in newer.must("doctor")
+    assert is_subscribed_to(older, FEED)
+    newer.must("migrate")
+    shown = newer.must("migrate", "--dry-run")
     assert shown.endswith(" is up to date; there is nothing to change.\n")
 
 
-def test_a_dry_run_makes_no_database(tmp_path: Path, postgres: str) -> None:
-    file = FeedkeepProcess(tmp_path)
-    done = file.run("migrate", "--dry-run")
-    assert (done.returncode, file.database in done.stderr) == (1, True)
-    assert list(tmp_path.glob("feedkeep.db*")) == []
-    database = new_database(postgres)
-    empty = FeedkeepProcess(tmp_path, database)
+def test_a_dry_run_makes_no_database(kind: str, database: str, tmp_path: Path) -> None:
+    process = FeedkeepProcess(tmp_path, database)
     for _ in range(2):
-        assert "has no tables yet" in empty.must("migrate", "--dry-run")
-    drop_database(postgres, database)
+        done = process.run("migrate", "--dry-run")
+        if kind == "postgres":
+            assert (done.returncode, "has no tables yet" in done.stdout) == (0, True)
+        else:
+            assert (done.returncode, database in done.stderr) == (1, True)
+    assert list(tmp_path.glob("*.db*")) == []
 
 
-def test_a_backup_of_that_version_is_restored(written: Path, tmp_path: Path) -> None:
-    if ".postgres." in written.name:
-        return  # what pg_dump writes is what the other tests begin with
-    make_file(written, tmp_path / "backup.db")
-    process = FeedkeepProcess(tmp_path)
-    process.must("restore", str(tmp_path / "backup.db"))
-    assert "is whole" in process.must("check")
-    assert paths(process.must("export", "alice", "--format", "urls").split()) == SUBSCRIBED
+def test_an_older_backup_is_restored_whole_or_in_part(tmp_path: Path) -> None:
+    older = FeedkeepProcess(tmp_path)
+    older.must("account", "create", NAME, stdin="")
+    older.must("import", NAME, "-", stdin=FEED)
+    backup = str(tmp_path / "backup.db")
+    older.must("backup", backup)
+    (tmp_path / "newer").mkdir()
+    newer = FeedkeepProcess(tmp_path / "newer")
+    newer.run_first("a_version_with_no_way_on")
+    newer.must("restore", backup)
+    assert is_subscribed_to(newer, FEED)
+    newer.must("account", "delete", NAME, "--yes")
+    newer.must("account", "create", NAME, stdin="")
+    newer.must("restore-list", NAME, "--from", backup, "--yes")
+    assert is_subscribed_to(newer, FEED)
 
 
-def test_one_list_is_taken_out_of_a_backup_of_that_version(
-    older: FeedkeepProcess, written: Path, tmp_path: Path
+# What builds before 1.0 wrote
+
+
+def test_a_database_of_each_former_build_is_refused_and_left_alone(
+    kind: str, database: str
 ) -> None:
-    """Into a database of each store; a backup is a file of SQLite."""
-    backup = tmp_path / "backup.db"
-    make_file(written.with_name(written.name.replace(".postgres.", ".sqlite.")), backup)
-    older.must("account", "delete", "alice", "--yes")
-    older.must("account", "create", "alice", stdin="")
-    older.must("restore-list", "alice", "--from", str(backup), "--yes")
-    assert paths(older.must("export", "alice", "--format", "urls").split()) == SUBSCRIBED
-    assert "is whole" in older.must("check")
+    fill(database, 5)
+    for number in FORMER_BUILDS[kind]:
+        set_version(database, number)
+        with pytest.raises(StoreUnusable, match=rf"before 1\.0 \(schema version {number}\)"):
+            opened(database)
+        assert version_of(database) == number
+
+
+def test_each_command_says_what_can_be_taken_along_from_a_former_build(
+    kind: str, database: str, tmp_path: Path
+) -> None:
+    fill(database, 5)
+    set_version(database, 9)
+    process = FeedkeepProcess(tmp_path, database)
+    commands = [["serve", "--port", "0"], ["migrate"], ["migrate", "--dry-run"], ["list", NAME]]
+    if kind == "sqlite":
+        commands.append(["backup", str(tmp_path / "backup.db")])
+    for command in commands:
+        done = process.run(*command)
+        assert done.returncode == 1, command
+        assert_says_what_to_do(done.stderr)
+    assert_says_what_to_do(process.run("doctor").stdout)
+
+
+def test_a_backup_of_a_former_build_is_not_restored(tmp_path: Path) -> None:
+    former = tmp_path / "former.db"
+    fill(f"sqlite:///{former}", 5)
+    set_version(f"sqlite:///{former}", 16)
+    process = FeedkeepProcess(tmp_path)
+    done = process.run("restore", str(former))
+    assert done.returncode == 1
+    assert_says_what_to_do(done.stderr)
+    assert not (tmp_path / "feedkeep.db").exists()
+    process.must("account", "create", NAME, stdin="")
+    done = process.run("restore-list", NAME, "--from", str(former), "--yes")
+    assert done.returncode == 1
+    assert_says_what_to_do(done.stderr)
+
+
+def assert_says_what_to_do(printed: str) -> None:
+    assert "made by a build before 1.0" in printed
+    assert "`feedkeep export NAME --output NAME.opml`" in printed
+    assert "Positions, tokens, passwords and history cannot be taken along." in printed
+    assert "Traceback" not in printed
+
+
+def set_version(database: str, number: int) -> None:
+    """Mark a database as a former build did; on PostgreSQL, the first ones lacked a column."""
+    if is_postgres(database):
+        for statement in (
+            f"UPDATE feedkeep.schema_version SET version = {number}",
+            "ALTER TABLE feedkeep.schema_version DROP COLUMN IF EXISTS compatible_from",
+        ):
+            execute(database, statement)
+        return
+    with closing(connection.open_file(path_of(database))) as file:
+        file.pragma("user_version", number)

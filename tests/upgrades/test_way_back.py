@@ -1,13 +1,12 @@
 """The way back: the older version restores the backup that was made before the upgrade.
 
 The older one is this program, and does what docs/upgrades.md says. The newer one is the same with
-a further step of its schema (`broken/a_version_with_no_way_on.py`): no earlier program is at hand
-here, so each version shows that one can go back to it, before it is released.
+made-up migrations (`proofs/further_steps.py`), so each version shows that one can go back to it,
+before it is released.
 """
 
 from __future__ import annotations
 
-import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,11 +16,7 @@ import httpx
 import pytest
 from feedkeep_process import DidNotStart, FeedkeepProcess
 from postgres_server import PostgresServer, new_database
-from test_upgrades import DATABASES
 
-from feedkeep.store.migrate import MissingSteps, missing_steps
-
-UPGRADES = Path(__file__).parents[2] / "docs" / "upgrades.md"
 KEPT, LEFT, NEW = (f"https://{name}.example/feed" for name in ("kept", "left", "new"))
 
 
@@ -155,27 +150,3 @@ def test_the_older_version_goes_on_with_what_was_backed_up_before_the_upgrade(
         older.must("import", name, lists)
         found, _ = phone.sync(older)
     assert status(found) == {KEPT: True, LEFT: True, NEW: True}
-
-
-def test_the_document_says_of_each_version_what_takes_one_back_to_it() -> None:
-    rows = re.findall(r"(?m)^\| ([\d.]+)[^|]* \| (.+) \| (.+) \|$", UPGRADES.read_text())
-    told = {
-        (version, kind): way
-        for version, *ways in rows
-        for kind, way in zip(("sqlite", "postgres"), ways, strict=True)
-    }
-    assert told == {
-        (version, kind): "as it is" if schema_since(path).lets_older_go_on else "the backup"
-        for path in DATABASES
-        for version, kind in [path.name.removesuffix(".sql").rsplit(".", 1)]
-    }
-
-
-def schema_since(written: Path) -> MissingSteps:
-    """Return the steps of the schema since the version that wrote a file."""
-    kind = "sqlite" if ".sqlite." in written.name else "postgres"
-    found = re.search(
-        r"user_version = (\d+)|feedkeep.schema_version VALUES \((\d+)", written.read_text()
-    )
-    assert found is not None
-    return missing_steps(kind, int(found[1] or found[2]))

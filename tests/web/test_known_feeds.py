@@ -148,7 +148,7 @@ def test_what_a_look_finds_later_is_shown_at_once_and_then_until_the_next_look(
 ) -> None:
     add(anna, url)
     assert titles(anna) == [url.removeprefix("https://")]
-    know(anna.process, url, "First", fields={"next_look": Stamp(1)})
+    know(anna.process, url, "First", fields={"next_fetch": Stamp(1)})
     assert titles(anna) == ["First"]
     know(anna.process, url, "Second")
     assert titles(anna) == ["Second"]

@@ -168,7 +168,7 @@ def found(feed: Feed, kind: int, now: Stamp) -> Feed:
         TITLE, TITLE, host, f"{host}/picture", "de-AT", TITLE,
         podcast_guid="11111111-1111-4111-8111-111111111111", items=("1", "2", "3"),
     )  # fmt: skip
-    feed = replace(feed, looked=now, next_look=Stamp(now + DAY_US))
+    feed = replace(feed, looked=now, next_fetch=Stamp(now + DAY_US))
     long_ago = Stamp(now - 9 * DAY_US)
     fails = replace(feed, failing=long_ago, failures=9, dead=long_ago, page_feeds=(f"{host}/feed",))
     if kind == 2:

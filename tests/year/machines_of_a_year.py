@@ -6,24 +6,19 @@ import asyncio
 import signal
 import subprocess
 from collections.abc import Awaitable, Callable
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from person import DAY_US
-from postgres_server import PostgresServer, execute, new_database, with_connection
+from postgres_server import PostgresServer, execute, new_database
 from service_process import ServiceProcess
 
 from feedkeep.assembly import restore
 from feedkeep.config.settings import Settings
 from feedkeep.model import Stamp
-from feedkeep.store.sqlite.connection import open_file
 
 if TYPE_CHECKING:
     from simulation import Year
-
-RELEASED = Path(__file__).parent.parent / "upgrades"
-"""Databases of the first released version, which a year begins with."""
 
 HOUR_US = 3_600_000_000
 WEEK = 7
@@ -69,7 +64,7 @@ class Machine:
         return not _day(self._days, 3) <= day < _day(self._days, 3) + 2
 
     async def begin(self, us: int) -> None:
-        """Start with the database of the first released version, which is upgraded."""
+        """Start with an empty database."""
         await self.process.start(us)
 
     async def end(self) -> None:
@@ -91,8 +86,8 @@ class Machine:
         await self.is_killed(year)
 
     async def is_upgraded(self, year: Year) -> None:
-        """A further version comes, whose schema has one more step."""
-        self.process.first.append("further_step")
+        """A further version comes, which migrates all tables."""
+        self.process.first.append("broken.a_version_with_no_way_on")
         await self.restarts(year)
 
     async def steps_back_an_hour(self, year: Year) -> None:
@@ -152,8 +147,6 @@ class SqliteMachine(Machine):
 
     def _new_database(self) -> str:
         self._file = self._folder / "feedkeep.db"
-        with closing(open_file(self._file)) as database:
-            database.execute((RELEASED / "0.1.0.sqlite.sql").read_text())
         return f"sqlite:///{self._file}"
 
     async def has_no_room(self, _year: Year) -> None:
@@ -181,10 +174,7 @@ class PostgresMachine(Machine):
     def _new_database(self) -> str:
         self._server = PostgresServer()
         self._server.__enter__()
-        url = new_database(self._server.url)
-        released = (RELEASED / "0.1.0.postgres.sql").read_text()
-        with_connection(url, lambda connection: connection.execute(released))
-        return url
+        return new_database(self._server.url)
 
     async def end(self) -> None:
         """Stop both."""

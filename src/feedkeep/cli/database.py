@@ -17,9 +17,9 @@ from feedkeep.assembly import (
     back_up,
     back_up_into,
     open_postgres,
+    pending_migrations_of,
     refuse_if_in_use,
     restore,
-    steps_missing_from,
 )
 from feedkeep.cli.common import (
     ConfigOption,
@@ -32,7 +32,7 @@ from feedkeep.cli.common import (
 )
 from feedkeep.config.settings import InvalidSettings, Settings, is_postgres, shown
 from feedkeep.service import Service
-from feedkeep.store.migrate import MissingSteps
+from feedkeep.store.migrate import PendingMigrations
 
 app = typer.Typer(no_args_is_help=True, help="Maintain the database in special cases.")
 
@@ -141,7 +141,7 @@ def migrate(
     """
     chosen: Settings = settings(database, config)
     if dry_run:
-        _tell_missing_steps(chosen, asyncio.run(steps_missing_from(chosen)))
+        _tell_pending(chosen, asyncio.run(pending_migrations_of(chosen)))
         return
 
     async def nothing(_: Service) -> None:
@@ -151,20 +151,20 @@ def migrate(
     say(f"{shown(chosen.database)} is up to date.")
 
 
-def _tell_missing_steps(chosen: Settings, missing: MissingSteps) -> None:
-    if not missing.steps:
+def _tell_pending(chosen: Settings, pending: PendingMigrations) -> None:
+    if not pending.steps:
         say(f"{shown(chosen.database)} is up to date; there is nothing to change.")
         return
-    if missing.found == 0:
+    if pending.found == 0:
         say(f"{shown(chosen.database)} has no tables yet: `feedkeep migrate` makes them.")
         return
-    newest = missing.steps[-1].number
+    newest = pending.steps[-1].number
     say(
-        f"{shown(chosen.database)} has version {missing.found} of the schema, of {newest}. Missing:"
+        f"{shown(chosen.database)} has version {pending.found} of the schema, of {newest}. Missing:"
     )
-    for step in missing.steps:
+    for step in pending.steps:
         say(f"{step.name}: {step.summary}")
-    if missing.lets_older_go_on:
+    if pending.older_programs_work:
         say("Older processes can go on meanwhile, and be started again.")
     else:
         say("Back up first: to go back to an older version takes a backup that it can read.")

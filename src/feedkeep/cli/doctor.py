@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from feedkeep.assembly import open_service, steps_missing_from
+from feedkeep.assembly import open_service, pending_migrations_of
 from feedkeep.cli import diagnosis
 from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings
 from feedkeep.cli.diagnosis import Finding, Verdict, fault, note, ok
@@ -87,15 +87,15 @@ async def _database(chosen: Settings) -> AsyncIterator[Finding]:
     """Look at the database without changing it; opening one that is older would."""
     name = shown(chosen.database)
     try:
-        missing = await steps_missing_from(chosen)
-        if missing.steps and missing.found:
+        pending = await pending_migrations_of(chosen)
+        if pending.steps and pending.found:
             yield note(
                 "database",
                 f"{name} is older than this feedkeep, and `feedkeep serve` brings it up to date:"
                 " `feedkeep migrate --dry-run` says what that changes.",
             )
             return
-        if missing.steps:
+        if pending.steps:
             yield fault("database", f"{name} has no tables yet: `feedkeep migrate` makes them.")
             return
         async with open_service(chosen, may_create=False) as service:

@@ -179,4 +179,4 @@ async def one_feed(chosen: Settings, url: str) -> AsyncIterator[Finding]:
 
 
 def _as_new(wanted: FeedUrl) -> Feed:
-    return Feed(wanted.guid, wanted.text, wanted=wall_clock.now(), next_look=Stamp(0))
+    return Feed(wanted.guid, wanted.text, wanted=wall_clock.now(), next_fetch=Stamp(0))

@@ -204,7 +204,6 @@ async def _serve(
     opening = open_service(chosen, waits=True, meanwhile=meanwhile, recorder=recorder)
     async with opening as service:
         service.forgetting.start()
-        service.rekeying.start()
         await service.shared_attempts.start()
         telling = telling_metrics(
             service, recorder, sockets.metrics, counts_what_is_stored=sockets.is_first

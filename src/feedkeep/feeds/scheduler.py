@@ -184,7 +184,7 @@ class FetchScheduler:
         Where a lane is full, feeds that have long been due wait in the store for room in it, so the
         store cannot say when the first feed of another lane is due.
         """
-        due = None if is_full else await self._store.feeds.next_look()
+        due = None if is_full else await self._store.feeds.next_fetch()
         seconds = _FULL_WAIT_SECONDS if is_full else self._longest_wait
         if due is not None:
             seconds = min(max((due - now) / SECOND_US, _SHORTEST_WAIT_SECONDS), seconds)
@@ -236,8 +236,8 @@ class FetchScheduler:
         return int(rest_us * (1 + _chance() / 10)) if rest_us else 0
 
     async def _put_off(self, feed: Feed, until: Stamp, us: int) -> None:
-        put_off = replace(feed, next_look=later(self._now(), us))
-        await self._store.feeds.save(put_off, until, None, feed.next_look)
+        put_off = replace(feed, next_fetch=later(self._now(), us))
+        await self._store.feeds.save(put_off, until, None, feed.next_fetch)
         self._leases.discard((feed.guid, until))
 
     async def _wait_and_look(self, one: _Leased) -> None:
@@ -275,7 +275,7 @@ class FetchScheduler:
         after = after_look(feed, looked, now, _chance())
         if self._recorder:
             self._recorder.fetch(_result(looked, after), looked.seconds)
-        await self._store.feeds.save(after, until, looked.picture, feed.next_look)
+        await self._store.feeds.save(after, until, looked.picture, feed.next_fetch)
 
     async def _release_later(self, one: _Leased) -> None:
         """Keep the lease of a feed for a minute; then let it be looked at in its turn as before.
@@ -308,7 +308,7 @@ async def noting_new(store: Store, sweep: SubscriptionSweep, fetch: Fetch) -> As
 
     async def note() -> None:
         await sweep.note_new()
-        sweep.turns.waiting_from(await store.feeds.next_look())
+        sweep.turns.waiting_from(await store.feeds.next_fetch())
 
     noting = asyncio.create_task(_again(note))
     try:

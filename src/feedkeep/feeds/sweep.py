@@ -177,7 +177,7 @@ class SubscriptionSweep:
             turns = {guid: self.turns.next_of(first[guid]) for guid in some if guid in soon}
             if anew:
                 await self._store.feeds.renew(
-                    [replace(feed, next_look=turns[feed.guid]) for feed in anew]
+                    [replace(feed, next_fetch=turns[feed.guid]) for feed in anew]
                 )
             await self._store.feeds.want(some, now, turns)
             if soon:
@@ -191,7 +191,7 @@ class SubscriptionSweep:
 
     async def _look_for_newcomers(
         self,
-        had: Collection[tuple[AccountId, FeedUrl, Stamp | None]],
+        had: Collection[tuple[AccountId, FeedUrl, Stamp]],
         known: Mapping[Guid, Feed],
     ) -> None:
         """Have known feeds looked at anew for accounts that are shown nothing of them yet.

@@ -41,7 +41,6 @@ from feedkeep.model.entries import (
 )
 from feedkeep.model.episode_actions import (
     ActionDecision,
-    ActionPlace,
     ActionRequest,
     ActionSnapshot,
     EpisodeAction,
@@ -82,7 +81,6 @@ __all__ = [
     "Account",
     "AccountId",
     "ActionDecision",
-    "ActionPlace",
     "ActionRequest",
     "ActionSnapshot",
     "Admitted",

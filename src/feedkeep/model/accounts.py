@@ -87,7 +87,7 @@ class Registration(StrEnum):
     OPEN = "open"
 
 
-class Preferences(Value, frozen=True, rename={"dismissed_wipe": "meant"}):
+class Preferences(Value, frozen=True):
     """How a person wants to see the pages; what is None is decided by their browser.
 
     Attributes:
@@ -95,7 +95,7 @@ class Preferences(Value, frozen=True, rename={"dismissed_wipe": "meant"}):
         time_zone: The name of a time zone, such as "Europe/Berlin".
         theme: Light or dark.
         dismissed_wipe: Stamp of the newest wipe of the list that was meant, and is not asked about
-            again; stored as "meant", as the first builds did.
+            again.
         dismissed_news: Stamp up to which news was seen.
         known_apps: The keys of the apps that were connected then.
         news_address: The hash of the secret in the address of the news, in hexadecimal; "" if there

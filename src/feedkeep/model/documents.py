@@ -17,23 +17,23 @@ class DocumentKind(StrEnum):
         DEVICE: A device of an app, by its id.
         SETTINGS: What apps store under a scope.
         FAVORITE: Which episode the settings of the same name are of, if it is a favourite.
-        SPELLINGS: The URLs that an app has for feeds that moved.
+        APP_URLS: URLs that an app has for feeds that moved.
         COOKIELESS: How far an app knows what changed that sends a password with each request.
         MIGRATION: How far everything was copied from another server.
         PREFERENCES: How a person wants to see the pages.
-        MOVES: The moves of feeds that feedkeep carried out by itself.
-        APART: The feeds that look like the same podcast, and that a person says are not.
+        FOLLOWED_MOVES: Moves of feeds that feedkeep followed by itself.
+        DIFFERENT_FEEDS: Possible duplicates that a person marked as different.
     """
 
     DEVICE = "device"
     SETTINGS = "settings"
     FAVORITE = "favorite"
-    SPELLINGS = "spellings"
+    APP_URLS = "app-urls"
     COOKIELESS = "cookieless"
     MIGRATION = "migration"
     PREFERENCES = "preferences"
-    MOVES = "moves"
-    APART = "apart"
+    FOLLOWED_MOVES = "followed-moves"
+    DIFFERENT_FEEDS = "different-feeds"
 
 
 class DocumentName(Value, frozen=True):

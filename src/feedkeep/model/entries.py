@@ -30,7 +30,7 @@ class Alias(Value, frozen=True):
     moved_away: bool
     was_own: bool = False
     retired: Stamp | None = None
-    first_had: Stamp | None = None
+    first_had: Stamp = Stamp(0)
 
 
 class Details(Value, frozen=True, kw_only=True):
@@ -68,9 +68,9 @@ class Subscription(Details, frozen=True):
         app_url: The URL that these apps have it by, if that is not the present feed URL.
         app_url_until: Stamp of when it was unsubscribed, and apps were sent the removal of
             `app_url`; those that have not asked since still have it. None while all have it.
-        first_had: When the account first had the feed at the present feed URL, by the server's
-            clock and not by the account's; None if it counts as having had that feed always.
-            Nothing that was found before is shown (`rules/seen_feeds.py`).
+        first_had: Time at which the account first had the feed at the present feed URL, by the
+            server's clock and not by the account's. Nothing that was found before is shown
+            (`rules/seen_feeds.py`).
     """
 
     guid: Guid
@@ -83,7 +83,7 @@ class Subscription(Details, frozen=True):
     status_changed: Stamp = Stamp(0)
     app_url: str | None = None
     app_url_until: Stamp | None = None
-    first_had: Stamp | None = None
+    first_had: Stamp = Stamp(0)
 
     @property
     def revision(self) -> Stamp:

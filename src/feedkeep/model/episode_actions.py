@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from feedkeep.model.values import AccountId, Guid, Stamp, Value
+from feedkeep.model.values import Guid, Stamp, Value
 
 
 class EpisodeAction(Value, frozen=True):
@@ -27,8 +27,7 @@ class EpisodeAction(Value, frozen=True):
         total: The episode's length in seconds; None if it was not sent.
         episode_guid: The guid that the feed gives the episode; None if it was not sent.
         revision: The stamp under which it is sent to apps; it can get a new one.
-        received: The server's clock when it was received; None for an action that was stored by a
-            version before, whose key is of another kind.
+        received: The server's clock when it was received.
     """
 
     key: bytes
@@ -43,15 +42,7 @@ class EpisodeAction(Value, frozen=True):
     total: int | None = None
     episode_guid: str | None = None
     revision: Stamp = Stamp(0)
-    received: Stamp | None = None
-
-
-class ActionPlace(Value, frozen=True):
-    """Where an action is in the order of all actions of all accounts."""
-
-    account_id: AccountId
-    podcast_guid: Guid
-    key: bytes
+    received: Stamp = Stamp(0)
 
 
 class ActionSnapshot(Value, frozen=True):
@@ -77,13 +68,11 @@ class ActionDecision(Value, frozen=True):
     Attributes:
         saved: The actions to save, which are new or changed.
         last_stamp: The clock of actions after that.
-        removed: Stored actions that are removed before.
         sent_until: The stamp of the last one that was sent, if others have got stamps after it.
     """
 
     saved: Sequence[EpisodeAction]
     last_stamp: Stamp
-    removed: Sequence[EpisodeAction] = ()
     sent_until: Stamp | None = None
 
 

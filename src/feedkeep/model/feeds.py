@@ -195,7 +195,7 @@ class Feed(Value, frozen=True):
         guid: That guid.
         url: The URL that is asked.
         wanted: When it was last known to have a subscriber.
-        next_look: When it is to be asked next; a turn (`rules/fetch_order.py`) if it was just
+        next_fetch: When it is to be asked next; a turn (`rules/fetch_order.py`) if it was just
             added.
         content: What it last said of itself; None if it was never read.
         is_own: Whether it has said that at this URL itself, and not only where that redirects to.
@@ -221,7 +221,7 @@ class Feed(Value, frozen=True):
     guid: Guid
     url: str
     wanted: Stamp
-    next_look: Stamp
+    next_fetch: Stamp
     content: FeedContent | None = None
     is_own: bool = False
     looked: Stamp | None = None

@@ -18,8 +18,7 @@ class EntryState(Value, frozen=True):
 
     Attributes:
         entry: The entry.
-        began: Stamp of the change that brought it to this state; None if that is not known, since
-            no history was kept then.
+        began: Stamp of the change that brought it to this state; None if that was not loaded.
         author: Who made that change, as `service/authors` writes it; "" if that is not known.
         ended: Stamp of the change that ended this state; None while it lasts.
     """

@@ -16,11 +16,7 @@ MAX_APP_URLS = 2_000
 """The maximum number of URLs remembered of an app: 50 KB. Beyond it, removals are in doubt."""
 
 
-_STORED_AS = {"removals_sent": "removals_told", "was_sent_more": "is_told_more"}
-"""What fields are called in databases of the first builds, and so in all."""
-
-
-class AppUrls(Value, frozen=True, rename=_STORED_AS):
+class AppUrls(Value, frozen=True):
     """Which URLs of moved feeds an app has, as far as that is known, as their derived guids.
 
     Nothing is known of any other URL: the app may have it from before the move.

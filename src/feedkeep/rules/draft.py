@@ -95,7 +95,7 @@ class Draft:
         former = self.former_urls(subscription).items()
         return frozenset(guid for guid, alias in former if alias.was_own)
 
-    def first_had(self, url: FeedUrl, *, is_only_sent: bool = False) -> Stamp | None:
+    def first_had(self, url: FeedUrl, *, is_only_sent: bool = False) -> Stamp:
         """Return when the account first had the feed at a URL that is no feed's present one.
 
         That is now, unless the URL is known as a former one: a guid alone, which an account may

@@ -33,7 +33,7 @@ def _without_stamps(entry: Entry) -> Entry:
     """Return an entry of whose stamps is left only whether those are there that say what it is."""
     alias = entry.alias
     if alias is not None:
-        alias = replace(alias, retired=_if_stamped(alias.retired), first_had=None)
+        alias = replace(alias, retired=_if_stamped(alias.retired), first_had=_STAMPED)
     if isinstance(entry, Pointer):
         return replace(entry, alias=alias, guid_changed=_if_stamped(entry.guid_changed))
     return replace(
@@ -44,7 +44,7 @@ def _without_stamps(entry: Entry) -> Entry:
         deleted=_if_stamped(entry.deleted),
         status_changed=_STAMPED,
         app_url_until=None,
-        first_had=None,
+        first_had=_STAMPED,
     )
 
 

@@ -143,13 +143,8 @@ def sought(action: EpisodeAction) -> list[bytes]:
     That is the action itself, all others of its episode, and those that name its file alone.
     """
     of_file = _episode_key(action.podcast_guid, action.episode, None)
-    return [*former_or_present(action), _key_of(action)[:_EPISODE_BYTES], of_file]
-
-
-def former_or_present(action: EpisodeAction) -> list[bytes]:
-    """Return the keys under which an action can be stored: the present one, and the former one."""
-    keys = [action.key, _key_of(action), _former_key(action)]
-    return list(dict.fromkeys(keys))
+    # By its own key, too: of each beginning, a store returns up to `MAX_OF_A_BEGINNING` actions.
+    return list(dict.fromkeys([action.key, _episode(action), of_file]))
 
 
 def record(
@@ -171,7 +166,7 @@ def record(
     for key, group in groups.items():
         draft.take(key, group)
     decision = draft.decision()
-    added = sum(one.key not in snapshot.known for one in decision.saved) - len(decision.removed)
+    added = sum(one.key not in snapshot.known for one in decision.saved)
     if added > 0 and snapshot.added + added > room:
         raise InvalidInput(
             "An account has up to {count} episode actions, and this one has no room for all of"
@@ -179,11 +174,6 @@ def record(
             count=MAX_STORED,
         )
     return decision
-
-
-def rekeyed(snapshot: ActionSnapshot, _: Sequence[EpisodeAction]) -> ActionDecision:
-    """Store actions from before under the keys that they have now; apps are sent nothing."""
-    return _Draft(snapshot).decision()
 
 
 def resent(snapshot: ActionSnapshot, _: Sequence[EpisodeAction]) -> ActionDecision:
@@ -202,12 +192,11 @@ def sent_second(action: EpisodeAction) -> int:
 
     A device whose clock is ahead would otherwise win against all others for as long.
     """
-    received = action.revision if action.received is None else action.received
-    return min(action.done, second_of(received))
+    return min(action.done, second_of(action.received))
 
 
 class _Draft:
-    """Stored actions while a rule changes them; those from before get their present keys first.
+    """Stored actions while a rule changes them.
 
     Attributes:
         rows: The actions as they are to be, by their keys.
@@ -219,22 +208,8 @@ class _Draft:
         # The server's own clock can be behind, too, until it is set after a start.
         self._received = max(snapshot.now, snapshot.last_stamp)
         self._now = second_of(self._received)
-        self._removed: list[EpisodeAction] = []
         self.changed: dict[bytes, int] = {}
-        known = snapshot.known.values()
-        self.rows = {one.key: one for one in known if one.received is not None}
-        for action in known:
-            if action.received is None:
-                self._rekey(action)
-
-    def _rekey(self, former: EpisodeAction) -> None:
-        self._removed.append(former)
-        if former.kind == PLAY and not former.position:
-            return
-        action = replace(former, key=_key_of(former), received=former.revision)
-        other = self.rows.get(action.key)
-        if other is None or _order(other) < _order(action):
-            self.rows[action.key] = action
+        self.rows = dict(snapshot.known)
 
     def take(self, key: bytes, group: Sequence[EpisodeAction]) -> None:
         """Take in what an upload has of one key, in the order in which it was sent."""
@@ -266,7 +241,7 @@ class _Draft:
         clock = self._stamp(sent_until, others)
         known = self._snapshot.known
         saved = [action for key, action in self.rows.items() if action != known.get(key)]
-        return ActionDecision(saved, clock, self._removed, sent_until if others else None)
+        return ActionDecision(saved, clock, sent_until if others else None)
 
     def _stamp(self, clock: Stamp, keys: Mapping[bytes, int]) -> Stamp:
         for key in sorted(keys, key=keys.__getitem__):
@@ -410,10 +385,6 @@ def _is_same(action: EpisodeAction, stored: EpisodeAction) -> bool:
     return as_stored == stored
 
 
-def _order(action: EpisodeAction) -> tuple[int, Stamp]:
-    return sent_second(action), action.revision
-
-
 def _file(action: EpisodeAction) -> tuple[Guid, str]:
     return action.podcast_guid, action.episode
 
@@ -432,12 +403,6 @@ def _episode_key(podcast_guid: Guid, episode: str, episode_guid: str | None) -> 
     # A feed can have two episodes with one file, and give the file of an episode another URL.
     named = ("", episode) if episode_guid is None else (episode_guid,)
     return _hash(podcast_guid, *named)[:_EPISODE_BYTES]
-
-
-def _former_key(action: EpisodeAction) -> bytes:
-    """Return the key that an action had before episodes were distinguished by their guids."""
-    named = (action.podcast_guid, action.episode, action.device, action.kind)
-    return _hash(*named)[:_KEY_BYTES]
 
 
 def _hash(*texts: str) -> bytes:

@@ -69,16 +69,16 @@ def wanted_again(feed: Feed, url: str, now: Stamp) -> Feed | None:
     """
     fails_for_long = feed.failing is not None and feed.failing <= later(now, -WEEK_US)
     if is_safer(url, feed.url) and (fails_for_long or looks_personal(url)):
-        return Feed(feed.guid, url, wanted=now, next_look=Stamp(0), is_permitted=feed.is_permitted)
+        return Feed(feed.guid, url, wanted=now, next_fetch=Stamp(0), is_permitted=feed.is_permitted)
     is_asked_in_future = feed.looked is not None and feed.looked > later(now, DAY_US)
     if is_asked_in_future or feed.wanted <= later(now, -_WANTED_ANEW_US):
-        return replace(feed, wanted=now, next_look=Stamp(0))
+        return replace(feed, wanted=now, next_fetch=Stamp(0))
     return None
 
 
 def permitted(feed: Feed, url: str, now: Stamp, turn: Stamp) -> Feed:
     """Return what becomes of a known feed once a subscriber has it looked at by a URL."""
-    return replace(wanted_again(feed, url, now) or feed, is_permitted=True, next_look=turn)
+    return replace(wanted_again(feed, url, now) or feed, is_permitted=True, next_fetch=turn)
 
 
 def after_look(feed: Feed, looked: FetchResult, now: Stamp, chance: float) -> Feed:
@@ -100,7 +100,7 @@ def after_look(feed: Feed, looked: FetchResult, now: Stamp, chance: float) -> Fe
         digest = looked.picture.digest if looked.picture else feed.picture
         tried = looked.picture_tried
         after = replace(after, picture=digest, picture_url=tried, picture_looked=now)
-    return replace(after, next_look=_next_look(after, looked, now, chance))
+    return replace(after, next_fetch=_next_fetch(after, looked, now, chance))
 
 
 def wants_picture(feed: Feed, content: FeedContent, now: Stamp) -> bool:
@@ -183,7 +183,7 @@ def _says_other(feed: Feed, content: FeedContent | None) -> bool:
     return replace(content, newest=before.newest) != before
 
 
-def _next_look(feed: Feed, looked: FetchResult, now: Stamp, chance: float) -> Stamp:
+def _next_fetch(feed: Feed, looked: FetchResult, now: Stamp, chance: float) -> Stamp:
     if feed.failure is Failure.GONE:
         us = MONTH_US
     elif feed.failure is not None and feed.sighting is None:

@@ -11,7 +11,7 @@ from feedkeep.model import AccountId, Feed, Guid, Stamp
 from feedkeep.rules.clock import DAY_US, later
 
 FIRST_DUE = Stamp(10**12)
-"""Below it, `Feed.next_look` is the turn of a feed that was just added, and not a moment."""
+"""Below it, `Feed.next_fetch` is the turn of a feed that was just added, and not a moment."""
 
 MAX_ACCOUNTS = 10_000
 """For how many accounts the last turn is remembered; others begin at the turn that is served."""
@@ -51,7 +51,7 @@ class Lane(StrEnum):
 
 def lane_of(feed: Feed) -> Lane:
     """Return the lane in which a feed waits."""
-    if feed.next_look < FIRST_DUE:
+    if feed.next_fetch < FIRST_DUE:
         return Lane.NEW
     if feed.looked is None:
         return Lane.PUT_OFF
@@ -105,12 +105,12 @@ class FairTurns:
 
     def ahead_of(self, feed: Feed) -> int:
         """Return how many feeds each account may have fetched before a new one, and this one."""
-        return max(feed.next_look - self._served, 1)
+        return max(feed.next_fetch - self._served, 1)
 
     def begun(self, feed: Feed) -> None:
         """Note that a feed is being fetched: feeds that are added from now on come after it."""
-        if feed.next_look < FIRST_DUE:
-            self._served = max(self._served, feed.next_look)
+        if feed.next_fetch < FIRST_DUE:
+            self._served = max(self._served, feed.next_fetch)
 
     def all_begun(self) -> None:
         """Note that no feed waits, whichever process has fetched them: accounts begin equally."""
@@ -157,7 +157,7 @@ class HostQueues:
         """
         if lane_of(feed) is Lane.PUT_OFF:
             return self._ahead.get(feed.guid, FIRST_DUE)
-        return feed.next_look
+        return feed.next_fetch
 
     def due(self, host: str, feed: Feed, now: Stamp, ahead: int) -> Stamp:
         """Return when a feed is due that finds no place at its host now.
@@ -167,7 +167,7 @@ class HostQueues:
         for, and each time costs a write.
         """
         us = self._fetch_us.get(host, USUAL_FETCH_US)
-        if feed.next_look >= FIRST_DUE:
+        if feed.next_fetch >= FIRST_DUE:
             return later(now, max(us, min((now - feed.wanted) // 2, MAX_WAIT_US)))
         end = max(self._ends.get(host, now), now)
         due = min(later(end, us), later(now, ahead * us))

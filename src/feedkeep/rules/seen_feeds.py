@@ -21,14 +21,14 @@ NEVER = Stamp(2**62)
 _ALWAYS = Stamp(0)
 
 
-def seen(feed: Feed, first_had: Stamp | None, now: Stamp) -> Feed | None:
+def seen(feed: Feed, first_had: Stamp, now: Stamp) -> Feed | None:
     """Return what an account is shown of a feed that it first had at a moment; None: nothing.
 
     It is what a look since then has found, as if there had been none before: what an earlier look
     had read is shown once it was read again, or the host has said that it did not change. That a
     feed fails, or has moved, counts from that moment on. A feed that was never fetched has no
-    findings. `first_had` is None if the account has had it always, and so it is with a moment that
-    lies in the future: a clock was wrong, and the account would be shown nothing until then.
+    findings. A `first_had` in the future counts as always: a clock was wrong, and the account
+    would be shown nothing until then.
     """
     if first_had == NEVER:
         return None
@@ -56,17 +56,17 @@ def seen(feed: Feed, first_had: Stamp | None, now: Stamp) -> Feed | None:
     )
 
 
-def had(feeds: Iterable[Subscription]) -> dict[str, Stamp | None]:
+def had(feeds: Iterable[Subscription]) -> dict[str, Stamp]:
     """Return when an account first had feeds of its list, by their present URLs."""
     return {feed.feed_url: feed.first_had for feed in feeds}
 
 
-def had_at(urls: Collection[str], entries: Iterable[Entry]) -> dict[str, Stamp | None]:
+def had_at(urls: Collection[str], entries: Iterable[Entry]) -> dict[str, Stamp]:
     """Return when an account first had the feeds at URLs, by entries of its list.
 
     URLs are left out that are neither present nor former ones of these.
     """
-    moments: dict[str, Stamp | None] = {}
+    moments: dict[str, Stamp] = {}
     for entry in entries:
         if entry.alias is not None:
             moments[entry.alias.url] = entry.alias.first_had
@@ -91,31 +91,29 @@ def whole_until(feed: Feed) -> Stamp:
     return min(feed.looked, _read(feed), feed.failing or feed.looked)
 
 
-def is_whole(until: Stamp, first_had: Stamp | None, now: Stamp) -> bool:
+def is_whole(until: Stamp, first_had: Stamp, now: Stamp) -> bool:
     """Say whether an account is shown a headline that is whole until a moment, as it is."""
     return first_had != NEVER and _counted(first_had, now) < until
 
 
-def newcomer(feed: Feed, first_had: Stamp | None, now: Stamp) -> Newcomer | None:
+def newcomer(feed: Feed, first_had: Stamp, now: Stamp) -> Newcomer | None:
     """Return when a known feed is to be asked for an account that is shown nothing of it (C10.14).
 
     None if it is shown. The feed is asked next, as if it were new, since the order in which feeds
     are asked would tell them apart; for many accounts that come together, once a minute. One that
     was never asked is asked when it was to be, and once more if that look began before.
     """
-    had, moment = _counted(first_had, now), feed.next_look
+    had, moment = _counted(first_had, now), feed.next_fetch
     if feed.looked is not None:
         if feed.looked > had:
             return None
         again = later(feed.looked, MINUTE_US)
         moment = again if again > now else Stamp(0)
-    return Newcomer(feed.guid, feed.next_look, moment, later(had, LEASE_US))
+    return Newcomer(feed.guid, feed.next_fetch, moment, later(had, LEASE_US))
 
 
-def _counted(first_had: Stamp | None, now: Stamp) -> Stamp:
-    if first_had is None or first_had > later(now, SKEW_US):
-        return _ALWAYS
-    return first_had
+def _counted(first_had: Stamp, now: Stamp) -> Stamp:
+    return _ALWAYS if first_had > later(now, SKEW_US) else first_had
 
 
 def _since(moment: Stamp | None, had: Stamp) -> Stamp | None:

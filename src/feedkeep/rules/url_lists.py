@@ -73,7 +73,7 @@ class UrlChanges(Value, frozen=True):
     removed_texts: Sequence[str]
     app: AppUrls
     removals: frozenset[Guid] | None = frozenset()
-    had: Mapping[str, Stamp | None] = {}
+    had: Mapping[str, Stamp] = {}
 
 
 NO_CHANGES = UrlChanges((), (), (), UNKNOWN)

@@ -43,7 +43,6 @@ from feedkeep.service.preferences import AccountPreferences
 from feedkeep.service.progress import Progress
 from feedkeep.service.recovery import Recovery
 from feedkeep.service.rehashing import Rehashing
-from feedkeep.service.rekeying import Rekeying
 from feedkeep.service.shared_attempts import SharedAttempts
 from feedkeep.service.subscriptions import Subscriptions
 from feedkeep.service.tokens import Tokens
@@ -116,7 +115,6 @@ class Service:
         subscriptions: The list by guids, for the interface and the command line.
         history: What changed in the list, and how it comes back.
         forgetting: Forgets what of that is older than is promised.
-        rekeying: Brings episode actions from before up to date.
         url_lists: The list by URLs, as podcast apps sync it.
         episode_actions: What was played, and how far.
         known_feeds: What is known of feeds.
@@ -179,7 +177,6 @@ class Service:
         self.tokens = Tokens(store, self.accounts, now)
         self.subscriptions = Subscriptions(store, changes, limits)
         self.forgetting = Forgetting(store, now, history_days)
-        self.rekeying = Rekeying(store)
         self.episode_actions = actions = EpisodeActions(store, progress)
         self.history = ListHistory(store, changes, actions, limits, now, history_days)
         self.url_lists = UrlLists(store, changes, actions, limits, progress)
@@ -196,7 +193,6 @@ class Service:
         """Finish what was accepted, and close the store."""
         await self.migrations.close()
         await self.forgetting.close()
-        await self.rekeying.close()
         await self.authentication.close()
         await self._last_uses.close()
         await self.shared_attempts.close()

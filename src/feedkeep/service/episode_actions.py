@@ -237,6 +237,5 @@ class EpisodeActions:
                     wanted,
                     episode_actions.resent,
                     max,
-                    sought=episode_actions.former_or_present,
                 )
             first = later(listed[-1].revision, 1)

@@ -25,7 +25,7 @@ from feedkeep.service.documents import as_json
 from feedkeep.service.episode_actions import EpisodeActions
 from feedkeep.service.list_changes import ListChanges
 
-_NAME = DocumentName(DocumentKind.MOVES, "")
+_NAME = DocumentName(DocumentKind.FOLLOWED_MOVES, "")
 _MOVED = Author(CredentialKind.FEEDKEEP, name="moved")
 _DEAD = Author(CredentialKind.FEEDKEEP, name="dead")
 

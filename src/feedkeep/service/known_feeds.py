@@ -53,10 +53,10 @@ MAX_WAITING = 100
 _ASKED_EVERY_SECONDS = 0.1
 
 
-Had: TypeAlias = Mapping[str, Stamp | None]
+Had: TypeAlias = Mapping[str, Stamp]
 """When an account first had feeds, by their URLs; None if it has had them always."""
 
-New: TypeAlias = tuple[AccountId, str, Stamp | None]
+New: TypeAlias = tuple[AccountId, str, Stamp]
 """An account, the URL of a feed that it has just subscribed to, and when it first had that feed."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -92,7 +92,7 @@ class KnownFeeds:
         """
         now, turn = self._now(), TimeSlice()
         found: dict[str, Headline] = {}
-        others: dict[str, Stamp | None] = {}
+        others: dict[str, Stamp] = {}
         for number, (url, first_had) in enumerate(had.items()):
             if number % _AT_ONCE == 0:
                 await turn.yield_if_long()
@@ -250,7 +250,7 @@ def _seen_cards(known: Mapping[str, Feed], had: Had, now: Stamp) -> dict[str, Ca
 def _to_remember(known: Mapping[str, Feed], now: Stamp) -> dict[str, _Remembered]:
     latest = later(now, _REMEMBERED_US)
     return {
-        url: _Remembered(headline_of(feed), whole_until(feed), min(feed.next_look, latest))
+        url: _Remembered(headline_of(feed), whole_until(feed), min(feed.next_fetch, latest))
         for url, feed in known.items()
         if len(url) <= _MAX_REMEMBERED_CHARACTERS
     }
@@ -277,7 +277,7 @@ class NewFeeds:
 
     def __init__(self) -> None:
         self.turns = FairTurns()
-        self._urls: OrderedDict[AccountId, OrderedDict[str, Stamp | None]] = OrderedDict()
+        self._urls: OrderedDict[AccountId, OrderedDict[str, Stamp]] = OrderedDict()
         self._count = 0
         self._are_there = asyncio.Event()
         self._is_anybody_there = False

@@ -32,7 +32,7 @@ from feedkeep.store.base import Store
 
 _MAX_TALLIES = 10_000
 
-_NO_APP = DocumentName(DocumentKind.SPELLINGS, "none")
+_NO_APP = DocumentName(DocumentKind.APP_URLS, "none")
 """The name of no app's document: a request for it gets their number."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -129,7 +129,7 @@ class ListChanges:
             made = await self.make(account_id, guids, decide_knowing_all, by, names, history_from)
             if not isinstance(made.outcome, _Unknown):
                 return Changed(made.outcome, made.stamp)
-            known = await self._store.documents.of(account_id, DocumentKind.SPELLINGS)
+            known = await self._store.documents.of(account_id, DocumentKind.APP_URLS)
             apps = [_NO_APP, *(DocumentName(app.kind, app.name) for app in known)]
 
     def _note(self, account_id: AccountId, by: Author, subscribed: int, unsubscribed: int) -> None:
@@ -157,7 +157,7 @@ def _held(snapshot: Snapshot) -> set[Guid]:
     """Return the derived guids of the URLs that apps have, or may have, for feeds that moved."""
     held: set[Guid] = set()
     for name, document in snapshot.documents.items():
-        if name.kind is DocumentKind.SPELLINGS:
+        if name.kind is DocumentKind.APP_URLS:
             app = read_app_urls(document.body)
             held |= app.known
             if app.removals_sent is not None:  # the reply may be lost: then it is sent once more

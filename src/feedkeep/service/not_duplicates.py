@@ -23,7 +23,7 @@ class NotDuplicates:
 
     async def of(self, account_id: AccountId) -> Collection[Pair]:
         """Return the pairs of an account."""
-        body = await self._store.documents.body(account_id, DocumentKind.APART, _NAME)
+        body = await self._store.documents.body(account_id, DocumentKind.DIFFERENT_FEEDS, _NAME)
         return frozenset(_read(body))
 
     async def keep(self, account_id: AccountId, one: Guid, other: Guid) -> None:
@@ -36,7 +36,7 @@ class NotDuplicates:
         def decide(body: str | None, _: int) -> str:
             return as_json(keep_apart(_read(body), one, other))
 
-        await self._store.documents.change(account_id, DocumentKind.APART, _NAME, decide)
+        await self._store.documents.change(account_id, DocumentKind.DIFFERENT_FEEDS, _NAME, decide)
 
 
 def _read(body: str | None) -> Sequence[Pair]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import msgspec
 
@@ -22,24 +22,22 @@ class RememberedApp:
     stored: that is no reason to refuse what it uploads.
 
     Attributes:
-        spellings: The names of the documents that can have the URLs that it has for feeds that
-            moved. The second is of all apps that name its device, as it was stored until 0.1: it
-            is read until there is the first.
+        document: The name of the document with its URLs for feeds that moved.
         names: The names of all its documents.
     """
 
     def __init__(self, app: App) -> None:
         self._device = app.device
-        own = DocumentName(DocumentKind.SPELLINGS, app.key)
-        self.spellings: Sequence[DocumentName] = (own, replace(own, name=_former_name(app)))
-        self.names = [*self.spellings]
+        self.document = DocumentName(DocumentKind.APP_URLS, app.key)
+        self.names = [self.document]
         if app.device:
             self.names.append(DocumentName(DocumentKind.DEVICE, app.device))
 
     def known(self, documents: Mapping[DocumentName, KnownDocument]) -> AppUrls:
         """Return the URLs that the app has for feeds that moved."""
-        known = read_app_urls(*(documents[name].body for name in self.spellings))
-        if known == NO_RECORD and not _has_room(documents[self.spellings[0]]):
+        document = documents[self.document]
+        known = read_app_urls(document.body)
+        if known == NO_RECORD and not _has_room(document):
             return UNKNOWN  # else what it removes would be in doubt for ever
         return known
 
@@ -51,13 +49,13 @@ class RememberedApp:
         `now` is the account's clock: if this is the first that is stored of it, what it had before
         is not known.
         """
-        own = documents[self.spellings[0]]
+        own = documents[self.document]
         is_stored = own.body is not None and after == read_app_urls(own.body)
         if is_stored or not _has_room(own):
             return []
         began = now if after.began == NO_RECORD.began else after.began
-        name = self.spellings[0]
-        return [Document(name.kind, name.name, as_json(replace(after, began=began)))]
+        body = as_json(replace(after, began=began))
+        return [Document(self.document.kind, self.document.name, body)]
 
     def learned(
         self, documents: Mapping[DocumentName, KnownDocument], after: AppUrls, now: Stamp
@@ -74,16 +72,9 @@ class RememberedApp:
         return learned
 
 
-def read_app_urls(*bodies: str | None) -> AppUrls:
-    """Return what the first document with spellings says that exists."""
-    body = next(filter(None, bodies), None)
+def read_app_urls(body: str | None) -> AppUrls:
+    """Decode the document `RememberedApp.document`; None if it does not exist."""
     return _APP_URLS.decode(body) if body else NO_RECORD
-
-
-def _former_name(app: App) -> str:
-    if app.device:
-        return f"device {app.device}"
-    return "" if app.sign_in is None else f"token {app.sign_in}"
 
 
 def _has_room(known: KnownDocument) -> bool:

@@ -230,10 +230,8 @@ class UrlLists:
 
     async def _app_urls(self, account_id: AccountId, app: RememberedApp) -> AppUrls:
         """Return the URLs that an app has for feeds that moved."""
-        for name in app.spellings:
-            if body := await self._store.documents.body(account_id, name.kind, name.name):
-                return read_app_urls(body)
-        return NO_RECORD
+        name = app.document
+        return read_app_urls(await self._store.documents.body(account_id, name.kind, name.name))
 
     async def _learn(
         self, account_id: AccountId, app: RememberedApp, before: AppUrls, after: AppUrls
@@ -260,7 +258,7 @@ class UrlLists:
             return True
         # Two requests of one app can run at the same time: `merged` keeps what the other one has
         # stored by then.
-        return await self._store.entries.change(account_id, list(told), decide, app.spellings)
+        return await self._store.entries.change(account_id, list(told), decide, [app.document])
 
     async def move(
         self,

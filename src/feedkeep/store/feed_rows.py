@@ -19,7 +19,7 @@ AFTER_LEASE_US = 60 * 1_000_000
 MAX_ACCOUNTS = 500
 """Through how many accounts one step looks for subscriptions."""
 
-FEED = ("guid", "url", "wanted", "next_look", "failing", "known")
+FEED = ("guid", "url", "wanted", "next_fetch", "failing", "known")
 """The columns of a feed that are read."""
 
 PICTURE = ("media_type", "data", "digest")
@@ -39,15 +39,15 @@ def feed_of(guid: Guid, row: Row) -> Feed:
     and those that are missing have their defaults. What cannot be read counts as never looked at,
     as a whole: with an ETag but without the content, a host would only say that nothing changed.
     """
-    _, url, wanted, next_look, failing, known = row
-    never_looked_at = Feed(guid, url, wanted, next_look)
+    _, url, wanted, next_fetch, failing, known = row
+    never_looked_at = Feed(guid, url, wanted, next_fetch)
     if known is None:
         return never_looked_at
     try:
         found = _DECODER.decode(known)
     except msgspec.DecodeError:
         return never_looked_at
-    return Feed(guid, url, wanted, next_look, failing=failing, **asdict(found))
+    return Feed(guid, url, wanted, next_fetch, failing=failing, **asdict(found))
 
 
 def known_column(feed: Feed) -> str | None:

@@ -1,4 +1,4 @@
-"""The numbered SQL files of a store's schema, in order. Knows no database."""
+"""The numbered migrations of a store's schema. Knows no database."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 
+from feedkeep.model.errors import StoreUnusable
+
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One step of a schema: its number, counted from 1, its file's name and its statements."""
+    """One migration of a schema: the version that it leads to, its file's name and its SQL.
+
+    The first one creates all tables.
+    """
 
     number: int
     name: str
@@ -18,16 +23,16 @@ class Migration:
 
     @property
     def compatible_from(self) -> int:
-        """The oldest version of the schema whose programs go on working after this step.
+        """Oldest version of the schema whose programs still work after this migration.
 
-        The comment at its head says it; a step that says nothing is compatible with none before.
+        The comment at its head names it; without that, no older program works.
         """
         told = re.search(r"^-- Compatible from version (\d+): ", self.sql, re.MULTILINE)
         return int(told[1]) if told else self.number
 
     @property
     def summary(self) -> str:
-        """What it is about: the first sentence of the comment at its head."""
+        """First sentence of the comment at its head."""
         head = " ".join(re.findall(r"^-- (.*)$", self.sql.partition("\n\n")[0], re.MULTILINE))
         return head.partition(". ")[0].removesuffix(".") + "."
 
@@ -39,34 +44,69 @@ class Migration:
 
 
 @dataclass(frozen=True, slots=True)
-class MissingSteps:
-    """What brings a database up to date.
+class PendingMigrations:
+    """Migrations that a database lacks.
 
     Attributes:
-        found: The version of the schema that it has; 0 if it has none.
-        steps: The steps that it has not been through, in their order.
+        found: Version of its schema; 0 if it has no tables.
+        steps: The migrations, in their order.
     """
 
     found: int
     steps: Sequence[Migration]
 
     @property
-    def lets_older_go_on(self) -> bool:
-        """Whether programs of the version that was found go on working beneath these steps."""
+    def older_programs_work(self) -> bool:
+        """Whether programs of the version `found` still work after these migrations."""
         return all(step.compatible_from <= self.found for step in self.steps)
 
 
-def missing_steps(kind: str, found: int) -> MissingSteps:
-    """Return the steps after a version of the schema `kind`; none for a newer one."""
-    return MissingSteps(found, migrations(kind)[found:])
-
-
 def migrations(kind: str) -> list[Migration]:
-    """Return the steps of the schema `kind`, a folder of `schema`, from the first to the newest."""
+    """Return the migrations of a kind of store, a subfolder of `schema`, in their order."""
     folder = resources.files("feedkeep.store").joinpath("schema", kind)
     names = sorted(item.name for item in folder.iterdir() if item.name.endswith(".sql"))
     steps = [
         Migration(int(name[:4]), name, folder.joinpath(name).read_text("utf-8")) for name in names
     ]
-    assert [step.number for step in steps] == list(range(1, len(steps) + 1)), names
+    first = steps[0].number
+    assert [step.number for step in steps] == list(range(first, first + len(steps))), names
     return steps
+
+
+def pending_migrations(kind: str, found: int) -> PendingMigrations:
+    """Return the migrations after a version of the schema; none after a newer one."""
+    return PendingMigrations(found, [step for step in migrations(kind) if step.number > found])
+
+
+def newest_version(kind: str) -> int:
+    """Return the version of the schema that this program works with."""
+    return migrations(kind)[-1].number
+
+
+def check_version(kind: str, found: int, database: str, compatible_from: int | None = None) -> None:
+    """Check that this program can work with a version of the schema, once it is up to date.
+
+    Args:
+        kind: The kind of store.
+        found: Version of the schema; 0 if there are no tables.
+        database: Name of the database at the beginning of a sentence.
+        compatible_from: Oldest version whose programs still work; None means only `found`.
+
+    Raises:
+        StoreUnusable: A build before 1.0 or a newer feedkeep wrote it.
+    """
+    steps = migrations(kind)
+    oldest, newest = steps[0].number, steps[-1].number
+    if 0 < found < oldest:
+        raise StoreUnusable(
+            f"{database} was made by a build before 1.0 (schema version {found}), which this"
+            " feedkeep cannot read. With that build, export each account's list (`feedkeep export"
+            " NAME --output NAME.opml`); then use a new database, and import the lists there."
+            " Positions, tokens, passwords and history cannot be taken along."
+        )
+    if found > newest and (compatible_from or found) > newest:
+        raise StoreUnusable(
+            f"{database} has schema version {found}; this feedkeep knows versions up to {newest}."
+            " Install the newer feedkeep that wrote it, or restore a backup from before the"
+            " upgrade."
+        )

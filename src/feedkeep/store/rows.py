@@ -10,8 +10,6 @@ from msgspec.structs import astuple
 
 from feedkeep.model import (
     Account,
-    AccountId,
-    ActionPlace,
     Alias,
     Counts,
     Deletion,
@@ -146,20 +144,12 @@ def stamped_row(entry: Entry) -> Row:
     return (changed, entry.guid_changed, entry.revision)
 
 
-def placed(account_id: AccountId, action: EpisodeAction) -> tuple[ActionPlace, EpisodeAction]:
-    """Return an action of an account with its place."""
-    return ActionPlace(account_id, action.podcast_guid, action.key), action
-
-
 def stamps_in(rows: Iterable[Row], width: int, after: Stamp) -> set[Stamp]:
     """Return the stamps later than another in the last `width` columns of rows."""
     return {stamp for row in rows for stamp in row[-width:] if stamp is not None and stamp > after}
 
 
 _AT = places(ENTRY)
-# Rows from before version 8 of the schema (7 on PostgreSQL) do not say whether it was one.
-_WAS_OWN = "not {alias_moved_away} if {alias_was_own} is None else bool({alias_was_own})"
-_MADE = {"alias_was_own": _WAS_OWN}
 
 
 class Rows:
@@ -176,8 +166,8 @@ class Rows:
     def __init__(self, write_guid: Callable[[Guid], Any], read_guid: Callable[[Any], Guid]) -> None:
         self.write_guid = write_guid
         self.read_guid = read_guid
-        made = expression(Subscription, _AT, _MADE)
-        pointer = expression(Pointer, _AT, _MADE)
+        made = expression(Subscription, _AT)
+        pointer = expression(Pointer, _AT)
         self.entry_of = compiled(
             f"{made} if {_AT['new_guid']} is None else {pointer}",
             Subscription,

@@ -1,7 +1,7 @@
 """The tables: their names, columns and keys, from which statements are made. Pure.
 
-Where a row holds the fields of a value, its columns have the names of the fields, but for four of
-a token. The stores differ only in the types of columns, which their schemas name.
+Where a row holds the fields of a value, its columns have the names of the fields. The stores differ
+only in the types of columns, which their schemas name.
 """
 
 from __future__ import annotations
@@ -36,16 +36,8 @@ ACCOUNT = (*Account.__struct_fields__[1:-1], *COUNTS)
 RESTORED = ("last_stamp", "last_action_stamp", "epoch", "lost_after", "lost_until")
 """The columns of an account that a restore changes, and a clock that is set right."""
 
-_CALLED = {
-    "last_sent_subscriptions": "told_subscriptions",
-    "acknowledged_subscriptions": "heard_subscriptions",
-    "last_sent_actions": "told_actions",
-    "acknowledged_actions": "heard_actions",
-}
-"""What columns of the first builds are called, where fields have got better names."""
-
-TOKEN = tuple(_CALLED.get(field, field) for field in Token.__struct_fields__)
-NEW_TOKEN = TOKEN[: TOKEN.index("told_subscriptions")]
+TOKEN = Token.__struct_fields__
+NEW_TOKEN = TOKEN[: TOKEN.index("last_sent_subscriptions")]
 """The columns of a new token, whose app has not been sent anything yet."""
 
 

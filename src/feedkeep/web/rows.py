@@ -221,10 +221,7 @@ def checking(
     added = [
         feed.feed_url
         for feed in feeds
-        if feed.is_subscribed
-        and feed.first_had is not None
-        and feed.first_had > yesterday
-        and may_look_at(feed.feed_url, fetch)
+        if feed.is_subscribed and feed.first_had > yesterday and may_look_at(feed.feed_url, fetch)
     ]
     done = sum(url in known and known[url].is_looked_at for url in added)
     return Checking(done, len(added)) if done < len(added) else None

@@ -22,7 +22,6 @@ from starlette.types import Message, Receive, Scope, Send
 
 from feedkeep.http.application import Application
 from feedkeep.runtime import cooperative as turns
-from feedkeep.service import rekeying
 from feedkeep.store.postgres import connections
 from feedkeep.store.sqlite.runner import SqliteRunner
 
@@ -30,9 +29,6 @@ WORK = Path(os.environ["RAN_FIRST"]).with_name("work.jsonl")
 
 # A turn ends after a time, which says how busy the machine is: here after each part of the work.
 turns.LONGEST_SECONDS = -1.0
-
-# What goes on beside requests would be counted with one of them.
-rekeying._SECONDS_BETWEEN_STEPS = 3_600.0
 
 _STEPS = 100
 

@@ -27,7 +27,7 @@ class Feeds(Protocol):
         """Return what is known of feeds; those are left out of which there is nothing."""
 
     async def hasten(self, newcomers: Collection[Newcomer], now: Stamp) -> None:
-        """Let known feeds be looked at earlier, unless their `next_look` has changed since.
+        """Let known feeds be looked at earlier, unless their `next_fetch` has changed since.
 
         One that is leased at `now` is looked at once more, `AFTER_LEASE_US` later, if the lease
         ends at `began_before` or earlier: that look may have begun before the newcomer came.
@@ -42,7 +42,7 @@ class Feeds(Protocol):
     ) -> Sequence[Feed]:
         """Return up to `limit` feeds that are to be looked at now, those first that wait longest.
 
-        If `between` is given, their `next_look` lies from its first stamp to its second, and not
+        If `between` is given, their `next_fetch` lies from its first stamp to its second, and not
         after `now`. Until `until`, nobody else is given them.
         """
 
@@ -55,7 +55,7 @@ class Feeds(Protocol):
     ) -> bool:
         """Store what is known of a feed, end its lease, and replace its picture if there is one.
 
-        `due` is the `next_look` that the feed had when it was leased. If `hasten` has changed that
+        `due` is the `next_fetch` that the feed had when it was leased. If `hasten` has changed that
         since, the earlier of the two new ones holds.
 
         Returns False, and stores nothing, if the lease that ended at `leased_until` is over and
@@ -71,7 +71,7 @@ class Feeds(Protocol):
     async def release(self, guids: Collection[Guid], leased_until: Stamp) -> None:
         """End leases without a look: the feeds wait as before."""
 
-    async def next_look(self) -> Stamp | None:
+    async def next_fetch(self) -> Stamp | None:
         """Return when the next feed is to be looked at, or a lease ends; None if there is none."""
 
     async def picture(self, guid: Guid) -> Picture | None:

@@ -8,7 +8,6 @@ from typing import Protocol, TypeAlias
 from feedkeep.model import (
     AccountId,
     ActionDecision,
-    ActionPlace,
     ActionRequest,
     ActionSnapshot,
     Document,
@@ -68,11 +67,10 @@ class EpisodeActions(Protocol):
 
         They are taken in order, in chunks: `decide` is given the stored actions that are `sought`
         for those that were sent, of the same podcasts, and those that were sent; it sees what was
-        decided about the chunks before. What it removes is removed before the rest is saved. In the
-        end the clock of actions is set to what `until` returns. It is given where the clock stood
-        before, and where the last decision moved it. What `learn` then returns of the app that sent
-        them is stored, too; it is given the `documents` as they are. All else is as in
-        `Entries.change`.
+        decided about the chunks before. In the end the clock of actions is set to what `until`
+        returns. It is given where the clock stood before, and where the last decision moved it.
+        What `learn` then returns of the app that sent them is stored, too; it is given the
+        `documents` as they are. All else is as in `Entries.change`.
 
         Raises:
             NotAuthorized: The account is gone.
@@ -83,11 +81,6 @@ class EpisodeActions(Protocol):
 
     async def page(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
         """Return the episode actions that are wanted, by rising revision."""
-
-    async def from_place(
-        self, after: ActionPlace | None, limit: int
-    ) -> Sequence[tuple[ActionPlace, EpisodeAction]]:
-        """Return the next actions of all accounts after a place, or the first ones, with theirs."""
 
     async def last_of_each(self, account_id: AccountId, request: ActionRequest) -> Sequence[Stamp]:
         """Return the revision of the last action of each kind with each episode, as they rise.

@@ -16,12 +16,13 @@ _SET_KNOWN_FROM = "UPDATE feedkeep.account AS a SET known_from = $2 WHERE a.acco
 _RESEND = [
     f"""
     UPDATE feedkeep.token AS t
-    SET told_{clock.value} = $2, heard_{clock.value} = NULL, own_{clock.value} = NULL
-    WHERE t.account_id = $1 AND t.told_{clock.value} IS NOT NULL
+    SET last_sent_{clock.value} = $2, acknowledged_{clock.value} = NULL,
+        own_{clock.value} = NULL
+    WHERE t.account_id = $1 AND t.last_sent_{clock.value} IS NOT NULL
     """
     for clock in Clock
 ]
-_FORGET_SPELLINGS = "DELETE FROM feedkeep.document AS d WHERE d.account_id = $1 AND d.kind = $2"
+_FORGET_APP_URLS = "DELETE FROM feedkeep.document AS d WHERE d.account_id = $1 AND d.kind = $2"
 
 
 async def restamp(
@@ -45,7 +46,7 @@ async def restamp(
     await _write(statements, ACTIONS, account_id, rows[ACTIONS], decided.action_stamps)
     for resend in _RESEND:
         await statements.execute(resend, account_id, decided.told)
-    await statements.execute(_FORGET_SPELLINGS, account_id, DocumentKind.SPELLINGS)
+    await statements.execute(_FORGET_APP_URLS, account_id, DocumentKind.APP_URLS)
     return decided.account
 
 

@@ -65,9 +65,11 @@ WHERE t.account_id = $1 AND (t.id = $2 OR t.of_token = $2)
 _SAVE_PROGRESS = {
     clock: f"""
     UPDATE feedkeep.token AS t SET
-        told_{clock.value} = $3,
-        heard_{clock.value} = CASE WHEN t.heard_{clock.value} > $4 THEN t.heard_{clock.value}
-            ELSE coalesce($4, t.heard_{clock.value}) END,
+        last_sent_{clock.value} = $3,
+        acknowledged_{clock.value} = CASE
+            WHEN t.acknowledged_{clock.value} > $4 THEN t.acknowledged_{clock.value}
+            ELSE coalesce($4, t.acknowledged_{clock.value})
+        END,
         own_{clock.value} = $5
     WHERE t.account_id = $1 AND t.id = $2
     """

@@ -178,12 +178,15 @@ class ChangeStatements:
         """
 
     def _of_progress(self) -> None:
-        progress = self._shape.wanted(id="bigint", told="bigint", heard="bigint", own="text")
+        progress = self._shape.wanted(
+            id="bigint", last_sent="bigint", acknowledged="bigint", own="text"
+        )
         self.save_progress = {
             clock: f"""
             UPDATE feedkeep.token t SET
-                told_{clock.value} = w.told,
-                heard_{clock.value} = greatest(t.heard_{clock.value}, w.heard),
+                last_sent_{clock.value} = w.last_sent,
+                acknowledged_{clock.value} =
+                    greatest(t.acknowledged_{clock.value}, w.acknowledged),
                 own_{clock.value} = w.own
             FROM {progress} WHERE {self._shape.same("t")} AND t.id = w.id
             """

@@ -12,7 +12,6 @@ import asyncpg
 from feedkeep.model import (
     Account,
     AccountId,
-    ActionPlace,
     ActionRequest,
     ActionSnapshot,
     DocumentName,
@@ -36,7 +35,6 @@ from feedkeep.store.postgres.driver import PostgresDriver
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import PostgresRunner
 from feedkeep.store.postgres.shape import given_rows
-from feedkeep.store.rows import placed
 from feedkeep.store.tables import ACTION, ACTIONS, columns
 
 _TYPES = {
@@ -61,19 +59,6 @@ SELECT {columns(ACTION, "k")} FROM {given_rows(_KEYS, 2)} CROSS JOIN LATERAL (
     LIMIT {MAX_OF_A_BEGINNING}
 ) k
 """
-_REMOVE = f"""
-DELETE FROM feedkeep.episode_action a
-USING {given_rows({"podcast_guid": "uuid", "key": "bytea"}, 2)}
-WHERE a.account_id = $1 AND a.podcast_guid = w.podcast_guid AND a.key = w.key
-"""
-_FROM_PLACE = f"""
-SELECT a.account_id, {columns(ACTION, "a")} FROM feedkeep.episode_action a
-WHERE (a.account_id, a.podcast_guid, a.key) > ($1, $2, $3)
-ORDER BY a.account_id, a.podcast_guid, a.key LIMIT $4
-"""
-LOOKS = (_FROM_PLACE,)
-"""The statement that is about many accounts."""
-
 # It reads the account's row for the reason that `Shape.selected` tells.
 _SAVE = f"""
 INSERT INTO feedkeep.episode_action (account_id, {columns(ACTION)})
@@ -102,7 +87,7 @@ _LAST_OF_EACH = """
 WITH told AS (
     SELECT a.revision, a.podcast_guid, a.episode, a.kind, a.episode_guid,
         min(a.episode_guid) OVER file AS least, max(a.episode_guid) OVER file AS greatest,
-        least(a.done, coalesce(a.received, a.revision) / 1000000) AS done
+        least(a.done, a.received / 1000000) AS done
     FROM feedkeep.episode_action a
     WHERE a.account_id = $1 AND a.revision BETWEEN $2 AND $3
     AND ($4::uuid IS NULL OR a.podcast_guid = $4)
@@ -121,8 +106,6 @@ SELECT coalesce(string_agg(l.revision::text, ',' ORDER BY l.revision), '') FROM 
     FROM named m
 ) l WHERE l.n = 1
 """
-
-_FIRST_PLACE = (0, "00000000-0000-0000-0000-000000000000", b"")
 
 
 class PostgresEpisodeActions:
@@ -151,11 +134,6 @@ class PostgresEpisodeActions:
                 chunk = sent[start : start + _AT_ONCE]
                 known = await _known(connection, account_id, chunk, sought)
                 decision = decide(ActionSnapshot(known, clock, self._now(), added), chunk)
-                if decision.removed:
-                    guids = [action.podcast_guid for action in decision.removed]
-                    keys = [action.key for action in decision.removed]
-                    await write_all(connection, _REMOVE, len(keys), account_id, guids, keys)
-                    added -= len(keys)
                 if decision.saved:
                     saved = zip(
                         *(ROWS.action_row(action) for action in decision.saved), strict=True
@@ -189,15 +167,6 @@ class PostgresEpisodeActions:
             return [ROWS.action_of(row) for row in await connections.fetch(statement, *wanted)]
 
         return await self._runner.scan(read)
-
-    async def from_place(
-        self, after: ActionPlace | None, limit: int
-    ) -> Sequence[tuple[ActionPlace, EpisodeAction]]:
-        place = (after.account_id, after.podcast_guid, after.key) if after else _FIRST_PLACE
-        rows = await self._runner.scan(
-            lambda connections: connections.fetch(_FROM_PLACE, *place, limit)
-        )
-        return [placed(AccountId(row[0]), ROWS.action_of(row[1:])) for row in rows]
 
     async def last_of_each(self, account_id: AccountId, request: ActionRequest) -> Sequence[Stamp]:
         async def read(connections: Connections) -> Sequence[Stamp]:

@@ -44,17 +44,17 @@ _WANTED = "SELECT f.guid, f.wanted FROM feedkeep.feed f WHERE f.guid = ANY($1::u
 _KNOWN = f"SELECT {columns(FEED, 'f')} FROM feedkeep.feed f WHERE f.guid = ANY($1::uuid[])"
 _DUE = """
 SELECT f.guid FROM feedkeep.feed f
-WHERE f.next_look BETWEEN $3 AND $4 AND f.leased_until <= $1
-ORDER BY f.next_look LIMIT $2
+WHERE f.next_fetch BETWEEN $3 AND $4 AND f.leased_until <= $1
+ORDER BY f.next_fetch LIMIT $2
 """
 _FIRST_FREE = """
-SELECT f.next_look FROM feedkeep.feed f WHERE f.leased_until <= f.next_look
-ORDER BY f.next_look LIMIT 1
+SELECT f.next_fetch FROM feedkeep.feed f WHERE f.leased_until <= f.next_fetch
+ORDER BY f.next_fetch LIMIT 1
 """
 # All that come before the first one without a lease have one, and are few.
 _FIRST_LEASE_TO_END = """
 SELECT min(f.leased_until) FROM feedkeep.feed f
-WHERE f.next_look <= $1 AND f.leased_until > f.next_look
+WHERE f.next_fetch <= $1 AND f.leased_until > f.next_fetch
 """
 _UNWANTED = "SELECT f.guid FROM feedkeep.feed f WHERE f.wanted < $1 ORDER BY f.wanted LIMIT $2"
 _SOME_ACCOUNTS = """
@@ -66,19 +66,19 @@ LOOKS = (_WANTED, _KNOWN, _DUE, _FIRST_FREE, _FIRST_LEASE_TO_END, _UNWANTED, _SO
 
 _PICTURE = f"SELECT {columns(PICTURE, 'p')} FROM feedkeep.feed_picture p WHERE p.guid = $1"
 _HASTEN = f"""
-UPDATE feedkeep.feed f SET next_look =
+UPDATE feedkeep.feed f SET next_fetch =
     CASE WHEN f.leased_until > $5 THEN $5::bigint + {AFTER_LEASE_US} ELSE $3 END
-WHERE f.guid = $1 AND f.next_look = $2
-    AND CASE WHEN f.leased_until > $5 THEN f.leased_until <= $4 ELSE f.next_look > $3 END
+WHERE f.guid = $1 AND f.next_fetch = $2
+    AND CASE WHEN f.leased_until > $5 THEN f.leased_until <= $4 ELSE f.next_fetch > $3 END
 """
 _SAVE = """
-UPDATE feedkeep.feed f SET url = $3, leased_until = 0, failing = $5, known = $6, next_look =
-    CASE WHEN f.next_look = coalesce($7, f.next_look) THEN $4 ELSE least(f.next_look, $4) END
+UPDATE feedkeep.feed f SET url = $3, leased_until = 0, failing = $5, known = $6, next_fetch =
+    CASE WHEN f.next_fetch = coalesce($7, f.next_fetch) THEN $4 ELSE least(f.next_fetch, $4) END
 WHERE f.guid = $1 AND f.leased_until = $2
 """
 _RENEW = """
 UPDATE feedkeep.feed f
-SET url = $2, wanted = $3, next_look = $4, leased_until = 0, failing = $5, known = $6
+SET url = $2, wanted = $3, next_fetch = $4, leased_until = 0, failing = $5, known = $6
 WHERE f.guid = $1
 """
 _SAVE_PICTURE = f"""
@@ -86,7 +86,7 @@ INSERT INTO feedkeep.feed_picture (guid, {columns(PICTURE)}) VALUES ($1, $2, $3,
 ON CONFLICT (guid) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in PICTURE)}
 """
 
-_ADD = "INSERT INTO feedkeep.feed (guid, url, wanted, next_look)"
+_ADD = "INSERT INTO feedkeep.feed (guid, url, wanted, next_fetch)"
 _ADD_ONE = f"{_ADD} VALUES ($1, $2, $3, $4) ON CONFLICT (guid) DO NOTHING"
 _ADD_SOME = f"""
 {_ADD} SELECT w.guid, w.url, $3, w.turn
@@ -103,13 +103,13 @@ UPDATE feedkeep.feed f SET wanted = $2 FROM held WHERE f.guid = held.guid
 """
 _LEASE_ONE = f"""
 UPDATE feedkeep.feed f SET leased_until = $2
-WHERE f.guid = $1 AND f.next_look <= $3 AND f.leased_until <= $3 RETURNING {columns(FEED, "f")}
+WHERE f.guid = $1 AND f.next_fetch <= $3 AND f.leased_until <= $3 RETURNING {columns(FEED, "f")}
 """
 _LEASE_SOME = f"""
 WITH due AS MATERIALIZED (
     SELECT d.guid FROM feedkeep.feed d
-    WHERE d.next_look BETWEEN $4 AND $5 AND d.leased_until <= $1
-    ORDER BY d.next_look LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
+    WHERE d.next_fetch BETWEEN $4 AND $5 AND d.leased_until <= $1
+    ORDER BY d.next_fetch LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
 )
 UPDATE feedkeep.feed f SET leased_until = $2 FROM due WHERE f.guid = due.guid
 RETURNING {columns(FEED, "f")}
@@ -195,7 +195,7 @@ class PostgresFeeds:
         if self._is_distributed:
             return await self._lease_one_by_one(now, until, limit, due)
         feeds = _feeds_of(await self._fetch(_LEASE_SOME, now, until, limit, *due))
-        return sorted(feeds, key=lambda feed: (feed.next_look, feed.guid))
+        return sorted(feeds, key=lambda feed: (feed.next_fetch, feed.guid))
 
     async def _lease_one_by_one(
         self, now: Stamp, until: Stamp, limit: int, between: tuple[Stamp, Stamp]
@@ -219,7 +219,7 @@ class PostgresFeeds:
         picture: Picture | None = None,
         due: Stamp | None = None,
     ) -> bool:
-        row = (feed.url, feed.next_look, feed.failing, known_column(feed), due)
+        row = (feed.url, feed.next_fetch, feed.failing, known_column(feed), due)
 
         async def save(connection: asyncpg.Connection) -> bool:
             done = await connection.execute(_SAVE, feed.guid, leased_until, *row)
@@ -237,7 +237,7 @@ class PostgresFeeds:
                 feed.guid,
                 feed.url,
                 feed.wanted,
-                feed.next_look,
+                feed.next_fetch,
                 feed.failing,
                 known_column(feed),
             )
@@ -249,7 +249,7 @@ class PostgresFeeds:
         for guid in guids:
             await self._execute(_GIVE_BACK_ONE, guid, leased_until)
 
-    async def next_look(self) -> Stamp | None:
+    async def next_fetch(self) -> Stamp | None:
         async def read(connections: Connections) -> Stamp | None:
             moments = [row[0] for row in await connections.fetch(_FIRST_FREE)]
             until = min(moments, default=_NEVER)

@@ -8,7 +8,11 @@ from dataclasses import dataclass
 import asyncpg
 
 from feedkeep.model.errors import StoreUnavailable, StoreUnusable
-from feedkeep.store.migrate import migrations
+from feedkeep.store.migrate import (
+    check_version,
+    newest_version,
+    pending_migrations,
+)
 from feedkeep.store.tables import TABLES
 
 _LOCK = 0x666B6565
@@ -22,21 +26,22 @@ LOCK_MILLISECONDS = 200
 
 _HAS_SCHEMA = "SELECT to_regnamespace('feedkeep') IS NOT NULL"
 _HAS_VERSION = "SELECT to_regclass('feedkeep.schema_version') IS NOT NULL"
-# By way of JSON, since older programs made that table without the second column.
-_VERSION = """
-SELECT version, (to_jsonb(v) ->> 'compatible_from')::integer FROM feedkeep.schema_version v
+_VERSION = "SELECT version FROM feedkeep.schema_version"
+_COMPATIBLE_FROM = "SELECT compatible_from FROM feedkeep.schema_version"
+_SET_VERSION = """
+UPDATE feedkeep.schema_version
+SET version = $1, compatible_from = greatest(compatible_from, $2)
 """
 _FIRST = (
     "CREATE SCHEMA feedkeep",
-    # The number of the newest step that this schema has been through.
-    "CREATE TABLE feedkeep.schema_version (version integer NOT NULL)",
-    "INSERT INTO feedkeep.schema_version (version) VALUES (0)",
+    # Version of the schema, and the oldest version whose programs still work with it.
+    """
+    CREATE TABLE feedkeep.schema_version (
+        version integer NOT NULL, compatible_from integer NOT NULL
+    )
+    """,
+    "INSERT INTO feedkeep.schema_version (version, compatible_from) VALUES (0, 0)",
 )
-
-# The oldest version whose programs go on with this schema; null: nobody said so.
-_ADD_COMPATIBLE_FROM = """
-ALTER TABLE feedkeep.schema_version ADD COLUMN IF NOT EXISTS compatible_from integer
-"""
 
 _HAS_CITUS = "SELECT count(*) > 0 FROM pg_catalog.pg_extension WHERE extname = 'citus'"
 _DISTRIBUTED = """
@@ -78,19 +83,14 @@ class TablesInUse(StoreUnavailable):
     """A step gave up waiting for a table that others use, and nothing of it was done."""
 
 
-def newest_version() -> int:
-    """Return the version of the schema that this program works with."""
-    return len(migrations("postgres"))
-
-
 async def version(connection: asyncpg.Connection) -> int:
-    """Return the version of the schema that the database has; 0 if it has none.
+    """Return the version of the database's schema; 0 if it has none.
 
-    It may be newer than this program, if its steps say that this one goes on with it.
+    It may be newer than this program, if its migrations say that this program still works.
 
     Raises:
-        StoreUnusable: This program does not work with it, since it is too new; it is not
-            feedkeep's; or it cannot hold every text.
+        StoreUnusable: The database's encoding is not UTF-8, or another program, a build before
+            1.0 or an incompatible newer feedkeep made its schema.
     """
     if (encoding := await connection.fetchval("SHOW server_encoding")) != "UTF8":
         raise StoreUnusable(
@@ -105,14 +105,11 @@ async def version(connection: asyncpg.Connection) -> int:
             "The database has a schema feedkeep of another program;"
             " give feedkeep a database of its own."
         )
-    found, compatible_from = await connection.fetchrow(_VERSION) or (0, None)  # none is there yet
-    if found > newest_version() and (compatible_from or found) > newest_version():
-        raise StoreUnusable(
-            f"The database has schema version {found}; this feedkeep knows versions up to"
-            f" {newest_version()}. Install the newer feedkeep that wrote it, or restore a backup"
-            " from before the upgrade."
-        )
-    return int(found)
+    found: int = await connection.fetchval(_VERSION) or 0
+    is_newer = found > newest_version("postgres")  # builds before 1.0 may lack the other column
+    compatible_from = await connection.fetchval(_COMPATIBLE_FROM) if is_newer else None
+    check_version("postgres", found, "The database", compatible_from)
+    return found
 
 
 async def bring_up_to_date(connection: asyncpg.Connection) -> None:
@@ -143,18 +140,11 @@ async def bring_up_to_date(connection: asyncpg.Connection) -> None:
 
 
 async def _take_steps(connection: asyncpg.Connection, found: int) -> None:
-    """Take every step after a version; note which programs go on with what comes of it."""
-    steps = migrations("postgres")
-    for step in steps[found:]:
+    """Run the migrations after a version; record which programs still work with the result."""
+    for step in pending_migrations("postgres", found).steps:
         for statement in step.statements:
             await connection.execute(statement, timeout=_PATIENCE_SECONDS)
-    if found < len(steps):
-        await connection.execute(_ADD_COMPATIBLE_FROM)
-        compatible_from = max(step.compatible_from for step in steps)
-        await connection.execute(
-            f"UPDATE feedkeep.schema_version SET version = {len(steps)},"
-            f" compatible_from = {compatible_from}"
-        )
+        await connection.execute(_SET_VERSION, step.number, step.compatible_from)
 
 
 async def distributed_tables(connection: asyncpg.Connection) -> set[str]:

@@ -16,6 +16,7 @@ from feedkeep.model.errors import StoreUnusable
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.store.base import Check, StoreSize, StoreState
 from feedkeep.store.batch import FailedBeforeCommit
+from feedkeep.store.migrate import newest_version
 from feedkeep.store.portable.documents import PortableDocuments
 from feedkeep.store.portable.logins import PortableLogins
 from feedkeep.store.portable.totals import PortableTotals
@@ -235,7 +236,7 @@ async def _prepare(connections: Connections, may_create: bool) -> bool:
             "The database has no tables of feedkeep. Name another one by --database or"
             " FEEDKEEP_DATABASE; `feedkeep account create` and `feedkeep serve` create them."
         )
-    if version < migration.newest_version():
+    if version < newest_version("postgres"):
         await _bring_up_to_date(connections)
     async with connections.reading() as connection:
         return await migration.is_distributed(connection)

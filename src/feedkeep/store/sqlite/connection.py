@@ -15,7 +15,7 @@ import apsw.sqlite_extra
 
 from feedkeep.model import T
 from feedkeep.model.errors import StoreUnusable
-from feedkeep.store.migrate import migrations
+from feedkeep.store.migrate import check_version, pending_migrations
 from feedkeep.store.sqlite.errors import UNAVAILABLE, as_store_error, is_damage, unusable
 from feedkeep.store.sqlite.gone import assert_not_gone, gone, is_missing
 from feedkeep.store.sqlite.lock import lock_of, make_folder, says_made
@@ -204,11 +204,6 @@ def _opening(path: Path) -> Iterator[None]:
         raise as_store_error(error) from error
 
 
-def newest_version() -> int:
-    """Return the version of the schema that this program works with."""
-    return len(migrations("sqlite"))
-
-
 def _create_private(path: Path) -> None:
     """Create a file that only its owner can read: it holds password hashes and people's lists."""
     make_folder(path)
@@ -240,7 +235,7 @@ def _bring_up_to_date(path: Path) -> int:
     if found == 0 and was_made:
         raise gone(path, [lock_of(path)])
     with closing(connect(path, WRITER_PATIENCE_SECONDS)) as connection:
-        for step in migrations("sqlite")[found:]:
+        for step in pending_migrations("sqlite", found).steps:
             with _transaction(connection, "BEGIN IMMEDIATE"):
                 # Another process may have been first; under the write lock the answer is final.
                 if connection.pragma("user_version") < step.number:
@@ -266,7 +261,7 @@ def check_ours(connection: apsw.Connection, path: Path) -> int:
     """Return the version of the schema in a file; 0 if it is empty.
 
     Raises:
-        StoreUnusable: The file is another program's, or was written by a newer feedkeep.
+        StoreUnusable: Another program, a build before 1.0 or a newer feedkeep wrote the file.
     """
     # Not inside a transaction: damage to the planner's tables would end it without an error.
     connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
@@ -276,13 +271,8 @@ def check_ours(connection: apsw.Connection, path: Path) -> int:
         is_empty = connection.execute("SELECT count(*) FROM sqlite_schema").get == 0
     if not is_ours and (version or not is_empty):
         raise StoreUnusable(f"{path} is a database of another program; give feedkeep its own file.")
-    if version > newest_version():
-        raise StoreUnusable(
-            f"{path} has schema version {version}; this feedkeep knows versions up to"
-            f" {newest_version()}. Install the newer feedkeep that wrote it, or restore a backup"
-            " from before the upgrade."
-        )
     assert isinstance(version, int)
+    check_version("sqlite", version, str(path))
     return version
 
 

@@ -10,7 +10,6 @@ import apsw
 
 from feedkeep.model import (
     AccountId,
-    ActionPlace,
     ActionRequest,
     ActionSnapshot,
     DocumentName,
@@ -29,7 +28,6 @@ from feedkeep.store.base import (
     learn_nothing,
 )
 from feedkeep.store.portable.episode_actions import end_recording
-from feedkeep.store.rows import placed
 from feedkeep.store.sqlite.driver import SqliteStatements, done, there
 from feedkeep.store.sqlite.rows import ROWS, insert_into, to_bytes
 from feedkeep.store.sqlite.runner import SqliteRunner, undone_if_refused
@@ -43,12 +41,6 @@ _KNOWN = f"""
 SELECT {columns(ACTION)} FROM episode_action
 WHERE account_id = ? AND podcast_guid = ? AND key BETWEEN ? AND ?
 LIMIT {MAX_OF_A_BEGINNING}
-"""
-_REMOVE = "DELETE FROM episode_action WHERE account_id = ? AND podcast_guid = ? AND key = ?"
-_FROM_PLACE = f"""
-SELECT account_id, {columns(ACTION)} FROM episode_action
-WHERE (account_id, podcast_guid, key) > (?, ?, ?)
-ORDER BY account_id, podcast_guid, key LIMIT ?
 """
 _SAVE = f"{insert_into(ACTIONS)} {ACTIONS.or_update}"
 _PAGE = f"""
@@ -66,7 +58,7 @@ _LAST_OF_EACH = """
 WITH told AS (
     SELECT revision, podcast_guid, episode, kind, episode_guid,
         min(episode_guid) OVER file AS least, max(episode_guid) OVER file AS greatest,
-        min(done, ifnull(received, revision) / 1000000) AS done
+        min(done, received / 1000000) AS done
     FROM episode_action
     WHERE account_id = ?1 AND revision BETWEEN ?2 AND ?3 AND ifnull(podcast_guid = ?4, TRUE)
     AND (kind <> 'play' OR position > 0 AND total > 0)
@@ -112,13 +104,6 @@ class SqliteEpisodeActions:
                 known = _known(connection, account_id, chunk, sought)
                 decision = decide(ActionSnapshot(known, clock, self._now(), added), chunk)
                 yield None
-                if decision.removed:
-                    removed = [
-                        (account_id, to_bytes(action.podcast_guid), action.key)
-                        for action in decision.removed
-                    ]
-                    connection.executemany(_REMOVE, removed)
-                    added -= len(removed)
                 if decision.saved:
                     rows = [(account_id, *ROWS.action_row(action)) for action in decision.saved]
                     connection.executemany(_SAVE, rows)
@@ -146,18 +131,6 @@ class SqliteEpisodeActions:
                 wanted = (account_id, to_bytes(request.podcast_guid), *wanted[1:])
             statement = _PAGE if request.podcast_guid is None else _PAGE_OF_PODCAST
             return [ROWS.action_of(row) for row in connection.execute(statement, wanted)]
-
-        return await self._runner.scan(read)
-
-    async def from_place(
-        self, after: ActionPlace | None, limit: int
-    ) -> Sequence[tuple[ActionPlace, EpisodeAction]]:
-        first = (0, b"", b"")
-        place = (after.account_id, to_bytes(after.podcast_guid), after.key) if after else first
-
-        def read(connection: apsw.Connection) -> list[tuple[ActionPlace, EpisodeAction]]:
-            rows = connection.execute(_FROM_PLACE, (*place, limit))
-            return [placed(AccountId(row[0]), ROWS.action_of(row[1:])) for row in rows]
 
         return await self._runner.scan(read)
 

@@ -36,30 +36,30 @@ _WRITTEN_AT_ONCE = 100
 
 _WANTED = "SELECT wanted FROM feed WHERE guid = ?"
 _WANT = f"""
-INSERT INTO feed (guid, url, wanted, next_look) VALUES (?, ?, ?, ?)
+INSERT INTO feed (guid, url, wanted, next_fetch) VALUES (?, ?, ?, ?)
 ON CONFLICT (guid) DO UPDATE SET wanted = excluded.wanted
 WHERE feed.wanted <= excluded.wanted - {WANTED_AGAIN_US}
 """
 _KNOWN = f"SELECT {columns(FEED)} FROM feed WHERE guid = ?"
 _DUE = f"""
-SELECT {columns(FEED)} FROM feed WHERE next_look BETWEEN ?1 AND ?2 AND leased_until <= ?3
-ORDER BY next_look LIMIT ?4
+SELECT {columns(FEED)} FROM feed WHERE next_fetch BETWEEN ?1 AND ?2 AND leased_until <= ?3
+ORDER BY next_fetch LIMIT ?4
 """
 _LEASE = "UPDATE feed SET leased_until = ? WHERE guid = ?"
 _HASTEN = f"""
 UPDATE feed SET
-    next_look = CASE WHEN leased_until > ?5 THEN ?5 + {AFTER_LEASE_US} ELSE ?3 END
-WHERE guid = ?1 AND next_look = ?2
-    AND CASE WHEN leased_until > ?5 THEN leased_until <= ?4 ELSE next_look > ?3 END
+    next_fetch = CASE WHEN leased_until > ?5 THEN ?5 + {AFTER_LEASE_US} ELSE ?3 END
+WHERE guid = ?1 AND next_fetch = ?2
+    AND CASE WHEN leased_until > ?5 THEN leased_until <= ?4 ELSE next_fetch > ?3 END
 """
 _SAVE = """
 UPDATE feed SET
-    next_look = CASE WHEN next_look = ifnull(?7, next_look) THEN ?2 ELSE min(next_look, ?2) END,
+    next_fetch = CASE WHEN next_fetch = ifnull(?7, next_fetch) THEN ?2 ELSE min(next_fetch, ?2) END,
     url = ?1, leased_until = 0, failing = ?3, known = ?4
 WHERE guid = ?5 AND leased_until = ?6
 """
 _RENEW = """
-UPDATE feed SET url = ?, wanted = ?, next_look = ?, leased_until = 0, failing = ?, known = ?
+UPDATE feed SET url = ?, wanted = ?, next_fetch = ?, leased_until = 0, failing = ?, known = ?
 WHERE guid = ?
 """
 _SAVE_PICTURE = f"""
@@ -69,14 +69,14 @@ _GIVE_BACK = "UPDATE feed SET leased_until = 0 WHERE guid = ? AND leased_until =
 # All that come before the first one without a lease have one, and are few.
 _NEXT_LOOK = """
 WITH free AS MATERIALIZED (
-    SELECT next_look FROM feed WHERE leased_until <= next_look ORDER BY next_look LIMIT 1
+    SELECT next_fetch FROM feed WHERE leased_until <= next_fetch ORDER BY next_fetch LIMIT 1
 )
 SELECT min(moment) FROM (
-    SELECT next_look AS moment FROM free
+    SELECT next_fetch AS moment FROM free
     UNION ALL
     SELECT leased_until FROM feed
-    WHERE next_look <= ifnull((SELECT next_look FROM free), 9223372036854775807)
-    AND leased_until > next_look
+    WHERE next_fetch <= ifnull((SELECT next_fetch FROM free), 9223372036854775807)
+    AND leased_until > next_fetch
 )
 """
 _PICTURE = f"SELECT {columns(PICTURE)} FROM feed_picture WHERE guid = ?"
@@ -158,7 +158,7 @@ class SqliteFeeds:
         due: Stamp | None = None,
     ) -> bool:
         guid, known = to_bytes(feed.guid), known_column(feed)
-        row = (feed.url, feed.next_look, feed.failing, known, guid, leased_until, due)
+        row = (feed.url, feed.next_fetch, feed.failing, known, guid, leased_until, due)
 
         def save(connection: apsw.Connection) -> bool:
             connection.execute(_SAVE, row)
@@ -171,7 +171,7 @@ class SqliteFeeds:
 
     async def renew(self, feeds: Collection[Feed]) -> None:
         rows = [
-            (f.url, f.wanted, f.next_look, f.failing, known_column(f), to_bytes(f.guid))
+            (f.url, f.wanted, f.next_fetch, f.failing, known_column(f), to_bytes(f.guid))
             for f in feeds
         ]
         await self._runner.write_in_turns(partial(_each, _RENEW, rows), weight=len(rows))
@@ -180,7 +180,7 @@ class SqliteFeeds:
         rows = [(to_bytes(guid), leased_until) for guid in guids]
         await self._runner.write(lambda connection: connection.executemany(_GIVE_BACK, rows))
 
-    async def next_look(self) -> Stamp | None:
+    async def next_fetch(self) -> Stamp | None:
         moment: Stamp | None = self._runner.read(
             lambda connection: connection.execute(_NEXT_LOOK).get
         )

@@ -11,6 +11,7 @@ from urllib.parse import quote
 import apsw
 
 from feedkeep.model.errors import FeedkeepError
+from feedkeep.store.migrate import newest_version
 from feedkeep.store.sqlite.connection import (
     APPLICATION_ID,
     READER_PATIENCE_SECONDS,
@@ -18,7 +19,6 @@ from feedkeep.store.sqlite.connection import (
     configure,
     connect,
     has_checksums,
-    newest_version,
     verifying_vfs,
 )
 from feedkeep.store.sqlite.file_identity import ENDINGS
@@ -37,7 +37,7 @@ def can_be_read(path: Path) -> bool:
     """Say whether all of a database can be read as it is, without a write."""
     try:
         with closing(connect_to_read(path)) as connection:
-            is_up_to_date = check_ours(connection, path) == newest_version()
+            is_up_to_date = check_ours(connection, path) == newest_version("sqlite")
             return is_up_to_date and has_checksums(connection)
     except (apsw.Error, OSError, FeedkeepError):
         return False

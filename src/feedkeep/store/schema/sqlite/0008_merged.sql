@@ -1,6 +1,0 @@
--- Which former URLs were feeds of their own, before a merge.
-
--- 1: apps may have alias_url beside another URL of the subscription. Null on rows from before, which
--- are read as if alias_moved_away did not hold: whoever removes such a URL is asked once more.
-ALTER TABLE entry ADD COLUMN alias_was_own INTEGER;
-ALTER TABLE former_entry ADD COLUMN alias_was_own INTEGER;
