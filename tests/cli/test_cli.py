@@ -357,7 +357,7 @@ def test_errors_are_one_sentence_and_exit_with_1(offline: FeedkeepProcess, tmp_p
 def test_a_database_of_a_newer_feedkeep_is_refused(offline: FeedkeepProcess) -> None:
     offline.must("migrate")
     database = open_file(offline.folder / "feedkeep.db")
-    database.execute("PRAGMA user_version = 99")
+    database.execute("PRAGMA user_version = 999")
     database.close()
     assert "has schema version 99" in failure(offline.run("account", "list"))
     assert "has schema version 99" in failure(offline.run("serve", "--port", "0"))

@@ -161,7 +161,7 @@ def test_a_backup_of_a_newer_feedkeep_is_not_restored(tmp_path: Path) -> None:
     process.must("backup", str(tmp_path / "backup"))
     (tmp_path / "feedkeep.db").unlink()
     with closing(open_file(tmp_path / "backup")) as opened:
-        opened.pragma("user_version", 99)
+        opened.pragma("user_version", 999)
     done = process.run("restore", str(tmp_path / "backup"))
     assert "has schema version 99" in done.stderr
     assert not (tmp_path / "feedkeep.db").exists()

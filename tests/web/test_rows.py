@@ -230,7 +230,7 @@ def test_the_first_look_is_awaited_at_feeds_that_were_added_since_yesterday() ->
     personal = "https://members.example/0a1B2c3D4e5F6a7B8c9D0e1F"
     news = [replace(feed(url), first_had=NOW) for url in (A, B, personal)]
     gone = replace(feed(C, is_subscribed=False), first_had=NOW)
-    old = [replace(feed(f"{A}/{had}"), first_had=had) for had in (None, Stamp(NOW - DAY_US))]
+    old = [replace(feed(f"{A}/{had}"), first_had=had) for had in (Stamp(0), Stamp(NOW - DAY_US))]
     feeds, known = [*news, gone, *old], {A: headline(A, is_looked_at=True), B: headline(B)}
     assert checking(feeds, known, Fetch.PUBLIC, NOW) == Checking(1, 2)
     assert checking(feeds, known, Fetch.ALL, NOW) == Checking(1, 3)
