@@ -22,6 +22,7 @@ from podsync_check.simulated.apps import (
     AppCalls,
     Dialogue,
     Habits,
+    Position,
     SimulatedApp,
     plain,
 )
@@ -36,8 +37,26 @@ EPISODES = 3
 LAST_SECOND = 1_850_000_000
 """No server's clock comes to it, that of a simulated year neither."""
 
-Played = dict[tuple[str, str], int]
-"""How far each device has played each episode."""
+TOTAL = 10**6
+"""The length of every episode."""
+
+
+@dataclass(frozen=True)
+class Play:
+    """What was played on some device.
+
+    Attributes:
+        is_ahead: Whether its clock was ahead, so that the time of receipt counts, which is later
+            than all times by other clocks.
+        done: When, by a clock that all other devices share.
+        has_length: Whether the app says how long the episode is: else no app can be sent it.
+    """
+
+    device: str
+    is_ahead: bool
+    done: int
+    position: int
+    has_length: bool
 
 
 class ReplyLost(Exception):
@@ -54,12 +73,22 @@ class Feeds:
         left: The feeds that a device has unsubscribed from.
         doubled: The feeds that a device took by a new URL and may have had by an old one, or added
             without escapes: they may be two by now.
+        plays: What was played of each episode, on any device.
     """
 
     urls: dict[str, list[str]]
     taken: set[str] = field(default_factory=set)
     left: set[str] = field(default_factory=set)
     doubled: set[str] = field(default_factory=set)
+    plays: dict[str, list[Play]] = field(default_factory=dict)
+
+    def newest(self) -> dict[str, int]:
+        """Return where the owner is in each episode that apps can be sent."""
+        return {
+            episode: max(plays, key=lambda play: (play.is_ahead, play.done)).position
+            for episode, plays in self.plays.items()
+            if any(play.has_length for play in plays)
+        }
 
     def of(self, url: str) -> str:
         """Return which feed a URL leads to, in any spelling."""
@@ -100,6 +129,8 @@ class Device(SimulatedApp):
         account: The account whose password it sends with each request, without a session, as Kasts
             does; "" if it begins sessions.
         others: The other devices that it asks and uploads for, too: Kasts' "sync all devices".
+        server_clock: Tells what the server's clock shows; without it, the device's is any.
+        pause: Lets time pass before a request.
     """
 
     habits: Habits = field(init=False)
@@ -113,20 +144,26 @@ class Device(SimulatedApp):
     world: Feeds
     chance: random.Random
     session: str = ""
-    played: Played = field(default_factory=dict)
     spelling: str = "https://{}"
     ahead_seconds: int = 0
     sends_totals: bool = True
     account: str = ""
     others: Sequence[str] = ()
+    server_clock: Callable[[], float] | None = None
+    pause: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         self.habits = HABITS[self.kind]
         self.calls = ServiceCalls(self, "" if self.kind == "clock" else self.name)
-        self.clock = lambda: self.chance.randrange(1, 2_000_000_000)
+        self.clock = self._own_clock
+
+    def _own_clock(self) -> float:
+        if self.server_clock is not None and self.chance.random() < 0.7:
+            return self.server_clock()
+        return self.chance.randrange(1, 2_000_000_000)
 
     def use(self, number: int) -> None:
-        """Let the owner do something with a feed."""
+        """Let the owner do something with a feed, at a second that no other device has."""
         feed = self.chance.choice(sorted(self.world.urls))
         mine = sorted(url for url in self.feeds if self.world.of(url) == feed)
         if self.chance.random() < 0.3:
@@ -143,10 +180,12 @@ class Device(SimulatedApp):
 
     def _play(self, url: str, feed: str, number: int) -> None:
         episode = f"https://cdn.example/{feed}/{self.chance.randrange(EPISODES)}"
-        self.played[episode, self.name] = number
         # A length is not known from what was played under another URL of the feed.
         is_moved = plain(url) != plain(self.world.urls[feed][0])
-        done, total = self.ahead_seconds + number, 9 if self.sends_totals or is_moved else None
+        done, total = self.ahead_seconds + number, TOTAL if self.sends_totals or is_moved else None
+        self.positions[episode] = Position(done, number)
+        play = Play(self.name, self.ahead_seconds > 0, number, number, total is not None)
+        self.world.plays.setdefault(episode, []).append(play)
         guid = episode if self.sends_totals else None
         began = SentAction(url, episode, self.name, "play", done, episode_guid=guid)
         # gPodder says so whenever playback begins, and AntennaPod sometimes.
@@ -180,6 +219,7 @@ class Device(SimulatedApp):
                 ask: Callable[[], Awaitable[Any]] = dialogue.send(answer)
             except StopIteration:
                 return
+            self.pause()
             try:
                 answer = await ask()
             except ReplyLost:
@@ -220,23 +260,24 @@ class Device(SimulatedApp):
         if any(self.world.of(other) == feed and not to for other, to in self.queued.items()):
             self.world.left.add(feed)  # the owner has just removed the URL that was to stay
         if not any(self.world.of(other) == feed for other in self.feeds):
-            self.played = {key: at for key, at in self.played.items() if f"/{feed}/" not in key[0]}
+            self.positions = {e: at for e, at in self.positions.items() if f"/{feed}/" not in e}
 
-    def hear(self, action: EpisodeAction) -> None:
-        """Take over how far a device has played, unless this one is about to say so itself."""
-        assert action.position
-        assert action.total, "AntennaPod would go back to the start"
-        assert action.started is not None
-        assert action.done < LAST_SECOND, "it was received before"
-        waiting = {queued.episode for queued in self.queued_actions}
-        if action.device != self.name or action.episode not in waiting:
-            self.played[action.episode, action.device] = action.position
+    def read_play(self, action: EpisodeAction | SentAction) -> tuple[str, Position] | None:
+        """Read a play that it is sent, or has to send."""
+        if not action.position or action.position < 0:
+            assert isinstance(action, SentAction), "AntennaPod would go back to the start"
+            return None
+        if isinstance(action, EpisodeAction):
+            assert action.total, "AntennaPod would go back to the start"
+            assert action.started is not None
+            assert action.done < LAST_SECOND, "it was received before"
+        return action.episode, Position(action.done, action.position)
 
     async def enter(self) -> Admitted:
         """Show the session or token, or the password, as each request does."""
         if self.account:
             account = await self.service.accounts.named(self.account)
-            return Admitted(account, CredentialKind.PASSWORD, user_agent="Kasts")
+            return Admitted(account, CredentialKind.PASSWORD, user_agent=self.habits.name)
         credential = read_session(self.session) or read_token(self.session)
         assert credential is not None
         return await self.service.authentication.admit(credential, "127.0.0.1")

@@ -40,6 +40,7 @@ from feedkeep.model.entries import (
     View,
 )
 from feedkeep.model.episode_actions import (
+    EPISODE_KEY_BYTES,
     ActionDecision,
     ActionRequest,
     ActionSnapshot,
@@ -77,6 +78,7 @@ from feedkeep.model.values import (
 
 __all__ = [
     "DETAILS",
+    "EPISODE_KEY_BYTES",
     "UNNUMBERED",
     "Account",
     "AccountId",

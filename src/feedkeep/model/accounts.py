@@ -31,6 +31,8 @@ class Account(Value, frozen=True):
         lost_after: Its clock in the oldest backup that was restored. Changes with later stamps, up
             to `lost_until`, may have been lost.
         lost_until: The latest stand to which a restore moved its clock; 0 before the first one.
+        actions_lost_after: As `lost_after`, of the clock of its episode actions.
+        actions_lost_until: As `lost_until`, of the clock of its episode actions.
         identity: SHA-256 of who it belongs to at another provider; None if it is not linked.
         counts: How much is in its list.
     """
@@ -46,6 +48,8 @@ class Account(Value, frozen=True):
     epoch: int = 0
     lost_after: Stamp = Stamp(0)
     lost_until: Stamp = Stamp(0)
+    actions_lost_after: Stamp = Stamp(0)
+    actions_lost_until: Stamp = Stamp(0)
     identity: bytes | None = None
     counts: Counts = Counts()
 

@@ -9,6 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from feedkeep.model.values import Guid, Stamp, Value
 
+EPISODE_KEY_BYTES = 10
+"""Length of the beginning of `EpisodeAction.key` that identifies the episode."""
+
 
 class EpisodeAction(Value, frozen=True):
     """The latest action of one kind with an episode on a device.
@@ -16,6 +19,7 @@ class EpisodeAction(Value, frozen=True):
     Attributes:
         key: 16 bytes that identify it in its account: ten for podcast and episode, which is known
             by its guid, or by its URL if none was sent, and six for device and kind.
+        file: The ten bytes of a key for the podcast and the URL of the episode.
         podcast_guid: The derived guid of the podcast's URL.
         podcast: The podcast's feed URL, as it was sent.
         episode: The URL of the episode's file, as it was sent last.
@@ -28,6 +32,8 @@ class EpisodeAction(Value, frozen=True):
         episode_guid: The guid that the feed gives the episode; None if it was not sent.
         revision: The stamp under which it is sent to apps; it can get a new one.
         received: The server's clock when it was received.
+        is_superseded: Whether apps are not sent it, since a later play of the episode is known: of
+            a play on any device, of a deletion an earlier one than that play.
     """
 
     key: bytes
@@ -43,14 +49,16 @@ class EpisodeAction(Value, frozen=True):
     episode_guid: str | None = None
     revision: Stamp = Stamp(0)
     received: Stamp = Stamp(0)
+    file: bytes = b""
+    is_superseded: bool = False
 
 
 class ActionSnapshot(Value, frozen=True):
     """What a rule about episode actions is given.
 
     Attributes:
-        known: Those of the actions asked for that are stored, by their keys; and others that the
-            rule asked for.
+        known: The stored actions of the same episodes by their keys, as far as they matter: those
+            with the same keys, and those of the same guids or files that are not superseded.
         last_stamp: The clock of the account's actions.
         now: The wall clock, as a stamp.
         added: How many actions this upload has added before, which were not stored.
@@ -101,9 +109,11 @@ class ActionRequest(Value, frozen=True):
         podcast_guid: If it is not None, only actions of this podcast are wanted.
         limit: The maximum number of actions.
         last: The greatest revision.
+        with_superseded: Whether superseded actions are wanted, too.
     """
 
     first: Stamp
     podcast_guid: Guid | None
     limit: int
     last: Stamp = Stamp(2**63 - 1)
+    with_superseded: bool = False

@@ -1,8 +1,9 @@
-"""What is known of an app that sends name and password with each request, and no cookie. Pure.
+"""Sync progress of an app that sends name and password with each request, and no cookie. Pure.
 
-Kasts, GlassCast and cliamp do. A session belongs to one client, so that what the client was sent is
-known of it; such a sign-in may be that of several. It counts as one app's for as long as all its
-requests name one device, also inside of episode actions.
+Kasts, GlassCast and cliamp do, and apps on Nextcloud that were given the account's password. A
+session belongs to one client; such a sign-in may be that of several. It counts as one app's for as
+long as its requests, and the episode actions in them, name one device at most. Nextcloud's name
+none: two installations of one product count as one app there (docs/gpodder.md).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class CookielessApp(Value, frozen=True):
 
     Attributes:
         device: The one device that its requests named; "" before the first of these.
-        is_several: Whether they named a second one, so that nothing is known for ever.
+        is_several: Whether they named a second one, so that nothing is known from then on.
         subscriptions: How far it knows what changed in the list.
         actions: How far it knows what changed of episode actions.
     """
@@ -60,7 +61,7 @@ def progress_of(app: CookielessApp, clock: Clock, since: Second | None = None) -
     `since` is what it asks for, if it asks. An app that asks for everything can be installed anew:
     what it was sent before says nothing about it then.
     """
-    if app.is_several or not app.device:
+    if app.is_several:
         return NOTHING
     if since == FROM_NOTHING:
         return replace(NOTHING, is_alone=True)
@@ -70,7 +71,7 @@ def progress_of(app: CookielessApp, clock: Clock, since: Second | None = None) -
 
 def with_progress(app: CookielessApp, clock: Clock, progress: SyncProgress) -> CookielessApp:
     """Return what is known of the app once it knows what changed up to there."""
-    if app.is_several or not app.device:
+    if app.is_several:
         return app
     if clock is Clock.SUBSCRIPTIONS:
         return replace(app, subscriptions=progress)

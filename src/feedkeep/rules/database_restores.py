@@ -18,17 +18,21 @@ def restored(account: Account, newest: Entry | None, now: Stamp, epoch: int) -> 
     """
     moved = after_restore(account.last_stamp, now)
     clock = moved if newest is None else next_stamp(moved, now)
-    was_restored = account.lost_until > 0
+    actions_moved = after_restore(account.last_action_stamp, now)
+    after, actions_after = account.last_stamp, account.last_action_stamp
+    if account.lost_until > 0:  # it was restored before
+        after = min(after, account.lost_after)
+        actions_after = min(actions_after, account.actions_lost_after)
     return Restored(
         replace(
             account,
             last_stamp=clock,
-            last_action_stamp=after_restore(account.last_action_stamp, now),
+            last_action_stamp=actions_moved,
             epoch=epoch,
-            lost_after=min(account.lost_after, account.last_stamp)
-            if was_restored
-            else account.last_stamp,
+            lost_after=after,
             lost_until=max(account.lost_until, moved),
+            actions_lost_after=actions_after,
+            actions_lost_until=max(account.actions_lost_until, actions_moved),
         ),
         None if newest is None else restamped(newest, clock),
     )

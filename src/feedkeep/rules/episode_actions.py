@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 
 from feedkeep.model import (
+    EPISODE_KEY_BYTES,
     ActionDecision,
     ActionSnapshot,
     EpisodeAction,
@@ -27,6 +28,7 @@ from feedkeep.rules.seconds import is_own, second_of
 KINDS = {"download", "play", "delete", "new", "flattr"}
 """The kinds of actions. On a reply with any other kind, mygpoclient gives up for good."""
 
+_DELETE = "delete"
 PLAY = "play"
 """The kind of the actions that say how far an episode was played."""
 
@@ -35,11 +37,10 @@ MAX_EPISODE_CHARACTERS = 8_192
 MAX_STORED = 500_000
 """How many actions an account may have: ten years of ten episodes a day on three devices."""
 
-MAX_SENT_EPISODES = 50_000
-"""The maximum number of episodes remembered while a reply is sent: 5 MB. Beyond it, all is sent."""
+MAX_SECONDS = 2_147_483
+"""Maximum position and length: AntennaPod counts milliseconds in 32 bits."""
 
 _KEY_BYTES = 16
-_EPISODE_BYTES = 10
 _MAX_GUID_CHARACTERS = 1_024
 _NO_TIME = -1  # the `done` of an action that was sent without a time
 _MAX_NUMBER = 2**53 - 1
@@ -112,7 +113,7 @@ def judge(sent: SentAction) -> EpisodeAction | RefusedUrl | None:
         *numbers,
         guid,
     )
-    return replace(action, key=_key_of(action))
+    return replace(action, key=_key_of(action), file=_file_of(action))
 
 
 def device_of(sent: SentAction) -> str:
@@ -137,29 +138,21 @@ def _done_or_now(action: EpisodeAction) -> int:
     return _MAX_NUMBER if action.done == _NO_TIME else action.done
 
 
-def sought(action: EpisodeAction) -> list[bytes]:
-    """Return the keys, and the beginnings of keys, of the stored actions that matter for one.
-
-    That is the action itself, all others of its episode, and those that name its file alone.
-    """
-    of_file = _episode_key(action.podcast_guid, action.episode, None)
-    # By its own key, too: of each beginning, a store returns up to `MAX_OF_A_BEGINNING` actions.
-    return list(dict.fromkeys([action.key, _episode(action), of_file]))
-
-
 def record(
     snapshot: ActionSnapshot, sent: Sequence[EpisodeAction], room: int = MAX_STORED
 ) -> ActionDecision:
     """Store the latest action of each episode, device and kind, with a stamp of when it came.
 
-    An action that was sent before changes nothing. Of one device, the action that is later by the
-    device's own clock counts; if that clock was ahead, the one that was done after it came. One
-    upload adds up to `room` actions; what changes one that is stored already has always room.
+    An action that was sent before changes nothing, nor does a play that is equal in position and
+    length to the newest one of its episode: Cardo uploads what it was sent. Of one device, the
+    action that is later by the device's own clock counts; if that clock was ahead, the one that was
+    done after it came. One upload adds up to `room` actions; what changes one that is stored
+    already has always room.
 
     Raises:
         InvalidInput: There is no room for all that were sent.
     """
-    draft = _Draft(snapshot)
+    draft = _Draft(snapshot, sent)
     groups: dict[bytes, list[EpisodeAction]] = {}
     for action in sent:
         groups.setdefault(action.key, []).append(action)
@@ -176,13 +169,14 @@ def record(
     return decision
 
 
-def resent(snapshot: ActionSnapshot, _: Sequence[EpisodeAction]) -> ActionDecision:
+def resent(snapshot: ActionSnapshot, wanted: Sequence[EpisodeAction]) -> ActionDecision:
     """Give actions new stamps, in the same order, so that all apps get them once more.
 
     AntennaPod loses a feed's play states when it is sent the feed's move.
     """
-    draft = _Draft(snapshot)
-    for action in sorted(draft.rows.values(), key=lambda action: action.revision):
+    draft = _Draft(snapshot, ())
+    rows = [draft.rows[one.key] for one in wanted if one.key in draft.rows]
+    for action in sorted(rows, key=lambda action: action.revision):
         draft.changed[action.key] = action.revision
     return draft.decision()
 
@@ -203,13 +197,20 @@ class _Draft:
         changed: The keys of those that are news to apps, and what orders them.
     """
 
-    def __init__(self, snapshot: ActionSnapshot) -> None:
+    def __init__(self, snapshot: ActionSnapshot, sent: Sequence[EpisodeAction]) -> None:
         self._snapshot = snapshot
         # The server's own clock can be behind, too, until it is set after a start.
         self._received = max(snapshot.now, snapshot.last_stamp)
         self._now = second_of(self._received)
         self.changed: dict[bytes, int] = {}
         self.rows = dict(snapshot.known)
+        self._guids_of_file: dict[bytes, set[bytes]] = {}
+        for action in (*snapshot.known.values(), *sent):
+            if action.episode_guid is not None:
+                self._guids_of_file.setdefault(action.file, set()).add(_episode(action))
+        self._newest: dict[bytes, EpisodeAction] = {}
+        for action in snapshot.known.values():
+            self._note_newest(action)
 
     def take(self, key: bytes, group: Sequence[EpisodeAction]) -> None:
         """Take in what an upload has of one key, in the order in which it was sent."""
@@ -219,11 +220,12 @@ class _Draft:
         again = [number for number, one in enumerate(group, 1) if stored and _is_same(one, stored)]
         for action in group[max(again, default=0) :]:
             stored = self.rows.get(key)
-            if not self._is_news(action, stored):
+            if not self._is_news(action, stored) or self._is_echo(action):
                 continue
             done = self._now if action.done == _NO_TIME else action.done
             self.rows[key] = replace(action, done=done, received=self._received)
             self.changed[key] = done
+            self._note_newest(self.rows[key])
 
     def _is_news(self, action: EpisodeAction, stored: EpisodeAction | None) -> bool:
         if stored is None:
@@ -233,6 +235,31 @@ class _Draft:
             # corrected. What is ahead even now was sent by the clock that is wrong.
             return sent_second(stored) < action.done <= self._now
         return not _is_same(action, stored)
+
+    def _is_echo(self, action: EpisodeAction) -> bool:
+        newest = self._newest.get(self._group(action))
+        return (
+            newest is not None
+            and action.kind == PLAY
+            and action.position == newest.position
+            and action.total in {None, newest.total}
+        )
+
+    def _group(self, action: EpisodeAction) -> bytes:
+        """Return the key of an action's episode; by its file alone, that of the only guid of it."""
+        if action.episode_guid is None:
+            guids = self._guids_of_file.get(action.file, ())
+            if len(guids) == 1:
+                return next(iter(guids))
+        return _episode(action)
+
+    def _note_newest(self, action: EpisodeAction) -> None:
+        if action.kind != PLAY or action.is_superseded:
+            return
+        group = self._group(action)
+        other = self._newest.get(group)
+        if other is None or self._order(other) <= self._order(action):
+            self._newest[group] = action
 
     def decision(self) -> ActionDecision:
         """Return what is to be saved, with new stamps for what is news."""
@@ -250,35 +277,63 @@ class _Draft:
         return clock
 
     def _agree(self) -> dict[bytes, int]:
-        """Let the actions of an episode agree on its file, and know how long it is.
+        """Supersede older plays, and let the others agree on the episode's file and its length.
 
-        Returns the keys of those that were stored, and sent to no app until now.
+        Returns the keys of newest plays that were stored before, and that apps are to be sent now:
+        their length was not known, or they were two episodes until now.
         """
-        lengths: dict[tuple[Guid, str] | bytes, int] = {}
+        lengths: dict[bytes, int] = {}
         for action in [*self._snapshot.known.values(), *self.rows.values()]:
-            for named in (_file(action), _episode(action)):
+            for named in (action.file, _episode(action)):
                 lengths[named] = max(action.total or 0, lengths.get(named, 0))
         episodes: dict[bytes, list[EpisodeAction]] = {}
         for action in self.rows.values():
-            episodes.setdefault(_episode(action), []).append(action)
-        can_be_sent_now = {}
+            if action.key in self.changed or not action.is_superseded:
+                episodes.setdefault(self._group(action), []).append(action)
+        sent_now: dict[bytes, int] = {}
         for actions in episodes.values():
             # AntennaPod compares the actions of one file, and would apply the older one last.
             last = max(actions, key=self._order)
+            plays = [action for action in actions if action.kind == PLAY]
+            newest = max(plays, key=self._order, default=None)
             for action in actions:
-                total = action.total
-                if action.kind == PLAY and not total:
-                    total = max(lengths[_file(action)], lengths[_episode(action)]) or None
-                    if total and action.key not in self.changed:
-                        can_be_sent_now[action.key] = action.done
-                if (total, last.episode) != (action.total, action.episode):
-                    changed = replace(action, total=total, episode=last.episode)
-                    self.rows[action.key] = changed
-        return can_be_sent_now
+                changed = replace(
+                    action,
+                    episode=last.episode,
+                    file=last.file,
+                    is_superseded=_is_superseded(action, newest),
+                )
+                if action is newest and not action.total:
+                    total = max(lengths[action.file], lengths[_episode(action)])
+                    changed = replace(changed, total=total or None)
+                self.rows[action.key] = changed
+            if newest is not None and newest.key not in self.changed:
+                had_no_length = can_be_sent(self.rows[newest.key]) and not can_be_sent(newest)
+                were_two = sum(self._was_sent(action) for action in plays) > 1
+                if had_no_length or were_two:
+                    sent_now[newest.key] = newest.done
+        return sent_now
+
+    def _was_sent(self, play: EpisodeAction) -> bool:
+        known = self._snapshot.known.get(play.key)
+        return known is not None and not known.is_superseded and can_be_sent(known)
 
     def _order(self, action: EpisodeAction) -> tuple[int, bool, int]:
         is_changed = action.key in self.changed
         return sent_second(action), is_changed, action.done if is_changed else action.revision
+
+
+def _is_superseded(action: EpisodeAction, newest: EpisodeAction | None) -> bool:
+    """Whether apps are not sent an action, given the newest play of its episode.
+
+    AntennaPod takes the last play that it is sent, and Kasts each one, without comparing it with
+    what they have. Kasts marks an episode as played on a deletion.
+    """
+    if newest is None or action is newest:
+        return False
+    if action.kind == PLAY:
+        return True
+    return action.kind == _DELETE and sent_second(action) < sent_second(newest)
 
 
 def in_order(pages: Iterable[Sequence[EpisodeAction]], limit: int) -> list[EpisodeAction]:
@@ -301,34 +356,14 @@ def among(actions: Iterable[EpisodeAction], revisions: Sequence[Stamp]) -> list[
     return [action for action in actions if is_among(action.revision)]
 
 
-class WithoutOwn:
-    """Leaves out of a reply what the app itself has sent, unless it was changed since.
+def without_own(
+    listed: Iterable[EpisodeAction], progress: SyncProgress, since: Second
+) -> list[EpisodeAction]:
+    """Leave out what the app itself has sent, unless it was changed since.
 
-    AntennaPod takes every action that it is sent for newer than what was played since. For the
-    same reason, the app's own action is sent where another of its episode was sent before it: else
-    the older one would be the last that the app hears of.
+    AntennaPod takes every action that it is sent for newer than what was played since.
     """
-
-    def __init__(self, progress: SyncProgress, since: Second) -> None:
-        self._progress = progress
-        self._since = since
-        self._last_own = max((own.ended for own in progress.own_uploads), default=Stamp(0))
-        self._sent: set[int] = set()  # hashes: a URL can be 8 KB
-
-    def __call__(self, listed: Iterable[EpisodeAction]) -> list[EpisodeAction]:
-        """Return the actions of the next page that are to be sent; pages come in their order."""
-        return [action for action in listed if self._is_sent(action)]
-
-    def _is_sent(self, action: EpisodeAction) -> bool:
-        if action.revision > self._last_own:
-            return True
-        # By both: an app may send the URL alone, and the URL of an episode can change.
-        names = {hash(action.episode), hash(action.episode_guid or action.episode)}
-        if not is_own(self._progress, "", self._since, action.revision):
-            if len(self._sent) < MAX_SENT_EPISODES:
-                self._sent |= names
-            return True
-        return not names.isdisjoint(self._sent) or len(self._sent) >= MAX_SENT_EPISODES
+    return [action for action in listed if not is_own(progress, "", since, action.revision)]
 
 
 def can_be_sent(action: EpisodeAction) -> bool:
@@ -336,9 +371,12 @@ def can_be_sent(action: EpisodeAction) -> bool:
 
     AntennaPod takes the numbers of a `play` only if its position and its total are greater than 0,
     and otherwise goes back to the start. Kasts marks an episode as played whose position is its
-    total, so a total is never made up.
+    total, so a total is never made up. Numbers above `MAX_SECONDS` are negative in AntennaPod.
     """
-    return action.kind != PLAY or bool(action.position and action.total)
+    if action.kind != PLAY:
+        return True
+    numbers = action.position or 0, action.total or 0
+    return min(numbers) > 0 and max(*numbers, action.started or 0) <= MAX_SECONDS
 
 
 def told(actions: Iterable[EpisodeAction]) -> list[EpisodeAction]:
@@ -378,6 +416,8 @@ def _is_same(action: EpisodeAction, stored: EpisodeAction) -> bool:
         done=stored.done if action.done == _NO_TIME else action.done,
         podcast=stored.podcast,
         episode=stored.episode,
+        file=stored.file,
+        is_superseded=stored.is_superseded,
         total=stored.total if action.total is None else action.total,
         received=stored.received,
         revision=stored.revision,
@@ -385,24 +425,24 @@ def _is_same(action: EpisodeAction, stored: EpisodeAction) -> bool:
     return as_stored == stored
 
 
-def _file(action: EpisodeAction) -> tuple[Guid, str]:
-    return action.podcast_guid, action.episode
-
-
 def _episode(action: EpisodeAction) -> bytes:
-    return action.key[:_EPISODE_BYTES]
+    return action.key[:EPISODE_KEY_BYTES]
+
+
+def _file_of(action: EpisodeAction) -> bytes:
+    return _episode_key(action.podcast_guid, action.episode, None)
 
 
 def _key_of(action: EpisodeAction) -> bytes:
     """Return the key of an action: what begins it identifies the episode."""
     episode = _episode_key(action.podcast_guid, action.episode, action.episode_guid)
-    return episode + _hash(action.device, action.kind)[: _KEY_BYTES - _EPISODE_BYTES]
+    return episode + _hash(action.device, action.kind)[: _KEY_BYTES - EPISODE_KEY_BYTES]
 
 
 def _episode_key(podcast_guid: Guid, episode: str, episode_guid: str | None) -> bytes:
     # A feed can have two episodes with one file, and give the file of an episode another URL.
     named = ("", episode) if episode_guid is None else (episode_guid,)
-    return _hash(podcast_guid, *named)[:_EPISODE_BYTES]
+    return _hash(podcast_guid, *named)[:EPISODE_KEY_BYTES]
 
 
 def _hash(*texts: str) -> bytes:
@@ -410,4 +450,4 @@ def _hash(*texts: str) -> bytes:
 
 
 def _number(value: int | None, least: int = 0) -> int | None:
-    return value if value is not None and least <= value <= _MAX_NUMBER else None
+    return value if value is not None and least <= value <= MAX_SECONDS else None

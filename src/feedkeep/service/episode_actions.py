@@ -83,12 +83,17 @@ class EpisodeActions:
         of_podcast = await self._podcast_guid(admitted.account.id, podcast) if podcast else None
         wanted = ActionRequest(stamp, of_podcast, LISTED_AT_ONCE, clock)
         is_everything = first <= seconds.EVERYTHING
-        foreign = list if is_everything else episode_actions.WithoutOwn(app.known, since)
+
+        def told(page: Sequence[EpisodeAction]) -> Sequence[EpisodeAction]:
+            if not is_everything:
+                page = episode_actions.without_own(page, app.known, since)
+            return episode_actions.told(page)
+
         listed = ActionPages(
             self._store,
             admitted.account.id,
             wanted,
-            lambda page: foreign(episode_actions.told(page)),
+            told,
         )
         if first < second:
             await listed.begin(only_last=only_last)
@@ -99,7 +104,7 @@ class EpisodeActions:
 
     async def all(self, account_id: AccountId) -> AsyncGenerator[Sequence[EpisodeAction], None]:
         """Return all actions of an account, page by page, for its owner."""
-        wanted = ActionRequest(Stamp(0), None, LISTED_AT_ONCE)
+        wanted = ActionRequest(Stamp(0), None, LISTED_AT_ONCE, with_superseded=True)
         listed = ActionPages(self._store, account_id, wanted, list)
         await listed.begin(only_last=False)
         return listed.pages()
@@ -139,7 +144,6 @@ class EpisodeActions:
             until,
             learn,
             app.documents,
-            episode_actions.sought,
         )
         self._room.take(account_id, recorded.added)
         refused = dict.fromkeys(item.url for item in judged if isinstance(item, RefusedUrl))

@@ -276,6 +276,7 @@ class Rows:
     def action_of(self, row: Row) -> EpisodeAction:
         """Return the episode action whose `ACTION` columns a row has."""
         key, podcast_guid, *rest = row
+        rest[-1] = bool(rest[-1])  # is_superseded
         return EpisodeAction(key, self.read_guid(podcast_guid), *rest)
 
     def action_row(self, action: EpisodeAction) -> Row:

@@ -33,7 +33,10 @@ COUNTS = ("subscribed_count", "announced_count", "entry_count")
 ACCOUNT = (*Account.__struct_fields__[1:-1], *COUNTS)
 """The columns of an account, except its id."""
 
-RESTORED = ("last_stamp", "last_action_stamp", "epoch", "lost_after", "lost_until")
+RESTORED = (
+    *("last_stamp", "last_action_stamp", "epoch", "lost_after", "lost_until"),
+    *("actions_lost_after", "actions_lost_until"),
+)
 """The columns of an account that a restore changes, and a clock that is set right."""
 
 TOKEN = Token.__struct_fields__

@@ -32,6 +32,9 @@ class Habits:
             the server so.
         takes_update_urls: Whether it renames feeds as the server says.
         shows_password: Whether it shows the password with each request, and begins no session.
+        takes_plays: Which plays it takes over, of those that are not older than what it has still
+            to upload of the same episode: the "newest" of a reply, "each" in the reply's order, or
+            the "later" ones than its own position.
         decode: What it makes of a URL that it is told, or that is typed.
     """
 
@@ -42,6 +45,7 @@ class Habits:
     echoes_removals: bool = False
     takes_update_urls: bool = False
     shows_password: bool = False
+    takes_plays: Literal["newest", "each", "later"] = "each"
     decode: Callable[[str], str] = str
 
 
@@ -57,22 +61,29 @@ ANTENNAPOD = Habits(
     "upload",
     sends_all_first=True,
     echoes_removals=True,
+    takes_plays="newest",
     decode=colons_decoded,
 )
 ANTENNAPOD_ON_NEXTCLOUD = replace(ANTENNAPOD, name="AntennaPod (Nextcloud)", since="clock")
-GPODDER = Habits("gPodder", "mygpoclient/1.10", "reply", takes_update_urls=True)
+GPODDER = Habits(
+    "gPodder", "mygpoclient/1.10", "reply", takes_update_urls=True, takes_plays="later"
+)
 KASTS = Habits(
     "Kasts", "Kasts/25.08", "plus one", sends_all_first=True, shows_password=True, decode=unquote
 )
 PINEPODS = Habits("PinePods", "PinePods/0.9", "clock", shows_password=True)
-CARDO = Habits("Cardo", "Cardo/1.15", "reply", shows_password=True)
+CARDO = Habits("Cardo", "Cardo/1.15", "reply", shows_password=True, takes_plays="later")
 
 
 @dataclass(frozen=True)
 class Position:
-    """Where somebody is in an episode, and since when."""
+    """Where somebody is in an episode, and since when.
 
-    timestamp: str
+    Attributes:
+        timestamp: A time as the protocol writes it, or as a number; they compare.
+    """
+
+    timestamp: Any
     seconds: int
 
 
@@ -200,8 +211,7 @@ class SimulatedApp:
 
     def _sync_actions(self) -> Dialogue:
         told = yield self.calls.actions(self.actions_since)
-        for action in told.actions:
-            self.hear(action)
+        self._take_plays(told.actions)
         if not self.queued_actions:
             self.actions_since = self._next(told.timestamp, None, has_uploaded=False)
             return
@@ -210,18 +220,28 @@ class SimulatedApp:
         self.queued_actions = self.queued_actions[len(sent) :]
         self.actions_since = self._next(told.timestamp, uploaded.timestamp, has_uploaded=True)
 
-    def hear(self, action: Any) -> None:
-        """Go where another device was, unless this one was played later."""
+    def _take_plays(self, actions: Sequence[Any]) -> None:
+        """Go where other devices were, as far as this app compares that with what it has."""
+        waiting = dict(filter(None, map(self.read_play, self.queued_actions)))
+        plays = list(filter(None, map(self.read_play, actions)))
+        if self.habits.takes_plays == "newest":
+            plays = list(dict(sorted(plays, key=lambda play: play[1].timestamp)).items())
+        for episode, there in plays:
+            own = waiting.get(episode)
+            if self.habits.takes_plays == "later":
+                own = self.positions.get(episode)
+            if own is None or there.timestamp > own.timestamp:
+                self.positions[episode] = there
+
+    def read_play(self, action: Any) -> tuple[str, Position] | None:
+        """Return the episode and the position of a play; None for other actions and worlds."""
         if not str(action.get("podcast")).startswith(self.prefix):
-            return
+            return None
         if str(action.get("action")).lower() != "play" or not isinstance(
             action.get("position"), int
         ):
-            return
-        there = Position(str(action["timestamp"])[:19], action["position"])
-        here = self.positions.get(action["episode"])
-        if here is None or there.timestamp >= here.timestamp:
-            self.positions[action["episode"]] = there
+            return None
+        return action["episode"], Position(str(action["timestamp"])[:19], action["position"])
 
     def _ours(self, urls: Iterable[str]) -> list[str]:
         return [self.habits.decode(url) for url in urls if url.startswith(self.prefix)]

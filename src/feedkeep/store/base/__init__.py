@@ -19,14 +19,12 @@ from feedkeep.store.base.entries import MAX_DELETIONS, MAX_FORMER_STATES, Entrie
 from feedkeep.store.base.feed_labels import DecideLabels, FeedLabels
 from feedkeep.store.base.feeds import Feeds
 from feedkeep.store.base.for_apps import (
-    MAX_OF_A_BEGINNING,
+    MAX_OF_AN_EPISODE,
     DecideActions,
     DecideDocument,
     Documents,
     EpisodeActions,
     Learn,
-    Sought,
-    itself,
     learn_nothing,
 )
 from feedkeep.store.base.totals import SomeAccounts, SomeFeeds, Totals
@@ -35,7 +33,7 @@ from feedkeep.store.base.whole import Files, Pool, Store, StoreSize, StoreState
 __all__ = [
     "MAX_DELETIONS",
     "MAX_FORMER_STATES",
-    "MAX_OF_A_BEGINNING",
+    "MAX_OF_AN_EPISODE",
     "RECORDS_AT_ONCE",
     "Accounts",
     "Archive",
@@ -60,13 +58,11 @@ __all__ = [
     "Pool",
     "SomeAccounts",
     "SomeFeeds",
-    "Sought",
     "Store",
     "StoreSize",
     "StoreState",
     "Tokens",
     "Totals",
     "anything_goes",
-    "itself",
     "learn_nothing",
 ]

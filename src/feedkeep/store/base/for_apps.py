@@ -24,16 +24,8 @@ DecideActions: TypeAlias = Callable[[ActionSnapshot, Sequence[EpisodeAction]], A
 """A rule about episode actions: decides what is saved of a chunk of those that were sent."""
 
 
-Sought: TypeAlias = Callable[[EpisodeAction], Sequence[bytes]]
-"""Returns the keys, and the beginnings of keys, of the stored actions that a rule needs for one."""
-
-MAX_OF_A_BEGINNING = 20
-"""How many stored actions a rule is given for each beginning of a key, at most."""
-
-
-def itself(action: EpisodeAction) -> Sequence[bytes]:
-    """Seek the action with the same key alone: a `Sought`."""
-    return [action.key]
+MAX_OF_AN_EPISODE = 20
+"""Maximum number of stored actions that a rule is given for each guid, and for each file."""
 
 
 DecideDocument: TypeAlias = Callable[[str | None, int], str]
@@ -61,13 +53,12 @@ class EpisodeActions(Protocol):
         until: Callable[[Stamp, Stamp], Stamp],
         learn: Learn = learn_nothing,
         documents: Sequence[DocumentName] = (),
-        sought: Sought = itself,
     ) -> Recorded:
         """Save what `decide` makes of the actions `sent`, in one commit, however many they are.
 
-        They are taken in order, in chunks: `decide` is given the stored actions that are `sought`
-        for those that were sent, of the same podcasts, and those that were sent; it sees what was
-        decided about the chunks before. In the end the clock of actions is set to what `until`
+        They are taken in order, in chunks: `decide` is given the stored actions of the same
+        episodes (`ActionSnapshot.known`), and those that were sent; it sees what was decided about
+        the chunks before. In the end the clock of actions is set to what `until`
         returns. It is given where the clock stood before, and where the last decision moved it.
         What `learn` then returns of the app that sent them is stored, too; it is given the
         `documents` as they are. All else is as in `Entries.change`.

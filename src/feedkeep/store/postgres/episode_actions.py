@@ -10,6 +10,7 @@ from typing import Any, cast
 import asyncpg
 
 from feedkeep.model import (
+    EPISODE_KEY_BYTES,
     Account,
     AccountId,
     ActionRequest,
@@ -21,11 +22,9 @@ from feedkeep.model import (
     Stamp,
 )
 from feedkeep.store.base import (
-    MAX_OF_A_BEGINNING,
+    MAX_OF_AN_EPISODE,
     DecideActions,
     Learn,
-    Sought,
-    itself,
     learn_nothing,
 )
 from feedkeep.store.portable.episode_actions import end_recording
@@ -39,6 +38,8 @@ from feedkeep.store.tables import ACTION, ACTIONS, columns
 
 _TYPES = {
     "key": "bytea",
+    "file": "bytea",
+    "is_superseded": "boolean",
     "podcast_guid": "uuid",
     "podcast": "text",
     "episode": "text",
@@ -50,13 +51,21 @@ _TYPES = {
 _AT_ONCE = 250
 """How many actions are looked up, and saved, with one statement: some milliseconds' work here."""
 
-_LAST_KEY = b"\xff" * 16
+_LAST_OF_KEYS = b"\xff" * 6
 _KEYS = {"podcast_guid": "uuid", "first": "bytea", "last": "bytea"}
+_FILES = {"podcast_guid": "uuid", "file": "bytea"}
 _KNOWN = f"""
 SELECT {columns(ACTION, "k")} FROM {given_rows(_KEYS, 2)} CROSS JOIN LATERAL (
     SELECT {columns(ACTION, "a")} FROM feedkeep.episode_action a
     WHERE a.account_id = $1 AND a.podcast_guid = w.podcast_guid AND a.key BETWEEN w.first AND w.last
-    LIMIT {MAX_OF_A_BEGINNING}
+        AND (w.first = w.last OR NOT a.is_superseded)
+    LIMIT {MAX_OF_AN_EPISODE}
+) k
+UNION ALL SELECT {columns(ACTION, "k")} FROM {given_rows(_FILES, 5)} CROSS JOIN LATERAL (
+    SELECT {columns(ACTION, "a")} FROM feedkeep.episode_action a
+    WHERE a.account_id = $1 AND a.podcast_guid = w.podcast_guid AND a.file = w.file
+        AND NOT a.is_superseded AND a.kind IN ('play', 'delete')
+    LIMIT {MAX_OF_AN_EPISODE}
 ) k
 """
 # It reads the account's row for the reason that `Shape.selected` tells.
@@ -69,12 +78,14 @@ WHERE n.account_id = $1
 """
 _PAGE = f"""
 SELECT {columns(ACTION, "a")} FROM feedkeep.episode_action a
-WHERE a.account_id = $1 AND a.revision BETWEEN $2 AND $3 ORDER BY a.revision LIMIT $4
+WHERE a.account_id = $1 AND a.revision BETWEEN $2 AND $3 AND (NOT a.is_superseded OR $4)
+ORDER BY a.revision LIMIT $5
 """
 # The zero keeps PostgreSQL from going through the actions of all podcasts by revision.
 _PAGE_OF_PODCAST = f"""
 SELECT {columns(ACTION, "a")} FROM feedkeep.episode_action a
-WHERE a.account_id = $1 AND a.podcast_guid = $2 AND a.revision + 0 BETWEEN $3 AND $4
+WHERE a.account_id = $1 AND a.podcast_guid = $6 AND a.revision + 0 BETWEEN $2 AND $3
+    AND (NOT a.is_superseded OR $4)
 ORDER BY a.revision + 0 LIMIT $5
 """
 _COUNT = """
@@ -91,7 +102,7 @@ WITH told AS (
     FROM feedkeep.episode_action a
     WHERE a.account_id = $1 AND a.revision BETWEEN $2 AND $3
     AND ($4::uuid IS NULL OR a.podcast_guid = $4)
-    AND (a.kind <> 'play' OR a.position > 0 AND a.total > 0)
+    AND NOT a.is_superseded AND (a.kind <> 'play' OR a.position > 0 AND a.total > 0)
     WINDOW file AS (PARTITION BY a.podcast_guid, a.episode)
 ), named AS (
     SELECT t.revision, t.podcast_guid, t.episode, t.kind, t.done,
@@ -124,7 +135,6 @@ class PostgresEpisodeActions:
         until: Callable[[Stamp, Stamp], Stamp],
         learn: Learn = learn_nothing,
         documents: Sequence[DocumentName] = (),
-        sought: Sought = itself,
     ) -> Recorded:
         async def record(connection: asyncpg.Connection, account: Account) -> Recorded:
             clock = began = account.last_action_stamp
@@ -132,7 +142,7 @@ class PostgresEpisodeActions:
             sent_until: Stamp | None = None
             for start in range(0, len(sent), _AT_ONCE):
                 chunk = sent[start : start + _AT_ONCE]
-                known = await _known(connection, account_id, chunk, sought)
+                known = await _known(connection, account_id, chunk)
                 decision = decide(ActionSnapshot(known, clock, self._now(), added), chunk)
                 if decision.saved:
                     saved = zip(
@@ -160,10 +170,12 @@ class PostgresEpisodeActions:
 
     async def page(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
         async def read(connections: Connections) -> list[EpisodeAction]:
-            wanted: tuple[Any, ...] = (account_id, request.first, request.last, request.limit)
+            wanted: list[Any] = [account_id, request.first, request.last]
+            wanted += [request.with_superseded, request.limit]
+            statement = _PAGE
             if request.podcast_guid is not None:
-                wanted = (account_id, request.podcast_guid, *wanted[1:])
-            statement = _PAGE if request.podcast_guid is None else _PAGE_OF_PODCAST
+                statement = _PAGE_OF_PODCAST
+                wanted.append(request.podcast_guid)
             return [ROWS.action_of(row) for row in await connections.fetch(statement, *wanted)]
 
         return await self._runner.scan(read)
@@ -179,13 +191,15 @@ class PostgresEpisodeActions:
 
 
 async def _known(
-    connection: asyncpg.Connection,
-    account_id: AccountId,
-    chunk: Sequence[EpisodeAction],
-    sought: Sought,
+    connection: asyncpg.Connection, account_id: AccountId, chunk: Sequence[EpisodeAction]
 ) -> dict[bytes, EpisodeAction]:
-    wanted = {(action.podcast_guid, first) for action in chunk for first in sought(action)}
-    guids, firsts = [guid for guid, _ in wanted], [first for _, first in wanted]
-    lasts = [first + _LAST_KEY[len(first) :] for first in firsts]
-    rows = await connection.fetch(_KNOWN, account_id, guids, firsts, lasts)
+    """Return the stored actions of the episodes of a chunk: `ActionSnapshot.known`."""
+    ranges = {(action.podcast_guid, action.key, action.key) for action in chunk}
+    for action in chunk:
+        if action.episode_guid is not None:
+            first = action.key[:EPISODE_KEY_BYTES]
+            ranges.add((action.podcast_guid, first, first + _LAST_OF_KEYS))
+    files = {(action.podcast_guid, action.file) for action in chunk}
+    given = [list(column) for rows in (ranges, files) for column in zip(*rows, strict=True)]
+    rows = await connection.fetch(_KNOWN, account_id, *given)
     return {row[0]: ROWS.action_of(row) for row in rows}

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import cast
 
 import apsw
 
 from feedkeep.model import (
+    EPISODE_KEY_BYTES,
     AccountId,
     ActionRequest,
     ActionSnapshot,
     DocumentName,
     EpisodeAction,
+    Guid,
     Now,
     Recorded,
     Stamp,
 )
 from feedkeep.runtime.cooperative import Yielding
 from feedkeep.store.base import (
-    MAX_OF_A_BEGINNING,
+    MAX_OF_AN_EPISODE,
     DecideActions,
     Learn,
-    Sought,
-    itself,
     learn_nothing,
 )
 from feedkeep.store.portable.episode_actions import end_recording
@@ -36,22 +36,35 @@ from feedkeep.store.tables import ACTION, ACTIONS, columns
 _AT_ONCE = 10
 """How many actions are looked up, or saved, until others have their turn: within a millisecond."""
 
-_LAST_KEY = b"\xff" * 16
-_KNOWN = f"""
+_LAST_OF_KEYS = b"\xff" * 6
+_ITSELF = f"""
 SELECT {columns(ACTION)} FROM episode_action
-WHERE account_id = ? AND podcast_guid = ? AND key BETWEEN ? AND ?
-LIMIT {MAX_OF_A_BEGINNING}
+WHERE account_id = ? AND podcast_guid = ? AND key = ?
+"""
+_OF_GUID = f"""
+SELECT {columns(ACTION)} FROM episode_action
+WHERE account_id = ?1 AND podcast_guid = ?2 AND key BETWEEN ?3 AND ?4
+    AND NOT is_superseded
+LIMIT {MAX_OF_AN_EPISODE}
+"""
+_OF_FILE = f"""
+SELECT {columns(ACTION)} FROM episode_action INDEXED BY episode_action_by_file
+WHERE account_id = ? AND podcast_guid = ? AND file = ?
+    AND NOT is_superseded AND kind IN ('play', 'delete')
+LIMIT {MAX_OF_AN_EPISODE}
 """
 _SAVE = f"{insert_into(ACTIONS)} {ACTIONS.or_update}"
 _PAGE = f"""
 SELECT {columns(ACTION)} FROM episode_action
-WHERE account_id = ? AND revision BETWEEN ? AND ? ORDER BY revision LIMIT ?
+WHERE account_id = ?1 AND revision BETWEEN ?3 AND ?4 AND is_superseded <= ?5
+ORDER BY revision LIMIT ?6
 """
 # The plus keeps SQLite from going through the actions of all podcasts by revision.
 _PAGE_OF_PODCAST = f"""
 SELECT {columns(ACTION)} FROM episode_action
-WHERE account_id = ? AND podcast_guid = ? AND +revision BETWEEN ? AND ?
-ORDER BY +revision LIMIT ?
+WHERE account_id = ?1 AND podcast_guid = ?2 AND +revision BETWEEN ?3 AND ?4
+    AND is_superseded <= ?5
+ORDER BY +revision LIMIT ?6
 """
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM episode_action WHERE account_id = ? LIMIT ?)"
 _LAST_OF_EACH = """
@@ -61,7 +74,7 @@ WITH told AS (
         min(done, received / 1000000) AS done
     FROM episode_action
     WHERE account_id = ?1 AND revision BETWEEN ?2 AND ?3 AND ifnull(podcast_guid = ?4, TRUE)
-    AND (kind <> 'play' OR position > 0 AND total > 0)
+    AND NOT is_superseded AND (kind <> 'play' OR position > 0 AND total > 0)
     WINDOW file AS (PARTITION BY podcast_guid, episode)
 ), named AS (
     SELECT revision, podcast_guid, episode, kind, done,
@@ -93,7 +106,6 @@ class SqliteEpisodeActions:
         until: Callable[[Stamp, Stamp], Stamp],
         learn: Learn = learn_nothing,
         documents: Sequence[DocumentName] = (),
-        sought: Sought = itself,
     ) -> Recorded:
         def record(connection: apsw.Connection) -> Yielding[Recorded]:
             clock = began = there(connection, account_id).last_action_stamp
@@ -101,7 +113,7 @@ class SqliteEpisodeActions:
             sent_until: Stamp | None = None
             for start in range(0, len(sent), _AT_ONCE):
                 chunk = sent[start : start + _AT_ONCE]
-                known = _known(connection, account_id, chunk, sought)
+                known = _known(connection, account_id, chunk)
                 decision = decide(ActionSnapshot(known, clock, self._now(), added), chunk)
                 yield None
                 if decision.saved:
@@ -126,11 +138,11 @@ class SqliteEpisodeActions:
 
     async def page(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
         def read(connection: apsw.Connection) -> list[EpisodeAction]:
-            wanted: tuple[Any, ...] = (account_id, request.first, request.last, request.limit)
-            if request.podcast_guid is not None:
-                wanted = (account_id, to_bytes(request.podcast_guid), *wanted[1:])
-            statement = _PAGE if request.podcast_guid is None else _PAGE_OF_PODCAST
-            return [ROWS.action_of(row) for row in connection.execute(statement, wanted)]
+            podcast = to_bytes(request.podcast_guid) if request.podcast_guid else None
+            wanted = (account_id, podcast, request.first, request.last)
+            statement = _PAGE if podcast is None else _PAGE_OF_PODCAST
+            rows = connection.execute(statement, (*wanted, request.with_superseded, request.limit))
+            return [ROWS.action_of(row) for row in rows]
 
         return await self._runner.scan(read)
 
@@ -145,17 +157,19 @@ class SqliteEpisodeActions:
 
 
 def _known(
-    connection: apsw.Connection,
-    account_id: AccountId,
-    chunk: Sequence[EpisodeAction],
-    sought: Sought,
+    connection: apsw.Connection, account_id: AccountId, chunk: Sequence[EpisodeAction]
 ) -> dict[bytes, EpisodeAction]:
+    """Return the stored actions of the episodes of a chunk: `ActionSnapshot.known`."""
+    wanted: set[tuple[str, Guid, tuple[bytes, ...]]] = set()
+    for action in chunk:
+        wanted.add((_ITSELF, action.podcast_guid, (action.key,)))
+        wanted.add((_OF_FILE, action.podcast_guid, (action.file,)))
+        if action.episode_guid is not None:
+            first = action.key[:EPISODE_KEY_BYTES]
+            wanted.add((_OF_GUID, action.podcast_guid, (first, first + _LAST_OF_KEYS)))
     known: dict[bytes, EpisodeAction] = {}
-    wanted = {(action.podcast_guid, first) for action in chunk for first in sought(action)}
-    for podcast_guid, first in wanted:
-        last = first + _LAST_KEY[len(first) :]
-        keys = (account_id, to_bytes(podcast_guid), first, last)
-        for row in connection.execute(_KNOWN, keys):
+    for statement, podcast_guid, keys in wanted:
+        for row in connection.execute(statement, (account_id, to_bytes(podcast_guid), *keys)):
             action = ROWS.action_of(row)
             known[action.key] = action
     return known

@@ -24,7 +24,9 @@ CREATE TABLE account (
     -- Restores: changes with timestamps after lost_after, up to lost_until, may have been lost.
     epoch             INTEGER NOT NULL DEFAULT 0,   -- random number, new with each restore
     lost_after        INTEGER NOT NULL DEFAULT 0,   -- clock in the oldest restored backup
-    lost_until        INTEGER NOT NULL DEFAULT 0    -- latest value that a restore gave the clock
+    lost_until        INTEGER NOT NULL DEFAULT 0,   -- latest value that a restore gave the clock
+    actions_lost_after INTEGER NOT NULL DEFAULT 0,  -- the same for the clock of episode actions
+    actions_lost_until INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- Administrators are few among many.
@@ -187,6 +189,7 @@ CREATE TABLE feed_label (
 CREATE TABLE episode_action (
     account_id   INTEGER NOT NULL REFERENCES account (id) ON DELETE CASCADE,
     key          BLOB NOT NULL CHECK (length(key) = 16),  -- hash of episode, device and kind
+    file         BLOB NOT NULL CHECK (length(file) = 10),  -- hash of podcast_guid and episode
     podcast_guid BLOB NOT NULL CHECK (length(podcast_guid) = 16),  -- derived from podcast
     podcast      TEXT NOT NULL,     -- feed URL, as it was sent
     episode      TEXT NOT NULL,     -- URL of the episode's file
@@ -199,11 +202,17 @@ CREATE TABLE episode_action (
     episode_guid TEXT,              -- guid in the feed; null: not sent
     revision     INTEGER NOT NULL,  -- timestamp under which apps are sent it
     received     INTEGER NOT NULL,  -- time of its arrival
+    -- 1: a later play of the episode is known, on any device, so that apps are not sent this one
+    is_superseded INTEGER NOT NULL DEFAULT 0 CHECK (is_superseded IN (0, 1)),
     PRIMARY KEY (account_id, podcast_guid, key)
 ) STRICT, WITHOUT ROWID;
 
 -- Order of sending.
 CREATE UNIQUE INDEX episode_action_by_revision ON episode_action (account_id, revision);
+
+-- The newest play of each file, and its deletions since: few rows, which each upload looks up.
+CREATE INDEX episode_action_by_file ON episode_action (account_id, podcast_guid, file)
+    WHERE NOT is_superseded AND kind IN ('play', 'delete');
 
 -- JSON documents of an account, such as devices, settings and preferences (model/documents.py).
 CREATE TABLE document (

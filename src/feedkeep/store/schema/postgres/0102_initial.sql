@@ -24,7 +24,9 @@ CREATE TABLE feedkeep.account (
     -- Restores: changes with timestamps after lost_after, up to lost_until, may have been lost.
     epoch             bigint NOT NULL DEFAULT 0,   -- random number, new with each restore
     lost_after        bigint NOT NULL DEFAULT 0,   -- clock in the oldest restored backup
-    lost_until        bigint NOT NULL DEFAULT 0    -- latest value that a restore gave the clock
+    lost_until        bigint NOT NULL DEFAULT 0,   -- latest value that a restore gave the clock
+    actions_lost_after bigint NOT NULL DEFAULT 0,  -- the same for the clock of episode actions
+    actions_lost_until bigint NOT NULL DEFAULT 0
 );
 
 -- Administrators are few among many.
@@ -191,6 +193,7 @@ CREATE TABLE feedkeep.feed_label (
 CREATE TABLE feedkeep.episode_action (
     account_id   bigint NOT NULL REFERENCES feedkeep.account (account_id) ON DELETE CASCADE,
     key          bytea NOT NULL CHECK (octet_length(key) = 16),  -- hash of episode, device, kind
+    file         bytea NOT NULL CHECK (octet_length(file) = 10),  -- hash of podcast_guid, episode
     podcast_guid uuid NOT NULL,    -- derived from podcast
     podcast      text NOT NULL,    -- feed URL, as it was sent
     episode      text NOT NULL,    -- URL of the episode's file
@@ -203,11 +206,17 @@ CREATE TABLE feedkeep.episode_action (
     episode_guid text,             -- guid in the feed; null: not sent
     revision     bigint NOT NULL,  -- timestamp under which apps are sent it
     received     bigint NOT NULL,  -- time of its arrival
+    -- true: a later play of the episode is known, on any device, so that apps are not sent this one
+    is_superseded boolean NOT NULL DEFAULT false,
     PRIMARY KEY (account_id, podcast_guid, key)
 );
 
 -- Order of sending.
 CREATE UNIQUE INDEX episode_action_by_revision ON feedkeep.episode_action (account_id, revision);
+
+-- The newest play of each file, and its deletions since: few rows, which each upload looks up.
+CREATE INDEX episode_action_by_file ON feedkeep.episode_action (account_id, podcast_guid, file)
+    WHERE NOT is_superseded AND kind IN ('play', 'delete');
 
 -- JSON documents of an account, such as devices, settings and preferences (model/documents.py).
 CREATE TABLE feedkeep.document (
