@@ -56,7 +56,7 @@ def _records(kind: int, number: int, account_id: AccountId, entries: int) -> Ite
     kept = [entry for family in families for entry in _family(family)]
     if kind == 0:
         clocks = 10**15 + 10 * entries, 10**15 + 3, number % 5 == 0
-        lost = number, 10**15 + number, 10**15 + 10 * number
+        lost = number, 10**15 + number, 10**15 + 10 * number, 10**15 + 1, 10**15 + 2
         counts = count(kept)
         told = (f"Zoë{number}", f"$argon2id${number}", number % 7 == 0, 5)
         kept = 10**15 + number, FORMER_STATES_IN_A_FAMILY * len(families)
@@ -119,7 +119,8 @@ def _action(number: int) -> EpisodeAction:
     told = ("", "new", 0) if number % 2 else all_told
     revision = 10**15 + number
     action = EpisodeAction(key, _derived(podcast), podcast, episode, *told)
-    return replace(action, revision=revision, received=revision - 1)
+    stored = {"revision": revision, "received": revision - 1, "is_superseded": number % 3 == 0}
+    return replace(action, file=key[6:], **stored)
 
 
 def _family(number: int) -> Iterator[Entry]:

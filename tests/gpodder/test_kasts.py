@@ -48,6 +48,8 @@ def test_one_more_than_the_second_it_was_told_loses_nothing(person: Person) -> N
 
 def test_one_more_than_the_second_of_the_actions_loses_nothing(person: Person) -> None:
     desk, phone = Kasts(person), Kasts(person, "phone")
+    for one in (desk, phone):  # which names its device, as each sync does first
+        one.changes()
     seen: list[int] = []
     for number in range(1, 21):
         desk.ask("POST", person.episodes, [play(A, EPISODE, number, timestamp="2026-01-01T00:00")])
@@ -106,7 +108,7 @@ def test_aggregated_tells_the_last_action_of_each_kind_with_an_episode_only(
         (A, "delete", None),
     ]
     told = desk.ask("GET", person.episodes, since=0, aggregated="false")["actions"]
-    assert len(told) == 5
+    assert len(told) == 4
 
 
 @pytest.mark.parametrize(
@@ -145,13 +147,11 @@ def test_two_guids_with_one_url_are_two_episodes_and_one_guid_with_two_urls_is_o
     desk.ask("POST", person.episodes, [moved])
     told = desk.ask("GET", person.episodes, since=0)["actions"]
     assert [(one["guid"], one["episode"], one["position"]) for one in told] == [
-        ("c", f"{EPISODE}?2", 40),
         ("a", EPISODE, 10),
         ("b", EPISODE, 20),
         ("c", f"{EPISODE}?2", 50),
     ]
-    told = desk.ask("GET", person.episodes, since=0, aggregated="true")["actions"]
-    assert [one["position"] for one in told] == [10, 20, 50]
+    assert desk.ask("GET", person.episodes, since=0, aggregated="true")["actions"] == told
 
 
 def test_a_device_whose_clock_is_ahead_wins_nothing(person: Person) -> None:

@@ -19,7 +19,7 @@ from postgres_server import drop_database, new_database
 
 from feedkeep.assembly import open_store
 from feedkeep.config.settings import Settings
-from feedkeep.model import Account, AccountId, EpisodeAction, Owner, Records, Stamp, Token
+from feedkeep.model import Account, AccountId, EpisodeAction, Owner, Records, Stamp, Token, replace
 from feedkeep.rules.credentials import SECRET_BYTES, token_hash, write_token
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.seconds import settled
@@ -40,7 +40,8 @@ def kept(number: int) -> EpisodeAction:
     key = hashlib.sha256(str(number).encode()).digest()[:16]
     played = ("phone" if number % 2 else "desk", "play", BEGUN // 10**6 + number, 0, 60, 3_600)
     revision = Stamp(BEGUN + number)
-    return EpisodeAction(key, feed.guid, feed.text, episode, *played, None, revision)
+    action = EpisodeAction(key, feed.guid, feed.text, episode, *played, None, revision)
+    return replace(action, received=revision, file=key[6:])
 
 
 async def records() -> AsyncIterator[Records]:

@@ -172,7 +172,8 @@ class LargestAccount:
                 _digest(number)[:16], podcast.guid, podcast.feed_url, url, *played
             )
             revision = Stamp(self._now - DAY_US + number)
-            rows.append(replace(action, revision=revision, received=revision))
+            given = {"revision": revision, "received": revision, "file": action.key[6:]}
+            rows.append(replace(action, **given))
         yield from sorted(rows, key=lambda action: (action.podcast_guid, action.key))
 
     def _documents(self) -> Iterator[Record]:

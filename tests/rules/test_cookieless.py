@@ -42,7 +42,17 @@ def test_who_asks_for_everything_begins_anew() -> None:
     assert progress_of(told, Clock.ACTIONS, Second(0)) == SyncProgress(is_alone=True)
 
 
-@pytest.mark.parametrize("app", [CookielessApp(), CookielessApp("desk", is_several=True)])
-def test_of_several_apps_or_of_none_that_is_named_nothing_is_known(app: CookielessApp) -> None:
+def test_of_several_apps_nothing_is_known() -> None:
+    app = CookielessApp("desk", is_several=True)
     assert with_progress(app, Clock.ACTIONS, TOLD) == app
     assert progress_of(app, Clock.ACTIONS) == NOTHING
+
+
+@pytest.mark.parametrize("clock", list(Clock))
+def test_of_an_app_that_names_no_device_it_is_known_too_and_stays_known_once_it_does(
+    clock: Clock,
+) -> None:
+    """Nextcloud's requests name none."""
+    told = with_progress(after_naming(CookielessApp(), [""]), clock, TOLD)
+    assert progress_of(told, clock) == TOLD
+    assert progress_of(after_naming(told, ["desk"]), clock) == TOLD

@@ -60,8 +60,9 @@ def test_an_empty_list_has_no_entry_to_stamp_and_both_clocks_move_on() -> None:
     assert found.newest is None
     moved = NOW + DAY_US
     assert found.account == Account(
-        AccountId(7), "alice", None, False, Stamp(0), moved, Stamp(moved + 5), False, 9, NOW, moved
-    )
+        AccountId(7), "alice", None, False, Stamp(0), moved, Stamp(moved + 5), False, 9,
+        *(NOW, moved, NOW + 5, moved + 5),
+    )  # fmt: skip
 
 
 @given(st.lists(STAMPS, min_size=1, max_size=4), STAMPS)

@@ -16,20 +16,19 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.model.errors import InvalidInput
-from feedkeep.rules import episode_actions
 from feedkeep.rules.episode_actions import (
+    MAX_SECONDS,
     RefusedUrl,
     SentAction,
-    WithoutOwn,
     among,
     grouped,
     in_order,
     judge,
     record,
     resent,
-    sought,
     spelled,
     told,
+    without_own,
 )
 from feedkeep.store.base import DecideActions
 
@@ -66,13 +65,8 @@ class Stored:
         self, rule: DecideActions, sent: list[EpisodeAction], now: int = NOW
     ) -> list[EpisodeAction]:
         """Let a rule decide, as a store does; return what apps are told then."""
-        beginnings = [(a.podcast_guid, first) for a in sent for first in sought(a)]
         known = {
-            one.key: one
-            for one in self.actions.values()
-            if any(
-                guid == one.podcast_guid and one.key.startswith(first) for guid, first in beginnings
-            )
+            one.key: one for one in self.actions.values() if any(is_looked_up(one, a) for a in sent)
         }
         before = self.last_stamp
         decision = rule(ActionSnapshot(known, before, now), sent)
@@ -81,6 +75,19 @@ class Stored:
         assert len({one.revision for one in self.actions.values()}) == len(self.actions)
         news = [one for one in decision.saved if one.revision > before]
         return sorted(news, key=lambda one: one.revision)
+
+    def told(self) -> list[tuple[str, int | None]]:
+        """Return where an app that starts from nothing is sent to go: devices, and positions."""
+        rows = sorted(self.actions.values(), key=lambda one: one.revision)
+        return [(one.device, one.position) for one in told(rows) if not one.is_superseded]
+
+
+def is_looked_up(stored: EpisodeAction, sent: EpisodeAction) -> bool:
+    """Say whether a store looks an action up for another one, as `ActionSnapshot.known` says."""
+    is_of_guid = sent.episode_guid is not None and stored.key[:10] == sent.key[:10]
+    is_of_file = stored.file == sent.file and stored.kind in {"play", "delete"}
+    is_current = not stored.is_superseded and (is_of_guid or is_of_file)
+    return stored.key == sent.key or is_current
 
 
 def test_an_action_is_stored_as_it_was_sent() -> None:
@@ -94,13 +101,22 @@ def test_only_playing_has_positions() -> None:
     assert (stored.started, stored.position, stored.total) == (None, None, None)
 
 
-@pytest.mark.parametrize("total", [2**60, 0, -1])
+@pytest.mark.parametrize("total", [2**60, MAX_SECONDS + 1, 0, -1])
 def test_numbers_that_make_no_sense_are_dropped(total: int) -> None:
     stored = action(started=-1, position=9, total=total)
     assert (stored.started, stored.position, stored.total) == (None, 9, None)
 
 
-@pytest.mark.parametrize("position", [None, 0, -1, 2**60])
+def test_numbers_are_kept_and_sent_up_to_what_antennapod_can_hold() -> None:
+    assert MAX_SECONDS * 1_000 < 2**31 < (MAX_SECONDS + 1) * 1_000
+    most = {"started": MAX_SECONDS, "position": MAX_SECONDS, "total": MAX_SECONDS}
+    stored = replace(action(**most), received=Stamp(NOW))
+    assert told([stored]) == [stored]
+    for name in most:
+        assert told([replace(stored, **{name: MAX_SECONDS + 1})]) == []
+
+
+@pytest.mark.parametrize("position", [None, 0, -1, MAX_SECONDS + 1, 2**60])
 def test_a_play_that_does_not_say_how_far_is_ignored(position: int | None) -> None:
     """gPodder sends one as soon as playback starts, and AntennaPod one with -1 in all numbers."""
     assert judge(replace(PLAYED, position=position)) is None
@@ -129,7 +145,7 @@ def test_a_length_stays_known_when_a_play_comes_without_one() -> None:
     without = action(done=1_001, position=20, total=None)
     assert [(one.position, one.total) for one in stored.record(without)] == [(20, 60)]
     assert stored.record(without) == [], "it was sent before"
-    stored.record(action(device="tablet", total=70))
+    stored.record(action(device="tablet", total=70, done=1_001))
     longest = stored.record(replace(without, done=1_002))
     assert [one.total for one in longest] == [70]
     shorter = stored.record(action(done=1_003, total=50))
@@ -215,12 +231,13 @@ def test_a_clock_that_is_ahead_wins_nothing() -> None:
     """Others are told the time of receipt, which new stamps do not move."""
     stored = Stored()
     (first,) = stored.record(ahead(86_400, device="tablet"))
-    (second,) = stored.record(ahead(5), now=NOW + 10_000_000)
-    assert [item.done for item in told([first, second])] == [NOW_SECOND, NOW_SECOND + 5]
+    assert [item.done for item in told([first])] == [NOW_SECOND]
+    (second,) = stored.record(ahead(5, position=10), now=NOW + 10_000_000)
+    assert stored.told() == [("phone", 10)]
     for now in (NOW + HOUR, NOW + 2 * HOUR):
-        anew = stored.take(resent, [first, second], now)
-        assert [item.done for item in told(anew)] == [NOW_SECOND, NOW_SECOND + 5]
-        assert [item.revision > now for item in anew] == [False, True]
+        (anew,) = stored.take(resent, [first, second], now)
+        assert [item.done for item in told([anew])] == [NOW_SECOND + 5]
+        assert anew.revision >= now
 
 
 def test_a_server_whose_clock_is_behind_its_own_stamps_makes_nothing_older() -> None:
@@ -258,10 +275,12 @@ def test_no_upload_of_a_device_is_news_twice(played: list[tuple[int, int]], late
 def test_of_what_was_uploaded_together_the_last_one_done_has_the_last_stamp() -> None:
     """Told the same time, apps take the last one that they are told."""
     stored = Stored()
-    sent = [ahead(900, device="a"), ahead(700, device="b"), action(done=None), ahead(800)]
+    sent = [ahead(900, device="a"), ahead(700, device="b", position=8), action(done=None)]
+    sent.append(ahead(800, position=7))
     news = stored.record(*sent[:2], sent[3])
     assert [item.device for item in news] == ["b", "phone", "a"]
     assert len({item.done for item in told(news)}) == 1
+    assert stored.told() == [("a", 9)]
     assert grouped(sent) == [sent[1], sent[0], sent[2], sent[3]], "what has one key is together"
 
 
@@ -279,17 +298,17 @@ def test_two_guids_with_one_url_are_two_episodes() -> None:
 def test_a_guid_whose_url_changes_is_one_episode_with_its_last_url() -> None:
     old, new = ("https://a.example/1.mp3?updated=1", "https://a.example/1.mp3?updated=2")
     stored = Stored()
-    stored.record(action(episode=old, episode_guid="G", device="tablet"))
+    stored.record(action(episode=old, episode_guid="G", device="tablet", kind="download"))
     stored.record(action(episode=old, episode_guid="G", done=2_000, position=10))
     news = stored.record(action(episode=new, episode_guid="G", done=3_000, position=30))
     assert [(item.device, item.position) for item in news] == [("phone", 30)]
     everything = [(item.device, item.episode, item.position) for item in stored.actions.values()]
-    assert sorted(everything) == [("phone", new, 30), ("tablet", new, 9)]
+    assert sorted(everything) == [("phone", new, 30), ("tablet", new, None)]
+    assert len({item.file for item in stored.actions.values()}) == 1
     assert stored.record(action(episode=new, episode_guid="G", done=3_000, position=30)) == []
-    late = stored.record(action(episode=old, episode_guid="G", done=1_500, device="laptop"))
-    assert [item.episode for item in late] == [new], "it was offline, and knows the old one"
-    again = action(episode=old, episode_guid="G", done=1_500, device="laptop")
-    assert stored.record(again) == [], "it was sent before"
+    late = action(episode=old, episode_guid="G", done=1_500, device="laptop")
+    assert [(one.episode, one.is_superseded) for one in stored.record(late)] == [(new, True)]
+    assert stored.record(late) == [], "it was sent before"
 
 
 @pytest.mark.parametrize(
@@ -305,7 +324,7 @@ def test_a_guid_whose_url_changes_is_one_episode_with_its_last_url() -> None:
 def test_a_play_without_a_length_is_told_as_soon_as_another_app_sends_it(
     guids: tuple[str | None, str | None], is_first: bool
 ) -> None:
-    unknown = action(device="desk", total=None, position=20, episode_guid=guids[0])
+    unknown = action(device="desk", total=None, position=20, done=1_001, episode_guid=guids[0])
     lengths = [action(device=f"{total}", total=total, episode_guid=guids[1]) for total in (50, 60)]
     stored = Stored()
     told_of = told(stored.record(unknown)) if is_first else []
@@ -314,13 +333,115 @@ def test_a_play_without_a_length_is_told_as_soon_as_another_app_sends_it(
     if not is_first:
         told_of += told(stored.record(unknown))
     assert [(one.position, one.total) for one in told_of if one.device == "desk"] == [(20, 60)]
+    assert stored.told() == [("desk", 20)]
     before = dict(stored.actions)
     assert stored.record(unknown, *lengths) == []
     assert stored.actions == before
-    assert stored.record(action(device="desk", episode="https://a.example/2.mp3", total=None)) != []
-    assert (
-        told([stored.actions[action(device="desk", episode="https://a.example/2.mp3").key]]) == []
+    other = action(device="desk", episode="https://a.example/2.mp3", total=None)
+    assert stored.record(other) != []
+    assert told([stored.actions[other.key]]) == []
+
+
+LATE = {"device": "tablet", "position": 5, "done": 900}
+
+
+@pytest.mark.parametrize("guids", [(None, None), ("G", "G"), (None, "G"), ("G", None)])
+def test_an_older_play_that_comes_late_is_stored_and_sent_to_no_app(
+    guids: tuple[str | None, str | None],
+) -> None:
+    """AntennaPod and Kasts would go back."""
+    stored = Stored()
+    newest = action(episode_guid=guids[0])
+    stored.record(newest)
+    before = stored.actions[newest.key]
+    (late,) = stored.record(action(**LATE, episode_guid=guids[1]))
+    assert (late.is_superseded, stored.actions[late.key]) == (True, late)
+    assert stored.told() == [("phone", 9)]
+    assert stored.actions[newest.key] == before, "apps have it, and need no new stamp"
+    assert stored.record(action(**LATE, episode_guid=guids[1])) == [], "it was sent before"
+
+
+@pytest.mark.parametrize("guids", [(None, None), ("G", "G"), (None, "G"), ("G", None)])
+def test_a_newer_play_takes_the_place_of_those_of_other_devices(
+    guids: tuple[str | None, str | None],
+) -> None:
+    stored = Stored()
+    stored.record(action(episode_guid=guids[0]))
+    stored.record(action(device="tablet", position=30, done=1_001, episode_guid=guids[1]))
+    assert stored.told() == [("tablet", 30)]
+    stored.record(action(position=40, done=1_002, episode_guid=guids[0]))
+    assert stored.told() == [("phone", 40)]
+    assert len(stored.actions) == 2
+
+
+def test_a_play_by_its_file_alone_is_of_no_episode_where_two_have_that_file() -> None:
+    stored = Stored()
+    stored.record(*(action(episode_guid=guid, device=guid) for guid in "AB"))
+    stored.record(action(position=30, done=1_001))
+    assert sorted(stored.told()) == [("A", 9), ("B", 9), ("phone", 30)]
+
+
+def test_of_two_episodes_that_turn_out_to_be_one_the_newest_play_is_sent_again() -> None:
+    """Apps have the other one, too, and were sent it last."""
+    other = "https://a.example/2.mp3"
+    stored = Stored()
+    stored.record(action(position=50, done=2_000))
+    stored.record(action(device="desk", position=7, episode=other, episode_guid="G"))
+    assert sorted(stored.told()) == [("desk", 7), ("phone", 50)]
+    late = action(device="tablet", position=8, done=1_500, episode_guid="G")
+    news = [one for one in stored.record(late) if not one.is_superseded]
+    assert [(one.device, one.position) for one in news] == [("phone", 50)]
+    assert stored.told() == [("phone", 50)]
+
+
+@pytest.mark.parametrize(("done", "is_sent"), [(999, False), (1_000, True), (1_001, True)])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_deletion_before_the_newest_play_is_sent_to_no_app(
+    done: int, is_sent: bool, is_first: bool
+) -> None:
+    """Kasts marks the episode as played."""
+    stored = Stored()
+    sent = [action(kind="delete", device="tablet", done=done), action(done=1_000)]
+    for one in sent if is_first else reversed(sent):
+        stored.record(one)
+    assert (("tablet", None) in stored.told()) is is_sent
+    assert ("phone", 9) in stored.told()
+
+
+@pytest.mark.parametrize("changed", [{}, {"total": None}, {"done": NOW_SECOND + HOUR}])
+def test_a_play_that_is_equal_to_the_newest_one_changes_nothing(changed: dict) -> None:
+    """Cardo uploads what it was sent, west of UTC dated hours ahead."""
+    stored = Stored()
+    stored.record(action())
+    before = dict(stored.actions), stored.last_stamp
+    assert stored.record(action(**{"device": "cardo", "done": 5_000, **changed})) == []
+    assert (stored.actions, stored.last_stamp) == before
+    assert stored.record(action(device="cardo", done=5_000, total=61)) != []
+    assert stored.record(action(device="desk", done=5_001, position=10)) != []
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["phone", "desk", "tablet"]),
+            st.sampled_from([None, "G"]),
+            st.integers(1, 60),
+            st.integers(1, 60),
+        ),
+        max_size=12,
     )
+)
+def test_apps_are_sent_the_newest_play_of_an_episode_in_whichever_order_they_come(
+    plays: list[tuple[str, str | None, int, int]],
+) -> None:
+    stored = Stored()
+    newest = 0
+    for device, guid, done, number in plays:
+        position = 100 * number + done  # no two are an echo of each other
+        stored.record(action(device=device, episode_guid=guid, done=done, position=position))
+        newest = max(newest, done)
+        sent = [one.done for one in stored.actions.values() if not one.is_superseded]
+        assert sent == [newest]
 
 
 def test_the_last_of_several_in_a_batch_counts() -> None:
@@ -348,34 +469,13 @@ def by_stamps(*played: tuple[int, str]) -> list[EpisodeAction]:
     return [replace(action(episode=episode), revision=Stamp(at)) for at, episode in played]
 
 
-def test_what_an_app_sent_is_sent_back_only_after_another_action_of_its_episode() -> None:
-    one, two, three = (f"https://a.example/{number}.mp3" for number in (1, 2, 3))
-    own = OwnUpload("", Second(0), Stamp(10), Stamp(20))
-    without_own = WithoutOwn(SyncProgress(is_alone=True, own_uploads=[own]), Second(1))
-    first = by_stamps((5, one), (11, one), (12, two))
-    assert without_own(first) == first[:2], "the older one would be the last that it hears of"
-    then = by_stamps((13, one), (14, three), (21, two))
-    assert without_own(then) == [then[0], then[2]], "also on a later page"
-
-
-def test_what_an_app_sent_is_sent_back_after_another_action_of_its_guid() -> None:
-    own = OwnUpload("", Second(0), Stamp(10), Stamp(20))
-    without_own = WithoutOwn(SyncProgress(is_alone=True, own_uploads=[own]), Second(1))
-    listed = [
-        replace(action(episode=f"https://a.example/{at}", episode_guid=guid), revision=Stamp(at))
-        for at, guid in ((5, "A"), (11, "A"), (12, "B"))
-    ]
-    assert without_own(listed) == listed[:2]
-
-
-def test_an_app_is_sent_its_own_actions_where_there_are_too_many_to_compare(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(episode_actions, "MAX_SENT_EPISODES", 1)
-    own = OwnUpload("", Second(0), Stamp(10), Stamp(20))
-    without_own = WithoutOwn(SyncProgress(is_alone=True, own_uploads=[own]), Second(1))
-    listed = by_stamps((5, "https://a.example/1.mp3"), (11, "https://a.example/2.mp3"))
-    assert without_own(listed) == listed
+def test_what_an_app_sent_itself_is_not_sent_back() -> None:
+    one, two = (f"https://a.example/{number}.mp3" for number in (1, 2))
+    progress = SyncProgress(
+        is_alone=True, own_uploads=[OwnUpload("", Second(0), Stamp(10), Stamp(20))]
+    )
+    listed = by_stamps((5, one), (11, one), (12, two), (21, two))
+    assert without_own(listed, progress, Second(1)) == [listed[0], listed[3]]
 
 
 def test_actions_have_the_present_url_of_their_podcast() -> None:

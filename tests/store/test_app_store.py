@@ -46,7 +46,7 @@ from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.history_invariants import history_violations
 from feedkeep.rules.invariants import violations
 from feedkeep.rules.subscriptions import Update
-from feedkeep.store.base import MAX_OF_A_BEGINNING, Store
+from feedkeep.store.base import MAX_OF_AN_EPISODE, Store
 
 PODCASTS = [parse_feed_url(url).guid for url in (A, B)]
 
@@ -256,7 +256,7 @@ def action(number: int, podcast: int = 0, **more: object) -> EpisodeAction:
     url = (A, B)[podcast]
     played = ("phone", "play", 5, 0, 10, 60)
     made = EpisodeAction(key, PODCASTS[podcast], url, f"{url}/{number}.mp3", *played)
-    return replace(made, **{"received": 10**10, **more})
+    return replace(made, **{"received": 10**10, "file": key[6:], **more})
 
 
 async def record(store: Store, *actions: EpisodeAction, to: AccountId = ALICE) -> Sequence[Stamp]:
@@ -457,27 +457,42 @@ def test_the_last_of_each_goes_by_guids_and_by_the_time_that_apps_are_told(
     run(open_store, work)
 
 
-def test_a_rule_about_actions_is_given_what_it_seeks(
-    open_store: Callable,
-) -> None:
+def test_a_rule_is_given_the_actions_of_the_same_episodes(open_store: Callable) -> None:
     def keyed(*numbers: int) -> bytes:
         return bytes(numbers) + bytes(16 - len(numbers))
 
-    async def work(store: Store) -> None:
-        keys = [(1, 1), (1, 1, 5), (1, 2), (2,)]
-        await record(store, *(action(1, key=keyed(*key)) for key in keys))
-        await record(store, action(1, 1, key=keyed(1, 1, 6)), action(9))
-        known: list[bytes] = []
+    def filed(number: int) -> bytes:
+        return bytes([number]) * 10
+
+    itself = action(1, key=keyed(1), file=filed(1), is_superseded=True)
+    stored = [
+        itself,
+        action(2, key=keyed(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7), file=filed(2)),
+        action(3, key=keyed(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8), file=filed(1), is_superseded=True),
+        action(4, key=keyed(2), file=filed(1)),
+        action(5, key=keyed(3), file=filed(1), kind="delete"),
+        action(6, key=keyed(4), file=filed(1), kind="download"),
+        action(7, key=keyed(5), file=filed(1), is_superseded=True),
+        action(8, 1, key=keyed(6), file=filed(1)),
+    ]
+
+    async def known(store: Store, sent: EpisodeAction) -> list[bytes]:
+        given: list[bytes] = []
 
         def decide(snapshot: ActionSnapshot, _: Sequence[EpisodeAction]) -> ActionDecision:
-            known.extend(snapshot.known)
+            given.extend(sorted(snapshot.known))
             return ActionDecision([], snapshot.last_stamp)
 
-        done = await store.episode_actions.record(
-            ALICE, [action(1)], decide, max, sought=lambda _: [bytes((1, 1)), keyed(2), keyed(4)]
-        )
-        assert sorted(known) == [keyed(1, 1), keyed(1, 1, 5), keyed(2)]
-        assert (done.began, done.ended, done.added) == (6, 6, 0)
+        done = await store.episode_actions.record(ALICE, [sent], decide, max)
+        assert (done.began, done.ended, done.added) == (8, 8, 0)
+        return given
+
+    async def work(store: Store) -> None:
+        await record(store, *stored)
+        of_file = [stored[0].key, stored[3].key, stored[4].key]
+        assert await known(store, itself) == of_file
+        by_guid = replace(itself, episode_guid="G")
+        assert await known(store, by_guid) == sorted([*of_file, stored[1].key])
 
     run(open_store, work)
 
@@ -505,19 +520,41 @@ def test_a_store_says_up_to_where_an_upload_changed_nothing_but_what_was_sent(
     run(open_store, work)
 
 
-def test_of_a_beginning_a_rule_is_given_so_many_actions_and_no_more(open_store: Callable) -> None:
+@pytest.mark.parametrize("guid", [None, "G"])
+def test_of_an_episode_a_rule_is_given_so_many_actions_and_no_more(
+    open_store: Callable, guid: str | None
+) -> None:
     async def work(store: Store) -> None:
-        await record(store, *(action(number) for number in range(MAX_OF_A_BEGINNING + 5)))
+        # They share the beginnings of their keys, and in the other case their file.
+        many = range(1, MAX_OF_AN_EPISODE + 6)
+        more = {} if guid else {"file": bytes(10)}
+        await record(store, *(action(number, **more) for number in many))
         counts: list[int] = []
 
         def count(snapshot: ActionSnapshot, _: Sequence[EpisodeAction]) -> ActionDecision:
             counts.append(len(snapshot.known))
             return ActionDecision([], snapshot.last_stamp)
 
-        await store.episode_actions.record(
-            ALICE, [action(1)], count, max, sought=lambda _: [bytes(10)]
-        )
-        assert counts == [MAX_OF_A_BEGINNING]
+        sent = action(10**6, episode_guid=guid, file=b"\1" * 10 if guid else bytes(10))
+        await store.episode_actions.record(ALICE, [sent], count, max)
+        assert counts == [MAX_OF_AN_EPISODE]
+
+    run(open_store, work)
+
+
+def test_superseded_actions_are_listed_only_if_they_are_asked_for(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        await record(store, action(1, is_superseded=True), action(2), action(3, is_superseded=True))
+        for podcast in (None, PODCASTS[0]):
+            wanted = ActionRequest(Stamp(0), podcast, 2)
+            for request, numbers in (
+                (wanted, [2]),
+                (replace(wanted, with_superseded=True), [1, 2]),
+                (replace(wanted, with_superseded=True, first=Stamp(2)), [2, 3]),
+            ):
+                page = await store.episode_actions.page(ALICE, request)
+                assert [one.revision for one in page] == numbers
+        assert list(await store.episode_actions.last_of_each(ALICE, wanted)) == [2]
 
     run(open_store, work)
 

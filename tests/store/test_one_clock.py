@@ -21,7 +21,9 @@ from feedkeep.store.base import Store
 
 DAY_US = 86_400_000_000
 GUID = Guid("00000000-0000-4000-8000-000000000001")
-ACTION = EpisodeAction(b"\1" * 16, GUID, "https://a.example", "https://a.example/1", "", "new", 0)
+ACTION = EpisodeAction(
+    b"\1" * 16, GUID, "https://a.example", "https://a.example/1", "", "new", 0, file=bytes(10)
+)
 
 
 class Clock:

@@ -819,7 +819,9 @@ def test_actions_of_episodes_that_the_database_does_not_write_are_not_acknowledg
 ) -> None:
     async def work(store: PostgresStore) -> None:
         write_nothing(database, "episode_action", times=100)
-        action = EpisodeAction(b"\3" * 16, GUID, "https://a.example", "1.mp3", "phone", "play", 1)
+        action = EpisodeAction(
+            b"\3" * 16, GUID, "https://a.example", "1.mp3", "phone", "play", 1, file=bytes(10)
+        )
         with pytest.raises(StoreUnavailable, match="wrote 0 of 1 rows"):
             await store.episode_actions.record(
                 ALICE, [action], lambda *_: ActionDecision([action], Stamp(1)), max

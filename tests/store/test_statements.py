@@ -269,7 +269,7 @@ async def every_request_of_apps(store: PostgresStore) -> None:
     session = await store.tokens.add_session(account, session, 1, 1)
     await store.tokens.extend(ALICE, session.id, 10)
     guid = parse_feed_url(URL).guid
-    action = EpisodeAction(b"\3" * 16, guid, URL, URL, "phone", "play", 1)
+    action = EpisodeAction(b"\3" * 16, guid, URL, URL, "phone", "play", 1, file=bytes(10))
     for clock in Clock:
         await store.accounts.advance(ALICE, clock, lambda stamp: stamp + 1)
         note = TokenProgress(session.id, clock, SyncProgress(1))

@@ -175,9 +175,10 @@ def resent(snapshot: ActionSnapshot, wanted: Sequence[EpisodeAction]) -> ActionD
     AntennaPod loses a feed's play states when it is sent the feed's move.
     """
     draft = _Draft(snapshot, ())
-    rows = [draft.rows[one.key] for one in wanted if one.key in draft.rows]
-    for action in sorted(rows, key=lambda action: action.revision):
-        draft.changed[action.key] = action.revision
+    for action in sorted(wanted, key=lambda action: action.revision):
+        stored = draft.rows.get(action.key)
+        if stored is not None and not stored.is_superseded:
+            draft.changed[stored.key] = stored.revision
     return draft.decision()
 
 
@@ -293,8 +294,8 @@ class _Draft:
         sent_now: dict[bytes, int] = {}
         for actions in episodes.values():
             # AntennaPod compares the actions of one file, and would apply the older one last.
-            last = max(actions, key=self._order)
-            plays = [action for action in actions if action.kind == PLAY]
+            last = max(reversed(actions), key=self._order)
+            plays = [action for action in reversed(actions) if action.kind == PLAY]
             newest = max(plays, key=self._order, default=None)
             for action in actions:
                 changed = replace(

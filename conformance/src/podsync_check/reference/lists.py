@@ -113,9 +113,16 @@ class ActionLog:
             self.actions.append((self.clock.stamp(), kept))
 
     def since(self, app: str, since: int) -> list[dict[str, Any]]:
-        """Return what was received since a second."""
+        """Return what was received since a second; of plays, the newest one of each episode.
+
+        Apps go where any play says that they are sent.
+        """
         first = self.clock.first(app, since)
-        return [action for stamp, action in self.actions if stamp >= first]
+        plays = [action for _, action in self.actions if action["action"] == "play"]
+        in_order = sorted(plays, key=lambda play: play["timestamp"])
+        newest = {(play["podcast"], play["episode"]): play for play in in_order}.values()
+        older = {id(play) for play in plays} - {id(play) for play in newest}
+        return [one for stamp, one in self.actions if stamp >= first and id(one) not in older]
 
 
 def latest(actions: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

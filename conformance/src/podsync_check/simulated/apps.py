@@ -17,6 +17,7 @@ Dialogue = Generator[Any, Any, None]
 """What an app asks in one sync, call by call, and what it is answered."""
 
 _FROM_NOTHING = 0
+_NOW = "9999-12-31T23:59:59"  # of what is to be uploaded without a time
 
 
 @dataclass(frozen=True)
@@ -241,7 +242,8 @@ class SimulatedApp:
             action.get("position"), int
         ):
             return None
-        return action["episode"], Position(str(action["timestamp"])[:19], action["position"])
+        timestamp = str(action.get("timestamp") or _NOW)[:19]
+        return action["episode"], Position(timestamp, action["position"])
 
     def _ours(self, urls: Iterable[str]) -> list[str]:
         return [self.habits.decode(url) for url in urls if url.startswith(self.prefix)]
