@@ -29,7 +29,7 @@ def check_host(host: str) -> None:
     """
     if host.startswith("["):
         if "%" in host:
-            raise InvalidFeedUrl("IPv6 address with a zone: remove the zone, from % on.")
+            raise InvalidFeedUrl("IPv6 address with a zone: remove the zone.")
         return
     name = host if host.isascii() else _encoded(host)
     name = name.removesuffix(".")
@@ -39,7 +39,8 @@ def check_host(host: str) -> None:
         )
     if not _NAME.fullmatch(name):
         raise InvalidFeedUrl(
-            "Invalid host: between its dots, a host has 1 to 63 characters, and no special ones."
+            "Invalid host: each part between dots must have 1 to 63 characters, and no percent sign or"
+            " other special character."
         )
 
 
@@ -61,5 +62,5 @@ def _encoded(host: str) -> str:
         except UnicodeError:
             pass
     raise InvalidFeedUrl(
-        'Invalid host: apps cannot encode it; write other letters than a to z as "xn--…".'
+        'Invalid host: apps cannot encode one of its characters. Write its ASCII form ("xn--...").'
     )

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from feedkeep.model import AccountId, ActionRequest, EpisodeAction, Guid, Second, Stamp, replace
-from feedkeep.rules import episode_actions
 from feedkeep.rules.clock import later
 from feedkeep.store.base import Store
 
@@ -45,9 +44,14 @@ class ActionPages:
         account_id: AccountId,
         wanted: ActionRequest,
         choose: Callable[[Sequence[EpisodeAction]], Sequence[EpisodeAction]],
+        spell: Callable[[Sequence[EpisodeAction], Mapping[Guid, str | None]], Sequence[EpisodeAction]],
     ) -> None:
-        """Take which actions are wanted; `choose` returns those of a page that have to be sent."""
+        """Take which actions are wanted; `choose` returns those of a page that have to be sent.
+
+        `spell` gives them the feed URLs of the list.
+        """
         self._choose = choose
+        self._spell = spell
         self._store = store
         self._account_id = account_id
         self._wanted = wanted
@@ -97,4 +101,4 @@ class ActionPages:
         for guid, view in zip(guids, views, strict=True):
             self._feed_urls[guid] = view.subscription.feed_url if view else None
             self._remembered_characters += len(guid) + len(self._feed_urls[guid] or "")
-        return episode_actions.spelled(page, self._feed_urls)
+        return self._spell(page, self._feed_urls)
