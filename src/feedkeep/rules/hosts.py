@@ -39,8 +39,8 @@ def check_host(host: str) -> None:
         )
     if not _NAME.fullmatch(name):
         raise InvalidFeedUrl(
-            "Invalid host: each part between dots must have 1 to 63 characters, and no percent sign or"
-            " other special character."
+            "Invalid host: each part between dots must have 1 to 63 characters, and no percent sign"
+            " or other special character."
         )
 
 

@@ -130,7 +130,8 @@ def url_changes(
     Only what was subscribed or unsubscribed at the stamp `first` or later counts. An unsubscribed
     feed is removed by every URL that it had, since it is unknown which one an app has. An app that
     starts from nothing gets each feed by its present URL, and no removals: what it has was added by
-    its owner, and removing it would delete their files. No URL is added that `is_for_apps` excludes.
+    its owner, and removing it would delete their files. URLs that apps cannot request are not added
+    (C3.18).
 
     With `by_count`, the texts to remove are one for each feed that is to go, and none for a feed
     that stays: see `removes_by_count`.
@@ -483,8 +484,6 @@ def replace_list(
 ) -> Decision[Synced]:
     """Subscribe a whole account to exactly these feeds; what is subscribed already is not changed.
 
-    Feeds that apps are not sent stay (C3.18).
-
     If the list has texts that are not valid, feeds are only added: these texts may
     have meant any feed.
 
@@ -525,7 +524,7 @@ def to_replace(
 ) -> tuple[Sequence[FeedUrl], Sequence[FeedUrl]]:
     """Return the URLs to add and to remove, so that a whole account has exactly the wanted ones.
 
-    Feeds that apps are not sent are not removed.
+    Feeds that apps are not sent are not removed (C3.18).
     """
     known = snapshot.entries
     by_guid = {

@@ -5,10 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from feedkeep.model import AccountId, ActionRequest, EpisodeAction, Guid, Second, Stamp, replace
+from feedkeep.rules import episode_actions
 from feedkeep.rules.clock import later
 from feedkeep.store.base import Store
+
+Spell: TypeAlias = Callable[
+    [Sequence[EpisodeAction], Mapping[Guid, str | None]], Sequence[EpisodeAction]
+]
+"""Gives actions the present feed URLs of their podcasts, as `rules/episode_actions.py` does."""
 
 LISTED_AT_ONCE = 100
 """How many actions are in memory at once: a few megabytes, if they have the longest URLs."""
@@ -44,12 +51,9 @@ class ActionPages:
         account_id: AccountId,
         wanted: ActionRequest,
         choose: Callable[[Sequence[EpisodeAction]], Sequence[EpisodeAction]],
-        spell: Callable[[Sequence[EpisodeAction], Mapping[Guid, str | None]], Sequence[EpisodeAction]],
+        spell: Spell,
     ) -> None:
-        """Take which actions are wanted; `choose` returns those of a page that have to be sent.
-
-        `spell` gives them the feed URLs of the list.
-        """
+        """Take which actions are wanted; `choose` returns those of a page that have to be sent."""
         self._choose = choose
         self._spell = spell
         self._store = store
