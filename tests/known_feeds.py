@@ -11,6 +11,8 @@ from feedkeep_process import FeedkeepProcess
 
 from feedkeep.model import (
     AccountId,
+    Author,
+    CredentialKind,
     Decision,
     Feed,
     FeedContent,
@@ -22,6 +24,7 @@ from feedkeep.model import (
 )
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.subscriptions import Wanted
 from feedkeep.service import Service
 
 HOUR_US = 3_600_000_000
@@ -113,3 +116,14 @@ def know(
         return await note(service, url, said, shown, **(fields or {}))
 
     return process.use(learn)
+
+
+def subscribe_unchecked(process: FeedkeepProcess, name: str, *urls: str) -> None:
+    """Subscribe an account to stored URLs that are no longer accepted."""
+    items = [Wanted(url, parse_feed_url(url), None) for url in urls]
+
+    async def subscribe(service: Service) -> None:
+        account = await service.accounts.named(name)
+        await service.subscriptions.add(account.id, items, Author(CredentialKind.COMMAND))
+
+    process.use(subscribe)

@@ -458,6 +458,7 @@ def test_a_feed_is_moved_and_apps_go_on_with_the_url_they_have_unless_they_are_t
         ("https://a.example/feed", "https://b.example/feed", "merge them on the page"),
         ("https://a.example/feed", "moved.example", "No protocol present"),
         ("https://a.example/feed", "http://https://moved.example", "Two protocols present"),
+        ("https://a.example/feed", "https://moved..example", "Invalid host"),
     ],
 )
 def test_a_move_that_cannot_be_says_why_and_changes_nothing(

@@ -125,7 +125,8 @@ def test_a_setting_that_does_not_work_is_a_fault_that_says_what_to_do(
     ("path", "subject", "said"),
     [
         ("http://{host}/nothing", "feed", "cannot be read"),
-        ("http://" + "a" * 64 + ".example/feed", "feed", "not valid"),
+        ("http://a|b.example/feed", "feed", "not valid"),
+        ("http://a..example/feed", "feed", "Invalid host"),
         ("feeds.example", "feed", "http"),
     ],
 )

@@ -66,13 +66,14 @@ def test_the_url_is_kept_as_it_was_sent_but_for_the_white_space_around_it(
     api: httpx.Client, add: Any
 ) -> None:
     url = "HTTPS://User:Pw@A.Example:443/Feed/?Q=%41#top"
-    item = add(f" \t{url}\n")
+    item = add(f" \t\ufeff\u3000{url}\u2003\n")
     assert item["feed_url"] == url
     assert get(api, item["guid"])["feed_url"] == url
 
 
 def test_a_failure_shows_the_url_exactly_as_it_was_sent(add: Any) -> None:
-    assert add(" ftp://a.example ")["failure"][0]["feed_url"] == " ftp://a.example "
+    for url in (" ftp://a.example ", "\ufeffmailto:a@b.example\u00a0"):
+        assert add(url)["failure"][0]["feed_url"] == url
 
 
 # C3.5, C5.3

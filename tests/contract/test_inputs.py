@@ -116,7 +116,10 @@ def test_only_the_last_of_duplicate_keys_has_to_be_valid(api: httpx.Client) -> N
     assert len(post(api, body).json()["success"]) == 1
 
 
-@pytest.mark.parametrize("url", ["http://[::1", "https://a.example:99999/feed"])
+# C3.1
+@pytest.mark.parametrize(
+    "url", ["http://[::1", "https://a.example:99999/feed", "https://feeds..example.org/feed"]
+)
 def test_a_url_with_a_broken_host_is_a_failure_item(api: httpx.Client, url: str) -> None:
     body = post(api, json.dumps({"subscriptions": [{"feed_url": url}]})).json()
     assert (body["success"], len(body["failure"])) == ([], 1)

@@ -31,7 +31,7 @@ from feedkeep.http.routing import PublicRoute
 from feedkeep.openpodcast import history_wire, wire
 from feedkeep.openpodcast.reference import openapi_document
 from feedkeep.rules.devices import is_device_id
-from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.feed_urls import parse_new_feed_url
 from feedkeep.rules.guids import parse_guid
 from feedkeep.url_sync import messages as sync_json
 
@@ -255,7 +255,7 @@ def test_document_and_wire_types_name_the_same_fields(name: str, reply: type) ->
 
 @given(st.from_regex(schema("FeedUrl")["pattern"], fullmatch=True))
 def test_whatever_the_document_takes_for_a_feed_url_is_one(url: str) -> None:
-    assert parse_feed_url(url).text == url
+    assert parse_new_feed_url(url).text == url
 
 
 @given(st.from_regex(schema("Guid")["pattern"], fullmatch=True))

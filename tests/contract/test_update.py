@@ -127,6 +127,7 @@ def test_a_pointer_stands_for_its_subscription(api: httpx.Client, add: Any) -> N
         {"new_feed_url": "ftp://a.example"},
         {"new_feed_url": "feed:https://a.example"},
         {"new_feed_url": "http://https://a.example"},
+        {"new_feed_url": "https://a..example"},
         {"new_guid": None},
         {"new_guid": 5},
         {"new_guid": ""},

@@ -33,7 +33,7 @@ from feedkeep.rules.clock import DAY_US, SECOND_US, later
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.feed_schedule import LEASE_US, MINUTE_US, after_look
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.subscriptions import want
+from feedkeep.rules.subscriptions import Wanted
 from feedkeep.rules.undo import Undo
 from feedkeep.service import Service
 from feedkeep.store.base import Store
@@ -81,7 +81,8 @@ class World:
 
     async def subscribe(self, *urls: str, name: str = "alice") -> AccountId:
         account = await self.service.accounts.create(name, None)
-        await self.service.subscriptions.add(account.id, [want(u, None) for u in urls], TESTER)
+        items = [Wanted(url, parse_feed_url(url), None) for url in urls]  # also stored ones
+        await self.service.subscriptions.add(account.id, items, TESTER)
         return account.id
 
     async def go_round(self) -> None:

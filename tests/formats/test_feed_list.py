@@ -270,6 +270,12 @@ def test_addresses_in_files_are_taken_as_people_mean_them(written: str) -> None:
     )
 
 
+# C3.2
+def test_white_space_around_an_address_is_not_taken_for_a_missing_protocol() -> None:
+    found = read_feed_list('["\ufeffmailto:a@b.example\u3000"]'.encode())
+    assert ([feed.feed_url for feed in found.feeds], found.notes) == (["mailto:a@b.example"], ())
+
+
 @pytest.mark.parametrize("data", [b"PK\x03\x04\0\0", b"\x89PNG\r\n\0", b"\xff\xfb\x90\0 https://x"])
 def test_a_file_of_another_kind_is_no_list(data: bytes) -> None:
     with pytest.raises(InvalidInput, match="not a list of feeds"):

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import unquote
 
+from known_feeds import subscribe_unchecked
 from people import EPISODE, HTTP_A, A, B, C, Person, add, move, ok, play
 
 from feedkeep.rules.feed_urls import parse_feed_url, usual_spellings
+
+IMPOSSIBLE = "https://feeds..example.org/feed"
 
 
 def listed(person: Person) -> dict[str, dict[str, Any]]:
@@ -85,6 +88,35 @@ def test_links_to_subscribe_are_understood_from_apps_and_never_in_the_interface(
         'Unsupported protocol "feed"',
         "Two protocols present",
     ]
+
+
+# C3.1, C3.18
+def test_impossible_hosts_are_refused_from_apps_and_sent_to_none(person: Person) -> None:
+    told = ok(person.app().post(person.changes(), json={"add": [IMPOSSIBLE, A], "remove": []}))
+    assert told["update_urls"] == [[IMPOSSIBLE, ""]]
+    subscribe_unchecked(person.process, person.name, IMPOSSIBLE)
+    actions = [play(podcast, EPISODE, 7) for podcast in (IMPOSSIBLE, A)]
+    ok(person.app().post(person.episodes, json=actions))
+    names = {"podcast": IMPOSSIBLE, "episode": EPISODE}
+    settings = f"/api/2/settings/{person.name}/episode.json"
+    ok(person.app().post(settings, params=names, json={"set": {"is_favorite": True}}))
+    nextcloud = "/index.php/apps/gpoddersync"
+    for path in (
+        person.changes(),
+        f"/api/2/updates/{person.name}/phone.json",
+        *(f"/subscriptions/{person.name}{device}.{ending}"
+          for device in ("", "/phone") for ending in ("json", "opml", "txt")),
+        f"{nextcloud}/subscriptions",
+    ):  # fmt: skip
+        reply = person.app().get(path)
+        assert reply.status_code == 200
+        assert A in reply.text
+        assert IMPOSSIBLE not in reply.text
+    for path in (person.episodes, f"{nextcloud}/episode_action"):
+        assert [action["podcast"] for action in ok(person.app().get(path))["actions"]] == [A]
+    assert ok(person.app().get(f"/api/2/favorites/{person.name}.json")) == []
+    assert person.app().put(f"/subscriptions/{person.name}/phone.json", json=[B]).is_success
+    assert person.subscribed() == {B, IMPOSSIBLE}
 
 
 def test_an_app_that_took_https_over_from_a_redirect_is_not_sent_back_to_http(

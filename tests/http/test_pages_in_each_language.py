@@ -105,7 +105,7 @@ def app(kind: AppKind, scope: Scope, last_used: int | None, name: str = "1") -> 
 
 
 FAILING = Headline(FEED.guid, "1", "1", Stamp(0), 9, Failure.GONE, newest=Stamp(0))
-ODD = row_of(FEED, FAILING, NOW, is_twice=True)
+ODD = replace(row_of(FEED, FAILING, NOW, is_twice=True), is_withheld=True)
 NEWS_ROWS = [
     notice_row(Notice(kind, NOW, "1", name, FEED.guid, 2))
     for kind in NoticeKind

@@ -27,6 +27,7 @@ from feedkeep.rules.episode_actions import (
     record,
     resent,
     spelled,
+    spelled_for_apps,
     told,
     without_own,
 )
@@ -485,6 +486,15 @@ def test_actions_have_the_present_url_of_their_podcast() -> None:
         "https://moved.example",
         "https://b.example",
     ]
+
+
+# C3.18
+def test_spelled_for_apps_omits_podcasts_with_impossible_hosts() -> None:
+    known, impossible = action(), action(podcast="https://b..example")
+    sent = [known, impossible]
+    assert [item.podcast for item in spelled_for_apps(sent, {})] == [known.podcast]
+    urls = {known.podcast_guid: "https://a..example", impossible.podcast_guid: "https://b.example"}
+    assert [item.podcast for item in spelled_for_apps(sent, urls)] == ["https://b.example"]
 
 
 @given(st.lists(st.integers(0, 3), max_size=40), st.integers(1, 4))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import uuid
 from urllib.parse import quote, urlsplit
 
@@ -55,6 +56,7 @@ def test_the_derived_guid_has_the_published_check_values(url: str, expected: str
         "http://example.com:80/Feed",
         "https://example.com:/Feed",
         " \t\r\n\f\vhttps://example.com/Feed\n",
+        "\u00a0\u2003https://example.com/Feed\u3000\ufeff",
     ],
 )
 def test_these_spellings_name_the_same_feed(other: str) -> None:
@@ -114,7 +116,19 @@ def test_the_url_is_stored_as_it_was_sent(url: str) -> None:
         ("http:/example.com", "No protocol present"),
         ("://example.com", "No protocol present"),
         ("1http://example.com", "No protocol present"),
+        ("http:example.com", "No protocol present"),
+        ("example.com:8080/feed", "No protocol present"),
+        ("localhost:8000", "No protocol present"),
+        ("localhost:8000?feed", "No protocol present"),
+        ("example.com:feed", "No protocol present"),
         ("ftp://example.com/feed", 'Unsupported protocol "ftp"'),
+        ("mailto:a@b.example", 'Unsupported protocol "mailto"'),
+        ("tel:+4930123456", 'Unsupported protocol "tel"'),
+        ("tel:4930123456", 'Unsupported protocol "tel"'),
+        ("javascript:alert(1)", 'Unsupported protocol "javascript"'),
+        ("urn:uuid:9b024349-ccf0-5f69-a609-6b82873eab3c", 'Unsupported protocol "urn"'),
+        ("feed:https://example.com/feed", 'Unsupported protocol "feed"'),
+        ("file:/feed.xml", 'Unsupported protocol "file"'),
         ("Feed://example.com/feed", 'Unsupported protocol "Feed"'),
         ("http://", "No host present"),
         ("http:///feed", "No host present"),
@@ -143,7 +157,6 @@ def test_the_url_is_stored_as_it_was_sent(url: str) -> None:
         ("http://example.com/a\u0000b", "White space"),
         ("http://example.com/a\u007f", "White space"),
         ("http://example.com/a\u0085b", "White space"),
-        ("\u00a0http://example.com/", "White space"),
         ("https://example.com/" + "a" * (8_193 - 20), "URL too long"),
     ],
 )
@@ -316,6 +329,17 @@ def test_a_link_to_subscribe_is_understood_with_each_of_its_protocols(scheme: st
 )  # fmt: skip
 def test_what_is_no_link_to_subscribe_stays_as_it_is(text: str) -> None:
     assert as_linked(text) == text
+
+
+# C3.2
+@pytest.mark.parametrize("scheme", ["https", "HTTPS"])
+def test_white_space_around_a_url_is_removed(scheme: str) -> None:
+    url = f"{scheme}://a.example/feed"
+    around = [character for character in map(chr, range(sys.maxunicode)) if character.isspace()]
+    for character in [*around, "\ufeff", " \ufeff\u3000"]:
+        assert parse_new_feed_url(f"{character}{url}{character}").text == url
+        assert as_typed(f"{character}{url}{character}") == url
+        assert as_linked(f"{character}feed:{url}{character}") == url
 
 
 # C3.1

@@ -105,10 +105,10 @@ def test_a_feed_says_in_its_own_words_where_it_moved_to() -> None:
         ("https://user:secret@old.example", "https://new.example"),
         ("https://old.example", "http://new.example"),
         ("HTTPS://old.example", "Http://new.example"),
-        ("https://old.example", "http://new\u2100.example"),
         ("http://old.example/feed", "https://old.example/feed/"),
         ("https://old.example", "ftp://new.example"),
         ("https://old.example", "https://https://new.example"),
+        ("https://old.example", "https://new..example"),
         ("https://old.example", ""),
     ],
 )
@@ -124,7 +124,7 @@ def test_a_feed_cannot_move(old: str, new: str) -> None:
         ("https://user:secret@old.example", "https://user:secret@new.example"),
         ("http://old.example", "https://new.example"),
         ("http://old.example", "http://new.example"),
-        ("http://old\u2100.example", "https://new\u2100.example"),
+        ("http://old\u2100.example", "https://new.example"),
     ],
 )
 def test_a_feed_can_move(old: str, new: str) -> None:

@@ -782,6 +782,72 @@ def test_a_url_that_no_list_takes_any_more_can_still_be_removed() -> None:
     assert subscribed(account) == [A]
 
 
+IMPOSSIBLE = "https://feeds..example.org/feed"
+
+
+def account_with_impossible(*urls: str) -> Account:
+    """Return an account that has an impossible URL from before, and others."""
+    account = Account()
+    wanted = [Wanted(url, parse_feed_url(url), None) for url in (IMPOSSIBLE, *urls)]
+    account.decide(lambda snapshot: add(snapshot, wanted))
+    return account
+
+
+# C3.18
+def test_feed_with_an_impossible_host_is_added_to_no_app() -> None:
+    account = account_with_impossible(A)
+    assert changes(account) == ([A], [])
+    assert subscribed(account) == [A]
+    listed = url_lists.subscribed_for_apps(whole(account))
+    assert [feed.feed_url for feed in listed] == [A]
+
+
+# C3.18
+def test_whole_list_of_an_app_keeps_a_feed_with_an_impossible_host() -> None:
+    account = account_with_impossible(A, B)
+    before = account.entries[guid(IMPOSSIBLE)]
+    App(account).put(A)
+    assert subscribed(account) == [A]
+    assert account.entries[guid(IMPOSSIBLE)] == before
+    assert to_replace(whole(account), []) == ([], [parse_feed_url(A)])
+
+
+def test_app_can_remove_a_feed_with_an_impossible_host_but_not_add_it() -> None:
+    account = account_with_impossible(A)
+    assert sync(account, [IMPOSSIBLE], [])[0].startswith("Invalid host")
+    app = App(account)
+    app.poll()
+    app.send([], [IMPOSSIBLE])
+    feed = account.entries[guid(IMPOSSIBLE)]
+    assert isinstance(feed, Subscription)
+    assert not feed.is_subscribed
+    removed = url_changes(account.entries.values(), 0, UNKNOWN).removed_texts
+    assert IMPOSSIBLE in removed
+    # It would delete some other feed.
+    assert not url_changes(account.entries.values(), 0, UNKNOWN, by_count=True).removed_texts
+
+
+# C3.18
+def test_feed_that_leaves_an_impossible_host_is_sent_to_apps_as_new() -> None:
+    account = account_with_impossible(A)
+    app = App(account)
+    app.poll()
+    move(account, IMPOSSIBLE, B)
+    assert app.poll() == ([B], [IMPOSSIBLE])
+    move(account, B, C)  # from there on, as ever
+    assert app.poll() == ([], [])
+    assert subscribed(account) == [A, C]
+
+
+def test_app_keeps_the_url_that_it_has_of_a_feed_that_leaves_an_impossible_host() -> None:
+    account = account_with(A)
+    app = App(account)
+    app.poll()
+    move(account, A, IMPOSSIBLE)
+    move(account, IMPOSSIBLE, B)
+    assert app.poll() == ([], [])
+
+
 def test_a_folder_on_the_phone_in_a_whole_list_is_not_a_feed() -> None:
     account = account_with(A, B)
     App(account).put(A, "antennapod_local:content://music")

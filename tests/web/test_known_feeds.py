@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from feedkeep_process import FeedkeepProcess
-from known_feeds import DAY_US, know, picture, png
+from known_feeds import DAY_US, know, picture, png, subscribe_unchecked
 from page_client import PASSWORD, PageClient, signed_in
 
 from feedkeep.model import Failure, Sighting, Stamp
@@ -243,6 +243,23 @@ def test_the_words_of_a_hostile_feed_are_text_everywhere(anna: PageClient, url: 
         assert shown in page.text
         assert "W" * 200 not in page.reply.text.partition("about")[0]
     assert "<bdi>&lt;/a&gt;" in anna.get("/changes").reply.text
+
+
+# C3.18
+def test_pages_mark_a_feed_with_an_impossible_host_until_it_moves(
+    feedkeep: FeedkeepProcess, url: str
+) -> None:
+    anna, name = signed_in(feedkeep)
+    impossible = url.replace("https://", "https://feeds..")
+    sentence = "Your apps do not get this feed"
+    assert "Invalid host" in anna.post("/feeds/add", {"urls": impossible}).text
+    subscribe_unchecked(feedkeep, name, impossible)
+    assert "not in your apps" in anna.get("/").text
+    place = f"/feeds/{guid(impossible)}"
+    assert sentence in anna.get(place).text
+    assert "Invalid host" in anna.post(f"{place}/move", {"new_url": f"{impossible}/x"}).text
+    assert sentence not in anna.post(f"{place}/move", {"new_url": url}).text
+    assert "not in your apps" not in anna.get("/").text
 
 
 def test_a_feed_that_failed_for_long_is_told_of_and_found(anna: PageClient, url: str) -> None:

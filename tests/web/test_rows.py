@@ -54,6 +54,14 @@ def feed(url: str, is_subscribed: bool = True, stamp: int = 1) -> Subscription:
     )
 
 
+# C3.18
+def test_row_of_a_feed_with_an_impossible_host_is_withheld_while_subscribed() -> None:
+    impossible = "https://feeds..example.org/feed"
+    assert row_of(feed(impossible), None, NOW).is_withheld
+    assert not row_of(feed(impossible, is_subscribed=False), None, NOW).is_withheld
+    assert not row_of(feed(A), None, NOW).is_withheld
+
+
 def snapshot(*entries: Subscription | Pointer) -> Snapshot:
     return Snapshot({entry.guid: entry for entry in entries}, Stamp(9), Stamp(9), Counts())
 

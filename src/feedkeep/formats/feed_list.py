@@ -27,6 +27,7 @@ from feedkeep.rules.feed_urls import (
     as_linked,
     as_typed,
     parse_feed_url,
+    trimmed,
 )
 from feedkeep.rules.guids import guid_or_none
 
@@ -283,7 +284,7 @@ def _as_meant(found: FeedList) -> FeedList:
     guessed = [
         feed.feed_url
         for feed, text in zip(feeds, listed, strict=True)
-        if feed.feed_url != text.strip() and as_linked(text) == text and "://" not in text
+        if feed.feed_url != trimmed(text) and as_linked(text) == text and "://" not in text
     ]
     if not guessed:
         return FeedList(feeds, found.notes)

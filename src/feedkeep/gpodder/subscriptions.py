@@ -186,7 +186,7 @@ class DeviceListResource(WholeListResource):
 
     async def get(self, request: AdmittedRequest) -> Response:
         """Write the list."""
-        found = await self.service.subscriptions.subscribed(request.admitted.account.id)
+        found = await self.service.url_lists.subscribed(request.admitted.account.id)
         urls = [feed.feed_url for feed in found]
         request.hold(urls)
         is_opml = request.parameters["format"] == "opml"
@@ -199,7 +199,7 @@ class AccountListResource(WholeListResource):
 
     async def get(self, request: AdmittedRequest) -> Response:
         """Write the list."""
-        found = await self.service.subscriptions.subscribed(request.admitted.account.id)
+        found = await self.service.url_lists.subscribed(request.admitted.account.id)
         urls = [feed.feed_url for feed in found]
         request.hold(urls)
         is_text = request.parameters["format"] == "txt"

@@ -22,7 +22,7 @@ from feedkeep.model import (
 from feedkeep.model.errors import InvalidFeedUrl, InvalidInput
 from feedkeep.rules.clock import next_stamp
 from feedkeep.rules.devices import is_device_id
-from feedkeep.rules.feed_urls import as_linked, parse_feed_url
+from feedkeep.rules.feed_urls import as_linked, is_for_apps, parse_feed_url
 from feedkeep.rules.seconds import is_own, second_of
 
 KINDS = {"download", "play", "delete", "new", "flattr"}
@@ -408,6 +408,13 @@ def spelled(
         action if url is None or url == action.podcast else replace(action, podcast=url)
         for action, url in present
     ]
+
+
+def spelled_for_apps(
+    actions: Iterable[EpisodeAction], feed_urls: Mapping[Guid, str | None]
+) -> list[EpisodeAction]:
+    """Return what `spelled` does, without podcasts that apps are not sent (C3.18)."""
+    return [action for action in spelled(actions, feed_urls) if is_for_apps(action.podcast)]
 
 
 def _is_same(action: EpisodeAction, stored: EpisodeAction) -> bool:

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from feedkeep.model import Guid, Subscription
 from feedkeep.model.errors import InvalidFeedUrl
-from feedkeep.rules.feed_urls import FeedUrl, as_linked, parse_feed_url
+from feedkeep.rules.feed_urls import FeedUrl, as_linked, parse_feed_url, trimmed
 
 MAX_CHARACTERS = 1_000
 """Longer URLs are compared as they are written only: to decode one takes a millisecond."""
@@ -38,7 +38,7 @@ class EscapedUrls:
         """
         if not self._by_decoded and "%" not in text:  # as with nearly all texts
             return ()
-        text = as_linked(text).strip()
+        text = trimmed(as_linked(text))
         scheme, separator, _ = text.partition("://")
         if not separator or len(text) > MAX_CHARACTERS:
             return ()

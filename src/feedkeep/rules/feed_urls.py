@@ -5,11 +5,13 @@ from __future__ import annotations
 import ipaddress
 import re
 import uuid
+from contextlib import suppress
 from urllib.parse import unquote
 
 from feedkeep.model import Guid, Value
 from feedkeep.model.errors import InvalidFeedUrl
 from feedkeep.rules.guids import derived_guid
+from feedkeep.rules.hosts import check_host
 
 PODCAST_NAMESPACE = uuid.UUID("ead4c236-bf58-58c6-a2c6-a6b28d128cb6")
 """The namespace of feed guids: the Podcasting 2.0 namespace specification, element guid."""
@@ -26,9 +28,15 @@ _NAMESPACE_BYTES = PODCAST_NAMESPACE.bytes
 # Nearly all feed URLs: nothing in them is normalised but slashes at the end.
 _USUAL = re.compile(r"https?://([a-z0-9.-]+(?:[/?][!\"$-~]*)?)")
 
-_ASCII_WHITE_SPACE = " \t\n\r\f\v"
+# What str.strip() removes, and U+FEFF, which begins many a file.
+_WHITE_SPACE = (
+    "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006"
+    "\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
 _FORBIDDEN = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+# As in "mailto:a@b.example", but not in "localhost:8000" and "a.example:8000/feed".
+_SCHEME_ALONE = re.compile(r"([A-Za-z][A-Za-z0-9+-]*):(?![0-9]{1,5}(?:[/?#]|\Z))")
 _SECOND_SCHEME = re.compile(r"[A-Za-z]+://[A-Za-z][A-Za-z0-9+-]*:/")
 _SUBSCRIBE_LINK = re.compile(rf"(?:{'|'.join(LINK_SCHEMES)}):(?://)?", re.IGNORECASE)
 _LINK_WITH_A_FEED = re.compile(
@@ -52,7 +60,7 @@ class FeedUrl(Value, frozen=True):
     """An accepted feed URL.
 
     Attributes:
-        text: The URL as it was sent, without the ASCII white space around it (C3.2).
+        text: The URL as it was sent, without the white space around it (C3.2).
         guid: The guid derived from it; two URLs with the same guid name the same feed.
     """
 
@@ -61,7 +69,9 @@ class FeedUrl(Value, frozen=True):
 
 
 def parse_feed_url(text: str) -> FeedUrl:
-    """Accept `text` as a feed URL (C3.1), or say why not.
+    """Accept `text` as a feed URL, or say why not.
+
+    Lists from before have URLs that `parse_new_feed_url` refuses, and that this still reads.
 
     The derived guid is a UUIDv5 over the URL without scheme, fragment and trailing slashes, with
     the host in lower case and without the scheme's default port. Nothing else is normalised (C3.4).
@@ -78,8 +88,7 @@ def parse_new_feed_url(text: str) -> FeedUrl:
     """Accept `text` as the URL of a feed that is added, or that a feed gets (C3.1).
 
     A second protocol, as in `http://https://host/feed`, is a mistake of the app or person: by its
-    letters, `https` is the host. Lists from before may have such a URL, so that only what is new
-    is refused, and `parse_feed_url` still reads it.
+    letters, `https` is the host.
 
     Raises:
         InvalidFeedUrl: With a message that starts with the reason.
@@ -87,7 +96,21 @@ def parse_new_feed_url(text: str) -> FeedUrl:
     url = parse_feed_url(text)
     if _SECOND_SCHEME.match(url.text):
         raise InvalidFeedUrl("Two protocols present: remove the first one.")
+    _check_host_and_port(url.text)
     return url
+
+
+def is_for_apps(feed_url: str) -> bool:
+    """Whether apps that know feeds by URL are sent a stored URL (C3.18)."""
+    with suppress(InvalidFeedUrl):
+        _check_host_and_port(feed_url)
+        return True
+    return False
+
+
+def trimmed(text: str) -> str:
+    """Return a text without the white space around it (C3.2)."""
+    return text.strip(_WHITE_SPACE)
 
 
 def as_linked(text: str) -> str:
@@ -95,7 +118,7 @@ def as_linked(text: str) -> str:
 
     Such links have a protocol that opens a podcast app, instead of `https:` or before it.
     """
-    stripped = text.strip()
+    stripped = trimmed(text)
     if len(stripped) > MAX_CHARACTERS or not (link := _SUBSCRIBE_LINK.match(stripped)):
         return text
     return _with_scheme(stripped[link.end() :])
@@ -106,7 +129,7 @@ def as_typed(text: str) -> str:
 
     Browsers hide the protocol, and so do our own lists.
     """
-    text = as_linked(text).strip()
+    text = trimmed(as_linked(text))
     return text if len(text) > MAX_CHARACTERS else _with_scheme(text)
 
 
@@ -154,9 +177,22 @@ def authority_of(url: str) -> str:
 
 def host_of(url: str) -> str:
     """Return the host of a feed URL in lower case, an IPv6 address with its brackets."""
-    location = authority_of(url).rpartition("@")[2]
-    match = _HOST_AND_PORT.fullmatch(location)
-    return match[1].lower() if match else ""
+    return _host_and_port_of(url)[0].lower()
+
+
+def _host_and_port_of(url: str) -> tuple[str, str]:
+    """Return the host and the port of a feed URL as they are written; "" where there is none."""
+    match = _HOST_AND_PORT.fullmatch(authority_of(url).rpartition("@")[2])
+    return (match[1], match[2] or "") if match else ("", "")
+
+
+def _check_host_and_port(url: str) -> None:
+    if "\\" in authority_of(url):  # browsers and apps take it for "/": the host ends there
+        raise InvalidFeedUrl('Backslash in the host: write "/" instead.')
+    host, port = _host_and_port_of(url)
+    check_host(host)
+    if port and not int(port):
+        raise _invalid_port()
 
 
 def is_https(url: str) -> bool:
@@ -191,7 +227,7 @@ def usual_spellings(url: str) -> list[str]:
 
 def _parse_any(text: str) -> FeedUrl:
     """Do the same, also for a URL that is not as most are, which takes twice as long."""
-    url = text.strip(_ASCII_WHITE_SPACE)
+    url = trimmed(text)
     if len(url) > MAX_CHARACTERS:
         raise InvalidFeedUrl(
             "URL too long: it can have at most {max} characters.", max=MAX_CHARACTERS
@@ -212,14 +248,14 @@ def _parse_any(text: str) -> FeedUrl:
 
 def _scheme(url: str) -> str:
     match = _SCHEME.match(url)
+    named = match or _SCHEME_ALONE.match(url)
+    if named and named[1].lower() not in DEFAULT_PORTS:
+        raise InvalidFeedUrl(
+            'Unsupported protocol "{protocol}": use "https" or "http".', protocol=named[1]
+        )
     if match is None:
         raise InvalidFeedUrl('No protocol present: start the URL with "https://" or "http://".')
-    scheme = match.group(1)
-    if scheme.lower() not in DEFAULT_PORTS:
-        raise InvalidFeedUrl(
-            'Unsupported protocol "{protocol}": use "https" or "http".', protocol=scheme
-        )
-    return scheme
+    return match[1]
 
 
 def _host_and_port(location: str, scheme: str) -> tuple[str, str]:
@@ -249,5 +285,9 @@ def _port_number(text: str) -> int:
     match = _PORT.fullmatch(text)
     number = int(match.group(1)) if match else None
     if number is None or number > MAX_PORT:
-        raise InvalidFeedUrl("Invalid port: a number from 0 to 65535 is expected after the host.")
+        raise _invalid_port()
     return number
+
+
+def _invalid_port() -> InvalidFeedUrl:
+    return InvalidFeedUrl("Invalid port: a number from 1 to 65535 is expected after the host.")

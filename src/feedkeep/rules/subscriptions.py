@@ -30,7 +30,7 @@ from feedkeep.model.errors import (
     UnknownSubscription,
 )
 from feedkeep.rules.draft import Draft
-from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url, parse_new_feed_url
+from feedkeep.rules.feed_urls import FeedUrl, is_for_apps, parse_feed_url, parse_new_feed_url
 from feedkeep.rules.guids import parse_guid
 from feedkeep.rules.room import DEFAULT_LIMITS, Limits, check_room, has_room_for_one
 
@@ -209,7 +209,9 @@ def update(
     check_pointers(draft, subscription)
 
     stamp = draft.tick()
-    if wanted.notify_apps:
+    # Apps were not sent the feed by its former URL, and would not be sent the move (C3.18).
+    is_new_to_apps = not is_for_apps(found.app_url or found.feed_url)
+    if wanted.notify_apps or (wanted.new_feed_url is not None and is_new_to_apps):
         # To apps that know only URLs, this is a new subscription: they are sent nothing else.
         subscription = draft.retire_urls(subscription, stamp)
         subscription = replace(subscription, status_changed=stamp, app_url=None, app_url_until=None)

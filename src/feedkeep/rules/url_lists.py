@@ -31,6 +31,7 @@ from feedkeep.rules.escaped_urls import NONE_ESCAPED, EscapedUrls, as_known, wit
 from feedkeep.rules.feed_urls import (
     FeedUrl,
     as_linked,
+    is_for_apps,
     is_safer,
     parse_feed_url,
     usual_spellings,
@@ -45,6 +46,7 @@ from feedkeep.rules.subscriptions import (
     add_items,
     guids_wanted,
     set_status,
+    subscribed,
     update,
     want,
 )
@@ -128,7 +130,8 @@ def url_changes(
     Only what was subscribed or unsubscribed at the stamp `first` or later counts. An unsubscribed
     feed is removed by every URL that it had, since it is unknown which one an app has. An app that
     starts from nothing gets each feed by its present URL, and no removals: what it has was added by
-    its owner, and removing it would delete their files.
+    its owner, and removing it would delete their files. URLs that apps cannot request are not added
+    (C3.18).
 
     With `by_count`, the texts to remove are one for each feed that is to go, and none for a feed
     that stays: see `removes_by_count`.
@@ -146,7 +149,7 @@ def url_changes(
         added, removed = _changes_of(feed, aliases, first, app, is_from_nothing=is_from_nothing)
         add |= dict.fromkeys(added)
         remove |= dict.fromkeys(removed)
-        one_each += [] if feed.is_subscribed else removed[:1]
+        one_each += [] if feed.is_subscribed else [url for url in removed[:1] if is_for_apps(url)]
         if aliases or app.known or app.gone:
             gone += [guid for url in removed if (guid := _guid_of(url)) in app.known or aliases]
             known += [guid for url in added if (guid := _guid_of(url)) in app.gone or aliases]
@@ -195,9 +198,10 @@ def _changes_of(
         urls = [feed.feed_url, *filter(None, [feed.app_url]), *(a.url for a in former.values())]
         return [], urls if is_news and not is_from_nothing else []
     url = feed.feed_url if is_from_nothing else _url_for(feed, former, first, app)
+    added = [url] if is_news and is_for_apps(url) else []
     retired = [a.url for a in former.values() if a.retired is not None and a.retired >= first]
     if is_from_nothing:
-        return [url] if is_news else [], []
+        return added, []
     lost: list[str] = []
     if is_news and app.may_have_missed_removals(first):
         # It may have the feed by one of these still. Then it would have the feed twice, and
@@ -205,7 +209,7 @@ def _changes_of(
         spellings = {_guid_of(feed.feed_url): feed.feed_url}
         spellings |= {guid: alias.url for guid, alias in former.items()}
         lost = [text for guid, text in spellings.items() if guid in app.gone and text != url]
-    return [url] if is_news else [], list(dict.fromkeys([*retired, *lost]))
+    return added, list(dict.fromkeys([*retired, *lost]))
 
 
 def _url_for(feed: Subscription, former: Mapping[Guid, Alias], first: Stamp, app: AppUrls) -> str:
@@ -409,6 +413,11 @@ def move(
     return decision.telling(guids)
 
 
+def subscribed_for_apps(snapshot: Snapshot) -> list[Subscription]:
+    """Return the subscribed feeds of a whole account that apps are sent, oldest change first."""
+    return [feed for feed in subscribed(snapshot) if is_for_apps(feed.feed_url)]
+
+
 def to_add(url: str) -> Wanted | Refused:
     """Return a feed to add as an app names it: by its URL, or by a link to subscribe.
 
@@ -513,16 +522,15 @@ def _after_replacing(snapshot: Snapshot, sent: Collection[Guid], app: AppUrls) -
 def to_replace(
     snapshot: Snapshot, wanted: Sequence[FeedUrl]
 ) -> tuple[Sequence[FeedUrl], Sequence[FeedUrl]]:
-    """Return the URLs to add and to remove, so that a whole account has exactly the wanted ones."""
+    """Return the URLs to add and to remove, so that a whole account has exactly the wanted ones.
+
+    Feeds that apps are not sent are not removed (C3.18).
+    """
     known = snapshot.entries
     by_guid = {
         target_guid(known[url.guid]) if url.guid in known else url.guid: url for url in wanted
     }
-    subscribed = {
-        entry.guid: entry
-        for entry in snapshot.entries.values()
-        if isinstance(entry, Subscription) and entry.is_subscribed
-    }
-    add = [url for guid, url in by_guid.items() if guid not in subscribed]
-    remove = [parse_feed_url(s.feed_url) for guid, s in subscribed.items() if guid not in by_guid]
-    return add, remove
+    listed = {feed.guid: feed for feed in subscribed(snapshot)}
+    add = [url for guid, url in by_guid.items() if guid not in listed]
+    left = [feed.feed_url for guid, feed in listed.items() if guid not in by_guid]
+    return add, [parse_feed_url(url) for url in left if is_for_apps(url)]

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from feedkeep.model import AccountId, ActionRequest, EpisodeAction, Guid, Second, Stamp, replace
 from feedkeep.rules import episode_actions
 from feedkeep.rules.clock import later
 from feedkeep.store.base import Store
+
+Spell: TypeAlias = Callable[
+    [Sequence[EpisodeAction], Mapping[Guid, str | None]], Sequence[EpisodeAction]
+]
+"""Gives actions the present feed URLs of their podcasts, as `rules/episode_actions.py` does."""
 
 LISTED_AT_ONCE = 100
 """How many actions are in memory at once: a few megabytes, if they have the longest URLs."""
@@ -45,9 +51,11 @@ class ActionPages:
         account_id: AccountId,
         wanted: ActionRequest,
         choose: Callable[[Sequence[EpisodeAction]], Sequence[EpisodeAction]],
+        spell: Spell,
     ) -> None:
         """Take which actions are wanted; `choose` returns those of a page that have to be sent."""
         self._choose = choose
+        self._spell = spell
         self._store = store
         self._account_id = account_id
         self._wanted = wanted
@@ -97,4 +105,4 @@ class ActionPages:
         for guid, view in zip(guids, views, strict=True):
             self._feed_urls[guid] = view.subscription.feed_url if view else None
             self._remembered_characters += len(guid) + len(self._feed_urls[guid] or "")
-        return episode_actions.spelled(page, self._feed_urls)
+        return self._spell(page, self._feed_urls)

@@ -19,6 +19,7 @@ from feedkeep.model.errors import InvalidInput
 from feedkeep.rules import devices
 from feedkeep.rules.devices import Device, Favorite
 from feedkeep.rules.draft import Draft
+from feedkeep.rules.feed_urls import is_for_apps
 from feedkeep.service.documents import as_json, short_name
 from feedkeep.store.base import Store
 
@@ -106,7 +107,8 @@ class Devices:
         found = await self._store.documents.of(account_id, DocumentKind.FAVORITE)
         noted = (_FAVORITE.decode(document.body) for document in found)
         return sorted(
-            (one for one in noted if one.episode), key=lambda it: (it.podcast, it.episode)
+            (one for one in noted if one.episode and is_for_apps(one.podcast)),
+            key=lambda it: (it.podcast, it.episode),
         )
 
 

@@ -94,6 +94,7 @@ class EpisodeActions:
             admitted.account.id,
             wanted,
             told,
+            episode_actions.spelled_for_apps,
         )
         if first < second:
             await listed.begin(only_last=only_last)
@@ -105,7 +106,7 @@ class EpisodeActions:
     async def all(self, account_id: AccountId) -> AsyncGenerator[Sequence[EpisodeAction], None]:
         """Return all actions of an account, page by page, for its owner."""
         wanted = ActionRequest(Stamp(0), None, LISTED_AT_ONCE, with_superseded=True)
-        listed = ActionPages(self._store, account_id, wanted, list)
+        listed = ActionPages(self._store, account_id, wanted, list, episode_actions.spelled)
         await listed.begin(only_last=False)
         return listed.pages()
 

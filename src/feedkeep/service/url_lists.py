@@ -16,6 +16,7 @@ from feedkeep.model import (
     Second,
     Snapshot,
     Stamp,
+    Subscription,
     SyncProgress,
     Value,
     replace,
@@ -149,6 +150,12 @@ class UrlLists:
             return replace(changes, had=had_at(changes.add, listed))
 
         return known, await in_thread_if(len(entries) > LONG_LIST, judge)
+
+    async def subscribed(self, account_id: AccountId) -> list[Subscription]:
+        """Return the subscribed feeds that apps are sent, oldest change first."""
+        whole = await self._store.entries.whole(account_id)
+        is_long = len(whole.entries) > LONG_LIST
+        return await in_thread_if(is_long, url_lists.subscribed_for_apps, whole)
 
     async def upload(
         self, admitted: Admitted, added: Sequence[str], removed: Sequence[str], by: Author

@@ -21,6 +21,7 @@ from feedkeep.rules.feed_names import (
     possible_duplicates,
     trouble_of,
 )
+from feedkeep.rules.feed_urls import is_for_apps
 from feedkeep.rules.personal_urls import may_look_at
 from feedkeep.rules.stream_safe import with_few_marks
 
@@ -89,6 +90,7 @@ class Row(Value, frozen=True):
         is_twice: Whether it may be in the list under another address, too.
         newest: When its newest episode was published; None if that is not known.
         is_silent: Whether that is more than `SILENT_DAYS` ago.
+        is_withheld: Whether it is subscribed, and apps are not sent it.
     """
 
     guid: Guid
@@ -104,6 +106,7 @@ class Row(Value, frozen=True):
     is_twice: bool
     newest: Stamp | None = None
     is_silent: bool = False
+    is_withheld: bool = False
 
 
 class Listing(Value, frozen=True):
@@ -155,6 +158,7 @@ def row_of(
         is_twice,
         newest,
         newest is not None and newest < later(now, -SILENT_DAYS * DAY_US),
+        subscription.is_subscribed and not is_for_apps(subscription.feed_url),
     )
 
 
