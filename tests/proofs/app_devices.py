@@ -131,6 +131,7 @@ class Device(SimulatedApp):
         others: The other devices that it asks and uploads for, too: Kasts' "sync all devices".
         server_clock: Tells what the server's clock shows; without it, the device's is any.
         pause: Lets time pass before a request.
+        asked_since: The seconds since which it has asked what was played.
     """
 
     habits: Habits = field(init=False)
@@ -151,6 +152,7 @@ class Device(SimulatedApp):
     others: Sequence[str] = ()
     server_clock: Callable[[], float] | None = None
     pause: Callable[[], None] = lambda: None
+    asked_since: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.habits = HABITS[self.kind]
@@ -311,6 +313,7 @@ class ServiceCalls:
 
     def actions(self, since: int) -> Callable[[], Awaitable[Actions]]:
         async def ask() -> Actions:
+            self.app.asked_since.append(since)
             told = await self.app.service.episode_actions.since(await self.app.enter(), since)
             found = [action async for page in told.pages for action in page]
             return Actions(found, told.timestamp)  # type: ignore[arg-type]  # not as JSON

@@ -20,18 +20,28 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 from app_devices import AppOfToday, Feeds
 from authors import TESTER
 from forms import IS_FULL, IS_LONG, in_the_long_form
+from podsync_check.simulated.apps import Position
 
 from feedkeep.assembly import back_up, open_service, restore
 from feedkeep.config.settings import Settings
-from feedkeep.model import Account, Admitted, Entry, PageRequest, Subscription, View
+from feedkeep.model import (
+    Account,
+    Admitted,
+    Entry,
+    EpisodeAction,
+    PageRequest,
+    Second,
+    Subscription,
+    View,
+)
 from feedkeep.model.errors import UnknownSubscription
-from feedkeep.rules import database_restores, seconds
+from feedkeep.rules import database_restores
+from feedkeep.rules.seconds import first_stamp
 from feedkeep.rules.subscriptions import want
 from feedkeep.service import Service
 
@@ -149,6 +159,7 @@ class Household:
         self.client = ListClient()
         self.follower = Follower()
         self.seconds = count(1)  # of the devices' own clocks, which only go on
+        self.had: list[dict[str, Position]] = []  # where each device was before the restore
 
     async def live(self) -> str:
         """Return how a device differs at the end from what it should have; "" if none does."""
@@ -193,12 +204,16 @@ class Household:
 
         device = AppOfToday(kind, name, service, log_in, self.world, chance)
         device.logs_in_each_time = is_new_each_time
+        device.clock = lambda: self.wall.us / 1_000_000
         return device
 
     def _lose_all_but_the_backup(self) -> None:
         path = Path(self.settings.database.removeprefix("sqlite:///"))
         path.unlink()
         self.wall.be_another_machines()
+        for device in self.devices:
+            device.asked_since.clear()
+        self.had = [dict(device.positions) for device in self.devices]
         restore(self.settings, self.backup, self.wall)
 
     async def _turns(self) -> None:
@@ -240,13 +255,30 @@ class Household:
             account, PageRequest(restored.last_stamp, None, 1, 1_000)
         )
         changed = _begun_or_left([view.entry for view in page.views], restored.last_stamp)
-        actions = await _positions(service, account, restored.last_action_stamp)
-        for device in self.devices:
+        played = await _newest_plays(service, account, restored.last_action_stamp)
+        for device, had in zip(self.devices, self.had, strict=True):
             has = {url: url in device.feeds for url in changed}
             if has != changed:
                 return f"{device.kind}: {has} instead of {changed}"
-            if {key: device.played.get(key) for key in actions} != actions:
-                return f"{device.kind}: {device.played} instead of {actions}"
+            shown = {episode: at.seconds for episode, at in device.positions.items()}
+            # Positions rise with the time at which they are played. Of what is lost, a device may
+            # have a later one, and stay there: if it compares, or is not sent its own play.
+            keeps_later = device.habits.takes_plays == "later"
+            if wrong := {
+                episode: (play.position, shown.get(episode))
+                for episode, play in played.items()
+                if shown.get(episode) != play.position
+                and not (
+                    shown.get(episode, 0) > (play.position or 0)
+                    and (keeps_later or play.device == device.name)
+                )
+            }:
+                return f"{device.kind}: wrong positions (right, shown): {wrong}"
+            # A device that asks since before the backup gets the backup's positions.
+            is_lost = first_stamp(Second(min(device.asked_since))) > restored.actions_lost_after
+            back = [e for e, at in had.items() if e not in played and shown[e] < at.seconds]
+            if back and is_lost:
+                return f"{device.kind}: {back} went back, from {had} to {shown}"
         return ""
 
     async def _lost(self, service: Service, account: Account) -> str:
@@ -267,14 +299,13 @@ def _begun_or_left(entries: Sequence[Entry], after: int) -> dict[str, bool]:
     return {one.feed_url: one.is_subscribed for one in feeds if one.status_changed > after}
 
 
-async def _positions(service: Service, account: Account, after: int) -> dict[tuple[str, str], Any]:
-    told = await service.episode_actions.since(Admitted(account, "test"), seconds.EVERYTHING)
-    listed = [action async for page in told.pages for action in page]
-    return {
-        (action.episode, action.device): action.position
-        for action in listed
-        if action.revision > after
-    }
+async def _newest_plays(service: Service, account: Account, after: int) -> dict[str, EpisodeAction]:
+    """Return the newest play of each episode that a device has uploaded since a stamp."""
+    pages = await service.episode_actions.all(account.id)
+    plays = [action async for page in pages for action in page]
+    uploaded = {play.episode for play in plays if play.revision > after}
+    newest = [play for play in plays if play.episode in uploaded and not play.is_superseded]
+    return {play.episode: play for play in newest if play.position}
 
 
 def differences(folder: Path, runs: int) -> list[str]:
@@ -302,6 +333,10 @@ def clocks_at_the_wall_clock(last: int, now: int) -> int:
     return max(last, now)
 
 
+def the_backups_positions_are_sent(_account: Account, _since: int, first: int) -> int:
+    return first
+
+
 def every_since_is_trusted(_account: Account, asked: PageRequest) -> PageRequest:
     return asked
 
@@ -317,6 +352,7 @@ def one_epoch_for_ever(_account: Account) -> str:
         ("after_restore", clocks_as_in_the_backup),
         ("after_restore", clocks_at_the_wall_clock),
         ("page_to_read", every_since_is_trusted),
+        ("first_action", the_backups_positions_are_sent),
         ("epoch_of", one_epoch_for_ever),
     ],
 )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from feedkeep.model import Account, Entry, PageRequest, Pointer, Restored, Stamp, replace
-from feedkeep.rules.clock import after_restore, next_stamp
+from feedkeep.model import Account, Entry, PageRequest, Pointer, Restored, Second, Stamp, replace
+from feedkeep.rules.clock import after_restore, later, next_stamp
+from feedkeep.rules.seconds import first_stamp
 
 BEGINNING = Stamp(-1)
 """Before every stamp: the list since then is the whole list."""
@@ -57,6 +58,17 @@ def may_follow_lost_changes(account: Account, since: Stamp) -> bool:
     not say so.
     """
     return account.lost_after < since <= account.lost_until or since > account.last_stamp
+
+
+def first_action(account: Account, since: Second, first: Stamp) -> Stamp:
+    """Return the first timestamp of the episode actions that answer an app.
+
+    `first` is that without a restore. An app that asks `since` a second that a restore has lost was
+    sent all that the backup has, and more: so it is sent what came after the restore. Otherwise it
+    would be sent the backup's positions, and go back.
+    """
+    is_lost = account.actions_lost_after < first_stamp(since) <= account.actions_lost_until
+    return max(first, later(account.actions_lost_until, 1)) if is_lost else first
 
 
 def page_to_read(account: Account, asked: PageRequest) -> PageRequest:

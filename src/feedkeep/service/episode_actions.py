@@ -29,7 +29,7 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.model.errors import InvalidFeedUrl, StoreUnavailable
-from feedkeep.rules import episode_actions, seconds
+from feedkeep.rules import database_restores, episode_actions, seconds
 from feedkeep.rules.clock import later
 from feedkeep.rules.episode_actions import RefusedUrl, SentAction
 from feedkeep.rules.escaped_urls import NONE_ESCAPED, EscapedUrls, as_known
@@ -79,7 +79,7 @@ class EpisodeActions:
         app, clock = await self._progress.of_poll(admitted, Clock.ACTIONS, (device,), since)
         second = seconds.second_of(clock)
         first = seconds.first_second(since, second, app.known)
-        stamp = seconds.first_stamp(first)
+        stamp = database_restores.first_action(admitted.account, since, seconds.first_stamp(first))
         of_podcast = await self._podcast_guid(admitted.account.id, podcast) if podcast else None
         wanted = ActionRequest(stamp, of_podcast, LISTED_AT_ONCE, clock)
         is_everything = first <= seconds.EVERYTHING
