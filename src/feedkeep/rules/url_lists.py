@@ -497,7 +497,8 @@ def replace_list(
     # local subscriptions" would unsubscribe that feed everywhere.
     if wanted.refused_count:
         removed = []
-    app = _after_replacing(snapshot, {url.guid for url in urls}, app)
+    # The list states what its owner wants: a feed that it lacks is no echo of a removal.
+    app = _after_replacing(snapshot, {url.guid for url in urls}, app).after_upload()
     decision = upload(
         snapshot, [want(url.text, None) for url in added], removed, app, progress, limits
     )

@@ -32,8 +32,10 @@ def read_time(value: object) -> int | None:
         value = float(text) if _NUMBER.fullmatch(text) else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    second = value / 1_000 if value >= _FIRST_MILLISECONDS else value
-    return int(second) if 0 <= second <= _LAST_SECOND else None
+    if not 0 <= value < (_LAST_SECOND + 1) * 1_000:  # first: larger ones cannot be divided
+        return None
+    second = int(value / 1_000 if value >= _FIRST_MILLISECONDS else value)
+    return second if second <= _LAST_SECOND else None
 
 
 def write_time(second: int) -> str:
