@@ -194,6 +194,9 @@ def test_what_is_as_it_was_already_is_left_alone(api: httpx.Client, add: Any) ->
     before = entries(api)
     assert undo(api, off) == {"stamp": None, "changed": 0, "left": 0}
     assert entries(api) == before
+    add(B)
+    adding = newest(api)
+    assert [undo(api, adding)["changed"] for _ in range(2)] == [1, 0]
 
 
 # C9.12
