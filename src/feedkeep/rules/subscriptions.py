@@ -108,11 +108,10 @@ class Updated(Value, frozen=True):
     """The fields that an update changed; the others are None.
 
     Attributes:
-        view: The entry of the guid that was updated, as it is now; None if that leads nowhere any
-            more, since a move was undone.
+        subscription: The subscription as it is now.
     """
 
-    view: View | None
+    subscription: Subscription
     new_feed_url: str | None = None
     is_subscribed: bool | None = None
     subscription_changed: Stamp | None = None
@@ -193,14 +192,15 @@ def update(
 
     Raises:
         UnknownSubscription: `guid` leads to no subscription, or to a deleted one.
-        PreconditionFailed: The entry of `guid` is not the one that is expected (C5.27).
+        PreconditionFailed: Neither the entry of `guid` nor that of the present guid is the one that
+            is expected (C5.27).
         InvalidInput: The URL leads to another subscription, there would be too many pointers, or
             the list has no room.
     """
     draft = Draft(snapshot, limits)
     found = _live(draft, guid, is_expected)
     if wanted == Update():  # C5.18
-        return draft.decision(Updated(draft.view(guid)))
+        return draft.decision(Updated(found))
     subscription, has_merged = found, False
     if wanted.new_guid is not None:
         subscription, has_merged = _take_guid(draft, subscription, wanted.new_guid)
@@ -222,7 +222,7 @@ def update(
     is_sent = has_new_status or wanted.new_feed_url is not None or bool(wanted.details)
     is_stamped = is_sent or has_merged
     is_renamed = wanted.new_guid is not None
-    draft.put(
+    subscription = draft.put(
         replace(
             subscription,
             subscription_changed=stamp if is_stamped else subscription.subscription_changed,
@@ -233,7 +233,7 @@ def update(
     check_room(snapshot.counts, draft.counts, limits)
     return draft.decision(
         Updated(
-            view=draft.view(guid),
+            subscription=subscription,
             new_feed_url=wanted.new_feed_url.text if wanted.new_feed_url else None,
             is_subscribed=subscription.is_subscribed if has_new_status else None,
             subscription_changed=stamp if is_sent else None,
@@ -251,7 +251,8 @@ def delete(
 
     Raises:
         UnknownSubscription: `guid` leads to no subscription, or to a deleted one (C6.12).
-        PreconditionFailed: The entry of `guid` is not the one that is expected (C5.27).
+        PreconditionFailed: Neither the entry of `guid` nor that of the present guid is the one that
+            is expected (C5.27).
     """
     draft = Draft(snapshot)
     subscription = _live(draft, guid, is_expected)
@@ -295,9 +296,10 @@ def _live(draft: Draft, guid: Guid, is_expected: IsExpected | None) -> Subscript
     view = draft.view(guid)
     if view is None or view.subscription.deleted is not None:
         raise UnknownSubscription
-    if is_expected is not None and not is_expected(view):
+    subscription = view.subscription
+    if is_expected and not any(map(is_expected, (view, View(subscription, subscription)))):
         raise PreconditionFailed
-    return view.subscription
+    return subscription
 
 
 def _add_or_refuse(draft: Draft, item: Wanted) -> tuple[Wanted | Refused, bool]:
