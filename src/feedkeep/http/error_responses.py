@@ -25,7 +25,7 @@ from feedkeep.model.errors import (
 )
 
 CHALLENGES = ('Basic realm="feedkeep", charset="UTF-8"', 'Bearer realm="feedkeep"')
-"""A field each (C7.18): Java's HttpClient 4 does not find Basic in a field that begins with Bearer."""
+"""A field each (C7.18): Java's HttpClient 4 finds no Basic in a field that begins with Bearer."""
 RETRY_AFTER_SECONDS = 2
 
 OK, SEE_OTHER = 200, 303
