@@ -28,7 +28,7 @@ def test_a_refused_item_is_listed_under_failure_with_exactly_two_fields(add: Any
     assert body["failure"][0]["message"].startswith("No protocol present")
 
 
-# C3.4, C5.7
+# C1.21, C3.4, C5.7
 def test_an_item_without_a_guid_gets_the_derived_one(add: Any) -> None:
     assert add("https://podnews.net/rss")["guid"] == "9b024349-ccf0-5f69-a609-6b82873eab3c"
     assert add((A, None))["guid"] == derived(A)

@@ -32,7 +32,7 @@ S = TypeVar("S", bound=Struct)
 
 
 class AddItem(Struct):
-    """One feed to add. A guid that is null counts as not sent."""
+    """One feed to add."""
 
     feed_url: str
     guid: str | None = None
@@ -46,17 +46,17 @@ class AddRequest(Struct):
 
 def with_details(struct: type[S]) -> type[S]:
     """Return a struct of the JSON with the fields of `Details`, each of which may be left out."""
-    added = [(field.name, field.type | UnsetType, UNSET) for field in fields(Details)]
+    added = [(field.name, field.type | None | UnsetType, UNSET) for field in fields(Details)]
     return cast("type[S]", msgspec.defstruct(struct.__name__, added, bases=(struct,)))
 
 
 @with_details
 class UpdateRequest(Struct):
-    """The body of PATCH /subscriptions/{guid}; null is not a value of any field."""
+    """The body of PATCH /subscriptions/{guid}; null counts as omitted (C1.21)."""
 
-    new_feed_url: str | UnsetType = UNSET
-    new_guid: str | UnsetType = UNSET
-    is_subscribed: bool | UnsetType = UNSET
+    new_feed_url: str | None = None
+    new_guid: str | None = None
+    is_subscribed: bool | None = None
 
 
 class SuccessItem(Struct):
@@ -162,13 +162,13 @@ def update_wanted(request: UpdateRequest) -> Update:
     Raises:
         InvalidInput: The URL or the guid is not valid.
     """
-    url, guid, is_subscribed = request.new_feed_url, request.new_guid, request.is_subscribed
+    url, guid = request.new_feed_url, request.new_guid
     sent = ((name, getattr(request, name)) for name in DETAILS)
     return Update(
-        None if url is UNSET else parse_new_feed_url(url),
-        None if guid is UNSET else parse_guid(guid),
-        None if is_subscribed is UNSET else is_subscribed,
-        {name: value for name, value in sent if value is not UNSET},
+        None if url is None else parse_new_feed_url(url),
+        None if guid is None else parse_guid(guid),
+        request.is_subscribed,
+        {name: value for name, value in sent if value is not UNSET and value is not None},
     )
 
 
