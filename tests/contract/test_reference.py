@@ -240,6 +240,8 @@ def test_two_parts_of_the_document_cannot_define_the_same_thing() -> None:
     ("name", "reply"),
     [
         ("AddReply", wire.AddReply),
+        ("AddedFeed", wire.SuccessItem),
+        ("RefusedFeed", wire.FailureItem),
         ("Entry", wire.SubscriptionReply),
         ("Feed", wire.FeedReply),
         ("UpdateReply", wire.UpdateReply),

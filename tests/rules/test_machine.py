@@ -95,7 +95,8 @@ class Rules(RuleBasedStateMachine):
             guids_wanted(wanted),
             lambda snapshot: subscriptions.add(snapshot, wanted, self.limits),
         )
-        for (url, guid), item in zip(items, outcome, strict=True):
+        guids = self.reference.own_guids(items)
+        for (url, _), guid, item in zip(items, guids, outcome, strict=True):
             was_added = self.attempt(lambda u=url, g=guid: self.reference.add(u, g))
             assert was_added == isinstance(item, Added)
         for (url, _), item in zip(items, outcome, strict=True):

@@ -125,7 +125,9 @@ def _check(documents: Sequence[Path], has_node: bool) -> None:
 
 
 def _install_node() -> None:
-    shutil.copytree(PROGRAMS, NODE, ignore=shutil.ignore_patterns("*.py", "*.go", "*.java", "oapi*"))
+    shutil.copytree(
+        PROGRAMS, NODE, ignore=shutil.ignore_patterns("*.py", "*.go", "*.java", "oapi*")
+    )
     _run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", folder=NODE)
 
 

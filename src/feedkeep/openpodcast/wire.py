@@ -60,12 +60,17 @@ class UpdateRequest(Struct):
 
 
 class SuccessItem(Struct):
-    """An item of POST /subscriptions that was accepted."""
+    """An item of POST /subscriptions that was accepted.
+
+    Attributes:
+        new_feed_url: The URL of the subscription, if that is another one than was sent (C5.30).
+    """
 
     feed_url: str
     guid: str
     is_subscribed: bool
     subscription_changed: str
+    new_feed_url: str | UnsetType = UNSET
 
 
 class FailureItem(Struct):
@@ -175,16 +180,7 @@ def update_wanted(request: UpdateRequest) -> Update:
 def add_reply(results: list[Added | Refused]) -> AddReply:
     """Return the reply that tells what became of each item."""
     return AddReply(
-        success=[
-            SuccessItem(
-                item.feed_url,
-                item.subscription.guid,
-                item.subscription.is_subscribed,
-                write_stamp(item.subscription.subscription_changed),
-            )
-            for item in results
-            if isinstance(item, Added)
-        ],
+        success=[_success_item(item) for item in results if isinstance(item, Added)],
         failure=[
             FailureItem(item.feed_url, item.message)
             for item in results
@@ -271,6 +267,17 @@ def deleted_reply(deletion: Deletion) -> DeletedReply:
 def deletion_reply(deletion: Deletion) -> DeletionReply:
     """Return what became of a deletion: all that are known were carried out."""
     return DeletionReply(deletion.id, "SUCCESS", "The subscription has been deleted.")
+
+
+def _success_item(added: Added) -> SuccessItem:
+    subscription = added.subscription
+    return SuccessItem(
+        added.feed_url,
+        subscription.guid,
+        subscription.is_subscribed,
+        write_stamp(subscription.subscription_changed),
+        UNSET if subscription.feed_url == added.feed_url else subscription.feed_url,
+    )
 
 
 def _with_details_of(subscription: Subscription, reply: SubscriptionReply) -> SubscriptionReply:

@@ -152,7 +152,8 @@ def add(
 def add_items(draft: Draft, items: Sequence[Wanted | Refused]) -> list[Added | Refused]:
     """Do the same within a longer operation; return the result of each item at its end."""
     results = [
-        _add_or_refuse(draft, item) if isinstance(item, Wanted) else (item, False) for item in items
+        _add_or_refuse(draft, item) if isinstance(item, Wanted) else (item, False)
+        for item in _with_own_guids(items)
     ]
     return [
         _at_the_end(draft, item, was_subscribed) if isinstance(item, Wanted) else item
@@ -300,6 +301,25 @@ def _live(draft: Draft, guid: Guid, is_expected: IsExpected | None) -> Subscript
     if is_expected and not any(map(is_expected, (view, View(subscription, subscription)))):
         raise PreconditionFailed
     return subscription
+
+
+def _with_own_guids(items: Sequence[Wanted | Refused]) -> list[Wanted | Refused]:
+    """Remove the guid of each item whose guid is that of another item's feed (C5.29).
+
+    Publishers copy the guid of one podcast to another: each later item with it would be added to
+    the first one's subscription, and its feed would be missing from the list.
+    """
+    wanted = [item for item in items if isinstance(item, Wanted)]
+    owners = {item.url.guid: item.url.guid for item in wanted}
+    for item in wanted:
+        if item.guid:
+            owners.setdefault(item.guid, item.url.guid)
+    return [
+        replace(item, guid=None)
+        if isinstance(item, Wanted) and item.guid and owners[item.guid] != item.url.guid
+        else item
+        for item in items
+    ]
 
 
 def _add_or_refuse(draft: Draft, item: Wanted) -> tuple[Wanted | Refused, bool]:
