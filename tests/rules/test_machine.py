@@ -171,7 +171,7 @@ class Rules(RuleBasedStateMachine):
         if not stamps:
             return
         done = self.undo(now, Undo(stamps, None, choice))
-        if done is not None and not done.left:  # C9.20
+        if done is not None and not done.left:
             again = self.undo(now, Undo(stamps))
             assert again is not None
             assert again.stamp is None
