@@ -287,19 +287,36 @@ def test_a_restore_costs_no_feed_and_no_queued_change(program: list[str], tmp_pa
 
 
 class RestoredMeanwhile(Front):
-    """Has the service restored before it passes the second page of a list."""
+    """Has the service restored before it passes the second request."""
 
     passes = ("Feedkeep-Epoch",)
-
-    def reply(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> httpx.Response:
-        if [method for _, method in self.seen] == ["GET", "GET"]:
-            self.process.restore()
-            self.service = self.process.base_url
-        return super().reply(method, path, body, headers)
 
     def __init__(self, process: Restorable) -> None:
         super().__init__(process.base_url, [])
         self.process = process
+
+    def reply(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> httpx.Response:
+        if len(self.seen) == 2:
+            self.process.restore()
+            self.service = self.process.base_url
+        return super().reply(method, path, body, headers)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: Path(program[1]).name)
+def test_a_feed_whose_add_was_answered_before_a_restore_is_added_again(
+    program: list[str], tmp_path: Path
+) -> None:
+    with Restorable(tmp_path) as process:
+        name = process.new_account()
+        token = process.new_token(name)
+        process.back_up()
+        with RestoredMeanwhile(process) as front:
+            device = Device(program, tmp_path / "list", front.url, token)
+            device.must("add", X)
+            device.must()
+        with process.client(name) as account:
+            assert device.feeds() == listed(account)
+        assert [feed["feed_url"] for feed in device.feeds().values()] == [X]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: Path(program[1]).name)
