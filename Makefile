@@ -18,7 +18,7 @@ help:
 	@echo "make test-versions  run the most telling tests with the lowest versions, and on each Python"
 	@echo "make test-container  build the container and run it, with buildah and podman, as root"
 	@echo "make test-proxies  run the examples of Caddy and nginx before it, and smuggle through HAProxy"
-	@echo "make sdk     make clients from the reference by five generators, compile them, and sync with each"
+	@echo "make sdk     make clients from the reference by six generators, compile them, and sync with each"
 	@echo "make conformance  test podsync-check, the suite that scores any server"
 	@echo "make prove   run the proofs of tests/proofs in their full form, which takes hours"
 	@echo "make prove-cluster  drill a Citus cluster: kills, a cold start, moves; CLUSTER_PREFIX= says where it is"

@@ -51,6 +51,12 @@ async def library(accounts: int, entries: int) -> AsyncIterator[Records]:
                 yield [(account_id, record) for record in records]
 
 
+def renamed(url: str, guid: str, times: int) -> list[tuple[str, str]]:
+    """Return items of one POST that add a feed with `times` former guids."""
+    former = [f"{number:08x}-0000-4000-9000-000000000000" for number in range(times)]
+    return [(url, sent) for sent in [*former, guid]]
+
+
 def _records(kind: int, number: int, account_id: AccountId, entries: int) -> Iterator:
     families = range(entries // ENTRIES_IN_A_FAMILY)
     kept = [entry for family in families for entry in _family(family)]

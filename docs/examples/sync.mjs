@@ -2,15 +2,18 @@
 //
 // FEEDKEEP_URL=https://feeds.example FEEDKEEP_TOKEN=fk_... node sync.mjs list.json
 // ... sync.mjs list.json add https://podnews.net/rss    (kept, and sent with the next sync)
-// ... sync.mjs list.json unsubscribe GUID
-// ... sync.mjs list.json delete GUID
+// ... sync.mjs list.json subscribe|unsubscribe|delete WHICH
+// ... sync.mjs list.json move WHICH https://podnews.net/new
+//
+// WHICH is a guid or a URL, also of a feed that was added and not sent yet.
 
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const TRIES = 6;
 const LONGEST_WAIT_SECONDS = 60;
-const GONE = [404, 410];
+const UNKNOWN = 404;
+const DELETED = 410;
 const NOT_LET_IN = 401;
 const ONLY_READS = 403;
 const PASSES = [429, 500, 502, 503, 504];
@@ -79,30 +82,67 @@ function save(file, device) {
   renameSync(`${file}.new`, file);
 }
 
-/** Send what the owner did. A reply that was lost is no harm: this is then sent again. */
-async function send(base, change, feeds) {
+/** Send the oldest change. A reply that was lost is no harm: it is then sent again.
+ *
+ *  An app that sends `If-Match` removes a change that gets 412 from the queue, with the later ones of
+ *  that feed, applies what GET shows, and asks its owner which of them still apply. */
+async function send(base, device) {
+  const { unsent: [change, ...later], feeds } = device;
+  const { guid } = change;
   if (change.do === "add") {
-    const { feed_url, guid } = change;
-    const [added] = await ask("POST", `${base}/subscriptions`, { subscriptions: [{ feed_url, guid }] });
-    for (const failure of added.failure) {
-      console.error(`${failure.feed_url}: ${failure.message}`);
+    const added = await add(base, device, change.feed_url, guid);
+    for (const other of later) { // it was queued by its URL, which had no guid yet
+      if (added && other.guid === change.feed_url) other.guid = added;
     }
     return;
   }
-  const entry = `${base}/subscriptions/${encodeURIComponent(change.guid)}`;
+  const entry = `${base}/subscriptions/${encodeURIComponent(guid)}`;
   try {
-    if (change.do === "unsubscribe") await ask("PATCH", entry, { is_subscribed: false });
-    else await ask("DELETE", entry);
+    if (change.do === "delete") await ask("DELETE", entry);
+    else await ask("PATCH", entry, change.body);
   } catch (error) {
-    if (!GONE.includes(error.status)) throw error; // gone already is as good as done
-    delete feeds[change.guid];
+    if (error.status !== UNKNOWN) throw error;
+    const was = feeds[guid];
+    if (change.do !== "delete" && was && !(await isDeleted(entry))) {
+      // A restore of the service's database has lost the feed: add it as this device has it.
+      await add(base, device, was.feed_url, guid);
+      await ask("PATCH", entry, { is_subscribed: was.is_subscribed, ...change.body });
+    } else delete feeds[guid];
   }
+}
+
+/** Add a feed, and return its guid, unless it was refused. */
+async function add(base, device, feed_url, guid) {
+  const [added] = await ask("POST", `${base}/subscriptions`, { subscriptions: [{ feed_url, guid }] });
+  for (const failure of added.failure) {
+    console.error(`${failure.feed_url}: ${failure.message}`);
+  }
+  for (const success of added.success) { // in the list at once: a restore before the next GET loses it
+    const there = success.new_feed_url;
+    if (there) console.error(`${feed_url} is on the list as ${there}`);
+    apply(device.feeds, { ...success, feed_url: there ?? feed_url });
+    return success.guid;
+  }
+}
+
+/** Ask whether a feed was deleted, or is not known at all: PATCH gets 404 in both cases. */
+async function isDeleted(entry) {
+  try {
+    await ask("GET", entry);
+  } catch (error) {
+    if (![UNKNOWN, DELETED].includes(error.status)) throw error;
+    return error.status === DELETED;
+  }
+  return false;
 }
 
 /** Take over an entry of the list; an app moves its episodes to `new_guid` here. */
 function apply(feeds, entry) {
   if (entry.deleted || entry.new_guid) delete feeds[entry.guid];
-  else feeds[entry.guid] = { feed_url: entry.feed_url, is_subscribed: entry.is_subscribed };
+  else {
+    const { feed_url, is_subscribed } = entry;
+    feeds[entry.guid] = { feed_url, is_subscribed, changed: stamp(entry) };
+  }
 }
 
 /** Return when an entry changed last; stamps of one form can be compared as text. */
@@ -115,7 +155,7 @@ async function sync(base, file) {
   const device = load(file);
   while (device.unsent.length) {
     try {
-      await send(base, device.unsent[0], device.feeds);
+      await send(base, device);
     } catch (error) {
       if (!(error instanceof Refused) || [NOT_LET_IN, ONLY_READS].includes(error.status)) throw error;
       console.error(`Not done: ${error.message}`); // and never will be: go on
@@ -124,10 +164,9 @@ async function sync(base, file) {
     save(file, device);
   }
   let [entries, epoch] = await changes(base, device.since);
-  const isAnother = epoch && device.epoch && epoch !== device.epoch;
-  if (isAnother) { // an older state of the service's database was restored
-    [entries, epoch] = await changes(base, null);
-    device.unsent = whatIsNowhere(device.feeds, entries);
+  if (epoch && epoch !== device.epoch) { // the first list, or an older state was restored
+    if (device.since) [entries, epoch] = await changes(base, null);
+    device.unsent = whatWasLost(device.feeds, entries);
     device.since = null;
     device.feeds = {};
   }
@@ -138,35 +177,60 @@ async function sync(base, file) {
   }
   device.epoch = epoch ?? device.epoch; // what is between may drop the header
   save(file, device);
-  if (isAnother) await sync(base, file);
+  if (device.unsent.length) await sync(base, file);
 }
 
-/** Return the entries that changed after a stamp, or all, and the epoch of the last page. */
+/** Return the entries that changed after a stamp, or all, and the epoch of the pages.
+ *
+ *  The last page may be empty: then `since` stays that of the page before. */
 async function changes(base, since) {
   let url = `${base}/subscriptions?per_page=1000`;
   if (since) url += `&since=${encodeURIComponent(since)}`;
   const entries = [];
-  let page, epoch;
+  let epoch = null;
   while (url) {
-    [page, epoch] = await ask("GET", url);
+    const [page, told] = await ask("GET", url);
+    // Restored meanwhile: the pages before are of the past.
+    if (epoch && told && told !== epoch) return changes(base, null);
     entries.push(...page.subscriptions);
+    epoch = told ?? epoch;
     url = page.next;
   }
   return [entries, epoch];
 }
 
-/** Return what to add: the feeds of this device that are in the whole list in no form. */
-function whatIsNowhere(feeds, entries) {
-  const listed = new Set(entries.flatMap((entry) => [entry.guid, entry.feed_url]));
+/** Return what to add: the feeds of this device that the whole list has in no form. Nor does it have
+ *  them if it shows them as deleted, from before they were added again. */
+function whatWasLost(feeds, entries) {
+  const known = new Map();
+  const listed = (name) => known.get(name) ?? "";
+  for (const entry of entries) {
+    const since = entry.deleted ?? "later than any";
+    for (const name of [entry.guid, entry.feed_url]) {
+      if (since > listed(name)) known.set(name, since);
+    }
+  }
   return Object.entries(feeds)
-    .filter(([guid, feed]) => feed.is_subscribed && !listed.has(guid) && !listed.has(feed.feed_url))
+    .filter(([, feed]) => feed.is_subscribed)
+    .filter(([guid, feed]) => listed(guid) < feed.changed && listed(feed.feed_url) < feed.changed)
     .map(([guid, feed]) => ({ do: "add", feed_url: feed.feed_url, guid }));
 }
 
-const [file, what, which] = process.argv.slice(2);
+/** Keep a change for later. */
+function queue(device, what, which, new_feed_url) {
+  if (what === "add") {
+    device.unsent.push({ do: what, feed_url: which });
+    return;
+  }
+  const known = Object.keys(device.feeds).find((guid) => device.feeds[guid].feed_url === which);
+  const body = new_feed_url ? { new_feed_url } : { is_subscribed: what === "subscribe" };
+  device.unsent.push({ do: what, guid: known ?? which, body });
+}
+
+const [file, what, which, url] = process.argv.slice(2);
 if (what) {
   const device = load(file);
-  device.unsent.push({ do: what, [what === "add" ? "feed_url" : "guid"]: which });
+  queue(device, what, which, url);
   save(file, device);
 } else {
   try {

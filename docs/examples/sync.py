@@ -2,8 +2,10 @@
 
 FEEDKEEP_URL=https://feeds.example FEEDKEEP_TOKEN=fk_... python sync.py list.json
 ... sync.py list.json add https://podnews.net/rss    (kept, and sent with the next sync)
-... sync.py list.json unsubscribe GUID
-... sync.py list.json delete GUID
+... sync.py list.json subscribe|unsubscribe|delete WHICH
+... sync.py list.json move WHICH https://podnews.net/new
+
+WHICH is a guid or a URL, also of a feed that was added and not sent yet.
 """
 
 import json
@@ -20,9 +22,13 @@ from urllib.parse import quote
 
 TRIES = 6
 LONGEST_WAIT_SECONDS = 60
-GONE = {404, 410}
+UNKNOWN, DELETED = 404, 410
 NOT_LET_IN, ONLY_READS = 401, 403
 PASSES = {429, 500, 502, 503, 504}
+USAGE = (
+    "Give a FILE, and after it nothing, add URL, move WHICH URL,"
+    " or one of subscribe, unsubscribe and delete with a WHICH."
+)
 KEPT = "What you changed is kept, and sent next time."
 
 
@@ -89,24 +95,62 @@ def save(file: Path, device: dict[str, Any]) -> None:
     new.replace(file)
 
 
-def send(base: str, change: dict[str, str], feeds: dict[str, Any]) -> None:
-    """Send what the owner did. A reply that was lost is no harm: this is then sent again."""
+def send(base: str, device: dict[str, Any]) -> None:
+    """Send the oldest change. A reply that was lost is no harm: it is then sent again.
+
+    An app that sends `If-Match` removes a change that gets 412 from the queue, with the later ones
+    of that feed, applies what GET shows, and asks its owner which of them still apply.
+    """
+    change, feeds = device["unsent"][0], device["feeds"]
     if change["do"] == "add":
-        item = {name: change[name] for name in ("feed_url", "guid") if name in change}
-        added, _ = ask("POST", f"{base}/subscriptions", {"subscriptions": [item]})
-        for failure in added["failure"]:
-            print(f"{failure['feed_url']}: {failure['message']}", file=sys.stderr)
+        guid = add(base, device, change["feed_url"], change.get("guid"))
+        for later in device["unsent"][1:]:  # it was queued by its URL, which had no guid yet
+            if guid and later.get("guid") == change["feed_url"]:
+                later["guid"] = guid
         return
-    entry = f"{base}/subscriptions/{quote(change['guid'], safe='')}"
+    guid = change["guid"]
+    entry = f"{base}/subscriptions/{quote(guid, safe='')}"
     try:
-        if change["do"] == "unsubscribe":
-            ask("PATCH", entry, {"is_subscribed": False})
-        else:
+        if change["do"] == "delete":
             ask("DELETE", entry)
+        else:
+            ask("PATCH", entry, change["body"])
     except Refused as refused:
-        if refused.status not in GONE:  # gone already is as good as done
+        if refused.status != UNKNOWN:
             raise
-        feeds.pop(change["guid"], None)
+        if change["do"] != "delete" and guid in feeds and not is_deleted(entry):
+            # A restore of the service's database has lost the feed: add it as this device has it.
+            was = feeds[guid]
+            add(base, device, was["feed_url"], guid)
+            ask("PATCH", entry, {"is_subscribed": was["is_subscribed"]} | change["body"])
+        else:
+            feeds.pop(guid, None)
+
+
+def add(base: str, device: dict[str, Any], url: str, guid: str | None) -> str | None:
+    """Add a feed, and return its guid, unless it was refused."""
+    item = {"feed_url": url} | ({"guid": guid} if guid else {})
+    added, _ = ask("POST", f"{base}/subscriptions", {"subscriptions": [item]})
+    for failure in added["failure"]:
+        print(f"{failure['feed_url']}: {failure['message']}", file=sys.stderr)
+    for success in added["success"]:  # in the list at once: a restore before the next GET loses it
+        there = success.get("new_feed_url")
+        if there:
+            print(f"{url} is on the list as {there}", file=sys.stderr)
+        apply(device["feeds"], success | {"feed_url": there or url})
+        return str(success["guid"])
+    return None
+
+
+def is_deleted(entry: str) -> bool:
+    """Ask whether a feed was deleted, or is not known at all: PATCH gets 404 in both cases."""
+    try:
+        ask("GET", entry)
+    except Refused as refused:
+        if refused.status not in {UNKNOWN, DELETED}:
+            raise
+        return refused.status == DELETED
+    return False
 
 
 def apply(feeds: dict[str, Any], entry: dict[str, Any]) -> None:
@@ -117,13 +161,14 @@ def apply(feeds: dict[str, Any], entry: dict[str, Any]) -> None:
         feeds[entry["guid"]] = {
             "feed_url": entry["feed_url"],
             "is_subscribed": entry["is_subscribed"],
+            "changed": stamp(entry),
         }
 
 
 def stamp(entry: dict[str, Any]) -> str:
     """Return when an entry changed last; stamps of one form can be compared as text."""
     names = ("subscription_changed", "guid_changed", "deleted")
-    return max(entry[name] for name in names if entry.get(name))
+    return max(str(entry[name]) for name in names if entry.get(name))
 
 
 def sync(base: str, file: Path) -> None:
@@ -131,7 +176,7 @@ def sync(base: str, file: Path) -> None:
     device = load(file)
     while device["unsent"]:
         try:
-            send(base, device["unsent"][0], device["feeds"])
+            send(base, device)
         except Refused as refused:
             if refused.status in {NOT_LET_IN, ONLY_READS}:
                 raise
@@ -139,55 +184,81 @@ def sync(base: str, file: Path) -> None:
         del device["unsent"][0]
         save(file, device)
     entries, epoch = changes(base, device["since"])
-    is_another = epoch is not None and device.get("epoch") not in {None, epoch}
-    if is_another:  # an older state of the service's database was restored
-        entries, epoch = changes(base, None)
-        device["unsent"] = what_is_nowhere(device["feeds"], entries)
+    if epoch not in {None, device["epoch"]}:  # the first list, or an older state was restored
+        if device["since"]:
+            entries, epoch = changes(base, None)
+        device["unsent"] = what_was_lost(device["feeds"], entries)
         device["since"], device["feeds"] = None, {}
     for entry in entries:
         apply(device["feeds"], entry)
         device["since"] = max(device["since"] or "", stamp(entry))
-    device["epoch"] = epoch or device.get("epoch")  # what is between may drop the header
+    device["epoch"] = epoch or device["epoch"]  # what is between may drop the header
     save(file, device)
-    if is_another:
+    if device["unsent"]:
         sync(base, file)
 
 
 def changes(base: str, since: str | None) -> tuple[list[dict[str, Any]], str | None]:
-    """Return the entries that changed after a stamp, or all, and the epoch of the last page."""
+    """Return the entries that changed after a stamp, or all, and the epoch of the pages.
+
+    The last page may be empty: then `since` stays that of the page before.
+    """
     url = f"{base}/subscriptions?per_page=1000"
     if since:
         url += f"&since={quote(since, safe='')}"
     entries: list[dict[str, Any]] = []
     epoch = None
     while url:
-        page, epoch = ask("GET", url)
+        page, told = ask("GET", url)
+        if epoch and told and told != epoch:  # restored meanwhile: the pages before are of the past
+            return changes(base, None)
         entries += page["subscriptions"]
-        url = page.get("next")
+        epoch, url = told or epoch, page.get("next")
     return entries, epoch
 
 
-def what_is_nowhere(feeds: dict[str, Any], entries: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Return what to add: the feeds of this device that are in the whole list in no form."""
-    listed = {entry[name] for entry in entries for name in ("guid", "feed_url")}
+def what_was_lost(feeds: dict[str, Any], entries: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """Return what to add: the feeds of this device that the whole list has in no form.
+
+    Nor does it have them if it shows them as deleted, from before they were added again.
+    """
+    known: dict[str, str] = {}
+    for entry in entries:
+        since = entry.get("deleted", "later than any")
+        for name in (entry["guid"], entry["feed_url"]):
+            known[name] = max(known.get(name, ""), since)
     return [
         {"do": "add", "feed_url": feed["feed_url"], "guid": guid}
         for guid, feed in feeds.items()
-        if feed["is_subscribed"] and guid not in listed and feed["feed_url"] not in listed
+        if feed["is_subscribed"]
+        and max(known.get(guid, ""), known.get(feed["feed_url"], "")) < feed["changed"]
     ]
+
+
+def queue(device: dict[str, Any], what: str, which: str, *values: str) -> None:
+    """Keep a change for later."""
+    if what == "add":
+        device["unsent"].append({"do": what, "feed_url": which})
+        return
+    guids = [guid for guid, feed in device["feeds"].items() if feed["feed_url"] == which]
+    body = {"new_feed_url": values[0]} if values else {"is_subscribed": what == "subscribe"}
+    device["unsent"].append({"do": what, "guid": (guids or [which])[0], "body": body})
 
 
 def main() -> None:
     """Keep a change for later, or sync."""
     match sys.argv[1:]:
-        case [name] | [name, "add" | "unsubscribe" | "delete", _]:
+        case (
+            [name]
+            | [name, "add" | "subscribe" | "unsubscribe" | "delete", _]
+            | [name, "move", _, _]
+        ):
             file, rest = Path(name), sys.argv[2:]
         case _:
-            sys.exit("Give a FILE, and after it nothing, add URL, unsubscribe GUID or delete GUID.")
+            sys.exit(USAGE)
     if rest:
-        name = "feed_url" if rest[0] == "add" else "guid"
         device = load(file)
-        device["unsent"].append({"do": rest[0], name: rest[1]})
+        queue(device, *rest)
         save(file, device)
         return
     try:

@@ -28,7 +28,7 @@ def test_a_refused_item_is_listed_under_failure_with_exactly_two_fields(add: Any
     assert body["failure"][0]["message"].startswith("No protocol present")
 
 
-# C3.4, C5.7
+# C1.21, C3.4, C5.7
 def test_an_item_without_a_guid_gets_the_derived_one(add: Any) -> None:
     assert add("https://podnews.net/rss")["guid"] == "9b024349-ccf0-5f69-a609-6b82873eab3c"
     assert add((A, None))["guid"] == derived(A)
@@ -246,13 +246,36 @@ def test_a_former_url_of_a_deleted_one_is_led_to_the_subscription_of_the_guid_se
 def test_each_item_sees_those_before_it_and_shows_the_end_of_the_request(
     api: httpx.Client, add: Any
 ) -> None:
-    body = add(A, (A, G1), (B, G2), (B, G1), (C, G3))
-    first, second, third, fourth, fifth = body["success"]
-    assert [item["guid"] for item in (first, second, third, fourth)] == [G1] * 4
-    stamp = get(api, G1)["subscription_changed"]
-    assert [item["subscription_changed"] for item in (first, second, third, fourth)] == [stamp] * 4
-    assert fifth["guid"] == G3
-    assert fifth["subscription_changed"] > stamp
+    add(A, (C, G3))
+    body = add(A, (A, G1), (B, G2), (B, None), (C, G2.upper()), (C, G3))
+    assert [item["guid"] for item in body["success"]] == [G1, G1, G2, G2, G3, G3]
+    stamps = [item["subscription_changed"] for item in body["success"]]
+    assert stamps == [get(api, item["guid"])["subscription_changed"] for item in body["success"]]
+    assert stamps[0] == stamps[1] < stamps[2] == stamps[3] < stamps[4] == stamps[5]
+
+
+# C5.29
+def test_two_feeds_with_a_copied_guid_are_both_on_the_list(api: httpx.Client, add: Any) -> None:
+    body = add((A, G1), (B, G1))
+    assert [(item["feed_url"], item["guid"]) for item in body["success"]] == [
+        (A, G1), (B, derived(B)),
+    ]  # fmt: skip
+    assert all("new_feed_url" not in item for item in body["success"])
+    assert {entry["feed_url"] for entry in entries(api)} == {A, B}
+
+
+# C5.30
+@pytest.mark.parametrize("sent", [(B, G1), (B, G2), A, ("http://a.example/feed/", G2)])
+def test_a_success_item_shows_the_url_of_the_subscription_if_it_differs(
+    api: httpx.Client, add: Any, sent: Any
+) -> None:
+    add((A, G1))
+    patch(api, G1, new_guid=G2)
+    url = sent if isinstance(sent, str) else sent[0]
+    item = add(sent)
+    assert (item["feed_url"], item["guid"]) == (url, G2)
+    assert item.get("new_feed_url", url) == A
+    assert ("new_feed_url" in item) is (url != A)
 
 
 def test_one_feed_twice_in_a_request_is_one_subscription(api: httpx.Client, add: Any) -> None:

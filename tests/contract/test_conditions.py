@@ -73,24 +73,40 @@ def test_what_is_not_valid_or_not_there_is_told_before_what_changed(
 
 
 # C5.28
-def test_each_patch_returns_the_tag_that_get_for_the_same_guid_has_now(
+def test_the_tag_of_a_patch_counts_at_the_present_guid_and_at_each_former_one(
     api: httpx.Client, add: Any
 ) -> None:
     add((A, G1))
-    for change in ({}, OFF, {"new_feed_url": B}, {"new_guid": G2}, {"is_subscribed": True}):
-        reply = api.patch(f"/subscriptions/{G1}", json=change, headers={"If-Match": tag(api, G1)})
-        assert (reply.status_code, reply.headers["ETag"]) == (200, tag(api, G1))
+    seen, guids = tag(api, G1), [G1, G2]
+    for change in ({}, OFF, {"new_feed_url": B}, {"new_guid": G2}, {"is_subscribed": True}, {}):
+        reply = api.patch(f"/subscriptions/{guids[0]}", json=change, headers={"If-Match": seen})
+        seen = reply.headers["ETag"]
+        assert (reply.status_code, seen) == (200, tag(api, get(api, G1).get("new_guid", G1)))
         assert reply.headers["Cache-Control"] == "no-store"
-    assert get(api, G1)["new_guid"] == G2
+        guids = guids if "new_guid" not in get(api, G1) else guids[::-1]  # each in turn
+    assert seen != tag(api, G1)
 
 
-def test_a_guid_that_leads_nowhere_after_a_move_was_undone_has_no_tag(
+# C5.27
+@pytest.mark.parametrize("seen_at", [G1, G2])
+@pytest.mark.parametrize(("method", "done"), [("PATCH", 200), ("DELETE", 202)])
+def test_a_former_guid_takes_its_own_tag_and_that_of_the_present_one(
+    api: httpx.Client, add: Any, seen_at: str, method: str, done: int
+) -> None:
+    add((A, G1))
+    patch(api, G1, new_guid=G2)
+    seen = tag(api, seen_at)
+    assert if_match(api, method, G1, seen, OFF) == done
+    assert if_match(api, "PATCH", G1, seen, OFF) == (412 if method == "PATCH" else 404)
+
+
+def test_a_patch_by_a_guid_that_a_move_undone_drops_has_the_tag_of_the_subscription(
     api: httpx.Client, add: Any
 ) -> None:
     add((A, G1))
     patch(api, G1, new_feed_url=B)
     reply = api.patch(f"/subscriptions/{derived(B)}", json={"new_feed_url": A})
-    assert (reply.status_code, "ETag" in reply.headers) == (200, False)
+    assert (reply.status_code, reply.headers["ETag"]) == (200, tag(api, G1))
     assert api.get(f"/subscriptions/{derived(B)}").status_code == 404
 
 

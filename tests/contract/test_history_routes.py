@@ -112,6 +112,16 @@ def test_an_undo_without_a_body_is_one(api: httpx.Client, add: Any) -> None:
     assert subscribed(api) == {derived(A): A}
 
 
+# C1.21
+def test_null_in_an_undo_or_a_restore_counts_as_omitted(api: httpx.Client, add: Any) -> None:
+    add(A)
+    at = newest(api)["at"]
+    add(B)
+    assert restore(api, at, keep_added=None)["stamp"] is None
+    assert undo(api, newest(api), guids=None, changed_since=None)["changed"] == 1
+    assert subscribed(api) == {derived(A): A}
+
+
 # C9.5, C9.6
 def test_one_request_is_one_change_of_which_100_feeds_are_listed(
     api: httpx.Client, add: Any
@@ -194,6 +204,9 @@ def test_what_is_as_it_was_already_is_left_alone(api: httpx.Client, add: Any) ->
     before = entries(api)
     assert undo(api, off) == {"stamp": None, "changed": 0, "left": 0}
     assert entries(api) == before
+    add(B)
+    adding = newest(api)
+    assert [undo(api, adding)["changed"] for _ in range(2)] == [1, 0]
 
 
 # C9.12
@@ -371,7 +384,6 @@ def test_a_moment_from_which_nothing_is_kept_is_refused(api: httpx.Client, add: 
         ("POST", "/history/x/undo", {}),
         ("POST", "/history/0/undo", {}),
         ("POST", "/history/1/undo", []),
-        ("POST", "/history/1/undo", {"guids": None}),
         ("POST", "/history/1/undo", {"guids": ["x"]}),
         ("POST", "/history/1/undo", {"guids": [G1] * 10_001}),
         ("POST", "/history/1/undo", {"changed_since": "sometimes"}),

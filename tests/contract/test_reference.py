@@ -144,6 +144,29 @@ def test_the_document_says_of_each_route_whether_it_is_open_to_everyone() -> Non
             assert is_open is isinstance(target.route, PublicRoute), target.path
 
 
+def test_each_operation_may_refuse_headers_that_are_too_large() -> None:
+    paths = document()["paths"]
+    without = [
+        (path, name) for path, name in operations() if "431" not in paths[path][name]["responses"]
+    ]
+    assert without == []
+
+
+def test_a_field_has_one_type_beside_null() -> None:
+    """Some generators refuse a field of several types, others make an empty type of it."""
+
+    def several(thing: object) -> Iterator[object]:
+        if isinstance(thing, dict):
+            kinds = thing.get("anyOf", thing["type"] if isinstance(thing.get("type"), list) else [])
+            if len([kind for kind in kinds if kind not in ("null", {"type": "null"})]) > 1:
+                yield thing
+        for value in thing.values() if isinstance(thing, dict) else thing:
+            if isinstance(value, dict | list):
+                yield from several(value)
+
+    assert list(several(document())) == []
+
+
 def test_everything_that_the_document_refers_to_is_in_it() -> None:
     referred = set(re.findall(r"#/components/(\w+)/(\w+)", json.dumps(document())))
     kinds = ("schemas", "parameters", "responses")
@@ -217,6 +240,8 @@ def test_two_parts_of_the_document_cannot_define_the_same_thing() -> None:
     ("name", "reply"),
     [
         ("AddReply", wire.AddReply),
+        ("AddedFeed", wire.SuccessItem),
+        ("RefusedFeed", wire.FailureItem),
         ("Entry", wire.SubscriptionReply),
         ("Feed", wire.FeedReply),
         ("UpdateReply", wire.UpdateReply),

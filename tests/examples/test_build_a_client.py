@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl
 
+from test_sync import Restorable, listed
 from trying import Trial
 
 PAGE = Path(__file__).parents[2] / "docs" / "build-a-client.md"
 _BLOCK = re.compile(r"^```(sh|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def test_the_pieces_of_the_page_are_a_client_that_does_what_the_page_shows(tmp_path: Path) -> None:
+def client_of_the_page(folder: Path) -> list[tuple[str, str]]:
+    """Write the client that the page has, and return all its pieces."""
     blocks = _BLOCK.findall(PAGE.read_text("utf-8"))
     client = "\n\n".join(text for kind, text in blocks if kind == "python")
-    (tmp_path / "client.py").write_text(client, "utf-8")
+    (folder / "client.py").write_text(client, "utf-8")
+    return blocks
+
+
+def test_the_pieces_of_the_page_are_a_client_that_does_what_the_page_shows(tmp_path: Path) -> None:
+    blocks = client_of_the_page(tmp_path)
     with Trial(tmp_path) as trial:
         told = ""
         for kind, text in blocks:
@@ -30,6 +39,59 @@ def test_the_pieces_of_the_page_are_a_client_that_does_what_the_page_shows(tmp_p
         seen = trial.requests()
     assert [one for one in seen["requests"] if one["objections"]] == []
     assert {one["fault"] for one in seen["requests"]} == {None, "lost", "unavailable"}
+
+
+def test_a_restore_costs_the_client_no_feed_and_no_queued_change(tmp_path: Path) -> None:
+    client_of_the_page(tmp_path)
+    file = tmp_path / "list.json"
+    with Restorable(tmp_path) as process:
+        name = process.new_account()
+        token = process.new_token(name)
+
+        def run(*words: str) -> Any:
+            environment = os.environ | {"FEEDKEEP_URL": process.base_url, "FEEDKEEP_TOKEN": token}
+            command = [sys.executable, "client.py", *words]
+            subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True)
+            return json.loads(file.read_text())
+
+        def guid(number: int) -> str:
+            feeds = json.loads(file.read_text())["feeds"]
+            return next(guid for guid, feed in feeds.items() if feed["url"] == url(number))
+
+        def url(number: int) -> str:
+            return f"https://{number}.example"
+
+        for number in (0, 1):
+            run("add", url(number))
+        run("delete", guid(0))
+        process.back_up()
+        for number in (0, 2, 3, 4):
+            run("add", url(number))
+        run("unsubscribe", guid(3))
+        state = run("unsubscribe", guid(4))
+        with process.client(name) as account:  # of which the device does not hear before
+            account.delete(f"/subscriptions/{guid(1)}").raise_for_status()
+        changes = [
+            (guid(2), {"new_feed_url": "https://new.example"}),
+            (guid(3), {"is_subscribed": True}),
+            (guid(4), {"new_feed_url": "https://4.example/new"}),
+        ]
+        state["queue"] = [["PATCH", f"/subscriptions/{one}", body] for one, body in changes]
+        state["queue"] += [
+            ["POST", "/subscriptions", {"subscriptions": [{"feed_url": url(5)}]}],
+            ["PATCH", f"/subscriptions/{url(5)}", {"is_subscribed": False}],
+        ]
+        file.write_text(json.dumps(state))
+        process.restore()
+        feeds = run()["feeds"]
+        found = {one: (feed["url"], feed["on"]) for one, feed in feeds.items()}
+        assert set(found.values()) == {
+            (url(0), True), (url(1), True), ("https://new.example", True), (url(3), True),
+            ("https://4.example/new", False), (url(5), False),
+        }  # fmt: skip
+        with process.client(name) as account:
+            there = listed(account)
+        assert found == {one: tuple(feed.values()) for one, feed in there.items()}
 
 
 def done(line: str, trial: Trial, folder: Path) -> str:

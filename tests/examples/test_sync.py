@@ -14,12 +14,14 @@ from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import quote
 
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
 from forms import first_of, in_the_long_form
 
+SHOWN = ("feed_url", "is_subscribed")
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 NODE = shutil.which("node")
 PROGRAMS = [[sys.executable, str(EXAMPLES / "sync.py")]]
@@ -53,7 +55,7 @@ class Device:
 
     def feeds(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self.file.read_text())["feeds"]
-        return found
+        return {guid: {key: feed[key] for key in SHOWN} for guid, feed in found.items()}
 
 
 @pytest.fixture
@@ -78,7 +80,7 @@ def listed(account: httpx.Client) -> dict[str, Any]:
         page = account.get(url).json()
         for entry in page["subscriptions"]:
             if "deleted" not in entry and "new_guid" not in entry:
-                found[entry["guid"]] = {key: entry[key] for key in ("feed_url", "is_subscribed")}
+                found[entry["guid"]] = {key: entry[key] for key in SHOWN}
         url = page.get("next")
     return found
 
@@ -143,60 +145,16 @@ def test_a_device_that_was_away_through_thousands_of_changes_has_the_list(
     assert len(one.feeds()) == 2_499
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: Path(program[1]).name)
-def test_after_a_restore_a_device_has_the_list_and_brings_back_what_was_lost(
-    program: list[str], tmp_path: Path
-) -> None:
-    process = FeedkeepProcess(tmp_path)
-    process.start()
-    urls = [f"https://kept.example/{number}" for number in range(4)]
-    with process.client(process.new_account()) as account:
-        token = account.headers["Authorization"].removeprefix("Bearer ")
-        device = Device(program, tmp_path / "list", process.base_url, token)
-        for url in urls[:2]:
-            device.must("add", url)
-        device.must()
-        process.must("backup", str(tmp_path / "backup"))
-        for url in urls[2:]:
-            device.must("add", url)
-        device.must("delete", guid_of(device, urls[0]))
-        device.must()
-        assert process.stop() == 0
-        (tmp_path / "feedkeep.db").unlink()
-        process.must("restore", str(tmp_path / "backup"))
-        process.start()
-        device.environment["FEEDKEEP_URL"] = process.base_url
-        account.base_url = process.base_url
-        device.must("delete", guid_of(device, urls[2]))  # of which the service knows nothing
-        device.must("add", f"{urls[2]}/other")
-        device.must()
-        found = sorted(feed["feed_url"] for feed in device.feeds().values())
-        assert found == [urls[0], urls[1], f"{urls[2]}/other", urls[3]]
-        assert device.feeds() == listed(account)
-    assert process.stop() == 0
-
-
-def test_a_token_that_is_not_valid_ends_it_with_a_sentence_and_the_list_is_kept(
-    devices: tuple[Device, Device],
-) -> None:
-    one, _ = devices
-    one.must("add", "https://kept.example/feed")
-    one.must()
-    feeds = one.feeds()
-    one.environment["FEEDKEEP_TOKEN"] = "fk_no"
-    done = one.run()
-    assert done.returncode == 1
-    assert done.stderr.startswith("The token is not valid any more.")
-    assert one.feeds() == feeds
-
-
 class Front:
     """Stands before the service, on loopback: it refuses the first requests, and passes the rest.
 
     Of each refusal it is told the status and the headers; without a status, the reply breaks off.
     """
 
+    passes: tuple[str, ...] = ()  # the headers of replies; some proxies drop those they do not know
+
     def __init__(self, service: str, refusals: list[tuple[int | None, dict[str, str]]]) -> None:
+        self.service = service
         self.seen: list[tuple[float, str]] = []
         front = self
 
@@ -207,11 +165,12 @@ class Front:
                 if refusals:
                     self._refuse(*refusals.pop(0))
                     return
-                authorization = {"Authorization": self.headers["Authorization"]}
-                reply = httpx.request(
-                    self.command, service + self.path, content=body, headers=authorization
-                )
-                self._send(reply.status_code, {}, reply.content, len(reply.content))
+                given = {name: self.headers[name] for name in ("Authorization", "Host")}
+                reply = front.reply(self.command, self.path, body, given)
+                passed = {
+                    name: reply.headers[name] for name in front.passes if name in reply.headers
+                }
+                self._send(reply.status_code, passed, reply.content, len(reply.content))
 
             do_GET = do_POST = answer  # noqa: N815 - the names are the library's
 
@@ -235,6 +194,9 @@ class Front:
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
 
+    def reply(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> httpx.Response:
+        return httpx.request(method, self.service + path, content=body, headers=headers, timeout=30)
+
     def __enter__(self) -> Self:
         self._thread.start()
         return self
@@ -243,6 +205,199 @@ class Front:
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
+
+
+class Restorable(FeedkeepProcess):
+    """A service whose database comes back from a backup."""
+
+    def back_up(self) -> None:
+        self.must("backup", str(self.folder / "backup"))
+
+    def restore(self) -> None:
+        assert self.stop() == 0
+        (self.folder / "feedkeep.db").unlink()
+        self.must("restore", str(self.folder / "backup"))
+        self.start()
+
+
+URLS = [f"https://kept.example/{number}" for number in range(3)]
+X, Y = "https://x.example/feed", "https://y.example/feed"
+
+# What is done before the backup, what after it, what is queued during the restore, and the feeds in
+# the end, with their status.
+RESTORES: dict[str, tuple[list[list[str]], list[list[str]], list[list[str]], dict[str, bool]]] = {
+    "added": ([], [["add", X]], [], {X: True}),
+    "added and deleted": ([], [["add", X], ["delete", X]], [], {}),
+    "deleted": ([["add", X]], [["delete", X]], [], {X: True}),
+    "queued delete": ([], [["add", X]], [["delete", X]], {}),
+    "queued add": ([], [["add", X]], [["add", Y]], {X: True, Y: True}),
+    "queued resubscribe": (
+        [], [["add", X], ["unsubscribe", X]], [["subscribe", X]], {X: True},
+    ),
+    "queued unsubscribe": ([], [["add", X]], [["unsubscribe", X]], {X: False}),
+    "queued move": ([], [["add", X]], [["move", X, Y]], {Y: True}),
+    "queued move of an unsubscribed one": (
+        [], [["add", X], ["unsubscribe", X]], [["move", X, Y]], {Y: False},
+    ),
+    "two queued changes": ([], [["add", X]], [["move", X, Y], ["unsubscribe", X]], {Y: False}),
+    "queued change of a queued add": ([], [], [["add", X], ["unsubscribe", X]], {X: False}),
+    "queued resubscribe of a deleted one": (
+        [["add", X], ["is deleted"]], [], [["subscribe", X]], {},
+    ),
+    "revived": ([["add", X], ["delete", X]], [["add", X]], [], {X: True}),
+    "resubscribed": ([["add", X], ["unsubscribe", X]], [["subscribe", X]], [], {X: False}),
+    "deleted before": ([["add", X], ["delete", X]], [], [], {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: Path(program[1]).name)
+def test_a_restore_costs_no_feed_and_no_queued_change(program: list[str], tmp_path: Path) -> None:
+    with Restorable(tmp_path) as process:
+        names = {story: process.new_account() for story in RESTORES}
+        devices = {}
+        for story, name in names.items():
+            token = process.new_token(name)
+            devices[story] = Device(program, tmp_path / name, process.base_url, token)
+
+        def each(part: int, *, syncs: bool = True) -> None:
+            for story, steps in RESTORES.items():
+                for step in steps[part]:
+                    if step == ["is deleted"]:  # by another device, of which this one does not hear
+                        with process.client(names[story]) as account:
+                            guid = guid_of(devices[story], X)
+                            account.delete(f"/subscriptions/{guid}").raise_for_status()
+                        continue
+                    devices[story].must(*step)
+                    if syncs:
+                        devices[story].must()
+
+        each(0)
+        process.back_up()
+        each(1)
+        each(2, syncs=False)
+        process.restore()
+        for story, (_, _, _, wanted) in RESTORES.items():
+            device = devices[story]
+            device.environment["FEEDKEEP_URL"] = process.base_url
+            device.must()
+            with process.client(names[story]) as account:
+                assert device.feeds() == listed(account), story
+            found = {feed["feed_url"]: feed["is_subscribed"] for feed in device.feeds().values()}
+            assert found == wanted, story
+
+
+class RestoredMeanwhile(Front):
+    """Has the service restored before it passes the second request."""
+
+    passes = ("Feedkeep-Epoch",)
+
+    def __init__(self, process: Restorable) -> None:
+        super().__init__(process.base_url, [])
+        self.process = process
+
+    def reply(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> httpx.Response:
+        if len(self.seen) == 2:
+            self.process.restore()
+            self.service = self.process.base_url
+        return super().reply(method, path, body, headers)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: Path(program[1]).name)
+def test_a_feed_whose_add_was_answered_before_a_restore_is_added_again(
+    program: list[str], tmp_path: Path
+) -> None:
+    with Restorable(tmp_path) as process:
+        name = process.new_account()
+        token = process.new_token(name)
+        process.back_up()
+        with RestoredMeanwhile(process) as front:
+            device = Device(program, tmp_path / "list", front.url, token)
+            device.must("add", X)
+            device.must()
+        with process.client(name) as account:
+            assert device.feeds() == listed(account)
+        assert [feed["feed_url"] for feed in device.feeds().values()] == [X]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: Path(program[1]).name)
+def test_pages_from_before_a_restore_do_not_count(program: list[str], tmp_path: Path) -> None:
+    with Restorable(tmp_path) as process:
+        name = process.new_account()
+        token = process.new_token(name)
+        with process.client(name) as account:
+            kept, lost = ([f"https://{what}.example/{n}" for n in range(1_100)] for what in "ab")
+            for urls in (kept, lost):
+                body = {"subscriptions": [{"feed_url": url} for url in urls]}
+                account.post("/subscriptions", json=body).raise_for_status()
+                if urls == kept:
+                    process.back_up()
+        with RestoredMeanwhile(process) as front:
+            device = Device(program, tmp_path / "list", front.url, token)
+            device.must()
+            assert len(front.seen) > 3
+        with process.client(name) as account:
+            assert device.feeds() == listed(account)
+        assert len(device.feeds()) == 1_100
+
+
+class EmptyLastPage(Front):
+    """Lets a list end with an empty page."""
+
+    def reply(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> httpx.Response:
+        reply = super().reply(method, path.removesuffix("&page=2"), body, headers)
+        self.asked = [*getattr(self, "asked", []), path]
+        page = reply.json()
+        if path.endswith("&page=2"):
+            page["subscriptions"] = []
+        elif method == "GET":
+            page["next"] = f"{self.url}{path}&page=2"
+        return httpx.Response(200, json=page)
+
+
+def test_after_an_empty_last_page_only_later_changes_are_asked_for(
+    account: httpx.Client, devices: tuple[Device, Device], service: FeedkeepProcess
+) -> None:
+    one, _ = devices
+    one.must("add", X)
+    with EmptyLastPage(service.base_url, []) as front:
+        one.environment["FEEDKEEP_URL"] = front.url
+        for _ in range(2):
+            one.must()
+    (entry,) = account.get("/subscriptions").json()["subscriptions"]
+    stamp = entry["subscription_changed"]
+    assert f"since={quote(stamp, safe='')}" in front.asked[-1]
+    assert one.feeds() == listed(account)
+
+
+def test_a_feed_is_changed_by_its_url_before_it_was_sent(
+    account: httpx.Client, devices: tuple[Device, Device]
+) -> None:
+    one, _ = devices
+    for step in (
+        ["add", X],
+        ["move", X, Y],
+        ["unsubscribe", X],
+        ["add", URLS[0]],
+        ["delete", URLS[0]],
+    ):
+        one.must(*step)
+    one.must()
+    assert one.feeds() == listed(account)
+    assert list(one.feeds().values()) == [{"feed_url": Y, "is_subscribed": False}]
+
+
+def test_a_token_that_is_not_valid_ends_it_with_a_sentence_and_the_list_is_kept(
+    devices: tuple[Device, Device],
+) -> None:
+    one, _ = devices
+    one.must("add", "https://kept.example/feed")
+    one.must()
+    feeds = one.feeds()
+    one.environment["FEEDKEEP_TOKEN"] = "fk_no"
+    done = one.run()
+    assert done.returncode == 1
+    assert done.stderr.startswith("The token is not valid any more.")
+    assert one.feeds() == feeds
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -128,21 +129,29 @@ class Follower(ListClient):
         await super().sync(service)
 
     async def _start_over(self, service: Service, account: Account) -> None:
-        mine = self._subscribed()
-        self.had, self.entries, self.since = set(mine.values()), {}, -1
+        mine = self._feeds()
+        self.had, self.entries, self.since = {feed.feed_url for feed in mine}, {}, -1
         await super().sync(service)
-        listed = {view.subscription.feed_url for view in self.entries.values()}
-        nowhere = [
-            want(url, guid)
-            for guid, url in mine.items()
-            if guid not in self.entries and url not in listed
+        there: dict[str, int] = {}  # until when each guid and URL was deleted, or that it is not
+        for guid, view in self.entries.items():
+            for name in (guid, view.subscription.feed_url):
+                deleted = view.subscription.deleted
+                there[name] = max(there.get(name, -1), sys.maxsize if deleted is None else deleted)
+        lost = [
+            want(feed.feed_url, feed.guid)
+            for feed in mine
+            if max(there.get(name, -1) for name in (feed.guid, feed.feed_url))
+            < feed.subscription_changed
         ]
-        await service.subscriptions.add(account.id, nowhere, TESTER)
+        await service.subscriptions.add(account.id, lost, TESTER)
+
+    def _feeds(self) -> list[Subscription]:
+        feeds = [v.entry for v in self.entries.values() if isinstance(v.entry, Subscription)]
+        return [feed for feed in feeds if feed.is_subscribed]
 
     def _subscribed(self) -> dict[str, str]:
         """Return the URLs of the feeds that it is subscribed to, by guid."""
-        feeds = [v.entry for v in self.entries.values() if isinstance(v.entry, Subscription)]
-        return {feed.guid: feed.feed_url for feed in feeds if feed.is_subscribed}
+        return {feed.guid: feed.feed_url for feed in self._feeds()}
 
 
 class Household:

@@ -1,6 +1,6 @@
 """A naive account to compare the rules with: a plain list of feeds, searched from end to end."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 
@@ -59,6 +59,15 @@ class Account:
     def size(self) -> tuple[int, int]:
         """Return how many feeds are subscribed to, and how many guids are known."""
         return sum(f.on for f in self.feeds), sum(1 + len(f.aliases) for f in self.feeds)
+
+    def own_guids(self, items: Sequence[tuple[str, str | None]]) -> list[str | None]:
+        """Return the guids that the items of a request keep: a copied one counts once."""
+        urls = [derive(url) for url, _ in items]
+        first = {guid: url for url, (_, guid) in reversed(list(zip(urls, items, strict=True)))}
+        return [
+            guid if url == (guid if guid in urls else first[guid]) else None
+            for url, (_, guid) in zip(urls, items, strict=True)
+        ]
 
     def add(self, url: str, guid: str | None) -> bool:
         by_url, by_guid = self.leads(derive(url)), self.leads(guid)

@@ -683,3 +683,42 @@ def test_what_is_brought_back_was_had_as_long_as_before() -> None:
     restore(known, moment)
     assert known.subscription(guid(A)).first_had == 2_000
     assert known.subscription(guid(A)).alias == Alias(A, moved_away=True, first_had=1_000)
+
+
+OFF, ON = Update(is_subscribed=False), Update(is_subscribed=True)
+UNDONE_TWICE = {
+    "add": ([], lambda known: known.add((A, None))),
+    "add with a guid": ([], lambda known: known.add((A, G1))),
+    "unsubscribe": ([A], lambda known: known.update(guid(A), OFF)),
+    "delete": ([A], lambda known: known.delete(guid(A))),
+    "move": ([A], lambda known: known.move(guid(A), C)),
+    "rename": ([A], lambda known: known.update(guid(A), Update(new_guid=G1))),
+    "merge": ([A, B], lambda known: known.update(guid(A), Update(new_guid=guid(B)))),
+    "add of a pointer": ([A], lambda known: known.add((B, guid(A)))),
+}
+
+
+# C9.11, C9.20
+@pytest.mark.parametrize("what", UNDONE_TWICE)
+def test_undo_sent_again_changes_nothing(what: str) -> None:
+    urls, change = UNDONE_TWICE[what]
+    known = account(*urls)
+    change(known)
+    stamp = known.kept.stamps[-1]
+    assert undo_changes(known, stamp).stamp is not None
+    before = dict(known.entries)
+    for when in ConflictPolicy:
+        assert told(undo_changes(known, stamp, when=when)) == (None, 0, 0)
+    assert known.entries == before
+
+
+# C9.11
+def test_undo_of_an_add_conflicts_again_once_the_feed_was_added_again() -> None:
+    known = account(A, B)
+    adding = known.kept.stamps[-1]
+    undo_changes(known, adding)
+    known.add((A, None))
+    with pytest.raises(ChangedSince) as found:
+        undo_changes(known, adding)
+    assert (found.value.stamps[0], found.value.feeds) == (known.kept.stamps[-1], 1)
+    assert told(undo_changes(known, adding, when=ConflictPolicy.LEAVE)) == (None, 0, 1)

@@ -56,7 +56,7 @@ def test_an_app_with_the_accounts_password_learns_where_to_make_an_app_password(
         for who, password in ((name, PASSWORD), *[(name, "wrong"), ("stranger", "wrong")] * 8):
             reply = get(service, path, who, password)
             assert reply.status_code == 401
-            assert reply.headers["WWW-Authenticate"].startswith("Bearer ")
+            assert reply.headers["WWW-Authenticate"].startswith("Basic ")
             assert "set-cookie" not in reply.headers
             assert reply.json() == {
                 "code": "401",

@@ -1,4 +1,4 @@
-"""Makes clients from the reference by five generators, compiles them, and syncs with each.
+"""Makes clients from the reference by six generators, compiles them, and syncs with each.
 
 They are generated from what a service serves, and run against it. Before that, Redocly, Spectral
 and openapi-spec-validator read the documents. `make sdk` runs it: a language that this machine
@@ -27,6 +27,7 @@ TOOLS = PROJECT / ".venv" / "sdk" / "bin"
 NODE = BUILD / "node"
 DOCUMENTS = ("openapi.json", "docs/openpodcast.json", "docs/gpodder.json", "docs/nextcloud.json")
 PATIENCE_SECONDS = 600
+OAPI_CODEGEN = "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2"
 LEFT_OUT, DONE, FAILED = "left out", "ok", "FAILED"
 
 
@@ -124,7 +125,9 @@ def _check(documents: Sequence[Path], has_node: bool) -> None:
 
 
 def _install_node() -> None:
-    shutil.copytree(PROGRAMS, NODE, ignore=shutil.ignore_patterns("*.py", "*.go", "*.java"))
+    shutil.copytree(
+        PROGRAMS, NODE, ignore=shutil.ignore_patterns("*.py", "*.go", "*.java", "oapi*")
+    )
     _run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", folder=NODE)
 
 
@@ -164,6 +167,17 @@ def _make_go(folder: Path, document: Path) -> None:
     _run("go", "build", "-o", "synced", "./sync", folder=folder)
 
 
+def _make_go_with_oapi_codegen(folder: Path, document: Path) -> None:
+    shutil.copytree(PROGRAMS / "oapi_codegen", folder)
+    (folder / "feedkeep").mkdir()
+    _run(
+        "go", "run", OAPI_CODEGEN, "-generate", "types,client", "-package", "feedkeep",
+        "-o", folder / "feedkeep" / "client.go", document,
+    )  # fmt: skip
+    _run("go", "vet", "./...", folder=folder)
+    _run("go", "build", "-o", "synced", ".", folder=folder)
+
+
 def _make_java(folder: Path, document: Path) -> None:
     packages = [f"{kind}Package=feedkeep.client{rest}" for kind, rest in
                 (("invoker", ""), ("api", ".api"), ("model", ".model"))]  # fmt: skip
@@ -190,6 +204,10 @@ CLIENTS = (
         lambda _: (TOOLS / "python", "sync.py"),
     ),
     Client("go", ["go", "java"], _make_go, lambda folder: (folder / "synced",)),
+    Client(
+        "go oapi-codegen", ["go"], _make_go_with_oapi_codegen,
+        lambda folder: (folder / "synced",),
+    ),
     Client(
         "java", ["java", "javac", "mvn"], _make_java,
         lambda _: ("mvn", "-q", "-B", _EXECUTE, "-Dexec.mainClass=Sync"),

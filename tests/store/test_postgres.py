@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 from further_steps import with_further
-from library import library
+from library import library, renamed
 from postgres_server import PostgresServer, drop_database, execute, new_database, with_connection
 from recorded import COMMITS, FAILED_COMMITS, recorded
 from transaction_pooler import Pooler
@@ -548,7 +548,7 @@ def test_an_account_whose_change_loads_much_has_a_transaction_of_its_own(
         return Decision(len(snapshot.entries), [], [], snapshot.last_stamp, snapshot.counts)
 
     async def work(store: PostgresStore) -> None:
-        items = [want(f"https://a.example/{number}", GUID) for number in range(9)]
+        items = [want(url, guid) for url, guid in renamed("https://a.example", GUID, 8)]
         add = subscriptions.guids_wanted(items)
         await store.entries.change(ALICE, add, lambda given: subscriptions.add(given, items))
         monkeypatch.setattr(entry_writes.Changes, "make", make_and_note)
@@ -592,8 +592,9 @@ def test_the_rows_of_a_large_account_go_with_statements_that_each_take_a_moment(
     monkeypatch.setattr(accounts, "_FULL", "DELETE 4")
 
     async def work(store: PostgresStore) -> None:
-        for guid in (GUID, None):  # pointers, which lead to a feed, and feeds
-            items = [want(f"https://{guid}.example/{number}", guid) for number in range(9)]
+        feeds = [(f"https://a.example/{number}", None) for number in range(9)]
+        for sent in (renamed("https://b.example", GUID, 8), feeds):  # pointers, and feeds
+            items = [want(url, guid) for url, guid in sent]
             await store.entries.change(
                 ALICE,
                 subscriptions.guids_wanted(items),

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from library import renamed
 from whole_store import all_accounts
 
 from feedkeep.model import (
@@ -125,7 +126,8 @@ def test_a_change_is_given_the_entries_their_subscriptions_and_all_pointers_to_t
     open_store: Callable,
 ) -> None:
     async def work(store: Store) -> None:
-        await add(store, (A, G1), (B, G1), ("https://other.example", None))
+        await add(store, (A, G1), ("https://other.example", None))
+        await add(store, (B, G1))
         seen: list[Snapshot] = []
 
         def look(snapshot: Snapshot) -> Decision[None]:
@@ -187,7 +189,7 @@ def test_what_takes_long_is_told_by_what_is_loaded_and_not_by_what_is_named(
             threads.append(threading.get_ident())
             return Decision(None, [], [], snapshot.last_stamp, snapshot.counts)
 
-        await add(store, (A, G1), *((f"https://a.example/{n}", G2) for n in range(150)))
+        await add(store, (A, G1), *renamed(B, G2, 150))
         name = DocumentName("settings", "a")
         await store.documents.change(ALICE, name.kind, name.name, lambda *_: "x" * 20_000)
         await store.entries.change(ALICE, [G1], decide)
@@ -205,7 +207,7 @@ def test_accounts_whose_changes_load_much_together_are_changed_all_the_same(
     monkeypatch.setattr("feedkeep.store.sqlite.runner.MAX_PARTS_IN_A_BATCH", 0)
 
     async def work(store: Store) -> None:
-        await add(store, *((f"https://a.example/{n}", G1) for n in range(9)))
+        await add(store, *renamed("https://a.example/0", G1, 9))
         await asyncio.gather(
             delete(store, G1), add(store, (A, G1)), add(store, (B, G2), to=BOB), add(store, (B, G2))
         )

@@ -25,6 +25,7 @@ class Refusal:
         detail: What to do.
         headers: Headers that go with it.
         changed_since: The stamps of the changes that are in the way, if that is what is wrong.
+        challenges: The ways to authenticate, for clients that are no page: a browser would ask.
     """
 
     status: int
@@ -32,6 +33,7 @@ class Refusal:
     detail: str = ""
     headers: dict[str, str] = field(default_factory=dict)
     changed_since: Sequence[int] = ()
+    challenges: Sequence[str] = ()
 
     def response(self) -> JsonResponse:
         """Return the one shape that all errors have (C7.1): a fixed text, then a detail (C7.2)."""
@@ -39,7 +41,10 @@ class Refusal:
         problem = Problem(str(self.status), message)
         if self.changed_since:
             problem = Conflict(str(self.status), message, list(self.changed_since))
-        return JsonResponse(encode(problem), self.status, self.headers)
+        response = JsonResponse(encode(problem), self.status, self.headers)
+        for challenge in self.challenges:
+            response.headers.append("WWW-Authenticate", challenge)
+        return response
 
     def last_response(self) -> JsonResponse:
         """Return it for a request that reaches no route, or whose route cannot answer any more.

@@ -12,7 +12,7 @@ from feedkeep.model import Guid, Stamp
 from feedkeep.model.errors import InvalidInput
 from feedkeep.openpodcast import history_wire, paging
 from feedkeep.rules.guids import parse_guid
-from feedkeep.rules.undo import Undo
+from feedkeep.rules.undo import ConflictPolicy, Undo
 from feedkeep.runtime.cooperative import LONG_BYTES, LONG_LIST, in_thread_if
 from feedkeep.service import Service
 from feedkeep.service.history import NEWEST
@@ -65,11 +65,11 @@ class UndoResource:
     def _wanted(self, stamp: Stamp, body: bytes) -> Undo:
         sent = decode(history_wire.UNDO_REQUEST, body if body.strip() else b"{}")
         guids: list[Guid] | None = None
-        if isinstance(sent.guids, list):
+        if sent.guids is not None:
             if len(sent.guids) > self._max_items:
                 raise InvalidInput(f"At most {self._max_items:,} guids fit in one request.")
             guids = [parse_guid(guid) for guid in sent.guids]
-        return Undo([stamp], guids, sent.changed_since)
+        return Undo([stamp], guids, sent.changed_since or ConflictPolicy.ASK)
 
 
 class RestoreResource:
@@ -105,7 +105,8 @@ class RestoreResource:
             at = paging.read_moment(wanted.at)
         except InvalidInput as reason:
             raise InvalidInput(f"at: {reason}") from reason
+        keeps_added = wanted.keep_added is not False
         done = await self._service.history.restore(
-            request.admitted.account.id, at, keeps_added=wanted.keep_added, by=request.author()
+            request.admitted.account.id, at, keeps_added=keeps_added, by=request.author()
         )
         return JsonResponse(encode(history_wire.brought_back_reply(done)))

@@ -58,17 +58,17 @@ class HistoryReply(Struct):
 
 
 class UndoRequest(Struct):
-    """The body of POST /history/{stamp}/undo; null is not a value of any field."""
+    """The body of POST /history/{stamp}/undo; null counts as omitted (C1.21)."""
 
-    guids: list[str] | UnsetType = UNSET
-    changed_since: ConflictPolicy = ConflictPolicy.ASK
+    guids: list[str] | None = None
+    changed_since: ConflictPolicy | None = None
 
 
 class RestoreRequest(Struct):
-    """The body of POST /restore."""
+    """The body of POST /restore; null counts as omitted (C1.21)."""
 
     at: str
-    keep_added: bool = True
+    keep_added: bool | None = None
 
 
 class BroughtBackReply(Struct):

@@ -95,8 +95,9 @@ class SubscriptionResource:
             _expected_by(request),
         )
         response = JsonResponse(encode(wire.update_reply(updated)))
-        if updated.view is not None:
-            response.raw_headers.append((b"etag", f'"{_tag_of(updated.view)}"'.encode()))
+        # The entry of the present guid: its tag is good for each guid that leads there.
+        view = View(updated.subscription, updated.subscription)
+        response.raw_headers.append((b"etag", f'"{_tag_of(view)}"'.encode()))
         return response
 
     async def delete(self, request: AdmittedRequest) -> Response:

@@ -32,7 +32,7 @@ S = TypeVar("S", bound=Struct)
 
 
 class AddItem(Struct):
-    """One feed to add. A guid that is null counts as not sent."""
+    """One feed to add."""
 
     feed_url: str
     guid: str | None = None
@@ -46,26 +46,31 @@ class AddRequest(Struct):
 
 def with_details(struct: type[S]) -> type[S]:
     """Return a struct of the JSON with the fields of `Details`, each of which may be left out."""
-    added = [(field.name, field.type | UnsetType, UNSET) for field in fields(Details)]
+    added = [(field.name, field.type | None | UnsetType, UNSET) for field in fields(Details)]
     return cast("type[S]", msgspec.defstruct(struct.__name__, added, bases=(struct,)))
 
 
 @with_details
 class UpdateRequest(Struct):
-    """The body of PATCH /subscriptions/{guid}; null is not a value of any field."""
+    """The body of PATCH /subscriptions/{guid}; null counts as omitted (C1.21)."""
 
-    new_feed_url: str | UnsetType = UNSET
-    new_guid: str | UnsetType = UNSET
-    is_subscribed: bool | UnsetType = UNSET
+    new_feed_url: str | None = None
+    new_guid: str | None = None
+    is_subscribed: bool | None = None
 
 
 class SuccessItem(Struct):
-    """An item of POST /subscriptions that was accepted."""
+    """An item of POST /subscriptions that was accepted.
+
+    Attributes:
+        new_feed_url: The URL of the subscription, if that is another one than was sent (C5.30).
+    """
 
     feed_url: str
     guid: str
     is_subscribed: bool
     subscription_changed: str
+    new_feed_url: str | UnsetType = UNSET
 
 
 class FailureItem(Struct):
@@ -162,29 +167,20 @@ def update_wanted(request: UpdateRequest) -> Update:
     Raises:
         InvalidInput: The URL or the guid is not valid.
     """
-    url, guid, is_subscribed = request.new_feed_url, request.new_guid, request.is_subscribed
+    url, guid = request.new_feed_url, request.new_guid
     sent = ((name, getattr(request, name)) for name in DETAILS)
     return Update(
-        None if url is UNSET else parse_new_feed_url(url),
-        None if guid is UNSET else parse_guid(guid),
-        None if is_subscribed is UNSET else is_subscribed,
-        {name: value for name, value in sent if value is not UNSET},
+        None if url is None else parse_new_feed_url(url),
+        None if guid is None else parse_guid(guid),
+        request.is_subscribed,
+        {name: value for name, value in sent if value is not UNSET and value is not None},
     )
 
 
 def add_reply(results: list[Added | Refused]) -> AddReply:
     """Return the reply that tells what became of each item."""
     return AddReply(
-        success=[
-            SuccessItem(
-                item.feed_url,
-                item.subscription.guid,
-                item.subscription.is_subscribed,
-                write_stamp(item.subscription.subscription_changed),
-            )
-            for item in results
-            if isinstance(item, Added)
-        ],
+        success=[_success_item(item) for item in results if isinstance(item, Added)],
         failure=[
             FailureItem(item.feed_url, item.message)
             for item in results
@@ -271,6 +267,17 @@ def deleted_reply(deletion: Deletion) -> DeletedReply:
 def deletion_reply(deletion: Deletion) -> DeletionReply:
     """Return what became of a deletion: all that are known were carried out."""
     return DeletionReply(deletion.id, "SUCCESS", "The subscription has been deleted.")
+
+
+def _success_item(added: Added) -> SuccessItem:
+    subscription = added.subscription
+    return SuccessItem(
+        added.feed_url,
+        subscription.guid,
+        subscription.is_subscribed,
+        write_stamp(subscription.subscription_changed),
+        UNSET if subscription.feed_url == added.feed_url else subscription.feed_url,
+    )
 
 
 def _with_details_of(subscription: Subscription, reply: SubscriptionReply) -> SubscriptionReply:

@@ -108,11 +108,10 @@ class Updated(Value, frozen=True):
     """The fields that an update changed; the others are None.
 
     Attributes:
-        view: The entry of the guid that was updated, as it is now; None if that leads nowhere any
-            more, since a move was undone.
+        subscription: The subscription as it is now.
     """
 
-    view: View | None
+    subscription: Subscription
     new_feed_url: str | None = None
     is_subscribed: bool | None = None
     subscription_changed: Stamp | None = None
@@ -153,7 +152,8 @@ def add(
 def add_items(draft: Draft, items: Sequence[Wanted | Refused]) -> list[Added | Refused]:
     """Do the same within a longer operation; return the result of each item at its end."""
     results = [
-        _add_or_refuse(draft, item) if isinstance(item, Wanted) else (item, False) for item in items
+        _add_or_refuse(draft, item) if isinstance(item, Wanted) else (item, False)
+        for item in _with_own_guids(items)
     ]
     return [
         _at_the_end(draft, item, was_subscribed) if isinstance(item, Wanted) else item
@@ -193,14 +193,15 @@ def update(
 
     Raises:
         UnknownSubscription: `guid` leads to no subscription, or to a deleted one.
-        PreconditionFailed: The entry of `guid` is not the one that is expected (C5.27).
+        PreconditionFailed: Neither the entry of `guid` nor that of the present guid is the one that
+            is expected (C5.27).
         InvalidInput: The URL leads to another subscription, there would be too many pointers, or
             the list has no room.
     """
     draft = Draft(snapshot, limits)
     found = _live(draft, guid, is_expected)
     if wanted == Update():  # C5.18
-        return draft.decision(Updated(draft.view(guid)))
+        return draft.decision(Updated(found))
     subscription, has_merged = found, False
     if wanted.new_guid is not None:
         subscription, has_merged = _take_guid(draft, subscription, wanted.new_guid)
@@ -224,7 +225,7 @@ def update(
     is_sent = has_new_status or wanted.new_feed_url is not None or bool(wanted.details)
     is_stamped = is_sent or has_merged
     is_renamed = wanted.new_guid is not None
-    draft.put(
+    subscription = draft.put(
         replace(
             subscription,
             subscription_changed=stamp if is_stamped else subscription.subscription_changed,
@@ -235,7 +236,7 @@ def update(
     check_room(snapshot.counts, draft.counts, limits)
     return draft.decision(
         Updated(
-            view=draft.view(guid),
+            subscription=subscription,
             new_feed_url=wanted.new_feed_url.text if wanted.new_feed_url else None,
             is_subscribed=subscription.is_subscribed if has_new_status else None,
             subscription_changed=stamp if is_sent else None,
@@ -253,7 +254,8 @@ def delete(
 
     Raises:
         UnknownSubscription: `guid` leads to no subscription, or to a deleted one (C6.12).
-        PreconditionFailed: The entry of `guid` is not the one that is expected (C5.27).
+        PreconditionFailed: Neither the entry of `guid` nor that of the present guid is the one that
+            is expected (C5.27).
     """
     draft = Draft(snapshot)
     subscription = _live(draft, guid, is_expected)
@@ -297,9 +299,29 @@ def _live(draft: Draft, guid: Guid, is_expected: IsExpected | None) -> Subscript
     view = draft.view(guid)
     if view is None or view.subscription.deleted is not None:
         raise UnknownSubscription
-    if is_expected is not None and not is_expected(view):
+    subscription = view.subscription
+    if is_expected and not any(map(is_expected, (view, View(subscription, subscription)))):
         raise PreconditionFailed
-    return view.subscription
+    return subscription
+
+
+def _with_own_guids(items: Sequence[Wanted | Refused]) -> list[Wanted | Refused]:
+    """Remove the guid of each item whose guid is that of another item's feed (C5.29).
+
+    Publishers copy the guid of one podcast to another: each later item with it would be added to
+    the first one's subscription, and its feed would be missing from the list.
+    """
+    wanted = [item for item in items if isinstance(item, Wanted)]
+    owners = {item.url.guid: item.url.guid for item in wanted}
+    for item in wanted:
+        if item.guid:
+            owners.setdefault(item.guid, item.url.guid)
+    return [
+        replace(item, guid=None)
+        if isinstance(item, Wanted) and item.guid and owners[item.guid] != item.url.guid
+        else item
+        for item in items
+    ]
 
 
 def _add_or_refuse(draft: Draft, item: Wanted) -> tuple[Wanted | Refused, bool]:

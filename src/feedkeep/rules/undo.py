@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from enum import StrEnum
 
 from feedkeep.model import (
@@ -99,12 +100,15 @@ def undo(
     draft = Draft(snapshot, limits)
     past = _past(history, moment, held)
     changed_since = _changed_since(history, first, wanted.stamps)
-    leaving: set[Guid] = set()
     groups = _groups(draft, past, sorted(touched))
+    leaving: set[Guid] = set()
     if wanted.when_changed is not ConflictPolicy.OVERWRITE:
-        for group in groups:
-            if _differs(past, snapshot, group) and not changed_since.keys().isdisjoint(group):
-                leaving |= group
+        changed_again = [
+            group
+            for group in groups
+            if _differs(past, snapshot, group) and not changed_since.keys().isdisjoint(group)
+        ]
+        leaving = _still_to_undo(snapshot, past, changed_again)
     left = _count_feeds(snapshot.entries, leaving)
     if leaving and wanted.when_changed is ConflictPolicy.ASK:
         since = {stamp for guid in leaving for stamp in changed_since.get(guid, ())}
@@ -312,6 +316,22 @@ def _changed_since(
 def _differs(past: Past, snapshot: Snapshot, guids: Iterable[Guid]) -> bool:
     then, now = past.entries, snapshot.entries
     return not all(is_same_state(then.get(guid), now.get(guid)) for guid in guids)
+
+
+def _still_to_undo(snapshot: Snapshot, past: Past, groups: Sequence[set[Guid]]) -> set[Guid]:
+    """Return the guids of the groups that an undo would change.
+
+    A feed that was undone already can differ from the past: of an added one, the tombstone stays,
+    and so does each guid that devices were sent (C9.13).
+    """
+    if not groups:
+        return set()
+    trial = Draft(snapshot)
+    with suppress(InvalidInput):  # too many pointers: checked last, when all is changed
+        bring_back(trial, past, set().union(*groups), keeps_added=False)
+    decision = trial.decision(None)
+    changed = {entry.guid for entry in decision.saved}.union(decision.forgotten)
+    return set().union(*(group for group in groups if not changed.isdisjoint(group)))
 
 
 def _groups(draft: Draft, past: Past, guids: Iterable[Guid]) -> list[set[Guid]]:

@@ -56,8 +56,6 @@ def refused(pages: Pages, error: Exception, request: Request, refusal: Refusal) 
     if isinstance(error, NoSuchMethod) and request.method in READING:
         # A form that was refused is shown at its own address, and the browser reloads that.
         return pages.leading_to(request.path.rpartition("/")[0] or HOME)
-    if isinstance(error, NotAuthorized):
-        refusal = Refusal(refusal.status, refusal.text)  # no challenge: browsers would ask for it
     for_administrators = isinstance(error, AdministratorsOnly)
     return pages.refusal(refusal, request, for_administrators=for_administrators)
 

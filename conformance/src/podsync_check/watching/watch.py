@@ -37,12 +37,14 @@ _MAX_FORM_BYTES = 4_096
 _PREFIX = "/v1"
 _TIMES = range(1, MAX_PENDING + 1)
 _JSON, _HTML = b"application/json", b"text/html; charset=utf-8"
-_CHALLENGE = 'Bearer realm="feedkeep", Basic realm="feedkeep", charset="UTF-8"'
-_REFUSED: Mapping[Fault, tuple[int, str, Mapping[str, str]]] = {
-    Fault.UNAVAILABLE: (503, "The service is unavailable.", {"Retry-After": "2"}),
-    Fault.TOO_MANY: (429, "There were too many attempts.", {"Retry-After": "3"}),
-    Fault.EXPIRED: (401, "The user is not authorized.", {"WWW-Authenticate": _CHALLENGE}),
-}
+_CHALLENGES = ('Basic realm="feedkeep", charset="UTF-8"', 'Bearer realm="feedkeep"')
+_REFUSED: Mapping[Fault, tuple[int, str, Sequence[tuple[str, str]]]] = {
+    Fault.UNAVAILABLE: (503, "The service is unavailable.", [("Retry-After", "2")]),
+    Fault.TOO_MANY: (429, "There were too many attempts.", [("Retry-After", "3")]),
+    Fault.EXPIRED: (
+        401, "The user is not authorized.", [("WWW-Authenticate", one) for one in _CHALLENGES]
+    ),
+}  # fmt: skip
 
 
 class Untellable(ValueError):
@@ -145,7 +147,7 @@ class Watch:
             await _reply(send, status, _error(status, message), _JSON, headers)
         elif fault is Fault.UNCHANGED:
             etag = exchange.headers["if-none-match"].partition(",")[0]
-            await _reply(send, 304, b"", None, {"ETag": etag})
+            await _reply(send, 304, b"", None, [("ETag", etag)])
         elif fault in {Fault.LOST, Fault.TORN}:
             await self._application(scope, receive, _cut(send, is_torn=fault is Fault.TORN))
         else:
@@ -158,20 +160,20 @@ class Watch:
         path, method = scope["path"].removeprefix(PLACE), scope["method"]
         if (path, method) in {("", "GET"), ("", "HEAD")}:
             shown = self.shown(stays=b"stay" in scope["query_string"]).encode()
-            await _reply(send, 200, b"" if method == "HEAD" else shown, _HTML, {})
+            await _reply(send, 200, b"" if method == "HEAD" else shown, _HTML, ())
         elif (path, method) == ("/requests.json", "GET"):
-            await _reply(send, 200, json.dumps(self.told()).encode(), _JSON, {})
+            await _reply(send, 200, json.dumps(self.told()).encode(), _JSON, ())
         elif method == "POST" and path.removeprefix("/") in {"faults", *self._deeds}:
             try:
                 await self._do(path.removeprefix("/"), await _form(receive))
             except Untellable as error:
-                await _reply(send, 400, _error(400, str(error)), _JSON, {})
+                await _reply(send, 400, _error(400, str(error)), _JSON, ())
                 return
             is_browser = b"text/html" in dict(scope["headers"]).get(b"accept", b"")
-            there = {"Location": f"..{PLACE}"} if is_browser else {}
+            there = [("Location", f"..{PLACE}")] if is_browser else []
             await _reply(send, 303 if is_browser else 200, b"{}", _JSON, there)
         else:
-            await _reply(send, 404, _error(404, "The page has no such place."), _JSON, {})
+            await _reply(send, 404, _error(404, "The page has no such place."), _JSON, ())
 
     async def _do(self, what: str, form: Mapping[str, str]) -> None:
         if what == "faults":
@@ -237,9 +239,9 @@ def _error(status: int, message: str) -> bytes:
 
 
 async def _reply(
-    send: Send, status: int, body: bytes, kind: bytes | None, headers: Mapping[str, str]
+    send: Send, status: int, body: bytes, kind: bytes | None, headers: Sequence[tuple[str, str]]
 ) -> None:
-    lower = [(name.lower().encode(), text.encode("latin-1")) for name, text in headers.items()]
+    lower = [(name.lower().encode(), text.encode("latin-1")) for name, text in headers]
     own = [
         (b"content-length", str(len(body)).encode()),
         (b"cache-control", b"no-store"),
