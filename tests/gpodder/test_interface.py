@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from people import EPISODE, HTTP_A, A, B, Person, add, log_in, ok, play
 
@@ -186,3 +188,48 @@ def test_an_app_that_names_a_device_is_told_what_all_have_done(person: Person, d
     assert [action["position"] for action in told["actions"]] == [2]
     uploaded = ok(app.post(person.episodes, json=[play(A, EPISODE, 3)]))
     assert uploaded["timestamp"] > told["timestamp"]  # it counts as told, so this goes past it
+
+
+def numbers() -> list[str]:
+    """Return numbers of every size as JSON writes them."""
+    zeros = (0, 9, 12, 15, 16, 18, 19, 20, 308, 309, 400)
+    whole = [f"{sign}1{'0' * count}" for count in zeros for sign in ("", "-")]
+    return [*whole, "0", "0.5", "1e30", "1e308", str(2**31), str(2**63), str(2**64)]
+
+
+@pytest.mark.parametrize("field", ["timestamp", "started", "position", "total", "device", "guid"])
+@pytest.mark.parametrize("protocol", ["gpodder", "nextcloud"])
+def test_no_number_in_an_action_costs_the_others_of_its_upload(
+    person: Person, protocol: str, field: str
+) -> None:
+    """An app sends an upload that fails again, and nothing after it."""
+    app = person.app()
+    path = person.episodes
+    if protocol == "nextcloud":
+        path = "/index.php/apps/gpoddersync/episode_action/create"
+    for number in numbers():
+        body = json.dumps([play(A, EPISODE, 5) | {field: "?"}, play(B, EPISODE, 7)])
+        ok(app.post(path, content=body.replace('"?"', number)))
+    told = ok(app.get(person.episodes))["actions"]
+    assert 7 in [one["position"] for one in told if one["podcast"] == B]
+    assert all(0 < one["position"] <= 2_147_483 for one in told)
+
+
+def test_no_number_is_a_server_error_wherever_it_stands(person: Person) -> None:
+    app, name = person.app(), person.name
+    nextcloud = "/index.php/apps/gpoddersync"
+    for number in numbers():
+        for method, path, body in (
+            ("POST", person.changes(), f'{{"add": [{number}], "remove": {number}}}'),
+            ("POST", f"{nextcloud}/subscription_change/create", f'{{"remove": [{number}]}}'),
+            ("PUT", f"/subscriptions/{name}/phone.json", f"[{number}]"),
+            ("POST", f"/api/2/devices/{name}/phone.json", f'{{"caption": {number}}}'),
+            ("POST", f"/api/2/settings/{name}/account.json", f'{{"set": {{"a": {number}}}}}'),
+            ("POST", f"/api/2/sync-devices/{name}.json", f'{{"synchronize": [[{number}]]}}'),
+            ("GET", f"{person.changes()}?since={number}", ""),
+            ("GET", f"{person.episodes}?since={number}", ""),
+            ("GET", f"{nextcloud}/episode_action?since={number}", ""),
+            ("GET", f"/api/2/updates/{name}/phone.json?since={number}", ""),
+        ):
+            reply = app.request(method, path, content=body)
+            assert reply.status_code < 500, (method, path, number)

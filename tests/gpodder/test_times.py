@@ -40,6 +40,9 @@ def test_a_time_is_read_however_an_app_writes_it(written: object) -> None:
         None,
         [],
         1e30,
+        10**400,
+        -(10**400),
+        253_402_300_800_000,
         "9" * 16,
     ],
 )

@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from people import HTTP_A, A, B, C, Person, add, log_in, ok
 
+from feedkeep.rules.feed_urls import parse_feed_url
+
 
 def test_the_accounts_list_as_json_describes_each_podcast(person: Person) -> None:
     add(person, A, B)
@@ -202,3 +204,21 @@ def test_head_has_the_headers_of_get_and_no_body(person: Person) -> None:
         head, get = person.app().head(path), person.app().get(path)
         assert (head.status_code, head.content) == (200, b"")
         assert head.headers["Content-Length"] == get.headers["Content-Length"]
+
+
+def test_a_list_that_is_put_lacks_a_feed_also_if_that_was_removed_and_came_back(
+    person: Person,
+) -> None:
+    """It states what the owner wants, and is no echo of the removal that the app was sent."""
+    add(person, A, B)
+    desk = log_in(person)
+    path = f"/subscriptions/{person.name}/desk.json"
+    assert desk.put(path, json=[A, B]).status_code == 200
+    since = ok(desk.get(person.changes("desk"), params={"since": 0}))["timestamp"]
+    guid = parse_feed_url(B).guid
+    interface = person.interface()
+    interface.patch(f"/subscriptions/{guid}", json={"is_subscribed": False}).raise_for_status()
+    assert B in ok(desk.get(person.changes("desk"), params={"since": since}))["remove"]
+    interface.patch(f"/subscriptions/{guid}", json={"is_subscribed": True}).raise_for_status()
+    assert desk.put(path, json=[A]).status_code == 200
+    assert person.subscribed() == {A}
