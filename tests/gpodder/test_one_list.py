@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import unquote
 
+import pytest
 from known_feeds import subscribe_unchecked
 from people import EPISODE, HTTP_A, A, B, C, Person, add, move, ok, play
 
@@ -250,6 +251,29 @@ def test_actions_of_a_podcast_that_moved_are_about_one_episode_by_either_url(
     for podcast in (A, B):
         told = ok(app.get(person.episodes, params={"podcast": podcast}))["actions"]
         assert [action["position"] for action in told] == [900]
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_what_was_played_of_two_feeds_that_become_one_is_one_position(
+    person: Person, is_late: bool
+) -> None:
+    """Kasts would go where the last play of a reply says."""
+    add(person, A, B)
+    app = person.app()
+    newer = play(A, EPISODE, 900, device="phone", timestamp="2026-11-02T10:00:00")
+    older = play(B, EPISODE, 50, device="desk", timestamp="2026-11-01T10:00:00")
+    ok(app.post(person.episodes, json=[newer] if is_late else [newer, older]))
+    since = ok(app.get(person.episodes))["timestamp"]
+    merged = {"new_guid": parse_feed_url(B).guid}
+    ok(person.interface().patch(f"/subscriptions/{parse_feed_url(A).guid}", json=merged))
+    if is_late:
+        ok(app.post(person.episodes, json=[older]))
+    else:
+        (again,) = ok(app.get(person.episodes, params={"since": since}))["actions"]
+        assert (again["podcast"], again["position"]) == (A, 900)
+    for asked in ({}, {"podcast": A}, {"podcast": B}, {"aggregated": "true"}):
+        told = ok(app.get(person.episodes, params=asked))["actions"]
+        assert [(one["podcast"], one["position"]) for one in told] == [(A, 900)]
 
 
 def test_apps_that_take_escapes_away_add_no_feed_twice_and_remove_the_feed_that_they_mean(

@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from app_devices import AppOfToday, Feeds, ReplyLost
+from app_devices import TOTAL, AppOfToday, Feeds, ReplyLost
 from ledger import Ledger
+from podsync_check.simulated.apps import Position
 from reference import derive
 from service_process import Refused, ServiceProcess
 
@@ -187,12 +188,12 @@ class Phone(AppOfToday):
         self.echoes.discard(url)
         self.remove(url)
 
-    def listen(self, url: str, episode: str, position: int) -> None:
+    def listen(self, url: str, episode: str, done: int, position: int) -> None:
         """Let the owner hear an episode up to a position; the app first says that it begins."""
-        began = SentAction(url, episode, self.name, "play", position)
+        began = SentAction(url, episode, self.name, "play", done)
         self.queued_actions.append(began)
-        self.played[episode, self.name] = position
-        self.queued_actions.append(replace(began, started=0, position=position, total=position))
+        self.positions[episode] = Position(done, position)
+        self.queued_actions.append(replace(began, started=0, position=position, total=TOTAL))
 
     def shown(self, ledger: Ledger) -> list[str]:
         """Return how its list differs from the account's."""
@@ -205,6 +206,19 @@ class Phone(AppOfToday):
         right = ledger.subscribed()
         return [f"{self.name} lacks {guid}" for guid in right - guids] + [
             f"{self.name} has {guid}, which the account has not" for guid in guids - right
+        ]
+
+    def wrong_positions(self, newest: Sequence[Any]) -> list[str]:
+        """Return where it is in episodes of which the account has another newest play.
+
+        It may be further by a play that the newest one wins against, since the server's clock was
+        behind when that came, or of which a restore has lost the memory.
+        """
+        return [
+            f"{self.name} is at {at} in {play.episode}, and not at {play.position}"
+            for play in newest
+            if (at := self.positions.get(play.episode)) is None
+            or (at.seconds != play.position and at.timestamp < play.done)
         ]
 
     async def enter(self) -> Any:

@@ -100,8 +100,8 @@ class Ledger(Account):
         super().absorb(feed, other)
 
     def record(self, episode: str, device: str, position: int) -> None:
-        """Note how far a device has played an episode."""
-        self.positions[episode, device] = position
+        """Note how far a device has played an episode; positions rise with time."""
+        self.positions[episode, device] = max(position, self.positions.get((episode, device), 0))
 
     def positions_of(self, actions: Iterable[Any]) -> dict[tuple[str, str], int]:
         """Return what actions of a service say, in the order in which they came."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import random
+from collections.abc import Sequence
+from typing import Any
 
 from app_devices import Feeds, ReplyLost
 from devices_of_a_year import KINDS, AccountClient, ListClient, Phone
@@ -35,6 +37,9 @@ DAYS_BETWEEN = {
 }
 """How often a person does a thing, on average."""
 
+MAX_BEGUN = 12
+"""How many episodes a person may go on with, also on another device."""
+
 VANISHES_EACH_DAYS = 500
 """How often a device lies in a drawer for a month to seven months."""
 
@@ -64,7 +69,8 @@ class Person:
         self._devices: dict[str, Phone | ListClient] = {}
         self._page = ListClient("page", self.client)
         self._days_between_syncs: dict[str, float] = {}
-        self._episodes = self._named = 0
+        self._episodes = self._named = self._plays = self._last_play = 0
+        self._begun: list[tuple[str, str]] = []  # episodes, each with a URL of its feed
         self._wiped: set[Known] = set()
         self._last_wipe_us = 0
 
@@ -128,10 +134,16 @@ class Person:
         await self.compare(now_us, moments=5)
         for device in self._devices.values():
             self.wrong += device.shown(self.ledger)
-        actions = self.ledger.positions_of(await self.client.ask("all_actions", self.name))
+        plays = await self.client.ask("all_actions", self.name)
+        actions = self.ledger.positions_of(plays)
         if actions != self.ledger.positions:
             differing = actions.items() ^ self.ledger.positions.items()
             self.wrong.append(f"played: {sorted(differing)[:6]}")
+        newest = [play for play in plays if not play.is_superseded]
+        self.wrong += not_the_newest(plays)
+        for device in self._devices.values():
+            if isinstance(device, Phone):
+                self.wrong += device.wrong_positions(newest)
 
     # Habits
 
@@ -152,9 +164,18 @@ class Person:
         device = self._any_device()
         if isinstance(device, Phone) and device.feeds:
             url = self.chance.choice(sorted(device.feeds))
-            self._episodes += 1
-            episode = f"https://cdn.example/{self._world.of(url)}/{self._episodes}.mp3"
-            device.listen(url, episode, now_us // 1_000_000)
+            feed = self._world.of(url)
+            begun = [one for one in self._begun if self._world.of(one[0]) == feed]
+            if begun and self.chance.random() < 0.5:
+                _, episode = self.chance.choice(begun)
+            else:
+                self._episodes += 1
+                episode = f"https://cdn.example/{feed}/{self._episodes}.mp3"
+                self._begun = [*self._begun, (url, episode)][-MAX_BEGUN:]
+            # Of no two plays is known which was the last one if both were done in one second.
+            self._last_play = max(self._last_play + 1, now_us // 1_000_000)
+            self._plays += 1
+            device.listen(url, episode, self._last_play, self._plays)
 
     async def _feed_moves(self, _now_us: int) -> None:
         """A publisher moves a feed, and the service follows it by itself."""
@@ -307,3 +328,21 @@ class Person:
         if self.chance.random() < days / VANISHES_EACH_DAYS:
             return self.chance.uniform(30, 210)
         return self._soon(days)
+
+
+def not_the_newest(plays: Sequence[Any]) -> list[str]:
+    """Return of which episodes apps are not sent the newest play alone, by effective time.
+
+    An episode is one of a feed: two feeds that were one for a while can both have it.
+    """
+    episodes: dict[tuple[str, str], list[Any]] = {}
+    for play in plays:
+        episodes.setdefault((play.podcast, play.episode), []).append(play)
+    wrong = []
+    for (_, episode), stored in episodes.items():
+        newest = max(min(play.done, play.received // 1_000_000) for play in stored)
+        sent = [play for play in stored if not play.is_superseded]
+        times = [min(play.done, play.received // 1_000_000) for play in sent]
+        if times != [newest]:
+            wrong.append(f"of {episode}, plays of {times} are sent, and the newest is of {newest}")
+    return wrong

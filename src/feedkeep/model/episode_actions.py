@@ -76,12 +76,14 @@ class ActionDecision(Value, frozen=True):
     Attributes:
         saved: The actions to save, which are new or changed.
         last_stamp: The clock of actions after that.
+        removed: Stored actions to remove before; a saved action may take over what they said.
         sent_until: The stamp of the last one that was sent, if others have got stamps after it.
     """
 
     saved: Sequence[EpisodeAction]
     last_stamp: Stamp
     sent_until: Stamp | None = None
+    removed: Sequence[EpisodeAction] = ()
 
 
 class Recorded(Value, frozen=True):

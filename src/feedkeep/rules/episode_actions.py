@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from feedkeep.model import (
     EPISODE_KEY_BYTES,
     ActionDecision,
     ActionSnapshot,
+    Entry,
     EpisodeAction,
     Guid,
+    Pointer,
     Second,
     Stamp,
+    Subscription,
     SyncProgress,
     Value,
     replace,
@@ -22,7 +25,7 @@ from feedkeep.model import (
 from feedkeep.model.errors import InvalidFeedUrl, InvalidInput
 from feedkeep.rules.clock import next_stamp
 from feedkeep.rules.devices import is_device_id
-from feedkeep.rules.feed_urls import as_linked, is_for_apps, parse_feed_url
+from feedkeep.rules.feed_urls import FeedUrl, as_linked, is_for_apps, parse_feed_url
 from feedkeep.rules.seconds import is_own, second_of
 
 KINDS = {"download", "play", "delete", "new", "flattr"}
@@ -182,6 +185,58 @@ def resent(snapshot: ActionSnapshot, wanted: Sequence[EpisodeAction]) -> ActionD
     return draft.decision()
 
 
+def refiled(action: EpisodeAction, podcast: FeedUrl) -> EpisodeAction:
+    """Return an action as one of another podcast."""
+    moved = replace(action, podcast=podcast.text, podcast_guid=podcast.guid)
+    return replace(moved, key=_key_of(moved), file=_file_of(moved))
+
+
+def join(
+    snapshot: ActionSnapshot,
+    sent: Sequence[EpisodeAction],
+    former: Mapping[bytes, EpisodeAction],
+) -> ActionDecision:
+    """Store actions of a podcast with those of another one, since both are one feed now.
+
+    `sent` are the actions as `refiled` returns them, and `former` as they are stored, by the new
+    keys. Apps are sent the newest play of an episode once more: they may have been sent the other
+    one last.
+    """
+    draft = _Draft(snapshot, sent)
+    for action in sent:
+        draft.move_in(action)
+    return replace(draft.decision(), removed=[former[action.key] for action in sent])
+
+
+def podcasts_joined(before: Mapping[Guid, Entry], saved: Collection[Entry]) -> dict[Guid, FeedUrl]:
+    """Return the podcasts that a change has made one with another, with the URL of that one.
+
+    `before` are the entries before the change, and `saved` those that it saved.
+    """
+    after = {entry.guid: entry for entry in saved}
+    found: dict[Guid, FeedUrl] = {}
+    for entry in saved:
+        if not isinstance(entry, Pointer):
+            continue
+        was = before.get(entry.guid)
+        if isinstance(was, Pointer) and was.alias == entry.alias:
+            continue  # it was led to another guid of the same feed
+        feed = after.get(entry.new_guid) or before.get(entry.new_guid)
+        if isinstance(feed, Subscription):
+            first = parse_feed_url(first_url(feed))
+            if first.guid != entry.guid:
+                found[entry.guid] = first
+    return found
+
+
+def first_url(feed: Subscription) -> str:
+    """Return the URL under which the actions of a feed are stored, as far as it is known.
+
+    That is the one that its guid is derived from, or else the present one.
+    """
+    return feed.feed_url if feed.alias is None else feed.alias.url
+
+
 def sent_second(action: EpisodeAction) -> int:
     """Return when an action was done, as apps are sent it.
 
@@ -209,6 +264,7 @@ class _Draft:
         for action in (*snapshot.known.values(), *sent):
             if action.episode_guid is not None:
                 self._guids_of_file.setdefault(action.file, set()).add(_episode(action))
+        self._moved_in: set[bytes] = set()
         self._newest: dict[bytes, EpisodeAction] = {}
         for action in snapshot.known.values():
             self._note_newest(action)
@@ -227,6 +283,15 @@ class _Draft:
             self.rows[key] = replace(action, done=done, received=self._received)
             self.changed[key] = done
             self._note_newest(self.rows[key])
+
+    def move_in(self, action: EpisodeAction) -> None:
+        """Take in a stored action of another podcast, unless a later one is stored here."""
+        stored = self.rows.get(action.key)
+        if not action.is_superseded and action.kind == PLAY and can_be_sent(action):
+            self._moved_in.add(action.key)
+        if stored is None or self._order(stored) < self._order(action):
+            self.rows[action.key] = action
+            self.changed[action.key] = action.done
 
     def _is_news(self, action: EpisodeAction, stored: EpisodeAction | None) -> bool:
         if stored is None:
@@ -289,7 +354,8 @@ class _Draft:
                 lengths[named] = max(action.total or 0, lengths.get(named, 0))
         episodes: dict[bytes, list[EpisodeAction]] = {}
         for action in self.rows.values():
-            if action.key in self.changed or not action.is_superseded:
+            is_superseded = action.is_superseded and action.key not in self.changed
+            if not is_superseded or action.key in self._moved_in:
                 episodes.setdefault(self._group(action), []).append(action)
         sent_now: dict[bytes, int] = {}
         for actions in episodes.values():
@@ -316,6 +382,8 @@ class _Draft:
         return sent_now
 
     def _was_sent(self, play: EpisodeAction) -> bool:
+        if play.key in self._moved_in:
+            return True
         known = self._snapshot.known.get(play.key)
         return known is not None and not known.is_superseded and can_be_sent(known)
 

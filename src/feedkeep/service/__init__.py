@@ -148,7 +148,8 @@ class Service:
         """
         limits, progress = limits_for(max_subscriptions), Progress(store)
         self.new_feeds = NewFeeds()
-        changes = ListChanges(store, now, history_days, self.new_feeds)
+        self.episode_actions = actions = EpisodeActions(store, progress)
+        changes = ListChanges(store, now, history_days, self.new_feeds, actions)
         self._throttle = throttle = Throttle()
         passwords, last_uses = Passwords(throttle, workers), LastUses(store)
         self.now = now
@@ -177,7 +178,6 @@ class Service:
         self.tokens = Tokens(store, self.accounts, now)
         self.subscriptions = Subscriptions(store, changes, limits)
         self.forgetting = Forgetting(store, now, history_days)
-        self.episode_actions = actions = EpisodeActions(store, progress)
         self.history = ListHistory(store, changes, actions, limits, now, history_days)
         self.url_lists = UrlLists(store, changes, actions, limits, progress)
         self.known_feeds = KnownFeeds(store, now, self.new_feeds.turns)

@@ -17,6 +17,7 @@ from feedkeep.model import (
     Clock,
     Document,
     DocumentName,
+    Entry,
     EpisodeAction,
     Guid,
     KnownDocument,
@@ -188,9 +189,7 @@ class EpisodeActions:
         listed = {one.guid: await self._listed(account_id, one) for one in (url, *others)}
         known = as_known(url, listed.get, others, may_be_unsubscribed=True)
         feed = listed[known.guid]
-        if feed is not None and feed.alias is not None:  # of it, the feed's guid is derived
-            return feed.alias.url
-        return known.text if feed is not None else podcast
+        return podcast if feed is None else episode_actions.first_url(feed)
 
     async def _podcast_guid(self, account_id: AccountId, podcast: str) -> Guid:
         first = await self._first_url(account_id, as_linked(podcast), NONE_ESCAPED)
@@ -199,6 +198,35 @@ class EpisodeActions:
     async def _listed(self, account_id: AccountId, url: FeedUrl) -> Subscription | None:
         view = await self._store.entries.view(account_id, url.guid)
         return view.subscription if view else None
+
+    async def join(
+        self, account_id: AccountId, before: Mapping[Guid, Entry], saved: Collection[Entry]
+    ) -> None:
+        """Store the actions of podcasts together that a change of the list has made one.
+
+        The arguments are those of `podcasts_joined`. The change is committed by now, so if the
+        store fails, that is logged, and the actions stay apart.
+        """
+        joined = episode_actions.podcasts_joined(before, saved)
+        try:
+            for former, podcast in joined.items():
+                await self._join(account_id, former, podcast)
+        except StoreUnavailable as error:
+            _log.warning(
+                "cannot join the episode actions of one feed",
+                account=account_id,
+                podcasts=len(joined),
+                reason=str(error),
+            )
+
+    async def _join(self, account_id: AccountId, former: Guid, podcast: FeedUrl) -> None:
+        wanted = ActionRequest(Stamp(0), former, _STAMPED_AT_ONCE, with_superseded=True)
+        while stored := await self._store.episode_actions.page(account_id, wanted):
+            moved = [episode_actions.refiled(action, podcast) for action in stored]
+            by_new_key = {new.key: old for new, old in zip(moved, stored, strict=True)}
+            decide = partial(episode_actions.join, former=by_new_key)
+            await self._store.episode_actions.record(account_id, moved, decide, max)
+            wanted = replace(wanted, first=later(stored[-1].revision, 1))
 
     async def resend(self, account_id: AccountId, podcasts: Collection[Guid]) -> None:
         """Give the actions of podcasts new stamps, so that they are sent to every app once more.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Generic
 
 import structlog
@@ -14,6 +14,7 @@ from feedkeep.model import (
     Decision,
     DocumentKind,
     DocumentName,
+    Entry,
     Guid,
     Now,
     Snapshot,
@@ -26,6 +27,7 @@ from feedkeep.rules.app_identity import author_key
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.wipes import WINDOW_US, can_wipe, is_wipe
 from feedkeep.service.authors import write_author
+from feedkeep.service.episode_actions import EpisodeActions
 from feedkeep.service.known_feeds import NewFeeds
 from feedkeep.service.remembered_apps import read_app_urls
 from feedkeep.store.base import Store
@@ -58,9 +60,17 @@ class _Unknown(Value, frozen=True):
 class ListChanges:
     """Changes lists."""
 
-    def __init__(self, store: Store, now: Now, history_days: int, new: NewFeeds) -> None:
+    def __init__(
+        self,
+        store: Store,
+        now: Now,
+        history_days: int,
+        new: NewFeeds,
+        actions: EpisodeActions,
+    ) -> None:
         """Keep a history unless `history_days` is 0; note in `new` what is subscribed to."""
         self._new = new
+        self._actions = actions
         self._store = store
         self._now = now
         self._is_kept = history_days > 0
@@ -77,11 +87,12 @@ class ListChanges:
     ) -> Changed[T]:
         """Do what `Entries.change` says, and keep that `by` did it."""
         before = 0
+        entries: Mapping[Guid, Entry] = {}
         made: Decision[T] | None = None
 
         def decide_and_note(snapshot: Snapshot) -> Decision[T]:
-            nonlocal before, made
-            before, made = snapshot.counts.subscribed, decide(snapshot)
+            nonlocal before, entries, made
+            before, entries, made = snapshot.counts.subscribed, snapshot.entries, decide(snapshot)
             return made
 
         outcome = await self._store.entries.change(
@@ -94,6 +105,7 @@ class ListChanges:
         )
         assert made is not None, "the store has asked for the decision"
         self._new.note(account_id, made.saved)
+        await self._actions.join(account_id, entries, made.saved)
         after = made.counts.subscribed
         if after < before:
             self._note(account_id, by, before, before - after)

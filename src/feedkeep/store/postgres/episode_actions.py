@@ -68,6 +68,11 @@ UNION ALL SELECT {columns(ACTION, "k")} FROM {given_rows(_FILES, 5)} CROSS JOIN 
     LIMIT {MAX_OF_AN_EPISODE}
 ) k
 """
+_REMOVE = f"""
+DELETE FROM feedkeep.episode_action a
+USING {given_rows({"podcast_guid": "uuid", "key": "bytea"}, 2)}
+WHERE a.account_id = $1 AND a.podcast_guid = w.podcast_guid AND a.key = w.key
+"""
 # It reads the account's row for the reason that `Shape.selected` tells.
 _SAVE = f"""
 INSERT INTO feedkeep.episode_action (account_id, {columns(ACTION)})
@@ -144,6 +149,11 @@ class PostgresEpisodeActions:
                 chunk = sent[start : start + _AT_ONCE]
                 known = await _known(connection, account_id, chunk)
                 decision = decide(ActionSnapshot(known, clock, self._now(), added), chunk)
+                if decision.removed:
+                    guids = [action.podcast_guid for action in decision.removed]
+                    keys = [action.key for action in decision.removed]
+                    await write_all(connection, _REMOVE, len(keys), account_id, guids, keys)
+                    added -= len(keys)
                 if decision.saved:
                     saved = zip(
                         *(ROWS.action_row(action) for action in decision.saved), strict=True

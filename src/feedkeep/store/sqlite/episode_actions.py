@@ -53,6 +53,7 @@ WHERE account_id = ? AND podcast_guid = ? AND file = ?
     AND NOT is_superseded AND kind IN ('play', 'delete')
 LIMIT {MAX_OF_AN_EPISODE}
 """
+_REMOVE = "DELETE FROM episode_action WHERE account_id = ? AND podcast_guid = ? AND key = ?"
 _SAVE = f"{insert_into(ACTIONS)} {ACTIONS.or_update}"
 _PAGE = f"""
 SELECT {columns(ACTION)} FROM episode_action
@@ -116,6 +117,13 @@ class SqliteEpisodeActions:
                 known = _known(connection, account_id, chunk)
                 decision = decide(ActionSnapshot(known, clock, self._now(), added), chunk)
                 yield None
+                if decision.removed:
+                    removed = [
+                        (account_id, to_bytes(action.podcast_guid), action.key)
+                        for action in decision.removed
+                    ]
+                    connection.executemany(_REMOVE, removed)
+                    added -= len(removed)
                 if decision.saved:
                     rows = [(account_id, *ROWS.action_row(action)) for action in decision.saved]
                     connection.executemany(_SAVE, rows)
