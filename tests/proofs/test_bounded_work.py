@@ -53,9 +53,9 @@ OF_THE_HISTORY = 40 * SUBSCRIPTIONS
 """There are five times as many former states, which are read with the list, and once more to show
 them: up to 31,000."""
 
-OF_ALL = 80 * SUBSCRIPTIONS
+OF_ALL = 100 * SUBSCRIPTIONS
 """There are 25 times as many episode actions, which are read once to see which of them are sent,
-or to tell them anew: up to 64,000."""
+and to send them once more also by their keys and by their files: up to 82,000."""
 
 READ_MORE = {
     OF_THE_LIST: (
