@@ -6,15 +6,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.model import Account, AccountId, Guid, PageRequest, Pointer, Stamp, Subscription
+from feedkeep.model import (
+    Account,
+    AccountId,
+    Guid,
+    PageRequest,
+    Pointer,
+    Second,
+    Stamp,
+    Subscription,
+)
 from feedkeep.rules.clock import DAY_US
 from feedkeep.rules.database_restores import (
     BEGINNING,
     epoch_of,
+    first_action,
     may_follow_lost_changes,
     page_to_read,
     restored,
 )
+from feedkeep.rules.seconds import first_stamp
 
 NOW = Stamp(20_000 * DAY_US)
 G1, G2 = (Guid(f"00000000-0000-4000-8000-00000000000{n}") for n in (1, 2))
@@ -75,6 +86,39 @@ def test_of_several_restores_the_oldest_backup_and_the_latest_clock_count(
         found = after(found, now, number)
         until.append(found.lost_until)
     assert (found.lost_after, found.lost_until) == (min(clocks), max(until))
+
+
+def test_of_several_restores_the_actions_lost_are_those_since_the_oldest_backup() -> None:
+    first = after(account(NOW, NOW + 5), NOW + 9)
+    again = after(first, NOW + 9)
+    assert first.actions_lost_after == again.actions_lost_after == NOW + 5
+    assert again.actions_lost_until == again.last_action_stamp > first.actions_lost_until
+
+
+BACKED_UP_SECOND = NOW // 1_000_000 + 10
+
+
+@pytest.mark.parametrize(
+    ("since", "is_lost"),
+    [
+        (0, False),
+        (1, False),
+        (BACKED_UP_SECOND, False),
+        (BACKED_UP_SECOND + 1, True),
+        (BACKED_UP_SECOND + 9_000, True),
+        (BACKED_UP_SECOND + 86_400, True),
+        (BACKED_UP_SECOND + 86_401, False),
+    ],
+)
+def test_an_app_that_was_sent_what_a_restore_has_lost_is_sent_what_came_after_it(
+    since: int, is_lost: bool
+) -> None:
+    found = after(account(NOW, first_stamp(Second(BACKED_UP_SECOND + 1)) - 1), NOW)
+    after_the_restore = found.actions_lost_until + 1
+    for first in (Stamp(0), Stamp(after_the_restore + 5)):
+        expected = max(first, after_the_restore) if is_lost else first
+        assert first_action(found, Second(since), first) == expected
+    assert first_action(account(NOW), Second(since), Stamp(7)) == 7, "nothing was restored"
 
 
 # C6.5

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
@@ -7,15 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedkeep.model import (
+    ActionDecision,
     ActionSnapshot,
+    Alias,
     EpisodeAction,
+    Guid,
     OwnUpload,
+    Pointer,
     Second,
     Stamp,
+    Subscription,
     SyncProgress,
     replace,
 )
 from feedkeep.model.errors import InvalidInput
+from feedkeep.rules import episode_actions
 from feedkeep.rules.episode_actions import (
     MAX_SECONDS,
     RefusedUrl,
@@ -24,13 +31,16 @@ from feedkeep.rules.episode_actions import (
     grouped,
     in_order,
     judge,
+    podcasts_joined,
     record,
+    refiled,
     resent,
     spelled,
     spelled_for_apps,
     told,
     without_own,
 )
+from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.store.base import DecideActions
 
 NOW = 1_700_000_000_000_000
@@ -443,6 +453,94 @@ def test_apps_are_sent_the_newest_play_of_an_episode_in_whichever_order_they_com
         newest = max(newest, done)
         sent = [one.done for one in stored.actions.values() if not one.is_superseded]
         assert sent == [newest]
+
+
+OTHER = "https://b.example"
+
+
+def join(stored: Stored, *former: EpisodeAction) -> list[EpisodeAction]:
+    """Let the podcast of stored actions become another one; return what apps are sent then."""
+    podcast = parse_feed_url(PLAYED.podcast)
+    moved = {refiled(one, podcast).key: one for one in former}
+    removed: list[EpisodeAction] = []
+
+    def decide(snapshot: ActionSnapshot, sent: Sequence[EpisodeAction]) -> ActionDecision:
+        decision = episode_actions.join(snapshot, sent, moved)
+        removed.extend(decision.removed)
+        return decision
+
+    news = stored.take(decide, [refiled(one, podcast) for one in former])
+    assert removed == list(former)
+    for one in removed:
+        del stored.actions[one.key]
+    assert {one.podcast for one in stored.actions.values()} == {PLAYED.podcast}
+    return [one for one in told(news) if not one.is_superseded]
+
+
+def stored_elsewhere(stored: Stored, **changed: object) -> EpisodeAction:
+    one = action(podcast=OTHER, **changed)
+    stored.record(one)
+    return stored.actions[one.key]
+
+
+@pytest.mark.parametrize(("done", "newest"), [(900, ("phone", 9)), (1_100, ("desk", 50))])
+def test_of_two_podcasts_that_become_one_the_newest_play_is_sent_again(
+    done: int, newest: tuple[str, int]
+) -> None:
+    stored = Stored()
+    stored.record(action())
+    former = stored_elsewhere(stored, device="desk", position=50, done=done)
+    assert len(stored.told()) == 2
+    assert [(one.device, one.position) for one in join(stored, former)] == [newest]
+    assert stored.told() == [newest]
+
+
+def test_of_two_podcasts_that_become_one_a_device_keeps_its_later_action() -> None:
+    stored = Stored()
+    stored.record(action(), action(kind="download", done=5))
+    former = [
+        stored_elsewhere(stored, position=50, done=900),
+        stored_elsewhere(stored, kind="download", done=7),
+    ]
+    assert [(one.kind, one.done) for one in join(stored, *former)] == [
+        ("download", 7),
+        ("play", 1_000),
+    ]
+    assert len(stored.actions) == 2
+
+
+def test_what_was_superseded_of_a_podcast_that_becomes_another_stays_so() -> None:
+    stored = Stored()
+    former = stored_elsewhere(stored)
+    stored.record(action(podcast=OTHER, **LATE))
+    late = action(podcast=OTHER, **LATE)
+    join(stored, former, stored.actions[late.key])
+    assert stored.told() == [("phone", 9)]
+    assert len(stored.actions) == 2
+
+
+def guid(url: str) -> Guid:
+    return parse_feed_url(url).guid
+
+
+def test_a_change_joins_the_podcasts_whose_urls_it_leads_to_another_feed() -> None:
+    a, b, moved = PLAYED.podcast, OTHER, "https://moved.example"
+    feed = Subscription(guid(a), a, True, Stamp(1))
+    to_a = Pointer(guid(b), guid(a), alias=Alias(b, moved_away=False, was_own=True))
+    joined = {guid(b): parse_feed_url(a)}
+    assert podcasts_joined({guid(a): feed}, [to_a]) == joined, "a merge"
+    assert podcasts_joined({guid(a): feed, guid(b): to_a}, [to_a]) == {}, "nothing new of it"
+    renamed = replace(feed, guid=Guid("00000000-0000-4000-8000-000000000001"))
+    pointer = Pointer(guid(a), renamed.guid, Stamp(2))
+    assert podcasts_joined({guid(a): feed}, [renamed, pointer]) == {}, "its URL is the same"
+    elsewhere = replace(renamed, feed_url=moved)
+    left = replace(pointer, alias=Alias(a, moved_away=True))
+    before = {renamed.guid: renamed, guid(a): pointer}
+    assert podcasts_joined(before, [elsewhere, left]) == {guid(a): parse_feed_url(moved)}, "a move"
+    derived = replace(feed, feed_url=moved, alias=Alias(a, moved_away=True))
+    new = Pointer(guid(moved), guid(a))
+    assert podcasts_joined({guid(a): feed}, [derived, new]) == {guid(moved): parse_feed_url(a)}
+    assert podcasts_joined({}, [feed, Pointer(guid(b), guid(moved))]) == {}, "it leads nowhere here"
 
 
 def test_the_last_of_several_in_a_batch_counts() -> None:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NoReturn
 
 import pytest
+from authors import TESTER
 from running import PASSWORD, Clock, run
+from structlog.testing import capture_logs
 
 from feedkeep.model import Admitted, Second, replace
+from feedkeep.model.errors import StoreUnavailable
 from feedkeep.rules.credentials import read_session
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.subscriptions import Update, want
 from feedkeep.service import Service
+from feedkeep.service import episode_actions as service_actions
 from feedkeep.store.base import Store
 
 OLD, NEW = (f"https://{name}.example/feed" for name in ("old", "new"))
@@ -74,5 +80,53 @@ def test_what_was_played_last_is_last_whichever_url_of_the_feed_it_was_played_un
         await service.episode_actions.resend(bob.account.id, podcasts)
         anew = await service.episode_actions.since(bob, told.timestamp)
         assert [a.position async for page in anew.pages for a in page] == [1, 2]
+
+    run(open_store, work)
+
+
+def test_a_merge_is_made_also_if_what_was_played_of_both_cannot_be_joined(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(service: Service, store: Store, clock: Clock) -> None:
+        account = await service.accounts.create("Bob", PASSWORD)
+        await service.subscriptions.add(account.id, [want(OLD, None), want(NEW, None)], TESTER)
+
+        async def away(*_: object) -> NoReturn:
+            raise StoreUnavailable("The database is locked.")
+
+        monkeypatch.setattr(store.episode_actions, "page", away)
+        old, new = (parse_feed_url(url).guid for url in (OLD, NEW))
+        with capture_logs() as logs:
+            await service.subscriptions.update(account.id, old, Update(new_guid=new), TESTER)
+        assert len(await service.subscriptions.subscribed(account.id)) == 1
+        assert [line["log_level"] for line in logs] == ["warning"]
+
+    run(open_store, work)
+
+
+@pytest.mark.parametrize("has_many", [False, True])
+def test_all_that_was_played_of_a_feed_goes_with_it_into_another(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch, has_many: bool
+) -> None:
+    """Some pages at a time."""
+    if has_many:
+        monkeypatch.setattr(service_actions, "_STAMPED_AT_ONCE", 2)
+
+    async def work(service: Service, store: Store, clock: Clock) -> None:
+        account = await service.accounts.create("Bob", PASSWORD)
+        bob = Admitted(account, "test")
+        await service.subscriptions.add(account.id, [want(OLD, None), want(NEW, None)], TESTER)
+        for url, position in ((OLD, 3), (NEW, 9)):
+            played = [
+                SentAction(url, f"https://cdn.example/{number}", "phone", "play", position, 0,
+                           position, 10)
+                for number in range(5)
+            ]  # fmt: skip
+            await service.episode_actions.record(bob, played)
+        old, new = (parse_feed_url(url).guid for url in (OLD, NEW))
+        await service.subscriptions.update(account.id, old, Update(new_guid=new), TESTER)
+        told = [one async for page in await service.episode_actions.all(account.id) for one in page]
+        assert [one.position for one in told] == [9] * 5
+        assert await store.episode_actions.count(account.id, 99) == 5
 
     run(open_store, work)

@@ -376,16 +376,16 @@ class _Draft:
                 self.rows[action.key] = changed
             if newest is not None and newest.key not in self.changed:
                 had_no_length = can_be_sent(self.rows[newest.key]) and not can_be_sent(newest)
-                were_two = sum(self._was_sent(action) for action in plays) > 1
+                were_two = sum(map(self._times_sent, plays)) > 1
                 if had_no_length or were_two:
                     sent_now[newest.key] = newest.done
         return sent_now
 
-    def _was_sent(self, play: EpisodeAction) -> bool:
-        if play.key in self._moved_in:
-            return True
+    def _times_sent(self, play: EpisodeAction) -> int:
+        """Return as how many episodes' newest play apps were sent one, here and elsewhere."""
         known = self._snapshot.known.get(play.key)
-        return known is not None and not known.is_superseded and can_be_sent(known)
+        was_sent = known is not None and not known.is_superseded and can_be_sent(known)
+        return was_sent + (play.key in self._moved_in)
 
     def _order(self, action: EpisodeAction) -> tuple[int, bool, int]:
         is_changed = action.key in self.changed
