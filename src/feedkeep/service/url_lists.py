@@ -123,7 +123,7 @@ class UrlLists:
             known, changes = await self._look(asked, app)
             after = changes.app
             if not asked.is_from_nothing:
-                after = after.after_poll(clock, changes.removals)
+                after = after.after_poll(asked.first, clock, changes.removals)
             if await self._learn(asked.admitted.account.id, app, known, after):
                 return replace(changes, app=after)
 
