@@ -543,6 +543,19 @@ def test_a_change_joins_the_podcasts_whose_urls_it_leads_to_another_feed() -> No
     assert podcasts_joined({}, [feed, Pointer(guid(b), guid(moved))]) == {}, "it leads nowhere here"
 
 
+def test_a_change_joins_the_podcasts_of_a_merged_feed_that_gets_another_guid_and_back() -> None:
+    a, b, other = PLAYED.podcast, OTHER, Guid("00000000-0000-4000-8000-000000000001")
+    merged = Subscription(guid(b), a, True, Stamp(1), alias=Alias(b, False, was_own=True))
+    of_a = Pointer(guid(a), guid(b))
+    renamed = replace(merged, guid=other, alias=None)
+    to_renamed = [Pointer(guid(b), other, Stamp(2)), replace(of_a, new_guid=other)]
+    before = {guid(b): merged, guid(a): of_a}
+    assert podcasts_joined(before, [renamed, *to_renamed]) == {guid(b): parse_feed_url(a)}
+    back = [merged, of_a, Pointer(other, guid(b), Stamp(3))]
+    before = {other: renamed, **{pointer.guid: pointer for pointer in to_renamed}}
+    assert podcasts_joined(before, back) == {guid(a): parse_feed_url(b)}
+
+
 def test_the_last_of_several_in_a_batch_counts() -> None:
     stored = Stored()
     saved = stored.record(action(done=1, position=1), action(done=2, position=2))

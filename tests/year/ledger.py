@@ -104,8 +104,15 @@ class Ledger(Account):
         self.positions[episode, device] = max(position, self.positions.get((episode, device), 0))
 
     def positions_of(self, actions: Iterable[Any]) -> dict[tuple[str, str], int]:
-        """Return what actions of a service say, in the order in which they came."""
-        return {(one.episode, one.device): one.position for one in actions}
+        """Return what actions of a service say.
+
+        Two feeds that were one for a while can both have an episode; the later play counts.
+        """
+        found: dict[tuple[str, str], int] = {}
+        for one in actions:
+            played = one.episode, one.device
+            found[played] = max(one.position, found.get(played, 0))
+        return found
 
     def differences(self, entries: Sequence[Entry]) -> list[str]:
         """Return how the entries of a service differ."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -139,7 +140,10 @@ class Person:
         if actions != self.ledger.positions:
             differing = actions.items() ^ self.ledger.positions.items()
             self.wrong.append(f"played: {sorted(differing)[:6]}")
-        newest = [play for play in plays if not play.is_superseded]
+        # Two feeds that were one for a while can both have an episode, each with a newest play.
+        sent = [play for play in plays if not play.is_superseded]
+        feeds = Counter(play.episode for play in sent)
+        newest = [play for play in sent if feeds[play.episode] == 1]
         self.wrong += not_the_newest(plays)
         for device in self._devices.values():
             if isinstance(device, Phone):

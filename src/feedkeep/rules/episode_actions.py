@@ -209,24 +209,29 @@ def join(
 
 
 def podcasts_joined(before: Mapping[Guid, Entry], saved: Collection[Entry]) -> dict[Guid, FeedUrl]:
-    """Return the podcasts that a change has made one with another, with the URL of that one.
+    """Return the podcasts whose actions are stored under another URL from now on, with that URL.
 
-    `before` are the entries before the change, and `saved` those that it saved.
+    A merge, a move, another guid or a restored list can change it. `before` are the entries before
+    the change, and `saved` those that it saved.
     """
-    after = {entry.guid: entry for entry in saved}
+    after = {**before, **{entry.guid: entry for entry in saved}}
     found: dict[Guid, FeedUrl] = {}
     for entry in saved:
-        if not isinstance(entry, Pointer):
+        was, now = _first_url_by(before, entry.guid), _first_url_by(after, entry.guid)
+        if now == was or (was is None and isinstance(entry, Subscription)):
             continue
-        was = before.get(entry.guid)
-        if isinstance(was, Pointer) and was.alias == entry.alias:
-            continue  # it was led to another guid of the same feed
-        feed = after.get(entry.new_guid) or before.get(entry.new_guid)
-        if isinstance(feed, Subscription):
-            first = parse_feed_url(first_url(feed))
-            if first.guid != entry.guid:
-                found[entry.guid] = first
+        guid = entry.guid if was is None else parse_feed_url(was).guid
+        text = _first_url_by(after, guid)
+        if text is not None and (url := parse_feed_url(text)).guid != guid:
+            found[guid] = url
     return found
+
+
+def _first_url_by(entries: Mapping[Guid, Entry], guid: Guid) -> str | None:
+    entry = entries.get(guid)
+    if isinstance(entry, Pointer):
+        entry = entries.get(entry.new_guid)
+    return first_url(entry) if isinstance(entry, Subscription) else None
 
 
 def first_url(feed: Subscription) -> str:
