@@ -15,6 +15,7 @@ from feedkeep.model import (
     Second,
     Stamp,
     Subscription,
+    replace,
 )
 from feedkeep.rules.clock import DAY_US
 from feedkeep.rules.database_restores import (
@@ -25,7 +26,7 @@ from feedkeep.rules.database_restores import (
     page_to_read,
     restored,
 )
-from feedkeep.rules.seconds import first_stamp
+from feedkeep.rules.seconds import first_stamp, second_of
 
 NOW = Stamp(20_000 * DAY_US)
 G1, G2 = (Guid(f"00000000-0000-4000-8000-00000000000{n}") for n in (1, 2))
@@ -88,11 +89,13 @@ def test_of_several_restores_the_oldest_backup_and_the_latest_clock_count(
     assert (found.lost_after, found.lost_until) == (min(clocks), max(until))
 
 
-def test_of_several_restores_the_actions_lost_are_those_since_the_oldest_backup() -> None:
-    first = after(account(NOW, NOW + 5), NOW + 9)
-    again = after(first, NOW + 9)
-    assert first.actions_lost_after == again.actions_lost_after == NOW + 5
-    assert again.actions_lost_until == again.last_action_stamp > first.actions_lost_until
+def test_of_several_restores_only_the_newest_leaves_out_actions() -> None:
+    first = after(account(NOW, NOW + 5))
+    between = Stamp(first.actions_lost_until + DAY_US)
+    again = after(replace(first, last_action_stamp=Stamp(between + DAY_US)), NOW + 9 * DAY_US)
+    assert again.actions_lost_after == between + DAY_US
+    assert again.actions_lost_until == again.last_action_stamp
+    assert first_action(again, second_of(between), Stamp(7)) == 7
 
 
 BACKED_UP_SECOND = NOW // 1_000_000 + 10

@@ -10,8 +10,8 @@ from feedkeep.model import Account, AccountId, Restamped, Second, Stamp, SyncPro
 from feedkeep.rules.clock import DAY_US, next_stamp
 from feedkeep.rules.clock_repair import FAR_AHEAD_US, is_far_ahead, restamped, to_resend
 from feedkeep.rules.cookieless import CookielessApp
-from feedkeep.rules.database_restores import may_follow_lost_changes
-from feedkeep.rules.seconds import EVERYTHING, first_second, is_settled
+from feedkeep.rules.database_restores import first_action, may_follow_lost_changes
+from feedkeep.rules.seconds import EVERYTHING, first_second, is_settled, second_of
 
 NOW = Stamp(20_000 * DAY_US)
 YEAR_US = 366 * DAY_US
@@ -60,6 +60,15 @@ def test_a_clock_that_is_not_far_ahead_stays_and_the_other_one_goes_back() -> No
     assert (made.account.last_stamp, made.account.last_action_stamp) == (NOW + 1, few_days)
     assert (made.account.epoch, made.action_stamps) == (9, {})
     assert anew(account(years), []).account.last_stamp == NOW
+
+
+def test_a_restore_while_the_clock_was_far_ahead_leaves_out_no_actions_once_it_is_right() -> None:
+    years = Stamp(NOW + 10 * YEAR_US)
+    restored_then = replace(
+        account(NOW, years), actions_lost_after=Stamp(NOW - 1), actions_lost_until=years
+    )
+    made = anew(restored_then, [years])
+    assert first_action(made.account, second_of(NOW), Stamp(7)) == 7
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,12 @@ def restamped(
     limit = later(now, FAR_AHEAD_US)
     if account.last_action_stamp > limit:
         actions = _restamped(action_stamps, now)
-        account = replace(account, last_action_stamp=max([now, *actions.values()]))
+        account = replace(
+            account,
+            last_action_stamp=max([now, *actions.values()]),
+            actions_lost_after=Stamp(0),  # else apps are sent nothing until that second comes
+            actions_lost_until=Stamp(0),
+        )
     else:
         actions = {}
     if account.last_stamp <= limit:

@@ -20,10 +20,9 @@ def restored(account: Account, newest: Entry | None, now: Stamp, epoch: int) -> 
     moved = after_restore(account.last_stamp, now)
     clock = moved if newest is None else next_stamp(moved, now)
     actions_moved = after_restore(account.last_action_stamp, now)
-    after, actions_after = account.last_stamp, account.last_action_stamp
+    after = account.last_stamp
     if account.lost_until > 0:  # it was restored before
         after = min(after, account.lost_after)
-        actions_after = min(actions_after, account.actions_lost_after)
     return Restored(
         replace(
             account,
@@ -32,8 +31,10 @@ def restored(account: Account, newest: Entry | None, now: Stamp, epoch: int) -> 
             epoch=epoch,
             lost_after=after,
             lost_until=max(account.lost_until, moved),
-            actions_lost_after=actions_after,
-            actions_lost_until=max(account.actions_lost_until, actions_moved),
+            # Of the newest restore alone: an app that asks since a lost second is sent less, and
+            # one that asks since a second between two restores has lost nothing.
+            actions_lost_after=account.last_action_stamp,
+            actions_lost_until=actions_moved,
         ),
         None if newest is None else restamped(newest, clock),
     )
