@@ -297,7 +297,7 @@ async def difference(service: Service, name: str, world: Feeds, devices: list[De
 
 
 def is_there(device: Device, episode: str, right: int) -> bool:
-    """Say whether a device is where the owner is in an episode.
+    """Whether a device is where the owner is in an episode.
 
     What it has played since by a clock that is behind loses to the newest play, and stays there.
     """

@@ -94,7 +94,7 @@ class Stored:
 
 
 def is_looked_up(stored: EpisodeAction, sent: EpisodeAction) -> bool:
-    """Say whether a store looks an action up for another one, as `ActionSnapshot.known` says."""
+    """Whether a store looks an action up for another one, as in `ActionSnapshot.known`."""
     is_of_guid = sent.episode_guid is not None and stored.key[:10] == sent.key[:10]
     is_of_file = stored.file == sent.file and stored.kind in {"play", "delete"}
     is_current = not stored.is_superseded and (is_of_guid or is_of_file)

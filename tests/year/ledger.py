@@ -104,7 +104,7 @@ class Ledger(Account):
         self.positions[episode, device] = max(position, self.positions.get((episode, device), 0))
 
     def positions_of(self, actions: Iterable[Any]) -> dict[tuple[str, str], int]:
-        """Return what actions of a service say.
+        """Return the positions in actions of a service.
 
         Two feeds that were one for a while can both have an episode; the later play counts.
         """

@@ -65,7 +65,7 @@ class AppUrls(Value, frozen=True):
         )
 
     def after_poll(self, first: Second, clock: Stamp, removals: frozenset[Guid] | None) -> AppUrls:
-        """Return what is known of the app once it was sent what changed from `first` to `clock`.
+        """Return the record of the app after a reply with the changes from `first` to `clock`.
 
         `removals` are the feeds whose removal it was sent, as `AppUrls.removals`; empty if none.
         An app that asks since the same second again has lost the reply, and sent nothing after it.

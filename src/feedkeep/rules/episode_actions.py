@@ -387,7 +387,7 @@ class _Draft:
         return sent_now
 
     def _times_sent(self, play: EpisodeAction) -> int:
-        """Return as how many episodes' newest play apps were sent one, here and elsewhere."""
+        """Count the episodes, here and elsewhere, whose newest play, as sent to apps, was this."""
         known = self._snapshot.known.get(play.key)
         was_sent = known is not None and not known.is_superseded and can_be_sent(known)
         return was_sent + (play.key in self._moved_in)
@@ -486,7 +486,7 @@ def spelled(
 def spelled_for_apps(
     actions: Iterable[EpisodeAction], feed_urls: Mapping[Guid, str | None]
 ) -> list[EpisodeAction]:
-    """Return what `spelled` does, without podcasts that apps are not sent (C3.18)."""
+    """Spell actions as `spelled` does, without podcasts that apps are not sent (C3.18)."""
     return [action for action in spelled(actions, feed_urls) if is_for_apps(action.podcast)]
 
 

@@ -113,7 +113,7 @@ class ActionLog:
             self.actions.append((self.clock.stamp(), kept))
 
     def since(self, app: str, since: int) -> list[dict[str, Any]]:
-        """Return what was received since a second; of plays, the newest one of each episode.
+        """Return the actions received since a second; of plays, the newest one of each episode.
 
         Apps go where any play says that they are sent.
         """
