@@ -72,6 +72,50 @@ def test_a_list_that_a_reset_phone_wiped_comes_back_on_every_device_and_stays(
     assert person.subscribed() == phone.feeds == feeds - {"https://3.example/feed"}
 
 
+def test_an_echo_that_is_repeated_since_its_reply_was_lost_is_not_taken_for_a_wish(
+    phone: AntennaPod, tablet: AntennaPod
+) -> None:
+    phone.add(A)
+    phone.sync()
+    tablet.sync()
+    phone.remove(A)
+    phone.sync()
+    tablet.sync()
+    had = tablet.since, dict(tablet.queued)
+    assert had[1] == {A: False}
+    tablet.sync()
+    tablet.since, tablet.queued = had
+    phone.add(A)
+    phone.sync()
+    for _ in range(2):
+        tablet.sync()
+    phone.sync()
+    assert phone.feeds == tablet.feeds == {A}
+    tablet.remove(A)
+    tablet.sync()
+    phone.sync()
+    assert phone.feeds == set()
+
+
+def test_an_echo_that_follows_another_upload_is_not_taken_for_a_wish(
+    phone: AntennaPod, tablet: AntennaPod
+) -> None:
+    phone.add(A)
+    phone.sync()
+    tablet.sync()
+    phone.remove(A)
+    phone.sync()
+    tablet.add(B)
+    tablet.sync()
+    tablet.queued = {A: False}  # deleted in the background, after the upload
+    phone.add(A)
+    phone.sync()
+    for _ in range(2):
+        tablet.sync()
+    phone.sync()
+    assert phone.feeds == tablet.feeds == {A, B}
+
+
 def test_after_the_login_the_cookie_alone_lets_in(phone: AntennaPod) -> None:
     phone.ask("GET", phone.person.changes("phone_1"), since=0)
     phone.client.cookies.clear()

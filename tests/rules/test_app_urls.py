@@ -61,11 +61,10 @@ def test_of_removals_that_are_too_many_or_not_known_each_may_be_an_echo() -> Non
     for app in (told().after_poll(FIRST, TOLD, None), told().after_poll(FIRST, TOLD, many)):
         assert app.may_echo(G3, SINCE, {G3})
         assert app.after_poll(FIRST, TOLD, frozenset({G1})).may_echo(G3, SINCE, {G3})
-        assert (
-            not app.after_upload()
-            .after_poll(FIRST, TOLD, frozenset({G1}))
-            .may_echo(G3, SINCE, {G3})
-        )
+        over = app.without_removals().after_poll(FIRST, TOLD, frozenset({G1}))
+        assert not over.may_echo(G3, SINCE, {G3})
+        assert app.after_upload([G2], LATER).pending_until == LATER
+        assert app.after_upload([], LATER) == app
 
 
 def test_removals_of_two_polls_at_the_same_time_are_all_remembered() -> None:
@@ -74,13 +73,33 @@ def test_removals_of_two_polls_at_the_same_time_are_all_remembered() -> None:
     stored = merged(first, before, before.after_poll(FIRST, TOLD, frozenset({G2})))
     assert stored.may_echo(G1, SINCE, {G1})
     assert stored.may_echo(G2, SINCE, {G2})
-    assert not merged(stored, first, first.after_upload()).may_echo(G2, SINCE, {G2})
+    assert not merged(stored, first, first.without_removals()).may_echo(G2, SINCE, {G2})
 
 
-def test_what_an_app_sends_once_it_has_answered_is_no_echo() -> None:
-    after = told().after_upload()
-    assert not after.may_echo(G1, SINCE, {G1, G2})
-    assert after.known == {G1}
+def test_a_removal_may_be_an_echo_until_the_reply_to_one_has_arrived() -> None:
+    """AntennaPod repeats an upload to which it got no reply, and asks since the second before."""
+    sent = told().after_upload([G1, G3], LATER)
+    assert sent.known == {G1}
+    for since in (FIRST, LATER):  # this reply says that another device has brought the feed back
+        assert sent.after_poll(since, Stamp(12), frozenset()).may_echo(G1, SINCE, {G1, G2})
+    received = sent.after_poll(Second(LATER + 1), Stamp(12), frozenset())
+    assert not received.may_echo(G1, SINCE, {G1, G2})
+    more = sent.after_poll(Second(LATER + 1), Stamp(12), frozenset({G3}))
+    assert not more.may_echo(G1, SINCE, {G1, G2})
+    assert more.may_echo(G3, SINCE, {G3})
+
+
+def test_an_upload_without_an_echo_ends_them_unless_it_comes_right_after_the_removals() -> None:
+    """AntennaPod sends removals back with the sync after the one in which it was sent them."""
+    assert told().after_upload([G3], LATER) == told()
+    asked = told().after_poll(LATER, Stamp(12), frozenset())
+    assert asked.may_echo(G1, SINCE, {G1, G2})
+    assert not asked.after_upload([G3], LATER).may_echo(G1, SINCE, {G1, G2})
+
+
+def test_an_upload_ends_echoes_if_it_is_unknown_what_the_app_received() -> None:
+    assert not told().after_upload([G1], None).may_echo(G1, SINCE, {G1, G2})
+    assert AppUrls().after_upload([G1], LATER) == AppUrls()
 
 
 def test_an_app_that_has_received_other_changes_and_asks_again_has_no_echo_left() -> None:
@@ -104,4 +123,4 @@ def test_that_an_app_was_told_removals_is_merged_with_what_else_is_learned() -> 
     stored = before.with_known([G2])
     assert merged(stored, before, told()) == told().with_known([G2])
     assert merged(told(), stored, stored.with_known([G3])).removals_sent == TOLD
-    assert merged(told(), told(), told().after_upload()).removals_sent is None
+    assert merged(told(), told(), told().without_removals()).removals_sent is None

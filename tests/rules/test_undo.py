@@ -409,6 +409,22 @@ def test_who_has_both_urls_of_a_merge_may_clear_one_away_after_a_restore_to_befo
     assert subscribed(known) == {A}
 
 
+def test_a_feed_that_loses_the_url_by_which_apps_have_it_is_sent_by_its_own() -> None:
+    known = account(A)
+    moment = known.last_stamp
+    known.move(guid(A), C)
+    known.add((B, None))
+    known.update(guid(A), Update(new_guid=guid(B)))
+    merged = known.entries[guid(B)]
+    assert isinstance(merged, Subscription)
+    assert (merged.feed_url, merged.app_url) == (C, A)
+    restored = known.last_stamp + 1
+    restore(known, moment)
+    assert subscribed(known) == {A, C}
+    told = url_changes(known.entries.values(), restored, UNKNOWN)
+    assert sorted(told.add) == [A, C]
+
+
 def test_each_url_that_apps_may_have_beside_another_is_known_as_one() -> None:
     known = account(A)
     known.move(guid(A), B)

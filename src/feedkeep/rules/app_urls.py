@@ -26,10 +26,11 @@ class AppUrls(Value, frozen=True):
         gone: The URLs whose removal it was sent, or has sent.
         is_full: Whether there were more than `MAX_APP_URLS`, so that some are missing here.
         removals_sent: The account's clock when the app was last sent removals of feeds, of any
-            kind; None once it has sent something, or has received other changes and asked again.
+            kind; None once it cannot send one back any longer.
         removals: The feeds of these removals, as the derived guids of all their URLs; None while
             there are none, or if there were too many to remember.
-        sent_more: The second since which it was then first sent other changes; None before.
+        pending_until: It can send these removals back until it asks since a later second; None as
+            long as it was sent nothing else, and has sent none of them back.
         began: The account's clock when the first of this was stored of an app that had a past
             already: what it had of feeds that moved before is not known. None if it started from
             nothing.
@@ -40,7 +41,7 @@ class AppUrls(Value, frozen=True):
     is_full: bool = False
     removals_sent: Stamp | None = None
     removals: frozenset[Guid] | None = None
-    sent_more: Second | None = None
+    pending_until: Second | None = None
     began: Stamp | None = None
 
     def with_known(self, guids: Collection[Guid]) -> AppUrls:
@@ -61,23 +62,23 @@ class AppUrls(Value, frozen=True):
             AppUrls(),
             removals_sent=self.removals_sent,
             removals=self.removals,
-            sent_more=self.sent_more,
+            pending_until=self.pending_until,
         )
 
     def after_poll(self, first: Second, clock: Stamp, removals: frozenset[Guid] | None) -> AppUrls:
         """Return the record of the app after a reply with the changes from `first` to `clock`.
 
         `removals` are the feeds whose removal it was sent, as `AppUrls.removals`; empty if none.
-        An app that asks since the same second again has lost the reply, and sent nothing after it.
+        An app that asks since the same second again has lost a reply, and may repeat what it sent.
         """
+        if self.pending_until is not None and first > self.pending_until:
+            return self.without_removals().after_poll(first, clock, removals)
         if removals is None or removals:
             both = self.with_removals(removals)
-            return replace(self, removals_sent=clock, removals=both, sent_more=None)
-        if self.removals_sent is None:
+            return replace(self, removals_sent=clock, removals=both, pending_until=None)
+        if self.removals_sent is None or self.pending_until is not None:
             return self
-        if self.sent_more is None:
-            return replace(self, sent_more=first)
-        return self.after_upload() if first > self.sent_more else self
+        return replace(self, pending_until=first)
 
     def with_removals(self, more: frozenset[Guid] | None) -> frozenset[Guid] | None:
         """Return all feeds whose removal it may send back, with some more."""
@@ -88,9 +89,26 @@ class AppUrls(Value, frozen=True):
         both = self.removals | more
         return both if len(both) <= MAX_APP_URLS else None
 
-    def after_upload(self) -> AppUrls:
-        """Return what is known of the app once it has sent what it had to send."""
-        return replace(self, removals_sent=None, removals=None, sent_more=None)
+    def after_upload(self, removed: Collection[Guid], last_sent: Second | None) -> AppUrls:
+        """Return the record of the app after an upload with these removals.
+
+        `last_sent` is the second of the reply that it received before; None if that is not known.
+        AntennaPod sends all that it has to send back with one upload, and that in the sync after
+        the one in which it was sent the removals. If the reply to it is lost, it asks since an
+        earlier second once more, and repeats the upload.
+        """
+        if self.removals_sent is None:
+            return self
+        sends_back = (
+            bool(removed) if self.removals is None else not self.removals.isdisjoint(removed)
+        )
+        if last_sent is None or not (sends_back or self.pending_until is None):
+            return self.without_removals()
+        return replace(self, pending_until=last_sent) if sends_back else self
+
+    def without_removals(self) -> AppUrls:
+        """Return the same, except that the app has no removal to send back."""
+        return replace(self, removals_sent=None, removals=None, pending_until=None)
 
     def may_predate(self, changed: Stamp, feed_guids: Collection[Guid]) -> bool:
         """Say whether the app may have any URL of a feed that was last changed at a stamp.
@@ -153,13 +171,13 @@ def merged(stored: AppUrls, before: AppUrls, after: AppUrls) -> AppUrls:
     """
     polled = stored
     if after.removals_sent is None:
-        polled = stored.after_upload() if before.removals_sent is not None else stored
+        polled = stored.without_removals() if before.removals_sent is not None else stored
     elif _pending(before) != _pending(after):
         polled = replace(
             stored,
             removals_sent=after.removals_sent,
             removals=stored.with_removals(after.removals),
-            sent_more=after.sent_more,
+            pending_until=after.pending_until,
         )
     if before.began != after.began:
         polled = replace(polled, began=after.began)
@@ -174,4 +192,4 @@ def merged(stored: AppUrls, before: AppUrls, after: AppUrls) -> AppUrls:
 
 def _pending(app: AppUrls) -> tuple[Stamp | None, frozenset[Guid] | None, Second | None]:
     """Return what is known of removals that the app may still send back."""
-    return app.removals_sent, app.removals, app.sent_more
+    return app.removals_sent, app.removals, app.pending_until

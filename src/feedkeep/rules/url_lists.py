@@ -269,7 +269,8 @@ def upload(
         if isinstance(item, Added):
             app = _after_adding(draft, item, app)
     ended = clock_after_upload(progress, snapshot.last_stamp, draft.last_stamp)
-    synced = Synced(results, app.after_upload(), snapshot.last_stamp, ended)
+    app = app.after_upload([url.guid for url in removed], progress.last_sent)
+    synced = Synced(results, app, snapshot.last_stamp, ended)
     draft.advance(ended)
     # After the end of the upload: what is sent again must not be taken for the app's own change.
     for guid in echoed:
@@ -498,7 +499,7 @@ def replace_list(
     if wanted.refused_count:
         removed = []
     # The list states what its owner wants: a feed that it lacks is no echo of a removal.
-    app = _after_replacing(snapshot, {url.guid for url in urls}, app).after_upload()
+    app = _after_replacing(snapshot, {url.guid for url in urls}, app).without_removals()
     decision = upload(
         snapshot, [want(url.text, None) for url in added], removed, app, progress, limits
     )

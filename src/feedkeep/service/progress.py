@@ -41,8 +41,8 @@ class Uploaded(Value, frozen=True):
     """What became of an upload.
 
     Attributes:
-        timestamp: The second that the app may ask for changes since: never later than the one up to
-            which it was sent all changes.
+        timestamp: The second that the app may ask for changes since: at most one later than the one
+            up to which it was sent all changes.
         update_urls: Each URL that is not stored as it was sent, with the URL that is; "" if the URL
             was refused.
     """

@@ -182,6 +182,8 @@ class UrlLists:
         kept = await in_thread_if(is_long, list, starmap(url_lists.kept_as, results))
         kept += [(url, "") for url in refused]
         timestamp = next_second(_after(progress, by.device, synced))
+        if timestamp == synced.app.pending_until:
+            timestamp = Second(timestamp + 1)  # so that a lost reply shows in what it asks since
         return Uploaded(timestamp, [(sent, url) for sent, url in kept if sent != url or not url])
 
     async def replace(self, admitted: Admitted, urls: Sequence[str], by: Author) -> int:
