@@ -5,10 +5,19 @@ from collections.abc import Callable
 import pytest
 from account import Account
 
-from feedkeep.model import Guid, OwnUpload, Second, Snapshot, Stamp, Subscription, SyncProgress
+from feedkeep.model import (
+    Guid,
+    OwnUpload,
+    Snapshot,
+    Stamp,
+    Subscription,
+    SyncProgress,
+    replace,
+)
 from feedkeep.model.errors import InvalidInput
 from feedkeep.rules import escaped_urls, url_lists
 from feedkeep.rules.app_urls import MAX_APP_URLS, UNKNOWN, AppUrls
+from feedkeep.rules.echoes import Echoes
 from feedkeep.rules.escaped_urls import EscapedUrls, without_escapes
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import Added, Update, Wanted, add, update, want
@@ -199,6 +208,16 @@ def test_of_too_many_removals_it_is_not_told_which_they_are() -> None:
     assert len(url_changes(entries[1:], Stamp(0), UNKNOWN).removals or ()) == MAX_APP_URLS
 
 
+def test_a_deleted_feed_comes_back_by_its_own_url_once_a_former_one_is_another_feed() -> None:
+    account, own = Account(), Guid("00000000-0000-4000-8000-000000000001")
+    account.add((A, own))
+    move(account, A, B)
+    account.delete(own)
+    sync(account, [A], [])
+    sync(account, [B], [])
+    assert changes(account) == ([A, B], [])
+
+
 def test_an_app_that_may_have_missed_a_removal_is_told_it_once_more_with_the_url_to_add() -> None:
     account = account_with(A)
     phone = App(account)
@@ -208,10 +227,11 @@ def test_an_app_that_may_have_missed_a_removal_is_told_it_once_more_with_the_url
     first = phone.first
     phone.poll()
     account.update((guid(A), {"is_subscribed": True}))
-    knows = phone.spellings.after_poll(Second(1), Stamp(first), frozenset({guid(A)}))
+    knows = replace(phone.spellings, echoes=Echoes(Stamp(first), frozenset({guid(A)})))
     phone.spellings, phone.first = knows, first
     assert phone.poll() == ([A], [])
-    a_second_later = knows.after_poll(Second(1), Stamp(first + 1_000_000), frozenset({guid(A)}))
+    later = Echoes(Stamp(first + 1_000_000), frozenset({guid(A)}))
+    a_second_later = replace(knows, echoes=later)
     phone.spellings, phone.first = a_second_later, first
     assert phone.poll() == ([A], [B])
 

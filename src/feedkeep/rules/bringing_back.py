@@ -274,22 +274,8 @@ class _Work:
             if guid not in self.heirs and not self.keeps_added and feed.deleted is None:
                 stamp = self.draft.tick()
                 self.draft.put(replace(with_status(feed, False, stamp), deleted=stamp))
-        for feed in self.others.values():
-            if feed.guid not in self.heirs:
-                self._keep_app_url(feed.guid)
         for guid in self.back:
             check_pointers(self.draft, self.back[guid])
-
-    def _keep_app_url(self, guid: Guid) -> None:
-        """Have apps sent a feed by its own URL if the one that they have it by leads elsewhere."""
-        feed = self.draft.get(guid)
-        assert isinstance(feed, Subscription), "a feed that stays is gone"
-        if feed.app_url and self.draft.find(_derived(feed.app_url)) != feed:
-            own = replace(feed, app_url=None, app_url_until=None)
-            if feed.is_subscribed:
-                stamp = self.draft.tick()
-                own = replace(own, status_changed=stamp, subscription_changed=stamp)
-            self.draft.put(own)
 
     def _put_back(self, guid: Guid, was: Subscription) -> None:
         now, source = self.now[guid], self.sources.get(guid)

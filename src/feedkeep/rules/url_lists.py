@@ -24,6 +24,7 @@ from feedkeep.model import (
 )
 from feedkeep.model.entry_index import target_guid
 from feedkeep.model.errors import InvalidFeedUrl, InvalidInput
+from feedkeep.rules import echoes
 from feedkeep.rules.app_removals import has_unsubscribed, is_in_doubt
 from feedkeep.rules.app_urls import MAX_APP_URLS, UNKNOWN, AppUrls, after_adding
 from feedkeep.rules.draft import Draft
@@ -65,7 +66,7 @@ class UrlChanges(Value, frozen=True):
             each feed to an app that removes by count. An app may have
             a feed by another spelling than is stored, and AntennaPod removes a podcast by the exact
             text only.
-        removals: The feeds of these removals, as `AppUrls.removals` has them; empty if none.
+        removals: The feeds of these removals, as `Echoes.last` has them; empty if none.
         app: What is known of the app once it was sent these.
         had: When the account first had the feeds to add, as `seen_feeds.had_at` tells.
     """
@@ -269,7 +270,8 @@ def upload(
         if isinstance(item, Added):
             app = _after_adding(draft, item, app)
     ended = clock_after_upload(progress, snapshot.last_stamp, draft.last_stamp)
-    app = app.after_upload([url.guid for url in removed], progress.last_sent)
+    guids = [url.guid for url in removed]
+    app = replace(app, echoes=echoes.after_upload(app.echoes, guids, progress.last_sent))
     synced = Synced(results, app, snapshot.last_stamp, ended)
     draft.advance(ended)
     # After the end of the upload: what is sent again must not be taken for the app's own change.
@@ -369,13 +371,15 @@ def _as_app_knows(url: FeedUrl, others: Iterable[FeedUrl], app: AppUrls) -> Guid
 def _after_adding(draft: Draft, added: Added, app: AppUrls) -> AppUrls:
     feed = added.subscription
     former = draft.former_urls(feed)
-    if not former and not app.gone:  # nearly always: then its URL need not be parsed again
+    if not (former or app.gone or app.echoes):  # nearly always: its URL need not be parsed again
         return app
     guid = _guid_of(added.feed_url)
     if not former:
+        app = replace(app, echoes=echoes.after_adding(app.echoes, {guid}))
         return app.with_known([guid]) if guid in app.gone else app
     older = _urls_of_older_apps(draft, feed, former)
     feed_guids = {_guid_of(feed.feed_url), *former}
+    app = replace(app, echoes=echoes.after_adding(app.echoes, feed_guids))
     return after_adding(guid, feed_guids, older, app)
 
 
@@ -499,7 +503,7 @@ def replace_list(
     if wanted.refused_count:
         removed = []
     # The list states what its owner wants: a feed that it lacks is no echo of a removal.
-    app = _after_replacing(snapshot, {url.guid for url in urls}, app).without_removals()
+    app = replace(_after_replacing(snapshot, {url.guid for url in urls}, app), echoes=None)
     decision = upload(
         snapshot, [want(url.text, None) for url in added], removed, app, progress, limits
     )

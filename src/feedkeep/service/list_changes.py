@@ -172,6 +172,6 @@ def _held(snapshot: Snapshot) -> set[Guid]:
         if name.kind is DocumentKind.APP_URLS:
             app = read_app_urls(document.body)
             held |= app.known
-            if app.removals_sent is not None:  # the reply may be lost: then it is sent once more
+            if app.echoes is not None:  # the reply may be lost: then it is sent once more
                 held |= app.gone
     return held

@@ -22,7 +22,7 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.model.errors import InvalidInput, UnknownSubscription
-from feedkeep.rules import app_urls, devices, seconds, url_lists
+from feedkeep.rules import app_urls, devices, echoes, seconds, url_lists
 from feedkeep.rules.app_identity import app_of
 from feedkeep.rules.app_urls import NO_RECORD, UNKNOWN, AppUrls
 from feedkeep.rules.draft import Draft
@@ -123,7 +123,8 @@ class UrlLists:
             known, changes = await self._look(asked, app)
             after = changes.app
             if not asked.is_from_nothing:
-                after = after.after_poll(asked.first, clock, changes.removals)
+                sent = echoes.after_poll(after.echoes, asked.since, clock, changes.removals)
+                after = replace(after, echoes=sent)
             if await self._learn(asked.admitted.account.id, app, known, after):
                 return replace(changes, app=after)
 
@@ -182,7 +183,7 @@ class UrlLists:
         kept = await in_thread_if(is_long, list, starmap(url_lists.kept_as, results))
         kept += [(url, "") for url in refused]
         timestamp = next_second(_after(progress, by.device, synced))
-        if timestamp == synced.app.pending_until:
+        if synced.app.echoes is not None and timestamp in synced.app.echoes.repeats:
             timestamp = Second(timestamp + 1)  # so that a lost reply shows in what it asks since
         return Uploaded(timestamp, [(sent, url) for sent, url in kept if sent != url or not url])
 
