@@ -97,6 +97,26 @@ def test_an_echo_that_is_repeated_since_its_reply_was_lost_is_not_taken_for_a_wi
     assert phone.feeds == set()
 
 
+def test_a_removal_after_an_echo_whose_reply_arrived_is_a_wish(
+    phone: AntennaPod, tablet: AntennaPod
+) -> None:
+    phone.add(A)
+    phone.sync()
+    tablet.sync()
+    phone.remove(A)
+    phone.sync()
+    for _ in range(3):  # it is told, echoes, and asks once more
+        tablet.sync()
+    phone.add(A)
+    phone.sync()
+    tablet.sync()
+    assert tablet.feeds == {A}
+    tablet.remove(A)
+    tablet.sync()
+    phone.sync()
+    assert phone.feeds == tablet.feeds == set()
+
+
 def test_an_echo_that_follows_another_upload_is_not_taken_for_a_wish(
     phone: AntennaPod, tablet: AntennaPod
 ) -> None:

@@ -14,6 +14,9 @@ from feedkeep.model import Guid, Second, Stamp, Value, replace
 MAX_REMOVALS = 2_000
 """The maximum number of URLs that are remembered. Beyond it, each removal may be an echo."""
 
+MAX_REPEATS = 16
+"""How many lost replies to an upload are remembered in one sync."""
+
 NO_FEEDS: frozenset[Guid] = frozenset()
 
 
@@ -73,7 +76,8 @@ def after_upload(
     echoes = frozenset(
         guid for guid in removed if any(one is None or guid in one for one in groups)
     )
-    repeats = known.repeats | {last_sent} if echoes else known.repeats
+    may_repeat = echoes and len(known.repeats) < MAX_REPEATS
+    repeats = known.repeats | {last_sent} if may_repeat else known.repeats
     last = known.last and known.last - echoes
     return _unless_none(replace(known, last=last, earlier=echoes, repeats=repeats))
 

@@ -182,9 +182,10 @@ class UrlLists:
         results = zip(items, synced.results, strict=True)
         kept = await in_thread_if(is_long, list, starmap(url_lists.kept_as, results))
         kept += [(url, "") for url in refused]
-        timestamp = next_second(_after(progress, by.device, synced))
+        after = replace(progress, known=_after(progress, by.device, synced))
+        timestamp = next_second(after.known)
         if synced.app.echoes is not None and timestamp in synced.app.echoes.repeats:
-            timestamp = Second(timestamp + 1)  # so that a lost reply shows in what it asks since
+            timestamp = await self._later_second(admitted.account.id, after)
         return Uploaded(timestamp, [(sent, url) for sent, url in kept if sent != url or not url])
 
     async def replace(self, admitted: Admitted, urls: Sequence[str], by: Author) -> int:
@@ -230,6 +231,23 @@ class UrlLists:
         names = [*app.names, *progress.documents]
         changed = await self._list_changes.make(admitted.account.id, guids, decide_all, by, names)
         return changed.outcome
+
+    async def _later_second(self, account_id: AccountId, app: AppProgress) -> Second:
+        """Return a later second than the app was given so far, to see whether it receives this."""
+        knows_all = False
+
+        def advanced(clock: Stamp) -> Stamp:
+            nonlocal knows_all
+            knows_all = seconds.knows_all(app.known, clock)
+            return seconds.settled(Stamp(clock + 1)) if knows_all else clock
+
+        clock = await self._store.accounts.advance(account_id, Clock.SUBSCRIPTIONS, advanced)
+        if not knows_all:  # it is sent what others changed, and the second after that
+            return Second(next_second(app.known) + 1)
+        second = seconds.second_of(clock)
+        known = replace(app.known, last_sent=second, acknowledged=second)
+        await self._progress.save(account_id, app, known)
+        return second
 
     async def _progress_of(self, admitted: Admitted, by: Author) -> AppProgress:
         return await self._progress.of_upload(admitted, Clock.SUBSCRIPTIONS, (by.device,))
