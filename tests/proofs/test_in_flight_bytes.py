@@ -17,7 +17,8 @@ import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
 from forms import IS_FULL, in_the_long_form
-from test_sizes import many_files, memory_bytes
+from process_memory import memory_bytes
+from test_sizes import many_files
 
 __all__ = ["many_files"]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 import resource
 import socket
 import time
@@ -19,6 +18,7 @@ import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
 from forms import IS_FULL, in_the_long_form
+from process_memory import memory_bytes
 
 MOST_ADDED_BYTES = 20 * 1024 * 1024
 PIECE = b"100000\r\n" + b"x" * 0x100000 + b"\r\n"
@@ -31,13 +31,6 @@ def many_files() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
     yield
     resource.setrlimit(resource.RLIMIT_NOFILE, before)
-
-
-def memory_bytes(process: FeedkeepProcess, name: str) -> int:
-    status = Path(f"/proc/{process.process.pid}/status").read_text()
-    found = re.search(rf"{name}:\s+(\d+) kB", status)
-    assert found
-    return int(found[1]) * 1024
 
 
 def added_by(process: FeedkeepProcess, pieces: int, path: str = "/subscriptions") -> int:

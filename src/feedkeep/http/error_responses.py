@@ -46,7 +46,9 @@ class BodyTooSlow(FeedkeepError):
 
 
 HEAD_TOO_LARGE = Refusal(
-    431, "The request's headers are too large.", "At most 16,384 bytes of them are read."
+    431,
+    "The request's headers are too large.",
+    "At most 100 of them are read, and 16,384 bytes.",
 )
 HEAD_TOO_SLOW = Refusal(408, "The request's headers took too long.", "Send it again.")
 UNREADABLE = Refusal(400, "The request is not valid HTTP.")  # C7.14

@@ -14,10 +14,12 @@ import httpx
 import pytest
 import trustme
 from feedkeep_process import FeedkeepProcess
-from forms import first_of
+from forms import IS_FULL, first_of
+from process_memory import memory_bytes
 
 HEAD = b"GET /livez HTTP/1.1\r\nHost: x\r\n"
 LARGEST = 16 * 1024
+CONNECTIONS = 1_500 if IS_FULL else 500
 
 
 @contextmanager
@@ -51,6 +53,13 @@ def test_headers_up_to_the_bound_are_read(feedkeep: FeedkeepProcess) -> None:
 
 
 # C1.6
+def test_headers_up_to_their_maximum_number_are_read(feedkeep: FeedkeepProcess) -> None:
+    most = HEAD + b"a:b\r\n" * 98
+    assert reply_to(feedkeep, most + b"Connection: close\r\n\r\n").startswith(b"HTTP/1.1 200 ")
+    assert reply_to(feedkeep, most + b"a:b\r\n" * 2 + b"\r\n").startswith(b"HTTP/1.1 431 ")
+
+
+# C1.6
 @pytest.mark.parametrize(
     "sent",
     [
@@ -68,7 +77,7 @@ def test_larger_heads_are_refused_in_the_shape_of_errors(
     assert reply.startswith(b"HTTP/1.1 431 ")
     assert reply.endswith(
         b'{"code":"431","message":"The request\'s headers are too large.'
-        b' At most 16,384 bytes of them are read."}'
+        b' At most 100 of them are read, and 16,384 bytes."}'
     )
     assert httpx.get(f"{feedkeep.base_url}/livez").status_code == 200
 
@@ -267,6 +276,33 @@ def test_it_serves_https_by_itself(
             assert reply.http_version == "HTTP/1.1"
         with pytest.raises(httpx.HTTPError):
             httpx.get(process.base_url.replace("https", "http") + "/livez")
+
+
+@pytest.mark.parametrize("has_tls", first_of(True, False))
+def test_connections_that_are_closed_leave_no_more_memory_in_use_than_a_first_crowd(
+    tmp_path: Path, authority: trustme.CA, certificate: tuple[Path, Path], has_tls: bool
+) -> None:
+    trusting = ssl.create_default_context()
+    authority.configure_trust(trusting)
+    cert, key = map(str, certificate)
+    request = HEAD + b"".join(b"%02x:%02x\r\n" % (n, n) for n in range(99)) + b"\r\n"
+    settings = {"tls_cert": cert, "tls_key": key} if has_tls else {}
+    with FeedkeepProcess(tmp_path, **settings) as process:
+        while_open = []
+        for _ in range(3):
+            with ExitStack() as stack:
+                for _ in range(CONNECTIONS):
+                    client = stack.enter_context(connected(process))
+                    if has_tls:
+                        wrapped = trusting.wrap_socket(client, server_hostname="127.0.0.1")
+                        client = stack.enter_context(wrapped)
+                    client.sendall(request)
+                    assert client.recv(65_536).startswith(b"HTTP/1.1 200 ")
+                while_open.append(memory_bytes(process, "VmRSS"))
+        ends = time.monotonic() + 10  # a second is usual
+        while memory_bytes(process, "VmRSS") > while_open[0]:
+            assert time.monotonic() < ends, while_open
+            time.sleep(0.1)
 
 
 def test_a_stop_does_not_wait_for_idle_clients_to_agree_to_the_end_of_tls(

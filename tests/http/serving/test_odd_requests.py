@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import resource
 import socket
 import struct
 from contextlib import ExitStack, suppress
@@ -16,6 +15,7 @@ import httptools
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
+from process_memory import memory_bytes
 from served import Served
 from starlette.types import Receive, Scope, Send
 from test_bounds import connected, reply_to, until_closed
@@ -306,13 +306,13 @@ def test_http_1_0_gets_no_100_continue(served: Served) -> None:
 
 def test_an_idle_connection_does_not_hold_the_body_that_nobody_read(served: Served) -> None:
     head = b"POST /counted HTTP/1.1\r\nHost: x\r\nContent-Length: 250000\r\n\r\n"
-    before = resident_bytes(served)
+    before = memory_bytes(served, "VmRSS")
     with ExitStack() as stack:
         for _ in range(200):
             connection = stack.enter_context(served.connect())
             connection.sendall(head + b"x" * 250_000)
             assert connection.recv(65_536).startswith(OK)
-        assert resident_bytes(served) - before < 10_000_000
+        assert memory_bytes(served, "VmRSS") - before < 10_000_000
 
 
 def test_a_body_that_is_sent_without_end_behind_its_reply_is_cut(feedkeep: FeedkeepProcess) -> None:
@@ -373,16 +373,31 @@ def test_what_is_sent_behind_a_pipeline_is_not_read_ahead_reply_by_reply(errors:
         served = Served(file)
         stack.enter_context(served.process)
         stack.callback(served.process.kill)
-        before = resident_bytes(served)
+        before = memory_bytes(served, "VmRSS")
         for _ in range(20):
             connection = stack.enter_context(served.connect())
             connection.sendall(14 * (get % b"/counted") + get % b"/endless" + post)
             connection.settimeout(0.3)
             with suppress(TimeoutError):
                 connection.sendall(b"x" * 8_000_000)
-        assert resident_bytes(served) - before < 25_000_000
+        assert memory_bytes(served, "VmRSS") - before < 25_000_000
 
 
-def resident_bytes(served: Served) -> int:
-    pages = int(Path(f"/proc/{served.process.pid}/statm").read_text().split()[1])
-    return pages * resource.getpagesize()
+@pytest.mark.parametrize(
+    ("method", "target"),
+    [
+        ("GET", "http://a:99999/"),
+        ("GET", "http://a:/"),
+        ("OPTIONS", "http://"),
+        ("GET", "http:///x"),
+        ("CONNECT", "a:443"),
+        ("CONNECT", "x/y"),
+        ("UNKNOWN", "http://%/"),
+    ],
+)
+def test_a_target_that_is_no_url_is_400_and_in_the_log(
+    feedkeep: FeedkeepProcess, method: str, target: str
+) -> None:
+    head = f"{method} {target} HTTP/1.1\r\nHost: a\r\n\r\n".encode()
+    assert reply_to(feedkeep, head).startswith(b"HTTP/1.1 400 ")
+    assert feedkeep.wait_for_line("a target that is no URL")["status"] == 400

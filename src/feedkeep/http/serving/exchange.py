@@ -90,6 +90,10 @@ class Exchange:
         self.body += body
         self.wake()
 
+    def forget_request(self) -> None:
+        """Keep nothing of a request that is answered."""
+        self.scope, self._start, self.body = {}, {}, bytearray()
+
     def wake(self) -> None:
         """Let `receive` return: more of the body, or its end, or the client's, has come."""
         self._has_news = True

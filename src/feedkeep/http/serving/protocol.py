@@ -39,15 +39,22 @@ KEEP_ALIVE_SECONDS = 75
 MAX_HEAD_BYTES = 16 * 1024
 """The size of the largest request line and headers together that are read (C1.6)."""
 
+MAX_HEADERS = 100
+"""How many header fields a request may have (C1.6): 2,000 short ones of 14 KB took 340 KiB."""
+
 MAX_HOST_BYTES = 300
 """How long a Host may be: a name has 253 characters, and a port follows."""
 
-MAX_WAITING = 16
-"""How many requests of one connection may wait for the one that is being answered.
+MAX_WAITING_BYTES = 64 * 1024
+"""How much memory the requests of one connection may take that wait for the one being answered.
 
 Without this limit, 300 connections that sent thousands of small requests ahead, and read no reply,
 took 2.6 GB.
 """
+
+_REQUEST_BYTES = 2 * 1024
+_HEADER_BYTES = 170
+"""How much memory a request takes, and each of its headers, besides their texts."""
 
 MAX_DISCARDED_BODY_BYTES = 16 * 1024 * 1024
 """How much of a body is taken and dropped after its reply."""
@@ -95,6 +102,7 @@ class Serving:
         connections: Those that are open.
         tasks: The requests that are being answered.
         date: The line of the present second that each reply has in its head.
+        lost_count: How many connections have ended since their memory was given back.
     """
 
     app: ASGIApp
@@ -102,6 +110,7 @@ class Serving:
     connections: set[Protocol] = field(default_factory=set)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
     date: bytes = b""
+    lost_count: int = 0
 
 
 class Protocol(asyncio.Protocol):
@@ -136,6 +145,7 @@ class Protocol(asyncio.Protocol):
     _refusal = UNREADABLE
     _host: bytes | None = None
     _has_ended = False  # whether the client sends no more
+    _waiting_bytes = 0  # how much memory the queue takes, at most
     _unaccounted_bytes = 0  # how many came since the last head or part of a body
     _closes_at: float | None = None  # when it ends whatever comes, after its last reply
     _dropped_bytes = 0
@@ -192,11 +202,15 @@ class Protocol(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
         """Tell those that answer requests of this connection."""
         self._serving.connections.discard(self)
+        self._serving.lost_count += 1
         for exchange in filter(None, (self._current, self._newest)):
             exchange.is_lost = not exchange.is_answered
             exchange.wake()
         self.resume_writing()
-        del self._parser  # or each would keep the other from being freed at once
+        # All of these refer to the connection, and would keep it until the next garbage collection.
+        self._queue.clear()
+        self._current = self._newest = None
+        del self._parser
 
     def pause_writing(self) -> None:
         """Let those that send wait."""
@@ -322,7 +336,7 @@ class Protocol(asyncio.Protocol):
     def on_answered(self, exchange: Exchange) -> None:
         """End the connection after its last reply, or go on to the next request."""
         self.last_seen = self.loop.time()
-        exchange.body = bytearray()  # an idle connection holds nothing
+        exchange.forget_request()  # an idle connection holds nothing
         if not exchange.keep_alive:
             self._end()
         elif self._has_ended and not self._queue:
@@ -334,6 +348,7 @@ class Protocol(asyncio.Protocol):
         if self._queue:  # `receive` reads on for the body: each reply would let more of others in
             self._answer(self._queue.popleft())
         else:
+            self._waiting_bytes = 0
             self.resume_reading()
 
     # Called by the parser: a ValueError refuses what is being parsed
@@ -351,6 +366,9 @@ class Protocol(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header, or a trailer after a body in chunks."""
+        if len(self._headers) == MAX_HEADERS:
+            self._refusal = HEAD_TOO_LARGE
+            raise ValueError("too many headers or trailers")
         self._headers.append((name.lower(), value.rstrip(b" \t")))
 
     def on_headers_complete(self) -> None:
@@ -362,11 +380,14 @@ class Protocol(asyncio.Protocol):
         version = self._parser.get_http_version()
         headers = self._headers
         self._check_head(version)
+        try:
+            url = httptools.parse_url(self._url)
+        except httptools.HttpParserInvalidURLError:  # its own message has the URL, and its secrets
+            raise ValueError("a target that is no URL (RFC 9112, section 3.2)") from None
         self.is_in_head = False
         # Trailers are not added to the headers of the request: one may be a credential, or an
         # X-Forwarded-For that a proxy has not looked at (C1.12).
-        self._headers = []
-        url = httptools.parse_url(self._url)
+        self._headers, self._url = [], b""
         raw_path = url.path or b"/"
         path = raw_path.decode("ascii")
         scope = {
@@ -490,9 +511,11 @@ class Protocol(asyncio.Protocol):
             raise ValueError("the head is too large")
         if version not in _VERSIONS:
             raise ValueError("a version of HTTP that is not supported")
-        if len(self._queue) >= MAX_WAITING:  # one read may hold 8,000 requests
-            self._refusal = NO_ROOM
-            raise ValueError("too many requests are sent ahead")
+        if not self.is_idle():  # one read may hold 8,000 requests
+            self._waiting_bytes += _REQUEST_BYTES + texts_bytes + _HEADER_BYTES * len(headers)
+            if self._waiting_bytes > MAX_WAITING_BYTES:
+                self._refusal = NO_ROOM
+                raise ValueError("too many requests are sent ahead")
         names = [name for name, _ in headers]
         hosts = [value for name, value in headers if name == b"host"]
         if len(hosts) > 1 or (not hosts and version == "1.1"):

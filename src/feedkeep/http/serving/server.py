@@ -23,6 +23,7 @@ from feedkeep.http.draining import Draining
 from feedkeep.http.serving.accepting import Acceptor
 from feedkeep.http.serving.listening import tls_context
 from feedkeep.http.serving.protocol import Protocol, Serving
+from feedkeep.runtime.freed_memory import release_freed_memory
 from feedkeep.runtime.notify import Signs
 from feedkeep.runtime.stopping import stop_signals
 
@@ -47,6 +48,8 @@ _CANCEL_SECONDS = 1.0
 _POLL_SECONDS = 0.05
 _SWEEP_SECONDS = 1.0
 _ALLOCATIONS_UNTIL_COLLECTED = 50_000
+_LOST_UNTIL_RELEASED = 50
+"""How many connections end until their memory is given back to the system."""
 
 _log = structlog.get_logger()
 
@@ -194,6 +197,9 @@ class Server:
         while True:
             await asyncio.sleep(_SWEEP_SECONDS)
             self._set_date()
+            if self._serving.lost_count >= _LOST_UNTIL_RELEASED:
+                self._serving.lost_count = 0
+                await asyncio.to_thread(release_freed_memory)
             connections = self._serving.connections
             for cut in [self._app.cut_the_slow, *(one.cut_if_too_slow for one in connections)]:
                 try:
