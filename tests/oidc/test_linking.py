@@ -7,15 +7,19 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlencode
 
 import httpx
 import pytest
-from fake_provider import FakeProvider, settings_for
+from fake_provider import CLIENT, SECRET, FakeProvider, settings_for
 from feedkeep_process import FeedkeepProcess
 from test_signing_in import BACK, begin, name_in, sign_in
 
 from feedkeep.model import Account, Purpose, Stamp, Token, TokenDecision, replace
+from feedkeep.oidc.flow import Flow, FlowCookies
 from feedkeep.service import Service
+from feedkeep.web.provider_sign_in import _LINKING
+from feedkeep.web.sealed import seal
 
 PASSWORD = "a good passphrase"
 
@@ -87,6 +91,33 @@ def test_nobody_links_an_account_by_leading_its_browser_around(
         assert own.get(BACK, params=answer).status_code == 403
     sign_in(browser, provider)
     assert name_in(browser) == "zoë"
+
+
+@pytest.mark.parametrize("sealed_by", ["nobody", "another session"])
+def test_a_cookie_that_another_page_has_set_links_nobody(
+    service: FeedkeepProcess, provider: FakeProvider, anna: str, sealed_by: str
+) -> None:
+    """Even one that the attacker has made here, for a session of their own."""
+    state = "S" * 43
+    linking = seal("" if sealed_by == "nobody" else "fks_another", _LINKING, state.encode())
+    flow = Flow(state, "N" * 43, "V" * 43, "https://evil.example/", linking)
+    cookie = FlowCookies(SECRET).write(flow)
+    query = {"state": state, "nonce": flow.nonce, "client_id": CLIENT}
+    answer = provider.answer_to(f"http://x/?{urlencode(query)}")
+    with with_password(service, anna) as own:
+        own.cookies.set("feedkeep_provider", cookie)
+        assert own.get(BACK, params=answer).status_code == 403
+        assert service.wait_for_line("another session asked")["level"] == "warning"
+    assert not any(path.endswith("/token") for path, _ in provider.asked)
+
+
+def test_an_answer_leads_to_no_other_site(browser: httpx.Client, provider: FakeProvider) -> None:
+    state = "S" * 43
+    flow = Flow(state, "N" * 43, "V" * 43, "https://evil.example/")
+    browser.cookies.set("feedkeep_provider", FlowCookies(SECRET).write(flow))
+    query = {"state": state, "nonce": flow.nonce, "client_id": CLIENT}
+    reply = browser.get(BACK, params=provider.answer_to(f"http://x/?{urlencode(query)}"))
+    assert (reply.status_code, reply.headers["Location"]) == (303, "/")
 
 
 def test_linking_and_unlinking_ask_for_the_password_once_more(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
-from fake_provider import FakeProvider
+from fake_provider import FakeProvider, settings_for
 from feedkeep_process import FeedkeepProcess
 from forms import IS_LONG
 from test_signing_in import BACK, begin, name_in
@@ -32,11 +33,23 @@ def mutated(chance: random.Random, text: str) -> str:
 
 
 def test_no_mutated_answer_signs_anybody_in_and_none_is_a_fault(
-    service: FeedkeepProcess, browser: httpx.Client, provider: FakeProvider
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
+    settings = settings_for(provider, trusted_proxies="127.0.0.1")
+    with (
+        FeedkeepProcess(tmp_path, **settings) as service,
+        httpx.Client(base_url=service.base_url) as browser,
+    ):
+        sends_mutated_answers(browser, provider)
+        assert not faults(service)
+
+
+def sends_mutated_answers(browser: httpx.Client, provider: FakeProvider) -> None:
     chance = random.Random(41)
     honest = provider.sign
-    for _ in range(MUTATIONS):
+    for number in range(MUTATIONS):
+        # The answers of one address are counted.
+        browser.headers["X-Forwarded-For"] = f"192.0.2.{number // 20}"
         answer = provider.answer_to(begin(browser))
         name = chance.choice(["state", "code", "iss", "id_token"])
         if name == "id_token":
@@ -50,7 +63,6 @@ def test_no_mutated_answer_signs_anybody_in_and_none_is_a_fault(
         provider.sign = honest
         assert reply.status_code in {400, 403}, (name, answer, reply.status_code)
         assert name_in(browser) == ""
-    assert not faults(service)
 
 
 def spoiled(

@@ -18,12 +18,14 @@ import httpx
 import pytest
 from fake_provider import CLIENT, SECRET, FakeProvider, new_key, settings_for
 from feedkeep_process import FeedkeepProcess
-from joserfc import jwt
+from joserfc import jws, jwt
 
 from feedkeep.config.settings import Settings
 from feedkeep.oidc import provider as asked_provider
 from feedkeep.oidc.errors import ProviderAway
-from feedkeep.oidc.flow import Flow
+from feedkeep.oidc.flow import Flow, FlowCookies
+from feedkeep.security.fair_queue import FairQueue
+from feedkeep.security.throttle import CODES_PER_ADDRESS
 
 BACK = "/sign-in/provider/back"
 PASSWORD = "correct horse battery"
@@ -45,6 +47,10 @@ def name_in(browser: httpx.Client) -> str:
     reply = browser.get("/account")
     found = re.search(r"<h1>([^<]*)</h1>", reply.text)
     return found[1] if reply.status_code == 200 and found else ""
+
+
+def codes_asked(provider: FakeProvider) -> int:
+    return sum(path.endswith("/token") for path, _ in provider.asked)
 
 
 def is_refused(browser: httpx.Client, reply: httpx.Response, told: str = "did not work") -> bool:
@@ -148,6 +154,12 @@ LIES: dict[str, Lie] = {
     "expired": claims_with(exp=int(time.time()) - 120),
     "no end": claims_with(exp=None),
     "an end that is a text": claims_with(exp="tomorrow"),
+    "an end that is no number": claims_with(exp=float("nan")),
+    "an end that never comes": claims_with(exp=float("inf")),
+    "another client in a list": claims_with(azp=[CLIENT]),
+    "claims that are nested too deeply": signed_by(
+        lambda told, _: jws.serialize_compact({"alg": "RS256"}, b"[" * 20_000, told.key)
+    ),
     "not yet": claims_with(nbf=int(time.time()) + 3_600),
     "no person": claims_with(sub=None),
     "an empty person": claims_with(sub=""),
@@ -229,6 +241,50 @@ def test_an_answer_counts_once_and_in_the_browser_that_began(
     assert is_refused(browser, browser.get(BACK, params=again | {"code": answer["code"]}))
     assert is_refused(browser, sign_in(browser, provider, state=""))
     assert is_refused(browser, sign_in(browser, provider, code=""))
+
+
+@pytest.mark.parametrize("secret", ["", "of another service"])
+def test_a_sign_in_that_was_not_begun_here_is_refused_without_asking_the_provider(
+    browser: httpx.Client, provider: FakeProvider, secret: str
+) -> None:
+    cookie = FlowCookies(secret).write(Flow("s", "n", "v" * 43, "https://evil.example/"))
+    for value in (cookie, "x", "e30"):
+        reply = browser.get(
+            BACK,
+            params={"state": "s", "code": "c"},
+            headers={"Cookie": f"feedkeep_provider={value}"},
+        )
+        assert is_refused(browser, reply, "was too old")
+    assert codes_asked(provider) == 0
+
+
+def test_codes_that_the_provider_refuses_are_counted_by_address_apart_from_passwords(
+    provider: FakeProvider, tmp_path: Path
+) -> None:
+    settings = settings_for(provider, trusted_proxies="127.0.0.1")
+    with (
+        FeedkeepProcess(tmp_path, **settings) as service,
+        httpx.Client(base_url=service.base_url) as browser,
+    ):
+        stranger = {"X-Forwarded-For": "192.0.2.1"}
+
+        def come_back(**code: str) -> httpx.Response:
+            answer = provider.answer_to(begin(browser)) | code
+            return browser.get(BACK, params=answer, headers=stranger)
+
+        for _ in range(CODES_PER_ADDRESS):
+            assert come_back(code="junk").status_code == 403
+        assert codes_asked(provider) == CODES_PER_ADDRESS
+        limited = come_back()
+        assert limited.status_code == 429
+        assert int(limited.headers["Retry-After"]) > 0
+        assert codes_asked(provider) == CODES_PER_ADDRESS
+        name = service.new_account("open sesame 123")
+        form = {"name": name, "password": "open sesame 123"}
+        with httpx.Client(base_url=service.base_url, headers=stranger) as other:
+            assert other.post("/sign-in", data=form).status_code == 303
+        stranger["X-Forwarded-For"] = "192.0.2.2"
+        assert come_back().status_code == 303
 
 
 def test_an_answer_of_another_issuer_is_refused_and_one_that_names_none_only_if_it_never_does(
@@ -347,8 +403,9 @@ def test_too_many_who_come_back_at_once_are_asked_to_try_again(
 
     async def come_back() -> None:
         full = asked_provider.Provider(settings)
-        full._room = asyncio.Semaphore(0)
-        await full.claims("code", "", "http://127.0.0.1/", Flow("s", "n", "v", "/"))
+        full._turns = FairQueue(0)
+        flow = Flow("s", "n", "v", "/")
+        await full.claims("code", "", "http://127.0.0.1/", flow, "192.0.2.1")
 
     with pytest.raises(ProviderAway) as away:
         asyncio.run(come_back())
@@ -429,6 +486,8 @@ def test_who_signs_out_at_the_provider_is_signed_out_here(
     provider.sign = provider.signed
     assert log_out(provider.logout_token(sub="person-9")) == 200  # who has no account here
     assert name_in(browser) == "zoë"
+    assert log_out(provider.logout_token(iat=now - 120)) == 200
+    assert name_in(browser) == "zoë", "a token that is sent once more ends no later session"
     assert log_out(provider.logout_token()) == 200
     assert name_in(browser) == ""
 

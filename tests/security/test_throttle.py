@@ -7,10 +7,19 @@ from array import array
 
 import pytest
 
+from feedkeep.model import AccountId
 from feedkeep.model.errors import TooManyAttempts
 from feedkeep.security import throttle
 from feedkeep.security.guessing import KEPT_SECONDS, WINDOW_SECONDS
-from feedkeep.security.throttle import SIGN_UPS_PER_ADDRESS, Throttle
+from feedkeep.security.throttle import (
+    REMOTE_PER_ACCOUNT,
+    REMOTE_PER_ADDRESS,
+    REMOTE_PER_SERVER,
+    SIGN_UPS_PER_ADDRESS,
+    Throttle,
+    remote_limits,
+    sign_up_limits,
+)
 
 
 def held_up(watched: Throttle, name: str, address: str, now: float = 0) -> int:
@@ -151,16 +160,46 @@ def test_the_number_of_watched_names_and_addresses_is_limited(
     assert len(watched._attempts) == 30
 
 
+def sign_up(watched: Throttle, address: str, now: float) -> None:
+    watched.settle(watched.begin_by(sign_up_limits(address), now), is_right=False)
+
+
+@pytest.mark.parametrize(
+    ("changed", "most"),
+    [
+        ({}, REMOTE_PER_ACCOUNT),
+        ({"address": "192.0.2.{n}"}, REMOTE_PER_ACCOUNT),
+        ({"account": "{n}"}, REMOTE_PER_ADDRESS),
+        ({"account": "{n}", "address": "192.0.2.{n}"}, REMOTE_PER_SERVER),
+    ],
+)
+def test_refusals_of_another_server_are_counted_by_account_address_and_server(
+    changed: dict[str, str], most: int
+) -> None:
+    throttle = Throttle()
+
+    def refuse(n: int) -> None:
+        values = {"account": "7", "address": "192.0.2.1"} | changed
+        account, address = (values[name].format(n=n) for name in ("account", "address"))
+        limits = remote_limits(AccountId(int(account)), address, "pods.example")
+        throttle.settle(throttle.begin_by(limits, 0), is_right=False)
+
+    for n in range(most):
+        refuse(n)
+    with pytest.raises(TooManyAttempts):
+        refuse(most)
+
+
 def test_ten_sign_ups_from_one_address_beside_wrong_passwords() -> None:
     throttle = Throttle()
     for _ in range(SIGN_UPS_PER_ADDRESS):
-        throttle.count_sign_up("192.0.2.1", 0)
+        sign_up(throttle, "192.0.2.1", 0)
     with pytest.raises(TooManyAttempts) as refused:
-        throttle.count_sign_up("192.0.2.1", 100)
+        sign_up(throttle, "192.0.2.1", 100)
     assert refused.value.retry_after_seconds == WINDOW_SECONDS - 100
-    throttle.count_sign_up("192.0.2.2", 100)
+    sign_up(throttle, "192.0.2.2", 100)
     throttle.begin("name", "192.0.2.1", 100)
-    throttle.count_sign_up("192.0.2.1", WINDOW_SECONDS)
+    sign_up(throttle, "192.0.2.1", WINDOW_SECONDS)
 
 
 # What processes tell each other
@@ -230,10 +269,10 @@ def test_what_could_not_be_told_is_told_with_what_came_meanwhile_but_not_what_is
 def test_sign_ups_are_told_too() -> None:
     here, there = Throttle(), Throttle()
     for _ in range(SIGN_UPS_PER_ADDRESS):
-        here.count_sign_up("192.0.2.1", 0)
+        sign_up(here, "192.0.2.1", 0)
     tell(here, there)
     with pytest.raises(TooManyAttempts):
-        there.count_sign_up("192.0.2.1", 1)
+        sign_up(there, "192.0.2.1", 1)
 
 
 def test_what_others_counted_is_bounded_and_forgotten_too(monkeypatch: pytest.MonkeyPatch) -> None:

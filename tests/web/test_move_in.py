@@ -15,6 +15,7 @@ from feedkeep_process import FeedkeepProcess
 from page_client import PASSWORD, PageClient, Shown, signed_in
 
 from feedkeep.model import Stamp
+from feedkeep.security.throttle import REMOTE_PER_ACCOUNT
 from feedkeep.service.migrations import Moving
 
 FEEDS = [f"https://{name}.example/feed" for name in "abc"]
@@ -304,6 +305,19 @@ def test_what_goes_wrong_there_is_told_beside_the_form(
     assert told in page.problem("server")
     assert server.url in page.values("server")
     assert "secret" not in page.reply.text
+
+
+def test_a_server_that_refuses_many_passwords_is_asked_no_more(
+    anna: PageClient, server: OtherServer
+) -> None:
+    server.status = 401
+    for _ in range(REMOTE_PER_ACCOUNT):
+        assert read(anna, server.url).status == 400
+    server.status = 0
+    page = read(anna, server.url)
+    assert page.status == 429
+    assert int(page.reply.headers["Retry-After"]) > 0
+    assert "refused too many passwords" in page.problem("server")
 
 
 @pytest.mark.parametrize(

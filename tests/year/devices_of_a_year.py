@@ -91,7 +91,7 @@ class AppRequests:
     async def changes(self, _session: str, since: int, device: str) -> Told:
         """Ask what changed."""
         add, remove, timestamp = await self._ask("changes", since, device)
-        self._device.was_told_removals |= bool(remove)
+        self._device.note_removals(since, timestamp, has_some=bool(remove))
         return Told(timestamp, add, remove)
 
     async def upload(
@@ -102,11 +102,10 @@ class AppRequests:
         timestamp, stamp, kept = await self._ask("upload", added, removed, author.device)
         ledger = self._client.ledger
         left, doubtful = ledger.upload(added, wished, self._device.feeds)
-        # What an app removes that was told to remove feeds, and has sent nothing since, can be an
-        # echo (`AppUrls.may_echo`): the service may leave the feed, and tell the app so.
-        if self._device.was_told_removals:
+        # What an app removes in the sync in which it was told to remove feeds, or in the one after,
+        # can be an echo (`rules/echoes.py`): the service may leave the feed, and tell the app so.
+        if self._device.syncs_in_doubt:
             doubtful = left
-        self._device.was_told_removals = False
         if doubtful:
             entries, _ = await self._client.ask("look", self._client.name, [])
             ledger.adopt(doubtful, entries)
@@ -144,12 +143,14 @@ class Phone(AppOfToday):
 
     Attributes:
         echoes: What it was told to remove, and takes for its owner's wish.
-        was_told_removals: Whether it was told to remove feeds since it has last sent anything.
+        syncs_in_doubt: In how many further syncs with news what it removes can be an echo.
+        asked: What it asked since last, and the second that it was given.
         has_to_start_over: Whether its owner was told to let it send all that it has.
     """
 
     echoes: set[str] = field(default_factory=set)
-    was_told_removals: bool = False
+    syncs_in_doubt: int = 0
+    asked: tuple[int, int] = (0, 0)
     has_to_start_over: bool = False
 
     @classmethod
@@ -177,6 +178,15 @@ class Phone(AppOfToday):
                 await self.sync(losses)
         except ReplyLost:
             return
+
+    def note_removals(self, since: int, timestamp: int, *, has_some: bool) -> None:
+        """Note that it was told what changed, and whether that has removals."""
+        is_next = since != self.asked[0] and timestamp != self.asked[1]
+        self.asked = since, timestamp
+        if has_some:
+            self.syncs_in_doubt = 2
+        elif is_next and self.syncs_in_doubt:
+            self.syncs_in_doubt -= 1
 
     def subscribe(self, url: str) -> None:
         """Let the owner subscribe to a feed."""

@@ -24,7 +24,10 @@ MAX_TOKEN_CHARACTERS = 32_768
 MAX_KEYS = 100
 LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 _LOGOUT_SECONDS = 600
-_LEEWAY_SECONDS = 60
+LEEWAY_SECONDS = 60
+"""How far the provider's clock and this one may differ."""
+
+_END_OF_TIME = 253_402_300_800  # the year 10000
 _KINDS = {"RSA", "EC", "OKP"}
 
 
@@ -66,10 +69,10 @@ def id_token_claims(
     return claims
 
 
-def logged_out_subject(
+def logged_out(
     text: str, keys: KeySet, issuer: str, client_id: str, now_seconds: int
-) -> str:
-    """Return who has signed out at the provider, by a logout token.
+) -> tuple[str, float]:
+    """Return who has signed out at the provider, and the second of it, by a logout token.
 
     As OpenID Connect Back-Channel Logout says in section 2.6.
 
@@ -86,7 +89,7 @@ def logged_out_subject(
     subject = _subject_of(claims)
     if subject is None:
         raise SignInFailed("the logout token names a session alone, and no person")
-    return subject
+    return subject, issued
 
 
 def _signed(
@@ -103,10 +106,11 @@ def _signed(
     if client_id not in audiences:
         raise SignInFailed("the token is for another client")
     party = claims.get("azp")
-    if party not in ({client_id} if len(audiences) > 1 else {None, client_id}):
+    parties = [client_id] if len(audiences) > 1 else [None, client_id]
+    if party not in parties:
         raise SignInFailed("the token was issued to another client")
     expires = claims.get("exp", now_seconds)
-    if not _is_moment(expires) or expires <= now_seconds - _LEEWAY_SECONDS:
+    if not _is_moment(expires) or expires <= now_seconds - LEEWAY_SECONDS:
         raise SignInFailed("the token has expired")
     return claims
 
@@ -124,7 +128,7 @@ def _verified(text: str, keys: KeySet) -> Mapping[str, Any]:
         if named is None or named == key.kid:
             try:
                 return jwt.decode(text, key, algorithms=ALGORITHMS).claims
-            except (JoseError, ValueError, TypeError):
+            except (JoseError, ValueError, TypeError, RecursionError):
                 continue
     raise UnknownKey
 
@@ -134,12 +138,14 @@ def _check_times(claims: Mapping[str, Any], now_seconds: int) -> None:
     if not _is_moment(claims.get("exp")) or not _is_moment(claims.get("iat")):
         raise SignInFailed("the ID token does not say until when it counts")
     begins = claims.get("nbf", claims["iat"])
-    if not _is_moment(begins) or begins > now_seconds + _LEEWAY_SECONDS:
+    if not _is_moment(begins) or begins > now_seconds + LEEWAY_SECONDS:
         raise SignInFailed("the ID token does not count yet")
 
 
 def _is_moment(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return 0 <= value < _END_OF_TIME  # NaN is neither
 
 
 def _subject_of(claims: Mapping[str, Any]) -> str | None:

@@ -9,10 +9,14 @@ from typing import ClassVar
 from urllib.parse import urlencode
 
 import msgspec
+from cryptography.fernet import Fernet, InvalidToken
 
-from feedkeep.model import AccountId, Value
+from feedkeep.model import Value
 
 MAX_PLACE_CHARACTERS = 1_500
+
+MAX_AGE_SECONDS = 900
+"""How long a person may take at the provider."""
 
 
 class Flow(Value, frozen=True):
@@ -23,16 +27,16 @@ class Flow(Value, frozen=True):
         nonce: What the ID token has to have: it was then issued for this sign-in.
         verifier: What proves to the provider that who has the code also began (RFC 7636).
         place: Where to go afterwards.
-        linking: The account that is to be linked; None to sign in.
+        linking: What the session that asked for a link has sealed; empty to sign in.
     """
 
     state: str
     nonce: str
     verifier: str
     place: str
-    linking: AccountId | None = None
+    linking: str = ""
 
-    hidden: ClassVar[frozenset[str]] = frozenset({"state", "nonce", "verifier"})
+    hidden: ClassVar[frozenset[str]] = frozenset({"state", "nonce", "verifier", "linking"})
 
     def is_answered_by(self, state: str) -> bool:
         """Say whether an answer of the provider belongs to this sign-in."""
@@ -42,17 +46,29 @@ class Flow(Value, frozen=True):
 _FLOW = msgspec.json.Decoder(Flow)
 
 
-def write_flow(flow: Flow) -> str:
-    """Return a sign-in as a cookie has it."""
-    return base64.urlsafe_b64encode(msgspec.json.encode(flow)).decode().rstrip("=")
+class FlowCookies:
+    """Sign-ins as cookies have them: encrypted, so that each was begun here.
 
+    Otherwise who can set a cookie could have this service ask the provider, or sign a person in to
+    an account that is not theirs. The key is made of the client's secret, which all processes know.
+    A public client has none: anybody can write its cookies.
+    """
 
-def read_flow(text: str) -> Flow | None:
-    """Return the sign-in of a cookie; None if it has none."""
-    try:
-        return _FLOW.decode(base64.urlsafe_b64decode(text.encode() + b"=="))
-    except (ValueError, msgspec.MsgspecError):
-        return None
+    def __init__(self, client_secret: str) -> None:
+        key = hmac.digest(client_secret.encode(), b"feedkeep sign-in under way", "sha256")
+        self._cipher = Fernet(base64.urlsafe_b64encode(key))
+
+    def write(self, flow: Flow) -> str:
+        """Return the cookie of a sign-in."""
+        return self._cipher.encrypt(msgspec.json.encode(flow)).decode()
+
+    def read(self, text: str) -> Flow | None:
+        """Return the sign-in of a cookie; None if it has none, or began too long ago."""
+        try:
+            cookie = text.encode(errors="replace")
+            return _FLOW.decode(self._cipher.decrypt(cookie, ttl=MAX_AGE_SECONDS))
+        except (InvalidToken, msgspec.MsgspecError):
+            return None
 
 
 def authorization_url(

@@ -11,7 +11,7 @@ import base64
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -22,11 +22,13 @@ from joserfc.jwk import KeySet
 from feedkeep.config.networks import EVERYWHERE, AddressRule
 from feedkeep.config.settings import Settings
 from feedkeep.model import T, Value
-from feedkeep.oidc.claims import UnknownKey, id_token_claims, keys_of, logged_out_subject
+from feedkeep.model.errors import TooManyAttempts
+from feedkeep.oidc.claims import UnknownKey, id_token_claims, keys_of, logged_out
 from feedkeep.oidc.errors import ProviderAway, SignInFailed
-from feedkeep.oidc.flow import Flow, authorization_url
+from feedkeep.oidc.flow import Flow, FlowCookies, authorization_url
 from feedkeep.outbound.failures import RequestError
 from feedkeep.outbound.policy import policy_of
+from feedkeep.security.fair_queue import FairQueue
 
 if TYPE_CHECKING:
     from feedkeep.outbound.client import Answer, GuardedClient
@@ -82,10 +84,11 @@ class Provider:
         self.issuer = settings.oidc_issuer
         self._client_id = settings.oidc_client_id
         self._client_secret = settings.oidc_client_secret
+        self.cookies = FlowCookies(settings.oidc_client_secret)
         self._claim = settings.oidc_admin_claim.partition("=")[0]
         self._settings = settings
         self._now_seconds, self._monotonic = now_seconds, monotonic
-        self._room = asyncio.Semaphore(MAX_AT_ONCE)
+        self._turns = FairQueue(MAX_AT_ONCE)
         self._asking = asyncio.Lock()
         self._metadata: tuple[float, Metadata] | None = None
         self._keys: tuple[float, KeySet] | None = None
@@ -103,11 +106,12 @@ class Provider:
         return authorization_url(endpoint, self._client_id, redirect_uri, " ".join(wanted), flow)
 
     async def claims(
-        self, code: str, issuer: str, redirect_uri: str, flow: Flow
+        self, code: str, issuer: str, redirect_uri: str, flow: Flow, address: str
     ) -> Mapping[str, Any]:
         """Return what the provider says of the person who came back with a code.
 
-        `issuer` is whom the answer says it is from; "" if it does not say.
+        `issuer` is whom the answer says it is from; "" if it does not say. Codes are exchanged a
+        few at a time, and the addresses of clients take turns.
 
         Raises:
             SignInFailed: It cannot be believed, or the code is none.
@@ -116,7 +120,7 @@ class Provider:
         metadata = await self._described()
         if (issuer or metadata.names_issuer) and issuer != self.issuer:
             raise SignInFailed("the answer is of another issuer (RFC 9207)")
-        reply = await self._exchanged(metadata, code, redirect_uri, flow.verifier)
+        reply = await self._exchanged(metadata, code, redirect_uri, flow.verifier, address)
         token = reply.get("id_token")
         if not isinstance(token, str):
             raise SignInFailed("the provider sent no ID token")
@@ -127,8 +131,8 @@ class Provider:
 
         return await self._by_its_keys(metadata, believed)
 
-    async def logged_out(self, token: str) -> str:
-        """Return who has signed out, as a logout token of the provider says.
+    async def logged_out(self, token: str) -> tuple[str, float]:
+        """Return who has signed out, and the second of it, as a logout token of the provider says.
 
         Raises:
             SignInFailed: It is none of this provider for this client.
@@ -136,9 +140,9 @@ class Provider:
         """
         metadata = await self._described()
 
-        def believed(keys: KeySet) -> str:
+        def believed(keys: KeySet) -> tuple[str, float]:
             now = int(self._now_seconds())
-            return logged_out_subject(token, keys, self.issuer, self._client_id, now)
+            return logged_out(token, keys, self.issuer, self._client_id, now)
 
         return await self._by_its_keys(metadata, believed)
 
@@ -211,7 +215,7 @@ class Provider:
         return parts.scheme == "https" or is_at_home
 
     async def _exchanged(
-        self, metadata: Metadata, code: str, redirect_uri: str, verifier: str
+        self, metadata: Metadata, code: str, redirect_uri: str, verifier: str, address: str
     ) -> Mapping[str, Any]:
         """Return what the provider gives for a code (OpenID Connect Core, section 3.1.3)."""
         form = {
@@ -230,17 +234,15 @@ class Provider:
             form["client_secret"] = self._client_secret
         url, body = metadata.token_endpoint, urlencode(form).encode()
         try:
-            async with asyncio.timeout(_WAIT_SECONDS):
-                await self._room.acquire()
-        except TimeoutError:
-            raise ProviderAway("too many people sign in at the same time") from None
-        try:
-            async with self._client(url) as client:
+            async with AsyncExitStack() as stack:
+                async with asyncio.timeout(_WAIT_SECONDS):
+                    await stack.enter_async_context(self._turns.turn(address))
+                client = await stack.enter_async_context(self._client(url))
                 answer = await client.ask("POST", url, headers=headers, body=body)
+        except (TimeoutError, TooManyAttempts):
+            raise ProviderAway("too many people sign in at the same time") from None
         except RequestError as error:
             raise ProviderAway(str(error)) from error
-        finally:
-            self._room.release()
         if answer.status != _OK:
             raise SignInFailed(f"the provider answered {answer.status} to the code")
         return _object(answer)

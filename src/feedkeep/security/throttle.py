@@ -14,6 +14,7 @@ from itertools import islice
 from typing import TypeAlias
 from weakref import WeakSet
 
+from feedkeep.model import AccountId
 from feedkeep.model.errors import TooManyAttempts
 from feedkeep.security.guessing import KEPT_SECONDS, WINDOW_SECONDS, wait_seconds, with_attempt
 
@@ -25,6 +26,13 @@ PER_ACCOUNT = 100
 SIGN_UPS_PER_ADDRESS = 10
 """How many sign-ups one address may try, where registration is open."""
 
+CODES_PER_ADDRESS = 20
+"""How many codes of one address the sign-in provider may refuse."""
+
+REMOTE_PER_ACCOUNT = REMOTE_PER_ADDRESS = 10
+REMOTE_PER_SERVER = 100
+"""How many passwords another server may refuse that people move in from."""
+
 MAX_KEYS = 20_000
 """How many names and addresses are watched; beyond that, those quiet for longest are forgotten.
 
@@ -35,7 +43,7 @@ name, and each has at most 100 times of 8 bytes. What others counted takes less 
 _KEY_BYTES = 16
 _NONE = array("d")
 
-_Limits: TypeAlias = Sequence[tuple[bytes, int]]
+Limits: TypeAlias = Sequence[tuple[bytes, int]]
 """By what an attempt is counted, and how many may be made."""
 
 
@@ -43,7 +51,7 @@ _Limits: TypeAlias = Sequence[tuple[bytes, int]]
 class Attempt:
     """An attempt that is being checked; it counts as a wrong one until it is found right."""
 
-    limits: _Limits
+    limits: Limits
     at_seconds: float
 
 
@@ -113,11 +121,10 @@ class Throttle:
             if not times:
                 self._forget(key)
 
-    def count_sign_up(self, address: str, now_seconds: float) -> None:
-        """Count an attempt to create an account; raises as `check` does."""
-        limits = [(_key("sign-up", network_of(address)), SIGN_UPS_PER_ADDRESS)]
+    def begin_by(self, limits: Limits, now_seconds: float) -> Attempt:
+        """Count an attempt that is no login by its own limits; raises as `check` does."""
         self._check(limits, now_seconds, ())
-        self.settle(self._count(limits, now_seconds), is_right=False)
+        return self._count(limits, now_seconds)
 
     def untold(self, limit: int) -> dict[bytes, array[float]]:
         """Return what other processes are to know: for up to `limit` keys, when attempts were made.
@@ -155,13 +162,13 @@ class Throttle:
         """Say whether no failed login counts any more."""
         return self._last_seconds + WINDOW_SECONDS <= now_seconds
 
-    def _check(self, limits: _Limits, now_seconds: float, left_out: Iterable[Attempt]) -> None:
+    def _check(self, limits: Limits, now_seconds: float, left_out: Iterable[Attempt]) -> None:
         self._forget_what_is_over(now_seconds)
         wait = self._wait_seconds(limits, now_seconds, left_out)
         if wait > 0:
             raise TooManyAttempts(math.ceil(wait))
 
-    def _count(self, limits: _Limits, now_seconds: float) -> Attempt:
+    def _count(self, limits: Limits, now_seconds: float) -> Attempt:
         for key, limit in limits:
             own, others = self._attempts.get(key, _NONE), self._others.get(key, {})
             times = with_attempt(own, others.values(), limit, now_seconds)
@@ -174,7 +181,7 @@ class Throttle:
         return attempt
 
     def _wait_seconds(
-        self, limits: _Limits, now_seconds: float, left_out: Iterable[Attempt]
+        self, limits: Limits, now_seconds: float, left_out: Iterable[Attempt]
     ) -> float:
         """Return how long an attempt has to wait, if some others had not been made."""
         longest = 0.0
@@ -208,7 +215,26 @@ class Throttle:
             self._others_count -= len(self._others.pop(key))
 
 
-def _limits(name_key: str, address: str) -> _Limits:
+def sign_up_limits(address: str) -> Limits:
+    """Return the limits of attempts to create an account."""
+    return [(_key("sign-up", network_of(address)), SIGN_UPS_PER_ADDRESS)]
+
+
+def provider_limits(address: str) -> Limits:
+    """Return the limits of codes that the sign-in provider refuses."""
+    return [(_key("provider", network_of(address)), CODES_PER_ADDRESS)]
+
+
+def remote_limits(account_id: AccountId, address: str, host: str) -> Limits:
+    """Return the limits of passwords that another server refuses."""
+    return [
+        (_key("remote account", str(account_id)), REMOTE_PER_ACCOUNT),
+        (_key("remote address", network_of(address)), REMOTE_PER_ADDRESS),
+        (_key("remote server", host), REMOTE_PER_SERVER),
+    ]
+
+
+def _limits(name_key: str, address: str) -> Limits:
     network = network_of(address)
     return (
         (_key("both", name_key, network), PER_ACCOUNT_AND_ADDRESS),

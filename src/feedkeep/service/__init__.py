@@ -42,6 +42,7 @@ from feedkeep.service.page_sessions import PageSessions
 from feedkeep.service.preferences import AccountPreferences
 from feedkeep.service.progress import Progress
 from feedkeep.service.recovery import Recovery
+from feedkeep.service.refusals import Refusals
 from feedkeep.service.rehashing import Rehashing
 from feedkeep.service.shared_attempts import SharedAttempts
 from feedkeep.service.subscriptions import Subscriptions
@@ -170,6 +171,7 @@ class Service:
         self.invitations = Invitations(store, accounts, throttle, registration, now)
         self.recovery = Recovery(store, accounts, passwords, now)
         self.identities = Identities(store, accounts)
+        self.refusals = Refusals(throttle)
         self.page_sessions = PageSessions(store, self.authentication, now)
         self.apps = Apps(store, now)
         self.preferences = AccountPreferences(store)

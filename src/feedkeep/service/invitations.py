@@ -21,7 +21,7 @@ from feedkeep.model.errors import AccountError, NotAuthorized
 from feedkeep.rules import accounts, credentials
 from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.credentials import INVITATION_PREFIX, as_label
-from feedkeep.security.throttle import Throttle
+from feedkeep.security.throttle import Throttle, sign_up_limits
 from feedkeep.security.tokens import new_token
 from feedkeep.service.accounts import Accounts
 from feedkeep.store.base import Store
@@ -142,7 +142,8 @@ class Invitations:
         """
         if self._registration is not Registration.OPEN:
             raise NotAuthorized
-        self._throttle.count_sign_up(address, time.monotonic())
+        attempt = self._throttle.begin_by(sign_up_limits(address), time.monotonic())
+        self._throttle.settle(attempt, is_right=False)
         account, key = await self._accounts.prepared(name, password)
         await self._store.accounts.create(account, key)
         return account

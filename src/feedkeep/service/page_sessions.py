@@ -10,6 +10,7 @@ from feedkeep.model import (
     NewToken,
     Now,
     Purpose,
+    Stamp,
     Token,
     TokenDecision,
     TokenId,
@@ -91,12 +92,14 @@ class PageSessions:
         ended = TokenDecision(forgotten=[_session_of(admitted).id])
         await self._store.tokens.change(admitted.account.id, Purpose.PAGES, lambda *_: ended)
 
-    async def end_all(self, account_id: AccountId) -> None:
-        """End all sessions of an account's browsers, as its provider asks."""
+    async def end_all(self, account_id: AccountId, until: Stamp) -> None:
+        """End all sessions of an account's browsers that began by then, as its provider asks."""
         await self._store.tokens.change(
             account_id,
             Purpose.PAGES,
-            lambda _, known: TokenDecision(forgotten=[one.id for one in known]),
+            lambda _, known: TokenDecision(
+                forgotten=[one.id for one in known if one.created <= until]
+            ),
         )
 
     async def sign_out_everywhere_else(self, admitted: Admitted) -> None:

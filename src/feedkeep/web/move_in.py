@@ -18,7 +18,7 @@ from feedkeep.http.pages.forms import Form, read_form
 from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.model import Account, AccountId, Fetch, Value
-from feedkeep.model.errors import InvalidInput, Sentence
+from feedkeep.model.errors import InvalidInput, Sentence, TooManyAttempts
 from feedkeep.outbound.policy import policy_of
 from feedkeep.remote.errors import (
     Elsewhere,
@@ -29,11 +29,12 @@ from feedkeep.remote.errors import (
     RemoteError,
 )
 from feedkeep.rules.feed_urls import as_typed
+from feedkeep.security.throttle import remote_limits
 from feedkeep.service import Service
 from feedkeep.service.migrations import Moving
 from feedkeep.web.authenticator import session_of
 from feedkeep.web.imports import ImportPage
-from feedkeep.web.page import Page
+from feedkeep.web.page import Page, headers_of, status_of
 from feedkeep.web.sealed import seal, unseal
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ _REFUSED = Sentence(
 _INVALID = Sentence("This is not the address of a server, such as https://gpodder.net.")
 _BROKEN = Sentence("That server cannot be read now. Try again later.")
 _BUSY = Sentence("Others are moving in right now. Try again in a few minutes.")
+_TOO_MANY = Sentence("That server refused too many passwords. Try again in five minutes.")
 _INTERRUPTED = Sentence("It was interrupted.")
 _INCOMPLETE = Sentence("Type the address of the server, your name there, and its password.")
 
@@ -110,9 +112,15 @@ class MoveInPage(Page):
         self._reading.add(account_id)
         try:
             await _import_what_asks()
-            feeds = await self._feeds(other)
+            limits = remote_limits(account_id, request.address, urlsplit(other.url).netloc.lower())
+            with self.service.refusals.counted(limits, NotAccepted):
+                feeds = await self._feeds(other)
             source = seal(session_of(request), _PURPOSE, msgspec.json.encode(other))
             return await self._imports.show_preview(request, feeds, source=source)
+        except TooManyAttempts as error:
+            response = await self._refused(request, form, _TOO_MANY, status_of(error))
+            response.headers.update(headers_of(error))
+            return response
         except (RemoteError, TimeoutError) as error:
             return await self._refused(request, form, _problem(error))
         except InvalidInput as error:
@@ -204,9 +212,11 @@ class MoveInPage(Page):
             max_bytes=MAX_REPLY_BYTES,
         )
 
-    async def _refused(self, request: AdmittedRequest, form: Form, problem: Sentence) -> Response:
+    async def _refused(
+        self, request: AdmittedRequest, form: Form, problem: Sentence, status: int = BAD_REQUEST
+    ) -> Response:
         return await self._imports.show_forms(
-            request, BAD_REQUEST, typed=form, problems={"server": problem}
+            request, status, typed=form, problems={"server": problem}
         )
 
 

@@ -15,7 +15,7 @@ from feedkeep.http.pages.notes import Note
 from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.http.routing import NoSuchRoute
-from feedkeep.model import AccountId, CredentialKind
+from feedkeep.model import Account, CredentialKind, Stamp, replace
 from feedkeep.model.errors import (
     AccountError,
     FeedkeepError,
@@ -23,18 +23,23 @@ from feedkeep.model.errors import (
     Sentence,
     TooManyAttempts,
 )
+from feedkeep.oidc.claims import LEEWAY_SECONDS
 from feedkeep.oidc.errors import ProviderAway, SignInFailed
-from feedkeep.oidc.flow import MAX_PLACE_CHARACTERS, Flow, read_flow, write_flow
+from feedkeep.oidc.flow import MAX_AGE_SECONDS, MAX_PLACE_CHARACTERS, Flow
 from feedkeep.oidc.provider import Provider
+from feedkeep.rules.clock import SECOND_US
 from feedkeep.rules.identities import identity_of
+from feedkeep.security.throttle import provider_limits
 from feedkeep.service import Service
 from feedkeep.web.account import PLACE as ACCOUNT
 from feedkeep.web.account import AccountPage
 from feedkeep.web.authenticator import HOME, SIGN_IN, session_of
 from feedkeep.web.page import Page, headers_of, label_of, not_confirmed, status_of
+from feedkeep.web.sealed import seal, unseal
 from feedkeep.web.sign_in import SignInPage, local
 
 PLACE = f"{SIGN_IN}/provider"
+_LINKING = "link to the provider"
 _UNAVAILABLE = 503
 _MAX_PARAMETER_CHARACTERS = 4_096
 
@@ -89,10 +94,10 @@ class ProviderSignIn(Page):
     async def come_back(self, request: Request) -> Response:
         """Take the provider's answer, and sign in; or link the account."""
         self.provider  # noqa: B018 - without one there is no such page
-        flow = read_flow(read_cookie(request, PROVIDER_SIGN_IN))
+        flow = self._flow(request)
         try:
             response = await self._done(request, flow)
-        except (SignInFailed, ProviderAway, AccountError, NotAuthorized) as error:
+        except (SignInFailed, ProviderAway, AccountError, NotAuthorized, TooManyAttempts) as error:
             response = await self._refused(request, error, flow.place if flow else HOME)
         response.headers.append("set-cookie", expire_cookie(request, PROVIDER_SIGN_IN))
         return response
@@ -102,8 +107,8 @@ class ProviderSignIn(Page):
         form, session = await read_form(request), None
         try:
             session = await self.confirmed(request, form)
-            account_id = request.admitted.account.id
-            url, cookie = await self._begun(request, ACCOUNT, account_id)
+            text = session_of(request) if session is None else session.text
+            url, cookie = await self._begun(request, ACCOUNT, linked_by=text)
         except (NotAuthorized, TooManyAttempts) as error:
             response = await self._on_account(request, not_confirmed(form, error), status_of(error))
             response.headers.update(headers_of(error))
@@ -135,14 +140,16 @@ class ProviderSignIn(Page):
         """End the sessions of a person who has signed out at the provider (Back-Channel Logout)."""
         provider, form = self.provider, await read_form(request)
         try:
-            subject = await provider.logged_out(form.text("logout_token"))
+            subject, second = await provider.logged_out(form.text("logout_token"))
         except (SignInFailed, ProviderAway) as error:
             _log.warning("a logout token was not believed", reason=error.reason)
             return Response(status_code=BAD_REQUEST)
         identity = identity_of(provider.issuer, subject)
         account_id = await self.service.identities.linked(identity)
         if account_id is not None:
-            await self.service.page_sessions.end_all(account_id)
+            # Sent once more, the token ends no session that began since.
+            until = Stamp(int(second + LEEWAY_SECONDS) * SECOND_US)
+            await self.service.page_sessions.end_all(account_id, until)
         return Response(status_code=OK)
 
     def _own(self, request: Request) -> str:
@@ -150,14 +157,23 @@ class ProviderSignIn(Page):
         return f"{self.base_url(request)}{PLACE}/back"
 
     async def _begun(
-        self, request: Request, place: str, linking: AccountId | None = None
+        self, request: Request, place: str, linked_by: str | None = None
     ) -> tuple[str, str]:
-        """Return where the provider is, and the cookie that keeps what was sent there."""
+        """Return where the provider is, and the cookie that keeps what was sent there.
+
+        `linked_by` is the session that asked for a link.
+        """
         place = place if len(place) <= MAX_PLACE_CHARACTERS else HOME
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
+        linking = "" if linked_by is None else seal(linked_by, _LINKING, state.encode())
         flow = Flow(state, nonce, verifier, place, linking)
         url = await self.provider.sign_in_url(self._own(request), flow)
-        return url, set_cookie(request, PROVIDER_SIGN_IN, write_flow(flow))
+        return url, set_cookie(request, PROVIDER_SIGN_IN, self.provider.cookies.write(flow))
+
+    def _flow(self, request: Request) -> Flow | None:
+        """Return the sign-in of this browser that is under way; its place is on this service."""
+        flow = self.provider.cookies.read(read_cookie(request, PROVIDER_SIGN_IN))
+        return None if flow is None else replace(flow, place=local(flow.place))
 
     async def _done(self, request: Request, flow: Flow | None) -> Response:
         """Do what the sign-in is for, as far as the provider's answer belongs to it."""
@@ -168,14 +184,16 @@ class ProviderSignIn(Page):
             raise SignInFailed("the answer belongs to no sign-in of this browser")
         if not code:
             raise SignInFailed("the provider sent no code")
-        claims = await self.provider.claims(code, issuer, self._own(request), flow)
+        account = await self._to_link(request, flow) if flow.linking else None
+        limits = provider_limits(request.address)
+        with self.service.refusals.counted(limits, SignInFailed):
+            claims = await self.provider.claims(
+                code, issuer, self._own(request), flow, request.address
+            )
         identities = self.service.identities
         identity = identity_of(self.provider.issuer, claims["sub"])
-        if flow.linking is not None:
-            admitted = await self.service.page_sessions.admit(session_of(request))
-            if admitted.account.id != flow.linking:
-                raise SignInFailed("another account is signed in by now")
-            await identities.link(admitted.account, identity)
+        if account is not None:
+            await identities.link(account, identity)
             return self.leading_to(request, ACCOUNT, Note("linked"))
         request.credential_kind = CredentialKind.BROWSER
         account = await identities.account_of(
@@ -187,6 +205,19 @@ class ProviderSignIn(Page):
         session = await self.service.page_sessions.begin(account, label_of(request))
         return self.leading_to(request, flow.place, session=session)
 
+    async def _to_link(self, request: Request, flow: Flow) -> Account:
+        """Return the account whose session asked for a link, and was confirmed a short while ago.
+
+        Raises:
+            SignInFailed: This session did not.
+            NotAuthorized: There is none.
+        """
+        text = session_of(request)
+        admitted = await self.service.page_sessions.admit(text)
+        if unseal(text, _LINKING, flow.linking, MAX_AGE_SECONDS) != flow.state.encode():
+            raise SignInFailed("another session asked for the link")
+        return admitted.account
+
     async def _refused(self, request: Request, error: FeedkeepError, place: str) -> Response:
         """Return the form again, with what went wrong."""
         problem, status = error.sentence, FORBIDDEN
@@ -197,12 +228,16 @@ class ProviderSignIn(Page):
             _log.warning("the sign-in provider does not answer", reason=error.reason)
         elif isinstance(error, SignInFailed):
             _log.warning("a sign-in was not believed", reason=error.reason, address=request.address)
-            is_stale = read_flow(read_cookie(request, PROVIDER_SIGN_IN)) is None
+            is_stale = self._flow(request) is None
             problem = _TOO_OLD if is_stale else problem
         elif isinstance(error, NotAuthorized):
             problem = _NOT_LET_IN
+        elif isinstance(error, TooManyAttempts):
+            status = status_of(error)
         problems = {"provider": problem}
-        return await self._sign_in.form(request, status, next=place, problems=problems)
+        response = await self._sign_in.form(request, status, next=place, problems=problems)
+        response.headers.update(headers_of(error))
+        return response
 
     async def _on_account(
         self, request: AdmittedRequest, problem: Sentence, status: int

@@ -1,4 +1,4 @@
-"""Which password is hashed next: a few at a time, and the addresses of clients take turns."""
+"""Work of which little is done at a time: the addresses of clients take turns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TypeAlias
 from feedkeep.model.errors import TooManyAttempts
 
 MAX_WAITING = 512
-"""How many passwords may wait for their turn; then the address with the most loses one (C2.23)."""
+"""How many may wait for their turn; then the address with the most loses one (C2.23)."""
 
 RETRY_AFTER_SECONDS = 5
 
@@ -19,8 +19,8 @@ _Waiting: TypeAlias = OrderedDict[str, deque[asyncio.Future[None]]]
 """What waits, by address; the address whose turn is next comes first."""
 
 
-class HashingQueue:
-    """Gives turns to hash passwords, so many at a time; addresses take turns (C2.21)."""
+class FairQueue:
+    """Gives turns to do something, so many at a time; addresses take turns (C2.21)."""
 
     def __init__(self, at_once: int) -> None:
         self._free = at_once
