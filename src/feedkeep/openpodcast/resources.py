@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from starlette.responses import Response
 
 from feedkeep.config.settings import Settings
+from feedkeep.http.etags import CACHED_BY_ITS_OWNER, digest_of, names
 from feedkeep.http.json_bodies import decode, encode
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.http.responses import JsonResponse
@@ -18,11 +17,9 @@ from feedkeep.rules.subscriptions import IsExpected, Refused, Wanted
 from feedkeep.runtime.cooperative import LONG_BYTES, in_thread_if
 from feedkeep.service import Service
 
-_KEPT_BY_ITS_OWNER = (
-    (b"cache-control", b"private, no-cache"),
-    (b"vary", b"Authorization, Accept-Encoding"),
-)
-"""The headers of replies that have an ETag (C1.17)."""
+_CACHED_BY_ITS_OWNER = [
+    (name.lower().encode(), value.encode()) for name, value in CACHED_BY_ITS_OWNER.items()
+]
 
 
 class SubscriptionsResource:
@@ -142,12 +139,12 @@ def _response_unless_known(request: Request, body: bytes, epoch: str = "") -> Re
 
     The ETag covers all of the body (C1.18), and the epoch, too, if the reply has one (C6.4).
     """
-    tag = _digest_of(body + epoch.encode())
-    if _names(request.header("if-none-match"), tag):
+    tag = digest_of(body + epoch.encode())
+    if names(request.header("if-none-match"), tag):
         response = Response(status_code=304)
     else:
         response = JsonResponse(body)
-    response.raw_headers += ((b"etag", f'"{tag}"'.encode()), *_KEPT_BY_ITS_OWNER)
+    response.raw_headers += ((b"etag", f'"{tag}"'.encode()), *_CACHED_BY_ITS_OWNER)
     if epoch:
         response.raw_headers.append((b"feedkeep-epoch", epoch.encode()))
     return response
@@ -156,22 +153,9 @@ def _response_unless_known(request: Request, body: bytes, epoch: str = "") -> Re
 def _expected_by(request: Request) -> IsExpected | None:
     """Return which entry a request wants to change, if it names one (C5.27)."""
     named = request.header("if-match")
-    return (lambda view: _names(named, _tag_of(view))) if named else None
+    return (lambda view: names(named, _tag_of(view))) if named else None
 
 
 def _tag_of(view: View) -> str:
     """Return what stands in the ETag of an entry."""
-    return _digest_of(encode(wire.subscription_reply(view)))
-
-
-def _digest_of(body: bytes) -> str:
-    return hashlib.sha256(body).hexdigest()[:32]
-
-
-def _names(header: str, tag: str) -> bool:
-    """Say whether a header of a condition names a tag (RFC 9110, section 8.8).
-
-    A proxy that compresses makes the tag weak, as nginx does, or adds to it, as Apache does. It is
-    a digest of all that is shown, so that it means the same in these forms.
-    """
-    return tag in header or header.strip() == "*"
+    return digest_of(encode(wire.subscription_reply(view)))
