@@ -35,8 +35,10 @@ def edges(
     """
     document = openapi_document(DOCUMENTED, base_path(settings))
     alone = {name.rpartition(".")[2]: document_of_one(name, document) for name in DOCUMENTED}
-    interface = openpodcast_routes(service, settings, document, alone, draining or Draining())
     pages = Pages(base_path(settings))
+    interface = openpodcast_routes(
+        service, settings, document, alone, draining or Draining(), pages
+    )
     return [
         web_edge(service, settings, pages, first_secret),
         Edge(

@@ -23,7 +23,11 @@ PROJECT = Path(__file__).parents[2]
 SOURCE = PROJECT / "src" / "feedkeep"
 LOCALE = SOURCE / "http" / "pages" / "locale"
 TRANSLATED = [language for language in LANGUAGES if language != DEFAULT_LANGUAGE]
-TEMPLATES = sorted(file for file in SOURCE.glob("**/templates/*.html") if "trial" not in file.parts)
+ENGLISH_ALONE = {"trial", "openpodcast"}
+"""Packages whose pages are for developers."""
+TEMPLATES = sorted(
+    file for file in SOURCE.glob("**/templates/*.html") if not ENGLISH_ALONE & set(file.parts)
+)
 
 MAKEFILE = (PROJECT / "Makefile").read_text()
 SAID_BY = re.search(r"^SAID_BY = (.+)$", MAKEFILE, re.MULTILINE)[1].split()

@@ -24,7 +24,7 @@ VALUES = {
     "secret": "fn_x",
 }  # fmt: skip
 STYLE = StaticFiles().path("style.css").rpartition("/")[2]
-FILES = {"/docs/{name}": "swagger-ui.css", "/static/{name}": STYLE}
+FILES = {"/docs/{name}": "gpodder.json", "/static/{name}": STYLE}
 UNKNOWN = {"guid": "00000000-0000-4000-8000-000000000009", "stamp": 1, "deletion_id": 10**9}
 
 Named = Callable[[Sequence[str]], dict[str, Any]]

@@ -72,7 +72,7 @@ def _requests_of_the_interface() -> list[tuple[str, str, object]]:
         ("POST", "/restore", {"at": "2999-01-01T00:00:00Z", "keep_added": False}),
         ("GET", "/readyz", None),
         ("GET", "/openapi.json", None),
-        ("GET", "/docs/swagger-ui.css", None),
+        ("GET", "/docs/gpodder.json", None),
     ]
 
 

@@ -30,7 +30,11 @@ FEEDS = 20_000 if IS_FULL else 1_000
 READERS = 12
 BODIES = 200 if IS_FULL else 30
 STRANGERS = 1_000 if IS_FULL else 200
-LARGE_FILE = "/docs/swagger-ui-bundle.js"
+LARGE_FILE = "/docs"
+
+MOST_FOR_FILES = STRANGERS * 160 * 1024
+"""What unread files may take: less than a copy of the file for each stranger."""
+
 
 MOST_BESIDE = (700 if IS_FULL else 50) * MIB
 """What it takes to make the longest list, and to have so many connections."""
@@ -153,12 +157,19 @@ def unread_files(process: FeedkeepProcess) -> int:
     return asyncio.run(attack())
 
 
-@pytest.mark.parametrize("attack", [unread_replies, bodies_without_an_end, unread_files])
+@pytest.mark.parametrize("attack", [unread_replies, bodies_without_an_end])
 def test_what_clients_leave_unread_or_unsent_takes_little_memory(
     tmp_path: Path, attack: Callable[[FeedkeepProcess], int]
 ) -> None:
     with served(tmp_path, BOUND_BYTES) as process:
         assert attack(process) < BOUND_BYTES + MOST_BESIDE
+
+
+def test_files_that_clients_leave_unread_take_less_than_a_copy_for_each(tmp_path: Path) -> None:
+    with served(tmp_path, BOUND_BYTES) as process:
+        length = len(httpx.get(f"{process.base_url}{LARGE_FILE}").content)
+        assert length > MOST_FOR_FILES / STRANGERS
+        assert unread_files(process) < MOST_FOR_FILES
 
 
 @in_the_long_form
@@ -173,4 +184,4 @@ def test_the_proof_notices_a_service_without_a_bound(
 @in_the_long_form
 def test_the_proof_notices_files_that_are_copied_for_each_client(tmp_path: Path) -> None:
     with served(tmp_path, NO_BOUND, "files_are_copied") as process:
-        assert unread_files(process) > BOUND_BYTES + MOST_BESIDE
+        assert unread_files(process) > MOST_FOR_FILES

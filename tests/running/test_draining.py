@@ -18,7 +18,7 @@ from postgres_server import drop_database, new_database
 LONGER_THAN_A_TEST = "300"
 SOON_SECONDS = 15
 ITEM = {"subscriptions": [{"feed_url": "https://a.example"}]}
-LARGE = "/docs/swagger-ui-bundle.js"
+LARGE = "/docs"
 
 
 @pytest.fixture

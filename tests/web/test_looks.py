@@ -112,6 +112,19 @@ def test_the_page_before_there_is_any_account(tmp_path: Path, visit: Visit) -> N
         assert not tour.flaws, "\n".join(tour.flaws)
 
 
+def test_the_reference_for_developers(service: FeedkeepProcess, visit: Visit) -> None:
+    stranger = visit(service)
+    stranger.open("/docs")
+    tour = Tour(stranger)
+    tour.look("The interface for apps")
+    for summary in stranger.page.locator("#addSubscriptions summary").all():
+        summary.click()
+    tour.look("The interface for apps")
+    stranger.page.locator("#addSubscriptions a[href='#response-TooLarge']").click()
+    expect(stranger.page.locator("#response-TooLarge")).to_be_in_viewport()
+    assert tour.flaws == []
+
+
 def test_pages_of_the_list(visitor: Visitor) -> None:
     visitor.expected = {400}
     tour = Tour(visitor)

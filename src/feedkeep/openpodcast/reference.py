@@ -1,68 +1,45 @@
-"""The reference for people: openapi.yaml, written by hand, and a page that shows it offline.
+"""The reference for people: openapi.yaml, written by hand, and a page that shows it.
 
 Each protocol's package has its own openapi.yaml; together they are one document.
 """
 
 from __future__ import annotations
 
-import html
+import gzip
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
-import openapi_ui_bundles
 import yaml
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
+from feedkeep.http.compression import takes_gzip
+from feedkeep.http.etags import CACHED_BY_ITS_OWNER, digest_of, names
+from feedkeep.http.pages.languages import DEFAULT_LANGUAGE, UTC_NAME, Words
+from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.requests import Request
 from feedkeep.http.responses import JsonResponse, shared
 from feedkeep.http.routing import Handler, NoSuchRoute
+from feedkeep.openpodcast.reference_page import ReferencePage
+from feedkeep.runtime.cooperative import in_thread_if
 
 # libyaml, with which PyYAML's wheels are built: without it, this takes a third of each start.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _REFERENCE = re.compile(r'"#/components/(\w+)/(\w+)"')
-_SCRIPT = "text/javascript"
 _CACHED_FOR_A_DAY = "public, max-age=86400"
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>feedkeep: the interface</title>
-<link rel="stylesheet" href="docs/swagger-ui.css">
-<style>
-@media (max-width: 40em) { .swagger-ui .opblock-tag small { display: none } }
-header { font: 1rem/1.5 system-ui, sans-serif; padding: 12px 20px; color: #5b626d }
-header a { color: #1d6187 }
-h1 { display: inline; font: inherit; margin-left: 16px }
-/* Swagger UI has no dark colours of its own. */
-@media (prefers-color-scheme: dark) {
-  :root { color-scheme: dark; background: #15171a }
-  header { color: #a3abb6 }
-  header a { color: #7cc0e8 }
-  #swagger-ui { color-scheme: light; filter: invert(.9) hue-rotate(180deg) }
-  #swagger-ui .microlight { filter: invert(1) hue-rotate(180deg) }
-}
-</style>
-</head>
-<body>
-<header><a href="HOME">← feedkeep</a> <h1>The interface for apps</h1></header>
-<main id="swagger-ui"></main>
-<script src="docs/swagger-ui-bundle.js"></script>
-<script src="docs/start.js"></script>
-</body>
-</html>
-"""
-_START = """SwaggerUIBundle({url: "openapi.json", dom_id: "#swagger-ui", deepLinking: true});
-"""
-# Everything the page needs comes from here: no other host, no inline script.
+_HTML = "text/html; charset=utf-8"
+_ACCOUNT = "zoe"
+_SERVER = "https://feeds.example"
+"""Name and address that the examples have."""
+
+# Everything the page needs comes from here, and nothing of it is a script.
 _POLICY = (
-    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
-    " object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+    "default-src 'none'; style-src 'self'; img-src 'self'; manifest-src 'self';"
+    " form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
 )
 
 
@@ -118,23 +95,75 @@ def _add(known: dict[str, Any], more: Mapping[str, Any]) -> None:
 
 
 class OpenApiResource:
-    """/openapi.json: the document."""
+    """/openapi.json: the document.
+
+    Attributes:
+        body: The document as JSON.
+    """
 
     def __init__(self, document: Mapping[str, Any]) -> None:
-        self._body = json.dumps(document).encode()
+        self.body = json.dumps(document).encode()
 
     async def get(self, _request: Request) -> Response:
         """Answer with the document."""
-        return shared(self._body, {"Content-Type": JsonResponse.media_type})
+        return shared(self.body, {"Content-Type": JsonResponse.media_type})
 
 
 class DocsResource:
-    """/docs: a page that shows the document."""
+    """/docs: the document as a page, which is the same for everyone."""
+
+    def __init__(
+        self, pages: Pages, document: bytes, protocols: Collection[str], public_url: str
+    ) -> None:
+        """Take the document as JSON, the names of the protocols, and the URL of the service."""
+        self._pages = pages
+        self._document = document
+        self._protocols = protocols
+        self._url = public_url or _SERVER
+        self._rendered: _Rendered | None = None
 
     async def get(self, request: Request) -> Response:
-        """Answer with the page."""
-        page = _PAGE.replace("HOME", html.escape(f"{request.base_path}/"))
-        return HTMLResponse(page, headers={"Content-Security-Policy": _POLICY})
+        """Answer with the page, or with 304 if the client has it."""
+        if (rendered := self._rendered) is None:
+            rendered = await in_thread_if(True, self._render)
+        is_coded = takes_gzip(request.header("accept-encoding"))
+        headers = {
+            "Content-Type": _HTML,
+            "Content-Security-Policy": _POLICY,
+            "ETag": f'{"W/" if is_coded else ""}"{rendered.tag}"',
+            **CACHED_BY_ITS_OWNER,
+        }
+        if names(request.header("if-none-match"), rendered.tag):
+            return Response(status_code=304, headers=headers)
+        if is_coded:
+            return shared(rendered.coded, headers | {"Content-Encoding": "gzip"})
+        return shared(rendered.plain, headers)
+
+    def _render(self) -> _Rendered:
+        # Threads render one by one: another may have been first.
+        if self._rendered is None:
+            page = ReferencePage(json.loads(self._document))
+            text = self._pages.render(
+                "openpodcast/reference.html",
+                Words(DEFAULT_LANGUAGE, UTC_NAME),
+                page=page,
+                sections=page.sections(),
+                protocols=self._protocols,
+                url=self._url,
+                name=_ACCOUNT,
+            )
+            plain = text.encode()
+            self._rendered = _Rendered(plain, gzip.compress(plain), digest_of(plain))
+        return self._rendered
+
+
+@dataclass(frozen=True, slots=True)
+class _Rendered:
+    """The page as it is sent, plain and by gzip, with its ETag."""
+
+    plain: bytes
+    coded: bytes
+    tag: str
 
 
 def leading_to(place: str) -> Handler[Request]:
@@ -147,28 +176,18 @@ def leading_to(place: str) -> Handler[Request]:
 
 
 class DocsFileResource:
-    """/docs/{name}: the scripts and styles of that page, and what it says of each protocol alone.
-
-    They are read once. A file that is opened for each request would be held by clients that do not
-    read, each of which then takes two of the files that a process may open.
-    """
+    """/docs/{name}: the documents of single protocols."""
 
     def __init__(self, documents: Mapping[str, Mapping[str, Any]]) -> None:
-        """Take the documents of single protocols, by their names."""
-        folder = Path(openapi_ui_bundles.swagger_ui.static_path)
+        """Take the documents by their names."""
         self._files = {
-            "start.js": (_SCRIPT, _START.encode()),
-            "swagger-ui-bundle.js": (_SCRIPT, (folder / "swagger-ui-bundle.js").read_bytes()),
-            "swagger-ui.css": ("text/css", (folder / "swagger-ui.css").read_bytes()),
+            f"{name}.json": json.dumps(document).encode() for name, document in documents.items()
         }
-        for name, document in documents.items():
-            content = json.dumps(document).encode()
-            self._files[f"{name}.json"] = (JsonResponse.media_type, content)
 
     async def get(self, request: Request) -> Response:
-        """Answer with one file."""
-        name = request.parameters["name"]
-        if name not in self._files:
+        """Answer with one document."""
+        content = self._files.get(request.parameters["name"])
+        if content is None:
             raise NoSuchRoute
-        kind, content = self._files[name]
-        return shared(content, {"Content-Type": kind, "Cache-Control": _CACHED_FOR_A_DAY})
+        headers = {"Content-Type": JsonResponse.media_type, "Cache-Control": _CACHED_FOR_A_DAY}
+        return shared(content, headers)

@@ -8,6 +8,7 @@ from typing import Any
 from feedkeep.config.settings import Settings
 from feedkeep.http.draining import Draining
 from feedkeep.http.health import LiveResource, ReadyResource
+from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.routing import PublicRoute, Route
 from feedkeep.openpodcast.history import HistoryResource, RestoreResource, UndoResource
 from feedkeep.openpodcast.reference import (
@@ -31,12 +32,14 @@ def openpodcast_routes(
     openapi: Mapping[str, Any],
     documents: Mapping[str, Mapping[str, Any]],
     draining: Draining,
+    pages: Pages,
 ) -> list[Route | PublicRoute]:
     """Return what is at every route; `documents` are those of single protocols, by their names."""
     many = SubscriptionsResource(service, settings)
     one = SubscriptionResource(service, settings)
     restore = RestoreResource(service, settings)
     document = OpenApiResource(openapi)
+    page = DocsResource(pages, document.body, list(documents), settings.public_url.rstrip("/"))
     return [
         Route("/subscriptions", get=many.get, post=many.post),
         Route("/subscriptions/{guid}", get=one.get, patch=one.patch, delete=one.delete),
@@ -48,7 +51,7 @@ def openpodcast_routes(
         PublicRoute("/livez", get=LiveResource().get, is_polled=True),
         PublicRoute("/readyz", get=ReadyResource(service, draining).get, is_polled=True),
         PublicRoute("/openapi.json", get=document.get),
-        PublicRoute("/docs", get=DocsResource().get),
+        PublicRoute("/docs", get=page.get),
         PublicRoute("/docs/", get=leading_to("../docs")),
         PublicRoute("/docs/{name}", get=DocsFileResource(documents).get),
     ]

@@ -119,7 +119,7 @@ def test_a_client_that_leaves_before_its_replies_leaves_no_trace_in_the_log(
         name = process.new_account()
         token = process.new_token(name)
         get = f"GET /subscriptions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n"
-        docs = "GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n"
+        docs = "GET /docs HTTP/1.1\r\nHost: x\r\n\r\n"
         for requests in (get * 50, docs * 5, get + docs * 2 + get, get + "GET /livez HT"):
             for _ in range(5):
                 with connected(process) as connection, suppress(ConnectionError):

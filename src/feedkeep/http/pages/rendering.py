@@ -54,6 +54,7 @@ class Pages:
                     "shared": PackageLoader("feedkeep.http.pages"),
                     "web": PackageLoader("feedkeep.web"),
                     "nextcloud": PackageLoader("feedkeep.nextcloud"),
+                    "openpodcast": PackageLoader("feedkeep.openpodcast"),
                 }
             ),
             extensions=["jinja2.ext.i18n"],
