@@ -60,6 +60,10 @@ def test_lists_in_the_environment_are_separated_by_commas() -> None:
         ),
         ({"FEEDKEEP_TRUSTED_PROXIES": "::1," * 1_001}, "has to be a list of at most 1,000 values"),
         ({"FEEDKEEP_FETCH_CONTACT": "me (at home)"}, "without spaces and parentheses."),
+        (
+            {"FEEDKEEP_OIDC_ADMIN_CLAIM": "admins"},
+            'FEEDKEEP_OIDC_ADMIN_CLAIM is "admins", and has to be claim=value, such as',
+        ),
         ({"FEEDKEEP_FETCH_CONTACT": "me\n"}, "at most 200 letters, digits and signs"),
         ({"FEEDKEEP_FETCH_ALLOWED": "10.0.0.0/8, home"}, 'fetch_allowed has "home"'),
         ({"FEEDKEEP_FETCH_DENIED": "10.0.0.1/8"}, 'fetch_denied has "10.0.0.1/8"'),
@@ -130,11 +134,26 @@ def test_a_variable_that_looks_like_a_setting_and_is_none_is_told() -> None:
     environment = {
         "FEEDKEEP_PROT": "1", "FEEDKEEP_FETHC": "off", "FEEDKEEP_PORT": "1", "PROT": "1",
         "FEEDKEEP_FETCH_FILE": "file", "FEEDKEEP_CONFIG": "c", "FEEDKEEP_DEBUG": "1",
-        "FEEDKEEP_URL": "http://a.example", "FEEDKEEP_TOKEN": "b",
+        "FEEDKEEP_URL": "http://a.example", "FEEDKEEP_TOKEN": "b", "FEEDKEEP_": "1",
     }  # fmt: skip
     assert dict(misspelt(environment)) == {
         "FEEDKEEP_PROT": "FEEDKEEP_PORT", "FEEDKEEP_FETHC": "FEEDKEEP_FETCH",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("variable", "meant"),
+    [
+        ("FEEDKEEP_DB", "FEEDKEEP_DATABASE"),
+        ("FEEDKEEP_DB_FILE", "FEEDKEEP_DATABASE_FILE"),
+        ("FEEDKEEP_DATABASE_URL", "FEEDKEEP_DATABASE"),
+        ("FEEDKEEP_LOG", "FEEDKEEP_LOG_LEVEL"),
+        ("FEEDKEEP_OIDC_SECRET", "FEEDKEEP_OIDC_CLIENT_SECRET"),
+        ("feedkeep_port", "FEEDKEEP_PORT"),
+    ],
+)
+def test_variable_that_abbreviates_a_setting_is_reported(variable: str, meant: str) -> None:
+    assert dict(misspelt({variable: "1"})) == {variable: meant}
 
 
 def test_a_setting_and_its_file_are_not_given_both(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import get_type_hints
 
 import msgspec
@@ -15,9 +15,16 @@ _CLOSE = 0.75
 _MAX_SHOWN = 100
 
 
-def close_to(name: str, known: Iterable[str]) -> str | None:
-    """Return which known name was meant by one that may be misspelt, if any looks like it."""
-    return next(iter(difflib.get_close_matches(name, known, 1, _CLOSE)), None)
+def close_to(name: str, known: Collection[str]) -> str | None:
+    """Return the known name that a name misspells or abbreviates, if there is one."""
+    similar = difflib.get_close_matches(name, known, 1, _CLOSE)
+    return next(iter(similar or (one for one in known if _abbreviates(name, one))), None)
+
+
+def _abbreviates(name: str, whole: str) -> bool:
+    """Whether `whole` begins with the same letter, and has the others in this order, as for "db"."""
+    rest = iter(whole)
+    return name[:1] == whole[:1] and all(letter in rest for letter in name)
 
 
 def fault(
@@ -58,6 +65,8 @@ def _shown(value: object) -> str:
 def _wanted(kind: inspect.Type) -> str:
     """Return what a value of this kind may be, as it follows "has to be"."""
     match kind:
+        case inspect.Metadata(extra_json_schema={"description": str(described)}):
+            return described
         case inspect.UnionType(types=kinds):  # a value, or none
             return _wanted(kinds[0])
         case inspect.EnumType(cls=choices):
@@ -69,8 +78,6 @@ def _wanted(kind: inspect.Type) -> str:
             return f"a whole number{_between(lowest, highest)}"
         case inspect.FloatType(ge=lowest, le=highest):
             return f"a number{_between(lowest, highest)}"
-        case inspect.StrType(max_length=int(longest)):
-            return f"at most {longest} letters, digits and signs, without spaces and parentheses"
     return "a text"
 
 

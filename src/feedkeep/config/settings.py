@@ -31,11 +31,15 @@ NEVER_IN_THE_ENVIRONMENT = {"admin_password"}
 """A person's secrets. What is in the environment is shown by a container's engine for as long as
 there is the container, and to each process of the same user."""
 
-_CONTACT = r"^[!-'*-~]*\Z"
-"""What stands between the parentheses of a header: no spaces, nor parentheses."""
-
-_CLAIM = r"^(?:[^=]+=.+)?\Z"
-"""A name and a value."""
+_Contact = msgspec.Meta(
+    pattern=r"^[!-'*-~]*\Z",  # what stands between the parentheses of a header
+    max_length=200,
+    description="at most 200 letters, digits and signs, without spaces and parentheses",
+)
+_Claim = msgspec.Meta(
+    pattern=r"^(?:[^=]+=.+)?\Z",
+    description="claim=value, such as groups=admins",
+)
 
 _PASSWORD_IN_QUERY = re.compile(r"([?&](?:ssl)?password=)[^&]*")
 
@@ -172,14 +176,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     oidc_client_secret: str = ""
     oidc_name: Annotated[str, msgspec.Meta(min_length=1, max_length=40)] = "single sign-on"
     oidc_new_accounts: bool = False
-    oidc_admin_claim: Annotated[str, msgspec.Meta(pattern=_CLAIM)] = ""
+    oidc_admin_claim: Annotated[str, _Claim] = ""
     history_days: Annotated[int, msgspec.Meta(ge=0, le=36_500)] = HISTORY_DAYS
     fetch: Fetch = Fetch.PUBLIC
     fetch_connections: Annotated[int, msgspec.Meta(ge=1, le=100)] = 8
     fetch_allowed: Texts = ()
     fetch_denied: Texts = ()
     fetch_ports: OtherPorts = ()
-    fetch_contact: Annotated[str, msgspec.Meta(pattern=_CONTACT, max_length=200)] = ""
+    fetch_contact: Annotated[str, _Contact] = ""
     log_level: LogLevel = LogLevel.INFO
     tls_cert: str = ""
     tls_key: str = ""
@@ -245,14 +249,15 @@ def load_settings(
 
 def misspelt(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield variables that are no setting, and look like one: each with what it may have meant."""
-    names = get_type_hints(Settings)
-    known = {name.upper() + end for name in names for end in ("", IN_A_FILE)}
+    names = [name.upper() for name in get_type_hints(Settings)]
+    known = {ENVIRONMENT_PREFIX + name + end for name in names for end in ("", IN_A_FILE)}
     for variable in environment:
-        name = variable.removeprefix(ENVIRONMENT_PREFIX)
-        if variable.startswith(ENVIRONMENT_PREFIX) and name not in known:
-            meant = close_to(name, known)
-            if meant:
-                yield variable, ENVIRONMENT_PREFIX + meant
+        capitals = variable.upper()
+        if capitals.startswith(ENVIRONMENT_PREFIX) and variable not in known:
+            end = IN_A_FILE if capitals.endswith(IN_A_FILE) else ""
+            name = capitals.removeprefix(ENVIRONMENT_PREFIX).removesuffix(end)
+            if meant := close_to(name, names):
+                yield variable, ENVIRONMENT_PREFIX + meant + end
 
 
 def local_host(host: str) -> str:
