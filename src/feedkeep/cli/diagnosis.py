@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from enum import StrEnum
 
+from feedkeep.config.networks import covers_internet
 from feedkeep.model import Stamp, Value
 from feedkeep.rules.clock import DAY_US, SECOND_US
 
@@ -22,8 +23,6 @@ CERTIFICATE_US = 14 * DAY_US
 
 OLDEST_TRUE_CLOCK = Stamp(1_735_689_600 * SECOND_US)  # 2025-01-01
 """A time that was over when this was written."""
-
-ALL_ADDRESSES = {"0.0.0.0/0", "::/0"}
 
 
 class Verdict(StrEnum):
@@ -145,11 +144,11 @@ class Entrance(Value, frozen=True):
 
 def entrance(found: Entrance) -> Iterator[Finding]:
     """Judge whether what the settings say of proxies and TLS fits together."""
-    if open_to_all := sorted(ALL_ADDRESSES.intersection(found.proxies)):
+    if covers_internet(found.proxies):
         yield fault(
             "proxies",
-            f"trusted_proxies has {open_to_all[0]}: each client can claim any address. Name the"
-            " proxy's own address or network.",
+            f"trusted_proxies has {', '.join(found.proxies)}: clients can claim any address. Name"
+            " the proxy's own address or network.",
         )
     if found.scheme == "https" and not found.has_certificate and not found.proxies:
         yield fault(

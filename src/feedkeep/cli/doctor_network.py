@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Iterator
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from feedkeep.cli import diagnosis
@@ -18,6 +17,7 @@ from feedkeep.cli.health import (
     trusting_policy,
     url_here,
 )
+from feedkeep.config.networks import is_loopback
 from feedkeep.config.settings import Settings
 from feedkeep.feeds.fetcher_process import FetcherProcess
 from feedkeep.http.serving import listen, listen_for_metrics, tls_context
@@ -41,7 +41,7 @@ def entrance(chosen: Settings) -> Iterator[Finding]:
         diagnosis.entrance(
             Entrance(
                 scheme=urlsplit(chosen.public_url).scheme,
-                is_local=_is_loopback(chosen.host),
+                is_local=is_loopback(chosen.host),
                 has_certificate=bool(chosen.tls_cert),
                 proxies=chosen.trusted_proxies,
             )
@@ -51,13 +51,6 @@ def entrance(chosen: Settings) -> Iterator[Finding]:
     if not any(one.subject == "proxies" for one in found):
         named = ", ".join(chosen.trusted_proxies)
         yield ok("proxies", f"Trusted: {named}." if named else "None is trusted.")
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _certificate(chosen: Settings) -> Finding:

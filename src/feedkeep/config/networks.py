@@ -69,6 +69,25 @@ def network(text: str) -> Network:
     return found
 
 
+def covers_internet(texts: Iterable[str]) -> bool:
+    """Whether networks together have half of all IPv4 addresses, or of those given out of IPv6."""
+    networks = [network(text) for text in texts]
+    ipv4 = ipaddress.collapse_addresses(one for one in networks if isinstance(one, IPv4Network))
+    ipv6 = ipaddress.collapse_addresses(one for one in networks if isinstance(one, IPv6Network))
+    return (
+        sum(one.num_addresses for one in ipv4) >= 2**31
+        or sum(one.num_addresses for one in ipv6) >= GLOBAL_UNICAST.num_addresses // 2
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine, by an address or as localhost."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
 @dataclass(frozen=True, slots=True)
 class AddressRule:
     """Says which addresses may be asked.
