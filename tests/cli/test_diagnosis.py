@@ -10,6 +10,7 @@ from feedkeep.model import Stamp
 from feedkeep.rules.clock import DAY_US, SECOND_US
 
 NOW = Stamp(1_795_000_000 * SECOND_US)
+YEAR_US = 365 * DAY_US
 OK, NOTE, FAULT = Verdict
 
 
@@ -37,21 +38,35 @@ def test_a_right_that_is_missing_is_a_fault_that_names_the_tables() -> None:
 
 
 @pytest.mark.parametrize(
-    ("now", "of_database", "is_set", "verdict"),
+    ("now", "of_database", "newest", "is_set", "verdict"),
     [
-        (NOW, None, True, OK),
-        (NOW, None, None, OK),
-        (NOW, None, False, NOTE),
-        (NOW, NOW + 5 * SECOND_US, True, OK),
-        (NOW, NOW + 5 * SECOND_US + 1, True, FAULT),
-        (NOW, NOW - 6 * SECOND_US, False, FAULT),
-        (Stamp(0), Stamp(0), True, FAULT),
+        (NOW, None, 0, True, OK),
+        (NOW, None, NOW, None, OK),
+        (NOW, None, 0, False, NOTE),
+        (NOW, NOW + 5 * SECOND_US, 0, True, OK),
+        (NOW, NOW + 5 * SECOND_US + 1, 0, True, FAULT),
+        (NOW, NOW - 6 * SECOND_US, 0, False, FAULT),
+        (0, 0, 0, True, FAULT),
+        (NOW - 10 * YEAR_US, None, 0, True, FAULT),
+        (NOW + 10 * YEAR_US, None, NOW + 10 * YEAR_US, True, FAULT),
+        (NOW + 10 * YEAR_US, NOW + 10 * YEAR_US, NOW, True, FAULT),
+        (NOW, None, NOW + 30 * DAY_US, True, OK),
+        (NOW, None, NOW + 30 * DAY_US + 1, True, FAULT),
     ],
 )
-def test_clocks_that_disagree_are_a_fault(
-    now: Stamp, of_database: Stamp | None, is_set: bool | None, verdict: Verdict
+def test_clock_that_contradicts_database_or_release_is_a_fault(
+    now: int, of_database: int | None, newest: int, is_set: bool | None, verdict: Verdict
 ) -> None:
-    assert diagnosis.clock(now, of_database, is_set).verdict is verdict
+    there = None if of_database is None else Stamp(of_database)
+    assert diagnosis.clock(Stamp(now), there, Stamp(newest), is_set).verdict is verdict
+
+
+def test_connections_beyond_the_limit_of_the_server_are_a_fault() -> None:
+    assert diagnosis.connections(workers=4, of_each=25, limit=100).verdict is OK
+    found = diagnosis.connections(workers=4, of_each=25, limit=99)
+    assert found.verdict is FAULT
+    assert "99" in found.text
+    assert "100" in found.text
 
 
 @pytest.mark.parametrize(("days", "verdict"), [(13, NOTE), (14, OK), (90, OK)])

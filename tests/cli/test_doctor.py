@@ -14,6 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 import httpx
 import pytest
 import trustme
+from fake_provider import FakeProvider, settings_for
 from feedkeep_process import FeedkeepProcess
 from postgres_server import drop_database, execute, new_database
 from web_of_hosts import Host, WebOfHosts, reply
@@ -21,7 +22,11 @@ from web_of_hosts import Host, WebOfHosts, reply
 from feedkeep.cli.diagnosis import Finding, Verdict
 from feedkeep.cli.doctor_network import one_feed
 from feedkeep.config.settings import Settings
+from feedkeep.model import Restored, replace
 from feedkeep.outbound.names import SystemNames
+from feedkeep.rules.clock import DAY_US, later
+from feedkeep.runtime import wall_clock
+from feedkeep.service import Service
 
 FEED = b"<rss><channel><title>A feed</title><item><guid>1</guid></item></channel></rss>"
 
@@ -105,8 +110,12 @@ def test_before_the_first_start_there_is_no_database_and_none_is_made(
     [
         ("PORT", "x", "settings", "has to be a whole number"),
         ("PROT", "1", "settings", "FEEDKEEP_PORT is one"),
+        ("DB", "sqlite:///other.db", "settings", "FEEDKEEP_DATABASE is one"),
+        ("OIDC_ADMIN_CLAIM", "admins", "settings", "has to be claim=value"),
         ("PUBLIC_URL", "https://feeds.example", "proxies", "Set trusted_proxies"),
         ("TRUSTED_PROXIES", "0.0.0.0/0", "proxies", "any address"),
+        ("TRUSTED_PROXIES", "0.0.0.0/1,128.0.0.0/1", "proxies", "any address"),
+        ("TRUSTED_PROXIES", "::/1,8000::/1", "proxies", "any address"),
         ("TLS_CERT", "/nowhere/cert.pem", "tls", "Cannot use /nowhere/cert.pem"),
         ("HOST", "192.0.2.1", "address", "Cannot listen on 192.0.2.1"),
     ],
@@ -150,6 +159,52 @@ def test_a_name_that_the_resolver_does_not_know_is_a_fault(monkeypatch: pytest.M
     [finding] = asyncio.run(found())
     assert finding.verdict is Verdict.FAULT
     assert "no xn--mnchen-3ya.example" in finding.text
+
+
+@pytest.mark.parametrize("file", ["feedkeep.db", "feedkeep.db-wal"])
+def test_database_file_that_all_users_may_read_is_a_fault(
+    owner: FeedkeepProcess, host: Host, file: str
+) -> None:
+    with owner:
+        owner.environment["FEEDKEEP_PORT"] = str(httpx.URL(owner.base_url).port)
+        assert examined(owner, at(host, "/feed"), 0)["rights"][0] == "ok"
+        (owner.folder / file).chmod(0o644)
+        verdict, text = examined(owner, at(host, "/feed"), 1)["rights"]
+    assert verdict == "fault"
+    assert f"chmod o= {owner.folder / file}" in text
+
+
+def test_stamps_far_ahead_of_the_clock_are_a_fault(owner: FeedkeepProcess, host: Host) -> None:
+    owner.must("migrate")
+
+    async def set_clock_ahead(service: Service) -> None:
+        account = await service.accounts.create("alice", None)
+        ahead = replace(account, last_action_stamp=later(wall_clock.now(), 60 * DAY_US))
+        decided = Restored(ahead, newest=None)
+        await service.store.accounts.note_restored(account.id, lambda *_: decided)
+
+    owner.use(set_clock_ahead)
+    verdict, text = examined(owner, at(host, "/feed"), 1)["clock"]
+    assert (verdict, "If the clock is behind, set it" in text) == ("fault", True), text
+
+
+@pytest.mark.parametrize("password_login", ["true", "false"])
+def test_provider_that_does_not_answer_is_a_fault(
+    owner: FeedkeepProcess, host: Host, password_login: str
+) -> None:
+    owner.must("migrate")
+    with FakeProvider() as fake:
+        owner.environment |= {
+            f"FEEDKEEP_{name.upper()}": value for name, value in settings_for(fake).items()
+        }
+        owner.environment["FEEDKEEP_PASSWORD_LOGIN"] = password_login
+        assert examined(owner, at(host, "/feed"), 0)["provider"][0] == "ok"
+        fake.description_status = 503
+        verdict, text = examined(owner, at(host, "/feed"), 1)["provider"]
+        assert (verdict, "it answered 503" in text) == ("fault", True), text
+    verdict, text = examined(owner, at(host, "/feed"), 1)["provider"]
+    assert (verdict, fake.issuer in text) == ("fault", True), text
+    assert ("passwords let nobody in" in text) is (password_login == "false")
 
 
 def test_without_looks_no_host_is_asked(owner: FeedkeepProcess, host: Host) -> None:
@@ -244,6 +299,11 @@ def test_on_postgres_rights_and_both_clocks_are_looked_at(
     owner.environment["FEEDKEEP_DATABASE"] = urlunsplit(parts._replace(netloc=netloc))
     verdict, text = examined(owner, at(host, "/feed"), 1)["rights"]
     assert (verdict, "entry, " in text) == ("fault", True)
+    owner.environment |= {"FEEDKEEP_DATABASE": database, "FEEDKEEP_WORKERS": "3"}
+    assert examined(owner, at(host, "/feed"), 0)["connections"][0] == "ok"
+    execute(database, f'ALTER DATABASE "{parts.path[1:]}" CONNECTION LIMIT 23')
+    verdict, text = examined(owner, at(host, "/feed"), 1)["connections"]
+    assert (verdict, "admits 23 connections" in text) == ("fault", True), text
     execute(database, f"DROP OWNED BY {role}")
     execute(database, f"DROP ROLE {role}")
     drop_database(postgres, database)

@@ -13,6 +13,7 @@ from feedkeep.model import (
     AccountId,
     Person,
     Purpose,
+    Restored,
     Scope,
     Token,
     TokenDecision,
@@ -43,6 +44,20 @@ def run(open_store: Callable, work: Callable[[Store], Awaitable[None]]) -> None:
             await work(store)
 
     asyncio.run(go())
+
+
+def test_newest_stamp_is_the_greatest_of_both_clocks_of_all_accounts(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        assert await store.accounts.newest_stamp() == 0
+        bob = await store.accounts.find("bob")
+        for clocks in ({"last_stamp": 7}, {"last_stamp": 7, "last_action_stamp": 9}):
+            decided = Restored(replace(bob, **clocks), newest=None)
+            await store.accounts.note_restored(BOB, lambda *_, decided=decided: decided)
+            assert await store.accounts.newest_stamp() == max(clocks.values())
+
+    run(open_store, work)
 
 
 def test_of_administrators_who_cease_to_be_any_at_the_same_time_one_stays(

@@ -1347,6 +1347,7 @@ def test_behind_a_pooler_in_transaction_mode_everything_works(database: str) -> 
         async with pooler.running() as url:
             store = await PostgresStore.open(url, 4, wall_clock.now)
             await store.accounts.create(Account(ALICE, "alice", "hash", False, 0), "alice")
+            assert await store.connection_limit() is None
             for number in range(30):
                 stamps = await asyncio.gather(
                     *(store.entries.change(ALICE, [GUID], subscribe) for _ in range(3))

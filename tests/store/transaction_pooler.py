@@ -57,6 +57,8 @@ class Pooler:
         greeting = b""
         while True:
             kind, message = await _message(reader)
+            if kind == b"K":  # its clients cancel statements at the pooler
+                message = b"K" + struct.pack("!iii", 12, 0, 0)
             greeting += message
             if kind == b"Z":
                 self._greeting = greeting

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterator
 from enum import StrEnum
 
+from feedkeep.cli.common import day
 from feedkeep.config.networks import covers_internet
 from feedkeep.model import Stamp, Value
 from feedkeep.rules.clock import DAY_US, SECOND_US
@@ -21,8 +23,14 @@ MAX_APART_US = 5 * SECOND_US
 CERTIFICATE_US = 14 * DAY_US
 """How long before a certificate expires `doctor` warns."""
 
-OLDEST_TRUE_CLOCK = Stamp(1_735_689_600 * SECOND_US)  # 2025-01-01
-"""A time that was over when this was written."""
+OLDEST_TRUE_CLOCK = Stamp(1_793_491_200 * SECOND_US)  # 2026-11-01
+"""A time that was over when this was released."""
+
+NEWEST_TRUE_CLOCK = Stamp(OLDEST_TRUE_CLOCK + 5 * 365 * DAY_US)
+"""A time by which nobody should run this release."""
+
+MAX_STAMPS_AHEAD_US = 30 * DAY_US
+"""Maximum lead of stored stamps: each restore of a backup sets the clocks of lists a day ahead."""
 
 
 class Verdict(StrEnum):
@@ -84,6 +92,31 @@ def backup(last: Stamp | None, now: Stamp) -> Finding:
     return ok("backup", "The last backup is less than two days old.")
 
 
+def file_rights(files: Collection[str]) -> Finding:
+    """Judge which files of the database every user of this machine may read or write."""
+    if files:
+        names = ", ".join(files)
+        return fault(
+            "rights",
+            f"All users of this machine may read or write {names}. Take that away:"
+            f" chmod o= {' '.join(map(shlex.quote, files))}",
+        )
+    return ok("rights", "Other users of this machine can neither read nor write the database.")
+
+
+def connections(workers: int, of_each: int, limit: int) -> Finding:
+    """Judge the number of connections to PostgreSQL, of which it admits `limit`."""
+    most = workers * of_each
+    if most > limit:
+        return fault(
+            "connections",
+            f"PostgreSQL admits {limit} connections, and this feedkeep may open {most}: workers is"
+            f" {workers}, and postgres_connections {of_each}. Lower these, or raise"
+            " max_connections, or the limit of the role or the database.",
+        )
+    return ok("connections", f"PostgreSQL admits {limit}, and this feedkeep opens {most} at most.")
+
+
 def rights(missing: Collection[str]) -> Finding:
     """Judge which tables of PostgreSQL cannot be both read and written."""
     if missing:
@@ -95,13 +128,34 @@ def rights(missing: Collection[str]) -> Finding:
     return ok("rights", "All tables can be read and written.")
 
 
-def clock(now: Stamp, of_database: Stamp | None, is_set: bool | None) -> Finding:
-    """Judge the machine's clock: beside that of the database's machine, if it has one of its own.
+def clock(now: Stamp, of_database: Stamp | None, newest: Stamp, is_set: bool | None) -> Finding:
+    """Judge the machine's clock.
 
-    `is_set` says whether a time service sets it; None if that is not known.
+    Args:
+        now: Its time.
+        of_database: The time of the database's machine; None if that is this one.
+        newest: The newest stored stamp.
+        is_set: Whether a time service sets it; None if that is not known.
     """
     if now < OLDEST_TRUE_CLOCK:
-        return fault("clock", "The clock is years behind. Set it, by a time service (NTP).")
+        return fault(
+            "clock",
+            f"The clock says {day(now)}, before this feedkeep was made. Set it, by a time service"
+            " (NTP).",
+        )
+    if now > NEWEST_TRUE_CLOCK:
+        return fault(
+            "clock",
+            f"The clock says {day(now)}, more than five years after this feedkeep was made. Set it,"
+            " by a time service (NTP), or install a newer feedkeep.",
+        )
+    if newest > now + MAX_STAMPS_AHEAD_US:
+        return fault(
+            "clock",
+            f"The clock says {day(now)}, and the database has changes of {day(newest)}. If the"
+            " clock is behind, set it, by a time service (NTP). If it was ahead then, changes since"
+            " are stamped as if they came after these.",
+        )
     apart_us = abs(now - of_database) if of_database is not None else 0
     if apart_us > MAX_APART_US:
         return fault(

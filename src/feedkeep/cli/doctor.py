@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import os
+import stat
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Annotated
@@ -15,9 +16,9 @@ from feedkeep.assembly import open_service, pending_migrations_of
 from feedkeep.cli import diagnosis
 from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings
 from feedkeep.cli.diagnosis import Finding, Verdict, fault, note, ok
-from feedkeep.cli.doctor_network import address, entrance, one_feed
+from feedkeep.cli.doctor_network import address, entrance, one_feed, provider
 from feedkeep.cli.serve import EXAMPLE_FEED
-from feedkeep.config.settings import Settings, is_postgres, misspelt, shown
+from feedkeep.config.settings import Settings, is_postgres, misspelt, shown, sqlite_path
 from feedkeep.model.errors import FeedkeepError
 from feedkeep.runtime import wall_clock
 
@@ -38,8 +39,9 @@ def doctor(
     """Check the setup of this machine, and print a line for each subject, with what to do.
 
     Run it as the service's user, with its environment; the service may run, and nothing is changed.
-    Checks settings, database, rights, disk, backup, clock, address, TLS, proxies, name resolution
-    and one feed. Exit status: 1 if there is a fault, otherwise 0, also with notes.
+    Checks settings, database, rights, connections, disk, backup, clock, address, TLS, proxies, the
+    sign-in provider, name resolution and one feed. Exit status: 1 if there is a fault, otherwise 0,
+    also with notes.
     """
     faults = asyncio.run(_tell_all(database, config, feed))
     if faults:
@@ -70,6 +72,8 @@ async def _examine(database: str | None, config: Path | None, feed: str) -> Asyn
         yield finding
     async for finding in address(chosen):
         yield finding
+    async for finding in provider(chosen):
+        yield finding
     async for finding in one_feed(chosen, feed):
         yield finding
 
@@ -88,15 +92,17 @@ async def _database(chosen: Settings) -> AsyncIterator[Finding]:
     name = shown(chosen.database)
     try:
         pending = await pending_migrations_of(chosen)
-        if pending.steps and pending.found:
+        if pending.steps and not pending.found:
+            yield fault("database", f"{name} has no tables yet: `feedkeep migrate` makes them.")
+            return
+        if not is_postgres(chosen.database):
+            yield diagnosis.file_rights(_open_to_all(sqlite_path(chosen.database)))
+        if pending.steps:
             yield note(
                 "database",
                 f"{name} is older than this feedkeep, and `feedkeep serve` brings it up to date:"
                 " `feedkeep migrate --dry-run` says what that changes.",
             )
-            return
-        if pending.steps:
-            yield fault("database", f"{name} has no tables yet: `feedkeep migrate` makes them.")
             return
         async with open_service(chosen, may_create=False) as service:
             await service.store.assert_ready()
@@ -104,13 +110,26 @@ async def _database(chosen: Settings) -> AsyncIterator[Finding]:
             now = wall_clock.now()
             if is_postgres(chosen.database):
                 yield diagnosis.rights(await service.store.missing_rights())
+            limit = await service.store.connection_limit()
+            if limit is not None:
+                yield diagnosis.connections(chosen.workers, chosen.postgres_connections, limit)
             state = service.store.state()
             if state.files:
                 yield diagnosis.disk(state.files.free_bytes)
                 yield diagnosis.backup(state.last_backup, now)
-            yield diagnosis.clock(wall_clock.now(), await service.store.clock(), _is_clock_set())
+            newest = await service.store.accounts.newest_stamp()
+            of_database = await service.store.clock()
+            yield diagnosis.clock(wall_clock.now(), of_database, newest, _is_clock_set())
     except FeedkeepError as error:
         yield fault("database", str(error))
+
+
+def _open_to_all(database: Path) -> list[str]:
+    """Return the files of a SQLite database that every user of this machine may read or write."""
+    real = database.resolve()
+    files = (real.with_name(real.name + ending) for ending in ("", "-wal", "-shm"))
+    to_all = stat.S_IROTH | stat.S_IWOTH
+    return [str(file) for file in files if file.exists() and file.stat().st_mode & to_all]
 
 
 def _is_clock_set() -> bool | None:

@@ -1,4 +1,4 @@
-"""What `feedkeep doctor` looks at besides the database: TLS, proxies, addresses and a feed."""
+"""What `feedkeep doctor` looks at besides the database: TLS, addresses, the provider and a feed."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ from feedkeep.feeds.fetcher_process import FetcherProcess
 from feedkeep.http.serving import listen, listen_for_metrics, tls_context
 from feedkeep.model import Failure, Feed, Fetch, Stamp, replace
 from feedkeep.model.errors import FeedkeepError
+from feedkeep.oidc.errors import ProviderAway
+from feedkeep.oidc.provider import Provider
 from feedkeep.outbound.failures import MachineFailed, RequestError, RequestRefused
 from feedkeep.outbound.names import SystemNames
 from feedkeep.outbound.targets import FetchTarget
@@ -129,6 +131,23 @@ async def _public(url: str) -> Finding:
             return note("public_url", f"{error} That is so from this machine; try it from another.")
         return fault("public_url", f"{error} Look at the proxy, and at public_url.")
     return ok("public_url", f"feedkeep answers at {url}.")
+
+
+async def provider(chosen: Settings) -> AsyncIterator[Finding]:
+    """Ask the sign-in provider for what it publishes, as the service does."""
+    if not chosen.oidc_issuer:
+        return
+    try:
+        await Provider(chosen).assert_usable()
+    except ProviderAway as error:
+        by_password = "" if chosen.password_login else ", and passwords let nobody in"
+        yield fault(
+            "provider",
+            f"Nobody can sign in with {chosen.oidc_issuer}{by_password}: {error.reason}. Look at"
+            " oidc_issuer, the network and the provider.",
+        )
+    else:
+        yield ok("provider", f"{chosen.oidc_issuer} answers.")
 
 
 async def one_feed(chosen: Settings, url: str) -> AsyncIterator[Finding]:

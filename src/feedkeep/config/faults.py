@@ -22,7 +22,7 @@ def close_to(name: str, known: Collection[str]) -> str | None:
 
 
 def _abbreviates(name: str, whole: str) -> bool:
-    """Whether `whole` begins with the same letter, and has the others in this order, as for "db"."""
+    """Whether `whole` begins with the same letter, and has all letters in this order."""
     rest = iter(whole)
     return name[:1] == whole[:1] and all(letter in rest for letter in name)
 

@@ -94,6 +94,14 @@ class Provider:
         self._keys: tuple[float, KeySet] | None = None
         self._failed: float | None = None
 
+    async def assert_usable(self) -> None:
+        """Check that the provider describes itself, and shows its keys.
+
+        Raises:
+            ProviderAway: It does not.
+        """
+        await self._known_keys(await self._described(), is_again=False)
+
     async def sign_in_url(self, redirect_uri: str, flow: Flow) -> str:
         """Return where a person goes to sign in.
 

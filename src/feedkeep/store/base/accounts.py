@@ -70,6 +70,12 @@ class Accounts(Protocol):
     async def administrators(self) -> Sequence[Account]:
         """Return all administrators that are not disabled, the oldest first."""
 
+    async def newest_stamp(self) -> Stamp:
+        """Return the newest stamp of all lists and of their episode actions; 0 without accounts.
+
+        All accounts are read.
+        """
+
     async def are_there(self) -> bool:
         """Say whether there is any account."""
 

@@ -150,6 +150,14 @@ class Store(Protocol):
         Raises as `missing_rights` does.
         """
 
+    async def connection_limit(self) -> int | None:
+        """Return the number of connections that the server admits; None without one.
+
+        It is None behind a pooler, too, whose limit is its own.
+
+        Raises as `missing_rights` does.
+        """
+
     async def size(self) -> StoreSize:
         """Return what administrators want to know of it."""
 

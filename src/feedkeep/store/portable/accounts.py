@@ -20,6 +20,9 @@ _ACCOUNT_COLUMNS = f"a.account_id, {columns(ACCOUNT, 'a')}"
 _COUNT = f"""
 SELECT count(*) FROM feedkeep.account a WHERE a.account_id > $1 AND {IS_NOT_DELETED}
 """
+_NEWEST_STAMPS = """
+SELECT max(a.last_stamp), max(a.last_action_stamp) FROM feedkeep.account a
+"""
 _BY_ID = f"""
 SELECT {_ACCOUNT_COLUMNS} FROM feedkeep.account a
 WHERE a.account_id > $1 AND {IS_NOT_DELETED} ORDER BY a.account_id LIMIT $2
@@ -96,6 +99,10 @@ class PortableAccounts(ABC):
     async def by_id(self, after: AccountId, limit: int) -> list[Account]:
         rows = await self._driver.scan(_BY_ID, after, limit)
         return [account_of(row) for row in rows]
+
+    async def newest_stamp(self) -> Stamp:
+        [stamps] = await self._driver.scan(_NEWEST_STAMPS)
+        return Stamp(max(stamp or 0 for stamp in stamps))
 
     async def administrators(self) -> list[Account]:
         return [account_of(row) for row in await self._driver.scan(_ADMINISTRATORS)]

@@ -51,6 +51,16 @@ AND NOT (has_schema_privilege(s.oid, 'USAGE')
 ORDER BY t.relname
 """
 _NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+# PostgreSQL before 16 has no reserved_connections. A limit of -1 is none.
+_CONNECTION_LIMIT = """
+SELECT min(connections)::int, pg_backend_pid() FROM (
+    SELECT current_setting('max_connections')::int
+        - current_setting('superuser_reserved_connections')::int
+        - coalesce(current_setting('reserved_connections', true), '0')::int
+    UNION ALL SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user
+    UNION ALL SELECT datconnlimit FROM pg_database WHERE datname = current_database()
+) AS limits (connections) WHERE connections >= 0
+"""
 _SIZE = "SELECT pg_database_size(current_database())"
 _ACCOUNTS = """
 SELECT a.account_id, a.name_key, a.name FROM feedkeep.account a
@@ -167,6 +177,15 @@ class PostgresStore:
     async def clock(self) -> Stamp:
         [(now_us,)] = await self._runner.read(lambda connections: connections.fetch(_NOW))
         return Stamp(now_us)
+
+    async def connection_limit(self) -> int | None:
+        async def read(connections: Connections) -> int | None:
+            async with connections.reading() as connection:
+                limit, process_id = await connection.fetchrow(_CONNECTION_LIMIT)
+                # A pooler tells its clients process ids of its own.
+                return limit if process_id == connection.get_server_pid() else None
+
+        return await self._runner.read(read)
 
     async def size(self) -> StoreSize:
         [(size_bytes,)] = await self._runner.read(lambda connections: connections.fetch(_SIZE))

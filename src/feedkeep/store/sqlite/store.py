@@ -102,6 +102,9 @@ class SqliteStore:
     async def clock(self) -> None:
         return None
 
+    async def connection_limit(self) -> None:
+        return None
+
     async def size(self) -> StoreSize:
         files = self._runner.files()
         size_bytes = files.data_bytes + files.log_bytes
