@@ -143,6 +143,39 @@ def test_a_file_that_is_no_list_is_named_and_told_what_would_be(
     assert told.startswith(f"feedkeep: {file} is no list of feeds (OPML, ")
 
 
+@pytest.mark.parametrize("command", ["create", "password"])
+def test_password_in_standard_input_is_refused_without_its_option(
+    with_account: FeedkeepProcess, command: str
+) -> None:
+    told = refusal(with_account, "account", command, "x", stdin="pw\npw\n")
+    assert "--password-stdin" in told
+    assert "x" not in with_account.must("account", "list").split()
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_told"),
+    [
+        ({"SSH_CONNECTION": "192.0.2.1 50000 192.0.2.2 22"}, True),
+        (
+            {
+                "SSH_CONNECTION": "192.0.2.1 50000 192.0.2.2 22",
+                "FEEDKEEP_PUBLIC_URL": "https://feeds.example",
+            },
+            False,
+        ),
+        ({}, False),
+    ],
+)
+def test_service_started_over_ssh_prints_how_to_reach_its_loopback_address(
+    nothing: FeedkeepProcess, settings: dict[str, str], is_told: bool
+) -> None:
+    nothing.environment.pop("SSH_CONNECTION", None)
+    nothing.environment |= settings
+    with nothing:
+        told = re.search(r"ssh -L (\d+):127\.0\.0\.1:\1 USER@SERVER\n", "".join(nothing.printed))
+    assert bool(told) is is_told
+
+
 def test_a_service_without_an_administrator_says_so_at_its_start(
     with_account: FeedkeepProcess,
 ) -> None:

@@ -390,7 +390,7 @@ STATES: dict[str, list[dict[str, Any]]] = {
         PREVIEW | {"preview": ImportPreview([], [], 2, []), "labels": 0, "source": "x"},
     ],
     "web/link.html": [
-        {"note": note, "qr": lambda _: "data:"}
+        {"note": note, "qr": lambda _: "data:", "is_loopback": True}
         for note in (
             None,
             Note("link", {"kind": "reset", "name": "ben", "link": LINK}),

@@ -10,7 +10,13 @@ from forms import IS_FULL, IS_LONG
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from feedkeep.config.networks import GLOBAL_UNICAST, NOT_PUBLIC, AddressRule, network
+from feedkeep.config.networks import (
+    GLOBAL_UNICAST,
+    NOT_PUBLIC,
+    AddressRule,
+    leads_to_loopback,
+    network,
+)
 
 PUBLIC = AddressRule()
 EXAMPLES = settings(max_examples=2_000 if IS_FULL else 300 if IS_LONG else 100)
@@ -141,3 +147,19 @@ def test_a_network_may_be_named_as_such_or_by_its_one_address(text: str, meant: 
 def test_what_names_no_network_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r".*"):
         network(text)
+
+
+@pytest.mark.parametrize(
+    ("url", "is_local"),
+    [
+        ("http://127.0.0.1:8080", True),
+        ("https://[::1]/feedkeep", True),
+        ("http://LOCALHOST", True),
+        ("http://192.168.0.7", False),
+        ("https://feeds.example", False),
+        ("http://[", False),
+        ("", False),
+    ],
+)
+def test_url_with_this_machine_as_host_leads_to_loopback(url: str, is_local: bool) -> None:
+    assert leads_to_loopback(url) is is_local

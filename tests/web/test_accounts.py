@@ -472,6 +472,17 @@ def test_an_invitation_makes_one_account_which_sees_nothing_of_others(tmp_path: 
         assert PageClient(process).get(other).status == 403
 
 
+@pytest.mark.parametrize(("host", "is_told"), [("", True), ("feeds.example", False)])
+def test_invitation_to_a_loopback_address_comes_with_a_warning(
+    tmp_path: Path, host: str, is_told: bool
+) -> None:
+    with FeedkeepProcess(tmp_path, registration="invited") as process:
+        chief, _ = administrator(process)
+        page = chief.post("/people/invite", {}, headers={"Host": host} if host else None)
+        process.tokens.append(page.secrets[0].rsplit("/", 1)[1])
+        assert ("public_url" in page.reply.text) is is_told
+
+
 def test_an_invitation_works_again_once_invitations_are_allowed_again(tmp_path: Path) -> None:
     with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1", registration="invited") as process:
         chief, _ = administrator(process)

@@ -20,6 +20,7 @@ from feedkeep.cli.common import (
     warn,
     with_service,
 )
+from feedkeep.config.networks import leads_to_loopback
 from feedkeep.config.settings import Settings, public_base, shown
 from feedkeep.model import Account, NewToken
 from feedkeep.model.errors import AccountError
@@ -282,7 +283,12 @@ def delete(
 def _say_link(chosen: Settings, path: str) -> None:
     base = public_base(chosen)
     say(base + path)
-    if not chosen.public_url:
+    if leads_to_loopback(base):
+        warn(
+            "The link opens on this machine alone. Set FEEDKEEP_PUBLIC_URL to the address by which"
+            " others reach the service."
+        )
+    elif not chosen.public_url:
         warn(f"If the service is not at {base}, set FEEDKEEP_PUBLIC_URL to its address.")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import select
 import shutil
 import signal
 import socket
@@ -69,6 +70,9 @@ FEEDS_AT_ONCE = 5_000
 
 Smaller commits write the same pages again: with 1,000, an import of 100,000 took a third longer.
 """
+
+INPUT_SECONDS = 1.0
+"""Timeout of a program that may write a password to standard input."""
 
 MAX_SHOWN_CHARACTERS = 200
 _WIDE = 200
@@ -243,7 +247,8 @@ def ask_password(from_stdin: bool) -> str | None:
     Returns None without a terminal to ask on, or if the person gives none.
 
     Raises:
-        AccountError: `from_stdin` is set, and standard input is empty.
+        AccountError: `from_stdin` is set, and standard input is empty; or it is not set, and
+            standard input holds something.
     """
     if from_stdin:
         password = sys.stdin.readline().rstrip("\r\n")
@@ -251,6 +256,11 @@ def ask_password(from_stdin: bool) -> str | None:
             raise AccountError("Standard input holds no password.")
         return password
     if not sys.stdin.isatty():
+        if _has_input():
+            raise AccountError(
+                "Standard input holds text, and only --password-stdin takes a password from it."
+                " Give that, or < /dev/null if this is no password."
+            )
         return None
     entered: str = typer.prompt(
         "Password (empty: none, tokens only)",
@@ -260,3 +270,9 @@ def ask_password(from_stdin: bool) -> str | None:
         confirmation_prompt=True,
     )
     return entered or None
+
+
+def _has_input() -> bool:
+    """Whether standard input holds anything; what stays silent and open, as over SSH, does not."""
+    readable, _, _ = select.select([sys.stdin], [], [], INPUT_SECONDS)
+    return bool(readable) and sys.stdin.buffer.read(1) != b""

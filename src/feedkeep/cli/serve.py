@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import structlog
 import typer
@@ -28,6 +29,7 @@ from feedkeep.cli.common import (
     warn,
 )
 from feedkeep.cli.workers import Workers
+from feedkeep.config.networks import leads_to_loopback
 from feedkeep.config.settings import (
     InvalidSettings,
     Settings,
@@ -263,6 +265,11 @@ async def _introduce(
             _tell(f"Your feeds: {addresses.base}")
             if not await service.accounts.administrators():
                 _tell("No account is an administrator: `feedkeep account admin NAME` makes one.")
+        if "SSH_CONNECTION" in os.environ and leads_to_loopback(addresses.base):
+            parts = urlsplit(addresses.listening)
+            _tell("That address is this machine's alone. To open it on yours, run this there:")
+            _tell(f"ssh -L {parts.port}:{parts.netloc} USER@SERVER")
+            _tell("Or start with --host 0.0.0.0: unencrypted, so where you trust the network.")
         _tell(f"Database:  {shown(chosen.database)}")
         if addresses.metrics:
             _tell(f"Metrics:   {', '.join(addresses.metrics)}")

@@ -7,6 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from feedkeep.config.networks import leads_to_loopback
 from feedkeep.http.error_responses import OK
 from feedkeep.http.pages.forms import Form, read_form, read_number
 from feedkeep.http.pages.notes import Note
@@ -39,7 +40,8 @@ class PeoplePage(Page):
     async def link(self, request: AdmittedRequest) -> Response:
         """Show a new link once."""
         _assert_admin(request)
-        return await self.show(request, "link.html", qr=qr_code)
+        is_loopback = leads_to_loopback(self.base_url(request))
+        return await self.show(request, "link.html", qr=qr_code, is_loopback=is_loopback)
 
     async def invite(self, request: AdmittedRequest) -> Response:
         """Create an invitation; the next page shows its link once."""
