@@ -129,7 +129,7 @@ bench-quick: .venv/dev
 
 # In an environment of its own: what it needs is nothing that feedkeep runs with.
 audit: .venv/audit
-	for locked in run postgres build; do \
+	for locked in run postgres build lowest; do \
 		.venv/audit/bin/pip-audit --strict --require-hashes --disable-pip -r requirements/$$locked.txt || exit 1; \
 	done
 

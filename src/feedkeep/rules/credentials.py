@@ -232,17 +232,16 @@ def check_password(password: str) -> str:
 def _is_among_the_first_guesses(password: str) -> bool:
     """Say whether a password is found within a thousand guesses, as names are.
 
-    Only short ones with few signs are looked at: that takes fifteen milliseconds at most, and
+    Only short ones with few signs are looked at: that takes twenty milliseconds at most, and
     strangers may ask for it. Each further sign that can stand for a letter multiplies the time.
     """
     signs = sum(not character.isalnum() for character in password)
     if len(password) > _MAX_GUESSED_CHARACTERS or signs > _MAX_GUESSED_SIGNS:
         return False
     # Its lists of words take memory and a moment: commands that set no password do without them.
-    from zxcvbn import zxcvbn  # noqa: PLC0415
+    from zxcvbn_rs_py import zxcvbn  # noqa: PLC0415
 
-    score: int = zxcvbn(password, user_inputs=["feedkeep"])["score"]
-    return score == 0
+    return zxcvbn(password, ["feedkeep"]).score == 0
 
 
 def normal_password(password: str) -> str:
