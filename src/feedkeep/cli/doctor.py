@@ -19,6 +19,7 @@ from feedkeep.cli.diagnosis import Finding, Verdict, fault, note, ok
 from feedkeep.cli.doctor_network import address, entrance, one_feed, provider
 from feedkeep.cli.serve import EXAMPLE_FEED
 from feedkeep.config.settings import Settings, is_postgres, misspelt, shown, sqlite_path
+from feedkeep.model import Stamp
 from feedkeep.model.errors import FeedkeepError
 from feedkeep.runtime import wall_clock
 
@@ -66,8 +67,12 @@ async def _examine(database: str | None, config: Path | None, feed: str) -> Asyn
         return
     for finding in _settings():
         yield finding
+    subjects = set()
     async for finding in _database(chosen):
+        subjects.add(finding.subject)
         yield finding
+    if "clock" not in subjects:  # the database could not be read
+        yield diagnosis.clock(wall_clock.now(), None, Stamp(0), _is_clock_set())
     for finding in entrance(chosen):
         yield finding
     async for finding in address(chosen):
