@@ -90,6 +90,7 @@ def test_a_certificate_is_told_two_weeks_before_its_end(days: int, verdict: Verd
         ("https", False, False, ("::1", "::/1", "8000::/1"), [("proxies", FAULT)]),
         ("https", False, False, ("::ffff:0.0.0.0/96",), [("proxies", FAULT)]),
         ("https", False, False, ("10.0.0.0/8", "172.16.0.0/12", "fc00::/7", "fe80::/10"), []),
+        ("https", False, False, ("64.0.0.0/2", "64.0.0.0/3", "96.0.0.0/3"), []),
     ],
 )
 def test_proxies_and_tls_have_to_fit_the_address_of_clients(
