@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from test_subscriptions import Account
 
-from feedkeep.model import Counts, Guid
+from feedkeep.model import Counts, Guid, Subscription
 from feedkeep.model.errors import InvalidInput
 from feedkeep.rules import subscriptions, url_lists
+from feedkeep.rules.counts import count
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.room import DEFAULT_LIMITS, Limits, check_room, limits_for
 from feedkeep.rules.subscriptions import Added, Refused, Update, want
@@ -103,6 +104,47 @@ def test_renaming_and_moving_without_end_reaches_a_limit() -> None:
     item = want(B, Guid(f"{GUID[:-1]}b"))
     (refused,) = subscriptions.add(account.snapshot(), [item], TWO).outcome
     assert isinstance(refused, Refused)
+
+
+# C3.13, C3.14
+def test_an_entry_counts_once_for_each_kib_that_it_begins() -> None:
+    account = Account()
+    urls = [f"https://{letter}.example/{'x' * 2_600}" for letter in "abc"]  # 4 each
+    results = added(account, urls[0], urls[1], urls[2], A, B, C, limits=Limits(20, 10))
+    assert [type(one) for one in results] == [Added, Added, Refused, Added, Added, Refused]
+    assert account.counts.entries == 10
+    known = [feed for feed in account.entries.values() if isinstance(feed, Subscription)]
+    assert {feed.feed_url for feed in known} == {urls[0], urls[1], A, B}
+
+
+# C3.15
+def test_a_full_list_accepts_what_unsubscribes_and_refuses_what_makes_a_row_larger() -> None:
+    account, limits = Account(), Limits(20, 9)
+    long, longer = (f"https://a.example/{'x' * size}" for size in (2_600, 2_601))
+    added(account, long, A, B, C, D, "https://e.example", limits=limits)
+    assert account.counts.entries == 9
+    for url in (long, A):
+        update(account, url, Update(is_subscribed=False), limits)
+        assert isinstance(added(account, url, limits=limits)[0], Added)
+        with pytest.raises(InvalidInput, match="list has 9 entries"):
+            update(account, url, Update(new_feed_url=parse_feed_url(longer)), limits)
+    account.delete(guid(long))
+    account.keep(url_lists.upload(account.snapshot(), [], [parse_feed_url(A)], limits=limits))
+    assert account.counts == Counts(subscribed=4, announced=6, entries=9)
+
+
+# C3.14
+def test_an_item_that_finds_no_room_leaves_nothing_behind() -> None:
+    account, limits = Account(), Limits(20, 4)
+    added(account, A, B, limits=limits)
+    account.delete(guid(B))
+    items = [want(f"https://a.example/{'x' * 2_600}", GUID), want(C, None)]
+    decision = subscriptions.add(account.snapshot(), items, limits)
+    assert [type(one) for one in decision.outcome] == [Refused, Added]
+    assert [entry.guid for entry in decision.saved] == [guid(C)]
+    account.keep(decision)
+    assert account.counts == count(account.entries.values()) == Counts(2, 3, 3)
+    assert account.last_stamp == account.subscription(guid(C)).revision == 1_003
 
 
 def test_an_upload_leaves_first_so_that_there_is_room_for_what_it_adds() -> None:

@@ -14,6 +14,7 @@ from whole_store import all_accounts
 from feedkeep.model import (
     Account,
     AccountId,
+    Alias,
     Counts,
     Decision,
     Entry,
@@ -29,6 +30,7 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.model.errors import InvalidInput, NotAuthorized
+from feedkeep.model.weights import weight_of_entry
 from feedkeep.runtime import wall_clock
 from feedkeep.store.base import Store
 from feedkeep.store.postgres import PostgresStore
@@ -125,7 +127,7 @@ async def known(store: Store, of: AccountId = ALICE) -> tuple[int, int]:
     """Return from when on the list is known, and how many former states are counted."""
     found = await owner(store, of)
     former = [state for state in (await history(store, 0, of)).states if state.ended]
-    assert found.former_count == len(former)
+    assert found.former_count == sum(weight_of_entry(state.entry) for state in former)
     return found.known_from, found.former_count
 
 
@@ -336,6 +338,53 @@ def test_of_very_many_states_those_that_the_oldest_changes_ended_are_forgotten(
         await make(store, *(change(stamp, feed(G1, stamp), ended=[G1]) for stamp in range(70, 80)))
         assert await known(store) == (76, 3)
         assert (await page(store)).stamps == [79, 78, 77]
+
+    run(open_store, work)
+
+
+# C9.1
+def test_former_states_count_once_for_each_kib_they_begin(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("sqlite", "postgres"):
+        monkeypatch.setattr(f"feedkeep.store.{module}.entry_writes.MAX_FORMER_STATES", 10)
+
+    async def work(store: Store) -> None:
+        long = replace(feed(G1, 10), feed_url=f"https://a.example/{'x' * 2_600}")  # 4 KiB
+        await make(store, change(10, long, feed(G2, 9)))
+        for stamp in range(20, 60, 10):
+            again = (replace(long, subscription_changed=Stamp(stamp)), feed(G2, stamp - 1))
+            await make(store, change(stamp, *again, ended=[G1, G2]))
+        assert await known(store) == (30, 10)
+        # Here in one batch, where some states began in it, too.
+        changed = (replace(long, subscription_changed=Stamp(stamp)) for stamp in range(60, 65))
+        made = (change(it.subscription_changed, it, ended=[G1]) for it in changed)
+        await make(store, *made)
+        assert await known(store) == (62, 8)
+        assert (await page(store)).stamps == [64, 63]
+
+    run(open_store, work)
+
+
+_SIZES = (0, 511, 512, 513, 1_535, 1_536, 1_537, 8_192)
+
+
+def test_former_states_weigh_as_much_when_they_are_forgotten_as_when_they_were_kept(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        stamp, expected = 10, 0
+        texts = [sign * (size // len(sign.encode())) for size in _SIZES for sign in "aé€"]
+        for text in texts:
+            alias = Alias(text, moved_away=True) if len(text) % 2 else None
+            other = text if len(text) % 3 else None
+            kept = replace(feed(G1, stamp), feed_url=text, app_url=other, alias=alias)
+            await make(store, change(stamp, kept, ended=[G1] if stamp > 10 else ()))
+            assert (await known(store))[1] == expected
+            expected += weight_of_entry(kept)
+            stamp += 10
+        await store.history.forget(AccountId(0), Stamp(stamp), 1_000, with_authors=False)
+        assert (await known(store))[1] == 0
 
     run(open_store, work)
 

@@ -31,7 +31,7 @@ class Counted:
 
     Attributes:
         accounts: How many accounts there are.
-        former_states: How many former states all their lists have.
+        former_states: Sum of the weights of the former states of all their lists.
         sessions: How many sessions there are that have not ended, by purpose.
         feeds: How many feeds there are of each health.
     """

@@ -144,7 +144,7 @@ def _counted(counted: Counted) -> Iterator[Metric]:
     yield sessions
     yield GaugeMetricFamily(
         "feedkeep_history_states",
-        f"Previous states in the history of all lists. {_COUNTED}",
+        f"Previous states in the history of all lists, each once for each KiB. {_COUNTED}",
         counted.former_states,
     )
     feeds = GaugeMetricFamily(

@@ -26,7 +26,7 @@ class Owner(Value, frozen=True):
         name_key: Its name in the form in which names are compared.
         last_token_id: The greatest number that one of its tokens was ever given.
         known_from: The stamp from which on every state of its list is known.
-        former_count: How many former states of its entries are stored.
+        former_count: Sum of the weights of the stored former states of its entries.
     """
 
     account: Account

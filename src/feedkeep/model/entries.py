@@ -125,7 +125,8 @@ class Counts(Value, frozen=True):
     Attributes:
         subscribed: How many subscriptions the account is subscribed to.
         announced: How many entries lists show: subscriptions of any status and announced pointers.
-        entries: How many entries there are, including pointers that are not announced.
+        entries: Sum of the weights of all entries, including pointers that are not announced
+            (`model/weights.py`).
     """
 
     subscribed: int = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from feedkeep.model import Counts, Entry, Subscription
+from feedkeep.model.weights import weight_of_entry
 
 
 def counted(counts: Counts, old: Entry | None, new: Entry | None) -> Counts:
@@ -12,14 +13,16 @@ def counted(counts: Counts, old: Entry | None, new: Entry | None) -> Counts:
     if isinstance(new, Subscription):  # nearly always
         if old is None:
             subscribed = counts.subscribed + new.is_subscribed
-            return Counts(subscribed, counts.announced + 1, counts.entries + 1)
+            entries = counts.entries + weight_of_entry(new)
+            return Counts(subscribed, counts.announced + 1, entries)
         if isinstance(old, Subscription):
             subscribed = counts.subscribed + new.is_subscribed - old.is_subscribed
-            return Counts(subscribed, counts.announced, counts.entries)
+            entries = counts.entries + weight_of_entry(new) - weight_of_entry(old)
+            return Counts(subscribed, counts.announced, entries)
     return Counts(
         counts.subscribed + _is_subscribed(new) - _is_subscribed(old),
         counts.announced + _is_announced(new) - _is_announced(old),
-        counts.entries + (new is not None) - (old is not None),
+        counts.entries + _weight(new) - _weight(old),
     )
 
 
@@ -33,6 +36,10 @@ def count(entries: Iterable[Entry]) -> Counts:
 
 def _is_subscribed(entry: Entry | None) -> bool:
     return isinstance(entry, Subscription) and entry.is_subscribed
+
+
+def _weight(entry: Entry | None) -> int:
+    return 0 if entry is None else weight_of_entry(entry)
 
 
 def _is_announced(entry: Entry | None) -> bool:

@@ -7,7 +7,7 @@ and former URLs lead to it (C3.7).
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import TypeVar
 
 from feedkeep.model import (
@@ -25,11 +25,12 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.model.entry_index import EntryIndex, target_guid
+from feedkeep.model.errors import InvalidInput
 from feedkeep.rules.clock import next_stamp
 from feedkeep.rules.counts import counted
 from feedkeep.rules.entry_states import is_same_state
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
-from feedkeep.rules.room import DEFAULT_LIMITS, Limits
+from feedkeep.rules.room import DEFAULT_LIMITS, Limits, check_room
 from feedkeep.rules.seen_feeds import NEVER
 
 E = TypeVar("E", bound=Entry)
@@ -51,6 +52,7 @@ class Draft:
         self._first_stamp = next_stamp(snapshot.last_stamp, snapshot.now)
         self._index = EntryIndex(snapshot.entries)
         self._before: dict[Guid, Entry | None] = {}  # the changed entries, as they were at first
+        self._replaced: dict[Guid, Entry | None] = {}  # the same, since the last attempt began
 
     def find(self, guid: Guid) -> Subscription | None:
         """Return the subscription that `guid` names or leads to (C3.8), deleted or not."""
@@ -76,7 +78,26 @@ class Draft:
         """
         old = self._index.set(guid, entry)
         self._before.setdefault(guid, old)
+        self._replaced.setdefault(guid, old)
         self.counts = counted(self.counts, old, entry)
+
+    def attempt(self, change: Callable[[], T]) -> T:
+        """Make a change and return its outcome; revert it if it is refused, or finds no room.
+
+        Raises:
+            InvalidInput: The list has no room, or what `change` raises.
+        """
+        counts, last_stamp = self.counts, self._last_stamp
+        self._replaced = {}
+        try:
+            outcome = change()
+            check_room(counts, self.counts, self.limits)
+        except InvalidInput:
+            for guid, entry in self._replaced.items():
+                self._index.set(guid, entry)
+            self.counts, self._last_stamp = counts, last_stamp
+            raise
+        return outcome
 
     def pointer_count(self, subscription: Subscription) -> int:
         """Return how many pointers lead to the subscription."""

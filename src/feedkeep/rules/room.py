@@ -1,4 +1,4 @@
-"""How many subscriptions and other entries an account's list may have. Pure."""
+"""The maximum size of an account's list. Pure."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Limits(Value, frozen=True):
 
     Attributes:
         subscriptions: The maximum number of feeds that an account is subscribed to.
-        entries: The maximum number of entries, including unsubscribed and deleted feeds and former
-            guids and URLs. These stay for devices that were offline for a year, so an account that
-            adds and deletes without end reaches this limit.
+        entries: The maximum weight of all entries, including unsubscribed and deleted feeds and
+            former guids and URLs. These stay for devices that were offline for a year, so an
+            account that adds and deletes without end reaches this limit.
     """
 
     subscriptions: int = MAX_SUBSCRIPTIONS
@@ -31,11 +31,6 @@ DEFAULT_LIMITS = Limits()
 def limits_for(max_subscriptions: int) -> Limits:
     """Return the limits of a list for a maximum number of subscriptions."""
     return Limits(max_subscriptions, _ENTRIES_FOR_EACH * max_subscriptions)
-
-
-def has_room_for_one(counts: Counts, limits: Limits) -> bool:
-    """Say whether any item fits, even one that adds an entry for its guid and one for its URL."""
-    return counts.subscribed < limits.subscriptions and counts.entries + 2 <= limits.entries
 
 
 def check_room(before: Counts, after: Counts, limits: Limits) -> None:
@@ -53,6 +48,7 @@ def check_room(before: Counts, after: Counts, limits: Limits) -> None:
     if after.entries > max(before.entries, limits.entries):
         raise InvalidInput(
             "This account's list has {count} entries, including those that were deleted"
-            " or renamed, which is the maximum. Move the subscriptions to a new account.",
+            " or renamed, which is the maximum. An entry counts once for each KiB that it begins."
+            " Move the subscriptions to a new account.",
             count=before.entries,
         )

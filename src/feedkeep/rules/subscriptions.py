@@ -32,7 +32,7 @@ from feedkeep.model.errors import (
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.feed_urls import FeedUrl, is_for_apps, parse_feed_url, parse_new_feed_url
 from feedkeep.rules.guids import parse_guid
-from feedkeep.rules.room import DEFAULT_LIMITS, Limits, check_room, has_room_for_one
+from feedkeep.rules.room import DEFAULT_LIMITS, Limits, check_room
 
 MAX_POINTERS = 1_000
 """How many pointers may lead to one subscription (C3.11)."""
@@ -326,7 +326,7 @@ def _with_own_guids(items: Sequence[Wanted | Refused]) -> list[Wanted | Refused]
 
 def _add_or_refuse(draft: Draft, item: Wanted) -> tuple[Wanted | Refused, bool]:
     try:
-        return item, _add_one(draft, item)
+        return item, draft.attempt(lambda: _add_one(draft, item))
     except InvalidInput as reason:
         return Refused(item.sent, reason.sentence), False
 
@@ -335,7 +335,7 @@ def _add_one(draft: Draft, item: Wanted) -> bool:
     """Add one item; return whether the account was subscribed to its feed already.
 
     Raises:
-        InvalidInput: There would be too many pointers, or there is no room; nothing was changed.
+        InvalidInput: There would be too many pointers; nothing was changed.
     """
     by_url = _found_by_url(draft, item.url)
     if item.is_from_file and item.guid and not _may_decide(draft, item.guid, by_url):
@@ -343,9 +343,6 @@ def _add_one(draft: Draft, item: Wanted) -> bool:
     by_guid = draft.find(item.guid) if item.guid else None
     # The guid sent is authoritative, not the URL beside it (C5.5).
     found = by_guid or by_url
-    # Counted near the limit only: doing it for each item slowed down a POST of a hundred feeds.
-    if not has_room_for_one(draft.counts, draft.limits):
-        _check_room(draft, item, is_new=not any(f and f.is_subscribed for f in (found, by_url)))
     if found is None:
         draft.create(item.guid or item.url.guid, item.url)  # C5.7
         return False
@@ -356,8 +353,8 @@ def _add_one(draft: Draft, item: Wanted) -> bool:
     # Two subscriptions merge by a guid that was sent, never by a URL alone: an app that mistakes a
     # login page for a moved feed would fold thirty feeds into one (C3.16).
     absorbed = by_url if by_url and by_url.guid != found.guid else None
-    # Checked before anything is changed: a draft has no way back, and the next items go on with it.
-    # Moving a thousand pointers for each item that is then refused also held up all other writers.
+    # Checked before anything is changed: moving a thousand pointers for each item that is then
+    # refused held up all other writers.
     target_guid = draft.find(item.url.guid)
     # A URL that already leads here needs no new pointer, so sending it again never fails.
     is_led_here = target_guid is not None and target_guid in (found, absorbed)
@@ -408,16 +405,6 @@ def _may_decide(draft: Draft, guid: Guid, by_url: Subscription | None) -> bool:
     if entry is None or found is None:
         return True
     return entry.alias is not None or guid == parse_feed_url(found.feed_url).guid
-
-
-def _check_room(draft: Draft, item: Wanted, *, is_new: bool) -> None:
-    """Check whether the list has room for an item; `is_new` if it adds a subscription."""
-    unknown = {guid for guid in (item.guid, item.url.guid) if guid and draft.find(guid) is None}
-    counts = draft.counts
-    after = replace(
-        counts, subscribed=counts.subscribed + is_new, entries=counts.entries + len(unknown)
-    )
-    check_room(counts, after, draft.limits)
 
 
 def _found_by_url(draft: Draft, url: FeedUrl) -> Subscription | None:

@@ -25,6 +25,7 @@ from feedkeep.model import (
     Value,
 )
 from feedkeep.model.entry_index import EntryIndex
+from feedkeep.model.weights import weight_of_entry
 
 
 class Origin(Value, frozen=True):
@@ -46,7 +47,7 @@ class Overlay:
         last_stamp: Its clock.
         counts: The counts of its list.
         known_from: The stamp from which on every state of its list is known.
-        former_count: How many former states are stored, with those to keep.
+        former_count: Sum of the weights of the stored former states and of those to keep.
         saved: The entries to save, as they are at the end.
         origins: The origins of those that are in a state that began in this batch. Of the others
             only stamps have changed: what is stored as their origin stays.
@@ -170,7 +171,7 @@ class Overlay:
             self.restamped_ended.append(state)
         else:
             self.stored_ended.append(state)
-        self.former_count += 1
+        self.former_count += weight_of_entry(state.entry)
 
     def _state(self, entry: Entry, ended: Stamp | None = None) -> EntryState:
         stored = self._stored_origins.get(entry.guid, Origin())

@@ -26,6 +26,7 @@ from feedkeep.model import (
     Token,
     Value,
 )
+from feedkeep.model.weights import KIB, REST_BYTES
 
 COUNTS = ("subscribed_count", "announced_count", "entry_count")
 """The columns of an account that say how much is in its list."""
@@ -99,6 +100,16 @@ ACTION = EpisodeAction.__struct_fields__
 def columns(names: Sequence[str], alias: str = "") -> str:
     """Return a list of columns for a statement, which calls their table `alias`."""
     return ", ".join(f"{alias}.{name}" if alias else name for name in names)
+
+
+def weight(names: Sequence[str]) -> str:
+    """Return the expression of `model.weights.weight` for texts in columns."""
+    size = " + ".join(f"coalesce(octet_length({name}), 0)" for name in names)
+    return f"(1 + ({size} + {REST_BYTES - 1}) / {KIB})"
+
+
+WEIGHT_OF_STATE = weight([name for name in ENTRY if TYPES[name] is str])
+"""The weight of a row of the table `former_entry`, as an expression without an alias."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ MAX_ESCAPED = 5_000
 """Of how many entries of an account `Entries.escaped` returns the URLs."""
 
 MAX_FORMER_STATES = 100_000
-"""How many former states of an account's entries are stored (C9.1); new ones replace the oldest."""
+"""Maximum weight of an account's former states (C9.1); new ones replace the oldest."""
 
 
 class Entries(Protocol):

@@ -16,7 +16,7 @@ class SomeAccounts:
     Attributes:
         last: The last one of them.
         accounts: How many they are.
-        former_states: How many former states their lists have.
+        former_states: Sum of the weights of the former states of their lists.
         sessions: How many sessions they have that have not ended, by purpose.
     """
 

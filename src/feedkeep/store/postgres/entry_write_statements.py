@@ -14,6 +14,7 @@ from feedkeep.store.tables import (
     ORIGIN,
     STATE,
     TYPES,
+    WEIGHT_OF_STATE,
     columns,
 )
 
@@ -26,11 +27,19 @@ WHERE f.account_id = $1 AND f.ended >= $2
 """
 """Reads all present states of an account's entries, and those that ended since a stamp."""
 
-LAST_TO_GO = """
-SELECT f.ended FROM feedkeep.former_entry f WHERE f.account_id = $1
-ORDER BY f.ended LIMIT 1 OFFSET $2
+# Of rows that each weigh at least one, no more than the weight to drop have to be read.
+LAST_TO_GO = f"""
+SELECT s.ended FROM (
+    SELECT o.ended, sum(o.weight) OVER (ORDER BY o.ended) AS weight FROM (
+        SELECT f.ended, {WEIGHT_OF_STATE} AS weight FROM feedkeep.former_entry f
+        WHERE f.account_id = $1 ORDER BY f.ended LIMIT $2
+    ) o
+) s WHERE s.weight >= $2 ORDER BY s.ended LIMIT 1
 """
-DROP_UNTIL = "DELETE FROM feedkeep.former_entry f WHERE f.account_id = $1 AND f.ended <= $2"
+DROP_UNTIL = f"""
+DELETE FROM feedkeep.former_entry f WHERE f.account_id = $1 AND f.ended <= $2
+RETURNING {WEIGHT_OF_STATE}
+"""
 
 SQL_TYPES = {Guid: "uuid", str: "text", bool: "boolean", int: "bigint", Stamp: "bigint"}
 """The types of columns, by those of fields; a field of another type is an error."""

@@ -32,7 +32,6 @@ from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.counted import (
     Row,
     RowsToWrite,
-    changed_rows,
     write_at_once,
     write_in_turn,
 )
@@ -345,11 +344,11 @@ def _load_states(overlay: Overlay, rows: Sequence[asyncpg.Record]) -> None:
 
 
 async def _make_room(connection: asyncpg.Connection, overlay: Overlay) -> None:
-    """Delete the states that the oldest changes ended, until there are no more than may be."""
+    """Delete the states that the oldest changes ended, until the others weigh what they may."""
     too_many = overlay.former_count - MAX_FORMER_STATES
-    until = await connection.fetchval(LAST_TO_GO, overlay.account_id, too_many - 1)
-    dropped = await connection.execute(DROP_UNTIL, overlay.account_id, until)
-    overlay.former_count -= changed_rows(dropped)
+    until = await connection.fetchval(LAST_TO_GO, overlay.account_id, too_many)
+    dropped = await connection.fetch(DROP_UNTIL, overlay.account_id, until)
+    overlay.former_count -= sum(row[0] for row in dropped)
     overlay.known_from = max(overlay.known_from, until)
 
 

@@ -12,7 +12,7 @@ from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.counted import changed_rows
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import PostgresRunner
-from feedkeep.store.tables import STATE, columns
+from feedkeep.store.tables import STATE, WEIGHT_OF_STATE, columns
 
 _FEW_ACCOUNTS, _MANY_ACCOUNTS = 20, 500
 """Through how many accounts a step looks, with and without a look at their entries."""
@@ -37,12 +37,13 @@ _LOCK_IF_FREE = """
 SELECT a.former_count FROM feedkeep.account a WHERE a.account_id = $1
 FOR NO KEY UPDATE SKIP LOCKED
 """
-_DROP = """
+_DROP = f"""
 DELETE FROM feedkeep.former_entry f USING (
     SELECT o.ended, o.guid FROM feedkeep.former_entry o
     WHERE o.account_id = $1 AND o.ended <= $2 ORDER BY o.ended LIMIT $3
 ) d
 WHERE f.account_id = $1 AND f.ended = d.ended AND f.guid = d.guid
+RETURNING {WEIGHT_OF_STATE}
 """
 _SET_KNOWN = """
 UPDATE feedkeep.account a
@@ -190,8 +191,9 @@ async def _forget(
         return True
     forgotten = 0
     if former_count:
-        forgotten = changed_rows(await connection.execute(_DROP, account_id, until, max_states))
-        await connection.execute(_SET_KNOWN, account_id, until, forgotten)
+        dropped = await connection.fetch(_DROP, account_id, until, max_states)
+        forgotten = len(dropped)
+        await connection.execute(_SET_KNOWN, account_id, until, sum(row[0] for row in dropped))
     if with_authors and forgotten < max_states:
         some = max_states - forgotten
         forgotten += changed_rows(await connection.execute(_FORGET_AUTHORS, account_id, some))

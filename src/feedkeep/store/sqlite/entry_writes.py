@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 import apsw
@@ -24,6 +24,7 @@ from feedkeep.model import (
 )
 from feedkeep.model.entry_index import target_guid
 from feedkeep.model.errors import NotAuthorized
+from feedkeep.model.weights import weight_of_entry
 from feedkeep.runtime.cooperative import Yielding
 from feedkeep.store.base import MAX_DELETIONS, MAX_FORMER_STATES
 from feedkeep.store.portable.documents import known_document, save_document
@@ -38,6 +39,7 @@ from feedkeep.store.tables import (
     FORMER_ENTRIES,
     ORIGIN,
     STATE,
+    WEIGHT_OF_STATE,
     columns,
 )
 
@@ -73,14 +75,20 @@ _KEEP = f"""
 INSERT INTO former_entry (account_id, {columns(FORMER_ENTRIES.columns)})
 SELECT account_id, {columns(STATE)}, ?3 FROM entry WHERE account_id = ?1 AND guid = ?2
 """
-_LAST_TO_GO = """
-SELECT ended FROM former_entry WHERE account_id = ?1 ORDER BY ended LIMIT 1 OFFSET ?2 - 1
+# Of rows that each weigh at least one, no more than the weight to drop have to be read.
+_LAST_TO_GO = f"""
+SELECT ended FROM (
+    SELECT ended, sum(weight) OVER (ORDER BY ended) AS weight FROM (
+        SELECT ended, {WEIGHT_OF_STATE} AS weight FROM former_entry
+        WHERE account_id = ?1 ORDER BY ended LIMIT ?2
+    )
+) WHERE weight >= ?2 ORDER BY ended LIMIT 1
 """
-_DROP = """
+_DROP = f"""
 DELETE FROM former_entry WHERE (account_id, ended, guid) IN (
     SELECT account_id, ended, guid FROM former_entry
     WHERE account_id = ? AND ended <= ? ORDER BY ended LIMIT ?
-)
+) RETURNING {WEIGHT_OF_STATE}
 """
 # What was loaded tells which entries are new; an upsert, which finds it out, takes longer.
 _ADD = insert_into(ENTRIES)
@@ -170,7 +178,7 @@ class Loaded(Value, frozen=True):
     Attributes:
         snapshot: What a rule is given.
         known_from: The stamp from which on every state of the list is known.
-        former_count: How many former states are stored.
+        former_count: Sum of the weights of the stored former states.
     """
 
     snapshot: Snapshot
@@ -213,7 +221,7 @@ def loaded(
 
 
 def rows_of(connection: apsw.Connection, account_id: AccountId) -> int:
-    """Return how many rows a change of a whole account may load, with all of its history.
+    """Return the weight of what a change of a whole account may load, with all of its history.
 
     Raises:
         NotAuthorized: The account is gone.
@@ -268,8 +276,7 @@ def save(
     if author is None:
         known_from = max(known_from, decision.stamp)
     elif decision.ended:
-        yield from _keep(connection, account_id, decision)
-        former_count += len(decision.ended)
+        former_count += yield from _keep(connection, account_id, decision, before.snapshot.entries)
         if former_count > MAX_FORMER_STATES:
             until, dropped = yield from _make_room(connection, account_id, former_count)
             known_from, former_count = max(known_from, until), former_count - dropped
@@ -315,35 +322,40 @@ def _write(
 
 def drop_states(
     connection: apsw.Connection, account_id: AccountId, until: Stamp, max_states: int
-) -> int:
-    """Delete up to so many former states that ended at a stamp or before; return how many."""
-    connection.execute(_DROP, (account_id, until, max_states))
-    return connection.changes()
+) -> list[int]:
+    """Delete up to `max_states` former states that ended by a stamp; return their weights."""
+    return [row[0] for row in connection.execute(_DROP, (account_id, until, max_states))]
 
 
 def _keep(
-    connection: apsw.Connection, account_id: AccountId, decision: Decision[T]
-) -> Yielding[None]:
-    """Keep the states that a decision ends, as they are stored."""
+    connection: apsw.Connection,
+    account_id: AccountId,
+    decision: Decision[T],
+    there: Mapping[Guid, Entry],
+) -> Yielding[int]:
+    """Keep the states that a decision ends, as they are stored; return their weight."""
+    weight = 0
     for start in range(0, len(decision.ended), _AT_ONCE):
         if start:
             yield None
         guids = decision.ended[start : start + _AT_ONCE]
         rows = [(account_id, to_bytes(guid), decision.stamp) for guid in guids]
         connection.executemany(_KEEP, rows)
+        weight += sum(weight_of_entry(there[guid]) for guid in guids)
+    return weight
 
 
 def _make_room(
     connection: apsw.Connection, account_id: AccountId, former_count: int
 ) -> Yielding[tuple[Stamp, int]]:
-    """Delete the states that the oldest changes ended, until there are no more than may be.
+    """Delete the states that the oldest changes ended, until the others weigh what they may.
 
-    Returns the stamp of the last of these changes, and how many states were deleted.
+    Returns the stamp of the last of these changes, and the weight of the deleted states.
     """
     too_many = former_count - MAX_FORMER_STATES
     until: Stamp = connection.execute(_LAST_TO_GO, (account_id, too_many)).get
     dropped = 0
     while some := drop_states(connection, account_id, until, _AT_ONCE):
-        dropped += some
+        dropped += sum(some)
         yield None
     return until, dropped

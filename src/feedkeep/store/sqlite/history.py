@@ -158,8 +158,9 @@ def _forget(
     known_from, former_count, last_stamp = known
     forgotten = 0
     if former_count:
-        forgotten = drop_states(connection, account_id, until, max_states)
-        after = (max(known_from, min(until, last_stamp)), former_count - forgotten, account_id)
+        dropped = drop_states(connection, account_id, until, max_states)
+        forgotten = len(dropped)
+        after = (max(known_from, min(until, last_stamp)), former_count - sum(dropped), account_id)
         connection.execute(_SET_KNOWN, after)
     if with_authors and forgotten < max_states:
         connection.execute(_FORGET_AUTHORS, (account_id, max_states - forgotten))
