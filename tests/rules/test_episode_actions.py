@@ -25,6 +25,7 @@ from feedkeep.model.errors import InvalidInput
 from feedkeep.rules import episode_actions
 from feedkeep.rules.episode_actions import (
     MAX_SECONDS,
+    MAX_STORED,
     RefusedUrl,
     SentAction,
     among,
@@ -628,8 +629,24 @@ def test_what_an_account_has_no_room_for_is_refused_and_changes_have_always_room
     stored = replace(first, revision=5, received=5)
     snapshot = ActionSnapshot({first.key: stored}, 5, NOW)
     further = replace(first, position=20, done=1_001)
-    assert len(record(snapshot, [further], room=0).saved) == 1
-    assert len(record(snapshot, [further, second], room=1).saved) == 2
-    for room, added in ((0, 0), (9, 9)):
-        with pytest.raises(InvalidInput, match="no room for all of these"):
-            record(replace(snapshot, added=added), [further, second], room=room)
+    full, nearly = (replace(snapshot, count=MAX_STORED - left) for left in (0, 1))
+    assert len(record(full, [further]).saved) == 1
+    assert len(record(nearly, [further, second]).saved) == 2
+    with pytest.raises(InvalidInput, match="no room for all of these"):
+        record(full, [further, second])
+
+
+def test_an_action_counts_once_for_each_kib_that_it_begins() -> None:
+    def of(size: int, done: int) -> EpisodeAction:
+        made = action(episode=f"https://a.example/{'x' * size}", episode_guid="g", done=done)
+        return replace(made, position=done)
+
+    stored = replace(of(2_600, 10), revision=5, received=5)  # 4 KiB
+    known = ActionSnapshot({stored.key: stored}, 5, NOW, MAX_STORED - 1)
+    assert record(known, [of(100, 20)]).added == -3
+    assert record(known, [of(2_700, 20)]).added == 0
+    assert record(known, [of(3_600, 20)]).added == 1
+    with pytest.raises(InvalidInput, match="no room for all of these"):
+        record(known, [of(4_600, 20)])
+    for longer in (2_600, 100):  # what is too long already can become shorter
+        assert record(replace(known, count=MAX_STORED + 9), [of(longer, 20)]).added <= 0

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
+from authors import TESTER
 from running import PASSWORD, Clock, run
+from structlog.testing import capture_logs
 
-from feedkeep.model import Admitted, Second
+from feedkeep.model import (
+    ActionDecision,
+    ActionSnapshot,
+    Admitted,
+    EpisodeAction,
+    Second,
+    replace,
+)
 from feedkeep.model.errors import InvalidInput
+from feedkeep.rules import episode_actions
 from feedkeep.rules.episode_actions import SentAction
-from feedkeep.service import Service, action_room
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.subscriptions import Update, want
+from feedkeep.service import Service
 from feedkeep.store.base import Store
 
 
@@ -26,7 +38,7 @@ def played(*numbers: int, position: int = 1) -> list[SentAction]:
 def test_an_account_has_room_for_so_many_actions_and_no_more(
     open_store: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(action_room, "MAX_STORED", 50)
+    monkeypatch.setattr(episode_actions, "MAX_STORED", 50)
 
     async def work(service: Service, store: Store, clock: Clock) -> None:
         bob = Admitted(await service.accounts.create("Bob", PASSWORD), "test")
@@ -54,25 +66,47 @@ def test_an_account_has_room_for_so_many_actions_and_no_more(
     run(open_store, work)
 
 
-def test_what_is_counted_is_remembered_of_few_accounts(
+def test_actions_are_counted_once_for_each_kib_and_stay_apart_without_room(
     open_store: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(action_room, "_MAX_REMEMBERED", 2)
+    monkeypatch.setattr(episode_actions, "MAX_STORED", 50)
+    long = f"https://b.example/{'x' * 2_600}"
 
+    async def work(service: Service, store: Store, clock: Clock) -> None:
+        account = await service.accounts.create("Bob", PASSWORD)
+        bob, a, b = Admitted(account, "test"), "https://a.example", parse_feed_url(long)
+        await service.subscriptions.add(account.id, [want(a, None), want(long, None)], TESTER)
+        await service.episode_actions.record(bob, played(*range(10)))
+        assert await store.episode_actions.weights(account.id) == (10, 10)
+        of_b = [replace(one, podcast=long) for one in played(*range(10, 21))]
+        with pytest.raises(InvalidInput, match="no room"):
+            await service.episode_actions.record(bob, of_b)
+        await service.episode_actions.record(bob, of_b[:5])
+        assert await store.episode_actions.weights(account.id) == (30, 30)
+        # Merged, the actions of the first podcast would get the long URL.
+        change = Update(new_guid=b.guid)
+        old = parse_feed_url(a).guid
+        with capture_logs() as logs:
+            await service.subscriptions.update(account.id, old, change, TESTER)
+        assert [line["log_level"] for line in logs] == ["warning"]
+        assert await store.episode_actions.weights(account.id) == (30, 30)
+        assert [fault async for one in service.check() for fault in one.faults] == []
+
+    run(open_store, work)
+
+
+def test_a_wrong_count_of_actions_is_found_by_a_check(open_store: Callable) -> None:
     async def work(service: Service, store: Store, _: Clock) -> None:
-        counted = []
-        count = store.episode_actions.count
+        account = await service.accounts.create("Bob", PASSWORD)
 
-        async def counting(account_id: int, at_most: int) -> int:
-            counted.append(account_id)
-            return await count(account_id, at_most)
+        def miscount(snapshot: ActionSnapshot, sent: Sequence[EpisodeAction]) -> ActionDecision:
+            return replace(episode_actions.record(snapshot, sent), added=7)
 
-        monkeypatch.setattr(store.episode_actions, "count", counting)
-        accounts = [await service.accounts.create(name, PASSWORD) for name in ("a1", "b1", "c1")]
-        first, second, third = (Admitted(account, "test") for account in accounts)
-        for number, who in enumerate((first, first, second, first, third, first, second)):
-            await service.episode_actions.record(who, played(number))
-        names = {account.id: account.name for account in accounts}
-        assert [names[one] for one in counted] == ["a1", "b1", "c1", "b1"]
+        judged = [episode_actions.judge(one) for one in played(1, 2)]
+        sent = [one for one in judged if isinstance(one, EpisodeAction)]
+        await store.episode_actions.record(account.id, sent, miscount, max)
+        assert [fault async for one in service.check() for fault in one.faults] == [
+            "account Bob: the stored count of episode actions is 7, but it should be 2"
+        ]
 
     run(open_store, work)

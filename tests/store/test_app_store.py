@@ -514,8 +514,10 @@ def test_a_store_says_up_to_where_an_upload_changed_nothing_but_what_was_sent(
     async def work(store: Store) -> None:
         sent = [action(number) for number in range(3)]
         one = await store.episode_actions.record(BOB, sent[:1], decide, max)
-        assert one == Recorded(0, 1, 1, None)
-        assert await store.episode_actions.record(ALICE, sent, decide, max) == Recorded(0, 5, 5, 2)
+        assert one == Recorded(0, 1)
+        assert await store.episode_actions.record(ALICE, sent, decide, max) == Recorded(
+            0, 5, sent_until=2
+        )
 
     run(open_store, work)
 
@@ -568,7 +570,9 @@ def test_all_actions_of_one_upload_are_kept_in_order_and_see_those_before(
             clock += 1
             done = kept[one.key].done + 1 if one.key in kept else 1
             kept[one.key] = replace(one, done=done, revision=clock)
-        return ActionDecision([kept[key] for key in {one.key: 0 for one in some}], clock)
+        added = len({one.key for one in some} - snapshot.known.keys())
+        saved = [kept[key] for key in {one.key: 0 for one in some}]
+        return ActionDecision(saved, clock, added=added)
 
     async def work(store: Store) -> None:
         sent = [action(number % 700) for number in range(1_000)]
@@ -578,8 +582,8 @@ def test_all_actions_of_one_upload_are_kept_in_order_and_see_those_before(
         assert [one.done for one in found] == [1] * 400 + [2] * 300
         assert await clocks(store) == (0, 1_000)
         assert recorded == Recorded(0, 1_000, added=700)
-        assert [await store.episode_actions.count(ALICE, most) for most in (699, 701)] == [699, 700]
-        assert await store.episode_actions.count(BOB, 9) == 0
+        assert await store.episode_actions.weights(ALICE) == (700, 700)
+        assert await store.episode_actions.weights(BOB) == (0, 0)
 
     run(open_store, work)
 

@@ -34,6 +34,7 @@ class Account(Value, frozen=True):
         actions_lost_after: As `lost_after`, of the clock of its episode actions.
         actions_lost_until: As `lost_until`, of the clock of its episode actions.
         identity: SHA-256 of who it belongs to at another provider; None if it is not linked.
+        action_count: Sum of the weights of its episode actions (`model/weights.py`).
         counts: How much is in its list.
     """
 
@@ -51,6 +52,7 @@ class Account(Value, frozen=True):
     actions_lost_after: Stamp = Stamp(0)
     actions_lost_until: Stamp = Stamp(0)
     identity: bytes | None = None
+    action_count: int = 0
     counts: Counts = Counts()
 
     hidden: ClassVar[frozenset[str]] = frozenset({"password_hash"})

@@ -61,13 +61,13 @@ class ActionSnapshot(Value, frozen=True):
             with the same keys, and those of the same guids or files that are not superseded.
         last_stamp: The clock of the account's actions.
         now: The wall clock, as a stamp.
-        added: How many actions this upload has added before, which were not stored.
+        count: Sum of the weights of all actions of the account.
     """
 
     known: Mapping[bytes, EpisodeAction]
     last_stamp: Stamp
     now: Stamp
-    added: int = 0
+    count: int = 0
 
 
 class ActionDecision(Value, frozen=True):
@@ -77,6 +77,7 @@ class ActionDecision(Value, frozen=True):
         saved: The actions to save, which are new or changed.
         last_stamp: The clock of actions after that.
         removed: Stored actions to remove before; a saved action may take over what they said.
+        added: Weight by which the actions of the account grow.
         sent_until: The stamp of the last one that was sent, if others have got stamps after it.
     """
 
@@ -84,6 +85,7 @@ class ActionDecision(Value, frozen=True):
     last_stamp: Stamp
     sent_until: Stamp | None = None
     removed: Sequence[EpisodeAction] = ()
+    added: int = 0
 
 
 class Recorded(Value, frozen=True):
@@ -92,7 +94,7 @@ class Recorded(Value, frozen=True):
     Attributes:
         began: Where it stood before.
         ended: Where it stands now.
-        added: How many actions there are more than before.
+        added: Weight by which the actions of the account grew.
         sent_until: Where it stood before the first action that the app has not sent itself got a
             stamp; None if there is none.
     """

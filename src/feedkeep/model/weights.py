@@ -8,14 +8,19 @@ from __future__ import annotations
 from operator import attrgetter
 
 from feedkeep.model.entries import DETAILS, Entry, Subscription
+from feedkeep.model.episode_actions import EpisodeAction
 
 KIB = 1_024
 
 REST_BYTES = 512
 """Size that a row counts with besides its texts: numbers, author, indexes, unused space."""
 
+TEXTS_OF_ACTION = ("podcast", "episode", "device", "episode_guid")
+"""The fields of an episode action that have long texts."""
+
 _TEXTS = ("feed_url", "app_url", *(name for name, it in DETAILS.items() if isinstance(it, str)))
 _texts_of = attrgetter(*_TEXTS)
+_texts_of_action = attrgetter(*TEXTS_OF_ACTION)
 
 
 def weight(*texts: str | None) -> int:
@@ -33,3 +38,8 @@ def weight_of_entry(entry: Entry) -> int:
     if isinstance(entry, Subscription):
         return weight(alias_url, *_texts_of(entry))
     return weight(alias_url)
+
+
+def weight_of_action(action: EpisodeAction) -> int:
+    """Return the weight of an episode action."""
+    return weight(*_texts_of_action(action))

@@ -23,6 +23,7 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.model.errors import InvalidFeedUrl, InvalidInput
+from feedkeep.model.weights import weight_of_action
 from feedkeep.rules.clock import next_stamp
 from feedkeep.rules.devices import is_device_id
 from feedkeep.rules.feed_urls import FeedUrl, as_linked, is_for_apps, parse_feed_url
@@ -38,7 +39,7 @@ PLAY = "play"
 MAX_EPISODE_CHARACTERS = 8_192
 
 MAX_STORED = 500_000
-"""How many actions an account may have: ten years of ten episodes a day on three devices."""
+"""Maximum weight of an account's actions: ten years of ten episodes a day on three devices."""
 
 MAX_SECONDS = 2_147_483
 """Maximum position and length: AntennaPod counts milliseconds in 32 bits."""
@@ -141,16 +142,13 @@ def _done_or_now(action: EpisodeAction) -> int:
     return _MAX_NUMBER if action.done == _NO_TIME else action.done
 
 
-def record(
-    snapshot: ActionSnapshot, sent: Sequence[EpisodeAction], room: int = MAX_STORED
-) -> ActionDecision:
+def record(snapshot: ActionSnapshot, sent: Sequence[EpisodeAction]) -> ActionDecision:
     """Store the latest action of each episode, device and kind, with a stamp of when it came.
 
     An action that was sent before changes nothing, nor does a play that is equal in position and
     length to the newest one of its episode: Cardo uploads what it was sent. Of one device, the
     action that is later by the device's own clock counts; if that clock was ahead, the one that was
-    done after it came. One upload adds up to `room` actions; what changes one that is stored
-    already has always room.
+    done after it came. What makes no stored action longer has always room.
 
     Raises:
         InvalidInput: There is no room for all that were sent.
@@ -161,9 +159,11 @@ def record(
         groups.setdefault(action.key, []).append(action)
     for key, group in groups.items():
         draft.take(key, group)
-    decision = draft.decision()
-    added = sum(one.key not in snapshot.known for one in decision.saved)
-    if added > 0 and snapshot.added + added > room:
+    return _with_room(snapshot, draft.decision())
+
+
+def _with_room(snapshot: ActionSnapshot, decision: ActionDecision) -> ActionDecision:
+    if decision.added > 0 and snapshot.count + decision.added > MAX_STORED:
         raise InvalidInput(
             "An account has up to {count} episode actions, and this one has no room for all of"
             " these. Nothing of this upload is stored.",
@@ -201,11 +201,16 @@ def join(
     `sent` are the actions as `refiled` returns them, and `former` as they are stored, by the new
     keys. Apps are sent the newest play of an episode once more: they may have been sent the other
     one last.
+
+    Raises:
+        InvalidInput: There is no room for them under the URL of the other podcast.
     """
     draft = _Draft(snapshot, sent)
     for action in sent:
         draft.move_in(action)
-    return replace(draft.decision(), removed=[former[action.key] for action in sent])
+    decision, removed = draft.decision(), [former[action.key] for action in sent]
+    added = decision.added - sum(map(weight_of_action, removed))
+    return _with_room(snapshot, replace(decision, removed=removed, added=added))
 
 
 def podcasts_joined(before: Mapping[Guid, Entry], saved: Collection[Entry]) -> dict[Guid, FeedUrl]:
@@ -339,7 +344,9 @@ class _Draft:
         clock = self._stamp(sent_until, others)
         known = self._snapshot.known
         saved = [action for key, action in self.rows.items() if action != known.get(key)]
-        return ActionDecision(saved, clock, sent_until if others else None)
+        before = (known[action.key] for action in saved if action.key in known)
+        added = sum(map(weight_of_action, saved)) - sum(map(weight_of_action, before))
+        return ActionDecision(saved, clock, sent_until if others else None, added=added)
 
     def _stamp(self, clock: Stamp, keys: Mapping[bytes, int]) -> Stamp:
         for key in sorted(keys, key=keys.__getitem__):

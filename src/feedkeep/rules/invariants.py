@@ -26,6 +26,12 @@ def violations(whole: Snapshot) -> Iterator[str]:
     yield from entry_violations(known)
 
 
+def action_violations(counted: int, found: int) -> Iterator[str]:
+    """Yield a sentence if the episode actions of an account have another weight than counted."""
+    if counted != found:
+        yield f"the stored count of episode actions is {counted}, but it should be {found}"
+
+
 def entry_violations(known: Mapping[Guid, Entry]) -> Iterator[str]:
     """Yield a sentence for each thing that is wrong with all entries of an account by themselves.
 

@@ -12,7 +12,7 @@ from feedkeep.model import Account, AccountId, Now, Registration, Stamp
 from feedkeep.model.errors import NotAuthorized, StoreDamaged, StoreUnavailable
 from feedkeep.rules.credentials import MAX_ACCOUNT_ID
 from feedkeep.rules.history_invariants import history_violations
-from feedkeep.rules.invariants import violations
+from feedkeep.rules.invariants import action_violations, violations
 from feedkeep.rules.room import MAX_SUBSCRIPTIONS, limits_for
 from feedkeep.rules.undo import HISTORY_DAYS
 from feedkeep.runtime.recorder import Recorder
@@ -246,6 +246,7 @@ class Service:
     async def _damages_of(self, account: Account) -> list[str]:
         try:
             snapshot = await self.store.entries.whole(account.id, Stamp(0))
+            counted, found = await self.store.episode_actions.weights(account.id)
         except NotAuthorized:  # it was deleted meanwhile
             return []
         except StoreDamaged:
@@ -253,6 +254,7 @@ class Service:
         broken = chain(
             violations(snapshot),
             history_violations(snapshot),
+            action_violations(counted, found),
             [_FAR_AHEAD] if self.clock_repair.is_needed(account) else [],
         )
         return [f"account {account.name}: {violation}" for violation in broken]

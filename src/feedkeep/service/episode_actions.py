@@ -29,7 +29,7 @@ from feedkeep.model import (
     TokenProgress,
     replace,
 )
-from feedkeep.model.errors import InvalidFeedUrl, StoreUnavailable
+from feedkeep.model.errors import InvalidFeedUrl, InvalidInput, StoreUnavailable
 from feedkeep.rules import database_restores, episode_actions, seconds
 from feedkeep.rules.clock import later
 from feedkeep.rules.episode_actions import RefusedUrl, SentAction
@@ -37,7 +37,6 @@ from feedkeep.rules.escaped_urls import NONE_ESCAPED, EscapedUrls, as_known
 from feedkeep.rules.feed_urls import FeedUrl, as_linked, parse_feed_url
 from feedkeep.runtime.cooperative import LONG_LIST, TimeSlice, in_thread_if
 from feedkeep.service.action_pages import LISTED_AT_ONCE, ActionPages, ActionsSince
-from feedkeep.service.action_room import ActionRoom
 from feedkeep.service.progress import Progress, Uploaded, next_second
 from feedkeep.store.base import Store
 
@@ -57,7 +56,6 @@ class EpisodeActions:
     def __init__(self, store: Store, progress: Progress) -> None:
         self._store = store
         self._progress = progress
-        self._room = ActionRoom(store)
 
     async def since(
         self,
@@ -138,16 +136,14 @@ class EpisodeActions:
             return app.to_store(after(recorded), documents)
 
         account_id = admitted.account.id
-        room = await self._room.left(account_id, len(valid))
         recorded = await self._store.episode_actions.record(
             account_id,
             valid,
-            partial(episode_actions.record, room=room),
+            episode_actions.record,
             until,
             learn,
             app.documents,
         )
-        self._room.take(account_id, recorded.added)
         refused = dict.fromkeys(item.url for item in judged if isinstance(item, RefusedUrl))
         return Uploaded(next_second(after(recorded)), [(url, "") for url in refused])
 
@@ -205,13 +201,14 @@ class EpisodeActions:
         """Store the actions of podcasts together that a change of the list has made one.
 
         The arguments are those of `podcasts_joined`. The change is committed by now, so if the
-        store fails, that is logged, and the actions stay apart.
+        store fails, or there is no room under a longer URL, that is logged, and the actions stay
+        apart.
         """
         joined = episode_actions.podcasts_joined(before, saved)
         try:
             for former, podcast in joined.items():
                 await self._join(account_id, former, podcast)
-        except StoreUnavailable as error:
+        except (StoreUnavailable, InvalidInput) as error:
             _log.warning(
                 "cannot join the episode actions of one feed",
                 account=account_id,

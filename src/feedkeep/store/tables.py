@@ -26,7 +26,7 @@ from feedkeep.model import (
     Token,
     Value,
 )
-from feedkeep.model.weights import KIB, REST_BYTES
+from feedkeep.model.weights import KIB, REST_BYTES, TEXTS_OF_ACTION
 
 COUNTS = ("subscribed_count", "announced_count", "entry_count")
 """The columns of an account that say how much is in its list."""
@@ -110,6 +110,9 @@ def weight(names: Sequence[str]) -> str:
 
 WEIGHT_OF_STATE = weight([name for name in ENTRY if TYPES[name] is str])
 """The weight of a row of the table `former_entry`, as an expression without an alias."""
+
+WEIGHT_OF_ACTION = weight(TEXTS_OF_ACTION)
+"""The same of the table `episode_action`."""
 
 
 @dataclass(frozen=True, slots=True)

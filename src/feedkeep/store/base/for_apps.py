@@ -65,10 +65,15 @@ class EpisodeActions(Protocol):
 
         Raises:
             NotAuthorized: The account is gone.
+            FeedkeepError: Whatever `decide` raises; nothing is changed then.
         """
 
-    async def count(self, account_id: AccountId, at_most: int) -> int:
-        """Return how many episode actions an account has, or `at_most` if it has more."""
+    async def weights(self, account_id: AccountId) -> tuple[int, int]:
+        """Return an account's `action_count`, and the same added up now; all read at one moment.
+
+        Raises:
+            NotAuthorized: The account is gone.
+        """
 
     async def page(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
         """Return the episode actions that are wanted, by rising revision."""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from feedkeep.model import AccountId, Clock, DocumentName, Recorded, TokenProgress
+from feedkeep.model import AccountId, DocumentName, Recorded, TokenProgress
 from feedkeep.store.base import Learn
 from feedkeep.store.driver import Statements
-from feedkeep.store.portable.accounts import set_clock
 from feedkeep.store.portable.documents import known_document, save_document
 from feedkeep.store.portable.tokens import save_progress
+
+_ADVANCE = """
+UPDATE feedkeep.account AS a SET last_action_stamp = $2, action_count = a.action_count + $3
+WHERE a.account_id = $1
+"""
 
 
 async def end_recording(
@@ -19,12 +23,12 @@ async def end_recording(
     learn: Learn,
     documents: Sequence[DocumentName],
 ) -> None:
-    """Set the clock, and save what is learned; the arguments are those of `EpisodeActions.record`.
+    """Set clock and count, and save what is learned; the arguments are as in `record`.
 
     The account is locked.
     """
-    if recorded.ended != recorded.began:
-        await set_clock(statements, account_id, Clock.ACTIONS, recorded.ended)
+    if recorded.ended != recorded.began or recorded.added:
+        await statements.execute(_ADVANCE, account_id, recorded.ended, recorded.added)
     known = {name: await known_document(statements, account_id, name) for name in documents}
     learned = learn(recorded, known)
     if isinstance(learned, TokenProgress):

@@ -21,6 +21,7 @@ from feedkeep.model import (
     Recorded,
     Stamp,
 )
+from feedkeep.model.errors import NotAuthorized
 from feedkeep.store.base import (
     MAX_OF_AN_EPISODE,
     DecideActions,
@@ -34,7 +35,7 @@ from feedkeep.store.postgres.driver import PostgresDriver
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import PostgresRunner
 from feedkeep.store.postgres.shape import given_rows
-from feedkeep.store.tables import ACTION, ACTIONS, columns
+from feedkeep.store.tables import ACTION, ACTIONS, WEIGHT_OF_ACTION, columns
 
 _TYPES = {
     "key": "bytea",
@@ -93,10 +94,11 @@ WHERE a.account_id = $1 AND a.podcast_guid = $6 AND a.revision + 0 BETWEEN $2 AN
     AND (NOT a.is_superseded OR $4)
 ORDER BY a.revision + 0 LIMIT $5
 """
-_COUNT = """
-SELECT count(*) FROM (
-    SELECT 1 FROM feedkeep.episode_action a WHERE a.account_id = $1 LIMIT $2
-) few
+_WEIGHTS = f"""
+SELECT n.action_count, (
+    SELECT coalesce(sum{WEIGHT_OF_ACTION}, 0) FROM feedkeep.episode_action a
+    WHERE a.account_id = $1
+) FROM feedkeep.account n WHERE n.account_id = $1
 """
 # As text: a hundred thousand numbers are a megabyte that way, and ten as rows.
 _LAST_OF_EACH = """
@@ -148,35 +150,34 @@ class PostgresEpisodeActions:
             for start in range(0, len(sent), _AT_ONCE):
                 chunk = sent[start : start + _AT_ONCE]
                 known = await _known(connection, account_id, chunk)
-                decision = decide(ActionSnapshot(known, clock, self._now(), added), chunk)
+                count = account.action_count + added
+                decision = decide(ActionSnapshot(known, clock, self._now(), count), chunk)
+                added += decision.added
                 if decision.removed:
                     guids = [action.podcast_guid for action in decision.removed]
                     keys = [action.key for action in decision.removed]
                     await write_all(connection, _REMOVE, len(keys), account_id, guids, keys)
-                    added -= len(keys)
                 if decision.saved:
                     saved = zip(
                         *(ROWS.action_row(action) for action in decision.saved), strict=True
                     )
                     columns_saved = (list(column) for column in saved)
-                    count = len(decision.saved)
-                    await write_all(connection, _SAVE, count, account_id, *columns_saved)
+                    rows = len(decision.saved)
+                    await write_all(connection, _SAVE, rows, account_id, *columns_saved)
                     clock = decision.last_stamp
                     if sent_until is None:
                         sent_until = decision.sent_until
-                    added += sum(action.key not in known for action in decision.saved)
             recorded = Recorded(began, until(began, clock), added, sent_until)
             await end_recording(connection, account_id, recorded, learn, documents)
             return recorded
 
         return await self._driver.change(account_id, record)
 
-    async def count(self, account_id: AccountId, at_most: int) -> int:
-        rows = await self._runner.scan(
-            lambda connections: connections.fetch(_COUNT, account_id, at_most)
-        )
-        count: int = rows[0][0]
-        return count
+    async def weights(self, account_id: AccountId) -> tuple[int, int]:
+        rows = await self._runner.scan(lambda connections: connections.fetch(_WEIGHTS, account_id))
+        if not rows:
+            raise NotAuthorized
+        return rows[0][0], rows[0][1]
 
     async def page(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
         async def read(connections: Connections) -> list[EpisodeAction]:

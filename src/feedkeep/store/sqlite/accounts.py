@@ -35,7 +35,8 @@ VALUES (?, ?, ?, ?, ?, ?, ?)
 # No name has a colon, so that nobody can ask for this one.
 _MARK_DELETED = f"""
 UPDATE account SET name = '', name_key = ':' || id, password_hash = NULL, is_disabled = 1,
-    is_admin = 0, identity = NULL, former_count = 0, {", ".join(f"{name} = 0" for name in COUNTS)}
+    is_admin = 0, identity = NULL, former_count = 0, action_count = 0,
+    {", ".join(f"{name} = 0" for name in COUNTS)}
 WHERE id = ?
 """
 _END_TOKENS = "DELETE FROM token WHERE account_id = ?"

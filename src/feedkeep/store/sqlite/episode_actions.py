@@ -20,6 +20,7 @@ from feedkeep.model import (
     Recorded,
     Stamp,
 )
+from feedkeep.model.errors import NotAuthorized
 from feedkeep.runtime.cooperative import Yielding
 from feedkeep.store.base import (
     MAX_OF_AN_EPISODE,
@@ -28,10 +29,10 @@ from feedkeep.store.base import (
     learn_nothing,
 )
 from feedkeep.store.portable.episode_actions import end_recording
-from feedkeep.store.sqlite.driver import SqliteStatements, done, there
+from feedkeep.store.sqlite.driver import IS_THERE, SqliteStatements, done, there
 from feedkeep.store.sqlite.rows import ROWS, insert_into, to_bytes
 from feedkeep.store.sqlite.runner import SqliteRunner, undone_if_refused
-from feedkeep.store.tables import ACTION, ACTIONS, columns
+from feedkeep.store.tables import ACTION, ACTIONS, WEIGHT_OF_ACTION, columns
 
 _AT_ONCE = 10
 """How many actions are looked up, or saved, until others have their turn: within a millisecond."""
@@ -67,7 +68,11 @@ WHERE account_id = ?1 AND podcast_guid = ?2 AND +revision BETWEEN ?3 AND ?4
     AND is_superseded <= ?5
 ORDER BY +revision LIMIT ?6
 """
-_COUNT = "SELECT count(*) FROM (SELECT 1 FROM episode_action WHERE account_id = ? LIMIT ?)"
+_WEIGHTS = f"""
+SELECT action_count, (
+    SELECT coalesce(sum{WEIGHT_OF_ACTION}, 0) FROM episode_action WHERE account_id = ?1
+) FROM account WHERE id = ?1 AND {IS_THERE}
+"""
 _LAST_OF_EACH = """
 WITH told AS (
     SELECT revision, podcast_guid, episode, kind, episode_guid,
@@ -109,13 +114,16 @@ class SqliteEpisodeActions:
         documents: Sequence[DocumentName] = (),
     ) -> Recorded:
         def record(connection: apsw.Connection) -> Yielding[Recorded]:
-            clock = began = there(connection, account_id).last_action_stamp
+            account = there(connection, account_id)
+            clock = began = account.last_action_stamp
             added = 0
             sent_until: Stamp | None = None
             for start in range(0, len(sent), _AT_ONCE):
                 chunk = sent[start : start + _AT_ONCE]
                 known = _known(connection, account_id, chunk)
-                decision = decide(ActionSnapshot(known, clock, self._now(), added), chunk)
+                count = account.action_count + added
+                decision = decide(ActionSnapshot(known, clock, self._now(), count), chunk)
+                added += decision.added
                 yield None
                 if decision.removed:
                     removed = [
@@ -123,14 +131,12 @@ class SqliteEpisodeActions:
                         for action in decision.removed
                     ]
                     connection.executemany(_REMOVE, removed)
-                    added -= len(removed)
                 if decision.saved:
                     rows = [(account_id, *ROWS.action_row(action)) for action in decision.saved]
                     connection.executemany(_SAVE, rows)
                     clock = decision.last_stamp
                     if sent_until is None:
                         sent_until = decision.sent_until
-                    added += sum(action.key not in known for action in decision.saved)
                 yield None
             recorded = Recorded(began, until(began, clock), added, sent_until)
             statements = SqliteStatements(connection)
@@ -139,10 +145,13 @@ class SqliteEpisodeActions:
 
         return await self._runner.write_in_turns(undone_if_refused(record), account_id, len(sent))
 
-    async def count(self, account_id: AccountId, at_most: int) -> int:
-        return await self._runner.scan(
-            lambda connection: connection.execute(_COUNT, (account_id, at_most)).get
+    async def weights(self, account_id: AccountId) -> tuple[int, int]:
+        found = await self._runner.scan(
+            lambda connection: connection.execute(_WEIGHTS, (account_id,)).get
         )
+        if found is None:
+            raise NotAuthorized
+        return found[0], found[1]
 
     async def page(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
         def read(connection: apsw.Connection) -> list[EpisodeAction]:

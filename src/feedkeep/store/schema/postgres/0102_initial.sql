@@ -15,12 +15,13 @@ CREATE TABLE feedkeep.account (
     last_token_id     bigint NOT NULL DEFAULT 0,   -- greatest id of a token, removed ones included
     last_stamp        bigint NOT NULL DEFAULT 0,   -- clock of the list
     last_action_stamp bigint NOT NULL DEFAULT 0,   -- clock of the episode actions
-    -- Counts, updated with each change so that no request has to count rows. The last two count a
-    -- row once for each KiB that it begins (model/weights.py).
+    -- Counts, updated with each change so that no request has to count rows. The last three
+    -- count a row once for each KiB that it begins (model/weights.py).
     subscribed_count  bigint NOT NULL DEFAULT 0,   -- subscribed feeds
     announced_count   bigint NOT NULL DEFAULT 0,   -- entries that lists show
     entry_count       bigint NOT NULL DEFAULT 0,   -- all entries
     former_count      bigint NOT NULL DEFAULT 0,   -- previous states
+    action_count      bigint NOT NULL DEFAULT 0,   -- episode actions
     known_from        bigint NOT NULL DEFAULT 0,   -- start of the complete history
     -- Restores: changes with timestamps after lost_after, up to lost_until, may have been lost.
     epoch             bigint NOT NULL DEFAULT 0,   -- random number, new with each restore
