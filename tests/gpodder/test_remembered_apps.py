@@ -15,6 +15,7 @@ from feedkeep.model import (
 from feedkeep.rules.app_identity import App
 from feedkeep.rules.app_urls import NO_RECORD, UNKNOWN, AppUrls
 from feedkeep.rules.devices import MAX_DOCUMENTS
+from feedkeep.rules.echoes import Echoes
 from feedkeep.service.remembered_apps import RememberedApp, read_app_urls
 
 LEARNED = AppUrls(known=frozenset({Guid("0a0a0a0a-0a0a-5a0a-8a0a-0a0a0a0a0a0a")}))
@@ -46,6 +47,19 @@ def test_without_room_nothing_is_remembered_and_nothing_refused_or_in_doubt(
     full = there(app, MAX_DOCUMENTS)
     assert app.learned(full, LEARNED, NOW) == []
     assert app.known(full) == UNKNOWN
+
+
+def test_what_would_be_too_long_leaves_an_app_in_doubt(app: RememberedApp) -> None:
+    [first] = app.noted(there(app, 0), LEARNED, NOW)
+    guids = (Guid(f"{number:08x}-0a0a-5a0a-8a0a-0a0a0a0a0a0a") for number in range(99))
+    echoes = Echoes(NOW, frozenset(guids))
+    after = AppUrls(known=frozenset(), echoes=echoes)
+    there_now = {app.document: KnownDocument(first.body, MAX_DOCUMENTS)}
+    [saved] = app.noted(there_now, after, NOW)
+    in_doubt = read_app_urls(saved.body)
+    assert (in_doubt.known, in_doubt.is_full) == (LEARNED.known, True)
+    assert in_doubt.echoes == Echoes(NOW, None, None)
+    assert app.noted({app.document: KnownDocument(saved.body, MAX_DOCUMENTS)}, after, NOW) == []
 
 
 def test_what_is_known_already_is_not_saved_again(app: RememberedApp) -> None:

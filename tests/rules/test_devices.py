@@ -2,8 +2,16 @@ from __future__ import annotations
 
 import pytest
 
+from feedkeep.model import KnownDocument
 from feedkeep.model.errors import InvalidInput
-from feedkeep.rules.devices import MAX_DOCUMENTS, Device, check_room, described, with_settings
+from feedkeep.rules.devices import (
+    MAX_DOCUMENTS,
+    Device,
+    check_room,
+    described,
+    has_room,
+    with_settings,
+)
 
 PHONE = Device("phone", "My phone", "mobile")
 
@@ -41,6 +49,16 @@ def test_settings_are_set_and_removed_and_others_stay() -> None:
 
 
 def test_there_is_room_for_so_many_and_no_more() -> None:
-    check_room(MAX_DOCUMENTS - 1)
+    check_room(KnownDocument(None, MAX_DOCUMENTS - 1), "{}")
     with pytest.raises(InvalidInput):
-        check_room(MAX_DOCUMENTS)
+        check_room(KnownDocument(None, MAX_DOCUMENTS), "{}")
+
+
+def test_a_document_counts_once_for_each_kib_and_can_always_become_shorter() -> None:
+    long, longer = "x" * 2_600, "x" * 3_600  # 4 and 5 KiB
+    assert has_room(KnownDocument(None, MAX_DOCUMENTS - 4), long)
+    assert not has_room(KnownDocument(None, MAX_DOCUMENTS - 3), long)
+    assert has_room(KnownDocument("{}", MAX_DOCUMENTS - 4), long)
+    assert not has_room(KnownDocument(long, MAX_DOCUMENTS - 4), longer)
+    for body in (long, "{}"):
+        assert has_room(KnownDocument(long, 2 * MAX_DOCUMENTS), body)

@@ -635,7 +635,7 @@ def test_documents_are_kept_by_kind_and_name_for_their_account_only(open_store: 
     run(open_store, work)
 
 
-def test_who_changes_a_document_is_given_it_or_how_many_others_there_are(
+def test_who_changes_a_document_is_given_it_and_the_weight_of_the_others(
     open_store: Callable,
 ) -> None:
     async def work(store: Store) -> None:
@@ -643,12 +643,14 @@ def test_who_changes_a_document_is_given_it_or_how_many_others_there_are(
 
         def note(body: str | None, others: int) -> str:
             seen.append((body, others))
-            return f"{len(seen)}"
+            return f"{len(seen)}" if len(seen) != 2 else long
 
-        for kind, name in (("device", "a"), ("settings", "x"), ("device", "b"), ("device", "a")):
+        long = "ä" * 1_300  # 4 KiB
+        wanted = (("device", "a"), ("device", "b"), ("settings", "x"), ("device", "a"))
+        for kind, name in (*wanted, ("device", "b"), ("device", "c")):
             await store.documents.change(ALICE, kind, name, note)
         await store.documents.change(BOB, "device", "a", note)
-        assert seen == [(None, 0), (None, 0), (None, 1), ("1", seen[3][1]), (None, 0)]
+        assert seen == [(None, 0), (None, 1), (None, 0), ("1", 4), (long, 1), (None, 2), (None, 0)]
 
     run(open_store, work)
 
@@ -698,11 +700,18 @@ def test_changes_of_entries_are_given_the_documents_they_name_and_see_one_anothe
         await asyncio.gather(*(meet(f"d{number}", "{}") for number in range(20)))
         assert sorted(known.others for known in seen) == list(range(20))
         await meet("d7", "{1}")
-        assert seen[-1].body == "{}"
+        assert seen[-1] == KnownDocument("{}", 19)
+        long = "ä" * 1_300  # 4 KiB
+        await asyncio.gather(meet("d7", long), meet("d8", long), meet("d7", "{1}"))
+        assert seen[-3:] == [
+            KnownDocument("{1}", 19),
+            KnownDocument("{}", 22),
+            KnownDocument(long, 22),
+        ]
         assert await store.documents.body(ALICE, "device", "d7") == "{1}"
         assert len(await store.documents.of(ALICE, "device")) == 20
         (told,) = await store.tokens.of(ALICE)
-        assert (told.last_sent_subscriptions, told.last_sent_actions) == (21, None)
+        assert (told.last_sent_subscriptions, told.last_sent_actions) == (24, None)
 
     run(open_store, work)
 

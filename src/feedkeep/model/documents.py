@@ -48,7 +48,7 @@ class KnownDocument(Value, frozen=True):
 
     Attributes:
         body: Its JSON; None if it does not exist.
-        others: How many other documents of its kind there are, if it does not exist; else 0.
+        others: Sum of the weights of the other documents of its kind.
     """
 
     body: str | None = None

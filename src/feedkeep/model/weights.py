@@ -43,3 +43,8 @@ def weight_of_entry(entry: Entry) -> int:
 def weight_of_action(action: EpisodeAction) -> int:
     """Return the weight of an episode action."""
     return weight(*_texts_of_action(action))
+
+
+def weight_of_document(body: str | None) -> int:
+    """Return the weight of a document with a body; 0 if it does not exist."""
+    return 0 if body is None else weight(body)

@@ -101,6 +101,12 @@ def after_adding(
     return (app.with_known(older) if is_new_here else app).with_known([added])
 
 
+def in_doubt(stored: AppUrls, after: AppUrls) -> AppUrls:
+    """Return what is stored of an app where there is no room for `after`: no more than before."""
+    sent_back = after.echoes and replace(after.echoes, last=None, earlier=None)
+    return replace(stored, is_full=True, echoes=sent_back)
+
+
 def merged(stored: AppUrls, before: AppUrls, after: AppUrls) -> AppUrls:
     """Return what is stored of an app, with the changes from `before` to `after` made to it.
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from feedkeep.model import Value
+from feedkeep.model import KnownDocument, Value
 from feedkeep.model.errors import InvalidInput
+from feedkeep.model.weights import weight_of_document
 
 MAX_DOCUMENTS = 1_000
-"""The maximum number of devices of an account, and of its sets of settings."""
+"""Maximum weight of an account's devices, and of its documents of any other kind."""
 
 MAX_CAPTION_CHARACTERS = 200
 TYPES = ("desktop", "laptop", "mobile", "server", "other")
@@ -83,18 +84,22 @@ def is_favorite(settings: Mapping[str, object]) -> bool:
     return settings.get("is_favorite") is True
 
 
-def has_room(others: int) -> bool:
-    """Say whether there is room for one more device or set of settings."""
-    return others < MAX_DOCUMENTS
+def has_room(known: KnownDocument, body: str) -> bool:
+    """Whether there is room for a document's new body; always if that is no longer."""
+    weight = weight_of_document(body)
+    if weight <= weight_of_document(known.body):
+        return True
+    return known.others + weight <= MAX_DOCUMENTS
 
 
-def check_room(others: int) -> None:
-    """Check that there is room for one more device or set of settings.
+def check_room(known: KnownDocument, body: str) -> None:
+    """Check that there is room for the new body of a device or set of settings.
 
     Raises:
         InvalidInput: There is no room.
     """
-    if not has_room(others):
+    if not has_room(known, body):
         raise InvalidInput(
             f"An account can have at most {MAX_DOCUMENTS:,} devices, and as many sets of settings."
+            " Each counts once for each KiB that it begins."
         )

@@ -12,6 +12,7 @@ from feedkeep.model import (
     Document,
     DocumentKind,
     DocumentName,
+    KnownDocument,
     Snapshot,
     replace,
 )
@@ -51,9 +52,10 @@ class Devices:
         """
 
         def decide(body: str | None, others: int) -> str:
-            devices.check_room(others)
             known = _DEVICE.decode(body) if body else None
-            return as_json(devices.described(device_id, known, caption, kind))
+            described = as_json(devices.described(device_id, known, caption, kind))
+            devices.check_room(KnownDocument(body, others), described)
+            return described
 
         devices.check_id(device_id)
         await self._store.documents.change(account_id, DocumentKind.DEVICE, device_id, decide)
@@ -86,17 +88,19 @@ class Devices:
 
         def decide(snapshot: Snapshot) -> Decision[str]:
             known = snapshot.documents[settings]
-            devices.check_room(known.others)
             after = devices.with_settings(_settings_of(known.body), wanted, removed)
             changed = as_json(after)
             if len(changed.encode()) > MAX_SETTINGS_BYTES:
                 raise InvalidInput(f"At most {MAX_SETTINGS_BYTES:,} bytes of settings are kept.")
+            devices.check_room(known, changed)
             documents = [] if changed == known.body else [_document(settings, changed)]
             if episode is not None:
-                before = snapshot.documents[favorite].body
+                before = snapshot.documents[favorite]
                 noted = episode if devices.is_favorite(after) else Favorite("", "")
-                if before is not None or noted.episode:
-                    documents.append(_document(favorite, as_json(noted)))
+                if before.body is not None or noted.episode:
+                    body = as_json(noted)
+                    devices.check_room(before, body)
+                    documents.append(_document(favorite, body))
             return replace(Draft(snapshot).decision(changed), documents=documents)
 
         names = [settings] if episode is None else [settings, favorite]

@@ -23,6 +23,7 @@ from feedkeep.model import (
     T_co,
     Value,
 )
+from feedkeep.model.weights import weight_of_document
 from feedkeep.rules.app_identity import author_key
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.wipes import WINDOW_US, can_wipe, is_wipe
@@ -129,8 +130,10 @@ class ListChanges:
         apps: list[DocumentName] = []
 
         def decide_knowing_all(snapshot: Snapshot) -> Decision[T | _Unknown]:
-            if apps and snapshot.documents[_NO_APP].others > len(apps) - 1:
-                return Draft(snapshot).decision(_Unknown())
+            if apps:
+                known = (snapshot.documents[app].body for app in apps)
+                if snapshot.documents[_NO_APP].others > sum(map(weight_of_document, known)):
+                    return Draft(snapshot).decision(_Unknown())
             decision = decide(snapshot, _held(snapshot))
             if decision.forgotten and not apps:
                 return Draft(snapshot).decision(_Unknown())

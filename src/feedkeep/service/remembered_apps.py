@@ -37,7 +37,7 @@ class RememberedApp:
         """Return the URLs that the app has for feeds that moved."""
         document = documents[self.document]
         known = read_app_urls(document.body)
-        if known == NO_RECORD and not _has_room(document):
+        if known == NO_RECORD and not devices.has_room(document, ""):
             return UNKNOWN  # else what it removes would be in doubt for ever
         return known
 
@@ -50,12 +50,17 @@ class RememberedApp:
         is not known.
         """
         own = documents[self.document]
-        is_stored = own.body is not None and after == read_app_urls(own.body)
-        if is_stored or not _has_room(own):
+        stored = read_app_urls(own.body)
+        if own.body is not None and after == stored:
             return []
         began = now if after.began == NO_RECORD.began else after.began
         body = as_json(replace(after, began=began))
-        return [Document(self.document.kind, self.document.name, body)]
+        if not devices.has_room(own, body):
+            if own.body is None:
+                return []
+            body = as_json(app_urls.in_doubt(stored, after))
+        is_news = body != own.body
+        return [Document(self.document.kind, self.document.name, body)] if is_news else []
 
     def learned(
         self, documents: Mapping[DocumentName, KnownDocument], after: AppUrls, now: Stamp
@@ -66,8 +71,9 @@ class RememberedApp:
         if self._device:
             name = self.names[-1]
             known = documents[name]
-            if known.body is None and _has_room(known):  # a new device, which is called by its id
-                body = as_json(devices.described(self._device, None, "", ""))
+            # A new device, which is called by its id.
+            body = as_json(devices.described(self._device, None, "", ""))
+            if known.body is None and devices.has_room(known, body):
                 learned.append(Document(name.kind, name.name, body))
         return learned
 
@@ -75,7 +81,3 @@ class RememberedApp:
 def read_app_urls(body: str | None) -> AppUrls:
     """Decode the document `RememberedApp.document`; None if it does not exist."""
     return _APP_URLS.decode(body) if body else NO_RECORD
-
-
-def _has_room(known: KnownDocument) -> bool:
-    return known.body is not None or devices.has_room(known.others)

@@ -25,7 +25,7 @@ from feedkeep.model import (
     Value,
 )
 from feedkeep.model.entry_index import EntryIndex
-from feedkeep.model.weights import weight_of_entry
+from feedkeep.model.weights import weight_of_document, weight_of_entry
 
 
 class Origin(Value, frozen=True):
@@ -185,11 +185,13 @@ class Overlay:
         return History([*former, *present], self.known_from)
 
     def _set_document(self, document: Document) -> None:
-        """Save a document; the jobs that follow see it, and that there is one more of its kind."""
+        """Save a document; the jobs that follow see it, and what those of its kind weigh."""
         saved = DocumentName(document.kind, document.name)
-        if self.documents[saved].body is None:
+        before = self.documents[saved]
+        added = weight_of_document(document.body) - weight_of_document(before.body)
+        if added:
             for name, known in self.documents.items():
-                if name.kind == saved.kind and known.body is None:
-                    self.documents[name] = KnownDocument(None, known.others + 1)
-        self.documents[saved] = KnownDocument(document.body)
+                if name.kind == saved.kind:
+                    self.documents[name] = KnownDocument(known.body, known.others + added)
+        self.documents[saved] = KnownDocument(document.body, before.others)
         self.saved_documents[saved] = document

@@ -114,6 +114,9 @@ WEIGHT_OF_STATE = weight([name for name in ENTRY if TYPES[name] is str])
 WEIGHT_OF_ACTION = weight(TEXTS_OF_ACTION)
 """The same of the table `episode_action`."""
 
+WEIGHT_OF_DOCUMENT = weight(("body",))
+"""The same of the table `document`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Table:

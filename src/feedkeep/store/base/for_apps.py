@@ -29,7 +29,7 @@ MAX_OF_AN_EPISODE = 20
 
 
 DecideDocument: TypeAlias = Callable[[str | None, int], str]
-"""Returns a document's new body; is given the old one, or None and how many others there are."""
+"""Returns a document's new body; is given the fields of `KnownDocument`."""
 
 
 Learn: TypeAlias = Callable[

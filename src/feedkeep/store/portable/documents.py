@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec.structs import astuple
 
 from feedkeep.model import (
@@ -12,9 +14,10 @@ from feedkeep.model import (
     DocumentName,
     KnownDocument,
 )
+from feedkeep.model.weights import weight_of_document
 from feedkeep.store.base import DecideDocument
 from feedkeep.store.driver import Driver, Statements
-from feedkeep.store.tables import DOCUMENTS, columns
+from feedkeep.store.tables import DOCUMENTS, WEIGHT_OF_DOCUMENT, columns
 
 _OF_KIND = """
 SELECT d.name, d.body FROM feedkeep.document d
@@ -24,8 +27,9 @@ _BODY = """
 SELECT d.body FROM feedkeep.document d
 WHERE d.account_id = $1 AND d.kind = $2 AND d.name = $3
 """
-_COUNT = """
-SELECT count(*) FROM feedkeep.document d WHERE d.account_id = $1 AND d.kind = $2
+_BODY_AND_WEIGHT = f"""
+SELECT max(CASE WHEN d.name = $3 THEN d.body END), coalesce(sum{WEIGHT_OF_DOCUMENT}, 0)
+FROM feedkeep.document d WHERE d.account_id = $1 AND d.kind = $2
 """
 _SAVE = f"""
 INSERT INTO feedkeep.document (account_id, {columns(DOCUMENTS.columns)}) VALUES ($1, $2, $3, $4)
@@ -51,7 +55,8 @@ class PortableDocuments:
         self, account_id: AccountId, kind: DocumentKind, name: str, decide: DecideDocument
     ) -> str:
         async def change(statements: Statements, _: Account) -> str:
-            known = await known_document(statements, account_id, DocumentName(kind, name))
+            named = DocumentName(kind, name)
+            known = (await known_documents(statements, account_id, [named]))[named]
             body = decide(known.body, known.others)
             if body != known.body:
                 await save_document(statements, account_id, Document(kind, name, body))
@@ -60,14 +65,22 @@ class PortableDocuments:
         return await self._driver.change(account_id, change)
 
 
-async def known_document(
-    statements: Statements, account_id: AccountId, name: DocumentName
-) -> KnownDocument:
-    """Return a document as it is, or how many others there are."""
-    body = await statements.fetchval(_BODY, account_id, name.kind, name.name)
-    if body is not None:
-        return KnownDocument(body)
-    return KnownDocument(None, await statements.fetchval(_COUNT, account_id, name.kind))
+async def known_documents(
+    statements: Statements, account_id: AccountId, names: Iterable[DocumentName]
+) -> dict[DocumentName, KnownDocument]:
+    """Return documents as they are; each takes one statement."""
+    known: dict[DocumentName, KnownDocument] = {}
+    weights: dict[DocumentKind, int] = {}
+    for name in names:
+        key = (account_id, name.kind, name.name)
+        if name.kind in weights:
+            body = await statements.fetchval(_BODY, *key)
+        else:
+            row = await statements.fetchrow(_BODY_AND_WEIGHT, *key)
+            assert row is not None, "a sum has a row"
+            body, weights[name.kind] = row
+        known[name] = KnownDocument(body, weights[name.kind] - weight_of_document(body))
+    return known
 
 
 async def save_document(statements: Statements, account_id: AccountId, document: Document) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from feedkeep.model import AccountId, DocumentName, Recorded, TokenProgress
 from feedkeep.store.base import Learn
 from feedkeep.store.driver import Statements
-from feedkeep.store.portable.documents import known_document, save_document
+from feedkeep.store.portable.documents import known_documents, save_document
 from feedkeep.store.portable.tokens import save_progress
 
 _ADVANCE = """
@@ -29,7 +29,7 @@ async def end_recording(
     """
     if recorded.ended != recorded.began or recorded.added:
         await statements.execute(_ADVANCE, account_id, recorded.ended, recorded.added)
-    known = {name: await known_document(statements, account_id, name) for name in documents}
+    known = await known_documents(statements, account_id, documents)
     learned = learn(recorded, known)
     if isinstance(learned, TokenProgress):
         await save_progress(statements, account_id, learned)

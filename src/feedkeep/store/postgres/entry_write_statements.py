@@ -14,6 +14,7 @@ from feedkeep.store.tables import (
     ORIGIN,
     STATE,
     TYPES,
+    WEIGHT_OF_DOCUMENT,
     WEIGHT_OF_STATE,
     columns,
 )
@@ -70,8 +71,7 @@ class ChangeStatements:
         keep_made: Writes former states.
         remember_deletion: Writes deletions.
         forget_deletions: Deletes an account's oldest deletions.
-        load_documents: Reads documents by kind and name.
-        count_documents: Counts those of a kind.
+        load_documents: Reads documents by kind and name, and the weight of all those of a kind.
         save_documents: Writes documents.
         save_progress: Writes how far a token's app has come, by clock.
         may_find_none: The statements that may change fewer rows than they are given.
@@ -169,15 +169,16 @@ class ChangeStatements:
         """
 
     def _of_documents(self) -> None:
-        same, wanted = self._shape.same, self._shape.wanted
+        same, named = self._shape.same, self._shape.wanted(kind="text", name="text")
         self.load_documents = f"""
-            SELECT d.account_id, d.kind, d.name, d.body FROM {wanted(kind="text", name="text")}
+            SELECT d.account_id, d.kind, d.name, d.body, NULL::bigint AS weight
+            FROM {named}
             JOIN feedkeep.document d
             ON {same("d")} AND d.kind = w.kind AND d.name = w.name
-        """
-        self.count_documents = f"""
-            SELECT d.account_id, d.kind, count(*) FROM {wanted(kind="text")}
-            JOIN feedkeep.document d ON {same("d")} AND d.kind = w.kind
+            UNION ALL
+            SELECT d.account_id, d.kind, NULL, NULL, sum{WEIGHT_OF_DOCUMENT}
+            FROM (SELECT DISTINCT w.account_id, w.kind FROM {named}) k
+            JOIN feedkeep.document d ON {same("d", "k")} AND d.kind = k.kind
             GROUP BY d.account_id, d.kind
         """
         self.save_documents = f"""

@@ -25,6 +25,7 @@ from feedkeep.model import (
     Value,
 )
 from feedkeep.model.errors import NotAuthorized
+from feedkeep.model.weights import weight_of_document
 from feedkeep.store.base import MAX_DELETIONS, MAX_FORMER_STATES
 from feedkeep.store.batch import Done, Outcome, weight_of_change
 from feedkeep.store.overlay import Origin, Overlay
@@ -195,15 +196,17 @@ class Changes:
         }
         if not wanted:
             return
+        bodies: dict[tuple[Any, ...], str] = {}
+        weights: dict[tuple[Any, ...], int] = {}
         for row in await connection.fetch(self._sql.load_documents, *as_columns([*wanted])):
-            overlays[row[0]].documents[wanted.pop(tuple(row[:3]))] = KnownDocument(row[3])
-        if wanted:  # for a new document, the limit of its kind decides
-            kinds = list(dict.fromkeys((account_id, kind) for account_id, kind, _ in wanted))
-            rows = await connection.fetch(self._sql.count_documents, *as_columns(kinds))
-            counts = {(row[0], row[1]): row[2] for row in rows}
-            for (account_id, kind, _), name in wanted.items():
-                others = counts.get((account_id, kind), 0)
-                overlays[account_id].documents[name] = KnownDocument(None, others)
+            if row[2] is None:
+                weights[row[0], row[1]] = row[4]
+            else:
+                bodies[tuple(row[:3])] = row[3]
+        for key, name in wanted.items():
+            body = bodies.get(key)
+            others = weights.get(key[:2], 0) - weight_of_document(body)
+            overlays[key[0]].documents[name] = KnownDocument(body, others)
 
     async def _save_all(
         self, connection: asyncpg.Connection, overlays: Collection[Overlay]

@@ -27,7 +27,7 @@ from feedkeep.model.errors import NotAuthorized
 from feedkeep.model.weights import weight_of_entry
 from feedkeep.runtime.cooperative import Yielding
 from feedkeep.store.base import MAX_DELETIONS, MAX_FORMER_STATES
-from feedkeep.store.portable.documents import known_document, save_document
+from feedkeep.store.portable.documents import known_documents, save_document
 from feedkeep.store.portable.tokens import save_progress
 from feedkeep.store.sqlite.driver import IS_THERE, SqliteStatements, done
 from feedkeep.store.sqlite.rows import ROWS, insert_into, to_bytes, update
@@ -214,7 +214,7 @@ def loaded(
         entries = yield from load(connection, account_id, guids)
     last_stamp, counts, known_from, former_count = _account(connection, account_id)
     statements = SqliteStatements(connection)
-    known = {name: done(known_document(statements, account_id, name)) for name in documents}
+    known = done(known_documents(statements, account_id, documents))
     history = None if kept is None else History(kept, known_from)
     snapshot = Snapshot(entries, last_stamp, now, counts, known, history)
     return Loaded(snapshot, known_from, former_count)
@@ -241,9 +241,9 @@ def is_as_loaded(connection: apsw.Connection, account_id: AccountId, before: Loa
     snapshot = before.snapshot
     statements = SqliteStatements(connection)
     was = (snapshot.last_stamp, snapshot.counts, before.known_from, before.former_count)
-    return _account(connection, account_id) == was and all(
-        done(known_document(statements, account_id, name)) == known
-        for name, known in snapshot.documents.items()
+    return (
+        _account(connection, account_id) == was
+        and done(known_documents(statements, account_id, snapshot.documents)) == snapshot.documents
     )
 
 
