@@ -187,7 +187,9 @@ CREATE TABLE feed_label (
     PRIMARY KEY (account_id, guid)
 ) STRICT, WITHOUT ROWID;
 
--- The latest episode action of each kind, for each episode and device.
+-- The latest episode action of each kind, for each episode and device. Rows are in the order of
+-- their arrival, in which apps are sent them; ordered by the key, each one over 1,002 bytes would
+-- take a page of its own, too.
 CREATE TABLE episode_action (
     account_id   INTEGER NOT NULL REFERENCES account (id) ON DELETE CASCADE,
     key          BLOB NOT NULL CHECK (length(key) = 16),  -- hash of episode, device and kind
@@ -207,7 +209,7 @@ CREATE TABLE episode_action (
     -- 1: a later play of the episode is known, on any device, so that apps are not sent this one
     is_superseded INTEGER NOT NULL DEFAULT 0 CHECK (is_superseded IN (0, 1)),
     PRIMARY KEY (account_id, podcast_guid, key)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 -- Order of sending.
 CREATE UNIQUE INDEX episode_action_by_revision ON episode_action (account_id, revision);
