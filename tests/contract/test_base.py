@@ -329,6 +329,28 @@ def test_limits_can_be_configured(tmp_path: Path) -> None:
         assert client.post("/subscriptions", content=ADD_A).status_code == 200
 
 
+# C3.13, C3.14, C3.15
+def test_a_list_whose_urls_are_long_is_full_sooner_and_can_be_left(tmp_path: Path) -> None:
+    with FeedkeepProcess(tmp_path, max_subscriptions="2") as process:
+        name = process.new_account()
+        a, b, c = (
+            f"https://{x}.example/{x * size}" for x, size in (("a", 8_000), ("b", 600), ("c", 9))
+        )
+        with process.client(name) as client:
+            items = {"subscriptions": [{"feed_url": url} for url in (a, b, c)]}
+            reply = client.post("/subscriptions", json=items)
+            added, (refused,) = reply.json()["success"], reply.json()["failure"]
+            assert [it["feed_url"] for it in added] == [a, c]
+            assert refused["message"].startswith("This account's list has 9 entries, including")
+
+            path = f"/subscriptions/{added[0]['guid']}"
+            moved = client.patch(path, json={"new_feed_url": f"{a}a"})
+            assert moved.status_code == 405
+            assert client.patch(path, json={"is_subscribed": False}).status_code == 200
+            assert client.delete(path).status_code == 202
+        assert process.must("check").endswith("is whole.\n")
+
+
 # C3.12, C3.14
 def test_a_list_is_as_long_as_is_configured_and_says_so_when_it_is_full(tmp_path: Path) -> None:
     with FeedkeepProcess(tmp_path, max_subscriptions="2") as process:

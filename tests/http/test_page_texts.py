@@ -37,7 +37,6 @@ ON_NO_PAGE = {
     "formats/account_list.py",
     "http/json_bodies.py",
     "http/resource.py",
-    "rules/devices.py",
     "rules/url_lists.py",
     "service/devices.py",
     "service/preferences.py",

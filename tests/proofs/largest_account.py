@@ -31,6 +31,7 @@ from feedkeep.model import (
     TokenId,
     replace,
 )
+from feedkeep.model.weights import weight_of_document
 from feedkeep.rules.accounts import MAX_INVITATIONS
 from feedkeep.rules.apps import MAX_TOKENS
 from feedkeep.rules.clock import DAY_US, later
@@ -116,7 +117,18 @@ class LargestAccount:
     def _owner(self) -> Iterator[Record]:
         counts = count([*self.feeds, *self._aliases()])
         last = Stamp(self._now - DAY_US // 2)
-        account = Account(ID, NAME, None, False, Stamp(1), last, last, True, counts=counts)
+        account = Account(
+            ID,
+            NAME,
+            None,
+            False,
+            Stamp(1),
+            last,
+            last,
+            True,
+            action_count=self._of(MAX_STORED),
+            counts=counts,
+        )
         former = sum(1 for _ in self._former())
         yield Owner(account, NAME.lower(), TokenId(2_000), Stamp(0), former)
 
@@ -182,10 +194,10 @@ class LargestAccount:
         for number in range(MAX_DOCUMENTS - ROOM):
             name = f"device{number}"
             yield Document(DocumentKind.DEVICE, name, as_json(Device(name, "", "other")))
-        for number in range(MAX_DOCUMENTS - ROOM):
-            body = {"a": "x" * (MAX_SETTINGS_BYTES - 100 if number == 0 else 1)}
-            name = short_name("account" if number == 0 else f"device{number}")
-            yield Document(DocumentKind.SETTINGS, name, json.encode(body).decode())
+        long = json.encode({"a": "x" * (MAX_SETTINGS_BYTES - 100)}).decode()
+        yield Document(DocumentKind.SETTINGS, short_name("account"), long)
+        for number in range(MAX_DOCUMENTS - ROOM - weight_of_document(long)):
+            yield Document(DocumentKind.SETTINGS, short_name(f"device{number}"), '{"a":"x"}')
 
 
 def _digest(number: int) -> bytes:

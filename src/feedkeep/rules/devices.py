@@ -100,6 +100,7 @@ def check_room(known: KnownDocument, body: str) -> None:
     """
     if not has_room(known, body):
         raise InvalidInput(
-            f"An account can have at most {MAX_DOCUMENTS:,} devices, and as many sets of settings."
-            " Each counts once for each KiB that it begins."
+            "An account can have at most {max} devices, and as many sets of settings. Each counts"
+            " once for each KiB that it begins.",
+            max=MAX_DOCUMENTS,
         )

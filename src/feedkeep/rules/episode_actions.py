@@ -165,8 +165,8 @@ def record(snapshot: ActionSnapshot, sent: Sequence[EpisodeAction]) -> ActionDec
 def _with_room(snapshot: ActionSnapshot, decision: ActionDecision) -> ActionDecision:
     if decision.added > 0 and snapshot.count + decision.added > MAX_STORED:
         raise InvalidInput(
-            "An account has up to {count} episode actions, and this one has no room for all of"
-            " these. Nothing of this upload is stored.",
+            "An account has up to {count} episode actions, each counted once for each KiB that it"
+            " begins, and this one has no room for all of these. Nothing of this upload is stored.",
             count=MAX_STORED,
         )
     return decision
