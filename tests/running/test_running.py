@@ -81,6 +81,22 @@ def test_where_no_file_can_be_opened_idle_connections_give_way(serving: Feedkeep
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, most))
 
 
+def test_readyz_answers_while_idle_connections_exceed_the_file_limit(
+    serving: FeedkeepProcess,
+) -> None:
+    pid = serving.process.pid
+    _, most = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    url = httpx.URL(serving.base_url)
+    with ExitStack() as stack:
+        assert httpx.get(f"{serving.base_url}/readyz").is_success
+        last = max(int(file.name) for file in Path(f"/proc/{pid}/fd").iterdir())
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (last + 5, most))
+        for _ in range(300):
+            stack.enter_context(socket.create_connection((url.host, url.port or 80), timeout=5))
+        assert httpx.get(f"{serving.base_url}/readyz", timeout=5).is_success
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, most))
+
+
 def until_ready(client: httpx.Client, process: subprocess.Popen[bytes]) -> None:
     while process.poll() is None:
         try:

@@ -17,6 +17,8 @@ from feedkeep_process import FeedkeepProcess
 from forms import IS_FULL, first_of
 from process_memory import memory_bytes
 
+from feedkeep.http.serving.server import OTHER_FILES, connections_within
+
 HEAD = b"GET /livez HTTP/1.1\r\nHost: x\r\n"
 LARGEST = 16 * 1024
 CONNECTIONS = 1_500 if IS_FULL else 500
@@ -206,6 +208,12 @@ def test_idle_clients_make_room_when_there_is_none_left(tmp_path: Path) -> None:
         assert httpx.get(f"{process.base_url}/livez").status_code == 200
         with process.client(name) as last:
             assert last.get("/subscriptions").status_code == 200
+
+
+@pytest.mark.parametrize("files", [64, 100, 256, 1_024, 65_536])
+def test_connections_within_a_file_limit_leave_files_for_the_rest(files: int) -> None:
+    connections = connections_within(files, postgres_connections=8)
+    assert files // 2 <= connections <= max(files // 2, files - OTHER_FILES - 8)
 
 
 def test_a_huge_body_is_refused_without_being_kept(feedkeep: FeedkeepProcess) -> None:

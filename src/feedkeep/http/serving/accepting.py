@@ -25,7 +25,7 @@ AT_ONCE = 32
 """How many connections are accepted before other tasks can run."""
 
 PAUSE_SECONDS = 0.5
-"""How long accepting pauses after the system refused, being out of memory or of files."""
+"""Pause of accepting after the system refused, and no connection can be cut to make room."""
 
 LINGER_SECONDS = 0.1
 """How long, at a stop, the request of the last accepted connection may take to arrive."""
@@ -108,9 +108,9 @@ class Acceptor:
             except OSError as error:
                 if taken:  # the system refuses before it looks whether there is another one
                     return
-                if error.errno == errno.EMFILE:
-                    self._make_room()
-                self._pause(error)
+                # The files of cut connections are free again in the loop's next turn.
+                if error.errno != errno.EMFILE or not self._make_room():
+                    self._pause(error)
                 return
             is_full = len(self._entering) + len(self._connections) >= self._max_connections
             if is_full and not self._make_room():

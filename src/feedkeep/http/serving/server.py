@@ -31,7 +31,7 @@ GRACE_SECONDS = 8.0
 """How long requests under way may take once the service is told to stop."""
 
 OTHER_FILES = 100
-"""How many open files, besides the connections of clients, a process has room for."""
+"""Open files of a process besides its connections to clients and to PostgreSQL."""
 
 METRICS_CONNECTIONS = 8
 """How many connections the port of metrics has; for a further one, one of these is closed."""
@@ -70,6 +70,7 @@ async def run(
         InFlight(app, settings.max_in_flight_bytes),
         listener,
         tls_context(settings),
+        max_connections=_room_for_connections(settings),
         draining=draining,
         drain_seconds=settings.drain_seconds,
     )
@@ -94,7 +95,12 @@ async def serving_until_ready(
     async with contextlib.AsyncExitStack() as serving:
         for listener in listeners:
             in_flight = InFlight(app, settings.max_in_flight_bytes)
-            server = Server(in_flight, listener.dup(), tls_context(settings))
+            server = Server(
+                in_flight,
+                listener.dup(),
+                tls_context(settings),
+                max_connections=_room_for_connections(settings),
+            )
             await serving.enter_async_context(_beside(server))
         yield
 
@@ -125,21 +131,17 @@ class Server:
         listener: socket.socket,
         tls: ssl.SSLContext | None,
         *,
-        max_connections: int | None = None,
+        max_connections: int,
         draining: Draining | None = None,
         drain_seconds: float = 0.0,
     ) -> None:
-        """Without a number, there are as many connections as files may be open.
-
-        `draining` is told that it stops, and it goes on to serve for `drain_seconds`.
-        """
+        """`draining` is told that it stops, and it goes on to serve for `drain_seconds`."""
         self._app = app
         self._serving = Serving(app, draining or Draining())
         self._drain_seconds = drain_seconds
         self._stopping, self._in_haste = asyncio.Event(), asyncio.Event()
         new = partial(Protocol, self._serving)
         connections = self._serving.connections
-        max_connections = max_connections or _room_for_connections()
         self._acceptor = Acceptor(listener, new, connections, tls, max_connections)
 
     def stop(self, *, in_haste: bool = False) -> None:
@@ -239,9 +241,15 @@ def _collect_seldom() -> None:
     gc.set_threshold(_ALLOCATIONS_UNTIL_COLLECTED)
 
 
-def _room_for_connections() -> int:
+def _room_for_connections(settings: Settings) -> int:
     """Raise this process's limit of open files; return how many connections that allows."""
     _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = min(hard_limit, 65_536) if hard_limit != resource.RLIM_INFINITY else 65_536
     resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard_limit))
-    return max(OTHER_FILES, wanted - OTHER_FILES)
+    return connections_within(wanted, settings.postgres_connections)
+
+
+def connections_within(files: int, postgres_connections: int) -> int:
+    """Return how many clients may be connected to a process that may open `files`."""
+    # The rest is for all else, even if the limit is low: at it, the database cannot be used either.
+    return max(files // 2, files - OTHER_FILES - postgres_connections)
