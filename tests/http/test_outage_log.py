@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import MutableMapping
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -12,33 +14,55 @@ from feedkeep.http.outage_log import Outages
 from feedkeep.model.errors import StoreUnavailable
 
 AWAY = StoreUnavailable("It is away.")
+WRITE, READ, POLL = ("POST", "/lists"), ("GET", "/lists"), ("GET", "/readyz")
 
 
-def test_an_outage_lasts_until_the_store_is_ready_and_no_request_fails_any_more(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.fixture(autouse=True)
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "QUIET_SECONDS", 0)
+
+
+def logged(*steps: str) -> list[MutableMapping[str, Any]]:
+    """Return the log of requests that failed (-) or succeeded (+); `...` lets time pass."""
+
     async def work() -> None:
-        looks = iter(["away", "one machine is away", "ready"])
+        outages = Outages()
+        kinds = {"write": WRITE, "read": READ, "poll": POLL}
+        for step in steps:
+            if step == "...":
+                await asyncio.sleep(0.001)
+            elif step[0] == "-":
+                outages.failed(kinds[step[1:]], AWAY, is_poll=step == "-poll")
+            else:
+                outages.succeeded(kinds[step[1:]])
 
-        async def assert_ready() -> None:
-            match next(looks):
-                case "away":
-                    raise AWAY
-                case "one machine is away":
-                    outages.note(AWAY, is_poll=False)
-
-        outages = Outages(assert_ready)
-        for is_poll in (True, False, False):
-            outages.note(AWAY, is_poll=is_poll)
-        assert outages._watching is not None
-        await outages._watching
-        assert list(looks) == []
-        assert outages._watching is None  # the next failure begins another one
-
-    monkeypatch.setattr(module, "LOOK_SECONDS", 0)
     with capture_logs() as lines:
         asyncio.run(work())
-    began, ended = lines
+    return lines
+
+
+def events(*steps: str) -> list[str]:
+    return [line["event"].rpartition(" ")[2] for line in logged(*steps)]
+
+
+def test_outage_that_ended_is_logged_with_its_reason_and_failed_requests() -> None:
+    began, ended = logged("-poll", "-write", "-read", "+write", "...")
     assert (began["event"], began["reason"]) == ("store outage began", "It is away.")
-    assert (ended["event"], ended["failed_requests"]) == ("store outage ended", 3)
+    assert (ended["event"], ended["failed_requests"]) == ("store outage ended", 2)
     assert ended["duration_seconds"] >= 0
+
+
+def test_outage_does_not_end_by_requests_of_other_kinds() -> None:
+    assert events("-write", "+read", "+poll", "...") == ["began"]
+
+
+def test_outage_does_not_end_while_other_requests_fail_soon_after_a_success() -> None:
+    assert events("-write", "+write", "-read", "...") == ["began"]
+    assert events("-write", "+write", "-write", "+write", "...") == ["began", "ended"]
+
+
+def test_failure_after_the_end_begins_another_outage() -> None:
+    assert events("-write", "+write", "...", "+write", "...", "-write") == [
+        "began", "ended", "began",
+    ]  # fmt: skip
+    assert logged("-write", "+write", "...", "-read", "+read", "...")[3]["failed_requests"] == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+import asyncpg
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess, write_while
@@ -173,6 +175,35 @@ def test_a_worker_that_dies_is_replaced_and_nothing_acknowledged_is_lost(
     log = [json.loads(line) for line in serving.log.read_text().splitlines()]
     (line,) = [line for line in log if line["event"].startswith("a worker died")]
     assert line["status"] == -signal.SIGKILL
+
+
+@contextlib.contextmanager
+def locked(database: str, table: str) -> Iterator[None]:
+    """Lock a table as an administrator's transaction does that stays open."""
+    with asyncio.Runner() as runner:
+        connection = runner.run(asyncpg.connect(database))
+        runner.run(connection.execute(f"BEGIN; LOCK TABLE feedkeep.{table}"))
+        yield
+        runner.run(connection.close())
+
+
+def test_outage_of_a_locked_table_ends_only_when_its_requests_succeed(
+    tmp_path: Path, server: PostgresServer
+) -> None:
+    process = FeedkeepProcess(tmp_path, server.url)
+    process.run_first("statements_end_soon")
+    with process, process.client(process.new_account()) as client:
+        with locked(process.database, "entry"):
+            for _ in range(2):
+                assert client.post("/subscriptions", json=ITEM).status_code == 503
+                assert client.get("/readyz").status_code == 200  # it uses another table
+        assert client.post("/subscriptions", json=ITEM).status_code == 200
+        ended = process.wait_for_line("store outage ended")
+    assert ended["failed_requests"] == 2
+    log = [json.loads(line) for line in process.log.read_text().splitlines()]
+    (began,) = [line for line in log if line["event"] == "store outage began"]
+    assert "waits for a lock that another session holds" in began["reason"]
+    assert "standby" not in began["reason"]
 
 
 def test_connections_that_come_at_once_are_spread_over_the_workers(

@@ -1030,6 +1030,53 @@ def test_a_statement_that_took_too_long_is_not_repeated(database: str) -> None:
     run(database, work)
 
 
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "STATEMENT_SECONDS", 2.0)
+    monkeypatch.setattr(breaker, "SUSPECT_SECONDS", 0.01)
+
+
+@pytest.mark.usefixtures("hasty")
+def test_statement_behind_a_locked_table_fails_with_the_lock_as_reason(database: str) -> None:
+    async def work(store: PostgresStore) -> None:
+        other = await asyncpg.connect(database)
+        await other.execute("BEGIN; LOCK TABLE feedkeep.entry")
+        with pytest.raises(StoreUnavailable, match="waits for a lock that another session holds"):
+            await store.entries.view(ALICE, GUID)
+        with pytest.raises(StoreUnavailable, match="waits for a lock that another session holds"):
+            await store.entries.change(ALICE, [GUID], subscribe)
+        await other.close()
+
+    run(database, work)
+
+
+@pytest.mark.usefixtures("hasty")
+def test_commit_without_its_standby_fails_with_the_standby_as_reason(
+    server: PostgresServer,
+) -> None:
+    async def write(connection: asyncpg.Connection) -> None:
+        await connection.execute("UPDATE feedkeep.schema_version SET version = version")
+
+    async def work(store: PostgresStore) -> None:
+        execute(server.url, "ALTER SYSTEM SET synchronous_standby_names = '*'")
+        execute(server.url, "SELECT pg_reload_conf()")
+        with pytest.raises(StoreUnavailable, match="a commit waits for a synchronous standby"):
+            await store._runner.connections.transact(write, commit_seconds=2.0)
+
+    run(server.url, work)
+
+
+def test_statement_that_is_cancelled_fails_with_the_servers_reason(database: str) -> None:
+    async def be_cancelled(connection: asyncpg.Connection) -> None:
+        await connection.execute("SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(60)")
+
+    async def work(store: PostgresStore) -> None:
+        with pytest.raises(StoreUnavailable, match="canceling statement due to user request"):
+            await store._runner.write(be_cancelled)
+
+    run(database, work)
+
+
 def test_another_server_takes_over(server: PostgresServer) -> None:
     with server.standby() as standby:
         both = f"{server.url.rpartition('/')[0]},127.0.0.1:{standby.port}/postgres"

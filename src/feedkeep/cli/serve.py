@@ -215,8 +215,7 @@ async def _serve(
             draining = Draining()
             routes = edges(service, chosen, first_secret, draining)
             signs = Signs(tell, alive_each_seconds)
-            outages = Outages(service.assert_ready)
-            application = Application(routes, chosen, recorder, outages)
+            application = Application(routes, chosen, recorder, Outages())
             await run(application, sockets.clients, chosen, signs, draining)
 
 

@@ -126,6 +126,8 @@ class Application:
         )
         if self._recorder:
             self._recorder.request(route, request.method, status, duration_ns / 1e9)
+        if self._outages and target and status < error_responses.BAD_REQUEST:
+            self._outages.succeeded((request.method, target.path))
 
     def _hint_at_proxy(self, request: Request) -> None:
         if self._proxies.may_hint():
@@ -146,9 +148,9 @@ class Application:
             if isinstance(error, StoreUnavailable):
                 request.failure = str(error)
                 # An account that keeps itself waiting is no outage of the store.
-                if self._outages and not isinstance(error, AccountBusy):
-                    is_poll = target is not None and target.route.is_polled
-                    self._outages.note(error, is_poll=is_poll)
+                if self._outages and target and not isinstance(error, AccountBusy):
+                    kind = (request.method, target.path)
+                    self._outages.failed(kind, error, is_poll=target.route.is_polled)
             if isinstance(error, NotAuthorized | TooManyAttempts):
                 self._log_if_refused(request, error)
             return target, error_responses.response_to(

@@ -4,54 +4,57 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from typing import TypeAlias
 
 import structlog
 
 from feedkeep.model.errors import StoreUnavailable
 
-LOOK_SECONDS = 1.0
-"""How often it is looked whether an outage has ended."""
+QUIET_SECONDS = 6.0
+"""Time without a failure after which an outage has ended: PostgreSQL's statements fail after 5."""
+
+Kind: TypeAlias = tuple[str, str]
+"""Method and route of a request."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class Outages:
-    """Counts the requests that fail while the store is unavailable.
+    """Logs when requests begin to fail because of the store, and when they succeed again.
 
-    An outage begins with the first of them. It ends when the store reads and writes again and no
-    request has failed since the last look: of a cluster, one machine may be away while the rest is
-    ready.
+    An outage ends when a request of a kind that failed succeeds, and none fails for
+    `QUIET_SECONDS` after it. While a table is locked, requests of other kinds succeed; while one
+    machine of a cluster is away, so do requests of other accounts.
     """
 
-    def __init__(self, assert_ready: Callable[[], Awaitable[None]]) -> None:
-        """Take what raises `StoreUnavailable` while the store cannot read and write."""
-        self._assert_ready = assert_ready
-        self._failed = 0
-        self._watching: asyncio.Task[None] | None = None
+    def __init__(self) -> None:
+        self._failed_kinds: set[Kind] = set()
+        self._failed_requests = 0
+        self._began = 0.0
+        self._ending: asyncio.TimerHandle | None = None
 
-    def note(self, error: StoreUnavailable, *, is_poll: bool) -> None:
-        """Note that a request failed by an error; one that polls whether all is well is no loss."""
-        self._failed += not is_poll
-        if self._watching is None:
+    def failed(self, kind: Kind, error: StoreUnavailable, *, is_poll: bool) -> None:
+        """Record a failed request; health polls are not counted."""
+        if not self._failed_kinds:
+            self._began = time.monotonic()
             _log.error("store outage began", reason=str(error))
-            self._watching = asyncio.create_task(self._watch())
+        if self._ending:
+            self._ending.cancel()
+            self._ending = None
+        self._failed_kinds.add(kind)
+        self._failed_requests += not is_poll
 
-    async def _watch(self) -> None:
-        began = time.monotonic()
-        while not await self._has_ended():
-            pass
-        seconds = round(time.monotonic() - began, 1)
-        _log.warning("store outage ended", duration_seconds=seconds, failed_requests=self._failed)
-        self._failed = 0
-        self._watching = None
+    def succeeded(self, kind: Kind) -> None:
+        """Record a successful request."""
+        if kind in self._failed_kinds and self._ending is None:
+            seconds = round(time.monotonic() - self._began, 1)
+            loop = asyncio.get_running_loop()
+            self._ending = loop.call_later(QUIET_SECONDS, self._end, seconds)
 
-    async def _has_ended(self) -> bool:
-        """Say after a while whether the store is ready, and no request has failed meanwhile."""
-        failed_before = self._failed
-        await asyncio.sleep(LOOK_SECONDS)
-        try:
-            await self._assert_ready()
-        except Exception:  # noqa: BLE001 - whatever it is, the outage goes on
-            return False
-        return self._failed == failed_before
+    def _end(self, seconds: float) -> None:
+        _log.warning(
+            "store outage ended", duration_seconds=seconds, failed_requests=self._failed_requests
+        )
+        self._failed_kinds.clear()
+        self._failed_requests = 0
+        self._ending = None

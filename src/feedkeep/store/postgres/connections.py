@@ -136,12 +136,20 @@ _ARRAYS = [
 ]
 
 _REASONS = {
-    TimeoutError: "it did not answer in time. A commit waits for a synchronous standby, if it is"
-    " set up to have one",
+    TimeoutError: "it did not answer in time",
     asyncpg.TargetServerAttributeNotMatched: "none of its hosts takes writes: each is a standby, or"
     " has default_transaction_read_only on",
 }
 """What is said instead of errors that do not say it."""
+
+_WAITING = """
+SELECT pid, wait_event_type, wait_event FROM pg_stat_activity
+WHERE usename = current_user AND datname = current_database() AND state = 'active'
+AND wait_event_type <> 'Client'
+"""
+_LOCKED = "it waits for a lock that another session holds"
+_BUSY = "The account is locked by another session."
+_STANDBY = "a commit waits for a synchronous standby"
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -189,6 +197,7 @@ class Connections:
         self._pool: asyncpg.Pool = self._new_pool()
         self._retiring: asyncio.Task[None] | None = None
         self._breaker = Breaker(self._probe)
+        self._waits: dict[int, str] = {}  # by process of the server, as the last probe found them
         self.is_distributed = False
 
     @property
@@ -292,10 +301,11 @@ class Connections:
     @asynccontextmanager
     async def _taken(self) -> AsyncIterator[asyncpg.Connection]:
         pool, connection = await self._acquire()
+        pid = connection.get_server_pid()  # it is unknown once the connection is closed
         try:
             yield connection
         except Exception as error:
-            raise await self._after(error, pool, connection) from error
+            raise await self._after(error, pool, connection, pid) from error
         except BaseException:  # the caller was cancelled, perhaps in the middle of a transaction
             _give_up(connection)
             raise
@@ -321,14 +331,15 @@ class Connections:
             if pool is not self._pool:  # it was replaced while we waited
                 return await self._acquire()
             if isinstance(error, TimeoutError):
+                waits = "".join(f"; {wait}" for wait in sorted(set(self._waits.values())))
                 raise StoreUnavailable(
                     "The PostgreSQL database cannot be used now: no connection was free, or could"
-                    f" be opened, within {CONNECT_SECONDS:g} seconds."
+                    f" be opened, within {CONNECT_SECONDS:g} seconds{waits}."
                 ) from error
             raise _unavailable(error) from error
 
     async def _after(
-        self, error: Exception, pool: asyncpg.Pool, connection: asyncpg.Connection
+        self, error: Exception, pool: asyncpg.Pool, connection: asyncpg.Connection, pid: int
     ) -> Exception:
         """Return what to raise after an error; close connections that cannot be used again."""
         if isinstance(error, asyncpg.PostgresError):
@@ -343,18 +354,17 @@ class Connections:
         match error:
             case FeedkeepError():
                 return error
+            case TimeoutError() | _CommitFailed(cause=TimeoutError()):
+                return _unavailable(TimeoutError(), self._waits.get(pid, ""))
             case _CommitFailed(cause=cause):
                 return _unavailable(cause)
             case NotAllWritten():
                 return FailedBeforeCommit(_unavailable(error))
             # To repeat these would make each request of the batch wait as long again, in turn.
             case asyncpg.LockNotAvailableError():
-                why = "Another transaction holds what this one needs."
-                # Where it holds a row of an account, the store serves all others.
+                # Where it is held on a row of an account, the store serves all others.
                 is_of_account = "account" in (getattr(error, "context", None) or "")
-                return AccountBusy(why) if is_of_account else StoreUnavailable(why)
-            case TimeoutError():
-                return _unavailable(error)
+                return AccountBusy(_BUSY) if is_of_account else _unavailable(error, _LOCKED)
         is_ours = isinstance(error, ValueError) or not isinstance(error, _UNAVAILABLE)
         return FailedBeforeCommit(error if is_ours else _unavailable(error))
 
@@ -382,15 +392,18 @@ class Connections:
         )
 
     async def _probe(self) -> None:
-        """Ask the server something by a new connection.
+        """Ask the server, by a new connection, what its sessions wait for.
 
         Raises:
             OSError: Nothing answers; connections of before are given to nobody again.
         """
         try:
-            connection = await self._connect(None, timeout=self._host_seconds)
+            connection = await self._connect(
+                None, timeout=self._host_seconds, statement_cache_size=0
+            )
             try:
-                await connection.execute("SELECT 1")
+                rows = await connection.fetch(_WAITING)
+                self._waits = {pid: _wait(kind, event) for pid, kind, event in rows}
                 await connection.close()
             finally:
                 connection.terminate()
@@ -468,7 +481,14 @@ def _give_up(connection: asyncpg.Connection) -> None:
         connection.terminate()
 
 
-def _unavailable(error: Exception) -> StoreUnavailable:
-    reason = _REASONS.get(type(error), "") or str(error) or type(error).__name__
+def _wait(kind: str, event: str) -> str:
+    """Return what a session waits for, by PostgreSQL's names of it."""
+    if kind == "Lock":
+        return _LOCKED
+    return _STANDBY if event == "SyncRep" else f"it waits for {kind} {event}"
+
+
+def _unavailable(error: Exception, wait: str = "") -> StoreUnavailable:
+    reason = wait or _REASONS.get(type(error), "") or str(error) or type(error).__name__
     kind = StoreMisconfigured if isinstance(error, _MISCONFIGURED) else StoreUnavailable
     return kind(f"The PostgreSQL database cannot be used now: {reason}")
