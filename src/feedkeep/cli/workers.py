@@ -36,7 +36,7 @@ It gives its signs; the parent reports that it is alive.
 """
 
 PAUSE_SECONDS = 1.0
-"""How long after a worker's end the next one starts, in case workers cannot start at all."""
+"""Pause after a worker that was never ready; the place of another is taken at once."""
 
 STOP_SECONDS = 12.0
 """How long workers may take to stop before they are killed, besides the time in which they drain.
@@ -96,7 +96,6 @@ class Workers:
         self._tell = tell
         self._alive_each_seconds = alive_each_seconds
         self._workers: dict[Sockets, _Worker] = {}
-        self._failed_starts = [0] * len(listeners)
         files = {os.fstat(listener.clients.fileno()).st_ino for listener in listeners}
         self._share_a_socket = len(files) < len(listeners)
         self._notified_at = -math.inf
@@ -190,34 +189,29 @@ class Workers:
 
     def _bury_the_dead(self) -> None:
         dead = [place for place, one in self._workers.items() if not one.process.is_alive()]
-        for listener in dead:
-            worker = self._workers.pop(listener)
+        buried = [(listener, self._workers.pop(listener)) for listener in dead]
+        for listener, worker in buried:
+            self._send_clients_elsewhere(listener)
             if worker.hearing:
                 worker.hearing.close()
             status = worker.process.exitcode
             pid = worker.process.pid
             _log.error("a worker died; another one takes its place", pid=pid, status=status)
-            if worker.is_ready:
-                self._failed_starts[self._listeners.index(listener)] = 0
-            else:
-                self._note_failed_start(listener)
-        if dead:
+        if not all(worker.is_ready for _, worker in buried):
             time.sleep(PAUSE_SECONDS)
 
-    def _note_failed_start(self, listener: Sockets) -> None:
-        """Send clients elsewhere, from the second start in a row on that failed.
+    def _send_clients_elsewhere(self, listener: Sockets) -> None:
+        """Have the kernel give new connections to other workers, if one of these is ready.
 
-        They would wait here for a worker that may never come. If processes share one socket, as
-        systemd gives it, the others accept from it.
+        It resets the few that the dead one had not accepted, as it did those that it had. If
+        processes share one socket, as systemd gives it, the others accept from it.
         """
-        number = self._listeners.index(listener)
-        self._failed_starts[number] += 1
-        if self._failed_starts[number] > 1 and not self._share_a_socket:
+        if not self._share_a_socket and any(one.is_ready for one in self._workers.values()):
             with contextlib.suppress(OSError):
-                self._listeners[number] = listener.bound_anew()
+                self._listeners[self._listeners.index(listener)] = listener.bound_anew()
 
     def _start_what_is_missing(self) -> None:
-        """Start a worker for each place that has none; its connections wait until then."""
+        """Start a worker for each place that has none."""
         for listener in self._listeners:
             if listener in self._workers or self._is_stopping:
                 continue
@@ -230,7 +224,7 @@ class Workers:
                 except OSError as error:  # too many processes, or too little memory, for now
                     hearing.close()
                     _log.error("a worker cannot be started", reason=str(error))
-                    self._note_failed_start(listener)
+                    self._send_clients_elsewhere(listener)
                     time.sleep(PAUSE_SECONDS)
                     return
             self._workers[listener] = _Worker(process, hearing)

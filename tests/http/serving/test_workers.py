@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import signal
 import socket
 from collections.abc import Iterator
+from multiprocessing.connection import Connection
+from typing import Any
 
 import pytest
 
 from feedkeep.cli import workers
 from feedkeep.config.settings import Settings
 from feedkeep.http.serving import Sockets
+from feedkeep.runtime.notify import READY
 from feedkeep.runtime.stopping import stop_signals
 
 
@@ -49,6 +53,45 @@ def test_workers_that_cannot_be_started_are_tried_again_until_a_stop(
         places = [Sockets(listener)]
         workers.Workers(Settings(workers=2), places, serve, lambda _: None, None).run()
     assert tries == 3
+
+
+def test_successor_of_a_worker_that_was_ready_starts_without_a_pause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started: list[int] = []
+
+    class ReadyThenDead:
+        pid, exitcode = 1, -signal.SIGKILL
+
+        def __init__(self, *, args: tuple[Any, ...], **_: object) -> None:
+            self._telling: Connection = args[3]
+            self._lives, held = multiprocessing.Pipe(duplex=False)
+            held.close()
+            self.sentinel = self._lives.fileno()
+
+        def start(self) -> None:
+            started.append(self.pid)
+            self._telling.send(READY)
+            if len(started) == 2:
+                signal.raise_signal(signal.SIGTERM)
+
+        def is_alive(self) -> bool:
+            return False
+
+        def terminate(self) -> None:
+            pass
+
+        kill = terminate
+
+    def pause(_: float) -> None:
+        raise AssertionError("its clients wait meanwhile")
+
+    monkeypatch.setattr(workers.time, "sleep", pause)
+    monkeypatch.setattr(workers._spawn, "Process", ReadyThenDead)
+    with socket.socket() as listener:
+        places = [Sockets(listener)]
+        workers.Workers(Settings(workers=2), places, serve, lambda _: None, None).run()
+    assert len(started) == 2
 
 
 def test_a_hangup_that_is_ignored_already_as_under_nohup_stops_nothing() -> None:
