@@ -74,7 +74,15 @@ LINK = "https://f.example/1"
 WITHOUT_VALUES = [
     *("nothing-to-take-back", "nothing-chosen", "nothing-changed", "moved", "merged"),
     *("unknown-change", "meant", "kept-apart"),
-    *("signed-out", "signed-out-others", "new-password", "saved", "linked", "unlinked"),
+    *(
+        "signed-out",
+        "signed-out-others",
+        "news-address-ended",
+        "new-password",
+        "saved",
+        "linked",
+        "unlinked",
+    ),
     *("welcome", "welcome-but", "account-deleted", "withdrawn"),
 ]
 NOTES: dict[str, list[dict[str, Any]]] = {
@@ -369,7 +377,7 @@ STATES: dict[str, list[dict[str, Any]]] = {
             "server": server,
             "base_path": "/feedkeep",
             "refusing": apps_that_refuse("zoë+ł"),
-            "problems": {"label": TOO_LONG},
+            "problems": {"label": TOO_LONG, "password": TOO_LONG},
         }
         for kind, name in GUIDES.items()
         for server in (LINK, "http://f.example")

@@ -172,6 +172,14 @@ def test_who_has_no_password_confirms_with_the_provider_once_a_session_is_old(
         refused = old.post("/account/delete", data={"name": "zoë"})
         assert (refused.status_code, "/sign-in/provider" in refused.text) == (403, True)
         assert name_in(old) == "zoë"
+        for form, place in (("/news/address", "/news"), ("/apps/connect/kasts",) * 2):
+            refused = old.post(form)
+            leads_back = f'href="/sign-in/provider?next={place}"' in refused.text
+            assert (refused.status_code, leads_back, "password." in refused.text) == (
+                403,
+                True,
+                False,
+            )
 
 
 @pytest.fixture

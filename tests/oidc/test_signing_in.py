@@ -488,8 +488,12 @@ def test_who_signs_out_at_the_provider_is_signed_out_here(
     assert name_in(browser) == "zoë"
     assert log_out(provider.logout_token(iat=now - 120)) == 200
     assert name_in(browser) == "zoë", "a token that is sent once more ends no later session"
+    page = browser.post("/news/address", follow_redirects=True).text
+    (news,) = re.findall(r"http\S+/news/fn_[^<]*", page)
+    assert browser.get(news).status_code == 200
     assert log_out(provider.logout_token()) == 200
     assert name_in(browser) == ""
+    assert browser.get(news).status_code == 404
 
 
 def test_without_a_provider_there_are_no_such_pages(tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import httpx
@@ -177,3 +179,59 @@ def test_an_address_works_for_its_account_until_it_is_renewed_or_the_account_is_
     signed_again.sign_in(name, PASSWORD)
     signed_again.post("/account/delete", {"name": name, "password": PASSWORD})
     assert reader.get(second).status_code == 404
+
+
+def new_password(anna: PageClient, name: str) -> None:
+    page = anna.post("/account/password", {"password": PASSWORD, "new_password": "a new one, long"})
+    assert "new password is now active" in page.note
+
+
+def recover(anna: PageClient, name: str) -> None:
+    [code, *_] = re.findall(r"<code>([\w-]{19})</code>", anna.post("/account/codes").reply.text)
+    anna.process.tokens.append(code)
+    page = anna.post("/recover", {"name": name, "code": code, "password": "a new one, long"})
+    assert "new password is now active" in page.note
+
+
+def sign_out_others(anna: PageClient, name: str) -> None:
+    assert "other browsers are signed out" in anna.post("/account/sign-out-others").note
+
+
+def end_address(anna: PageClient, name: str) -> None:
+    assert "The address of your news has ended." in anna.post("/news/address/end").note
+
+
+@pytest.mark.parametrize("act", [new_password, recover, sign_out_others, end_address])
+def test_news_address_ends_with_other_sessions_or_by_its_page(
+    person: tuple[PageClient, str],
+    reader: httpx.Client,
+    act: Callable[[PageClient, str], None],
+) -> None:
+    anna, name = person
+    link = address(anna)
+    assert 'action="/news/address/end"' in anna.get("/news").reply.text
+    act(anna, name)
+    assert reader.get(link).status_code == 404
+    page = anna.get("/news").reply.text
+    assert ("Create an address" in page, "/news/address/end" in page) == (True, False)
+    again = address(anna)
+    assert (reader.get(link).status_code, reader.get(again).status_code) == (404, 200)
+
+
+@pytest.mark.parametrize("form", ["/news/address", "/apps/connect/kasts"])
+def test_secret_that_lasts_is_made_after_a_fresh_confirmation(tmp_path: Path, form: str) -> None:
+    process = FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1")
+    process.run_first("no_session_is_fresh")
+    with process:
+        anna, _ = signed_in(process)
+        place = form.removesuffix("/address")
+        assert anna.get(place).values("password") == [""]
+        for typed, told in ((None, "Type your current"), ("wrong one", "not your password")):
+            page = anna.post(form, {"password": typed} if typed else {})
+            assert page.status == 403
+            assert told in page.problem("password")
+            assert page.secrets == [process.base_url][: len(page.secrets)]  # of the guide
+        page = anna.post(form, {"password": PASSWORD})
+        process.tokens.append(page.secrets[-1])
+        assert page.status == 200
+        assert page.secrets[-1] != process.base_url

@@ -106,6 +106,7 @@ class Preferences(Value, frozen=True):
         known_apps: The keys of the apps that were connected then.
         news_address: The hash of the secret in the address of the news, in hexadecimal; "" if there
             is none.
+        news_salt: Salt of the password that the account had when the address was made.
     """
 
     language: str | None = None
@@ -115,3 +116,4 @@ class Preferences(Value, frozen=True):
     dismissed_news: Stamp = Stamp(0)
     known_apps: tuple[str, ...] = ()
     news_address: str = ""
+    news_salt: str | None = None

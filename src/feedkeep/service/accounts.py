@@ -163,7 +163,8 @@ class Accounts:
         """Replace a password; return the account as it is now.
 
         The old password stops working with the next request. Sessions that it began end, of apps
-        and of browsers, and links to set a new password; recovery codes stay.
+        and of browsers, and links to set a new password, and the address of the news; recovery
+        codes stay.
 
         Raises:
             AccountError: There is no such account, or the password is not acceptable.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Sequence
 
-from feedkeep.model import Account, AccountId, Stamp
+from feedkeep.model import Account, AccountId, Preferences, Stamp
 from feedkeep.model.errors import NotAuthorized
 from feedkeep.rules.credentials import NEWS_PREFIX, read_link, token_hash
 from feedkeep.security.tokens import new_token
@@ -17,37 +17,50 @@ class News:
     """Gives an account an address for its news, and knows whose address one is.
 
     Only the hash of an address is stored, beside the preferences. The address opens the news, and
-    nothing else.
+    nothing else. A new password ends it, since it belongs to the password's salt.
     """
 
     def __init__(self, store: Store, preferences: AccountPreferences) -> None:
         self._store = store
         self._preferences = preferences
 
-    async def new_address(self, account_id: AccountId) -> str:
+    async def new_address(self, account: Account) -> str:
         """Return the secret of a new address; the one that was made before stops working.
 
         Raises:
             NotAuthorized: The account is gone.
         """
-        text = new_token(account_id, NEWS_PREFIX)
-        await self._preferences.set_news_address(account_id, token_hash(text))
+        text = new_token(account.id, NEWS_PREFIX)
+        await self._preferences.set_news_address(account, token_hash(text))
         return text
+
+    async def has_address(self, account: Account) -> bool:
+        """Whether an account has an address that works."""
+        return bool(_address_hash(account, await self._preferences.of(account.id)))
+
+    async def end_address(self, account_id: AccountId) -> None:
+        """End the address of an account's news, if it has one.
+
+        Raises:
+            NotAuthorized: The account is gone.
+        """
+        await self._preferences.end_news_address(account_id)
 
     async def owner_of(self, text: str) -> Account:
         """Return the account whose news a secret opens.
 
         Raises:
-            NotAuthorized: It is none, was renewed, or the account is gone or disabled.
+            NotAuthorized: It is none, was replaced or ended, or the account is gone or disabled.
         """
         link = read_link(text, NEWS_PREFIX)
         if link is None:
             raise NotAuthorized
         account_id, address_hash = link
-        known = (await self._preferences.of(account_id)).news_address
+        preferences = await self._preferences.of(account_id)
         found = await self._store.accounts.by_id(AccountId(account_id - 1), 1)
-        is_right = hmac.compare_digest(known, address_hash.hex())
-        if not is_right or not found or found[0].id != account_id or found[0].is_disabled:
+        if not found or found[0].id != account_id or found[0].is_disabled:
+            raise NotAuthorized
+        if not hmac.compare_digest(_address_hash(found[0], preferences), address_hash.hex()):
             raise NotAuthorized
         return found[0]
 
@@ -58,3 +71,8 @@ class News:
             NotAuthorized: The account is gone.
         """
         await self._preferences.dismiss_news(account_id, until, apps)
+
+
+def _address_hash(account: Account, preferences: Preferences) -> str:
+    """Return the hash of the address that opens an account's news; "" if it has none."""
+    return preferences.news_address if preferences.news_salt == account.salt else ""

@@ -23,6 +23,7 @@ from feedkeep.rules.credentials import BROWSER_PREFIX, as_label
 from feedkeep.security.tokens import new_token
 from feedkeep.service.authentication import Authentication
 from feedkeep.service.logins import MAX_SESSIONS, MAX_SESSIONS_OF_AN_APP
+from feedkeep.service.news import News
 from feedkeep.store.base import Store
 
 FRESH_MINUTES = 10
@@ -30,11 +31,15 @@ FRESH_MINUTES = 10
 
 
 class PageSessions:
-    """Begins, extends and ends the sessions of browsers."""
+    """Begins, extends and ends the sessions of browsers.
 
-    def __init__(self, store: Store, authentication: Authentication, now: Now) -> None:
+    With all, or all others, ends the address of the account's news, which a browser has made.
+    """
+
+    def __init__(self, store: Store, authentication: Authentication, news: News, now: Now) -> None:
         self._store = store
         self._authentication = authentication
+        self._news = news
         self._now = now
 
     async def sign_in(self, name: str, password: str, address: str, label: str) -> NewToken:
@@ -101,6 +106,7 @@ class PageSessions:
                 forgotten=[one.id for one in known if one.created <= until]
             ),
         )
+        await self._news.end_address(account_id)
 
     async def sign_out_everywhere_else(self, admitted: Admitted) -> None:
         """End all sessions of the account's browsers but this one."""
@@ -112,6 +118,7 @@ class PageSessions:
                 forgotten=[number for number in (one.id for one in known) if number != own]
             ),
         )
+        await self._news.end_address(admitted.account.id)
 
     async def _begin(self, account: Account, label: str, replaced: TokenId | None) -> NewToken:
         text, now = new_token(account.id, BROWSER_PREFIX), self._now()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from feedkeep.model import AccountId, DocumentKind, Preferences, Stamp, replace
+from feedkeep.model import Account, AccountId, DocumentKind, Preferences, Stamp, replace
 from feedkeep.model.errors import InvalidInput
 from feedkeep.service.documents import as_json
 from feedkeep.store.base import Store
@@ -87,11 +87,19 @@ class AccountPreferences:
             ),
         )
 
-    async def set_news_address(self, account_id: AccountId, address_hash: bytes) -> None:
-        """Keep the hash of the address of an account's news; raises as `dismiss_wipe` does."""
+    async def set_news_address(self, account: Account, address_hash: bytes) -> None:
+        """Store the hash of the address of an account's news; raises as `dismiss_wipe` does."""
         await self._change(
-            account_id, lambda known: replace(known, news_address=address_hash.hex())
+            account.id,
+            lambda known: replace(known, news_address=address_hash.hex(), news_salt=account.salt),
         )
+
+    async def end_news_address(self, account_id: AccountId) -> None:
+        """Forget the address of an account's news; raises as `dismiss_wipe` does."""
+        if (await self.of(account_id)).news_address:
+            await self._change(
+                account_id, lambda known: replace(known, news_address="", news_salt=None)
+            )
 
     async def _change(
         self, account_id: AccountId, changed: Callable[[Preferences], Preferences]

@@ -9,19 +9,19 @@ from typing import Any
 from starlette.responses import Response
 
 from feedkeep.http.error_responses import OK
-from feedkeep.http.pages.forms import read_form, read_number
+from feedkeep.http.pages.forms import Form, read_form, read_number
 from feedkeep.http.pages.notes import Note
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.http.routing import NoSuchRoute
-from feedkeep.model import CredentialKind, Scope, Stamp, Value, replace
-from feedkeep.model.errors import AccountError
+from feedkeep.model import CredentialKind, NewToken, Scope, Stamp, Value, replace
+from feedkeep.model.errors import AccountError, NotAuthorized, Sentence, TooManyAttempts
 from feedkeep.rules.apps import AppUse, ConnectedApp, fallen_silent
 from feedkeep.rules.credentials import apps_that_refuse
 from feedkeep.service.history import ListedChanges
 from feedkeep.web.authenticator import session_of
 from feedkeep.web.changes import product
 from feedkeep.web.new_password import NewPassword, read_new_password, write_new_password
-from feedkeep.web.page import Page, qr_code, status_of
+from feedkeep.web.page import Page, headers_of, not_confirmed, qr_code, status_of
 
 GUIDES = {
     "antennapod": "AntennaPod",
@@ -97,15 +97,19 @@ class AppsPage(Page):
         form = await read_form(request)
         label = form.text("label").strip()[:_MAX_LABEL_CHARACTERS] or GUIDES[kind] or "app"
         scope = Scope.READ if form.text("scope") == "read" else Scope.WRITE
+        session = None
         try:
+            session = await self.confirmed(request, form)
             made = await self.service.apps.connect(request.admitted.account, label, scope)
         except AccountError as error:
-            return await self._guide(
-                request, kind, status_of(error), typed=form, problems={"label": error.sentence}
-            )
-        response = self.leading_to(request, "/apps/connected")
+            response = await self._refused(request, kind, form, {"label": error.sentence}, error)
+            return self.signed_in(request, response, session)
+        except (NotAuthorized, TooManyAttempts) as error:
+            problems = {"password": not_confirmed(form, error)}
+            return await self._refused(request, kind, form, problems, error)
+        response = self.leading_to(request, "/apps/connected", session=session)
         kept = NewPassword(made.token.id, label, kind, made.text)
-        return self._keeping(request, response, kept)
+        return self._keeping(request, response, kept, session)
 
     async def connected(self, request: AdmittedRequest) -> Response:
         """Show a new app password with instructions, until the app has used it."""
@@ -156,8 +160,15 @@ class AppsPage(Page):
                 return app
         return None
 
-    def _keeping(self, request: Request, response: Response, made: NewPassword) -> Response:
-        cookie = write_new_password(request, made, session_of(request))
+    def _keeping(
+        self,
+        request: Request,
+        response: Response,
+        made: NewPassword,
+        session: NewToken | None = None,
+    ) -> Response:
+        text = session.text if session else session_of(request)
+        cookie = write_new_password(request, made, text)
         response.headers.append("set-cookie", cookie)
         return response
 
@@ -166,6 +177,18 @@ class AppsPage(Page):
         if kind not in GUIDES:
             raise NoSuchRoute
         return kind
+
+    async def _refused(
+        self,
+        request: AdmittedRequest,
+        kind: str,
+        form: Form,
+        problems: dict[str, Sentence],
+        error: Exception,
+    ) -> Response:
+        response = await self._guide(request, kind, status_of(error), typed=form, problems=problems)
+        response.headers.update(headers_of(error))
+        return response
 
     async def _guide(
         self, request: AdmittedRequest, kind: str, status: int = OK, **values: Any
@@ -176,6 +199,7 @@ class AppsPage(Page):
             status,
             app=kind,
             name=GUIDES[kind],
+            is_fresh=self.is_fresh(request),
             server=self.base_url(request),
             base_path=request.base_path,
             refusing=apps_that_refuse(request.admitted.account.name),

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from starlette.responses import Response
 
 from feedkeep.formats.atom import ATOM, AtomEntry, write_atom
+from feedkeep.http.error_responses import OK
 from feedkeep.http.pages.forms import read_form, read_number
 from feedkeep.http.pages.languages import DEFAULT_LANGUAGE, UTC_NAME, Words
 from feedkeep.http.pages.notes import Note
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.http.routing import NoSuchRoute
 from feedkeep.model import Account, Stamp, Value
-from feedkeep.model.errors import NotAuthorized, Sentence
+from feedkeep.model.errors import NotAuthorized, Sentence, TooManyAttempts
 from feedkeep.rules.notices import Notice, NoticeKind, app_key, newest, of_wipe
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.web.changes import product, who_of
-from feedkeep.web.page import Page
+from feedkeep.web.page import Page, headers_of, not_confirmed, status_of
 from feedkeep.web.rows import live
 
 PLACE = "/news"
@@ -75,13 +77,7 @@ class NewsPage(Page):
 
     async def get(self, request: AdmittedRequest) -> Response:
         """Show the news of the last thirty days."""
-        return await self.show(
-            request,
-            "news.html",
-            rows=[notice_row(one) for one in await self._notices(request.admitted.account)],
-            has_address=bool((await self.preferences_of(request)).news_address),
-            now=self.service.now(),
-        )
+        return await self._shown(request)
 
     async def dismiss(self, request: AdmittedRequest) -> Response:
         """Show news up to a moment no more above the list."""
@@ -94,9 +90,22 @@ class NewsPage(Page):
 
     async def make_address(self, request: AdmittedRequest) -> Response:
         """Create the address of the feed, in place of the one before; it is shown once."""
-        secret = await self.service.news.new_address(request.admitted.account.id)
+        form = await read_form(request)
+        try:
+            session = await self.confirmed(request, form)
+        except (NotAuthorized, TooManyAttempts) as error:
+            problems = {"password": not_confirmed(form, error)}
+            response = await self._shown(request, status_of(error), problems=problems)
+            response.headers.update(headers_of(error))
+            return response
+        secret = await self.service.news.new_address(request.admitted.account)
         link = f"{self.base_url(request)}{PLACE}/{secret}.atom"
-        return self.leading_to(request, PLACE, Note("news-address", {"link": link}))
+        return self.leading_to(request, PLACE, Note("news-address", {"link": link}), session)
+
+    async def end_address(self, request: AdmittedRequest) -> Response:
+        """End the address of the feed."""
+        await self.service.news.end_address(request.admitted.account.id)
+        return self.leading_to(request, PLACE, Note("news-address-ended"))
 
     async def feed(self, request: Request) -> Response:
         """Send the news as an Atom feed to who has its address."""
@@ -123,6 +132,19 @@ class NewsPage(Page):
             ],
         )
         return Response(body, media_type=ATOM)
+
+    async def _shown(self, request: AdmittedRequest, status: int = OK, **values: Any) -> Response:
+        account = request.admitted.account
+        return await self.show(
+            request,
+            "news.html",
+            status,
+            rows=[notice_row(one) for one in await self._notices(account)],
+            has_address=await self.service.news.has_address(account),
+            is_fresh=self.is_fresh(request),
+            now=self.service.now(),
+            **values,
+        )
 
     async def _notices(self, account: Account) -> list[Notice]:
         """Return all that is news for an account, newest first."""

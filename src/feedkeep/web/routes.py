@@ -81,6 +81,7 @@ def _routes(
         Route("/news", get=news.get),
         Route("/news/dismiss", post=news.dismiss),
         Route("/news/address", post=news.make_address),
+        Route("/news/address/end", post=news.end_address),
         PublicRoute("/news/{secret}.atom", get=news.feed),
         Route("/changes", get=history.get),
         Route("/changes/undo", post=history.undo),
