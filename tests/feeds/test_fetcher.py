@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 from PIL import Image
-from web_of_hosts import Host, WebOfHosts, redirect, reply, silent
+from web_of_hosts import Host, Request, WebOfHosts, redirect, reply, silent
 
 from feedkeep.feeds import fetcher as looking
 from feedkeep.feeds.fetcher import Fetcher
@@ -106,6 +106,42 @@ def test_what_cannot_be_read_as_far_as_it_may_be_is_too_large(web: WebOfHosts, h
     host.answers["/feed"] = reply(feed + b'"x",' * (MAX_BYTES // 4) + b"0]}")
     looked = look(web, feed_at(host.url("/feed")))
     assert (looked.failure, looked.content) == (Failure.TOO_LARGE, None)
+
+
+MIB = 1024 * 1024
+BINARY = b"ID3\x04" + bytes(range(256)) * 255
+
+
+@pytest.mark.parametrize(
+    ("begin", "kind", "failure", "least", "most"),
+    [(BINARY, "application/rss+xml", Failure.NOT_A_FEED, 4_096, MIB),
+     (b"<rss>" + b" " * 65_536, "audio/mpeg", Failure.TOO_LARGE, 8 * MIB, 9 * MIB)],
+)  # fmt: skip
+def test_endless_answer_is_received_as_far_as_it_may_be_a_feed(
+    web: WebOfHosts,
+    host: Host,
+    begin: bytes,
+    kind: str,
+    failure: Failure,
+    least: int,
+    most: int,
+) -> None:
+    sent = 0
+
+    async def endless(_: Request, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n\r\n".encode())
+        part = begin
+        while True:
+            writer.write(part)
+            await writer.drain()
+            sent, part = sent + len(part), begin[5:]
+
+    host.answers["/feed"] = endless
+    looked = look(web, feed_at(host.url("/feed")))
+    assert looked.failure is failure
+    assert least <= looked.received_bytes <= most
+    assert sent <= most + 8 * MIB  # as much fits into the buffers of the kernel
 
 
 def test_a_machine_that_cannot_ask_says_nothing_of_a_feed(

@@ -106,6 +106,11 @@ def test_failures_back_off_from_an_hour_to_a_week_and_one_answer_ends_that() -> 
     assert again.next_fetch == NOW + 1 + DAY_US
 
 
+def test_feed_that_is_too_large_is_fetched_weekly() -> None:
+    assert wait(READ, failed(Failure.TOO_LARGE)) == WEEK_US
+    assert wait(NEW_FEED, failed(Failure.TOO_LARGE)) == WEEK_US
+
+
 @pytest.mark.parametrize(("minutes", "failures"), [(50, 1), (58, 2), (160, 2), (165, 3)])
 def test_failures_count_as_the_schedule_would_have_had_them_however_often_a_feed_is_looked_at(
     minutes: int, failures: int

@@ -11,6 +11,7 @@ from http import HTTPStatus
 from feedkeep.feeds.pictures import MAX_BYTES as MAX_PICTURE_BYTES
 from feedkeep.feeds.pictures import shrink
 from feedkeep.feeds.reading import read_feed
+from feedkeep.feeds.sniffing import may_be_feed
 from feedkeep.feeds.web_pages import feeds_of_page
 from feedkeep.model import (
     Elsewhere,
@@ -23,7 +24,7 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.model.errors import NotAFeed, NotAPicture
-from feedkeep.outbound.client import Answer, GuardedClient
+from feedkeep.outbound.client import Answer, GuardedClient, Meter
 from feedkeep.outbound.failures import Exhausted, RequestError
 from feedkeep.rules.clock import DAY_US, SECOND_US, later
 from feedkeep.rules.feed_schedule import wants_picture
@@ -67,6 +68,11 @@ class Fetcher:
         Raises:
             Exhausted: This machine cannot look, or `MemoryError`.
         """
+        meter = Meter()
+        looked = await self._look(feed, now, meter)
+        return replace(looked, received_bytes=meter.received_bytes)
+
+    async def _look(self, feed: Feed, now: Stamp, meter: Meter) -> FetchResult:
         known = feed.content is not None
         try:
             answer = await self._client.get(
@@ -75,6 +81,8 @@ class Fetcher:
                 etag=feed.etag if known else "",
                 last_modified=feed.last_modified if known else "",
                 may_cut=True,
+                is_feed=may_be_feed,
+                meter=meter,
             )
         except Exhausted:
             raise
@@ -95,13 +103,13 @@ class Fetcher:
                 return replace(looked, failure=failure, reason=str(error), page_feeds=named)
         loop = asyncio.get_running_loop()
         until = loop.time() + _MORE_SECONDS
-        elsewhere = await self._elsewhere(feed, content, answer, looked, until, now)
+        elsewhere = await self._elsewhere(feed, content, answer, looked, until, now, meter)
         looked = replace(looked, content=content, elsewhere=elsewhere)
         shown = content or feed.content
         if shown is None or not wants_picture(feed, shown, now) or loop.time() >= until:
             return looked
         try:
-            picture = await self._picture(shown.picture_url, until)
+            picture = await self._picture(shown.picture_url, until, meter)
         except (Exhausted, MemoryError):  # that was no try
             return looked
         return replace(looked, picture=picture, picture_tried=shown.picture_url)
@@ -114,6 +122,7 @@ class Fetcher:
         looked: FetchResult,
         until: float,
         now: Stamp,
+        meter: Meter,
     ) -> Elsewhere | None:
         """Return the feed where this one says that it moved to, by a redirect or in its own words.
 
@@ -128,7 +137,12 @@ class Fetcher:
         with contextlib.suppress(RequestError, NotAFeed, TimeoutError):
             async with asyncio.timeout_at(until):
                 there = await self._client.get(
-                    said.new_feed_url, accept=_ACCEPT, max_redirects=_MORE_REDIRECTS, may_cut=True
+                    said.new_feed_url,
+                    accept=_ACCEPT,
+                    max_redirects=_MORE_REDIRECTS,
+                    may_cut=True,
+                    is_feed=may_be_feed,
+                    meter=meter,
                 )
             if there.status == HTTPStatus.OK and may_move(feed.url, there.url):
                 found = await _read(there, now)
@@ -136,7 +150,7 @@ class Fetcher:
                     return Elsewhere(said.new_feed_url, found)
         return None
 
-    async def _picture(self, url: str, until: float) -> Picture | None:
+    async def _picture(self, url: str, until: float, meter: Meter) -> Picture | None:
         try:
             async with asyncio.timeout_at(until):
                 answer = await self._client.get(
@@ -144,6 +158,7 @@ class Fetcher:
                     accept=_ACCEPT_PICTURE,
                     max_bytes=MAX_PICTURE_BYTES,
                     max_redirects=_MORE_REDIRECTS,
+                    meter=meter,
                 )
             if answer.status == HTTPStatus.OK:
                 async with self._decoding:

@@ -139,6 +139,7 @@ class FetchResult(Value, frozen=True):
         picture_tried: Where a picture was looked for; "" if none was.
         page_feeds: The feeds that the web page there names as its own.
         seconds: How long it took.
+        received_bytes: Size of all bodies that came from the network.
     """
 
     content: FeedContent | None = None
@@ -154,6 +155,7 @@ class FetchResult(Value, frozen=True):
     picture_tried: str = ""
     page_feeds: tuple[str, ...] = ()
     seconds: float = 0.0
+    received_bytes: int = 0
 
 
 class Sighting(Value, frozen=True):

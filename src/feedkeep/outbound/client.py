@@ -12,9 +12,9 @@ import asyncio
 import errno
 import os
 import socket
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from typing import Self
 
@@ -39,6 +39,9 @@ _MOST_ADDRESSES = 4
 
 _MOST_HEADERS = 128
 _LONGEST_HEADER_BYTES = 16_384
+HEAD_BYTES = 4_096
+"""How much of a body says whether it can be a feed."""
+
 _EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}
 _SURE = {socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)}
 """With what a resolver says that a name has no address; the rest is that it could not say."""
@@ -87,6 +90,31 @@ class Answer:
     def is_redirect(self) -> bool:
         """Whether it leads to another URL."""
         return self.status in _REDIRECTS and bool(self.location)
+
+
+@dataclass(slots=True)
+class Meter:
+    """Counts the bytes of bodies as they come from the network, also of those that fail."""
+
+    received_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How far the body of an answer is read.
+
+    Attributes:
+        max_bytes: Maximum size of the body.
+        may_cut: Whether a larger body is cut, and not refused.
+        is_feed: Whether a body can be a feed, by its first `HEAD_BYTES` and its Content-Type; None
+            to read every body.
+        meter: Counts what is received.
+    """
+
+    max_bytes: int
+    may_cut: bool = False
+    is_feed: Callable[[bytes, str], bool] | None = None
+    meter: Meter = field(default_factory=Meter)
 
 
 class GuardedClient:
@@ -145,13 +173,16 @@ class GuardedClient:
         max_bytes: int | None = None,
         max_redirects: int | None = None,
         may_cut: bool = False,
+        is_feed: Callable[[bytes, str], bool] | None = None,
+        meter: Meter | None = None,
     ) -> Answer:
         """Return what is at a URL, at the end of its redirects.
 
         With what an earlier answer said (`etag`, `last_modified`), a host can answer 304. It is
         said to the URL itself only: what it redirects to may be another host's. Of a body that is
-        too large, the beginning is returned if `may_cut`. `max_bytes` and `max_redirects` are those
-        of the policy if they are not given.
+        too large, the beginning is returned if `may_cut`. One that is not `is_feed`, by its first
+        `HEAD_BYTES` and its Content-Type, is read no further. `max_bytes` and `max_redirects` are
+        those of the policy if they are not given. `meter` counts what is received.
 
         Raises:
             RequestError: There is no answer; it says why.
@@ -161,12 +192,11 @@ class GuardedClient:
         authorization = target.authorization
         if max_redirects is None:
             max_redirects = self._policy.max_redirects
+        reading = _Reading(self._limit(max_bytes), may_cut, is_feed, meter or Meter())
         hops: list[Hop] = []
         async with self._in_time(target):
             while True:
-                answer = await self._ask(
-                    "GET", target, headers, authorization, max_bytes, may_cut=may_cut
-                )
+                answer = await self._ask("GET", target, headers, authorization, reading)
                 if not answer.is_redirect:
                     return replace(answer, hops=tuple(hops))
                 if len(hops) == max_redirects:
@@ -197,9 +227,13 @@ class GuardedClient:
         """
         target = FetchTarget.parse(url)
         async with self._in_time(target):
+            reading = _Reading(self._limit(max_bytes))
             return await self._ask(
-                method, target, headers or {}, target.authorization, max_bytes, body=body
+                method, target, headers or {}, target.authorization, reading, body=body
             )
+
+    def _limit(self, max_bytes: int | None) -> int:
+        return self._policy.max_bytes if max_bytes is None else max_bytes
 
     async def _ask(
         self,
@@ -207,16 +241,14 @@ class GuardedClient:
         target: FetchTarget,
         headers: Mapping[str, str],
         authorization: str | None,
-        max_bytes: int | None,
+        reading: _Reading,
         *,
-        may_cut: bool = False,
         body: bytes | None = None,
     ) -> Answer:
         self._judge(target)
         sent = {name: value for name, value in headers.items() if _printable(value)}
         if authorization is not None:
             sent["Authorization"] = authorization
-        limit = self._policy.max_bytes if max_bytes is None else max_bytes
         with _failures_as(target):
             async with (
                 self._host_locks.at(target.host),
@@ -226,13 +258,13 @@ class GuardedClient:
             ):
                 assert isinstance(response, _AbruptResponse)
                 try:
-                    return await self._received(response, target, limit, may_cut)
+                    return await self._received(response, target, reading)
                 finally:
                     response.close()
                     response.abort()
 
     async def _received(
-        self, response: aiohttp.ClientResponse, target: FetchTarget, max_bytes: int, may_cut: bool
+        self, response: aiohttp.ClientResponse, target: FetchTarget, reading: _Reading
     ) -> Answer:
         lengths = (len(name) + len(value) + len(": \r\n") for name, value in response.raw_headers)
         if sum(lengths) > self._policy.max_header_bytes:
@@ -240,7 +272,7 @@ class GuardedClient:
         told = response.headers
         body, is_cut = b"", False
         if response.status in _SUCCESS:
-            body, is_cut = await _body(response, max_bytes, may_cut)
+            body, is_cut = await _body(response, target, reading)
         return Answer(
             response.status,
             target.text,
@@ -373,17 +405,23 @@ class _JudgedNames(AbstractResolver):
 
 
 async def _body(
-    response: aiohttp.ClientResponse, max_bytes: int, may_cut: bool
+    response: aiohttp.ClientResponse, target: FetchTarget, reading: _Reading
 ) -> tuple[bytes, bool]:
     """Return the body, and whether it is longer than what is returned."""
-    body = Body(response.headers.get("Content-Encoding", ""), max_bytes)
-    if not may_cut and (response.content_length or 0) > max_bytes:
+    body = Body(response.headers.get("Content-Encoding", ""), reading.max_bytes)
+    if not reading.may_cut and (response.content_length or 0) > reading.max_bytes:
         raise ResponseTooLarge
+    is_feed, content_type = reading.is_feed, response.headers.get("Content-Type", "")
     try:
         async for chunk in response.content.iter_any():
+            reading.meter.received_bytes += len(chunk)
             body.feed(chunk)
+            if is_feed and len(head := body.begun()) >= HEAD_BYTES:
+                if not is_feed(head[:HEAD_BYTES], content_type):
+                    raise Unusable(Failure.NOT_A_FEED, "{host} sends no feed.", host=target.host)
+                is_feed = None
     except ResponseTooLarge:
-        if not may_cut:
+        if not reading.may_cut:
             raise
         return body.begun(), True
     return body.whole(), False

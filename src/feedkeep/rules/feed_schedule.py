@@ -186,6 +186,8 @@ def _says_other(feed: Feed, content: FeedContent | None) -> bool:
 def _next_fetch(feed: Feed, looked: FetchResult, now: Stamp, chance: float) -> Stamp:
     if feed.failure is Failure.GONE:
         us = MONTH_US
+    elif feed.failure is Failure.TOO_LARGE:
+        us = WEEK_US
     elif feed.failure is not None and feed.sighting is None:
         us = min(_FIRST_RETRY_US * 2 ** min(feed.failures - 1, 10), WEEK_US)
     else:
