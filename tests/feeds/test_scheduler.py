@@ -32,7 +32,8 @@ from feedkeep.rules import feed_schedule
 from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.feed_schedule import MINUTE_US, WEEK_US
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.fetch_order import FIRST_DUE, USUAL_FETCH_US
+from feedkeep.rules.fetch_budgets import DAILY_BYTES
+from feedkeep.rules.fetch_order import FIRST_DUE, PAYERS, USUAL_FETCH_US
 from feedkeep.rules.subscriptions import want
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.service import Service
@@ -463,7 +464,7 @@ def test_once_no_feed_waits_an_account_that_added_many_has_its_turn_like_any_oth
         async with world.scheduler():
             while True:
                 await asyncio.sleep(0)
-                if turns.next_of(alice) < 500:
+                if turns.next_of(alice) < 500 * PAYERS:
                     return
 
     run(open_store, work)
@@ -731,5 +732,29 @@ def test_a_host_that_wants_to_be_left_alone_is_asked_for_none_of_its_feeds(
             assert sum("shop" in url for url in world.looks.looked) == 1
             world.clock.go_on(2 * 60 * MINUTE_US)
             await world.looks.until_looked_at(3)
+
+    run(open_store, work)
+
+
+def test_feeds_of_an_account_that_spent_its_bytes_wait_a_day_and_those_of_others_do_not(
+    open_store: Callable,
+) -> None:
+    async def work(world: World) -> None:
+        of_alice, (shared, *of_ben) = urls(20, "{}.alice.example"), urls(3, "{}.ben.example")
+        for url in of_alice:
+            found = FetchResult(FeedContent(title=url), received_bytes=DAILY_BYTES // 4)
+            world.looks.found[url] = found
+        async with world.scheduler(at_once=1):
+            await asyncio.sleep(0)
+            alice = await world.subscribe(*of_alice)
+            put_off = await world.until_put_off(20, *of_alice)
+            assert sum(feed.looked is None for feed in put_off) == 16
+            await world.service.subscriptions.add(alice, [want(shared, None)], TESTER)
+            (waiting,) = await world.until_put_off(1, shared)
+            assert waiting.looked is None
+            assert waiting.next_fetch >= world.clock.at + DAY_US - MINUTE_US
+            await world.subscribe(shared, *of_ben, name="ben")
+            await world.known(shared, *of_ben)
+        assert sum(url in of_alice for url in world.looks.looked) == 4
 
     run(open_store, work)

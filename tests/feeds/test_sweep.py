@@ -33,6 +33,7 @@ from feedkeep.rules.clock import DAY_US, SECOND_US, later
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.feed_schedule import LEASE_US, MINUTE_US, after_look
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.fetch_order import PAYERS
 from feedkeep.rules.subscriptions import Wanted
 from feedkeep.rules.undo import Undo
 from feedkeep.service import Service
@@ -139,8 +140,8 @@ def test_known_feeds_are_looked_at_in_the_turns_of_accounts_that_come_to_have_th
         await world.subscribe(OLD, OTHER, name="ben")
         await world.subscribe(OTHER, name="carol")
         await world.go_round()
-        assert (await world.known(OLD)).next_fetch in {1, 2}
-        assert (await world.known(OTHER)).next_fetch == 1
+        assert (await world.known(OLD)).next_fetch // PAYERS in {1, 2}
+        assert (await world.known(OTHER)).next_fetch // PAYERS == 1
 
     run(open_store, work)
 

@@ -14,6 +14,7 @@ from feedkeep.rules.fetch_order import (
     FIRST_DUE,
     MAX_FETCH_US,
     MAX_WAIT_US,
+    PAYERS,
     USUAL_FETCH_US,
     FairTurns,
     HostQueues,
@@ -21,6 +22,7 @@ from feedkeep.rules.fetch_order import (
     lane_of,
     minutes_put_off,
     next_lane,
+    payer_of,
 )
 
 OTHERS = [Lane.NEW, Lane.PUT_OFF, Lane.SLOW]
@@ -81,6 +83,10 @@ def test_whatever_else_is_fetched_a_quick_feed_finds_a_slot(
     assert next_lane([Lane.QUICK], busy, {}, slots) is Lane.QUICK
 
 
+def turn_of(turns: FairTurns, account_id: AccountId) -> int:
+    return turns.next_of(account_id) // PAYERS
+
+
 def added(turns: FairTurns, account_id: AccountId, count: int) -> list[tuple[Stamp, AccountId]]:
     return [(turns.next_of(account_id), account_id) for _ in range(count)]
 
@@ -112,7 +118,7 @@ def test_accounts_begin_equally_once_no_feed_waits() -> None:
     turns = FairTurns()
     added(turns, ALICE, 500)
     turns.all_begun()  # another process has fetched them
-    assert turns.next_of(BEN) == turns.next_of(ALICE)
+    assert turn_of(turns, BEN) == turn_of(turns, ALICE)
 
 
 @given(st.floats(0, 1))
@@ -125,26 +131,26 @@ def test_what_is_slow_is_put_off_for_longer_than_what_was_quick(chance: float) -
 
 def test_a_process_that_fetches_nothing_gives_turns_after_those_that_were_fetched() -> None:
     turns = FairTurns()
-    assert [turns.next_of(ALICE) for _ in range(3)] == [1, 2, 3]
-    turns.waiting_from(Stamp(3))
-    assert [turns.next_of(BEN), turns.next_of(ALICE)] == [3, 4]
+    assert [turn_of(turns, ALICE) for _ in range(3)] == [1, 2, 3]
+    turns.waiting_from(Stamp(3 * PAYERS))
+    assert [turn_of(turns, BEN), turn_of(turns, ALICE)] == [3, 4]
     for first in (None, FIRST_DUE):  # nothing waits that was just added
         turns.waiting_from(first)
-        assert [turns.next_of(BEN), turns.next_of(ALICE)] == [3, 3]
+        assert [turn_of(turns, BEN), turn_of(turns, ALICE)] == [3, 3]
 
 
 def test_what_is_due_is_no_turn() -> None:
     turns = FairTurns()
     turns.begun(ANSWERED)
-    assert turns.next_of(ALICE) == 1
+    assert turn_of(turns, ALICE) == 1
 
 
 def test_turns_of_so_many_accounts_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch_order, "MAX_ACCOUNTS", 1)
     turns = FairTurns()
-    assert [turns.next_of(one) for one in (ALICE, ALICE, BEN, BEN, ALICE)] == [1, 2, 1, 2, 1]
+    assert [turn_of(turns, one) for one in (ALICE, ALICE, BEN, BEN, ALICE)] == [1, 2, 1, 2, 1]
     turns.begun(replace(ANSWERED, next_fetch=Stamp(FIRST_DUE - 1)))
-    assert turns.next_of(BEN) == FIRST_DUE - 1
+    assert turn_of(turns, BEN) == FIRST_DUE // PAYERS - 1
 
 
 HOST = "one.example"
@@ -207,5 +213,12 @@ def test_of_so_many_hosts_it_is_remembered_how_long_feeds_are_put_off(
 
 def test_turns_are_counted_from_the_one_that_is_served() -> None:
     turns = FairTurns()
-    turns.begun(replace(ANSWERED, next_fetch=Stamp(5)))
-    assert [turns.ahead_of(new(turn)) for turn in (3, 5, 6, 9)] == [1, 1, 1, 4]
+    turns.begun(replace(ANSWERED, next_fetch=Stamp(5 * PAYERS)))
+    assert [turns.ahead_of(new(turn * PAYERS)) for turn in (3, 5, 6, 9)] == [1, 1, 1, 4]
+
+
+def test_payer_is_told_by_the_turn_alone() -> None:
+    turns, account_id = FairTurns(), AccountId(12_345_678_901)
+    assert payer_of(replace(ANSWERED, next_fetch=turns.next_of(account_id))) == 678_901
+    for no_turn in (Stamp(0), FIRST_DUE, NOW):
+        assert payer_of(replace(ANSWERED, next_fetch=no_turn)) is None

@@ -26,6 +26,7 @@ from feedkeep.rules import feed_schedule
 from feedkeep.rules.clock import MINUTE_US, SECOND_US, later
 from feedkeep.rules.feed_schedule import WEEK_US, after_look, is_wanted
 from feedkeep.rules.feed_urls import host_of
+from feedkeep.rules.fetch_budgets import FetchBudgets
 from feedkeep.rules.fetch_order import FIRST_DUE, HostQueues, Lane, lane_of, minutes_put_off
 from feedkeep.rules.personal_urls import may_look_at
 from feedkeep.runtime.recorder import Recorder
@@ -121,6 +122,7 @@ class FetchScheduler:
         self._at_once = at_once
         self._slots = Slots(at_once, LOOKS_A_SECOND)
         self._queues = HostQueues()
+        self._budgets = FetchBudgets()
         self._here: set[_Leased] = set()
         self._leases: set[tuple[Guid, Stamp]] = set()
         self._leasing: asyncio.Task[Sequence[Feed]] | None = None
@@ -198,7 +200,7 @@ class FetchScheduler:
         if not may or not is_wanted(feed, self._now()):
             await self._put_off(feed, until, WEEK_US)
             return
-        if rest_us := self._rest_us(host_of(feed.url)):
+        if rest_us := self._rest_us(feed):
             await self._put_off(feed, until, rest_us)
             return
         lane, rank = lane_of(feed), self._queues.rank(feed)
@@ -230,12 +232,15 @@ class FetchScheduler:
         ahead = self._sweep.turns.ahead_of(one.feed)
         return self._queues.due(one.host, one.feed, now, ahead) - now
 
-    def _rest_us(self, host: str) -> int:
-        """Return for how long not to ask a host, somewhat more for some of its feeds."""
-        rest_us = self._queues.rest_us(host, self._now())
+    def _rest_us(self, feed: Feed) -> int:
+        """Return for how long not to fetch a feed, somewhat more for some of its like."""
+        now = self._now()
+        rest_us = self._queues.rest_us(host_of(feed.url), now)
+        rest_us = max(rest_us, self._budgets.rest_us(feed, now))
         return int(rest_us * (1 + _chance() / 10)) if rest_us else 0
 
     async def _put_off(self, feed: Feed, until: Stamp, us: int) -> None:
+        self._budgets.postpone(feed)
         put_off = replace(feed, next_fetch=later(self._now(), us))
         await self._store.feeds.save(put_off, until, None, feed.next_fetch)
         self._leases.discard((feed.guid, until))
@@ -262,12 +267,14 @@ class FetchScheduler:
             if now > later(until, -_NEEDED_US):
                 await self._store.feeds.release([feed.guid], until)
                 return
-            if rest_us := self._rest_us(one.host):  # another of its feeds was asked meanwhile
+            # Another feed of its host, or of its account, was fetched meanwhile.
+            if rest_us := self._rest_us(feed):
                 await self._put_off(feed, until, rest_us)
                 return
             began = time.monotonic()
             looked = await self._looks.look(feed, now)
             looked = replace(looked, seconds=time.monotonic() - began)
+        self._budgets.charge(feed, looked.received_bytes, now)
         seconds = looked.seconds + 1 / LOOKS_A_SECOND
         self._queues.fetched(one.host, int(seconds * SECOND_US))
         if looked.failure is not None and looked.retry_after_seconds:

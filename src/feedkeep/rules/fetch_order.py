@@ -10,8 +10,11 @@ from typing import TypeVar
 from feedkeep.model import AccountId, Feed, Guid, Stamp
 from feedkeep.rules.clock import DAY_US, later
 
-FIRST_DUE = Stamp(10**12)
+FIRST_DUE = Stamp(10**15)
 """Below it, `Feed.next_fetch` is the turn of a feed that was just added, and not a moment."""
+
+PAYERS = 10**6
+"""Number of the different payers: the last digits of a turn are those of the account's id."""
 
 MAX_ACCOUNTS = 10_000
 """For how many accounts the last turn is remembered; others begin at the turn that is served."""
@@ -59,6 +62,11 @@ def lane_of(feed: Feed) -> Lane:
     return Lane.QUICK if is_quick else Lane.SLOW
 
 
+def payer_of(feed: Feed) -> int | None:
+    """Return the payer for the first fetch of a feed that was just added; None for others."""
+    return feed.next_fetch % PAYERS if 0 < feed.next_fetch < FIRST_DUE else None
+
+
 def minutes_put_off(feed: Feed, chance: float) -> int:
     """Return for how many minutes to put off a feed that was fetched before and finds no room.
 
@@ -90,7 +98,8 @@ class FairTurns:
 
     An account that adds one feed waits for one of each other account, however many these have
     added before (start-time fair queueing). Turns are small numbers, and are stored in place of
-    the moment at which a feed is due: so they survive a restart, and no row names an account.
+    the moment at which a feed is due: so they survive a restart. Until its first fetch, the
+    row of a feed has some digits of the account's id, for whatever process fetches it: `payer_of`.
     """
 
     def __init__(self) -> None:
@@ -100,17 +109,17 @@ class FairTurns:
     def next_of(self, account_id: AccountId) -> Stamp:
         """Return the turn of one more feed that an account adds."""
         turn = max(self._last.get(account_id, 0), self._served) + 1
-        _remember(self._last, account_id, turn, MAX_ACCOUNTS)
-        return Stamp(min(turn, FIRST_DUE - 1))
+        remember(self._last, account_id, turn, MAX_ACCOUNTS)
+        return Stamp(min(turn, FIRST_DUE // PAYERS - 1) * PAYERS + account_id % PAYERS)
 
     def ahead_of(self, feed: Feed) -> int:
         """Return how many feeds each account may have fetched before a new one, and this one."""
-        return max(feed.next_fetch - self._served, 1)
+        return max(feed.next_fetch // PAYERS - self._served, 1)
 
     def begun(self, feed: Feed) -> None:
         """Note that a feed is being fetched: feeds that are added from now on come after it."""
         if feed.next_fetch < FIRST_DUE:
-            self._served = max(self._served, feed.next_fetch)
+            self._served = max(self._served, feed.next_fetch // PAYERS)
 
     def all_begun(self) -> None:
         """Note that no feed waits, whichever process has fetched them: accounts begin equally."""
@@ -121,7 +130,7 @@ class FairTurns:
         if first is None or first >= FIRST_DUE:
             self.all_begun()
         else:
-            self._served = max(self._served, first - 1)
+            self._served = max(self._served, first // PAYERS - 1)
 
 
 class HostQueues:
@@ -139,7 +148,7 @@ class HostQueues:
 
     def leave_alone(self, host: str, us: int, now: Stamp) -> None:
         """Note that a host has refused a fetch, and for how long it wants none (`Retry-After`)."""
-        _remember(self._rests, host, later(now, min(us, MAX_REST_US)), MAX_HOSTS)
+        remember(self._rests, host, later(now, min(us, MAX_REST_US)), MAX_HOSTS)
 
     def rest_us(self, host: str, now: Stamp) -> int:
         """Return for how long a host wants no fetch, of whatever feed; 0 if it may be asked."""
@@ -147,7 +156,7 @@ class HostQueues:
 
     def fetched(self, host: str, us: int) -> None:
         """Note how long a fetch of a host took."""
-        _remember(self._fetch_us, host, min(us, MAX_FETCH_US), MAX_HOSTS)
+        remember(self._fetch_us, host, min(us, MAX_FETCH_US), MAX_HOSTS)
 
     def rank(self, feed: Feed) -> int:
         """Return a number that is smaller for a feed that goes before another one of its lane.
@@ -171,12 +180,13 @@ class HostQueues:
             return later(now, max(us, min((now - feed.wanted) // 2, MAX_WAIT_US)))
         end = max(self._ends.get(host, now), now)
         due = min(later(end, us), later(now, ahead * us))
-        _remember(self._ends, host, max(end, due), MAX_HOSTS)
-        _remember(self._ahead, feed.guid, ahead, MAX_PUT_OFF)
+        remember(self._ends, host, max(end, due), MAX_HOSTS)
+        remember(self._ahead, feed.guid, ahead, MAX_PUT_OFF)
         return due
 
 
-def _remember(known: OrderedDict[_Key, _Kept], key: _Key, value: _Kept, at_most: int) -> None:
+def remember(known: OrderedDict[_Key, _Kept], key: _Key, value: _Kept, at_most: int) -> None:
+    """Keep a value, and forget the oldest of more than `at_most`."""
     known[key] = value
     known.move_to_end(key)
     if len(known) > at_most:

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from feedkeep.model import Entry, Feed, Newcomer, Stamp, Subscription, replace
 from feedkeep.model.errors import InvalidFeedUrl
-from feedkeep.rules.clock import MINUTE_US, SKEW_US, later
+from feedkeep.rules.clock import DAY_US, MINUTE_US, SKEW_US, later
 from feedkeep.rules.feed_schedule import LEASE_US, UNSEEN
 from feedkeep.rules.feed_urls import parse_feed_url
 
@@ -19,6 +19,8 @@ NEVER = Stamp(2**62)
 """As the moment of a URL that was only sent beside a guid: the account never had its feed."""
 
 _ALWAYS = Stamp(0)
+_FAR_OFF_US = DAY_US // 2
+"""Further off than any feed that was never fetched is, unless it was postponed by a day."""
 
 
 def seen(feed: Feed, first_had: Stamp, now: Stamp) -> Feed | None:
@@ -101,9 +103,12 @@ def newcomer(feed: Feed, first_had: Stamp, now: Stamp) -> Newcomer | None:
 
     None if it is shown. The feed is asked next, as if it were new, since the order in which feeds
     are asked would tell them apart; for many accounts that come together, once a minute. One that
-    was never asked is asked when it was to be, and once more if that look began before.
+    was never asked is asked when it was to be, and once more if that look began before; but next if
+    that is far off, since the account that added it has spent its bytes.
     """
     had, moment = _counted(first_had, now), feed.next_fetch
+    if feed.looked is None and moment > later(now, _FAR_OFF_US):
+        moment = Stamp(0)
     if feed.looked is not None:
         if feed.looked > had:
             return None

@@ -1,0 +1,58 @@
+"""How many bytes accounts may have fetched by adding feeds."""
+
+from __future__ import annotations
+
+import pytest
+
+from feedkeep.model import AccountId, Feed, Guid, Stamp, replace
+from feedkeep.rules import fetch_budgets
+from feedkeep.rules.clock import DAY_US
+from feedkeep.rules.fetch_budgets import DAILY_BYTES, FetchBudgets
+from feedkeep.rules.fetch_order import FairTurns
+
+ALICE, BEN = AccountId(1), AccountId(2)
+NOW = Stamp(20_000 * DAY_US)
+
+
+def added(account_id: AccountId, name: str = "a") -> Feed:
+    turn = FairTurns().next_of(account_id)
+    return Feed(Guid(name * 8), f"https://{name}.example", NOW, turn)
+
+
+@pytest.fixture
+def budgets() -> FetchBudgets:
+    return FetchBudgets()
+
+
+def test_account_that_spent_its_bytes_waits_until_the_next_day(budgets: FetchBudgets) -> None:
+    budgets.charge(added(ALICE), DAILY_BYTES - 1, NOW)
+    assert budgets.rest_us(added(ALICE), NOW) == 0
+    budgets.charge(added(ALICE), 1, NOW)
+    assert budgets.rest_us(added(ALICE), NOW) == DAY_US
+    assert budgets.rest_us(added(BEN), NOW) == 0
+    assert budgets.rest_us(added(ALICE), Stamp(NOW + DAY_US)) == 0
+
+
+def test_feeds_that_are_due_are_charged_to_nobody(budgets: FetchBudgets) -> None:
+    due = replace(added(ALICE), next_fetch=NOW)
+    budgets.charge(due, DAILY_BYTES, NOW)
+    assert budgets.rest_us(added(ALICE), NOW) == 0
+    budgets.charge(added(ALICE), DAILY_BYTES, NOW)
+    assert budgets.rest_us(due, NOW) == 0
+
+
+def test_postponed_feed_is_charged_to_its_account_once(budgets: FetchBudgets) -> None:
+    budgets.postpone(added(ALICE))
+    due = replace(added(ALICE), next_fetch=NOW)
+    budgets.charge(due, DAILY_BYTES, NOW)
+    assert budgets.rest_us(added(ALICE, "b"), NOW) == DAY_US
+    assert budgets.rest_us(due, NOW) == 0
+
+
+def test_the_last_accounts_that_spent_bytes_are_remembered(
+    budgets: FetchBudgets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetch_budgets, "MAX_ACCOUNTS", 1)
+    for account_id in (ALICE, BEN):
+        budgets.charge(added(account_id), DAILY_BYTES, NOW)
+    assert [budgets.rest_us(added(one), NOW) for one in (ALICE, BEN)] == [0, DAY_US]
