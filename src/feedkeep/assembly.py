@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import structlog
 
-from feedkeep.config.settings import Settings, is_postgres, sqlite_path
+from feedkeep.config.settings import Settings, is_postgres, shown, sqlite_path
 from feedkeep.feeds.fetcher_process import FetcherProcess
 from feedkeep.feeds.scheduler import FetchScheduler, noting_new
 from feedkeep.feeds.sweep import SubscriptionSweep
+from feedkeep.http.error_responses import MIGRATING, WAITING
+from feedkeep.http.refusal import Refusal
 from feedkeep.http.serving import serving_metrics
 from feedkeep.model import Fetch, Now
 from feedkeep.model.errors import StoreDamaged, StoreMisconfigured, StoreUnavailable, StoreUnusable
@@ -35,15 +37,20 @@ from feedkeep.service import Service
 from feedkeep.service.backup_rotation import superseded
 from feedkeep.store.backups import backup_name, backups_in, remove
 from feedkeep.store.base import Store
-from feedkeep.store.migrate import PendingMigrations, pending_migrations
+from feedkeep.store.migrate import (
+    BeforeMigrating,
+    PendingMigrations,
+    migrate_at_once,
+    pending_migrations,
+)
 from feedkeep.store.sqlite import (
     SqliteStore,
     assert_there,
     assert_unused,
     copy_file,
     note_backup,
+    pending_in,
     restore_file,
-    version,
 )
 
 if TYPE_CHECKING:
@@ -55,10 +62,14 @@ _MAX_LEFT = 500
 RETRY_SECONDS = 0.5
 """How soon a database that is away is asked again."""
 
-Meanwhile: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
-"""Gives the context in which a database that is away is waited for."""
+Meanwhile: TypeAlias = Callable[[Refusal], AbstractAsyncContextManager[None]]
+"""Returns the context in which a database is waited for or migrated; requests get the refusal."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+def _unanswered(_: Refusal) -> AbstractAsyncContextManager[None]:
+    return nullcontext()
 
 
 @asynccontextmanager
@@ -67,19 +78,29 @@ async def open_service(
     *,
     may_create: bool = True,
     waits: bool = False,
-    meanwhile: Meanwhile = nullcontext,
+    meanwhile: Meanwhile = _unanswered,
+    before_migrating: BeforeMigrating = migrate_at_once,
     now: Now = wall_clock.now,
     recorder: Recorder | None = None,
 ) -> AsyncIterator[Service]:
     """Open the database that the settings name, bring it up to date, and give a service on it.
 
-    A PostgreSQL that is away is waited for if this `waits`, within the context that `meanwhile`
-    gives. `recorder` counts what they do, if it is given. Raises as `open_store` does.
+    If this `waits`, it waits for a PostgreSQL that is away, and that and a migration are in the
+    context that `meanwhile` returns. `recorder` counts what they do, if it is given. Raises as
+    `open_store` does.
     """
-    if waits and is_postgres(settings.database):
-        store = await open_store_once_there(settings, meanwhile, now=now, recorder=recorder)
+    if waits:
+        store = await open_store_once_there(
+            settings, meanwhile, before_migrating=before_migrating, now=now, recorder=recorder
+        )
     else:
-        store = await open_store(settings, may_create=may_create, now=now, recorder=recorder)
+        store = await open_store(
+            settings,
+            may_create=may_create,
+            before_migrating=before_migrating,
+            now=now,
+            recorder=recorder,
+        )
     service = Service(
         store,
         now,
@@ -200,10 +221,13 @@ async def open_store(
     settings: Settings,
     *,
     may_create: bool = True,
+    before_migrating: BeforeMigrating = migrate_at_once,
     now: Now = wall_clock.now,
     recorder: Recorder | None = None,
 ) -> Store:
     """Open the database that the settings name, and bring it up to date.
+
+    Raises what `before_migrating` raises.
 
     Raises:
         InvalidSettings: The URL is not that of a database.
@@ -212,9 +236,20 @@ async def open_store(
         StoreUnavailable: It is locked, full or away.
     """
     if is_postgres(settings.database):
-        return await open_postgres(settings, may_create=may_create, now=now, recorder=recorder)
-    path = sqlite_path(settings.database)
-    return await SqliteStore.open(path, now, may_create=may_create, recorder=recorder)
+        return await open_postgres(
+            settings,
+            may_create=may_create,
+            before_migrating=before_migrating,
+            now=now,
+            recorder=recorder,
+        )
+    return await SqliteStore.open(
+        sqlite_path(settings.database),
+        now,
+        may_create=may_create,
+        before_migrating=before_migrating,
+        recorder=recorder,
+    )
 
 
 async def pending_migrations_of(settings: Settings) -> PendingMigrations:
@@ -225,7 +260,22 @@ async def pending_migrations_of(settings: Settings) -> PendingMigrations:
     if is_postgres(settings.database):
         return pending_migrations("postgres", await _postgres().version(settings.database))
     path = sqlite_path(settings.database)
-    return pending_migrations("sqlite", await asyncio.to_thread(version, path))
+    assert_there(path)
+    return await asyncio.to_thread(pending_in, path)
+
+
+def refusing_to_migrate(settings: Settings) -> BeforeMigrating:
+    """Return what keeps an older database as it is: it raises `StoreUnusable`, with what to do."""
+
+    async def refuse(pending: PendingMigrations) -> None:
+        first = "Run" if pending.older_programs_work else "Stop the service, and run"
+        raise StoreUnusable(
+            f"{shown(settings.database)} has version {pending.found} of the schema, and this"
+            f" feedkeep needs version {pending.steps[-1].number}. {first} `feedkeep migrate`, or"
+            " restart the service, which does the same."
+        )
+
+    return refuse
 
 
 def refuse_if_in_use(settings: Settings) -> None:
@@ -244,10 +294,11 @@ async def open_store_once_there(
     settings: Settings,
     meanwhile: Meanwhile,
     *,
+    before_migrating: BeforeMigrating = migrate_at_once,
     now: Now = wall_clock.now,
     recorder: Recorder | None = None,
 ) -> Store:
-    """Do what `open_store` does, and wait for as long as the database is away.
+    """Do what `open_store` does, and wait for as long as a PostgreSQL database is away.
 
     The log tells each reason once, and at the end how long it took.
 
@@ -255,15 +306,31 @@ async def open_store_once_there(
     """
     began = time.monotonic()
     told: set[str] = set()
+    answered: Refusal | None = None
     async with AsyncExitStack() as waiting:
+
+        async def answer(refusal: Refusal) -> None:
+            nonlocal answered
+            if refusal is not answered:
+                answered = refusal
+                await waiting.aclose()
+                await waiting.enter_async_context(meanwhile(refusal))
+
+        async def migrating(pending: PendingMigrations) -> None:
+            await before_migrating(pending)
+            await answer(MIGRATING)
+
         while True:
             try:
-                store = await open_store(settings, now=now, recorder=recorder)
+                store = await open_store(
+                    settings, before_migrating=migrating, now=now, recorder=recorder
+                )
             except StoreMisconfigured:
                 raise
             except StoreUnavailable as error:
-                if not told:
-                    await waiting.enter_async_context(meanwhile())
+                if not is_postgres(settings.database):
+                    raise
+                await answer(WAITING)
                 if (reason := str(error)) not in told:
                     told.add(reason)
                     _log.warning("waiting for the database", reason=reason)
@@ -350,6 +417,7 @@ async def open_postgres(
     settings: Settings,
     *,
     may_create: bool = True,
+    before_migrating: BeforeMigrating = migrate_at_once,
     now: Now = wall_clock.now,
     recorder: Recorder | None = None,
 ) -> PostgresStore:
@@ -359,6 +427,7 @@ async def open_postgres(
         settings.postgres_connections,
         now,
         may_create=may_create,
+        before_migrating=before_migrating,
         recorder=recorder,
     )
 

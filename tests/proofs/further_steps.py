@@ -13,6 +13,13 @@ _ADDED_TO = ("account", "token", "entry", "former_entry", "episode_action", "doc
 _migrations = migrate.migrations
 
 
+def _compatible(prefix: str, steps: Sequence[Migration]) -> str:
+    """Return the comment that says so; on SQLite, no older program works beneath any migration."""
+    if not prefix:
+        return "-- Not compatible: a migration has the file to itself."
+    return f"-- Compatible from version {steps[-1].number}: older programs do not use it."
+
+
 def _added(prefix: str, steps: Sequence[Migration]) -> str:
     number = "bigint" if prefix else "integer"
     columns = "".join(
@@ -22,7 +29,7 @@ def _added(prefix: str, steps: Sequence[Migration]) -> str:
     )
     return f"""
     -- Columns with defaults, and a table.
-    -- Compatible from version {steps[-1].number}: older programs do not use them.
+    {_compatible(prefix, steps)}
 
     {columns}
     CREATE TABLE {prefix}further (account_id {number} PRIMARY KEY);
@@ -77,7 +84,7 @@ def _rebuilt(prefix: str, steps: Sequence[Migration]) -> str:
 def _indexed(prefix: str, steps: Sequence[Migration]) -> str:
     return f"""
     -- An index of entries by URL.
-    -- Compatible from version {steps[-1].number}: older programs do not use it.
+    {_compatible(prefix, steps)}
 
     CREATE INDEX entry_by_url ON {prefix}entry (account_id, feed_url);
     """

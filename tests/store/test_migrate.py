@@ -50,6 +50,11 @@ def test_each_later_migration_says_whether_older_programs_work_and_why() -> None
         assert FIRST <= step.compatible_from <= step.number
 
 
+def test_no_migration_of_sqlite_lets_older_programs_work() -> None:
+    for step in with_further(*EACH)("sqlite")[1:]:
+        assert step.compatible_from == step.number
+
+
 def test_each_migration_says_in_a_sentence_what_it_is_about() -> None:
     told = [step.summary for kind in ("sqlite", "postgres") for step in with_further(*EACH)(kind)]
     assert told[0] == "The tables of accounts and of feeds."

@@ -30,13 +30,14 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from feedkeep.assembly import leaving_new_feeds, open_service
+from feedkeep.assembly import leaving_new_feeds, open_service, refusing_to_migrate
 from feedkeep.config.settings import Settings, load_settings, plain_url
 from feedkeep.model import Author, CredentialKind, Stamp, T
 from feedkeep.model.errors import AccountError, FeedkeepError
 from feedkeep.model.stamps import write_stamp
 from feedkeep.runtime.stopping import stop_signals
 from feedkeep.service import Service
+from feedkeep.store.migrate import migrate_at_once
 
 DatabaseOption = Annotated[
     str | None,
@@ -103,17 +104,25 @@ def end_at_a_signal() -> None:
 
 
 def with_service(
-    settings: Settings, use: Callable[[Service], Awaitable[T]], *, may_create: bool = False
+    settings: Settings,
+    use: Callable[[Service], Awaitable[T]],
+    *,
+    may_create: bool = False,
+    may_migrate: bool = False,
 ) -> T:
     """Open the service, run `use` with it, close it, and return the result.
 
     Few commands may create a database. After a typing error, or if FEEDKEEP_DATABASE was forgotten,
-    any other command would find a new, empty one, and report that all is well.
+    any other command would find a new, empty one, and report that all is well. Few may migrate one:
+    an older service may use it.
     """
+    before_migrating = migrate_at_once if may_migrate else refusing_to_migrate(settings)
 
     async def run() -> T:
         async with (
-            open_service(settings, may_create=may_create) as service,
+            open_service(
+                settings, may_create=may_create, before_migrating=before_migrating
+            ) as service,
             leaving_new_feeds(service, settings),
         ):
             return await use(service)

@@ -19,6 +19,7 @@ from feedkeep.assembly import (
     open_postgres,
     pending_migrations_of,
     refuse_if_in_use,
+    refusing_to_migrate,
     restore,
 )
 from feedkeep.cli.common import (
@@ -31,6 +32,7 @@ from feedkeep.cli.common import (
     with_service,
 )
 from feedkeep.config.settings import InvalidSettings, Settings, is_postgres, shown
+from feedkeep.runtime.logs import configure_logs
 from feedkeep.service import Service
 from feedkeep.store.migrate import PendingMigrations
 
@@ -117,7 +119,7 @@ def _tell_what_to_do_now() -> None:
 
 
 async def _distribute(chosen: Settings) -> list[str]:
-    store = await open_postgres(chosen)
+    store = await open_postgres(chosen, before_migrating=refusing_to_migrate(chosen))
     try:
         return [step async for step in store.distribute()]
     finally:
@@ -137,9 +139,11 @@ def migrate(
 ) -> None:
     """Migrate the database to this version's schema; create it if there is none.
 
-    Other commands also migrate an existing database first.
+    Only `serve` and `fetch` do the same, other commands refuse an older database. Stop the service
+    first, unless --dry-run says that older processes can continue. The log says which step runs.
     """
     chosen: Settings = settings(database, config)
+    configure_logs(chosen.log_level)
     if dry_run:
         _tell_pending(chosen, asyncio.run(pending_migrations_of(chosen)))
         return
@@ -147,7 +151,7 @@ def migrate(
     async def nothing(_: Service) -> None:
         """Opening brought it up to date."""
 
-    with_service(chosen, nothing, may_create=True)
+    with_service(chosen, nothing, may_create=True, may_migrate=True)
     say(f"{shown(chosen.database)} is up to date.")
 
 

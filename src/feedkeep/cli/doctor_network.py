@@ -11,6 +11,7 @@ from feedkeep.cli import diagnosis
 from feedkeep.cli.diagnosis import Entrance, Finding, fault, note, ok
 from feedkeep.cli.health import (
     AnswersNotReady,
+    Migrating,
     NotReady,
     asking_policy,
     ready_origin,
@@ -109,6 +110,9 @@ async def address(chosen: Settings) -> AsyncIterator[Finding]:
     except FeedkeepError as in_use:
         try:
             await ready_origin(origin, trusting_policy())
+        except Migrating as error:
+            yield note("address", str(error))
+            return
         except AnswersNotReady as error:
             yield fault("address", str(error))
             return

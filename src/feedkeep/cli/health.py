@@ -13,6 +13,7 @@ import typer
 from feedkeep.cli.common import ConfigOption, say, settings
 from feedkeep.config.networks import EVERYWHERE, AddressRule
 from feedkeep.config.settings import InvalidSettings, Settings, local_host, own_url
+from feedkeep.http.error_responses import MIGRATING
 from feedkeep.model.errors import FeedkeepError
 from feedkeep.outbound.failures import RequestError
 from feedkeep.outbound.policy import ClientPolicy
@@ -42,6 +43,10 @@ class AnswersNotReady(NotReady):
     """The service answers, and cannot read and write."""
 
 
+class Migrating(NotReady):
+    """The service answers, and migrates its database."""
+
+
 def health(url: UrlOption = None, config: ConfigOption = None) -> None:
     """Check whether the running service is ready; exit status: 0 if it is, otherwise 1.
 
@@ -59,6 +64,7 @@ def health(url: UrlOption = None, config: ConfigOption = None) -> None:
 def asking_policy() -> ClientPolicy:
     """Return what may be asked of the address that the operator has named."""
     return ClientPolicy(
+        reads_failures=True,
         addresses=AddressRule(EVERYWHERE),
         max_bytes=_MAX_BYTES,
         max_header_bytes=_MAX_BYTES,
@@ -115,12 +121,18 @@ async def ready_origin(url: str, policy: ClientPolicy) -> str:
             answer = await client.ask("GET", target.text)
         except RequestError as error:
             raise NotReady(f"No feedkeep answers at {origin}. {error}") from error
+    said = _said(answer.body)
+    if answer.status == _UNAVAILABLE and said.get("message") == MIGRATING.message:
+        raise Migrating(
+            f"feedkeep at {origin} is not ready yet: it brings the schema of its database up to"
+            " date. Its log says which step runs."
+        )
     if answer.status == _UNAVAILABLE:
         raise AnswersNotReady(
             f"feedkeep at {origin} is not ready: it cannot use its database now, or is about to"
             " stop."
         )
-    if answer.status != _READY or not _says_ok(answer.body):
+    if answer.status != _READY or said.get("status") != "ok":
         raise NotReady(
             f"What answers at {origin} is no feedkeep, or not by this address (status"
             f" {answer.status})."
@@ -128,8 +140,8 @@ async def ready_origin(url: str, policy: ClientPolicy) -> str:
     return origin
 
 
-def _says_ok(body: bytes) -> bool:
+def _said(body: bytes) -> dict[str, str]:
     try:
-        return msgspec.json.decode(body, type=dict[str, str]).get("status") == "ok"
+        return msgspec.json.decode(body, type=dict[str, str])
     except msgspec.DecodeError:
-        return False
+        return {}

@@ -7,7 +7,8 @@ import os
 import secrets
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +19,13 @@ import typer
 import uvloop
 
 from feedkeep import __version__
-from feedkeep.assembly import Meanwhile, fetching, open_service, telling_metrics
+from feedkeep.assembly import (
+    Meanwhile,
+    fetching,
+    open_service,
+    refusing_to_migrate,
+    telling_metrics,
+)
 from feedkeep.cli.common import (
     ConfigOption,
     DatabaseOption,
@@ -43,6 +50,7 @@ from feedkeep.edges import edges
 from feedkeep.http.application import Application
 from feedkeep.http.draining import Draining
 from feedkeep.http.outage_log import Outages
+from feedkeep.http.refusal import Refusal
 from feedkeep.http.serving import (
     Sockets,
     listen,
@@ -54,7 +62,7 @@ from feedkeep.http.waiting import WaitingApplication
 from feedkeep.model import Value, replace
 from feedkeep.model.errors import NotAuthorized
 from feedkeep.runtime.logs import configure_logs
-from feedkeep.runtime.notify import Signs, notify, watchdog_seconds
+from feedkeep.runtime.notify import Signs, notify, telling_of_life, watchdog_seconds
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.service import Service
 
@@ -150,9 +158,9 @@ def serve(
 ) -> None:
     """Start the service, and serve until SIGTERM, SIGHUP or Ctrl-C.
 
-    Waits for PostgreSQL if it is unavailable, and answers accepted requests before it ends. Logs
-    JSON lines to standard error. Each setting is also an environment variable, such as
-    FEEDKEEP_HOST, or a line of a TOML file.
+    Migrates the database first, and waits for PostgreSQL if it is unavailable. Answers accepted
+    requests before it ends. Logs JSON lines to standard error. Each setting is also an environment
+    variable, such as FEEDKEEP_HOST, or a line of a TOML file.
     """
     chosen = settings(
         database,
@@ -184,7 +192,7 @@ def serve(
         metrics=[metrics_url(metrics) for metrics in for_metrics if metrics],
     )
     first_secret = secrets.token_urlsafe(24)
-    meanwhile = _answering(chosen, listeners)
+    meanwhile = partial(_answering, chosen, listeners, notify, watchdog_seconds())
     uvloop.run(_introduce(chosen, addresses, setup, first_secret, meanwhile))
     chosen = replace(chosen, admin_name="", admin_password="")  # done with
     serving = partial(_serve, first_secret)
@@ -202,8 +210,15 @@ async def _serve(
     alive_each_seconds: float | None,
 ) -> None:
     recorder = Recorder() if sockets.metrics else None
-    meanwhile = _answering(chosen, [sockets.clients])
-    opening = open_service(chosen, waits=True, meanwhile=meanwhile, recorder=recorder)
+    opening = open_service(
+        chosen,
+        waits=True,
+        meanwhile=partial(_answering, chosen, [sockets.clients], tell, alive_each_seconds),
+        # `_introduce` has migrated it. A worker that finds it older has replaced another one after
+        # this program's files were replaced: the other workers could not go on.
+        before_migrating=refusing_to_migrate(chosen),
+        recorder=recorder,
+    )
     async with opening as service:
         service.forgetting.start()
         await service.shared_attempts.start()
@@ -233,9 +248,21 @@ class _Addresses(Value, frozen=True):
     metrics: Sequence[str]
 
 
-def _answering(chosen: Settings, listeners: Sequence[socket.socket]) -> Meanwhile:
-    """Return what answers clients while the database is waited for."""
-    return partial(serving_until_ready, WaitingApplication(base_path(chosen)), listeners, chosen)
+@asynccontextmanager
+async def _answering(
+    chosen: Settings,
+    listeners: Sequence[socket.socket],
+    tell: Callable[[str], None],
+    alive_each_seconds: float | None,
+    refusal: Refusal,
+) -> AsyncIterator[None]:
+    """Context manager: refuse requests, and give signs of life, until the database can be used."""
+    waiting = WaitingApplication(base_path(chosen), refusal)
+    async with (
+        telling_of_life(tell, alive_each_seconds),
+        serving_until_ready(waiting, listeners, chosen),
+    ):
+        yield
 
 
 async def _introduce(

@@ -74,6 +74,14 @@ WAITING = Refusal(
     503, "The service is unavailable.", "Its database is away; try again.", {"Retry-After": "5"}
 )
 
+# C7.19
+MIGRATING = Refusal(
+    503,
+    "The service is unavailable.",
+    "The schema of its database is being brought up to date; try again later.",
+    {"Retry-After": "5"},
+)
+
 READ_ONLY = Refusal(
     503,
     "The service is unavailable.",

@@ -35,12 +35,16 @@ class Refusal:
     changed_since: Sequence[int] = ()
     challenges: Sequence[str] = ()
 
+    @property
+    def message(self) -> str:
+        """The fixed text, then the detail (C7.2)."""
+        return f"{self.text} {self.detail}" if self.detail else self.text
+
     def response(self) -> JsonResponse:
-        """Return the one shape that all errors have (C7.1): a fixed text, then a detail (C7.2)."""
-        message = f"{self.text} {self.detail}" if self.detail else self.text
-        problem = Problem(str(self.status), message)
+        """Return the one shape that all errors have (C7.1)."""
+        problem = Problem(str(self.status), self.message)
         if self.changed_since:
-            problem = Conflict(str(self.status), message, list(self.changed_since))
+            problem = Conflict(str(self.status), self.message, list(self.changed_since))
         response = JsonResponse(encode(problem), self.status, self.headers)
         for challenge in self.challenges:
             response.headers.append("WWW-Authenticate", challenge)

@@ -68,7 +68,7 @@ class Answer:
         status: The status.
         url: The URL that answered, with its user info, in the spelling in which it was asked.
         hops: The redirects that led there, in their order.
-        body: The unpacked body of a success (2xx), which alone is read.
+        body: The unpacked body of a success (2xx), or of any answer if the policy says so.
         is_cut: Whether the body is longer than that.
         location: Where a redirect leads to that was not followed, as it was sent.
         set_cookies: All headers of that name.
@@ -271,7 +271,7 @@ class GuardedClient:
             raise ResponseTooLarge
         told = response.headers
         body, is_cut = b"", False
-        if response.status in _SUCCESS:
+        if response.status in _SUCCESS or self._policy.reads_failures:
             body, is_cut = await _body(response, target, reading)
         return Answer(
             response.status,

@@ -22,6 +22,7 @@ class ClientPolicy:
     """Which hosts may be asked, and what an answer may cost.
 
     Attributes:
+        reads_failures: Whether bodies of answers other than a success (2xx) are read.
         addresses: Which numeric addresses may be asked.
         ports: Which ports may be asked.
         user_agent: Who asks, in a header.
@@ -35,6 +36,7 @@ class ClientPolicy:
         tls: Whom to trust, if not the authorities that the machine trusts.
     """
 
+    reads_failures: bool = False
     addresses: AddressRule = field(default_factory=AddressRule)
     ports: frozenset[int] = PORTS
     user_agent: str = "feedkeep"

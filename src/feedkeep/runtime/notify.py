@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 
 READY = "READY=1"
 ALIVE = "WATCHDOG=1"
@@ -69,6 +69,21 @@ class Signs:
         if self._watching is not None:
             self._watching.cancel()
         self._tell(STOPPING)
+
+
+@contextlib.asynccontextmanager
+async def telling_of_life(
+    tell: Callable[[str], None], seconds: float | None
+) -> AsyncIterator[None]:
+    """Context manager: send signs of life, at least each `seconds`; None sends none."""
+    if seconds is None:
+        yield
+        return
+    living = asyncio.create_task(tell_of_life(tell, seconds))
+    try:
+        yield
+    finally:
+        living.cancel()
 
 
 async def tell_of_life(tell: Callable[[str], None], seconds: float) -> None:

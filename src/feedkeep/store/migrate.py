@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
+from typing import TypeAlias
+
+import structlog
 
 from feedkeep.model.errors import StoreUnusable
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +66,24 @@ class PendingMigrations:
     def older_programs_work(self) -> bool:
         """Whether programs of the version `found` still work after these migrations."""
         return all(step.compatible_from <= self.found for step in self.steps)
+
+
+BeforeMigrating: TypeAlias = Callable[[PendingMigrations], Awaitable[None]]
+"""Awaited before an existing database is migrated; its error leaves the database as it is."""
+
+
+async def migrate_at_once(_: PendingMigrations) -> None:
+    """Permit a migration: the `BeforeMigrating` that does nothing."""
+
+
+@contextmanager
+def logged(step: Migration) -> Iterator[None]:
+    """Context manager: log the begin and the end of a migration of an existing database."""
+    _log.info("schema step began", step=step.name)
+    began = time.monotonic()
+    yield
+    seconds = round(time.monotonic() - began, 1)
+    _log.info("schema step ended", step=step.name, duration_seconds=seconds)
 
 
 def migrations(kind: str) -> list[Migration]:

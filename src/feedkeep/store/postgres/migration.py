@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import asyncpg
@@ -10,6 +11,7 @@ import asyncpg
 from feedkeep.model.errors import StoreUnavailable, StoreUnusable
 from feedkeep.store.migrate import (
     check_version,
+    logged,
     newest_version,
     pending_migrations,
 )
@@ -142,9 +144,10 @@ async def bring_up_to_date(connection: asyncpg.Connection) -> None:
 async def _take_steps(connection: asyncpg.Connection, found: int) -> None:
     """Run the migrations after a version; record which programs still work with the result."""
     for step in pending_migrations("postgres", found).steps:
-        for statement in step.statements:
-            await connection.execute(statement, timeout=_PATIENCE_SECONDS)
-        await connection.execute(_SET_VERSION, step.number, step.compatible_from)
+        with logged(step) if found else nullcontext():
+            for statement in step.statements:
+                await connection.execute(statement, timeout=_PATIENCE_SECONDS)
+            await connection.execute(_SET_VERSION, step.number, step.compatible_from)
 
 
 async def distributed_tables(connection: asyncpg.Connection) -> set[str]:

@@ -16,7 +16,7 @@ from feedkeep.model.errors import StoreUnusable
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.store.base import Check, StoreSize, StoreState
 from feedkeep.store.batch import FailedBeforeCommit
-from feedkeep.store.migrate import newest_version
+from feedkeep.store.migrate import BeforeMigrating, migrate_at_once, pending_migrations
 from feedkeep.store.portable.documents import PortableDocuments
 from feedkeep.store.portable.logins import PortableLogins
 from feedkeep.store.portable.totals import PortableTotals
@@ -123,6 +123,7 @@ class PostgresStore:
         *,
         as_if_split: bool = False,
         may_create: bool = True,
+        before_migrating: BeforeMigrating = migrate_at_once,
         recorder: Recorder | None = None,
     ) -> Self:
         """Open the database; create feedkeep's tables in it, or bring them up to date, first.
@@ -138,7 +139,9 @@ class PostgresStore:
         connections = Connections(url, max_connections, recorder)
         await connections.open()
         try:
-            is_distributed = await repeated(lambda: _prepare(connections, may_create))
+            is_distributed = await repeated(
+                lambda: _prepare(connections, may_create, before_migrating)
+            )
         except BaseException:
             await connections.close()
             raise
@@ -246,7 +249,9 @@ class PostgresStore:
             return await look(connection, after)
 
 
-async def _prepare(connections: Connections, may_create: bool) -> bool:
+async def _prepare(
+    connections: Connections, may_create: bool, before_migrating: BeforeMigrating
+) -> bool:
     """Bring the database up to date; return whether its tables are split by account."""
     async with connections.reading() as connection:
         version = await migration.version(connection)
@@ -255,7 +260,10 @@ async def _prepare(connections: Connections, may_create: bool) -> bool:
             "The database has no tables of feedkeep. Name another one by --database or"
             " FEEDKEEP_DATABASE; `feedkeep account create` and `feedkeep serve` create them."
         )
-    if version < newest_version("postgres"):
+    pending = pending_migrations("postgres", version)
+    if pending.steps:
+        if pending.found:
+            await before_migrating(pending)
         await _bring_up_to_date(connections)
     async with connections.reading() as connection:
         return await migration.is_distributed(connection)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -15,7 +15,12 @@ import apsw.sqlite_extra
 
 from feedkeep.model import T
 from feedkeep.model.errors import StoreUnusable
-from feedkeep.store.migrate import check_version, pending_migrations
+from feedkeep.store.migrate import (
+    PendingMigrations,
+    check_version,
+    logged,
+    pending_migrations,
+)
 from feedkeep.store.sqlite.errors import UNAVAILABLE, as_store_error, is_damage, unusable
 from feedkeep.store.sqlite.gone import assert_not_gone, gone, is_missing
 from feedkeep.store.sqlite.lock import lock_of, make_folder, says_made
@@ -178,20 +183,18 @@ def prepare(path: Path) -> int:
         return _patiently(_bring_up_to_date, path)
 
 
-def version(path: Path) -> int:
-    """Return the version of the schema in a file that is there; the file stays as it is.
+def pending_in(path: Path, *, to_write: bool = False) -> PendingMigrations:
+    """Return the pending migrations of a file, which may be missing; the file stays as it is.
 
-    Raises:
-        StoreUnusable: As `prepare` does, or the file is empty.
-        StoreUnavailable: It is locked.
+    Raises as `prepare` does; unless it is `to_write`, a file may be read-only.
     """
-    assert_there(path)
     with _opening(path):
-        looking = open_file(path, may_create=False)
-        try:
-            return check_ours(looking, path)
-        finally:
-            close(looking)
+        assert_not_gone(path)
+        if is_missing(path):
+            return pending_migrations("sqlite", 0)
+        if to_write:
+            os.close(os.open(path, os.O_RDWR))
+        return pending_migrations("sqlite", _patiently(_version, path))
 
 
 @contextmanager
@@ -227,22 +230,29 @@ def _patiently(work: Callable[[Path], T], path: Path) -> T:
 
 def _bring_up_to_date(path: Path) -> int:
     was_made = says_made(path)  # before looking: meanwhile another process may have made it
-    looking = open_file(path)
-    try:
-        found = check_ours(looking, path)  # before a setting changes a file that is not ours
-    finally:
-        close(looking)
+    found = _version(path)  # before a setting changes a file that is not ours
     if found == 0 and was_made:
         raise gone(path, [lock_of(path)])
     with closing(connect(path, WRITER_PATIENCE_SECONDS)) as connection:
         for step in pending_migrations("sqlite", found).steps:
-            with _transaction(connection, "BEGIN IMMEDIATE"):
+            with (
+                logged(step) if found else nullcontext(),
+                _transaction(connection, "BEGIN IMMEDIATE"),
+            ):
                 # Another process may have been first; under the write lock the answer is final.
                 if connection.pragma("user_version") < step.number:
                     connection.execute(step.sql)
                     connection.pragma("application_id", APPLICATION_ID)
                     connection.pragma("user_version", step.number)
     return found
+
+
+def _version(path: Path) -> int:
+    looking = open_file(path, may_create=False)
+    try:
+        return check_ours(looking, path)
+    finally:
+        close(looking)
 
 
 def faults(connection: apsw.Connection) -> list[str]:

@@ -1,4 +1,4 @@
-"""The lock of a database: whatever uses the database shares it, and `restore` takes it alone.
+"""The lock of a database: programs that use it share the lock; restores and migrations do not.
 
 It is a file of its own, with a name that no pattern for the database's files matches: those can be
 moved away while the service runs, and then the lock is needed. The file stays, since to delete a
@@ -14,12 +14,18 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from feedkeep.model.errors import StoreUnusable
 from feedkeep.store.sqlite.errors import unusable
+
+PATIENCE_SECONDS = 5.0
+"""How long a migration waits for others that use the database."""
+
+_RETRY_SECONDS = 0.05
 
 _MADE = (
     b"A database of feedkeep was made beside this file. Without it, no empty one takes its place.\n"
@@ -49,9 +55,28 @@ def use(path: Path) -> int:
     """Hold the lock of a database with others, until the descriptor that is returned is closed.
 
     Raises:
-        StoreUnusable: The database is being restored, or its folder cannot be used.
+        StoreUnusable: The database is being restored or migrated, or its folder cannot be used.
     """
-    return _locked(path, fcntl.LOCK_SH, f"{path} is being restored; try again when that is done.")
+    return _locked(path, fcntl.LOCK_SH, _taken(path))
+
+
+@contextmanager
+def used_alone(path: Path, descriptor: int) -> Iterator[None]:
+    """Context manager: hold alone a lock that `use` has returned.
+
+    Waits a few seconds for commands that use the database.
+
+    Raises:
+        StoreUnusable: The database is in use; the lock is not held any more.
+    """
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not _locks(descriptor, fcntl.LOCK_EX):
+        if time.monotonic() > deadline:
+            raise StoreUnusable(_in_use(path))
+        time.sleep(_RETRY_SECONDS)
+    yield
+    if not _locks(descriptor, fcntl.LOCK_SH):
+        raise StoreUnusable(_taken(path))
 
 
 def assert_unused(path: Path) -> None:
@@ -71,8 +96,7 @@ def alone(path: Path) -> Iterator[int]:
     Raises:
         StoreUnusable: The database is in use, or its folder cannot be used.
     """
-    refusal = f"{path} is in use: stop the service, and all commands that use it, first."
-    descriptor = _locked(path, fcntl.LOCK_EX, refusal)
+    descriptor = _locked(path, fcntl.LOCK_EX, _in_use(path))
     try:
         yield descriptor
     finally:
@@ -102,12 +126,31 @@ def _locked(path: Path, kind: int, refusal: str) -> int:
     lock = lock_of(path)
     descriptor = _opened(path, lock)
     try:
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+        is_locked = _locks(descriptor, kind)
     except OSError as error:
         os.close(descriptor)
-        is_taken = isinstance(error, BlockingIOError)
-        raise StoreUnusable(refusal if is_taken else f"Cannot lock {lock}: {error}.") from error
+        raise StoreUnusable(f"Cannot lock {lock}: {error}.") from error
+    if not is_locked:
+        os.close(descriptor)
+        raise StoreUnusable(refusal)
     return descriptor
+
+
+def _locks(descriptor: int, kind: int) -> bool:
+    """Take a lock unless another process has it; whether that worked."""
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _in_use(path: Path) -> str:
+    return f"{path} is in use: stop the service, and all commands that use it, first."
+
+
+def _taken(path: Path) -> str:
+    return f"{path} is being restored or migrated; try again when that is done."
 
 
 def _opened(path: Path, lock: Path) -> int:

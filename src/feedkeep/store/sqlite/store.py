@@ -15,6 +15,7 @@ from feedkeep.model import Now, Records
 from feedkeep.model.errors import StoreUnavailable, StoreUnusable
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.store.base import Check, StoreSize, StoreState
+from feedkeep.store.migrate import BeforeMigrating, migrate_at_once
 from feedkeep.store.portable.documents import PortableDocuments
 from feedkeep.store.portable.logins import PortableLogins
 from feedkeep.store.portable.totals import PortableTotals
@@ -23,7 +24,13 @@ from feedkeep.store.sqlite.accounts import SqliteAccounts
 from feedkeep.store.sqlite.archive import SqliteArchive
 from feedkeep.store.sqlite.attempts import SqliteAttempts
 from feedkeep.store.sqlite.backup import last_backup
-from feedkeep.store.sqlite.connection import APPLICATION_ID, assert_there, faults, prepare
+from feedkeep.store.sqlite.connection import (
+    APPLICATION_ID,
+    assert_there,
+    faults,
+    pending_in,
+    prepare,
+)
 from feedkeep.store.sqlite.driver import SqliteDriver
 from feedkeep.store.sqlite.entries import SqliteEntries
 from feedkeep.store.sqlite.episode_actions import SqliteEpisodeActions
@@ -60,7 +67,13 @@ class SqliteStore:
 
     @classmethod
     async def open(
-        cls, path: Path, now: Now, *, may_create: bool = True, recorder: Recorder | None = None
+        cls,
+        path: Path,
+        now: Now,
+        *,
+        may_create: bool = True,
+        before_migrating: BeforeMigrating = migrate_at_once,
+        recorder: Recorder | None = None,
     ) -> Self:
         """Open the file; create it, or bring it up to date, first.
 
@@ -69,14 +82,15 @@ class SqliteStore:
 
         Raises:
             StoreUnusable: It cannot be opened, is not feedkeep's, is newer than this program, is
-                being restored, is not there any more, or is not there and may not be created.
+                being restored or migrated, is older and in use, is not there any more, or is not
+                there and may not be created.
             StoreUnavailable: It is locked or full.
         """
         if not may_create:
             assert_there(path)
         lock_descriptor = lock.use(path)
         try:
-            takes_writes = await asyncio.to_thread(_prepared, path)
+            takes_writes = await _prepared(path, lock_descriptor, before_migrating)
             lock.note_made(lock_descriptor)
             return cls(
                 SqliteRunner(path, lock_descriptor, recorder, takes_writes=takes_writes), now
@@ -129,16 +143,28 @@ class SqliteStore:
         await self._runner.close()
 
 
-def _prepared(path: Path) -> bool:
+async def _prepared(path: Path, lock_descriptor: int, before_migrating: BeforeMigrating) -> bool:
     """Bring the file up to date; return False if its disk takes no writes, and it needs none.
 
-    Raises as `prepare` does.
+    Raises as `prepare` and `lock.used_alone` do.
     """
     try:
-        prepare(path)
+        pending = await asyncio.to_thread(pending_in, path, to_write=True)
+        if pending.found and pending.steps:
+            await before_migrating(pending)
+            await asyncio.to_thread(_migrate, path, lock_descriptor)
+        else:
+            await asyncio.to_thread(prepare, path)
     except (StoreUnavailable, StoreUnusable) as error:
-        if not (is_of_the_disk(error.__cause__) and can_be_read(path)):
+        is_of_disk = is_of_the_disk(error.__cause__)
+        if not (is_of_disk and await asyncio.to_thread(can_be_read, path)):
             raise
         _log.warning("the database can only be read for now", reason=str(error.__cause__))
         return False
     return True
+
+
+def _migrate(path: Path, lock_descriptor: int) -> None:
+    # No older program survives a step beneath it, and its requests would wait for the step.
+    with lock.used_alone(path, lock_descriptor):
+        prepare(path)
