@@ -24,7 +24,7 @@ from feedkeep.config.settings import Settings
 from feedkeep.oidc import provider as asked_provider
 from feedkeep.oidc.errors import ProviderAway
 from feedkeep.oidc.flow import Flow, FlowCookies
-from feedkeep.security.fair_queue import FairQueue
+from feedkeep.security.address_queue import AddressQueue
 from feedkeep.security.throttle import CODES_PER_ADDRESS
 
 BACK = "/sign-in/provider/back"
@@ -403,7 +403,7 @@ def test_too_many_who_come_back_at_once_are_asked_to_try_again(
 
     async def come_back() -> None:
         full = asked_provider.Provider(settings)
-        full._turns = FairQueue(0)
+        full._turns = AddressQueue(0)
         flow = Flow("s", "n", "v", "/")
         await full.claims("code", "", "http://127.0.0.1/", flow, "192.0.2.1")
 

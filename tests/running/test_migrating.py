@@ -55,7 +55,7 @@ def newer(tmp_path: Path, older: FeedkeepProcess) -> FeedkeepProcess:
     """A newer version, on the same database; its migration can be `held`."""
     (tmp_path / "newer").mkdir()
     process = FeedkeepProcess(tmp_path / "newer", older.database)
-    process.run_first("a_step_waits_for_the_test")
+    process.run_first("a_step_waits")
     process.environment["PIPE_OF_THE_TEST"] = str(tmp_path / "pipe")
     os.mkfifo(tmp_path / "pipe")
     return process

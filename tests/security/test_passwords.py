@@ -13,7 +13,7 @@ import pytest
 from argon2.exceptions import InvalidHashError
 
 from feedkeep.model.errors import TooManyAttempts
-from feedkeep.security import argon2id, fair_queue, passwords
+from feedkeep.security import argon2id, address_queue, passwords
 from feedkeep.security.passwords import Passwords, hashed_at_once
 from feedkeep.security.throttle import PER_ACCOUNT_AND_ADDRESS, PER_ADDRESS, Throttle
 
@@ -193,7 +193,7 @@ def test_who_finds_the_last_attempts_under_way_waits_and_is_let_in_if_one_was_ri
 
 
 def test_beyond_a_limit_no_password_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fair_queue, "MAX_WAITING", 3)
+    monkeypatch.setattr(address_queue, "MAX_WAITING", 3)
     monkeypatch.setattr(passwords, "hashed_at_once", lambda *_: 1)
 
     async def work(checked: Passwords) -> None:

@@ -12,7 +12,7 @@ from running import DAY, HOME, PASSWORD, Clock, run
 from feedkeep.model import Account, Admitted, CredentialKind, Scope
 from feedkeep.model.errors import AccountError, NotAuthorized, TooManyAttempts
 from feedkeep.rules.credentials import PasswordCredential
-from feedkeep.security import fair_queue
+from feedkeep.security import address_queue
 from feedkeep.security.throttle import PER_ACCOUNT_AND_ADDRESS
 from feedkeep.service import Service
 from feedkeep.store.base import Store
@@ -206,7 +206,7 @@ def test_a_right_code_is_not_counted(open_store: Callable) -> None:
 def test_a_code_that_was_not_checked_since_too_many_passwords_wait_is_not_counted(
     open_store: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fair_queue, "MAX_WAITING", 1)
+    monkeypatch.setattr(address_queue, "MAX_WAITING", 1)
 
     async def work(service: Service, store: Store, clock: Clock) -> None:
         bob = await service.accounts.create("Bob", PASSWORD)

@@ -28,7 +28,7 @@ from feedkeep.oidc.errors import ProviderAway, SignInFailed
 from feedkeep.oidc.flow import Flow, FlowCookies, authorization_url
 from feedkeep.outbound.failures import RequestError
 from feedkeep.outbound.policy import policy_of
-from feedkeep.security.fair_queue import FairQueue
+from feedkeep.security.address_queue import AddressQueue
 
 if TYPE_CHECKING:
     from feedkeep.outbound.client import Answer, GuardedClient
@@ -88,7 +88,7 @@ class Provider:
         self._claim = settings.oidc_admin_claim.partition("=")[0]
         self._settings = settings
         self._now_seconds, self._monotonic = now_seconds, monotonic
-        self._turns = FairQueue(MAX_AT_ONCE)
+        self._turns = AddressQueue(MAX_AT_ONCE)
         self._asking = asyncio.Lock()
         self._metadata: tuple[float, Metadata] | None = None
         self._keys: tuple[float, KeySet] | None = None

@@ -17,7 +17,7 @@ from functools import partial
 
 from feedkeep.model import T
 from feedkeep.security import argon2id
-from feedkeep.security.fair_queue import FairQueue
+from feedkeep.security.address_queue import AddressQueue
 from feedkeep.security.throttle import Throttle, network_of
 
 AT_ONCE = 4
@@ -43,7 +43,7 @@ class Passwords:
         """Count attempts at `throttle`; `workers` processes share the processors and the memory."""
         at_once = hashed_at_once(_processors(), workers)
         self._throttle = throttle
-        self._queue = FairQueue(at_once)
+        self._queue = AddressQueue(at_once)
         self._threads = ThreadPoolExecutor(at_once, "argon2", initializer=_give_way)
         self._key = secrets.token_bytes(32)
         self._remembered: OrderedDict[bytes, str] = OrderedDict()

@@ -8,15 +8,15 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from feedkeep.model.errors import TooManyAttempts
-from feedkeep.security import fair_queue
-from feedkeep.security.fair_queue import FairQueue
+from feedkeep.security import address_queue
+from feedkeep.security.address_queue import AddressQueue
 
 
 class Served:
     """Asks for turns, and notes who had one, in order."""
 
     def __init__(self, at_once: int = 1) -> None:
-        self.queue = FairQueue(at_once)
+        self.queue = AddressQueue(at_once)
         self.order: list[str] = []
         self.most = self._now = 0
 
@@ -76,7 +76,7 @@ def test_what_is_no_login_has_its_turn_when_no_login_waits() -> None:
 def test_the_address_with_the_most_loses_its_last_where_too_many_wait(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(fair_queue, "MAX_WAITING", 4)
+    monkeypatch.setattr(address_queue, "MAX_WAITING", 4)
 
     async def work() -> None:
         served = Served()
@@ -94,7 +94,7 @@ def test_the_address_with_the_most_loses_its_last_where_too_many_wait(
 def test_where_all_addresses_have_one_a_further_one_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(fair_queue, "MAX_WAITING", 2)
+    monkeypatch.setattr(address_queue, "MAX_WAITING", 2)
 
     async def work() -> None:
         served = Served()
@@ -122,7 +122,7 @@ def test_a_turn_is_passed_on_whenever_its_task_is_cancelled() -> None:
 
 
 def test_a_place_of_a_cancelled_task_may_be_taken_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fair_queue, "MAX_WAITING", 2)
+    monkeypatch.setattr(address_queue, "MAX_WAITING", 2)
 
     async def work() -> None:
         served = Served()

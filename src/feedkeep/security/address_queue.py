@@ -19,7 +19,7 @@ _Waiting: TypeAlias = OrderedDict[str, deque[asyncio.Future[None]]]
 """What waits, by address; the address whose turn is next comes first."""
 
 
-class FairQueue:
+class AddressQueue:
     """Gives turns to do something, so many at a time; addresses take turns (C2.21)."""
 
     def __init__(self, at_once: int) -> None:
