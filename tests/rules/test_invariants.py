@@ -44,13 +44,6 @@ def whole(entries: list[Entry], last_stamp: int) -> Snapshot:
             [Subscription(DERIVED, URL, True, 5, app_url=URL)],
             f"apps have {DERIVED} by its present URL, and by another one",
         ),
-        *(
-            (
-                [Subscription(DERIVED, URL, True, 5, app_url=url)],
-                f"the URL by which apps have {DERIVED} does not lead to it",
-            )
-            for url in ("https://other.example/feed", "no URL")
-        ),
         (
             [
                 Subscription(DERIVED, URL, True, 5),

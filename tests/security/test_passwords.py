@@ -13,7 +13,7 @@ import pytest
 from argon2.exceptions import InvalidHashError
 
 from feedkeep.model.errors import TooManyAttempts
-from feedkeep.security import argon2id, address_queue, passwords
+from feedkeep.security import address_queue, argon2id, passwords
 from feedkeep.security.passwords import Passwords, hashed_at_once
 from feedkeep.security.throttle import PER_ACCOUNT_AND_ADDRESS, PER_ADDRESS, Throttle
 

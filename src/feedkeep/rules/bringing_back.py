@@ -274,8 +274,27 @@ class _Work:
             if guid not in self.heirs and not self.keeps_added and feed.deleted is None:
                 stamp = self.draft.tick()
                 self.draft.put(replace(with_status(feed, False, stamp), deleted=stamp))
+        for guid in self.others:
+            self._end_app_url(guid)
         for guid in self.back:
             check_pointers(self.draft, self.back[guid])
+
+    def _end_app_url(self, guid: Guid) -> None:
+        """Have apps sent a feed by its own URL if the one that they have it by leads elsewhere."""
+        feed = self.draft.get(guid)
+        if not isinstance(feed, Subscription) or not (feed.is_subscribed and feed.app_url):
+            return
+        if self.draft.find(_derived(feed.app_url)) != feed:
+            stamp = self.draft.tick()
+            self.draft.put(
+                replace(
+                    feed,
+                    status_changed=stamp,
+                    subscription_changed=stamp,
+                    app_url=None,
+                    app_url_until=None,
+                )
+            )
 
     def _put_back(self, guid: Guid, was: Subscription) -> None:
         now, source = self.now[guid], self.sources.get(guid)

@@ -24,7 +24,7 @@ from feedkeep.model import (
     View,
     replace,
 )
-from feedkeep.model.entry_index import EntryIndex, target_guid
+from feedkeep.model.entry_index import EntryIndex
 from feedkeep.model.errors import InvalidInput
 from feedkeep.rules.clock import next_stamp
 from feedkeep.rules.counts import counted
@@ -267,7 +267,6 @@ class Draft:
 
     def decision(self, outcome: T, deletion: Deletion | None = None) -> Decision[T]:
         """Return what has to change for this draft to hold, with the outcome for the caller."""
-        self._end_app_urls()
         saved: list[Entry] = []
         forgotten: list[Guid] = []
         ended: list[Guid] = []
@@ -298,20 +297,6 @@ class Draft:
             ended=ended,
             restamped=restamped,
         )
-
-    def _end_app_urls(self) -> None:
-        """Have apps sent a feed by its own URL if the one that they have it by leads elsewhere."""
-        for guid, old in list(self._before.items()):
-            feed = self.find(target_guid(old)) if old else None
-            if not (feed and feed.app_url) or parse_feed_url(feed.app_url).guid != guid:
-                continue
-            if self.find(guid) == feed:
-                continue
-            own = replace(feed, app_url=None, app_url_until=None)
-            if feed.is_subscribed:
-                stamp = self.tick()
-                own = replace(own, status_changed=stamp, subscription_changed=stamp)
-            self.put(own)
 
     def _present(self, subscription: Subscription) -> Subscription:
         entry = self._index[subscription.guid]

@@ -66,13 +66,3 @@ def _subscription_violations(
         yield f"apps are sent {subscription.guid} later than it changed"
     if subscription.app_url == subscription.feed_url:
         yield f"apps have {subscription.guid} by its present URL, and by another one"
-    if subscription.app_url and not _leads(subscription.app_url, subscription.guid, known):
-        yield f"the URL by which apps have {subscription.guid} does not lead to it"
-
-
-def _leads(url: str, guid: Guid, known: Mapping[Guid, Entry]) -> bool:
-    try:
-        found = known.get(parse_feed_url(url).guid)
-    except InvalidFeedUrl:
-        return False
-    return found is not None and target_guid(found) == guid

@@ -220,7 +220,9 @@ def _url_for(feed: Subscription, former: Mapping[Guid, Alias], first: Stamp, app
         return feed.feed_url
     left = {guid: alias.url for guid, alias in former.items() if alias.retired is None}
     has = [url for guid, url in left.items() if guid in app.known]
-    may_have = [*has, feed.app_url or feed.feed_url, *left.values()]
+    # A former URL of a deleted feed can be another feed by the time that it comes back.
+    had = feed.app_url if feed.app_url and _guid_of(feed.app_url) in former else feed.feed_url
+    may_have = [*has, had, *left.values()]
     return next((url for url in may_have if _guid_of(url) not in app.gone), may_have[0])
 
 
