@@ -222,7 +222,7 @@ class ReferencePage:
             body.get("required", False),
             [reply for status, reply in responses if status < _FIRST_ERROR],
             [reply for status, reply in responses if status >= _FIRST_ERROR],
-            self._curl(path, method, parameters, body, has_token="token" in access),
+            self._curl(path, method, parameters, body, has_token=not {"token"}.isdisjoint(access)),
         )
 
     def _reply_of(self, status: str, response: Node) -> Reply:
