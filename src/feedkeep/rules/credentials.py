@@ -241,7 +241,8 @@ def _is_among_the_first_guesses(password: str) -> bool:
     # Its lists of words take memory and a moment: commands that set no password do without them.
     from zxcvbn_rs_py import zxcvbn  # noqa: PLC0415
 
-    return not zxcvbn(password, ["feedkeep"]).score
+    guessed = zxcvbn(password, ["feedkeep"])
+    return guessed.score == 0
 
 
 def normal_password(password: str) -> str:
