@@ -72,14 +72,18 @@ def test_a_list_that_a_reset_phone_wiped_comes_back_on_every_device_and_stays(
     assert person.subscribed() == phone.feeds == feeds - {"https://3.example/feed"}
 
 
-def test_an_echo_that_is_repeated_since_its_reply_was_lost_is_not_taken_for_a_wish(
-    phone: AntennaPod, tablet: AntennaPod
-) -> None:
+def remove_a_feed_that_both_have(phone: AntennaPod, tablet: AntennaPod) -> None:
     phone.add(A)
     phone.sync()
     tablet.sync()
     phone.remove(A)
     phone.sync()
+
+
+def test_an_echo_that_is_repeated_since_its_reply_was_lost_is_not_taken_for_a_wish(
+    phone: AntennaPod, tablet: AntennaPod
+) -> None:
+    remove_a_feed_that_both_have(phone, tablet)
     tablet.sync()
     had = tablet.since, dict(tablet.queued)
     assert had[1] == {A: False}
@@ -100,11 +104,7 @@ def test_an_echo_that_is_repeated_since_its_reply_was_lost_is_not_taken_for_a_wi
 def test_a_removal_after_an_echo_whose_reply_arrived_is_a_wish(
     phone: AntennaPod, tablet: AntennaPod
 ) -> None:
-    phone.add(A)
-    phone.sync()
-    tablet.sync()
-    phone.remove(A)
-    phone.sync()
+    remove_a_feed_that_both_have(phone, tablet)
     for _ in range(3):  # it is told, echoes, and asks once more
         tablet.sync()
     phone.add(A)
@@ -120,11 +120,7 @@ def test_a_removal_after_an_echo_whose_reply_arrived_is_a_wish(
 def test_an_echo_that_follows_another_upload_is_not_taken_for_a_wish(
     phone: AntennaPod, tablet: AntennaPod
 ) -> None:
-    phone.add(A)
-    phone.sync()
-    tablet.sync()
-    phone.remove(A)
-    phone.sync()
+    remove_a_feed_that_both_have(phone, tablet)
     tablet.add(B)
     tablet.sync()
     tablet.queued = {A: False}  # deleted in the background, after the upload

@@ -37,7 +37,7 @@ class Echoes(Value, frozen=True):
     repeats: frozenset[Second] = frozenset()
 
     def may_have(self, removed: Guid, subscribed: Stamp, feed_guids: Collection[Guid]) -> bool:
-        """Say whether a removal by the app may be an echo; takes what `AppUrls.may_echo` takes."""
+        """Whether a removal by the app may be an echo; takes what `AppUrls.may_echo` takes."""
         known = self.last, self.earlier
         if subscribed <= self.sent:
             # It was not removed itself, so an app that decodes escapes names another feed so.
@@ -48,7 +48,7 @@ class Echoes(Value, frozen=True):
 def after_poll(
     known: Echoes | None, since: Second, clock: Stamp, removals: frozenset[Guid] | None
 ) -> Echoes | None:
-    """Return what an app may send back after a reply with the changes from `since` to `clock`.
+    """Return the echoes to expect after a reply with the changes from `since` to `clock`.
 
     `removals` are the feeds whose removal it was sent, as `Echoes.last`.
     """
@@ -63,7 +63,7 @@ def after_poll(
 def after_upload(
     known: Echoes | None, removed: Collection[Guid], last_sent: Second | None
 ) -> Echoes | None:
-    """Return what an app may send back after an upload with these removals.
+    """Return the echoes to expect after an upload with these removals.
 
     `last_sent` is the second of the reply that it received before; None if that is not known. What
     it was sent in the sync before, and does not send back now, it never sends back.
@@ -83,7 +83,7 @@ def after_upload(
 
 
 def after_adding(known: Echoes | None, feed_guids: Collection[Guid]) -> Echoes | None:
-    """Return what an app may send back once it has added a feed: not the removal of that one.
+    """Return the echoes to expect once the app has added a feed: none of that one.
 
     `feed_guids` are the derived guids of all the feed's URLs.
     """
@@ -95,7 +95,7 @@ def after_adding(known: Echoes | None, feed_guids: Collection[Guid]) -> Echoes |
 
 
 def merged(stored: Echoes | None, before: Echoes | None, after: Echoes | None) -> Echoes | None:
-    """Return what is stored, with the change from `before` to `after` made to it.
+    """Return the stored echoes with the change from `before` to `after` made to it.
 
     If another request of the app has changed it meanwhile, both may be right.
     """
