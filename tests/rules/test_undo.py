@@ -728,6 +728,22 @@ def test_undo_sent_again_changes_nothing(what: str) -> None:
     assert known.entries == before
 
 
+# C9.20
+def test_undo_of_an_undone_merge_sent_again_changes_nothing() -> None:
+    known = account()
+    known.add((C, G1))
+    known.add((A, G2), (B, G1))
+    adding = known.kept.stamps[-1]
+    known.update(G1, Update(parse_feed_url(A), G2))
+    merging = known.kept.stamps[-1]
+    undo_changes(known, adding, merging)
+    stamp = known.kept.stamps[-1]
+    assert undo_changes(known, stamp).stamp is not None
+    before = dict(known.entries)
+    assert told(undo_changes(known, stamp)) == (None, 0, 0)
+    assert known.entries == before
+
+
 # C9.11
 def test_undo_of_an_add_conflicts_again_once_the_feed_was_added_again() -> None:
     known = account(A, B)

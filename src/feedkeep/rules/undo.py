@@ -100,14 +100,13 @@ def undo(
     draft = Draft(snapshot, limits)
     past = _past(history, moment, held)
     changed_since = _changed_since(history, first, wanted.stamps)
-    groups = _groups(draft, past, sorted(touched))
+    # What is as it was stays as it is, also where apps have a feed by another URL than then.
+    groups = [
+        group for group in _groups(draft, past, sorted(touched)) if _differs(past, snapshot, group)
+    ]
     leaving: set[Guid] = set()
     if wanted.when_changed is not ConflictPolicy.OVERWRITE:
-        changed_again = [
-            group
-            for group in groups
-            if _differs(past, snapshot, group) and not changed_since.keys().isdisjoint(group)
-        ]
+        changed_again = [g for g in groups if not changed_since.keys().isdisjoint(g)]
         leaving = _still_to_undo(snapshot, past, changed_again)
     left = _count_feeds(snapshot.entries, leaving)
     if leaving and wanted.when_changed is ConflictPolicy.ASK:
