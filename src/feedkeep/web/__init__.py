@@ -1,3 +1,3 @@
-"""The pages: what a person sees of their list, their apps and their account, in a browser."""
+"""Web pages, where people manage their feeds, apps and account in a browser."""
 
 from feedkeep.web.routes import web_edge as web_edge

@@ -1,4 +1,4 @@
-"""What a feed's page tells of what is known of it. Pure."""
+"""View of a feed's details and possible duplicates. Pure."""
 
 from __future__ import annotations
 
@@ -25,39 +25,37 @@ from feedkeep.rules.text_limits import MAX_DESCRIPTION, MAX_LANGUAGE, MAX_TITLE,
 
 
 class NotFetched(StrEnum):
-    """Why a feed was never fetched."""
+    """Reason why a feed was never fetched."""
 
     OFF = "off"
-    """Nothing is fetched here."""
+    """Fetching is disabled."""
     PERSONAL = "personal"
-    """Its address looks like its owner's own, and that is left out here."""
+    """The address looks personal, and such feeds are not fetched."""
     UNSUBSCRIBED = "unsubscribed"
     """Only feeds with a subscriber are fetched."""
     SOON = "soon"
-    """It is new."""
+    """The feed is new."""
 
 
 class About(Value, frozen=True):
-    """What a feed says of itself, and what was fetched of it.
+    """A feed's details and the state of its fetches. Texts are "" if missing.
 
     Attributes:
-        description: In one paragraph; "" if it has none.
-        site_url: The address of its web site, which may become a link; "" if it has none.
-        language: Such as "de-AT"; "" if it does not say.
-        author: Who makes it; "" if it does not say.
-        not_fetched: Why it was never fetched; None if it was.
-        looked: When it was last asked.
-        answered: When it was last read.
-        newest: When its newest episode was published; None if that is not known.
-        picture_host: Where its picture came from; "" if none was fetched.
-        picture_looked: When that was.
-        trouble: That it cannot be read.
-        moved_to: The URL where it says that it is now; "" if it says nothing of that.
-        page_feeds: The feeds that the web page at its address names.
-        is_page: Whether there is a page at its address, and no feed.
-        was_read: Whether it was ever read.
+        description: One paragraph.
+        site_url: URL of the website, safe to link to.
+        language: Language tag such as "de-AT".
+        not_fetched: None if it was fetched.
+        looked: Time of the last fetch.
+        answered: Time of the last successful fetch.
+        newest: Publication time of the newest episode; None if unknown.
+        picture_looked: Time of the last fetch of the picture.
+        trouble: Reading problem; None while the feed is readable.
+        moved_to: New URL according to the feed.
+        page_feeds: URLs of feeds named by the web page at the feed's address.
+        is_page: Whether the address is a web page instead of a feed.
+        was_read: Whether a fetch ever succeeded.
         can_permit: Whether it is fetched only if its subscriber permits it.
-        by_https: Its address in the list with https, if it was found there; otherwise "".
+        by_https: The list's address with https, if the feed was found there.
     """
 
     description: str = ""
@@ -80,15 +78,15 @@ class About(Value, frozen=True):
 
 
 class Twin(Value, frozen=True):
-    """A feed of the list that may be the same as another one.
+    """A possible duplicate of a feed in the list.
 
     Attributes:
-        guid: The guid of the one to keep, whose address both have after they are merged.
-        url: The address of the one that is merged into it.
-        other: The guid of the one that the page is not about.
-        name: What that one is called.
-        address: Its address.
-        is_kept: Whether it is the one to keep.
+        guid: Guid of the feed to keep, whose address remains after a merge.
+        url: Address of the feed to merge into it.
+        other: Guid of the duplicate.
+        name: Name of the duplicate.
+        address: Address of the duplicate.
+        is_kept: Whether the duplicate is the feed to keep.
     """
 
     guid: Guid
@@ -100,7 +98,7 @@ class Twin(Value, frozen=True):
 
 
 def about(subscription: Subscription, feed: Feed | None, fetch: Fetch, now: Stamp) -> About:
-    """Return what a page tells of a feed."""
+    """Return a feed's details for its page."""
     is_permitted = feed is not None and feed.is_permitted
     may = may_look_at(subscription.feed_url, fetch, is_permitted=is_permitted)
     can_permit = subscription.is_subscribed and fetch is Fetch.PUBLIC and not may
@@ -135,7 +133,7 @@ def twins(
     apart: Collection[Pair],
     labels: Labels = NO_LABELS,
 ) -> Sequence[Twin]:
-    """Return which feeds of a list may be the same as one of it, and are not kept `apart`."""
+    """Return possible duplicates of a subscription, without pairs marked as different (`apart`)."""
     live = {feed.guid: feed for feed in feeds}
     for group in possible_duplicates(live.values(), known, apart):
         if subscription.guid in group:

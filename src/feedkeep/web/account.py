@@ -1,4 +1,4 @@
-"""My account: password, recovery codes, language, everything as a file, and the end of it."""
+"""Account page: password, recovery codes, preferences, download and deletion."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ THEMES = ("light", "dark")
 
 
 class AccountPage(Page):
-    """/account, and the forms on it."""
+    """/account and its forms."""
 
     async def get(self, request: AdmittedRequest) -> Response:
         """Show the account."""
@@ -38,7 +38,7 @@ class AccountPage(Page):
         return await self.show(request, "codes.html")
 
     async def change_password(self, request: AdmittedRequest) -> Response:
-        """Set a new password; browsers and apps with the old one are signed out."""
+        """Set a new password, and sign out browsers and apps that use the old one."""
         form = await read_form(request)
         account, session = request.admitted.account, None
         try:
@@ -56,7 +56,7 @@ class AccountPage(Page):
         return self.leading_to(request, PLACE, Note("new-password"), session)
 
     async def change_preferences(self, request: AdmittedRequest) -> Response:
-        """Set language, time zone and theme, in place of the browser's."""
+        """Set language, time zone and theme, overriding the browser's."""
         form = await read_form(request)
         language, zone, theme = form.text("language"), form.text("time_zone"), form.text("theme")
         wanted = Preferences(
@@ -83,7 +83,7 @@ class AccountPage(Page):
         return self.leading_to(request, PLACE, Note("signed-out-others"))
 
     async def delete(self, request: AdmittedRequest) -> Response:
-        """Delete the account, after its name was typed."""
+        """Delete the account; its name must be typed to confirm."""
         form = await read_form(request)
         account, session = request.admitted.account, None
         try:
@@ -134,7 +134,7 @@ class AccountPage(Page):
         return response
 
     async def shown(self, request: AdmittedRequest, status: int = OK, **values: Any) -> Response:
-        """Return the page, with what was wrong about a form of it."""
+        """Render the account page, with a form's problems if any."""
         account = request.admitted.account
         return await self.show(
             request,

@@ -1,4 +1,4 @@
-"""My apps: what is let in, connecting another one, and ending it."""
+"""App pages: showing connected apps, connecting and disconnecting."""
 
 from __future__ import annotations
 
@@ -31,22 +31,21 @@ GUIDES = {
     "other": "",
     "developer": "",
 }
-"""The kinds of apps that a page explains, each with the name that its password gets."""
+"""Kinds of apps that have a guide, each with the default label of its password."""
 
 _MAX_LABEL_CHARACTERS = 60
 _OF_APPS = {CredentialKind.TOKEN, CredentialKind.SESSION}
 
 
 class ShownApp(Value, frozen=True):
-    """An app as its card shows it.
+    """An app on its card.
 
     Attributes:
-        app: The app.
-        name: What it is called, as in the history; "" if it has no name.
-        uses: What has signed in with it, and when that was last used, if there are several.
-        is_silent: Whether it has not synchronized for weeks, although others have.
-        sent: How many feeds its last change was about; 0 if none of the newest changes is its own.
-        sent_at: When that was.
+        name: Name as in the history; "" without one.
+        uses: Clients that signed in with it and their last use, if there are several.
+        is_silent: Whether it has not synced for weeks, although other apps have.
+        sent: Number of feeds in its last change; 0 if the newest changes are all by others.
+        sent_at: Time of its last change.
     """
 
     app: ConnectedApp
@@ -60,11 +59,11 @@ class ShownApp(Value, frozen=True):
 def shown_app(
     app: ConnectedApp, listed: ListedChanges | None = None, *, is_silent: bool = False
 ) -> ShownApp:
-    """Return what a card shows of an app; `listed` has the newest changes of the list. Pure."""
+    """Convert an app for display; `listed` has the newest changes of the list. Pure."""
     uses = [AppUse(product(use.name), use.last_used) for use in app.used_by]
     for change in listed.changes if listed else ():
         author = listed.author_of(change) if listed else None
-        # Without an operator, since no test can tell the number of a token from its text.
+        # Not `in`: security checkers take a token's id for its secret.
         if author and author.kind in _OF_APPS and not {author.token_id}.isdisjoint(app.ids):
             sent = len(change.feeds)
             return ShownApp(app, product(app.name), uses, is_silent, sent, change.stamp)
@@ -72,7 +71,7 @@ def shown_app(
 
 
 class AppsPage(Page):
-    """/apps, and what leads on from there."""
+    """/apps and the pages below it."""
 
     async def get(self, request: AdmittedRequest) -> Response:
         """Show all connected apps."""
@@ -84,7 +83,7 @@ class AppsPage(Page):
         return await self.show(request, "apps.html", is_long=True, apps=shown, now=now)
 
     async def choose(self, request: AdmittedRequest) -> Response:
-        """Show the kinds of apps."""
+        """Show the kinds of apps to connect."""
         return await self.show(request, "connect.html")
 
     async def guide(self, request: AdmittedRequest) -> Response:
@@ -130,7 +129,7 @@ class AppsPage(Page):
         return response
 
     async def ask(self, request: AdmittedRequest) -> Response:
-        """Ask whether to disconnect an app, and say what happens then."""
+        """Ask whether to disconnect an app, and explain the consequences."""
         app = await self._connected(request, request.query("id"))
         if app is None:
             return self.leading_to(request, "/apps")
@@ -141,16 +140,16 @@ class AppsPage(Page):
         form = await read_form(request)
         app = await self._connected(request, form.text("id"))
         if app is not None:
-            with suppress(AccountError):  # it was ended by another page meanwhile
+            with suppress(AccountError):  # disconnected by a concurrent request
                 await self.service.apps.disconnect(request.admitted.account.id, app.ids[0])
         name = shown_app(app).name if app else ""
         return self.leading_to(request, "/apps", Note("disconnected", {"name": name}))
 
     async def _connected(self, request: AdmittedRequest, text: str) -> ConnectedApp | None:
-        """Return the app that a form names; None if it was ended, by another page for example.
+        """Return the app with an id; None if it was disconnected, by another page for example.
 
         Raises:
-            NoSuchRoute: It names none at all.
+            NoSuchRoute: The text is not an id.
         """
         number = read_number(text)
         if number is None:

@@ -1,4 +1,4 @@
-"""Letting browsers in, by the cookie of a session of their own kind."""
+"""Authentication of browsers by session cookie."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ SIGN_IN, HOME = "/sign-in", "/"
 
 
 class PageAuthenticator:
-    """Lets in browsers that are signed in. The interface and apps' protocols know none of these."""
+    """Authenticates browser sessions, which the interface and apps' protocols do not accept."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
 
     async def admit(self, request: Request) -> Admitted:
-        """Return who sent a request; raises as `Authenticator.admit` does."""
+        """Authenticate a request; raises the same errors as `Authenticator.admit`."""
         text = session_of(request)
         if not text:
             raise NotSignedIn
@@ -35,7 +35,7 @@ class PageAuthenticator:
 
 
 def session_of(request: Request) -> str:
-    """Return the text of the session that a browser says it has; "" if it says none."""
+    """Return the unverified text of the session cookie; "" without one."""
     return read_cookie(request, BROWSER_SESSION)
 
 
@@ -45,23 +45,23 @@ def session_cookie(request: Request, text: str) -> str:
 
 
 def no_session_cookie(request: Request) -> str:
-    """Return the Set-Cookie header that makes a browser forget its session."""
+    """Return the Set-Cookie header that expires the session cookie."""
     return expire_cookie(request, BROWSER_SESSION)
 
 
 def refused(pages: Pages, error: Exception, request: Request, refusal: Refusal) -> Response:
-    """Return the page for an error; a browser that wanted to read a page is redirected to one."""
+    """Return the error page; redirect a GET that lacks a session or has a form's address."""
     if isinstance(error, NotAuthorized) and request.method in READING:
         return _to_sign_in(pages, request, is_ended=not isinstance(error, NotSignedIn))
     if isinstance(error, NoSuchMethod) and request.method in READING:
-        # A form that was refused is shown at its own address, and the browser reloads that.
+        # A refused form is shown at its own address, which the browser may reload.
         return pages.leading_to(request.path.rpartition("/")[0] or HOME)
     for_administrators = isinstance(error, AdministratorsOnly)
     return pages.refusal(refusal, request, for_administrators=for_administrators)
 
 
 def _to_sign_in(pages: Pages, request: Request, *, is_ended: bool) -> Response:
-    """Redirect to the form, and from there back; the form says if a session has ended."""
+    """Redirect to the sign-in form, which returns here and tells if the session has ended."""
     query = request.http.url.query
     wanted = f"{request.path}?{query}" if query else request.path
     back = f"?next={quote(wanted)}" if wanted != HOME else ""

@@ -1,4 +1,4 @@
-"""Changes of a list as a page shows them: a line for each request, and who sent it. Pure."""
+"""View of a list's changes: a line for each request, with its author. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from feedkeep.rules.wipes import Wipe
 from feedkeep.service.history import ListedChanges
 
 FEEDS_OF_A_CHANGE = 200
-"""How many feeds of a change a page shows; the others are counted."""
+"""Maximum number of feeds shown of a change; the rest are counted."""
 
 _FEEDS_ON_A_PAGE = 1_000
 _MAX_SHOWN = 100
@@ -23,13 +23,11 @@ _LAST_PRODUCT = re.compile(r".*\s([^\s/()]+)/v?\d")
 
 
 class ChangeRow(Value, frozen=True):
-    """What became of one feed.
+    """The change of one feed.
 
     Attributes:
-        what: What happened to it.
-        guid: Its guid, by which this alone is taken back.
-        name: What it is called.
-        other: What it was called if it moved; what it is one with if it was merged; else "".
+        guid: Guid of the feed, by which this change alone can be undone.
+        other: Former name of a moved feed, or name of the feed it was merged with; otherwise "".
     """
 
     what: ChangeKind
@@ -39,12 +37,12 @@ class ChangeRow(Value, frozen=True):
 
 
 class Actor(Value, frozen=True):
-    """Who made a change.
+    """Author of a change.
 
     Attributes:
-        kind: How they were let in; None if that is unknown.
-        app: What the app is called, without its version; "" if it did not say.
-        device: What its owner calls its device; "" if it named none.
+        kind: Kind of credential; None if unknown.
+        app: Name of the app without its version; "" if unknown.
+        device: Caption or id of the device; "" if unknown.
     """
 
     kind: CredentialKind | None
@@ -56,11 +54,10 @@ class Line(Value, frozen=True):
     """The changes of one request.
 
     Attributes:
-        stamps: Their stamps, newest first.
-        who: Who made them.
-        counts: How many feeds each kind of change happened to.
-        feeds: What they did; of many feeds, the first ones.
-        total: How many feeds they changed.
+        stamps: Stamps of the changes, newest first.
+        counts: Number of feeds for each kind of change.
+        feeds: Changed feeds; the first of them if there are many.
+        total: Number of changed feeds.
     """
 
     stamps: Sequence[Stamp]
@@ -71,18 +68,17 @@ class Line(Value, frozen=True):
 
     @property
     def before(self) -> Stamp:
-        """The last moment before the first of them."""
+        """The time just before the first change."""
         return later(self.stamps[-1], -1)
 
 
 class ShownWipe(Value, frozen=True):
-    """A wipe that a page asks about.
+    """A mass unsubscribe that a page asks about.
 
     Attributes:
-        stamps: The stamps of its changes, newest first.
-        who: Who made it.
-        feeds: The first of the feeds that are gone.
-        total: How many are gone.
+        stamps: Stamps of its changes, newest first.
+        feeds: The first of the removed feeds.
+        total: Number of removed feeds.
     """
 
     stamps: Sequence[Stamp]
@@ -92,23 +88,22 @@ class ShownWipe(Value, frozen=True):
 
 
 def urls_of(feeds: Iterable[FeedChange]) -> set[str]:
-    """Return the URLs of the feeds that changes were about."""
+    """Return the URLs of changed feeds, former and merged URLs included."""
     return {url for feed in feeds for url in (feed.feed_url, _other_url(feed)) if url}
 
 
 def shown_urls(listed: ListedChanges) -> set[str]:
-    """Return the URLs of the feeds that a page of changes names."""
+    """Return the URLs of the feeds shown on a page of changes."""
     return {url for change in listed.changes for url in urls_of(change.feeds[:FEEDS_OF_A_CHANGE])}
 
 
 def lines_of(
     listed: ListedChanges, devices: Mapping[str, str], titles: Mapping[str, str]
 ) -> list[Line]:
-    """Return a line for each request; a long import, for example, is stored in several steps.
+    """Group changes into a line for each request; a long import, for example, has several.
 
-    If the history goes on, the last request may have more steps than are listed; it is left to the
-    next page. `devices` has what devices are called, by their ids, and `titles` what feeds are
-    called, by their URLs.
+    If the history continues, the last request may have further changes and is left to the next
+    page. `devices` has captions by device id, and `titles` has titles by feed URL.
     """
     groups: list[list[int]] = []
     request = ""
@@ -141,7 +136,7 @@ def lines_of(
 
 
 def change_of(feed: FeedChange, titles: Mapping[str, str]) -> ChangeRow:
-    """Return what became of a feed; of one that moved, with its new address and no title."""
+    """Convert a change for display; the name of a moved feed is its new address."""
     name = _name(feed.feed_url, titles)
     old = _other_url(feed)
     if not old:
@@ -158,7 +153,6 @@ def change_of(feed: FeedChange, titles: Mapping[str, str]) -> ChangeRow:
 
 
 def _other_url(feed: FeedChange) -> str:
-    """Return the other URL that a change was about, if there was one."""
     return feed.old or "" if feed.what in {ChangeKind.MOVED, ChangeKind.MERGED} else ""
 
 
@@ -173,13 +167,13 @@ def _short(text: str) -> str:
 def shown_wipe(
     wipe: Wipe, author: Author | None, devices: Mapping[str, str], titles: Mapping[str, str]
 ) -> ShownWipe:
-    """Return what a page says of a wipe."""
+    """Convert a mass unsubscribe for display."""
     shown = [change_of(feed, titles) for feed in wipe.feeds[:FEEDS_OF_A_CHANGE]]
     return ShownWipe(wipe.stamps, who_of(author, devices), shown, len(wipe.feeds))
 
 
 def who_of(author: Author | None, devices: Mapping[str, str]) -> Actor:
-    """Return who an author is, as the account's owner knows them."""
+    """Convert an author for display; `devices` has captions by device id."""
     if author is None:
         return Actor(None)
     app = product(author.name)
@@ -191,7 +185,7 @@ def who_of(author: Author | None, devices: Mapping[str, str]) -> Actor:
 
 
 def product(name: str) -> str:
-    """Return an app's name from what it calls itself: its User-Agent, or a label."""
+    """Extract an app's name from its User-Agent or label."""
     if name.startswith("Mozilla/") and (last := _LAST_PRODUCT.match(name)):
         return last[1]
     head, _, tail = name.partition("/")

@@ -1,4 +1,4 @@
-"""One feed: what is known of it, and moving, merging and deleting it."""
+"""The page of one feed: its details, and moving, merging and deleting it."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _FORMER_GUIDS = 20
 
 
 class FeedPage(Page):
-    """/feeds/{guid}, and the forms on it."""
+    """/feeds/{guid} and its forms."""
 
     async def get(self, request: AdmittedRequest) -> Response:
         """Show a feed of the list."""
         found = await self._found(request)
-        if found.entry.guid != found.subscription.guid:  # a link that was marked before a move
+        if found.entry.guid != found.subscription.guid:  # a bookmark from before a move
             return self.leading_to(request, _place(found.subscription.guid))
         return await self._feed(request, found.subscription)
 
@@ -68,7 +68,7 @@ class FeedPage(Page):
         return self.leading_to(request, _place(found.guid), _note("moved", moved.stamp))
 
     async def merge(self, request: AdmittedRequest) -> Response:
-        """Merge this feed and another one."""
+        """Merge this feed with another one."""
         found = (await self._found(request)).subscription
         form = await read_form(request)
         account_id = request.admitted.account.id
@@ -93,7 +93,7 @@ class FeedPage(Page):
         found = (await self._found(request)).subscription
         feed = await self.service.known_feeds.of(found)
         told = about(found, feed, self.settings.fetch, self.service.now())
-        if told.can_permit:  # otherwise the page that was shown is an old one
+        if told.can_permit:  # false for an outdated page
             await self.service.known_feeds.permit(request.admitted.account.id, found)
         return self.leading_to(request, _place(found.guid))
 
@@ -121,20 +121,14 @@ class FeedPage(Page):
         return self.leading_to(request, "/", _note("deleted", deleted.stamp, name))
 
     async def _found(self, request: AdmittedRequest) -> View:
-        """Return the feed that a path names.
-
-        Raises:
-            UnknownSubscription: There is none.
-            DeletedSubscription: It was deleted.
-        """
         return await self._live(request, request.parameters["guid"])
 
     async def _live(self, request: AdmittedRequest, guid: str) -> View:
-        """Return the feed of a guid.
+        """Return the feed with a guid.
 
         Raises:
-            UnknownSubscription: There is none.
-            DeletedSubscription: It was deleted.
+            UnknownSubscription: The list has no such feed.
+            DeletedSubscription: The feed was deleted.
         """
         found = await self.service.subscriptions.view(request.admitted.account.id, guid)
         if found is None:
@@ -203,7 +197,7 @@ class FeedPage(Page):
 
 
 def _led_to(found: Subscription, whole: Snapshot) -> list[Pointer]:
-    """Return the pointers that lead to a feed."""
+    """Return the pointers that resolve to a feed."""
     return [
         entry
         for entry in whole.entries.values()
@@ -212,7 +206,7 @@ def _led_to(found: Subscription, whole: Snapshot) -> list[Pointer]:
 
 
 def _other_at(url: str, found: Subscription, whole: Snapshot) -> Subscription | None:
-    """Return the other feed of a list that is at a URL, so that this one could not move there."""
+    """Return the other feed at a URL, where `found` cannot move; None if the URL is free."""
     entry = whole.entries.get(parse_feed_url(url).guid)
     if isinstance(entry, Pointer):
         entry = whole.entries.get(entry.new_guid)

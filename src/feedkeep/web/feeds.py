@@ -1,4 +1,4 @@
-"""My feeds: the list, adding to it, and unsubscribing from several at once."""
+"""The list of feeds: showing it, adding feeds, and unsubscribing from several at once."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from feedkeep.web.rows import (
 
 _NEWS_SHOWN = 3
 MAX_LINES = 500
-"""How many feeds may be typed into the form; a longer list is imported."""
+"""Maximum number of lines in the form for new feeds; longer lists are imported."""
 
 _MAX_SHARED_CHARACTERS = 4_000
 _NO_ADDRESS = Sentence(
@@ -49,10 +49,10 @@ _NO_ADDRESS = Sentence(
 
 
 class FeedsPage(Page):
-    """/, and the forms on it."""
+    """/ and its forms."""
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Show the list of feeds; what an app shares is filled in, and nothing is added."""
+        """Show the list of feeds; an address that an app shared is filled in, not added."""
         shared = shared_address(request.query("url"), request.query("text"))
         return await self._list(request, typed=Form({"urls": [shared]} if shared else {}))
 
@@ -61,7 +61,7 @@ class FeedsPage(Page):
         return self.leading_to(request, HOME)
 
     async def changed(self, request: AdmittedRequest) -> Response:
-        """Say whether the list has changed since the page was made, or more feeds were checked."""
+        """Tell whether the list changed or more feeds were checked since the page was made."""
         account, checked = request.admitted.account, read_number(request.query("checked"))
         has_changed = account.last_stamp > _stamp(request.query("since"))
         if not has_changed and checked is not None:
@@ -73,7 +73,7 @@ class FeedsPage(Page):
         return JsonResponse(encode({"changed": has_changed}))
 
     async def add(self, request: AdmittedRequest) -> Response:
-        """Add feeds, one a line; refused lines are shown again with the reason."""
+        """Add feeds, one per line; refused lines are shown again with the reason."""
         form = await read_form(request, self.settings.max_body_bytes)
         typed = form.text("urls")
         is_long = len(typed) > LONG_BYTES
@@ -137,7 +137,7 @@ class FeedsPage(Page):
             problems = {"list": error.sentence}
             return await self._part(request, form.text, status_of(error), problems=problems)
         names = []
-        if changed.outcome == len(guids) == 1:  # of several, it need not be the first that changed
+        if changed.outcome == len(guids) == 1:  # of several, the first may not be the changed one
             view = await self.service.subscriptions.view(account_id, guids[0])
             names = [view.subscription.feed_url] if view else []
         kind = "subscribed" if is_subscribed else "unsubscribed"
@@ -157,9 +157,9 @@ class FeedsPage(Page):
         is_long: bool = False,
         **values: Any,
     ) -> Response:
-        """Show the part of the list that `asked` tells, by the names of an address or a form.
+        """Show a part of the list, by the query or form values that `asked` returns.
 
-        `is_long` says that the page has a long text besides its list.
+        `is_long`: the page also has a long text.
         """
         snapshot = await self.service.subscriptions.whole(request.admitted.account.id)
         is_long = is_long or len(snapshot.entries) > LONG_LIST
@@ -216,9 +216,9 @@ class FeedsPage(Page):
         *,
         is_whole: bool,
     ) -> dict[str, Any]:
-        """Return what a page that shows the whole list says above it."""
+        """Return the template values of the news above the list; only whole lists have news."""
         news: list[Notice] = []
-        if is_whole:  # the service is asked for each few letters of a search
+        if is_whole:  # a search sends a request for every few letters
             account_id, seen = request.admitted.account.id, await self.preferences_of(request)
             news = await self.news(account_id, snapshot, known, labels, seen)
         return {
@@ -241,7 +241,7 @@ class FeedsPage(Page):
         stamp: Stamp | None,
         urls: Sequence[str],
     ) -> Note:
-        """Return what the next page says of a change, and what it needs to take it back."""
+        """Return the next page's note about a change, with the stamp that undoes it."""
         if not count:
             return Note("nothing-changed")
         return Note(
@@ -255,9 +255,9 @@ class FeedsPage(Page):
 
 
 def shared_address(*texts: str) -> str:
-    """Return the address in the texts of a share, or else the first text that says anything.
+    """Return the first URL in shared texts, or else the texts themselves.
 
-    Apps on Android put the address into the text, often behind a title.
+    Android apps put the URL into the text, often after a title.
     """
     some = [text[:_MAX_SHARED_CHARACTERS] for text in texts]
     words = (word for text in some for word in text.split())
@@ -265,10 +265,10 @@ def shared_address(*texts: str) -> str:
 
 
 def _typed_items(text: str) -> list[Wanted | Refused]:
-    """Return what is wanted by the lines of a text.
+    """Parse the lines of the form for new feeds.
 
     Raises:
-        InvalidInput: There are more than `MAX_LINES`.
+        InvalidInput: There are more than `MAX_LINES` lines.
     """
     feeds = read_urls(text, MAX_LINES, MAX_LINES)
     return [_typed_item(feed.feed_url) for feed in feeds]

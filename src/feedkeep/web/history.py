@@ -1,4 +1,4 @@
-"""The history: what changed, taking it back, and restoring the list as it was at a moment."""
+"""History pages: changes, undo, and restoring the list to an earlier time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MAX_PLACE_CHARACTERS = 2_000
 
 
 class ListHistoryPage(Page):
-    """/changes, and what leads on from there."""
+    """/changes and the pages below it."""
 
     async def get(self, request: AdmittedRequest) -> Response:
         """Show changes, newest first."""
@@ -56,7 +56,7 @@ class ListHistoryPage(Page):
         return self.leading_to(request, place, await self._note(account_id, done))
 
     async def rescue(self, request: AdmittedRequest) -> Response:
-        """Restore what a mass unsubscribe removed."""
+        """Restore the feeds that a mass unsubscribe removed."""
         form = await read_form(request)
         account_id = request.admitted.account.id
         try:
@@ -78,7 +78,7 @@ class ListHistoryPage(Page):
         return self.leading_to(request, place, Note("meant"))
 
     async def choose(self, request: AdmittedRequest) -> Response:
-        """Choose a moment, and preview a restore of the list."""
+        """Choose a time, and preview restoring the list to it."""
         at, local = request.query("at"), request.query("moment")
         if not at and not local:
             return await self._restore(request)
@@ -92,7 +92,7 @@ class ListHistoryPage(Page):
         return await self._preview(request, moment, keeps_added=request.query("keep") != "0")
 
     async def restore(self, request: AdmittedRequest) -> Response:
-        """Restore the list as of a moment."""
+        """Restore the list to an earlier time."""
         form = await read_form(request)
         moment, keeps_added = self._moment(form.text("at")), form.text("keep") != "0"
         account_id = request.admitted.account.id
@@ -150,7 +150,7 @@ class ListHistoryPage(Page):
     async def _ask(
         self, request: AdmittedRequest, wanted: Undo, error: ChangedSince, back: str
     ) -> Response:
-        """Show what changed since, and let the person choose."""
+        """Show the later changes, and ask what to do about them."""
         account_id = request.admitted.account.id
         newest = Stamp(error.stamps[0])
         listed = await self.service.history.page(account_id, later(newest, 1))
@@ -217,14 +217,14 @@ class ListHistoryPage(Page):
             "restore.html",
             status,
             days=self.service.history.days,
-            # The first whole minute, since forms know no shorter times.
+            # Rounded up to a whole minute: form fields have no seconds.
             known_from=later(known_from, MINUTE_US - 1),
             now=self.service.now(),
             **({"moment": None, "counts": None, "ahead_until": None} | values),
         )
 
     async def _note(self, account_id: AccountId, done: BroughtBack) -> Note:
-        """Return what the next page says of what was taken back."""
+        """Return the next page's note about an undo."""
         if done.stamp is None:
             return Note("nothing-to-take-back")
         listed = await self.service.history.page(account_id, later(done.stamp, 1), per_page=1)
@@ -240,11 +240,11 @@ class ListHistoryPage(Page):
         return self._within_time(Stamp(read_number(text) or 0))
 
     def _within_time(self, moment: Stamp) -> Stamp:
-        """Return a moment that a calendar has. A list's clock may be ahead of ours by a day."""
+        """Clamp to times that a calendar has. A list's clock may be a day ahead of ours."""
         return max(Stamp(0), min(moment, later(self.service.now(), _AHEAD_US)))
 
     async def _local(self, account_id: AccountId, place: str) -> str:
-        """Return a place to go on at: one of ours, and no page of a feed that is gone."""
+        """Return a path of this service to redirect to; never the page of a deleted feed."""
         if place in {"/", PLACE}:
             return place
         if place.startswith("/?"):

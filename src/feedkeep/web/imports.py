@@ -1,4 +1,4 @@
-"""Importing a list with a preview, and exporting it."""
+"""Import of a list with a preview, and export."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from feedkeep.runtime.cooperative import LONG_BYTES, LONG_LIST, in_thread_if
 from feedkeep.web.page import Page, stamps_text, status_of
 
 SHOWN = 500
-"""How many feeds of each kind a preview shows; the others are counted."""
+"""Maximum number of feeds of each kind in a preview; the rest are counted."""
 
 _OTHER_FIELDS = 10
 
 _AT_ONCE = 5_000
 _FORM_BYTES = 65_536
 _TIMES = 3
-"""By how much more a text may take in UTF-8 than in the encoding of a file."""
+"""Maximum growth of a text in UTF-8, compared with the encoding of its file."""
 _MAX_FILE_BYTES_DISCARDED = 256 * 1024 * 1024
 _ENDINGS = {Format.OPML: "opml", Format.JSON: "json", Format.URLS: "txt"}
 _TYPES = {
@@ -42,13 +42,13 @@ _TYPES = {
 
 
 class ImportPreview(Value, frozen=True):
-    """What importing a list would do.
+    """Effects of importing a list.
 
     Attributes:
-        new: Feeds that would be subscribed to.
-        known: Feeds that are subscribed to already.
-        twice: How many lines name a feed that another line of the list has named already.
-        refused: Feeds that cannot be added: where each stands, its text, and why.
+        new: Feeds that would be subscribed.
+        known: Feeds that are subscribed already.
+        twice: Number of lines that repeat the feed of an earlier line.
+        refused: Feeds that cannot be added: position in the list, URL and reason.
     """
 
     new: Sequence[ListedFeed]
@@ -61,9 +61,7 @@ class PreviewRow(Value, frozen=True):
     """A feed of a preview.
 
     Attributes:
-        name: What it is called.
-        host: The host of its address; "" if the name tells it already.
-        folder: Its folder in the file.
+        host: Host of the address; "" if the name shows it already.
     """
 
     name: str
@@ -72,7 +70,7 @@ class PreviewRow(Value, frozen=True):
 
 
 def preview_of(feeds: Sequence[ListedFeed], results: Sequence[Added | Refused]) -> ImportPreview:
-    """Return what adding feeds would do, of which each has the result that it would have. Pure."""
+    """Summarize the results that adding feeds would have, in the same order. Pure."""
     new: list[ListedFeed] = []
     known: list[ListedFeed] = []
     refused: list[tuple[Sentence, str, Sentence]] = []
@@ -116,7 +114,7 @@ class ImportPage(Page):
         notes: Sequence[Sentence] = (),
         source: str = "",
     ) -> Response:
-        """Show what adding feeds would do; `source` is the sealed name of where they are from."""
+        """Show a preview of adding feeds; `source`: sealed account that they come from."""
         is_long = len(feeds) > LONG_LIST
         items = await in_thread_if(is_long, _items, feeds)
         account_id = request.admitted.account.id
@@ -142,19 +140,19 @@ class ImportPage(Page):
         )
 
     async def carry_out(self, request: AdmittedRequest) -> Response:
-        """Add the new feeds of a preview, except those that were unchecked."""
+        """Add the new feeds of a preview, except unchecked feeds."""
         form = await self.read_preview(request)
         place, note = await self.add_chosen(request, form)
         return self.leading_to(request, place, note)
 
     async def read_preview(self, request: AdmittedRequest) -> Form:
-        """Return the form of a preview."""
-        # The same addresses and titles as in the file, which may have them in fewer bytes.
+        """Read the form of a preview."""
+        # It repeats the file's addresses and titles, whose encoding may take fewer bytes.
         max_bytes = _TIMES * self.settings.max_body_bytes + _FORM_BYTES
         return await read_form(request, max_bytes, SHOWN + _OTHER_FIELDS)
 
     async def add_chosen(self, request: AdmittedRequest, form: Form) -> tuple[str, Note]:
-        """Add what was chosen in a preview; return where that leads, and what to say there."""
+        """Add the feeds chosen in a preview; return the path to redirect to, and its note."""
         account_id = request.admitted.account.id
         is_long = len(form.text("list")) + len(form.text("known")) > LONG_BYTES
         max_items = self.settings.max_items
@@ -213,7 +211,7 @@ class ImportPage(Page):
     async def show_forms(
         self, request: AdmittedRequest, status: int = OK, **values: Any
     ) -> Response:
-        """Show the forms, perhaps with what was typed and what is wrong with it."""
+        """Render the forms, with their problems if any."""
         max_bytes = self.settings.max_body_bytes
         moving = await self.service.migrations.moving(request.admitted.account.id)
         return await self.show(
@@ -232,7 +230,7 @@ class ImportPage(Page):
         try:
             return await read_form(request, self.settings.max_body_bytes)
         except BodyTooLarge:
-            # A browser shows no answer before it has sent everything, so the rest is thrown away.
+            # Browsers show no response until they have sent everything: discard the rest.
             await request.discard_body(_MAX_FILE_BYTES_DISCARDED)
             raise BodyTooLarge(
                 "This file is too large: a list of feeds has at most {max} bytes.",
@@ -241,10 +239,10 @@ class ImportPage(Page):
 
 
 async def _sent_list(form: Form, max_items: int) -> FeedList:
-    """Return the list that was chosen as a file, or else pasted.
+    """Read the list from the file, or else from the pasted text.
 
     Raises:
-        InvalidInput: There is none, it cannot be read, or it has more than `max_items` feeds.
+        InvalidInput: The list is missing, empty or unreadable, or has more than `max_items` feeds.
     """
     file = form.files.get("file")
     data = file or form.text("text").encode(errors="replace")
@@ -265,7 +263,7 @@ def _row(feed: ListedFeed) -> PreviewRow:
 
 
 def _checked(feeds: Sequence[ListedFeed], form: Form) -> Iterator[ListedFeed]:
-    """Yield the feeds that were checked, and those for which there was no box."""
+    """Yield the checked feeds, and feeds that had no checkbox."""
     count, checked = read_number(form.text("boxes")) or 0, set(form.several("take"))
     for number, feed in enumerate(feeds):
         if number >= count or str(number) in checked:
@@ -281,10 +279,9 @@ def _filed(feeds: Iterable[ListedFeed]) -> list[FiledFeed]:
 
 
 def _lines(feeds: Iterable[ListedFeed]) -> str:
-    """Return feeds as lines of the form.
+    r"""Write feeds as lines of a form field: "URL guid\ttitle", or "\tfolder" before its feeds.
 
-    Neither a URL nor a guid has a space in it, and no title or folder a tab. A folder stands once,
-    before its feeds, as it does in the file.
+    URLs and guids contain no spaces, titles and folders no tabs.
     """
     lines: list[str] = []
     folder = ""
@@ -298,12 +295,12 @@ def _lines(feeds: Iterable[ListedFeed]) -> str:
 
 
 def _listed(text: str, max_items: int) -> list[ListedFeed]:
-    """Return the feeds of lines of the form.
+    """Read feeds from a form field written by `_lines`.
 
     Raises:
-        InvalidInput: There are more than a preview shows.
+        InvalidInput: There are more than `max_items` feeds.
     """
-    check_count(text.count("\n") // 2, max_items)  # before each feed, there may be its folder
+    check_count(text.count("\n") // 2, max_items)  # each feed may follow a line for its folder
     feeds: list[ListedFeed] = []
     folder = ""
     for line in filter(None, (line.rstrip("\r") for line in text.split("\n"))):

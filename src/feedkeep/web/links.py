@@ -1,4 +1,4 @@
-"""Links with a secret in them: it is taken out of the address as soon as the link is opened."""
+"""Links with a secret, which moves into a cookie when the link is opened."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ _MAX_CHARACTERS = 100
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A kind of link.
+    """A kind of link with a secret.
 
-    With the secret in the address of a page, it would be in the browser's history, in the logs of
-    proxies with each form, and in the Referer of each file of the page.
+    In a page's address, the secret would get into the browser's history, proxies' logs of each
+    form, and the Referer of the page's files.
 
     Attributes:
-        cookie: The cookie that holds the secret from then on.
-        place: The page that the link leads to.
+        cookie: Cookie that holds the secret after the link was opened.
+        place: Path of the page to redirect to.
     """
 
     cookie: Cookie
     place: str
 
     def open(self, pages: Pages, request: Request) -> Response:
-        """Answer to the link itself."""
+        """Move the secret into the cookie, and redirect."""
         text = request.parameters["link"][:_MAX_CHARACTERS]
         response = pages.leading_to(self.place)
-        # Only what our own links are made of may stand in a header.
+        # The text goes into a header: keep only characters of our own links.
         safe = "".join(
             letter for letter in text if letter.isascii() and (letter.isalnum() or letter in "_-")
         )
@@ -40,9 +40,9 @@ class Link:
         return response
 
     def text(self, request: Request) -> str:
-        """Return the secret of the link that a browser opened last; "" if there is none."""
+        """Return the secret of the link opened last; "" without one."""
         return read_cookie(request, self.cookie)[:_MAX_CHARACTERS]
 
     def forget(self, request: Request) -> str:
-        """Return the Set-Cookie header that ends it."""
+        """Return the Set-Cookie header that expires the cookie."""
         return expire_cookie(request, self.cookie)

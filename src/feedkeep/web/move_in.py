@@ -1,4 +1,4 @@
-"""Moving in from another server: its feeds by a preview, then what was played, beside requests."""
+"""Moving in from another server: feeds by a preview, then episode actions in the background."""
 
 from __future__ import annotations
 
@@ -43,15 +43,14 @@ if TYPE_CHECKING:
 PLACE = "/import"
 
 READ_SECONDS = 60.0
-"""How long a person waits for the feeds of another server."""
+"""Timeout of reading the feeds of another server."""
 
 MAX_REPLY_BYTES = 4 * 1024 * 1024
-"""How large a reply may be: 25,000 entries of what was played. To read one delays all requests, by
-25 ms at most.
+"""Maximum size of a reply: 25,000 episode actions. Parsing it delays all requests by 25 ms at most.
 """
 
 MAX_READING = 8
-"""For how many accounts each process reads the lists of other servers at the same time."""
+"""Maximum number of accounts for which a process reads lists of other servers concurrently."""
 
 _SEALED_SECONDS = 3_600
 _PURPOSE = "another server"
@@ -80,10 +79,10 @@ _OTHER_ACCOUNT = msgspec.json.Decoder(OtherAccount)
 
 
 class MoveInPage(Page):
-    """/import/from, and what follows a preview of what another server has.
+    """/import/from and the form of its preview.
 
-    The password is in memory and in the sealed form of the preview, and stored nowhere. All that is
-    copied can be copied again, so a move that is interrupted goes on where it stopped.
+    The other server's password exists in memory and, encrypted, in the preview's form; it is not
+    stored. Copying is idempotent, so an interrupted move continues where it stopped.
     """
 
     def __init__(
@@ -94,7 +93,7 @@ class MoveInPage(Page):
         self._reading: set[AccountId] = set()
 
     async def read(self, request: AdmittedRequest) -> Response:
-        """Read the feeds of an account on another server, and preview what adding them would do."""
+        """Read the feeds of an account on another server, and preview adding them."""
         form = await read_form(request)
         account_id = request.admitted.account.id
         other = OtherAccount(
@@ -129,7 +128,7 @@ class MoveInPage(Page):
             self._reading.remove(account_id)
 
     async def carry_out(self, request: AdmittedRequest) -> Response:
-        """Add the new feeds of a preview, and begin to copy what was played."""
+        """Add the new feeds of a preview, and start copying episode actions."""
         form = await self._imports.read_preview(request)
         place, note = await self._imports.add_chosen(request, form)
         sealed = unseal(session_of(request), _PURPOSE, form.text("source"), _SEALED_SECONDS)
@@ -148,7 +147,7 @@ class MoveInPage(Page):
             await self._note(account, other, 0, problem=_BUSY)
 
     async def _copy(self, account: Account, other: OtherAccount) -> None:
-        """Copy what was played; the progress is stored, for pages of all processes."""
+        """Copy episode actions; store the progress for the pages of all processes."""
         await _import_what_asks()
         from feedkeep.remote.moving_in import Copied, copy_actions  # noqa: PLC0415 - as `_remote`
 
@@ -166,7 +165,7 @@ class MoveInPage(Page):
                 await copy_actions(self.service, account, remote, where, told)
         except RemoteError as error:
             await self._note(account, other, done, problem=_problem(error))
-        except asyncio.CancelledError:  # an hour is over, or this process ends
+        except asyncio.CancelledError:  # after an hour, or when the process stops
             await self._note(account, other, done, problem=_INTERRUPTED)
             raise
         else:
@@ -196,9 +195,9 @@ class MoveInPage(Page):
             ]
 
     def _remote(self, other: OtherAccount) -> Remote:
-        """Return a client of another server, which asks only what `fetch_*` allows.
+        """Return a client of another server that requests only what `fetch_*` permits.
 
-        Anyone with an account names it: so its port has to be allowed, too.
+        Any account can name the server, so its port must be permitted, too.
         """
         from feedkeep.remote.other_servers import Remote  # noqa: PLC0415 - aiohttp imports slowly
 
@@ -221,7 +220,7 @@ class MoveInPage(Page):
 
 
 async def _import_what_asks() -> None:
-    """Import aiohttp where the event loop does not wait for it."""
+    """Import aiohttp without blocking the event loop."""
     await asyncio.to_thread(import_module, "feedkeep.remote.moving_in")
 
 

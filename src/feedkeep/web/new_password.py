@@ -1,7 +1,7 @@
-"""An app password that was just made, which a browser keeps until the app has used it.
+"""A new app password, kept in an encrypted cookie until the app has used it.
 
-It is shown while it is typed into a phone: also after a reload, and after a look at another app. It
-is stored nowhere else.
+So the page can show it again after a reload or a switch to another app, while the person types it
+into a phone. It is stored nowhere else.
 """
 
 from __future__ import annotations
@@ -17,13 +17,12 @@ _PURPOSE = "a new app password"
 
 
 class NewPassword(Value, frozen=True):
-    """A password, or a token, that was made for an app.
+    """A new password or token for an app.
 
     Attributes:
-        token_id: Its number.
-        label: What its owner calls the app.
-        app: The kind of app that the page explains.
-        text: The password; "" once it was used.
+        label: Name of the app, chosen by its owner.
+        app: Kind of app, a key of `GUIDES`.
+        text: The password; "" once used.
     """
 
     token_id: TokenId
@@ -36,13 +35,13 @@ _NEW_PASSWORD = msgspec.json.Decoder(NewPassword)
 
 
 def write_new_password(request: Request, made: NewPassword, session: str) -> str:
-    """Return the Set-Cookie header that keeps a new password in the browser with a session."""
+    """Return the Set-Cookie header with a new password, encrypted for the session."""
     text = seal(session, _PURPOSE, msgspec.json.encode(made))
     return set_cookie(request, NEW_PASSWORD, text)
 
 
 def read_new_password(request: Request, session: str) -> NewPassword | None:
-    """Return the password that the browser with a session keeps, for as long as it may."""
+    """Return the password in the browser's cookie; None without a valid one of the session."""
     text = read_cookie(request, NEW_PASSWORD)
     content = unseal(session, _PURPOSE, text, NEW_PASSWORD.max_age_seconds)
     return _NEW_PASSWORD.decode(content) if content else None

@@ -1,4 +1,4 @@
-"""News of a list: a page, and a private feed that any podcast app or reader can follow."""
+"""News of a list: a page, and a private Atom feed for podcast apps and readers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PLACES = {NoticeKind.WIPE: "/", NoticeKind.SILENT: "/apps", NoticeKind.NEW_APP:
 
 
 class NoticeRow(Value, frozen=True):
-    """A notice as a page shows it: a sentence, the page that it leads to, and when it was."""
+    """A notice on a page: its sentence, the path that it links to, and its time."""
 
     sentence: Sentence
     place: str
@@ -39,7 +39,7 @@ class NoticeRow(Value, frozen=True):
 
 
 def notice_row(notice: Notice) -> NoticeRow:
-    """Return how a notice is shown. Pure."""
+    """Convert a notice for display. Pure."""
     place = _PLACES.get(notice.kind, f"/feeds/{notice.guid}")
     return NoticeRow(_sentence(notice), place, notice.at)
 
@@ -73,14 +73,14 @@ def _sentence(notice: Notice) -> Sentence:
 
 
 class NewsPage(Page):
-    """/news, the forms on it, and the feed."""
+    """/news, its forms and the feed."""
 
     async def get(self, request: AdmittedRequest) -> Response:
         """Show the news of the last thirty days."""
         return await self._shown(request)
 
     async def dismiss(self, request: AdmittedRequest) -> Response:
-        """Show news up to a moment no more above the list."""
+        """Dismiss the news above the list, up to the time in the form."""
         form = await read_form(request)
         until = min(read_number(form.text("until")) or 0, self.service.now())
         account_id = request.admitted.account.id
@@ -89,7 +89,7 @@ class NewsPage(Page):
         return self.leading_to(request, "/")
 
     async def make_address(self, request: AdmittedRequest) -> Response:
-        """Create the address of the feed, in place of the one before; it is shown once."""
+        """Create the feed's address, replacing the previous address; it is shown once."""
         form = await read_form(request)
         try:
             session = await self.confirmed(request, form)
@@ -103,12 +103,12 @@ class NewsPage(Page):
         return self.leading_to(request, PLACE, Note("news-address", {"link": link}), session)
 
     async def end_address(self, request: AdmittedRequest) -> Response:
-        """End the address of the feed."""
+        """Revoke the feed's address."""
         await self.service.news.end_address(request.admitted.account.id)
         return self.leading_to(request, PLACE, Note("news-address-ended"))
 
     async def feed(self, request: Request) -> Response:
-        """Send the news as an Atom feed to who has its address."""
+        """Send the news as an Atom feed; its secret address is the credential."""
         try:
             account = await self.service.news.owner_of(request.parameters["secret"])
         except NotAuthorized:
@@ -147,7 +147,7 @@ class NewsPage(Page):
         )
 
     async def _notices(self, account: Account) -> list[Notice]:
-        """Return all that is news for an account, newest first."""
+        """Return all notices of an account, mass unsubscribes included, newest first."""
         whole = await self.service.subscriptions.whole(account.id)
         feeds = await in_thread_if(len(whole.entries) > LONG_LIST, live, whole)
         known = await self.service.known_feeds.headlines(feeds)
@@ -168,5 +168,5 @@ def _entry(account: Account, notice: Notice, words: Words, base_url: str) -> Ato
 
 
 def _id(account: Account, key: str) -> str:
-    """Return an IRI for something of an account, which tells neither."""
+    """Return an opaque IRI for a key of an account."""
     return uuid5(NAMESPACE_URL, f"feedkeep:{account.id}:{account.created}:{key}").urn

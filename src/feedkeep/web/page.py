@@ -1,4 +1,4 @@
-"""What the pages have in common: how they are filled in, and how a form leads on."""
+"""Base class and helpers of the pages: rendering, redirects and password confirmation."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ _MAX_LABEL_CHARACTERS = 200
 _MAX_NAME_CHARACTERS = 61
 _NOTHING_SEEN = Preferences()
 _LOOK_SECONDS = 3.0
-"""How long a person waits for what is found at the address of a feed that was just added."""
+"""Maximum wait for the first fetch of a newly added feed."""
 
 
 class Page:
-    """Handles the requests of a page, or of several that belong together."""
+    """Base class: handles the requests of one page or of several related pages."""
 
     def __init__(self, service: Service, settings: Settings, pages: Pages) -> None:
         self.service = service
@@ -63,7 +63,7 @@ class Page:
         self.pages = pages
 
     def base_url(self, request: Request) -> str:
-        """Return the address that apps and people reach this service by."""
+        """Return the public base URL of this service."""
         return self.settings.public_url.rstrip("/") or request.base_url
 
     async def show(
@@ -75,7 +75,7 @@ class Page:
         is_long: bool = False,
         **values: Any,
     ) -> Response:
-        """Return a page, with the note that the page before left for it."""
+        """Render a page, in a thread if `is_long`, with the note left by the previous page."""
         preferences = await self.preferences_of(request)
         words = words_for(request, preferences.language, preferences.time_zone)
         note = read_note(request, session_of(request) if request.asker else "")
@@ -106,7 +106,7 @@ class Page:
         note: Note | None = None,
         session: NewToken | None = None,
     ) -> Response:
-        """Lead on to a page after a form was carried out, so that to reload it repeats nothing."""
+        """Redirect after a form, so that reloading the page repeats nothing."""
         response = self.pages.leading_to(place)
         if note:
             text = session.text if session else session_of(request)
@@ -114,41 +114,37 @@ class Page:
         return self.signed_in(request, response, session)
 
     def signed_in(self, request: Request, response: Response, session: NewToken | None) -> Response:
-        """Let a response bring the session that began with the request, if one did."""
+        """Set the cookie of the session that the request started, if any."""
         if session:
             response.headers.append("set-cookie", session_cookie(request, session.text))
         return response
 
     async def note_time_zone(self, session: NewToken, zone: str) -> None:
-        """Keep the time zone of the browser that a session begins with, if none is known yet."""
+        """Store the time zone of a new session's browser, unless the account has one."""
         shown = read_browser_session(session.text)
         if shown is not None and zone in time_zones():
-            with suppress(StoreUnavailable):  # the person is in, and can choose it later
+            with suppress(StoreUnavailable):  # sign-in succeeded; the zone can be set later
                 await self.service.preferences.note_time_zone(shown.account_id, zone)
 
     def is_fresh(self, request: AdmittedRequest) -> bool:
-        """Say whether the password was typed in this browser a short while ago."""
+        """Whether the password was recently typed in this browser."""
         return self.service.page_sessions.is_fresh(request.admitted)
 
     def types_password(self, admitted: Admitted) -> bool:
-        """Say whether a person can type a password of the account; else the provider confirms."""
+        """Whether actions are confirmed by password; otherwise by the provider's sign-in."""
         return self.settings.password_login and admitted.account.password_hash is not None
 
     def check_passwords_count(self) -> None:
-        """Check that people may sign in with a password.
-
-        Raises:
-            Forbidden: Only the provider lets them in.
-        """
+        """Raise `Forbidden` if sign-in with a password is disabled."""
         if not self.settings.password_login:
             raise Forbidden("Passwords are switched off here. Sign in with the provider.")
 
     async def confirmed(self, request: AdmittedRequest, form: Form) -> NewToken | None:
-        """Check the password again if that is due; return the session that begins with it.
+        """Confirm the password unless it is fresh; return the new session, None if it is fresh.
 
         Raises:
-            NotAuthorized: It is wrong.
-            TooManyAttempts: Too many wrong ones came.
+            NotAuthorized: The password is wrong, or the account is not confirmed by password.
+            TooManyAttempts: There were too many wrong passwords.
         """
         if self.is_fresh(request):
             return None
@@ -164,19 +160,19 @@ class Page:
             raise
 
     async def words(self, request: Request) -> Words:
-        """Return what says things to who sent a request."""
+        """Return the texts in the language and time zone of the request's sender."""
         preferences = await self.preferences_of(request)
         return words_for(request, preferences.language, preferences.time_zone)
 
     async def devices(self, account_id: AccountId, authors: Iterable[Author]) -> dict[str, str]:
-        """Return what the devices of those who changed a list are called, by their ids."""
+        """Return the account's device captions by id; empty if no author names a device."""
         if not any(author.device for author in authors):
             return {}
         found = await self.service.devices.all(account_id)
         return {device.id: device.caption for device in found}
 
     async def wipe(self, request: AdmittedRequest, whole: Snapshot) -> ShownWipe | None:
-        """Return the wipe of a list that a page is to ask about, if there is one."""
+        """Return the mass unsubscribe to ask the owner about; None without one."""
         account_id = request.admitted.account.id
         dismissed = (await self.preferences_of(request)).dismissed_wipe
         found = await self.service.history.newest_wipe(account_id, whole, dismissed)
@@ -188,7 +184,7 @@ class Page:
         return shown_wipe(wipe, author, devices, titles)
 
     async def titles(self, request: AdmittedRequest, urls: Iterable[str]) -> dict[str, str]:
-        """Return the titles of feeds that have one, by their URLs."""
+        """Return the titles of feeds by URL; feeds without a title are omitted."""
         urls = list(urls)
         if not urls:
             return {}
@@ -199,7 +195,7 @@ class Page:
         return {url: title for url, title in titles.items() if title}
 
     async def name(self, request: AdmittedRequest, feed_url: str) -> str:
-        """Return what a feed is called in a sentence."""
+        """Return a feed's name, shortened for a sentence."""
         titles = await self.titles(request, [feed_url])
         return line_of(name_of(feed_url, titles.get(feed_url, "")), _MAX_NAME_CHARACTERS)
 
@@ -211,11 +207,10 @@ class Page:
         labels: Labels,
         seen: Preferences = _NOTHING_SEEN,
     ) -> list[Notice]:
-        """Return what the owner of a list should know, and has not `seen`.
+        """Return the notices that the owner has not dismissed (`seen`), newest first.
 
-        A wipe is left out: pages ask about it (`wipe`).
-        `whole` is the list, and `known` what is known of its feeds. The history is read only where
-        a feed may have moved: that is rare, and most lists have none.
+        Mass unsubscribes are excluded: pages ask about them (`wipe`). The history is read only if a
+        feed may have moved, which is rare.
         """
         now, history = self.service.now(), self.service.history
         apps = await self.service.apps.of(account_id)
@@ -228,7 +223,7 @@ class Page:
         return newest(found, now, seen.dismissed_news, seen.known_apps)
 
     async def once_looked_at(self, request: AdmittedRequest, guid: str) -> Feed | None:
-        """Return what is known of a feed that was just added; that is waited for a short while."""
+        """Wait briefly for the first fetch of a new feed; return its record, None without one."""
         account_id = request.admitted.account.id
         view = await self.service.subscriptions.view(account_id, guid)
         if view is None or not may_look_at(view.subscription.feed_url, self.settings.fetch):
@@ -238,46 +233,46 @@ class Page:
         )
 
     async def preferences_of(self, request: Request) -> Preferences:
-        """Return how the person who sent a request wants to see the pages."""
+        """Return the preferences of the request's sender; the defaults without a session."""
         if request.asker is None:
             return Preferences()
         return await self.service.preferences.of(request.asker.account.id)
 
 
 def qr_code(text: str) -> str:
-    """Return a picture of a text that a phone's camera reads, as an address of data."""
+    """Return a QR code of the text as a data URI."""
     picture: str = segno.make(text, error="m", micro=False).svg_data_uri(scale=4, border=1)
     return picture
 
 
 def stamps_text(stamps: Iterable[Stamp]) -> str:
-    """Return stamps of changes as a form has them."""
+    """Return stamps as a comma-separated form value."""
     return ",".join(map(str, stamps))
 
 
 def status_of(error: Exception) -> int:
-    """Return the status of a page that shows a form again because of an error."""
+    """Return the status code of a form that is shown again with an error."""
     if isinstance(error, NotAuthorized):
-        return FORBIDDEN  # not 401: browsers would ask for a password by themselves
+        return FORBIDDEN  # not 401: browsers would prompt for a password
     if isinstance(error, AccountError):
         return BAD_REQUEST
     return refusal_of(error, "", BAD_REQUEST).status
 
 
 def headers_of(error: Exception) -> dict[str, str]:
-    """Return the headers that belong to such a page."""
+    """Return the headers of a form that is shown again with an error."""
     return refusal_of(error, "").headers if isinstance(error, TooManyAttempts) else {}
 
 
 def not_confirmed(form: Form, error: NotAuthorized | TooManyAttempts) -> Sentence:
-    """Return why a password that was asked for again did not do."""
+    """Return the problem to show for a failed password confirmation."""
     if isinstance(error, TooManyAttempts):
         return error.sentence
-    if not form.text("password"):  # when the page was made, the password was fresh
+    if not form.text("password"):  # no field was shown: the password was still fresh
         return Sentence("Type your current password.")
     return Sentence("This is not your password.")
 
 
 def label_of(request: Request) -> str:
-    """Return how a browser calls itself."""
+    """Return the browser's User-Agent, truncated."""
     return request.header("user-agent")[:_MAX_LABEL_CHARACTERS]

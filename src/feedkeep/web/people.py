@@ -1,4 +1,4 @@
-"""People, for administrators: accounts, invitations, links for forgotten passwords, and health."""
+"""Pages for administrators: accounts, invitations, password reset links and health."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _PASSWORD_FIELDS = {
     "enable": "state_password",
     "delete": "delete_password",
 }
-"""The password's field in the form of each action; "password" in that of the link."""
+"""Name of the password field by action; in the form of the reset link it is "password"."""
 
 
 class PeoplePage(Page):
-    """/people, and the forms on it."""
+    """/people and its forms."""
 
     async def get(self, request: AdmittedRequest) -> Response:
         """Show accounts, invitations and health."""
@@ -60,7 +60,7 @@ class PeoplePage(Page):
         )
 
     async def withdraw(self, request: AdmittedRequest) -> Response:
-        """End an unused invitation."""
+        """Revoke an unused invitation."""
         _assert_admin(request)
         form = await read_form(request)
         number = read_number(form.text("id"))
@@ -71,7 +71,7 @@ class PeoplePage(Page):
         return self.leading_to(request, PLACE, Note("withdrawn"))
 
     async def reset_link(self, request: AdmittedRequest) -> Response:
-        """Create a link for a forgotten password; the next page shows it once."""
+        """Create a password reset link; the next page shows it once."""
         return await self._confirmed(request, self._make_reset_link)
 
     async def _make_reset_link(

@@ -1,4 +1,4 @@
-"""The pictures of feeds, so that a browser asks no other host than this service."""
+"""Feed pictures, served from here so that browsers contact no other host."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _HEADERS = {
 
 
 class PicturePage(Page):
-    """/pictures/{guid}: the picture of a feed of the list, by the guid derived from its URL."""
+    """/pictures/{guid}: a feed's picture, by the guid derived from the feed's URL."""
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Send the picture of a feed of the account's list.
+        """Send the picture of a feed in the account's list.
 
-        Its address names its digest, too, so that it can be kept for good.
+        If the query is the start of the picture's digest, browsers may cache it permanently.
 
         Raises:
             UnknownSubscription: The list has no such feed, or the feed has no picture.

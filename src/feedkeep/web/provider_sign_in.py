@@ -1,4 +1,4 @@
-"""Signing in with an account of another provider, and linking an account here to one there."""
+"""Sign-in with an account of an OpenID Connect provider, and linking accounts to it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,12 @@ _log = structlog.get_logger()
 
 
 class ProviderSignIn(Page):
-    """/sign-in/provider, where people come from and go to the provider; and the link to it."""
+    """/sign-in/provider, and the forms that link an account to the provider.
+
+    Args:
+        sign_in: Page that shows failed sign-ins.
+        account: Page that shows problems of the forms.
+    """
 
     def __init__(
         self,
@@ -64,24 +69,23 @@ class ProviderSignIn(Page):
         sign_in: SignInPage,
         account: AccountPage,
     ) -> None:
-        """Show what went wrong on the page where it began."""
         super().__init__(service, settings, pages)
         self._sign_in, self._account = sign_in, account
         self._provider = Provider(settings) if settings.oidc_issuer else None
 
     @property
     def provider(self) -> Provider:
-        """The provider of the settings.
+        """The configured provider.
 
         Raises:
-            NoSuchRoute: They name none.
+            NoSuchRoute: No provider is configured.
         """
         if self._provider is None:
             raise NoSuchRoute
         return self._provider
 
     async def begin(self, request: Request) -> Response:
-        """Lead a person to the provider."""
+        """Redirect to the provider."""
         place = local(request.query("next"))
         try:
             url, cookie = await self._begun(request, place)
@@ -92,8 +96,8 @@ class ProviderSignIn(Page):
         return response
 
     async def come_back(self, request: Request) -> Response:
-        """Take the provider's answer, and sign in; or link the account."""
-        self.provider  # noqa: B018 - without one there is no such page
+        """Handle the provider's response: sign in, or link the account."""
+        self.provider  # noqa: B018 - raises without a provider
         flow = self._flow(request)
         try:
             response = await self._done(request, flow)
@@ -103,7 +107,7 @@ class ProviderSignIn(Page):
         return response
 
     async def link(self, request: AdmittedRequest) -> Response:
-        """Lead to the provider, to link the account; a page does, since no form may."""
+        """Link the account: show a page that redirects to the provider, since forms may not."""
         form, session = await read_form(request), None
         try:
             session = await self.confirmed(request, form)
@@ -121,8 +125,8 @@ class ProviderSignIn(Page):
         return self.signed_in(request, response, session)
 
     async def unlink(self, request: AdmittedRequest) -> Response:
-        """Unlink the account."""
-        self.provider  # noqa: B018 - without one there is no such page
+        """Unlink the account from the provider."""
+        self.provider  # noqa: B018 - raises without a provider
         form, session = await read_form(request), None
         account = request.admitted.account
         if account.password_hash is None or not self.settings.password_login:
@@ -137,7 +141,7 @@ class ProviderSignIn(Page):
         return self.leading_to(request, ACCOUNT, Note("unlinked"), session)
 
     async def log_out(self, request: Request) -> Response:
-        """End the sessions of a person who has signed out at the provider (Back-Channel Logout)."""
+        """End the sessions of a person who signed out at the provider (Back-Channel Logout)."""
         provider, form = self.provider, await read_form(request)
         try:
             subject, second = await provider.logged_out(form.text("logout_token"))
@@ -147,21 +151,21 @@ class ProviderSignIn(Page):
         identity = identity_of(provider.issuer, subject)
         account_id = await self.service.identities.linked(identity)
         if account_id is not None:
-            # Sent once more, the token ends no session that began since.
+            # A replayed token must not end later sessions.
             until = Stamp(int(second + LEEWAY_SECONDS) * SECOND_US)
             await self.service.page_sessions.end_all(account_id, until)
         return Response(status_code=OK)
 
     def _own(self, request: Request) -> str:
-        """Return where the provider sends people back to."""
+        """Return the redirect URI for the provider."""
         return f"{self.base_url(request)}{PLACE}/back"
 
     async def _begun(
         self, request: Request, place: str, linked_by: str | None = None
     ) -> tuple[str, str]:
-        """Return where the provider is, and the cookie that keeps what was sent there.
+        """Return the provider's sign-in URL, and the cookie with the state of the sign-in.
 
-        `linked_by` is the session that asked for a link.
+        `linked_by`: session that requested a link; None to sign in.
         """
         place = place if len(place) <= MAX_PLACE_CHARACTERS else HOME
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
@@ -171,12 +175,12 @@ class ProviderSignIn(Page):
         return url, set_cookie(request, PROVIDER_SIGN_IN, self.provider.cookies.write(flow))
 
     def _flow(self, request: Request) -> Flow | None:
-        """Return the sign-in of this browser that is under way; its place is on this service."""
+        """Return this browser's pending sign-in, with a path of this service as its place."""
         flow = self.provider.cookies.read(read_cookie(request, PROVIDER_SIGN_IN))
         return None if flow is None else replace(flow, place=local(flow.place))
 
     async def _done(self, request: Request, flow: Flow | None) -> Response:
-        """Do what the sign-in is for, as far as the provider's answer belongs to it."""
+        """Sign in or link, once the provider's response is verified to belong to the flow."""
         state, code, issuer = (
             request.query(name)[:_MAX_PARAMETER_CHARACTERS] for name in ("state", "code", "iss")
         )
@@ -206,11 +210,11 @@ class ProviderSignIn(Page):
         return self.leading_to(request, flow.place, session=session)
 
     async def _to_link(self, request: Request, flow: Flow) -> Account:
-        """Return the account whose session asked for a link, and was confirmed a short while ago.
+        """Return the account to link, whose session recently requested it.
 
         Raises:
-            SignInFailed: This session did not.
-            NotAuthorized: There is none.
+            SignInFailed: Another session requested the link, or too long ago.
+            NotAuthorized: The browser has no valid session.
         """
         text = session_of(request)
         admitted = await self.service.page_sessions.admit(text)
@@ -219,7 +223,7 @@ class ProviderSignIn(Page):
         return admitted.account
 
     async def _refused(self, request: Request, error: FeedkeepError, place: str) -> Response:
-        """Return the form again, with what went wrong."""
+        """Show the sign-in form with the problem."""
         problem, status = error.sentence, FORBIDDEN
         if request.query("error") == "access_denied":
             problem = _CANCELLED

@@ -1,4 +1,4 @@
-"""All routes of the pages, in one block."""
+"""Routes of the pages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FORMAT = f"{{format:{'|'.join(Format)}}}"
 
 
 def web_edge(service: Service, settings: Settings, pages: Pages, first_secret: str) -> Edge:
-    """Return the edge of the pages; `first_secret` is that of the link for the first account."""
+    """Return the pages' edge; `first_secret` is the setup link's secret, "" without a link."""
     return Edge(
         _routes(service, settings, pages, first_secret),
         PageAuthenticator(service),

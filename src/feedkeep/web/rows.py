@@ -1,4 +1,4 @@
-"""A list of feeds as a page shows it: what each row says, which rows, in which order. Pure."""
+"""View of a list of feeds: rows, filters, order and pages. Pure."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from feedkeep.rules.personal_urls import may_look_at
 from feedkeep.rules.stream_safe import with_few_marks
 
 ROWS_ON_A_PAGE = 800
-"""With titles and pictures these are 370 KB, which a phone shows at once."""
+"""About 370 KB with titles and pictures, which a phone renders without delay."""
 
 SILENT_DAYS = 365
-"""After how many days without a new episode a list says when the last one came."""
+"""Days without a new episode after which a row shows the date of the last one."""
 
 _UNKNOWN_LAST = float("inf")
 _COLOURS = 8
 _MAX_WORDS = 10
 _MAX_FOLDED_CHARACTERS = 300
-"""How much of a text is searched and sorted by if it has other letters than ASCII's."""
+"""Length to which non-ASCII texts are truncated for search and sorting."""
 
 MAX_WORDS_CHARACTERS = 200
 _DIGEST = re.compile(r"[0-9A-Za-z_-]+")
@@ -43,7 +43,7 @@ _DIGEST_CHARACTERS = 8
 
 
 class Filter(StrEnum):
-    """Which feeds of a list are shown."""
+    """Subset of a list to show."""
 
     SUBSCRIBED = ""
     UNSUBSCRIBED = "unsubscribed"
@@ -52,11 +52,10 @@ class Filter(StrEnum):
 
 
 class Checking(Value, frozen=True):
-    """How far the first look at feeds that were just added has come.
+    """Progress of the first fetches of newly added feeds.
 
     Attributes:
-        done: How many of them were looked at, whatever was found.
-        total: How many there are.
+        done: Number of fetched feeds, failures included.
     """
 
     done: int
@@ -64,7 +63,7 @@ class Checking(Value, frozen=True):
 
 
 class Order(StrEnum):
-    """What a list is ordered by."""
+    """Sort order of a list."""
 
     TITLE = "title"
     ADDED = "added"
@@ -77,20 +76,18 @@ class Row(Value, frozen=True):
     """A feed in a list.
 
     Attributes:
-        guid: Its present guid.
-        title: What it is called: its title, or else its address without the protocol.
-        host: The host of its address; "" if the title tells it already.
-        letter: What stands for its picture.
-        colour: The number of the colour behind it, which all feeds of a host share.
-        picture: The path of its picture; "" if there is none.
-        since: When it was subscribed to, or unsubscribed.
-        changed: When anything of it changed last.
-        is_subscribed: Whether the account is subscribed to it.
-        failing: Since when it cannot be read; None if it can, or failed only a short while ago.
-        is_twice: Whether it may be in the list under another address, too.
-        newest: When its newest episode was published; None if that is not known.
-        is_silent: Whether that is more than `SILENT_DAYS` ago.
-        is_withheld: Whether it is subscribed, and apps are not sent it.
+        title: Title, or else the address without its protocol.
+        host: Host of the address; "" if the title shows it already.
+        letter: Letter shown in place of a missing picture.
+        colour: Number of the colour behind the letter, the same for all feeds of a host.
+        picture: Path of the picture; "" without one.
+        since: Time of the last subscribe or unsubscribe.
+        changed: Time of the last change of any kind.
+        failing: Start of the current failure; None if the feed is readable or failed only recently.
+        is_twice: Whether the list may have the feed under another address, too.
+        newest: Publication time of the newest episode; None if unknown.
+        is_silent: Whether `newest` is more than `SILENT_DAYS` ago.
+        is_withheld: Whether the feed is subscribed but not sent to apps.
     """
 
     guid: Guid
@@ -110,15 +107,13 @@ class Row(Value, frozen=True):
 
 
 class Listing(Value, frozen=True):
-    """The rows of one page of a list.
+    """One page of a list.
 
     Attributes:
-        rows: The rows.
-        total: How many rows all pages have.
-        page: The number of this page, from 1.
-        pages: How many pages there are.
-        failing: How many feeds of the list cannot be read, whether they are shown or not.
-        twice: How many feeds of the list may be in it twice.
+        total: Number of rows on all pages.
+        page: Number of this page, from 1.
+        failing: Number of unreadable feeds in the list, shown or not.
+        twice: Number of possible duplicates in the list, shown or not.
     """
 
     rows: Sequence[Row]
@@ -137,7 +132,7 @@ def row_of(
     *,
     is_twice: bool = False,
 ) -> Row:
-    """Return the row of a feed."""
+    """Return a feed's row; `known` is its fetched data, if any."""
     address = address_of(subscription.feed_url)
     given = labels.title(subscription.feed_url, known.title if known else "")
     title = name_of(subscription.feed_url, given)
@@ -163,7 +158,7 @@ def row_of(
 
 
 def picture_path(known: Headline | None) -> str:
-    """Return the path of a feed's picture, another one for another picture; "" if it has none."""
+    """Return the path of a feed's picture, which changes with the picture; "" without one."""
     if known is None or not _DIGEST.fullmatch(known.picture):
         return ""
     return f"/pictures/{known.guid}?{known.picture[:_DIGEST_CHARACTERS]}"
@@ -181,10 +176,10 @@ def listing(
     words: str,
     page: int,
 ) -> Listing:
-    """Return a page of the feeds of an account; `known` has what is known of them, by their URLs.
+    """Return one page of an account's feeds, without deleted feeds.
 
-    Those that its owner keeps `apart` are not taken for the same. Only feeds with all `words` in
-    title and host are listed. Deleted feeds never are.
+    `known` has fetched data by feed URL, and `apart` pairs that are not duplicates according to
+    the owner. `words` are search terms, each of which must occur in title or host.
     """
     feeds = live(snapshot)
     twice = {guid for group in possible_duplicates(feeds, known, apart) for guid in group}
@@ -217,9 +212,9 @@ def listing(
 def checking(
     feeds: Iterable[Subscription], known: Mapping[str, Headline], fetch: Fetch, now: Stamp
 ) -> Checking | None:
-    """Return how far the look at the feeds has come that were added since yesterday.
+    """Return the progress of fetching the feeds added within a day; None if all were fetched.
 
-    None if nothing is awaited. Feeds that have waited for longer are no news, whatever is wrong.
+    Feeds that have waited longer are excluded, whatever the reason.
     """
     yesterday = later(now, -DAY_US)
     added = [
@@ -232,7 +227,7 @@ def checking(
 
 
 def live(snapshot: Snapshot) -> list[Subscription]:
-    """Return the feeds of a whole account, also those that it is not subscribed to any more."""
+    """Return an account's feeds, unsubscribed feeds included, deleted feeds excluded."""
     return [
         entry
         for entry in snapshot.entries.values()
@@ -260,7 +255,7 @@ def _has(row: Row, words: Sequence[str]) -> bool:
 
 
 def folded(text: str) -> str:
-    """Return a text without capitals and accents: what is searched for and sorted by."""
+    """Return a text in lower case and without accents, for search and sorting."""
     if text.isascii():
         return text.lower()
     cut = with_few_marks(text[:_MAX_FOLDED_CHARACTERS])
@@ -269,7 +264,7 @@ def folded(text: str) -> str:
 
 
 def view_of(value_of: Callable[[str], str]) -> list[tuple[str, str]]:
-    """Return what of a list is shown and how, as an address or a form says it."""
+    """Return the valid view parameters of a query or form: filter, order, search and page."""
     show, order, page = (value_of(name) for name in ("show", "order", "page"))
     view = {
         "show": show if show in set(Filter) else "",
@@ -281,6 +276,6 @@ def view_of(value_of: Callable[[str], str]) -> list[tuple[str, str]]:
 
 
 def place_of(value_of: Callable[[str], str]) -> str:
-    """Return where the same part of the list is shown again."""
+    """Return the path of the list with the view parameters of a query or form."""
     view = view_of(value_of)
     return f"/?{urlencode(view)}" if view else "/"

@@ -1,8 +1,7 @@
-"""Texts that a browser keeps for this service, and that only its session opens again.
+"""Encryption of texts that a browser stores for this service, with its session as the key.
 
-They are encrypted with the browser's session, so that one tells nothing to who finds it alone, in a
-log or in a cache for example, and nothing once the person has signed out. So no process needs a
-secret that others have.
+Without the session, a text from a log or cache, for example, reveals nothing; nor does it after the
+person has signed out. Processes need no shared secret.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ from cryptography.fernet import Fernet, InvalidToken
 
 
 def seal(session: str, purpose: str, content: bytes) -> str:
-    """Return a text for a browser with a session; one for another purpose does not open."""
+    """Encrypt content for a session; it can be decrypted for the same purpose only."""
     return _cipher(session, purpose).encrypt(content).decode()
 
 
 def unseal(session: str, purpose: str, text: str, max_age_seconds: int | None) -> bytes | None:
-    """Return what was sealed; None if it was not, not here, or too long ago."""
+    """Decrypt a sealed text; None if it is invalid, too old, or of another session or purpose."""
     try:
-        # Of a text with letters beyond ASCII, Fernet would raise an error of another kind.
+        # Fernet raises another error for non-ASCII text.
         sealed = text.encode(errors="replace")
         return _cipher(session, purpose).decrypt(sealed, ttl=max_age_seconds)
     except InvalidToken:

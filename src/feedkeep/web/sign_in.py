@@ -1,4 +1,4 @@
-"""Signing in and out, and coming back without the password."""
+"""Sign-in, sign-out, and new passwords by recovery code or reset link."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SignInPage(Page):
     """/sign-in and /sign-out."""
 
     async def get(self, request: Request) -> Response:
-        """Show the form."""
+        """Show the sign-in form."""
         return await self.form(request)
 
     async def post(self, request: Request) -> Response:
@@ -50,12 +50,12 @@ class SignInPage(Page):
         await self.service.page_sessions.sign_out(request.admitted)
         response = self.leading_to(request, SIGN_IN, Note(SIGNED_OUT))
         response.headers.append("set-cookie", no_session_cookie(request))
-        # The next person at this browser is not to go back to a page that it has kept.
+        # The next person at this browser must not see cached pages.
         response.headers["Clear-Site-Data"] = '"cache"'
         return response
 
     async def form(self, request: Request, status: int = OK, **values: Any) -> Response:
-        """Return the form, with what was wrong about it."""
+        """Render the form, with its problems if any."""
         given = {"next": local(request.query("next")), **values}
         return await self.show(
             request,
@@ -102,12 +102,12 @@ class RecoverPage(Page):
 
 
 class ResetPage(Page):
-    """/reset: a new password by a link that an administrator made."""
+    """/reset: a new password by an administrator's link."""
 
     link = Link(PASSWORD_RESET, "/reset")
 
     async def open(self, request: Request) -> Response:
-        """Take the link out of the address, so that no log or history keeps it."""
+        """Move the link's secret into a cookie, so that no log or history keeps it."""
         return self.link.open(self.pages, request)
 
     async def get(self, request: Request) -> Response:
@@ -143,6 +143,6 @@ class ResetPage(Page):
 
 
 def local(place: str) -> str:
-    """Return a place on this service; whatever leads elsewhere becomes the first page."""
+    """Return a path of this service; an external or invalid one becomes the home page."""
     is_local = place.startswith("/") and not place.startswith(("//", "/\\")) and place.isprintable()
     return place if is_local else HOME

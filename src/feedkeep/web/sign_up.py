@@ -1,4 +1,4 @@
-"""Signing up: the first person of all, who was invited, and anybody where that is allowed."""
+"""Sign-up: of the first account, by invitation, and by anyone if registration is open."""
 
 from __future__ import annotations
 
@@ -30,19 +30,22 @@ from feedkeep.web.page import Page, headers_of, label_of, status_of
 
 
 class SignUpPage(Page):
-    """/sign-up: name and password for a new account."""
+    """/sign-up: name and password for a new account.
+
+    Args:
+        first_secret: Secret of the setup link for the first account; "" without a link.
+    """
 
     link: ClassVar[Link] = Link(INVITATION, "/sign-up")
 
     def __init__(
         self, service: Service, settings: Settings, pages: Pages, first_secret: str
     ) -> None:
-        """Take the secret of the link for the first account; "" if there is none."""
         super().__init__(service, settings, pages)
         self._first_secret = first_secret
 
     async def open(self, request: Request) -> Response:
-        """Take the link out of the address, so that no log or history keeps it."""
+        """Move the link's secret into a cookie, so that no log or history keeps it."""
         return self.link.open(self.pages, request)
 
     async def get(self, request: Request) -> Response:
@@ -108,7 +111,7 @@ class SignUpPage(Page):
         )
 
     async def _ended(self, request: Request) -> Response:
-        # It works again once the setting is back, so its owner has to keep it.
+        # An invitation works again once registration is enabled: its owner should keep it.
         is_invitation = read_link(self._text(request), INVITATION_PREFIX) is not None
         is_off = is_invitation and self.settings.registration == "closed"
         kind = "off" if is_off else "invitation"

@@ -1,10 +1,10 @@
-// Makes pages nicer; every page works without it.
+// Enhances the pages, all of which work without it.
 "use strict";
 
 const one = (selector, within = document) => within.querySelector(selector);
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 
-// What only works with this script is hidden until it runs. Each row's button has its own name.
+// Show what needs this script, and name each row's button after its feed.
 const dress = () => {
   all("[data-script]").forEach((element) => { element.hidden = false; });
   all("[data-noscript]").forEach((element) => { element.hidden = true; });
@@ -14,12 +14,12 @@ const dress = () => {
 };
 dress();
 
-// A new person reads times as their clock shows them.
+// Send the browser's time zone, for new accounts.
 all("[data-time-zone]").forEach((field) => {
   field.value = Intl.DateTimeFormat().resolvedOptions().timeZone ?? "";
 });
 
-// Copying what is shown once.
+// Copy a text that is shown once.
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
   if (!button) return;
@@ -27,14 +27,14 @@ document.addEventListener("click", async (event) => {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    // By plain HTTP, browsers have no clipboard: mark the text instead.
+    // Browsers have no clipboard on plain HTTP: select the text instead.
     getSelection().selectAllChildren(one(button.dataset.copy));
     if (!document.execCommand("copy")) return;
   }
   button.textContent = button.dataset.done;
 });
 
-// Sending a long form takes a moment: say so, and send it once.
+// Show that a long form is being sent, and prevent sending it twice.
 const setBusy = (button, isBusy) => {
   button.dataset.text ??= button.textContent;
   button.disabled = isBusy;
@@ -47,14 +47,14 @@ document.addEventListener("submit", (event) => {
   if (button?.dataset.busy) setTimeout(setBusy, 0, button, true);
 });
 
-// With "back", people find the page as they left it: busy, and with what was typed and chosen.
+// "Back" restores the page as it was left: busy, with its text and selection.
 addEventListener("pageshow", () => {
   all("[data-busy]").forEach((button) => setBusy(button, false));
   filter();
   count();
 });
 
-// One address needs no button.
+// Enter submits a single address.
 document.addEventListener("keydown", (event) => {
   const { target } = event;
   if (event.key !== "Enter" || event.shiftKey || event.isComposing || !target.matches("#urls")) return;
@@ -63,7 +63,7 @@ document.addEventListener("keydown", (event) => {
   target.form.requestSubmit();
 });
 
-// A long list stays where it is when a row's form was sent.
+// Keep a list's scroll position when a row's form is sent.
 const isList = one("#feeds") !== null;
 const sentFrom = sessionStorage.getItem("scrolled");
 sessionStorage.removeItem("scrolled");
@@ -72,7 +72,7 @@ document.addEventListener("submit", (event) => {
   if (event.target.contains(one("#feeds")) || event.target.closest(".note")) sessionStorage.setItem("scrolled", scrollY);
 });
 
-// Choices that need no button; the next page has the focus where it was.
+// Submit some fields on change, and restore the focus on the next page.
 const chosenBefore = sessionStorage.getItem("focused");
 if (chosenBefore) {
   sessionStorage.removeItem("focused");
@@ -93,7 +93,7 @@ document.addEventListener("change", (event) => {
   }
 });
 
-// A file that would be refused is not even sent: it is taken out of the form again.
+// Remove a file that the server would refuse as too large.
 function refuseTooLarge(input) {
   const isTooLarge = input.files[0]?.size > Number(input.dataset.max);
   const problem = one("#file-too-large");
@@ -112,7 +112,7 @@ function count() {
   all("[data-count]").forEach((element) => { element.textContent = chosen; });
 }
 
-// As `folded` of rows.py: capitals and accents do not matter.
+// Like `folded` in rows.py: ignore case and accents.
 const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replace(/ß/g, "ss");
 
 function filter() {
@@ -132,7 +132,7 @@ function filter() {
   if (nothing) nothing.hidden = shown > 0;
 }
 
-// Of a list with several pages, the service finds the rows; the last answer that was asked for counts.
+// The server searches lists of several pages; only the reply to the latest request is used.
 let asked = 0;
 async function search(form) {
   const number = asked += 1;
@@ -144,7 +144,7 @@ async function search(form) {
   const rows = one("#feeds", parsed);
   const chosen = all("#feeds li:has(:checked)");
   ["#found", "[data-found]"].forEach((part) => one(part).replaceWith(one(part, parsed)));
-  // What was chosen stays so, whether it is found or not.
+  // Selected rows stay selected, found or not.
   for (const row of rows ? chosen : []) {
     const box = one(`[value="${one("input", row).value}"]`, rows);
     if (box) box.checked = true;
@@ -165,17 +165,17 @@ document.addEventListener("input", (event) => {
   else typing = setTimeout(() => search(event.target.form).catch(() => {}), 250);
 });
 
-// Following what other devices change, and what is found of new feeds.
+// Poll for changes by other devices, and for fetches of new feeds.
 const EVERY_MS = 5000;
 
 async function follow() {
   const list = one("[data-stamp]");
   if (!list || document.hidden || all("#feeds input:checked").length) return;
-  const home = one(".brand").pathname;  // with the path under which this service is reached
+  const home = one(".brand").pathname;  // includes the service's base path
   const { stamp, checked } = list.dataset;
   const reply = await fetch(`${home}feeds/changed?since=${stamp}${checked ? `&checked=${checked}` : ""}`);
   if (reply.status !== 200 || !(await reply.json()).changed) return;
-  // The answer to a form has an address that cannot be read.
+  // GET of a form's address would redirect.
   const page = await fetch(location.pathname === home ? location.href : home);
   if (!page.ok || page.redirected) return;
   const parsed = new DOMParser().parseFromString(await page.text(), "text/html");
@@ -197,7 +197,7 @@ if (one("[data-stamp]")) {
   setTimeout(again, EVERY_MS);
 }
 
-// A new password is shown until its app has used it.
+// Poll until the app has used its new password.
 if (one("[data-waits]")) {
   setInterval(async () => {
     const page = !document.hidden && await fetch(location.href);
