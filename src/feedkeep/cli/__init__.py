@@ -1,4 +1,4 @@
-"""The command line: everything an administrator does, on the database of the running service."""
+"""The command line for administrators, which works on the running service's database."""
 
 from feedkeep.cli.main import main
 

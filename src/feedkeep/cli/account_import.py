@@ -1,4 +1,4 @@
-"""feedkeep account import: many accounts at once."""
+"""feedkeep account import: create many accounts from a file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from feedkeep.service import Service
 from feedkeep.service.accounts import ImportedAccount
 
 _AT_ONCE = 100
-"""How many accounts are created in one commit."""
+"""Number of accounts created per commit."""
 
 _BLOCK_BYTES = 1_048_576
 
@@ -53,10 +53,10 @@ def import_accounts(
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Create the accounts of a file.
+    """Create the accounts listed in a file.
 
-    An account without a password and without a hash is used with tokens only. Rejected lines are
-    listed with their reasons, and the exit status is 1; the other accounts are created.
+    An account without a password or hash is used with tokens only. Rejected lines are listed with
+    their reasons, and the exit status is then 1; the other accounts are created.
     """
 
     async def create(service: Service) -> Counter[str]:
@@ -86,7 +86,7 @@ def import_accounts(
 async def _create(
     service: Service, chunk: Sequence[tuple[int, ImportedAccount | AccountError]]
 ) -> Iterator[tuple[int, AccountError | None]]:
-    """Create accounts; return for each line why it was refused, or None."""
+    """Create accounts; return each line's number and error, None if it was created."""
     wanted = [row for _, row in chunk if isinstance(row, ImportedAccount)]
     outcomes = iter(await service.accounts.create_many(wanted))
     return (
@@ -95,7 +95,7 @@ async def _create(
 
 
 def _count_lines(file: str) -> int | None:
-    """Return how many lines a file has; None for what can be read only once."""
+    """Return the number of lines; None if the input can be read only once."""
     if not Path(file).is_file():
         return None
     with Path(file).open("rb") as opened:

@@ -1,4 +1,4 @@
-"""feedkeep account: who keeps a list here."""
+"""feedkeep account: manage accounts."""
 
 from __future__ import annotations
 
@@ -101,9 +101,9 @@ def list_accounts(
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """List accounts, ordered by name: all of them, or some.
+    """List accounts, ordered by name.
 
-    Accounts are printed as they are read, so memory stays small with any number of them.
+    Accounts are printed as they are read, so memory use does not grow with their number.
     """
 
     async def show(service: Service) -> str | None:
@@ -118,7 +118,7 @@ def list_accounts(
             if len(shown) < len(page):
                 return last
             left = None if left is None else left - len(shown)
-        table.add([])  # so that there is a head where no account is
+        table.add([])  # prints the head even without accounts
         return None
 
     last = with_service(settings(database, config), show)
@@ -143,7 +143,7 @@ def password(
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Set a new password; the old one stops working at once. Tokens stay valid."""
+    """Set a new password; the old one stops working immediately. Tokens stay valid."""
     new = ask_password(password_stdin)
     if new is None:
         raise AccountError(
@@ -164,7 +164,10 @@ def admin(
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Make an account an administrator. The last administrator cannot be removed."""
+    """Make an account an administrator, or with --remove an ordinary account.
+
+    The last administrator cannot be removed.
+    """
     with_service(
         settings(database, config), lambda service: service.accounts.set_admin(name, not remove)
     )
@@ -183,9 +186,9 @@ def link(
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Let a person of the sign-in provider (oidc_issuer) in to an account.
+    """Link an account to a person at the sign-in provider (oidc_issuer).
 
-    People do that themselves on their account's page, while passwords let them in.
+    People who sign in with a password can do this themselves on their account's page.
     """
     chosen = settings(database, config)
     if not chosen.oidc_issuer:
@@ -243,7 +246,7 @@ def reset_link(
 def disable(
     name: NameArgument, database: DatabaseOption = None, config: ConfigOption = None
 ) -> None:
-    """Reject all credentials of an account from now on. Its list and its tokens stay."""
+    """Reject all credentials of an account until it is enabled again. Its list and tokens stay."""
     with_service(
         settings(database, config), lambda service: service.accounts.set_disabled(name, True)
     )

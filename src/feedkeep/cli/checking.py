@@ -1,4 +1,4 @@
-"""feedkeep check: looks for faults in all that is stored, with several processes for the lists."""
+"""feedkeep check: check all stored data, with several processes for the lists."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from feedkeep.rules.credentials import MAX_ACCOUNT_ID
 from feedkeep.service import Checked, Service
 
 ACCOUNTS_AT_ONCE = 1_024
-"""How many accounts a process looks at before it tells what it found: for about a second."""
+"""Number of accounts that a process checks before it reports: about a second's work."""
 
 MOST_PROCESSES = 8
-"""How many processes there are without `--processes`, also where there are more processors."""
+"""Maximum number of processes without `--processes`."""
 
 _CONNECTIONS = 4
-"""How many connections to PostgreSQL each of them has, beside those of the service."""
+"""PostgreSQL connections of each process, besides the service's own."""
 
 
 def check(
@@ -68,7 +68,8 @@ def check(
     """Check that all stored data is intact, and report every fault.
 
     Checks the structure of the database, then each account's list against the contract. If
-    interrupted, it prints how to continue: it checks the structure again, and the remaining lists.
+    interrupted, it prints the command that continues, which checks the structure again, and the
+    remaining lists.
     """
     chosen = settings(database, config)
     at_once = processes or min(os.cpu_count() or 1, MOST_PROCESSES)
@@ -101,10 +102,10 @@ def check(
 async def _found(
     service: Service, chosen: Settings, after: AccountId, processes: int
 ) -> AsyncIterator[Checked]:
-    """Yield what `Service.check` yields, in the same order; lists are looked at beside each other.
+    """Yield the results of `Service.check` in the same order, with lists checked in parallel.
 
     Raises:
-        StoreUnavailable: One of the processes was killed, or cannot read the database.
+        StoreUnavailable: A process was killed, or cannot read the database.
     """
     yield Checked(after, 0, await service.store.faults())
     chosen = replace(chosen, postgres_connections=_CONNECTIONS)
@@ -123,8 +124,8 @@ async def _found(
     except BaseException as error:
         for process in multiprocessing.active_children():
             if process not in others:
-                # They only read. One that has a handler of SIGTERM, as coverage does, may wait in
-                # it for ever, and so would the pool.
+                # Safe, since they only read. SIGTERM could hang in a handler, such as coverage's,
+                # and block the pool.
                 process.kill()
         await asyncio.gather(*under_way, return_exceptions=True)
         if isinstance(error, BrokenProcessPool):
@@ -135,7 +136,7 @@ async def _found(
 
 
 async def _parts(service: Service, after: AccountId) -> AsyncIterator[tuple[AccountId, AccountId]]:
-    """Yield, for each so many accounts, the id that they come after, and their last one."""
+    """Split the accounts into parts; yield the id before each part, and the part's last id."""
     first, accounts = after, 0
     async for page in service.accounts.by_id(after):
         last, accounts = page[-1].id, accounts + len(page)
@@ -147,7 +148,7 @@ async def _parts(service: Service, after: AccountId) -> AsyncIterator[tuple[Acco
 
 
 def check_part(chosen: Settings, after: AccountId, until: AccountId) -> Checked:
-    """Look for faults at the accounts up to `until`; in a process of its own."""
+    """Check the accounts up to `until`, in a separate process."""
 
     async def look(service: Service) -> Checked:
         parts = [part async for part in service.check_lists(after, until)]

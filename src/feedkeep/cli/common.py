@@ -1,4 +1,4 @@
-"""What all commands share: the options for database and settings, and running a use case."""
+"""Helpers of all commands: common options, opening the service, input and output."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ PasswordStdinOption = Annotated[
 ]
 
 FEEDS_AT_ONCE = 5_000
-"""How many feeds are added in one commit; other writers wait for a tenth of a second meanwhile.
+"""Number of feeds added per commit, for which other writers wait a tenth of a second.
 
-Smaller commits write the same pages again: with 1,000, an import of 100,000 took a third longer.
+Smaller commits rewrite the same pages: with 1,000, an import of 100,000 took a third longer.
 """
 
 INPUT_SECONDS = 1.0
@@ -80,24 +80,24 @@ _WIDE = 200
 
 
 def metrics_url(listener: socket.socket) -> str:
-    """Return where the metrics are that are served on a socket."""
+    """Return the URL of the metrics served on a socket."""
     host, port = listener.getsockname()[:2]
     return f"{plain_url(host, port)}/metrics"
 
 
 class FileError(FeedkeepError):
-    """A file that cannot be read or written; `str()` of it says why."""
+    """A file cannot be read or written; `str()` gives the reason."""
 
 
 def settings(database: str | None, config: Path | None, **flags: object) -> Settings:
-    """Return the settings for a command."""
+    """Load the settings; the command's flags override environment and file."""
     return load_settings({"database": database, **flags}, config, os.environ)
 
 
 def end_at_a_signal() -> None:
-    """End at once at SIGTERM, SIGHUP or Ctrl-C from now on: for the start of what serves.
+    """Exit immediately on SIGTERM, SIGHUP or Ctrl-C, while a server starts.
 
-    Nothing was accepted, and the store survives it.
+    No request was accepted yet, and the store survives it.
     """
     for number in stop_signals():
         signal.signal(number, lambda *_: os._exit(0))
@@ -112,9 +112,8 @@ def with_service(
 ) -> T:
     """Open the service, run `use` with it, close it, and return the result.
 
-    Few commands may create a database. After a typing error, or if FEEDKEEP_DATABASE was forgotten,
-    any other command would find a new, empty one, and report that all is well. Few may migrate one:
-    an older service may use it.
+    Few commands may create a database: after a typo, or without FEEDKEEP_DATABASE, a command would
+    report success on an empty one. Few may migrate: an older service may be using the database.
     """
     before_migrating = migrate_at_once if may_migrate else refusing_to_migrate(settings)
 
@@ -131,12 +130,12 @@ def with_service(
 
 
 def command_author(name: str) -> Author:
-    """Return who changes a list by a command."""
+    """Return the author of changes made by a command."""
     return Author(CredentialKind.COMMAND, name=name, request=secrets.token_hex(8))
 
 
 def _program() -> str:
-    """Return how the program is called again: by its path, unless the shell finds it."""
+    """Return the command that runs this program: its path, unless the shell finds `feedkeep`."""
     found = shutil.which("feedkeep")
     with suppress(OSError):
         if found and Path(found).samefile(sys.argv[0]):
@@ -145,12 +144,12 @@ def _program() -> str:
 
 
 def say(text: str) -> None:
-    """Print a line on standard output; commands in it are written as they can be called."""
+    """Print a line on standard output, with commands as the user can run them."""
     typer.echo(printable(_as_called(text)))
 
 
 def warn(text: str) -> None:
-    """Print a message on standard error; commands in it are written as they can be called."""
+    """Print a message on standard error, with commands as the user can run them."""
     typer.echo(f"feedkeep: {printable(_as_called(text))}", err=True)
 
 
@@ -159,19 +158,19 @@ def _as_called(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return text without control characters: who wrote it must not command the terminal."""
+    """Replace control characters: untrusted text must not control the terminal."""
     return "".join(
         letter if letter.isprintable() else " " if letter.isspace() else "\ufffd" for letter in text
     )
 
 
 def shortened(text: str) -> str:
-    """Return text that may be long, so that it does not fill the terminal."""
+    """Truncate text to `MAX_SHOWN_CHARACTERS`."""
     return text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[:MAX_SHOWN_CHARACTERS]}..."
 
 
 def show_table(columns: list[str], rows: list[list[str]]) -> None:
-    """Print a table without lines, never cut where the output is not a terminal."""
+    """Print a table without borders, as wide as the terminal, or 200 columns without one."""
     table = Table(*columns, box=None, pad_edge=False, header_style="bold")
     for row in rows:
         table.add_row(*map(printable, row))
@@ -182,15 +181,17 @@ def show_table(columns: list[str], rows: list[list[str]]) -> None:
 
 
 class StreamedTable:
-    """A table whose rows are printed as they come; columns grow where a row needs it."""
+    """A table that prints rows as they are added, and widens columns as needed.
+
+    The head is printed with the first rows.
+    """
 
     def __init__(self, *columns: str) -> None:
-        """Begin a table; its head is printed with the first rows."""
         self._head = [columns]
         self._widths = [0] * len(columns)
 
     def add(self, rows: Sequence[Sequence[str]]) -> None:
-        """Print further rows."""
+        """Print more rows."""
         printed = [[printable(cell) for cell in row] for row in (*self._head, *rows)]
         self._head = []
         self._widths = grown(self._widths, printed)
@@ -199,29 +200,29 @@ class StreamedTable:
 
 
 def grown(widths: Sequence[int], rows: Sequence[Sequence[str]]) -> list[int]:
-    """Return the widths of columns that also hold these rows."""
+    """Return column widths that fit these rows, too."""
     return [
         max([width, *map(cell_len, cells)]) for width, *cells in zip(widths, *rows, strict=True)
     ]
 
 
 def aligned(row: Sequence[str], widths: Sequence[int]) -> str:
-    """Return a row as a line; a letter may be as wide as two columns of the terminal."""
+    """Format a row as a line; a character may be two terminal columns wide."""
     cells = (cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True))
     return "  ".join(cells).rstrip()
 
 
 class _SpeedColumn(ProgressColumn):
-    """How many are done in a second."""
+    """Items per second."""
 
     def render(self, task: Task) -> Text:
         return Text("" if task.speed is None else f"{task.speed:,.0f}/s")
 
 
 def progress_bar() -> Progress:
-    """Return a bar on standard error, which shows on a terminal only.
+    """Return a progress bar on standard error, shown on a terminal only.
 
-    It shows how many are done of all, how many a second, and the time left.
+    It shows the number of items, the speed and the remaining time.
     """
     console = Console(stderr=True)
     columns = (
@@ -231,7 +232,7 @@ def progress_bar() -> Progress:
         _SpeedColumn(),
         TimeRemainingColumn(),
     )
-    # What a command prints into a file or a pipe must not be moved to the terminal of the bar.
+    # Output to a file or pipe must not be redirected to the bar's terminal.
     return Progress(
         *columns,
         console=console,
@@ -241,23 +242,22 @@ def progress_bar() -> Progress:
 
 
 def moment(stamp: Stamp | None) -> str:
-    """Return a stamp to the second, or a dash."""
+    """Format a stamp to the second; None as a dash."""
     return "-" if stamp is None else write_stamp(stamp)[:19] + "Z"
 
 
 def day(stamp: Stamp | None) -> str:
-    """Return the day of a stamp, or a dash."""
+    """Format the day of a stamp; None as a dash."""
     return "-" if stamp is None else write_stamp(stamp)[:10]
 
 
 def ask_password(from_stdin: bool) -> str | None:
-    """Return a new password: read from standard input, or asked for twice on a terminal.
+    """Return a new password from standard input, or from two prompts on a terminal.
 
-    Returns None without a terminal to ask on, or if the person gives none.
+    Returns None without a terminal, or if the person enters none.
 
     Raises:
-        AccountError: `from_stdin` is set, and standard input is empty; or it is not set, and
-            standard input holds something.
+        AccountError: Standard input is empty with `from_stdin`, or holds text without it.
     """
     if from_stdin:
         password = sys.stdin.readline().rstrip("\r\n")
@@ -282,6 +282,6 @@ def ask_password(from_stdin: bool) -> str | None:
 
 
 def _has_input() -> bool:
-    """Whether standard input holds anything; what stays silent and open, as over SSH, does not."""
+    """Whether standard input holds anything; silent but open input, as over SSH, is empty."""
     readable, _, _ = select.select([sys.stdin], [], [], INPUT_SECONDS)
     return bool(readable) and sys.stdin.buffer.read(1) != b""

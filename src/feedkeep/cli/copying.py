@@ -1,4 +1,4 @@
-"""feedkeep copy: everything from one database to another."""
+"""feedkeep copy: copy all data from one database to another."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def copy_all(source: SourceArgument, target: TargetArgument, config: ConfigOptio
     """Copy all accounts from one database to another, such as from SQLite to PostgreSQL.
 
     Stop the service first: later writes are not copied. Accounts, tokens, passwords, lists, guids,
-    timestamps and tombstones stay the same; clients notice nothing. The copy is atomic. Before its
-    commit, both databases are read again and compared, account by account.
+    timestamps and tombstones stay the same, so clients notice no difference. The copy is atomic.
+    Before its commit, both databases are read again and compared, account by account.
     """
     chosen = settings(source, config)
     counts = asyncio.run(_copy(chosen, settings(target, config)))

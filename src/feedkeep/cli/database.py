@@ -1,4 +1,4 @@
-"""feedkeep migrate, database and version: the state of the database and the program."""
+"""feedkeep migrate, backup, restore, database and version: maintain the database."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ _AFTER_RESTORING = (
 def distribute(database: DatabaseOption = None, config: ConfigOption = None) -> None:
     """Distribute the tables of a PostgreSQL database with Citus over its machines, by account.
 
-    Stop the service first, and start it afterwards: it checks only at its start whether the tables
-    are split. The command is safe to repeat.
+    Stop the service first, and start it afterwards: it checks only when it starts whether the
+    tables are distributed. The command is safe to repeat.
     """
     chosen = settings(database, config)
     if not is_postgres(chosen.database):
@@ -71,7 +71,7 @@ def distribute(database: DatabaseOption = None, config: ConfigOption = None) -> 
 def restored(database: DatabaseOption = None, config: ConfigOption = None) -> None:
     """Advance all accounts' clocks after a restore by other means than `restore`.
 
-    Other means are pg_restore, point-in-time recovery, or a machine's snapshot. Run it once after
+    Such means are pg_restore, point-in-time recovery, or a machine's snapshot. Run it once after
     each such restore, before the service starts; otherwise apps would miss changes.
     """
     chosen = settings(database, config)
@@ -90,7 +90,7 @@ def repair_clocks(
     """Repair the clocks of accounts that a machine's wrong clock has moved far ahead.
 
     Stop the service first. `check` reports such accounts. Entries with future timestamps get new
-    ones from the current time on, in the same order. Apps get the whole list once.
+    ones, starting at the current time and in the same order. Apps get the whole list once.
     """
     chosen = settings(database, config)
     refuse_if_in_use(chosen)
@@ -137,10 +137,10 @@ def migrate(
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Migrate the database to this version's schema; create it if there is none.
+    """Migrate the database to this version's schema; create it if it does not exist.
 
-    Only `serve` and `fetch` do the same, other commands refuse an older database. Stop the service
-    first, unless --dry-run says that older processes can continue. The log says which step runs.
+    `serve` and `fetch` migrate, too; other commands refuse an older database. Stop the service
+    first, unless --dry-run says that older processes can continue. The log shows the current step.
     """
     chosen: Settings = settings(database, config)
     configure_logs(chosen.log_level)
@@ -149,7 +149,7 @@ def migrate(
         return
 
     async def nothing(_: Service) -> None:
-        """Opening brought it up to date."""
+        """Opening has migrated the database."""
 
     with_service(chosen, nothing, may_create=True, may_migrate=True)
     say(f"{shown(chosen.database)} is up to date.")
@@ -222,10 +222,10 @@ def back_up_to(
         ),
     ] = None,
 ) -> None:
-    """Copy a SQLite database to a file, also while the service runs.
+    """Copy a SQLite database to a file, even while the service runs.
 
-    The copy has all writes from before the command began. It gets its name once it is checked and
-    on the disk. Only then are old backups removed, and only those that `--into` created.
+    The copy contains all writes from before the command started. It gets its name once it is
+    checked and on disk. Then old backups are removed, but only backups that `--into` created.
     """
     if (file is None) == (into is None):
         raise typer.BadParameter("Name either a file, or a folder with --into.")
@@ -252,7 +252,7 @@ def restore_from(
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Restore a backup as the database. There must be no database yet.
+    """Restore a backup as the database, which must not exist yet.
 
     To replace a database, stop the service and move its file away first.
     """

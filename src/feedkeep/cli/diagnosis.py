@@ -1,4 +1,4 @@
-"""What `feedkeep doctor` concludes from what it has seen of a machine. Pure."""
+"""Verdicts of `feedkeep doctor`. Pure."""
 
 from __future__ import annotations
 
@@ -12,43 +12,42 @@ from feedkeep.model import Stamp, Value
 from feedkeep.rules.clock import DAY_US, SECOND_US
 
 MIN_FREE_BYTES = 500_000_000
-"""How much room there has to be on the disk of a SQLite file; the alert for it says the same."""
+"""Minimum free space beside a SQLite file; the alert for it has the same value."""
 
 BACKUP_DAYS = 2
-"""After how many days without a backup `doctor` warns; the alert for it has the same."""
+"""Days without a backup after which `doctor` warns; the alert for it has the same value."""
 
 MAX_APART_US = 5 * SECOND_US
-"""How far the clocks of two machines may be apart: wrong passwords are counted together."""
+"""Maximum difference between two machines' clocks, which count wrong passwords together."""
 
 CERTIFICATE_US = 14 * DAY_US
-"""How long before a certificate expires `doctor` warns."""
+"""Remaining validity of a certificate below which `doctor` warns."""
 
 OLDEST_TRUE_CLOCK = Stamp(1_793_491_200 * SECOND_US)  # 2026-11-01
-"""A time that was over when this was released."""
+"""Time before this release: a correct clock is later."""
 
 NEWEST_TRUE_CLOCK = Stamp(OLDEST_TRUE_CLOCK + 5 * 365 * DAY_US)
-"""A time by which nobody should run this release."""
+"""Time by which this release should no longer be in use."""
 
 MAX_STAMPS_AHEAD_US = 30 * DAY_US
 """Maximum lead of stored stamps: each restore of a backup sets the clocks of lists a day ahead."""
 
 
 class Verdict(StrEnum):
-    """How bad a finding is."""
+    """Severity of a finding."""
 
     OK = "ok"
     NOTE = "note"
-    """Worth to know, and no reason to stop a script."""
+    """Worth knowing; the exit status stays 0."""
     FAULT = "fault"
 
 
 class Finding(Value, frozen=True):
-    """What was found of one subject.
+    """Result of one check.
 
     Attributes:
-        subject: What was looked at, in one word.
-        verdict: How bad it is.
-        text: What was found and, unless it is OK, what to do.
+        subject: Subject of the check, in one word.
+        text: Description and, unless the verdict is OK, what to do.
     """
 
     subject: str
@@ -57,22 +56,22 @@ class Finding(Value, frozen=True):
 
 
 def ok(subject: str, text: str) -> Finding:
-    """Return that all is well."""
+    """Return a finding that needs no action."""
     return Finding(subject, Verdict.OK, text)
 
 
 def note(subject: str, text: str) -> Finding:
-    """Return something worth to know."""
+    """Return a finding that is worth knowing."""
     return Finding(subject, Verdict.NOTE, text)
 
 
 def fault(subject: str, text: str) -> Finding:
-    """Return something that has to be repaired."""
+    """Return a finding that needs repair."""
     return Finding(subject, Verdict.FAULT, text)
 
 
 def disk(free_bytes: int) -> Finding:
-    """Judge the room beside a SQLite file."""
+    """Judge the free space beside a SQLite file."""
     room = f"{free_bytes / 1e6:,.0f} MB are free beside the database"
     if free_bytes < MIN_FREE_BYTES:
         return fault("disk", f"{room}; on a full disk nothing is stored. Make room.")
@@ -80,7 +79,7 @@ def disk(free_bytes: int) -> Finding:
 
 
 def backup(last: Stamp | None, now: Stamp) -> Finding:
-    """Judge when a SQLite file was backed up."""
+    """Judge the age of a SQLite file's last backup."""
     if last is None:
         return note(
             "backup",
@@ -93,7 +92,7 @@ def backup(last: Stamp | None, now: Stamp) -> Finding:
 
 
 def file_rights(files: Collection[str]) -> Finding:
-    """Judge which files of the database every user of this machine may read or write."""
+    """Judge the database's files that every user of this machine may read or write."""
     if files:
         names = ", ".join(files)
         return fault(
@@ -105,7 +104,7 @@ def file_rights(files: Collection[str]) -> Finding:
 
 
 def connections(workers: int, of_each: int, limit: int) -> Finding:
-    """Judge the number of connections to PostgreSQL, of which it admits `limit`."""
+    """Judge the number of connections to PostgreSQL, which admits `limit`."""
     most = workers * of_each
     if most > limit:
         return fault(
@@ -118,7 +117,7 @@ def connections(workers: int, of_each: int, limit: int) -> Finding:
 
 
 def rights(missing: Collection[str]) -> Finding:
-    """Judge which tables of PostgreSQL cannot be both read and written."""
+    """Judge the PostgreSQL tables that cannot be both read and written."""
     if missing:
         return fault(
             "rights",
@@ -132,10 +131,10 @@ def clock(now: Stamp, of_database: Stamp | None, newest: Stamp, is_set: bool | N
     """Judge the machine's clock.
 
     Args:
-        now: Its time.
-        of_database: The time of the database's machine; None if that is this one.
-        newest: The newest stored stamp.
-        is_set: Whether a time service sets it; None if that is not known.
+        now: Time of this machine.
+        of_database: Time of the database's machine; None if it is this machine.
+        newest: Newest stored stamp.
+        is_set: Whether a time service sets the clock; None if unknown.
     """
     if now < OLDEST_TRUE_CLOCK:
         return fault(
@@ -173,7 +172,7 @@ def clock(now: Stamp, of_database: Stamp | None, newest: Stamp, is_set: bool | N
 
 
 def certificate(ends: Stamp, now: Stamp) -> Finding:
-    """Judge how long a certificate that is valid now will be so."""
+    """Judge the remaining validity of a valid certificate."""
     days = (ends - now) // DAY_US
     if ends - now < CERTIFICATE_US:
         return note("tls", f"The certificate ends in {days} days. Renew it, and restart feedkeep.")
@@ -181,13 +180,12 @@ def certificate(ends: Stamp, now: Stamp) -> Finding:
 
 
 class Entrance(Value, frozen=True):
-    """How clients come to the service, as the settings say.
+    """Settings that determine how clients reach the service.
 
     Attributes:
-        scheme: That of `public_url`; "" if it is not set.
-        is_local: Whether only this machine reaches what is listened on.
+        scheme: Scheme of `public_url`; "" if it is not set.
+        is_local: Whether only this machine reaches the listener.
         has_certificate: Whether feedkeep itself serves HTTPS.
-        proxies: The trusted proxies.
     """
 
     scheme: str
@@ -197,7 +195,7 @@ class Entrance(Value, frozen=True):
 
 
 def entrance(found: Entrance) -> Iterator[Finding]:
-    """Judge whether what the settings say of proxies and TLS fits together."""
+    """Judge whether the settings of proxies and TLS are consistent."""
     if covers_internet(found.proxies):
         yield fault(
             "proxies",

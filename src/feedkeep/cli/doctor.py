@@ -1,4 +1,4 @@
-"""feedkeep doctor: looks at everything that a service here needs, and says what to do."""
+"""feedkeep doctor: checks the setup of a service on this machine, and says what to do."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from feedkeep.model.errors import FeedkeepError
 from feedkeep.runtime import wall_clock
 
 _TIME_ERROR = 5
-"""What adjtimex(2) returns while no time service sets the clock."""
+"""Result of adjtimex(2) while no time service sets the clock."""
 
 FeedOption = Annotated[
     str,
@@ -39,10 +39,10 @@ def doctor(
 ) -> None:
     """Check the setup of this machine, and print a line for each subject, with what to do.
 
-    Run it as the service's user, with its environment; the service may run, and nothing is changed.
-    Checks settings, database, rights, connections, disk, backup, clock, address, TLS, proxies, the
-    sign-in provider, name resolution and one feed. Exit status: 1 if there is a fault, otherwise 0,
-    also with notes.
+    Run it as the service's user, with the service's environment. The service may run, and nothing
+    is changed. Checks settings, database, rights, connections, disk, backup, clock, address, TLS,
+    proxies, the sign-in provider, name resolution and one feed. Exit status: 1 if there is a fault,
+    otherwise 0, even if there are notes.
     """
     faults = asyncio.run(_tell_all(database, config, feed))
     if faults:
@@ -93,7 +93,7 @@ def _settings() -> Iterator[Finding]:
 
 
 async def _database(chosen: Settings) -> AsyncIterator[Finding]:
-    """Look at the database without changing it; opening one that is older would."""
+    """Check the database without changing it; opening an older one would migrate it."""
     name = shown(chosen.database)
     try:
         pending = await pending_migrations_of(chosen)
@@ -130,7 +130,7 @@ async def _database(chosen: Settings) -> AsyncIterator[Finding]:
 
 
 def _open_to_all(database: Path) -> list[str]:
-    """Return the files of a SQLite database that every user of this machine may read or write."""
+    """Return the database's files that every user of this machine may read or write."""
     real = database.resolve()
     files = (real.with_name(real.name + ending) for ending in ("", "-wal", "-shm"))
     to_all = stat.S_IROTH | stat.S_IWOTH
@@ -138,8 +138,8 @@ def _open_to_all(database: Path) -> list[str]:
 
 
 def _is_clock_set() -> bool | None:
-    """Say whether a time service sets this machine's clock; None if the kernel does not tell."""
-    timex = ctypes.create_string_buffer(512)  # larger than any machine's struct; its modes are 0
+    """Whether a time service sets this machine's clock; None if the kernel does not tell."""
+    timex = ctypes.create_string_buffer(512)  # larger than any machine's struct; modes 0: read only
     try:
         return bool(ctypes.CDLL(None).adjtimex(timex) not in {-1, _TIME_ERROR})
     except (OSError, AttributeError):

@@ -1,4 +1,4 @@
-"""What `feedkeep doctor` looks at besides the database: TLS, addresses, the provider and a feed."""
+"""Checks of `feedkeep doctor` besides the database: TLS, addresses, the provider and a feed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _NAME_SECONDS = 10.0
 
 
 def entrance(chosen: Settings) -> Iterator[Finding]:
-    """Look whether certificate, proxies and the address for clients fit together."""
+    """Check that certificate, proxies and public URL are consistent."""
     if chosen.tls_cert:
         yield _certificate(chosen)
     found = list(
@@ -57,7 +57,7 @@ def entrance(chosen: Settings) -> Iterator[Finding]:
 
 
 def _certificate(chosen: Settings) -> Finding:
-    """Return whether clients that trust the certificate's authority accept it now."""
+    """Check that clients that trust the certificate's authority accept the certificate."""
     try:
         ours = tls_context(chosen)
         assert ours is not None
@@ -71,10 +71,10 @@ def _certificate(chosen: Settings) -> Finding:
 
 
 def _handshake(server: ssl.SSLContext, certificate: str, name: str | None) -> dict[str, object]:
-    """Greet a server as a client that trusts its certificate; return what is in that.
+    """Simulate a client that trusts the certificate; return the certificate's fields.
 
     Raises:
-        ssl.SSLCertVerificationError: It is over, not valid yet, or for other names than `name`.
+        ssl.SSLCertVerificationError: The certificate is expired, not valid yet, or not for `name`.
     """
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.load_verify_locations(certificate)
@@ -97,7 +97,7 @@ def _handshake(server: ssl.SSLContext, certificate: str, name: str | None) -> di
 
 
 async def address(chosen: Settings) -> AsyncIterator[Finding]:
-    """Look whether the service answers where it listens, or whether it could listen there."""
+    """Check that the service answers at its address, or could listen there."""
     if chosen.port == 0:
         yield note("address", "The port is 0: `feedkeep serve` takes a free one at each start.")
         return
@@ -138,7 +138,7 @@ async def _public(url: str) -> Finding:
 
 
 async def provider(chosen: Settings) -> AsyncIterator[Finding]:
-    """Ask the sign-in provider for what it publishes, as the service does."""
+    """Request the sign-in provider's published configuration, as the service does."""
     if not chosen.oidc_issuer:
         return
     try:
@@ -155,7 +155,7 @@ async def provider(chosen: Settings) -> AsyncIterator[Finding]:
 
 
 async def one_feed(chosen: Settings, url: str) -> AsyncIterator[Finding]:
-    """Look up a name, and look at a feed, as the service does."""
+    """Resolve a feed's host, and fetch the feed, as the service does."""
     if chosen.fetch is Fetch.OFF:
         yield ok("feed", "fetch is off: no other host is asked.")
         return
@@ -168,7 +168,7 @@ async def one_feed(chosen: Settings, url: str) -> AsyncIterator[Finding]:
     try:
         async with asyncio.timeout(_NAME_SECONDS):
             await SystemNames(1).look_up(host)
-    except OSError as error:  # which a timeout is, too
+    except OSError as error:  # or a timeout, which is one
         reason = error.strerror or "no answer"
         yield fault(
             "names",

@@ -38,12 +38,12 @@ from feedkeep.runtime import wall_clock
 from feedkeep.service import Service
 
 _SHOWN = 100
-"""How many refused feeds an import lists; the others are counted."""
+"""Maximum number of refused feeds that an import lists; the rest are counted."""
 
 
 @dataclass
 class _Tally:
-    """What became of the feeds of a list."""
+    """Results of an import."""
 
     added: int = 0
     already_there: int = 0
@@ -108,7 +108,7 @@ def export_feeds(
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Write the feeds that an account is subscribed to, in a format that `import` reads."""
+    """Export an account's subscribed feeds in a format that `import` reads."""
 
     async def export(service: Service) -> bytes:
         account = await service.accounts.named(name)
@@ -135,7 +135,7 @@ def list_feeds(
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """List the feeds that an account is subscribed to, by title, and since when one fails."""
+    """List an account's subscribed feeds by title, and when each failing feed began to fail."""
 
     async def read(
         service: Service,
@@ -173,10 +173,10 @@ def move_feed(
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Give a feed of an account another URL.
+    """Change the URL of a feed in an account's list.
 
-    Apps that identify feeds by URL keep the old one, which most publishers redirect. With
-    --tell-apps, they get the new URL as added, the old one as removed, and the feed's episode
+    Apps that identify feeds by URL keep the old URL, which most publishers redirect. With
+    --tell-apps, they get the new URL as added, the old URL as removed, and the feed's episode
     actions again.
     """
 
@@ -210,7 +210,7 @@ def _read(file: str) -> bytes:
 
 
 def _refuse_what_names_no_feed(file: str, feeds: Sequence[ListedFeed]) -> None:
-    """Refuse a file of another kind in one sentence, instead of one for each of its lines.
+    """Refuse a file of another kind in one sentence, instead of each of its lines.
 
     Raises:
         FileError: The file has no items, or none of them is accepted as a feed.

@@ -1,4 +1,4 @@
-"""feedkeep fetch: looking at feeds in a process that does nothing else."""
+"""feedkeep fetch: fetch feeds in a dedicated process."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from feedkeep.runtime.stopping import stop_signals
 def fetch(database: DatabaseOption = None, config: ConfigOption = None) -> None:
     """Run a dedicated feed fetcher until SIGTERM, SIGHUP or Ctrl-C; needs PostgreSQL.
 
-    One or a few fetchers take most of the fetching from processes that serve. Keep `fetch` on in
-    those: they schedule new feeds, which otherwise wait for up to an hour.
+    One or a few fetchers do most of the fetching instead of the serving processes. Keep `fetch` on
+    in the serving processes: they schedule new feeds, which otherwise wait for up to an hour.
     """
     chosen = settings(database, config)
     if not is_postgres(chosen.database):

@@ -1,4 +1,4 @@
-"""feedkeep health: whether the service that runs here is ready, for containers and for scripts."""
+"""feedkeep health: readiness check of the running service, for containers and scripts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from feedkeep.outbound.failures import RequestError
 from feedkeep.outbound.policy import ClientPolicy
 
 WHOLE_SECONDS = 10.0
-"""How long the question may take. A service whose database is locked says so in less."""
+"""Timeout of the check. A service whose database is locked reports that earlier."""
 
 _MAX_BYTES = 64 * 1024
 _READY, _UNAVAILABLE = 200, 503
@@ -36,22 +36,22 @@ UrlOption = Annotated[
 
 
 class NotReady(FeedkeepError):
-    """The service does not answer, or cannot read and write; `str()` of it says which."""
+    """The service does not answer, or cannot read and write; `str()` says which."""
 
 
 class AnswersNotReady(NotReady):
-    """The service answers, and cannot read and write."""
+    """The service answers, but cannot read and write."""
 
 
 class Migrating(NotReady):
-    """The service answers, and migrates its database."""
+    """The service answers, but is migrating its database."""
 
 
 def health(url: UrlOption = None, config: ConfigOption = None) -> None:
-    """Check whether the running service is ready; exit status: 0 if it is, otherwise 1.
+    """Check whether the running service is ready. Exit status: 0 if it is, otherwise 1.
 
-    It is ready if it can read and write its database. Needs no account, and takes ten seconds at
-    most.
+    It is ready if it can read and write its database. The check needs no account, and takes at most
+    ten seconds.
     """
     if url is None:
         url, policy = url_here(settings(None, config)), trusting_policy()
@@ -62,7 +62,7 @@ def health(url: UrlOption = None, config: ConfigOption = None) -> None:
 
 
 def asking_policy() -> ClientPolicy:
-    """Return what may be asked of the address that the operator has named."""
+    """Return the policy for requests to an address named by the operator."""
     return ClientPolicy(
         reads_failures=True,
         addresses=AddressRule(EVERYWHERE),
@@ -75,18 +75,18 @@ def asking_policy() -> ClientPolicy:
 
 
 def trusting_policy() -> ClientPolicy:
-    """Return the same for this machine: the certificate is for the name that clients use.
+    """Return the policy for requests to this machine, without verification of the certificate.
 
-    No secret is sent.
+    The certificate is for the name that clients use. No secret is sent.
     """
     return replace(asking_policy(), tls=_trusting())
 
 
 def url_here(chosen: Settings) -> str:
-    """Return where the service listens, as the settings say.
+    """Return the URL of the service on this machine, from the settings.
 
     Raises:
-        InvalidSettings: They say that it takes a free port.
+        InvalidSettings: The port is 0, so the actual port is unknown.
     """
     if chosen.port == 0:
         raise InvalidSettings(
@@ -104,13 +104,13 @@ def _trusting() -> ssl.SSLContext:
 
 
 async def ready_origin(url: str, policy: ClientPolicy) -> str:
-    """Return the address of the service at a URL, without a path, once it says that it is ready.
+    """Check that the service at a URL is ready; return its origin.
 
     Raises:
-        NotReady: It says something else, or does not answer.
-        RequestRefused: That is no URL.
+        NotReady: The service is not ready, or does not answer.
+        RequestRefused: `url` is not a valid URL.
     """
-    # aiohttp is slow to import, and most commands of this program do without it.
+    # aiohttp imports slowly, and most commands do without it.
     from feedkeep.outbound.client import GuardedClient  # noqa: PLC0415
     from feedkeep.outbound.targets import FetchTarget  # noqa: PLC0415
 

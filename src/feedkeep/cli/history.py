@@ -1,4 +1,4 @@
-"""feedkeep history, undo and restore-list: what changed in a list, and bringing it back."""
+"""feedkeep history, undo and restore-list: show and revert changes of a list."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ StampArgument = Annotated[
 
 
 class ChangedSinceChoice(StrEnum):
-    """What to do about feeds that were changed again; without a choice, nothing is done."""
+    """Treatment of feeds that changed again since; without a choice, the command fails."""
 
     LEAVE = ConflictPolicy.LEAVE.value
     OVERWRITE = ConflictPolicy.OVERWRITE.value
@@ -148,7 +148,7 @@ def undo(
 ) -> None:
     """Undo a change of an account's list.
 
-    Apps get this with their next sync; it can be undone in turn.
+    Apps get the result with their next sync. The undo can itself be undone.
     """
     choice = ConflictPolicy(changed_since or ConflictPolicy.ASK)
 
@@ -197,10 +197,10 @@ def restore_list(
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Restore an account's list to a moment, after a preview and a confirmation.
+    """Restore an account's list to an earlier time, after a preview and a confirmation.
 
-    Feeds that were added since stay, unless --drop-added is given. The service may run; apps get
-    the change with their next sync, and `feedkeep undo` can undo it.
+    Feeds that were added since then stay, unless --drop-added is given. The service may run. Apps
+    get the change with their next sync, and `feedkeep undo` can undo it.
     """
     chosen = settings(database, config)
     if at is None and backup is None:
@@ -245,23 +245,23 @@ def restore_list(
 
 
 def _moment_of(service: Service, account: Account, at: str) -> Stamp:
-    """Return the moment that a text names.
+    """Parse a time.
 
     Raises:
-        AccountError: It has not come yet.
+        AccountError: The time is in the future.
     """
     wanted = read_moment(at, service.now(), datetime.astimezone)
-    # After a restored database, the clocks of lists are ahead of the machine's for a day.
+    # After a database was restored, lists' clocks are a day ahead of the machine's.
     if wanted > max(service.now(), account.last_stamp):
         raise AccountError(f"{moment(wanted)} has not come yet: choose a moment that has been.")
     return wanted
 
 
 def _list_of_backup(backup: Path, name: str, at: str | None) -> ListAt:
-    """Return the list that a backup has of an account.
+    """Return an account's list from a backup.
 
     Raises:
-        AccountError: The backup has no account of that name, or it was created later.
+        AccountError: The backup has no account with this name, or it was created after `at`.
     """
 
     async def read() -> ListAt:
@@ -287,7 +287,7 @@ def _list_of_backup(backup: Path, name: str, at: str | None) -> ListAt:
 
 
 def _asking(error: ChangedSince) -> AccountError:
-    """Return what to say where a person has to choose."""
+    """Return the error that asks for --changed-since."""
     some = ", ".join(str(stamp) for stamp in error.stamps[:_MAX_CHANGES_TOLD])
     others = len(error.stamps) - _MAX_CHANGES_TOLD
     more = f" and {others:,} more" if others > 0 else ""
@@ -299,7 +299,7 @@ def _asking(error: ChangedSince) -> AccountError:
 
 
 async def _done_by(service: Service, account_id: AccountId, done: BroughtBack) -> str:
-    """Return in words what undoing or restoring did, as the history has it."""
+    """Describe the change made by an undo or restore, from the history."""
     if done.stamp is None:
         return ""
     listed = await service.history.page(account_id, later(done.stamp, 1), per_page=1)
@@ -342,7 +342,7 @@ def _show_preview(account: Account, wanted: Stamp, preview: RestorePreview) -> N
 
 
 def _what(feeds: Sequence[FeedChange]) -> str:
-    """Return what a change did, in words."""
+    """Describe a change in words."""
     of_kind = {what: [feed for feed in feeds if feed.what is what] for what in ChangeKind}
     done = [
         _one_change(alike[0])
@@ -360,7 +360,7 @@ def _one_change(feed: FeedChange) -> str:
 
 
 def _who(author: Author | None) -> str:
-    """Return who made a change, in words."""
+    """Describe an author in words."""
     if author is None:
         return "-"
     name = shortened(author.name)

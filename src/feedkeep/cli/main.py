@@ -1,4 +1,4 @@
-"""All commands in one place; their errors are reported in one sentence, without a traceback."""
+"""Registers all commands, and reports their errors in one sentence, without a traceback."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def options(
         ),
     ] = False,
 ) -> None:
-    """Take the options before a command; the help of the program is above."""
+    """Handle the options before a command; the help of the program is `_HELP`."""
 
 
 app.command("serve")(serve.serve)
@@ -101,12 +101,12 @@ app.command("version")(database.version)
 
 
 def main() -> None:
-    """Run a command; exit with 1 for what went wrong and 2 for what was asked wrongly."""
-    if sys.stderr is None:  # it was closed; without this, a database would get its descriptor
-        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the end
+    """Run a command; exit with 1 after a failure and 2 after a usage error."""
+    if sys.stderr is None:  # closed: a database could get its descriptor
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until exit
     if any(not _is_text(argument) for argument in sys.argv):
         _fail("An argument is not UTF-8 text.")
-    configure_logs("warning")  # to standard error; else they would be part of what is exported
+    configure_logs("warning")  # on standard error: standard output may be an export
     try:
         app()
     except FeedkeepError as error:
@@ -118,7 +118,7 @@ def main() -> None:
 
 
 def _is_text(argument: str) -> bool:
-    """Say whether an argument was decoded without lone surrogates, Python's mark for bad bytes."""
+    """Whether the argument has no lone surrogates, which stand for invalid bytes."""
     return argument.encode(errors="replace").decode() == argument
 
 

@@ -1,4 +1,4 @@
-"""feedkeep migrate-from: copying what an account of another server has."""
+"""feedkeep migrate-from: copy an account from another server."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def migrate_from(
     The other server may be gpodder.net, oPodSync, gpodder2go, goPodder, podsync, PinePods, another
     feedkeep, or a Nextcloud with gpoddersync.
 
-    An interrupted run continues where it stopped, and adds nothing twice. Run it again once the
-    last app has moved.
+    After an interruption, run it again: it continues where it stopped, and adds nothing twice. Also
+    run it again after the last app has moved.
     """
     remote_name = remote_name or name
     from feedkeep.remote.other_servers import Remote  # noqa: PLC0415 - aiohttp imports slowly
@@ -112,9 +112,9 @@ async def _subscriptions(
     devices: Sequence[DeviceThere],
     where: str,
 ) -> None:
-    """Add what is new there since the last run.
+    """Add feeds that are new on the other server since the last run.
 
-    What was added then may have been unsubscribed here since, so it is not added again.
+    Feeds of earlier runs are not added again: they may have been unsubscribed here since.
     """
     from feedkeep.remote.moving_in import in_time  # noqa: PLC0415 - as above
 
@@ -152,7 +152,7 @@ async def _episode_actions(
 
 
 def _password(url: str, name: str, from_stdin: bool) -> str:
-    """Return the password of the other server, from standard input or asked for on the terminal.
+    """Return the other server's password, from standard input or from a prompt on the terminal.
 
     Raises:
         AccountError: There is no terminal and no `from_stdin`, or the password is empty.

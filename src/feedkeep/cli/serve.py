@@ -1,4 +1,4 @@
-"""feedkeep serve: the service itself."""
+"""feedkeep serve: run the service."""
 
 from __future__ import annotations
 
@@ -156,10 +156,10 @@ def serve(
     setup: SetupOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Start the service, and serve until SIGTERM, SIGHUP or Ctrl-C.
+    """Run the service until SIGTERM, SIGHUP or Ctrl-C.
 
     Migrates the database first, and waits for PostgreSQL if it is unavailable. Answers accepted
-    requests before it ends. Logs JSON lines to standard error. Each setting is also an environment
+    requests before it exits. Logs JSON lines to standard error. Each setting is also an environment
     variable, such as FEEDKEEP_HOST, or a line of a TOML file.
     """
     chosen = settings(
@@ -194,7 +194,7 @@ def serve(
     first_secret = secrets.token_urlsafe(24)
     meanwhile = partial(_answering, chosen, listeners, notify, watchdog_seconds())
     uvloop.run(_introduce(chosen, addresses, setup, first_secret, meanwhile))
-    chosen = replace(chosen, admin_name="", admin_password="")  # done with
+    chosen = replace(chosen, admin_name="", admin_password="")  # no longer needed
     serving = partial(_serve, first_secret)
     if chosen.workers > 1:
         Workers(chosen, places, serving, notify, watchdog_seconds()).run()
@@ -214,8 +214,8 @@ async def _serve(
         chosen,
         waits=True,
         meanwhile=partial(_answering, chosen, [sockets.clients], tell, alive_each_seconds),
-        # `_introduce` has migrated it. A worker that finds it older has replaced another one after
-        # this program's files were replaced: the other workers could not go on.
+        # `_introduce` has migrated the database. If a replacement worker finds it outdated, the
+        # program was upgraded on disk, and a migration could break the other workers.
         before_migrating=refusing_to_migrate(chosen),
         recorder=recorder,
     )
@@ -235,12 +235,12 @@ async def _serve(
 
 
 class _Addresses(Value, frozen=True):
-    """Where the service is.
+    """Addresses of the service.
 
     Attributes:
-        listening: Where it listens.
-        base: What its links begin with.
-        metrics: Where metrics are, one for each process; none if there are no metrics.
+        listening: URL that it listens on.
+        base: Base URL of its links.
+        metrics: URLs of the metrics, one for each process; empty without metrics.
     """
 
     listening: str
@@ -256,7 +256,7 @@ async def _answering(
     alive_each_seconds: float | None,
     refusal: Refusal,
 ) -> AsyncIterator[None]:
-    """Context manager: refuse requests, and give signs of life, until the database can be used."""
+    """Context manager: refuse requests, and send ALIVE, while the database is unusable."""
     waiting = WaitingApplication(base_path(chosen), refusal)
     async with (
         telling_of_life(tell, alive_each_seconds),
@@ -272,12 +272,12 @@ async def _introduce(
     first_secret: str,
     meanwhile: Meanwhile,
 ) -> None:
-    """Print where the service is and, if there is no account yet, how to begin.
+    """Print the service's addresses and, without accounts, how to create the first one.
 
-    It goes to standard output, wherever that leads: a terminal, a journal, a container's log.
+    Standard output may be a terminal, a journal or a container's log.
 
-    A token of the setup is shown this once. The link for the first account lives in this process
-    only: each start has another one, and none works once there is an account.
+    A token from --setup is shown only once. Each start prints another link for the first account,
+    which works until an account exists.
     """
     async with open_service(chosen, waits=True, meanwhile=meanwhile) as service:
         _tell(f"feedkeep {__version__}")
@@ -300,7 +300,7 @@ async def _introduce(
         if addresses.metrics:
             _tell(f"Metrics:   {', '.join(addresses.metrics)}")
         _tell(f"Listening: {addresses.listening}; stop with Ctrl-C")
-        token = "TOKEN"  # noqa: S105 - what a person puts theirs in place of
+        token = "TOKEN"  # noqa: S105 - a placeholder
         if not has_accounts and setup is not None:
             account = await service.accounts.create(setup, None, is_admin=True)
             token = (await service.tokens.create(account.name, "setup", None)).text
@@ -315,18 +315,18 @@ async def _introduce(
 
 
 def _tell(line: str) -> None:
-    """Print a line, where standard output takes it: a disk that is full keeps no service away."""
+    """Print a line if possible: a full disk must not keep the service from starting."""
     try:
         say(line)
     except OSError as error:
         _log.warning("standard output cannot be written", reason=error.strerror)
-        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the end
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until exit
 
 
 async def _make_first(service: Service, name: str, password: str) -> None:
-    """Make the first account, unless there is one: what is there is never changed."""
+    """Create the first account; existing accounts are never changed."""
     try:
         account = await service.accounts.set_up(name, password)
-    except NotAuthorized:  # there is one, maybe of another process that starts just now
+    except NotAuthorized:  # an account exists, perhaps from a process that starts concurrently
         return
     _tell(f"Account:   {account.name}, an administrator, made just now with the password you chose")

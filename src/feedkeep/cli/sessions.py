@@ -1,4 +1,4 @@
-"""feedkeep session: where an account is logged in."""
+"""feedkeep session: list and revoke sessions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ app = typer.Typer(
 def list_sessions(
     name: NameArgument, database: DatabaseOption = None, config: ConfigOption = None
 ) -> None:
-    """List the stored sessions of an account, also expired and revoked ones."""
+    """List the stored sessions of an account, including expired and revoked sessions."""
     found = with_service(
         settings(database, config), lambda service: service.tokens.sessions_of(name)
     )
@@ -47,7 +47,7 @@ def revoke(
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Revoke a session. An app that stored the password, or a token, begins a new one."""
+    """Revoke a session. An app that stored the password or a token starts a new session."""
     with_service(
         settings(database, config),
         lambda service: service.tokens.revoke_session(name, TokenId(session_id)),

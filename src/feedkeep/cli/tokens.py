@@ -1,4 +1,4 @@
-"""feedkeep token: what apps use in place of a password."""
+"""feedkeep token: manage tokens, which apps use instead of a password."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def create(
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Create a token, and print only the token. It is shown once, and stored as a hash."""
+    """Create a token, and print only the token. It is shown once and stored as a hash."""
     scope = Scope.READ if read_only else Scope.WRITE
     made = with_service(
         settings(database, config),
@@ -64,7 +64,7 @@ def create(
 def list_tokens(
     name: NameArgument, database: DatabaseOption = None, config: ConfigOption = None
 ) -> None:
-    """List the tokens of an account, also expired and revoked ones."""
+    """List the tokens of an account, including expired and revoked tokens."""
     found = with_service(settings(database, config), lambda service: service.tokens.of(name))
     show_tokens(["ID", "STATE", "SCOPE", "CREATED", "EXPIRES", "LAST USED", "LABEL"], found)
 
@@ -90,7 +90,7 @@ def revoke(
 
 
 def show_tokens(columns: list[str], tokens: Sequence[Token]) -> None:
-    """Print tokens, or sessions, under these headings."""
+    """Print tokens or sessions as a table."""
     now = wall_clock.now()
     rows = [
         [

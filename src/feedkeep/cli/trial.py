@@ -1,4 +1,4 @@
-"""feedkeep try: a throw-away service for those who write apps."""
+"""feedkeep try: a throw-away service for app developers."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _FOR_PEOPLE = ("/docs", "/static", "/openapi.json", "/livez", "/readyz", "/favic
 
 
 class NotInstalled(FeedkeepError):
-    """What this command needs beside feedkeep is not there; `str()` of it says what to do."""
+    """A package that this command needs is missing; `str()` says what to install."""
 
 
 def try_out(host: HostOption = None, port: PortOption = None) -> None:
-    """Start a throw-away service to write an app against; it is gone when it ends.
+    """Start a throw-away service for app development; its data is deleted when it stops.
 
-    It prints a token, and answers as the real one does. Its page shows each request with what a
-    strict reader of the contract objects to, and makes the next ones fail: an outage, a lost
-    response, a token that ended, a restore. The page documents how a test does the same.
+    It prints a token, and answers like the real service. Its page shows each request with its
+    violations of the contract, and can make the next requests fail: by an outage, a lost response,
+    an expired token or a restore. The page documents how a test does the same.
 
     It needs podsync-check: `pip install 'feedkeep[try]'`, or `./conformance` of a checkout.
     """
@@ -50,7 +50,7 @@ def try_out(host: HostOption = None, port: PortOption = None) -> None:
 
 
 async def _serve(chosen: Settings, listener: socket.socket, folder: Path) -> None:
-    # Not at the top: who serves people has no use for it, and need not have it.
+    # Imported here: a real service does not need podsync-check, which may be missing.
     from podsync_check.watching.watch import PLACE, Watch  # noqa: PLC0415
 
     async with TrialDatabase(chosen, folder) as database:

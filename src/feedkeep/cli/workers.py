@@ -1,4 +1,4 @@
-"""Several processes that serve one address: started, watched, replaced if they die or hang."""
+"""Supervisor of worker processes that serve one address: starts, watches and replaces them."""
 
 from __future__ import annotations
 
@@ -27,33 +27,31 @@ from feedkeep.runtime.notify import ALIVE, READY, STOPPING, tell_of_life
 from feedkeep.runtime.stopping import stop_signals
 
 Tell: TypeAlias = Callable[[str], None]
-"""Takes a sign of a process that serves (`feedkeep.runtime.notify`)."""
+"""Sends a notification of a serving process (`feedkeep.runtime.notify`)."""
 
 Serve: TypeAlias = Callable[[Settings, Sockets, Tell, None], Coroutine[None, None, None]]
-"""What a worker runs until it is told to stop. A function of a module: others cannot be pickled.
+"""Runs in a worker until stopped. It must be a module's function, since others cannot be pickled.
 
-It gives its signs; the parent reports that it is alive.
+Its last argument is None: it sends no ALIVE, which `_serve_while_wanted` sends.
 """
 
 PAUSE_SECONDS = 1.0
-"""Pause after a worker that was never ready; the place of another is taken at once."""
+"""Pause before a worker that was never ready is replaced; others are replaced immediately."""
 
 STOP_SECONDS = 12.0
-"""How long workers may take to stop before they are killed, besides the time in which they drain.
-
-They take a little less.
+"""Timeout of stopping workers, besides draining, before they are killed; they need a little less.
 """
 
 HUNG_SECONDS = 30.0
-"""After how long without a sign of life a worker is killed, so that another takes its place."""
+"""Silence after which a worker is killed and replaced."""
 
 PULSE_SECONDS = 3.0
-"""How often a worker gives a sign of life."""
+"""Interval between a worker's ALIVE notifications."""
 
 _POLL_SECONDS = 0.2
 
 _LONGEST_LOOK_SECONDS = 1.0
-"""How much of the time between two looks at the workers counts as their silence."""
+"""Maximum part of the time between two checks that counts as silence of the workers."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 _spawn = multiprocessing.get_context("spawn")
@@ -61,11 +59,11 @@ _spawn = multiprocessing.get_context("spawn")
 
 @dataclass(eq=False, slots=True)
 class _Worker:
-    """A process that serves.
+    """A worker process.
 
     Attributes:
-        hearing: Where its signs arrive; None once it has closed that.
-        silent_seconds: For how long it gave no sign of life; None until its first one.
+        hearing: Connection that receives its notifications; None once it is closed.
+        silent_seconds: Time since its last notification; None before the first.
         is_ready: Whether it has reported that it answers requests.
     """
 
@@ -76,9 +74,12 @@ class _Worker:
 
 
 class Workers:
-    """Runs a process for each place to listen, and gives the signs of all of them as one.
+    """Runs a worker for each listener, and notifies once on behalf of all.
 
-    That they are alive it says of itself: a worker that hangs is replaced, which is up to it.
+    ALIVE concerns this process alone, since it replaces workers that hang.
+
+    Args:
+        alive_each_seconds: Maximum interval between ALIVE notifications; None sends none.
     """
 
     def __init__(
@@ -89,7 +90,6 @@ class Workers:
         tell: Tell,
         alive_each_seconds: float | None,
     ) -> None:
-        """Give signs by `tell`: of life, at least once in so many seconds."""
         self._settings = settings
         self._serve = serve
         self._listeners = listeners
@@ -121,7 +121,7 @@ class Workers:
                         self._hear(workers[news])
         finally:
             self._tell(STOPPING)
-            for listener in self._listeners:  # new connections are refused from now on
+            for listener in self._listeners:  # refuses new connections
                 listener.close()
             self._end([worker.process for worker in self._workers.values()])
 
@@ -131,7 +131,7 @@ class Workers:
         self._is_stopping = True
 
     def _end(self, workers: Sequence[SpawnProcess]) -> None:
-        """Stop the workers, which drain unless this one is in haste; kill those that hang."""
+        """Stop the workers, which drain unless this process is in haste; kill hung workers."""
         for worker in workers:
             worker.terminate()
         deadline = time.monotonic() + STOP_SECONDS + self._settings.drain_seconds
@@ -141,17 +141,17 @@ class Workers:
                 is_logged = True
                 for worker in alive:
                     assert worker.pid is not None
-                    os.kill(worker.pid, signal.SIGINT)  # a second signal: they drain no longer
+                    os.kill(worker.pid, signal.SIGINT)  # a second signal ends draining
             wait([worker.sentinel for worker in alive], _POLL_SECONDS)
         for worker in workers:
             worker.kill()
 
     def _hear(self, worker: _Worker) -> None:
-        """Take a sign of a worker; once all of them are ready, say so."""
+        """Receive a worker's notification; notify READY once all workers are ready."""
         assert worker.hearing is not None
         try:
             sign: str = worker.hearing.recv()
-        except EOFError:  # it ends
+        except EOFError:  # the worker exits
             worker.hearing.close()
             worker.hearing = None
             return
@@ -167,8 +167,8 @@ class Workers:
             self._tell(READY)
 
     def _end_what_hangs(self, seconds: float) -> None:
-        """Kill each worker that gave no sign for too long; so many seconds went by since a look."""
-        # A machine that was paused, or had no processor for this process, had none for the workers.
+        """Kill workers that were silent for too long; the last check was `seconds` ago."""
+        # A machine that was paused, or too busy for this process, did not run the workers either.
         counted_seconds = min(seconds, _LONGEST_LOOK_SECONDS)
         for worker in self._workers.values():
             if worker.silent_seconds is None:
@@ -201,17 +201,17 @@ class Workers:
             time.sleep(PAUSE_SECONDS)
 
     def _send_clients_elsewhere(self, listener: Sockets) -> None:
-        """Have the kernel give new connections to other workers, if one of these is ready.
+        """Make the kernel pass new connections to other workers, if one of them is ready.
 
-        It resets the few that the dead one had not accepted, as it did those that it had. If
-        processes share one socket, as systemd gives it, the others accept from it.
+        It resets connections that the dead worker had not accepted, as it did the accepted ones.
+        A socket shared by all workers, as from systemd, needs no change: the others accept from it.
         """
         if not self._share_a_socket and any(one.is_ready for one in self._workers.values()):
             with contextlib.suppress(OSError):
                 self._listeners[self._listeners.index(listener)] = listener.bound_anew()
 
     def _start_what_is_missing(self) -> None:
-        """Start a worker for each place that has none."""
+        """Start a worker for each listener without one."""
         for listener in self._listeners:
             if listener in self._workers or self._is_stopping:
                 continue
@@ -221,7 +221,7 @@ class Workers:
                 process = _spawn.Process(target=_work, args=arguments)
                 try:
                     process.start()
-                except OSError as error:  # too many processes, or too little memory, for now
+                except OSError as error:  # too many processes or too little memory, temporarily
                     hearing.close()
                     _log.error("a worker cannot be started", reason=str(error))
                     self._send_clients_elsewhere(listener)
@@ -236,13 +236,13 @@ def _work(
     serve: Serve,
     telling: Connection,
 ) -> None:
-    for number in (signal.SIGINT, signal.SIGHUP):  # of a terminal: the parent tells its workers
+    for number in (signal.SIGINT, signal.SIGHUP):  # from a terminal: the parent stops its workers
         signal.signal(number, signal.SIG_IGN)
     configure_logs(settings.log_level, pid=os.getpid())
-    os.set_blocking(telling.fileno(), False)  # a parent that hangs holds no worker up
+    os.set_blocking(telling.fileno(), False)  # a hung parent must not block its workers
 
     def tell(sign: str) -> None:
-        with contextlib.suppress(OSError):  # the parent hangs, or is gone and this process follows
+        with contextlib.suppress(OSError):  # the parent hangs, or is gone and this process exits
             telling.send(sign)
 
     try:
@@ -253,7 +253,7 @@ def _work(
 
 
 async def _serve_while_wanted(serving: Coroutine[None, None, None], tell: Tell) -> None:
-    """Serve until told to stop, or until the parent is gone; give signs of life from now on."""
+    """Serve, and send ALIVE, until stopped or until the parent is gone."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     loop = asyncio.get_running_loop()
@@ -265,5 +265,5 @@ async def _serve_while_wanted(serving: Coroutine[None, None, None], tell: Tell) 
 
 def _stop_for_want_of_a_parent(loop: asyncio.AbstractEventLoop, sentinel: int) -> None:
     loop.remove_reader(sentinel)
-    for number in (signal.SIGINT, signal.SIGTERM):  # two: its successor wants the port
+    for number in (signal.SIGINT, signal.SIGTERM):  # two skip draining: a successor needs the port
         os.kill(os.getpid(), number)
