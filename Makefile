@@ -1,7 +1,7 @@
-# Every target makes the environment that it needs, in .venv, from the hashed requirements.
+# Every target creates the environment that it needs in .venv, from the hashed requirements.
 
-# A Python of 3.11 or newer: the first one found, unless PYTHON names one. Debian has its venv module
-# without what that needs.
+# The first Python found that is 3.11 or newer, unless PYTHON names one. On Debian, the venv module
+# may exist without ensurepip, which it needs.
 IS_PYTHON = -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	$$python $(IS_PYTHON) && echo $$python && break; done)
@@ -40,15 +40,14 @@ help:
 serve: .venv/run
 	@$(BIN)/feedkeep serve $(ARGS)
 
-# Every test that starts a process would else compile all of feedkeep again, where a container's
-# environment has this set.
+# Containers may set this; every process started by a test would then compile all of feedkeep again.
 unexport PYTHONDONTWRITEBYTECODE
 
-# One more test at a time than there are processors: many wait for another process.
+# One more test process than there are processors: many tests wait for another process.
 SIDE_BY_SIDE = -n $$(($$(nproc) + 1)) --dist worksteal
 
-# With COVERED=1, as CI calls it, it also tells which lines no test runs. What is seen of them is kept
-# in files, for which the proofs have no time.
+# With COVERED=1, as in CI, it also reports lines that no test runs. The proofs run without coverage, whose
+# recording takes too long for them.
 test: .venv/dev
 ifndef COVERED
 	$(BIN)/pytest $(SIDE_BY_SIDE) $(ARGS)
@@ -60,11 +59,11 @@ else
 	$(BIN)/pytest $(SIDE_BY_SIDE) tests/proofs
 endif
 
-# The rules, one store, and a sample over HTTP: what a change is most likely to break.
+# Tests of what a change is most likely to break: the rules, one store, and a sample over HTTP.
 FAST = tests/rules tests/formats tests/security tests/http tests/store tests/contract/test_add.py \
 	tests/contract/test_update.py tests/contract/test_list.py tests/gpodder/test_whole_lists.py
-# Not the other store and how it is split, not pages in all their languages, no backups, nothing of a
-# size or of many guesses.
+# Excludes the other store and its distribution, pages in all languages, backups, large inputs, and
+# guessed passwords.
 NOT_FAST = not postgres and not distribute and not statements and not each_language and not costs \
 	and not hostile and not backup and not attacker
 
@@ -73,7 +72,7 @@ test-fast: .venv/dev
 
 check: lint test-fast
 
-# git runs `make check` before each commit from then on; `make unhook` ends that.
+# Makes git run `make check` before each commit, until `make unhook`.
 hook:
 	printf '#!/bin/sh\nexec make check\n' > "$$(git rev-parse --git-path hooks)/pre-commit"
 	chmod +x "$$(git rev-parse --git-path hooks)/pre-commit"
@@ -84,7 +83,7 @@ unhook:
 test-versions:
 	@.ci/versions
 
-# From a Debian that debootstrap makes, since no registry of images has to be reached. ARGS="--help" says more.
+# The base image is made by debootstrap, so no image registry is needed. ARGS="--help" shows the options.
 test-container: .venv/dev
 	@PYTHONPATH=tests $(BIN)/python tests/container $(ARGS)
 
@@ -92,29 +91,29 @@ ALSO_IN_FULL = tests/rules/test_machine.py tests/formats/test_hostile.py tests/s
 	tests/store/test_stores_agree.py \
 	tests/contract/test_reference.py::test_schemathesis_finds_nothing_with_any_of_its_checks
 
-# Where Caddy or nginx is missing, it says so and ends with 1.
+# Fails with a message if Caddy or nginx is missing.
 test-proxies: .venv/dev
 	@PYTHONPATH=tests:tests/proofs $(BIN)/python tests/proxies
 
-# What no language is there for is left out, unless REQUIRED=1. Generators come from the registries.
+# Skips languages that are not installed, unless REQUIRED=1. Downloads the generators from the registries.
 sdk: .venv/dev .venv/sdk
 	@REQUIRED="$(REQUIRED)" PYTHONPATH=tests $(BIN)/python -u tests/sdk
 
-# tests/proofs/test_score.py scores this service with it.
+# tests/proofs/test_score.py scores this service with podsync-check.
 conformance: .venv/dev
 	cd conformance && ../$(BIN)/pytest -n auto $(ARGS)
 
 prove: .venv/dev
 	FEEDKEEP_PROVE=full $(BIN)/pytest --durations=0 tests/proofs $(ALSO_IN_FULL) $(ARGS)
 
-# The short form, unless FEEDKEEP_PROVE=full. Where there is no Citus, it says so and ends with 0.
+# The short form, unless FEEDKEEP_PROVE=full. Without Citus, it prints a message and succeeds.
 prove-cluster: .venv/dev
 	@CLUSTER_PREFIX="$(CLUSTER_PREFIX)" CLUSTER_COORDINATOR="$(COORDINATOR)" \
 		CLUSTER_WORKERS="$(WORKERS)" PYTHONPATH=tests/cluster:tests:tests/proofs \
 		$(BIN)/python tests/cluster/drill.py $(ARGS)
 
-# What it measured, and a picture of it, go to build/year. With the seed for hashes, too, each account has
-# the same year whenever it is run on SQLite; on PostgreSQL it has one of a few. TMPDIR=/dev/shm spares the disk.
+# Measurements and a plot go to build/year. With the hash seed, an account has the same year in each run on
+# SQLite, and one of a few on PostgreSQL. TMPDIR=/dev/shm spares the disk.
 prove-year: .venv/bench
 	@PYTHONHASHSEED=0 PYTHONPATH=tests:tests/proofs:tests/rules $(BIN)/python tests/year $(ARGS)
 
@@ -127,7 +126,7 @@ bench: .venv/bench
 bench-quick: .venv/dev
 	@$(BIN)/python -m bench quick
 
-# In an environment of its own: what it needs is nothing that feedkeep runs with.
+# In a separate environment: feedkeep does not run with its dependencies.
 audit: .venv/audit
 	for locked in run postgres build lowest; do \
 		.venv/audit/bin/pip-audit --strict --require-hashes --disable-pip -r requirements/$$locked.txt || exit 1; \
@@ -141,8 +140,8 @@ lint: .venv/dev
 	$(BIN)/python -m handbook.contract
 	$(BIN)/python -m handbook.vague_words
 
-# The texts of pages, for translators: new ones come into each catalogue without a translation, and those
-# that no page says any more go. Of the headers, only those stay that say how to read the file.
+# Updates the catalogues of page texts: adds new texts untranslated, removes unused texts, and keeps only
+# the headers that describe the file's format.
 SAID_BY = Sentence InvalidInput InvalidFeedUrl BrokenXml BodyTooLarge AccountError __init__
 SAY = $(addprefix src/feedkeep/,formats http model/errors.py nextcloud oidc rules service store url_sync web)
 LOCALE = src/feedkeep/http/pages/locale
@@ -161,11 +160,11 @@ texts: .venv/dev
 		sed -E '$(NOISE)' $$file > build/$$language.po && mv build/$$language.po $$file || exit 1; \
 	done
 
-# From a service that is made for them, with the system's Chromium.
+# Of a service started for the purpose, in the system's Chromium.
 pictures: .venv/dev
 	PYTHONPATH=tests $(BIN)/python tests/web/pictures.py docs/pictures
 
-# What the code says of settings, commands, pages and the contract; a test compares it.
+# Settings, commands, pages and the contract index, generated from the code; a test compares them.
 reference: .venv/dev
 	$(BIN)/python -m handbook.reference
 
@@ -186,7 +185,7 @@ test-deb: .venv/run
 	$(PIP) install --require-hashes -r requirements/bench.txt
 	@touch $@
 
-# What is uploaded to where users install it from, by hand.
+# Builds the files that are uploaded by hand to the package registry.
 release: .venv/release .venv/site
 	@.ci/release
 
@@ -213,7 +212,7 @@ release: .venv/release .venv/site
 clean:
 	rm -rf .venv dist
 
-# What is half made, as by an earlier failure, has no pip: it comes last.
+# pip is installed last: an environment without it was left incomplete by a failure, and is made again.
 .venv/bin/pip:
 	@{ test -n "$(PYTHON)" && $(PYTHON) $(IS_PYTHON); } || { \
 		echo "feedkeep needs Python 3.11 or newer, with its modules venv and ensurepip." >&2; \

@@ -1,6 +1,6 @@
-"""Tells the licence of everything that is installed with feedkeep, and refuses what is not known.
+"""Lists the licences of all installed packages, and fails if one is not known to be free.
 
-Its argument is a bill of materials in CycloneDX's JSON.
+Argument: a bill of materials in CycloneDX JSON.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ FREE = {
     "CC0-1.0", "HPND", "ISC", "MIT", "MIT-0", "MIT-CMU", "MPL-2.0", "PSF-2.0", "Python-2.0",
     "Unlicense", "Zlib",
 }  # fmt: skip
-"""Licences that let anybody use, change and pass on a program of which these are a part."""
+"""Licences that permit anyone to use, change and redistribute a program with the package."""
 
 SAID_OTHERWISE = {
     "Apache License 2.0": "Apache-2.0",
@@ -26,14 +26,14 @@ SAID_OTHERWISE = {
     "OSI Approved :: Apache Software License": "Apache-2.0",
     "any-OSI": "MIT",
 }
-"""What some projects write in place of a licence's identifier."""
+"""Identifiers of licences by the names that some projects use instead."""
 
 IN_A_FILE_ALONE = {"zxcvbn-rs-py": {"MIT"}}
-"""Licences that are in a project's files, and not in what it says of itself."""
+"""Licences that are in a project's files but not in its metadata."""
 
 
 def licences(component: dict) -> Iterator[str]:
-    """Yield the identifiers of a component's licences; all of them have to be free."""
+    """Yield the identifiers of a component's licences, all of which must be free."""
     for found in component.get("licenses", []):
         if "expression" in found:
             yield from _parts(found["expression"])
@@ -51,7 +51,7 @@ def _parts(expression: str) -> Iterator[str]:
 
 
 def main() -> None:
-    """Print a line for each part, and end with a sentence if one is not known to be free."""
+    """Print a line for each package; exit with a message if one is not known to be free."""
     bill = json.loads(Path(sys.argv[1]).read_text())
     refused = []
     for component in sorted(bill["components"], key=lambda component: component["name"]):
