@@ -1,1 +1,1 @@
-"""The documents as a site: what is written from the code, and what the generator reads."""
+"""Generates documents from the code, and collects the files of the documentation site."""

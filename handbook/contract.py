@@ -1,8 +1,8 @@
-"""The numbered promises of docs/contract.md: the code that carries out each, the tests of it.
+"""Index of the promises of docs/contract.md: the code that implements each, and its tests.
 
 A promise is cited by its number, such as C5.3, in a docstring or a comment: in `src/`, where its
-rule stands; in `tests/`, in or right above the test that proves it. `python -m handbook.contract`
-exits with 1 if a number has no code or no test, or if one is cited that does not exist.
+rule is implemented; in `tests/`, in or right above the test that proves it.
+`python -m handbook.contract` exits with 1 if a number has no code or no test, or does not exist.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ tests that prove it, in `tests/`.
 
 
 class Number(NamedTuple):
-    """The number of a promise: its section, and its place there when it was written."""
+    """Number of a promise: its section, and a number within it in the order of writing."""
 
     section: int
     place: int
@@ -51,13 +51,11 @@ class Number(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A number in a docstring or comment.
+    """A citation of a promise in a docstring or comment.
 
     Attributes:
-        file: The file, from the root of the project.
-        line: The line.
-        name: The function, class or constant that the citation belongs to; "" for the module.
-        number: The number.
+        file: Path from the root of the project.
+        name: Function, class or constant that the citation belongs to; "" for the module.
     """
 
     file: Path
@@ -67,23 +65,22 @@ class Citation:
 
     @property
     def is_in_code(self) -> bool:
-        """Whether it says where the code carries out the promise."""
+        """Whether the citation is in the code."""
         return self.file.is_relative_to(_CODE)
 
     @property
     def is_in_test(self) -> bool:
-        """Whether it says which test proves the promise."""
+        """Whether the citation belongs to a test."""
         return self.file.is_relative_to(_TESTS) and self.name.startswith(("test_", "Test"))
 
     def __str__(self) -> str:
-        """Return the place, as the index shows it."""
         file = self.file.relative_to(_CODE if self.is_in_code else _TESTS).as_posix()
         return f"`{file}` `{self.name}`" if self.name else f"`{file}`"
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Some lines that belong to a name, with the comments right above and the docstring below."""
+    """Lines that belong to a name, with the comments right above and the docstring below."""
 
     first: int
     last: int
@@ -91,7 +88,7 @@ class _Place:
 
 
 def promises(text: str) -> tuple[list[Number], list[str]]:
-    """Return the numbers that a contract defines, in its order, and what is wrong with it."""
+    """Return the numbers that a contract defines, in its order, and its faults."""
     numbers: list[Number] = []
     faults: list[str] = []
     section = 0
@@ -113,7 +110,7 @@ def promises(text: str) -> tuple[list[Number], list[str]]:
 
 
 def _begins_block(before: str, line: str) -> bool:
-    """Say whether a line begins a paragraph, an item of a list, or a row of a table with a body."""
+    """Whether a line begins a paragraph, an item of a list, or a row in the body of a table."""
     if not line.strip() or line.startswith("|---") or (not before and line.startswith("| ")):
         return False  # the head of a table has no number
     return not before or line.startswith(_BEGINS_ITEM) or _LIST_NUMBER.match(line) is not None
@@ -162,7 +159,7 @@ def _places(body: Iterable[ast.stmt], outer: str, lines: list[str]) -> Iterator[
 
 
 def _with_comments(first: int, lines: list[str]) -> int:
-    """Return the line at which the comments begin that stand right above a line."""
+    """Return the first line of the comments right above a line."""
     while first > 1 and lines[first - 2].lstrip().startswith("#"):
         first -= 1
     return first
@@ -190,7 +187,7 @@ def _comments(source: str) -> Iterator[tuple[int, str]]:
 
 
 def faults(project: Path = PROJECT) -> list[str]:
-    """Return what is wrong with the numbers and their citations, a line for each."""
+    """Return the faults of the numbers and their citations, one per line."""
     numbers, found = promises((project / _CONTRACT).read_text("utf-8"))
     carried: set[Number] = set()
     proved: set[Number] = set()
@@ -212,7 +209,7 @@ def faults(project: Path = PROJECT) -> list[str]:
 
 
 def index_page(project: Path = PROJECT) -> str:
-    """Return docs/contract-index.md as the citations say it."""
+    """Return the text of docs/contract-index.md, made from the citations."""
     numbers, _ = promises((project / _CONTRACT).read_text("utf-8"))
     code, tests = list(citations(project, _CODE)), list(citations(project, _TESTS))
     rows = [

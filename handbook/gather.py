@@ -1,8 +1,8 @@
-"""Puts what the generator reads into one folder, build/pages: `make site`.
+"""Collects the sources of the documentation site in build/pages: `make site`.
 
-The documents stay where a code host shows them, with links that work there; here the files beside
-docs/ come into one folder with those in it, and the links with them. A link that is called like a
-file is called like its page here.
+In the repository, links between documents work on a code host. Here files from outside docs/ are
+put into one folder with docs/, and links are adapted. A link named after a file gets the page's
+title.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ PAGES = PROJECT / "build" / "pages"
 _NAMED_LIKE_A_FILE = re.compile(r"\[[\w./-]+\.md\]\(([\w./-]+\.md)")
 BESIDE = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 FOLDERS = ("bench", "conformance")
-"""Whose README.md is a page."""
+"""Folders whose README.md is a page."""
 
 
 def gather() -> None:
-    """Make the folder anew."""
+    """Create the folder, replacing an earlier one."""
     shutil.rmtree(PAGES, ignore_errors=True)
     shutil.copytree(PROJECT / "docs", PAGES)
     shutil.copy(Path(__file__).with_name("style.css"), PAGES)

@@ -1,4 +1,4 @@
-"""Writes into docs/ what the code says of itself: `make reference`."""
+"""Generates reference documents in docs/ from the code: `make reference`."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ Without one, GET redirects to `/sign-in`. `/people` is for administrators.
 
 
 def settings_page() -> str:
-    """Return docs/settings.md as the code says it."""
+    """Return the text of docs/settings.md."""
     told = dict(
         _ATTRIBUTE.findall(inspect.cleandoc(Settings.__doc__ or "").partition("Attributes:")[2])
     )
@@ -102,7 +102,7 @@ def settings_page() -> str:
 
 
 def commands_page() -> str:
-    """Return docs/commands.md as the code says it."""
+    """Return the text of docs/commands.md."""
     common = _common_options()
     shown = "\n".join(_wrapped(line, "  ") for line in common)
     parts = [_COMMANDS.format(written_by=_WRITTEN_BY, common=shown, name=_NAME)]
@@ -121,7 +121,7 @@ def commands_page() -> str:
 
 
 def _common_options() -> list[str]:
-    """Return the lines of options that nearly all commands have, which stand once on the page."""
+    """Return the options that nearly all commands have, which the page lists once."""
     each = [_described(param) for _, command in commands() for param in command.params]
     return [line for line, count in Counter(each).items() if count > len(list(commands())) * 3 // 4]
 
@@ -135,7 +135,7 @@ def _described(param: Any) -> str:
 
 
 def pages_page() -> str:
-    """Return docs/pages.md as the code says it."""
+    """Return the text of docs/pages.md."""
     public: list[str] = []
     signed_in: list[str] = []
     for target in sorted(pages(), key=lambda target: target.path):
@@ -150,18 +150,18 @@ def pages_page() -> str:
 
 
 def pages() -> Iterator[Target]:
-    """Yield the route of each page; none of them can be asked, since there is no store."""
+    """Yield the route of each page; without a store, they cannot answer requests."""
     everything = targets(edges(Service(cast("Any", None), wall_clock.now), Settings()))
     return (target for target in everything if target.edge.is_for_own_pages)
 
 
 def commands() -> Iterator[tuple[str, Any]]:
-    """Yield each command with its whole name, in the order of `--help`."""
+    """Yield each command with its full name, in the order of `--help`."""
     yield from _below("feedkeep", get_command(app))
 
 
 def _default(param: Any) -> str:
-    """Return as a sentence what `--help` has in brackets; flags have nothing there."""
+    """Return the default as a sentence; "" for flags, as in `--help`."""
     if not (param.show_default and param.default):
         return ""
     default = param.default.value if isinstance(param.default, Enum) else param.default
@@ -178,7 +178,7 @@ def _below(path: str, command: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _bare(template: str) -> str:
-    """Return the path of a route without what its names stand for."""
+    """Return the path of a route without the patterns of its parameters."""
     return re.sub(r"{(\w+):(?:[^{}]|{\d+})+}", r"{\1}", template)
 
 
@@ -197,7 +197,7 @@ def _one_line(text: str) -> str:
 
 
 def _wrapped(text: str, indent: str = "") -> str:
-    """Return a paragraph in lines; all but the first one are indented."""
+    """Wrap a paragraph; all lines but the first are indented."""
     lines = textwrap.wrap(
         _one_line(text),
         _LINE,
