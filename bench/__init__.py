@@ -1,1 +1,1 @@
-"""How fast feedkeep is, always beside the fastest answer that its HTTP server can give."""
+"""Benchmarks of feedkeep, always compared with the fastest response of a stock HTTP server."""

@@ -30,7 +30,7 @@ SOAK_SECONDS = 600
 
 
 def main() -> None:
-    """Do what is asked for; everything but the quick form and the soak, if nothing is."""
+    """Run the chosen parts; by default all but `quick`, `metrics` and `soak`."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("what", nargs="*", metavar="what", help=f"of {', '.join(_DO)}")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each case")
@@ -76,7 +76,7 @@ def _throughput(folder: Path, rounds: int, seconds: float) -> None:
                     full = next(r for r in results if (r.store, r.name) == (store, case.name))
                     calm.append(throughput.measure_calm(subject, case, full, sample, 2 * seconds))
                 workers += _two_processes(subject, database, sample, rounds, seconds)
-    from bench import report  # noqa: PLC0415 - the quick form does without what draws
+    from bench import report  # noqa: PLC0415 - `quick` needs no matplotlib
 
     told = (
         f"{report.machine()}\n\n{report.throughput_table(results)}\n{report.calm_table(calm)}\n"
@@ -98,7 +98,7 @@ def _two_processes(
     one: Subject, database: str, sample: Path, rounds: int, seconds: float
 ) -> Iterator[str]:
     with feedkeep(f"{one.name}, 2 processes", database, workers=2) as two:
-        time.sleep(2)  # until both are there
+        time.sleep(2)  # until both have started
         for case in (cases.GET, cases.POST, cases.POST_100):
             runs = throughput.compare(one, two, case, (sample, sample), rounds, seconds)
             ratios = [more.per_second / fewer.per_second for fewer, more in runs]
@@ -111,7 +111,7 @@ def _growth(folder: Path, rounds: int, seconds: float) -> None:
     with databases.postgres() as new_postgres:
         grown += growth.measure("PostgreSQL", new_postgres, databases.postgres_bytes,
                                 folder, rounds, seconds)  # fmt: skip
-    from bench import report  # noqa: PLC0415 - the quick form does without what draws
+    from bench import report  # noqa: PLC0415 - `quick` needs no matplotlib
 
     _write("growth.md", f"{report.machine()}\n\n{report.growth_table(grown)}")
     report.plot_growth(grown, OUTPUT / "growth.png")
@@ -175,7 +175,7 @@ def _soak(folder: Path, _rounds: int, _seconds: float) -> None:
 def _prepared(
     store: str, database: str, population: Population, folder: Path
 ) -> Iterator[tuple[Subject, Subject, Path]]:
-    """Fill a database; start the service on it, and the floor."""
+    """Context manager: fill a database, and start the service on it, and the floor."""
     asyncio.run(population.fill(database))
     sample = population.write_sample(folder / "sample")
     with ExitStack() as stack:
@@ -185,7 +185,7 @@ def _prepared(
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    """Give a folder on a disk: a commit is to cost what it costs."""
+    """Context manager: a temporary folder on disk, so that commits have their real cost."""
     Path("build").mkdir(exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="bench-", dir="build")).resolve()
     try:

@@ -1,4 +1,4 @@
-"""What is measured, and what is aimed at: ratios to the floor in the same run."""
+"""Measured cases and their goals, as ratios to the floor in the same run."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One kind of request.
+    """A kind of request.
 
     Attributes:
-        name: What tables call it.
-        load: What load.lua calls it.
-        connections: How many clients send it at once.
-        goal: How many of it there should be for each request of the floor.
-        feeds: How many feeds one request adds, where that is what counts.
+        name: Name in tables.
+        load: Name in load.lua.
+        connections: Number of concurrent clients.
+        goal: Target number of requests, or of feeds, for each request of the floor.
+        feeds: Number of feeds added by a request, if feeds are counted.
     """
 
     name: str
@@ -31,7 +31,7 @@ POST_100 = Case("POST of 100 new feeds", "post_100", 32, 1.5, feeds=100)
 LIST = Case("list, a page of 50", "list", 32, 0.15)
 PATCH = Case("PATCH is_subscribed", "patch", 32, 0.20)
 
-# Those that read first: later ones find what those that write have left.
+# Reads come first: writes change the data for later cases.
 ALL = (
     GET,
     Case("GET one that answers 304", "known", 32, 0.30),
@@ -45,4 +45,4 @@ ALL = (
 )
 QUICK = (GET, POST, POST_100)
 BESIDE_LOOKS = (GET, LIST, POST, POST_100, PATCH)
-"""What is measured once more with a service that looks at feeds meanwhile."""
+"""Cases that are also measured while the service fetches feeds."""

@@ -1,4 +1,4 @@
-"""The databases of the bench: accounts with subscriptions, and requests for some of them."""
+"""Contents of the databases: accounts with subscriptions, and requests for some of them."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.seconds import second_of, settled
 
 BEGUN = Stamp(1_700_000_000_000_000)
-"""The stamp before the first one of each account."""
+"""Stamp before the first stamp of each account."""
 
 SAMPLES = 20_000
-"""How many different requests for what is there a load has at most."""
+"""Maximum number of different requests in a sample."""
 
 _AT_ONCE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """So many accounts, with so many subscriptions each."""
+    """Accounts with `entries_each` subscriptions each."""
 
     accounts: int
     entries_each: int
 
     @property
     def entries(self) -> int:
-        """How many subscriptions there are."""
+        """Total number of subscriptions."""
         return self.accounts * self.entries_each
 
     @property
     def clock(self) -> Stamp:
-        """The clock of each account: an app asked what changed, after the last change."""
+        """Clock of each account, after an app has requested changes since the last one."""
         return settled(later(BEGUN, self.entries_each))
 
     def keys(self) -> list[tuple[AccountId, str]]:
@@ -63,14 +63,14 @@ class Population:
         return [(one, write_token(one, chance.randbytes(SECRET_BYTES))) for one in ids]
 
     def feed_url(self, account: int, number: int) -> str:
-        """Return the URL of a subscription, of a usual length."""
+        """Return the URL of a subscription, with a typical length."""
         return f"https://feeds.example.org/{account:06}/{number:06}/podcast.xml"
 
     def sample(self, since_the_last: int = 50) -> Iterator[str]:
-        """Yield requests for what is there.
+        """Yield requests for existing subscriptions.
 
-        Each is a token, a guid of its account, the stamp after which so many entries are, the
-        account's name, the second that its app was told, and the clock of its account.
+        Each has a token, a guid of the token's account, a stamp that `since_the_last` entries
+        follow, the account's name, the timestamp last sent to its app in seconds, and its clock.
         """
         chance, keys = random.Random(1), self.keys()
         stamp = later(BEGUN, self.entries_each - min(since_the_last, self.entries_each))
@@ -82,7 +82,7 @@ class Population:
             yield f"{token} {url.guid} {since} u{account} {told} {clock}"
 
     async def fill(self, database: str) -> None:
-        """Put it into an empty database."""
+        """Write the population to an empty database."""
         store = await open_store(Settings(database=database))
         try:
             await store.fill(_chunks(self))
@@ -90,7 +90,7 @@ class Population:
             await store.close()
 
     def write_sample(self, path: Path) -> Path:
-        """Write the sample to a file, a line each; return the path."""
+        """Write the sample to a file, one request per line; return the path."""
         path.write_text("\n".join(self.sample()) + "\n")
         return path
 
@@ -142,7 +142,7 @@ def _token(population: Population, text: str) -> Token:
 
 
 def write_etags(url: str, sample: Path, count: int = 2_000) -> Path:
-    """Ask for so many of a sample; write a sample that knows their ETags; return its path."""
+    """Send `count` requests of a sample; write a sample with their ETags, and return its path."""
     known = sample.with_suffix(".etags")
     with httpx.Client(base_url=url) as client, known.open("w") as file:
         for line in sample.read_text().splitlines()[:count]:

@@ -1,4 +1,4 @@
-"""Empty databases for the bench: SQLite files, and PostgreSQL as a provider would run it."""
+"""Empty databases: SQLite files, and PostgreSQL configured as in production."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
-# The tests have a PostgreSQL server from a package, and what starts and stops it.
+# The tests install a PostgreSQL server from a package, and can start and stop it.
 sys.path.append(str(Path(__file__).parent.parent / "tests"))
 from postgres_server import PostgresServer, execute, new_database
 
@@ -23,22 +23,22 @@ _ENTRY_BYTES = "SELECT pg_total_relation_size('feedkeep.entry')"
 
 
 def sqlite(folder: Path) -> Callable[[], str]:
-    """Return what names a new SQLite file each time."""
+    """Return a function that returns the URL of a new SQLite file at each call."""
     return lambda: f"sqlite:///{folder}/{next(_numbers)}.db"
 
 
 def sqlite_bytes(database: str) -> int:
-    """Return how large a closed SQLite database is."""
+    """Return the size of a closed SQLite database."""
     return Path(database.removeprefix("sqlite:///")).stat().st_size
 
 
 @contextmanager
 def postgres() -> Iterator[Callable[[], str]]:
-    """Start a PostgreSQL server; give what names a new database of it each time."""
+    """Context manager: start a PostgreSQL server; yield a function that creates databases in it."""
     with PostgresServer(**_POSTGRES) as server:
         yield lambda: new_database(server.url)
 
 
 def postgres_bytes(database: str) -> int:
-    """Return how much room the entries of a PostgreSQL database take up, with their indexes."""
+    """Return the size of the entries in a PostgreSQL database, with their indexes."""
     return int(execute(database, _ENTRY_BYTES))

@@ -1,4 +1,4 @@
-"""Looking at feeds: what it takes from requests, how many feeds a day it manages, and its cost."""
+"""Fetching of feeds: its effect on requests, its rate, and its processor time."""
 
 from __future__ import annotations
 
@@ -29,26 +29,24 @@ from feedkeep.runtime import wall_clock
 GOAL = 0.9
 DAY_SECONDS = 86_400
 _KNOWN_IN = 3
-"""One feed in so many is known already, and has not changed."""
+"""Every third feed was fetched before, and has not changed."""
 
 _SHORTER_BY = 4
-"""Runs are so much shorter than those of other parts, so that all of it takes about a minute."""
+"""Divisor of the length of runs, so that this part takes about a minute."""
 
 _LOOKING_SECONDS = 10.0
 
 
 class Beside(msgspec.Struct, frozen=True):
-    """A case beside looks at feeds.
+    """A case measured during fetches.
 
     Attributes:
-        name: The case.
-        ratios: For each round, how many requests for one without looks.
-        per_second: Requests per second, the median.
-        without_per_second: The same without looks.
-        processor_ratio: The processor time of a request in the serving process, with all that it
-            does for looks meanwhile, divided by that without. Other work of the machine hardly
-            changes it.
-        looks_per_second: Looks meanwhile.
+        ratios: For each round, the number of requests for one request without fetches.
+        per_second: Median of requests per second.
+        without_per_second: Median of requests per second without fetches.
+        processor_ratio: Processor time per request in the serving process, including its work for
+            fetches, divided by that without fetches. Other load hardly affects it.
+        looks_per_second: Fetches per second.
     """
 
     name: str
@@ -60,13 +58,13 @@ class Beside(msgspec.Struct, frozen=True):
 
 
 class Rate(msgspec.Struct, frozen=True):
-    """Looks without any requests beside them, and the processor time of 1,000 of them.
+    """Rate of fetches without other requests, and the processor time of 1,000 fetches.
 
     Attributes:
-        name: How looks are paced.
-        per_second: How many there are.
-        serving_seconds: In the process that serves.
-        looking_seconds: In the one that looks.
+        name: Pace of the fetches.
+        per_second: Fetches per second.
+        serving_seconds: Processor time in the serving process.
+        looking_seconds: Processor time in the fetching process.
     """
 
     name: str
@@ -76,7 +74,7 @@ class Rate(msgspec.Struct, frozen=True):
 
 
 class _Podcasts(Population):
-    """Accounts whose feeds are on the web of podcasts, each in one list."""
+    """Accounts whose feeds are on `bench.web`, each in one list."""
 
     port = 0
 
@@ -85,7 +83,7 @@ class _Podcasts(Population):
         return feed_url(self.port, account * self.entries_each + number)
 
     async def fill(self, database: str) -> None:
-        """Put them into an empty database, all of them due, and some known and unchanged."""
+        """Write the population to an empty database; all feeds are due, some are unchanged."""
         await super().fill(database)
         urls = [
             self.feed_url(account, number)
@@ -116,7 +114,7 @@ class _Podcasts(Population):
 def measure(
     new_database: Callable[[], str], folder: Path, rounds: int, seconds: float
 ) -> tuple[list[Beside], list[Rate]]:
-    """Measure requests with and without looks in turn, on SQLite; then looks alone."""
+    """Measure requests alternately with and without fetches, on SQLite; then fetches alone."""
     with web() as podcasts:
         population = _Podcasts(100, 100)
         _Podcasts.port = urlsplit(podcasts.url).port or 0
@@ -222,7 +220,7 @@ def _rate(name: str, subject: Subject, podcasts: Subject) -> Rate:
 
 
 def _wait_for_looks(podcasts: Subject) -> None:
-    """Wait until the process is there that looks, and nothing else of a start is under way."""
+    """Wait until the fetching process runs, and the start is complete."""
     enough = _looks(podcasts) + 20
     while _looks(podcasts) < enough:
         time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""The floor: stock uvicorn, the usual server of ASGI applications, answering one constant."""
+"""The floor: stock uvicorn, the usual ASGI server, with a constant response."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ END = {"type": "http.response.body", "body": BODY}
 
 
 async def answer(_scope: Any, _receive: Any, send: Any) -> None:
-    """Send 200 bytes of JSON, whatever was asked."""
+    """Send 200 bytes of JSON in response to any request."""
     await send(START)
     await send(END)
 
 
 def main() -> None:
-    """Serve on a free port, and print the address."""
+    """Serve on a free port, and print the URL."""
     listener = socket.create_server(("127.0.0.1", 0), backlog=2_048)
     print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
     config = uvicorn.Config(answer, http="httptools", **SERVER_SETTINGS)

@@ -1,4 +1,4 @@
-"""What a request costs as the database grows, and what the database and the service take up."""
+"""Cost of requests as the database grows, and the size of the database and the service."""
 
 from __future__ import annotations
 
@@ -25,15 +25,14 @@ CASES = (GET, Case("list of 50 after since", "since", 32, 0), POST)
 
 
 class Grown(msgspec.Struct, frozen=True):
-    """A database of one size, beside one of 10,000 entries.
+    """A database of one size, compared with one of 10,000 entries.
 
     Attributes:
-        store: The kind of database.
-        size: What is in it.
-        costs: For each case, the time of a request divided by that on 10,000 entries.
-        entry_bytes: What an entry takes up, with its share of indexes.
-        memory_mib: The memory of the service after the load.
-        start_seconds: From the start of the process to its first answer.
+        size: Description of its content.
+        costs: For each case, the time per request divided by that on 10,000 entries.
+        entry_bytes: Size of an entry with its share of indexes.
+        memory_mib: Memory of the service after the load.
+        start_seconds: Time from the start of the process to its first response.
     """
 
     store: str
@@ -52,7 +51,7 @@ def measure(
     rounds: int,
     seconds: float,
 ) -> Iterator[Grown]:
-    """Measure databases of all sizes of one kind, each in turn with a small one of its own."""
+    """Measure one kind of database in all sizes, each alternately with its own small database."""
     for size, population in GROWN.items():
         small_database, small_sample = _filled(SMALL, new_database(), folder)
         database, sample = _filled(population, new_database(), folder)

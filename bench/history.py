@@ -1,4 +1,4 @@
-"""What the history costs: changes with it beside changes without, and a list that was wiped."""
+"""Cost of the history: changes with and without it, and undoing a mass unsubscribe."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from feedkeep.runtime import wall_clock
 CASES = (PATCH, POST)
 GOALS = {PATCH.name: 1.15, POST.name: 1.03}
 _SHORTER_BY, _ROUNDS_MORE = 2, 3
-"""More and shorter rounds than elsewhere: a few per cent are less than what other work changes."""
+"""More and shorter rounds than elsewhere, since other load changes results by a few per cent."""
 
 _POPULATION = Population(1_000, 100)
 _WIPED = Population(1, 1_000)
 
 
 class Cost(msgspec.Struct, frozen=True):
-    """A case with a history, for one without, in each round.
+    """Ratios of a case with the history to the case without, one for each round.
 
     Attributes:
-        times: The time of a request.
-        processor: The processor time of a request in the service.
+        times: Ratios of the time per request.
+        processor: Ratios of the service's processor time per request.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Cost(msgspec.Struct, frozen=True):
 
 
 class Wiped(msgspec.Struct, frozen=True):
-    """What an app, and its owner, waits for when a whole list is wiped and brought back, in ms."""
+    """Response times, in ms, when an app unsubscribes a whole list and its owner restores it."""
 
     wipe: float
     newest_page: float
@@ -55,7 +55,7 @@ class Wiped(msgspec.Struct, frozen=True):
 def measure(
     new_database: Callable[[], str], folder: Path, rounds: int, seconds: float
 ) -> tuple[list[Cost], Wiped]:
-    """Measure a service with a history and one without, in turn; then a list that is wiped."""
+    """Measure alternately with and without the history; then a mass unsubscribe."""
     sample = _POPULATION.write_sample(folder / "sample")
     with ExitStack() as stack:
 
@@ -93,7 +93,7 @@ def _cost(
 
 
 def _wiped(subject: Subject, rounds: int) -> Wiped:
-    """Wipe a list as an app does, look at what changed, and take it back, again and again."""
+    """Repeatedly unsubscribe a whole list as an app does, show the changes, and undo them."""
     token = _WIPED.keys()[0][1]
     urls = [_WIPED.feed_url(0, number) for number in range(_WIPED.entries_each)]
     taken: dict[str, list[float]] = {"wipe": [], "page": [], "preview": [], "undo": []}
@@ -118,7 +118,7 @@ def _wiped(subject: Subject, rounds: int) -> Wiped:
 
 
 def table(costs: list[Cost], wiped: Wiped) -> str:
-    """Return the results as a table, and in words."""
+    """Return the results as a table and a sentence."""
     rows = [
         f"| {cost.name} | {GOALS[cost.name]:.2f} | {median(cost.times):.2f} |"
         f" {median(cost.processor):.2f} |"

@@ -1,9 +1,10 @@
--- What wrk sends. Arguments: the case, a file of samples (in each line a token, a guid, a stamp, a
--- name, a second, the account's clock and perhaps an ETag), and a number that no other run of the same database has.
+-- The requests that wrk sends. Arguments: the case, a file of samples (in each line a token, a guid, a stamp,
+-- a name, a timestamp in seconds, the account's clock and optionally an ETag), and a number that is unique
+-- among the runs on a database.
 
 local case, samples, number, sent = "", {}, 0, 0
 local ready = {}
--- Where new feeds are; a number in it stands for one of the hosts.
+-- URL of new feeds; a %d in it is replaced by the number of a host.
 local feeds_at = os.getenv("BENCH_FEEDS_AT")
 
 local function path_of(sample)

@@ -1,4 +1,4 @@
-"""What metrics cost: a GET with them beside one without, in turn, and the page that is read."""
+"""Cost of metrics: GETs alternately with and without them, and the page that Prometheus reads."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ from feedkeep.runtime.recorder import Recorder
 GOAL = 1.02
 _ROUNDS_MORE = 8
 _SHORTER_BY = 4
-"""More and shorter rounds than elsewhere: two per cent are less than what other work changes."""
+"""More and shorter rounds than elsewhere, since other load changes results by two per cent."""
 
 _PAGES, _SHARED_SECONDS = 9, 1.1
 _AT_ONCE, _TIMES, _PARTS = 32, 10, 40
-"""In the application alone: so many requests at once, so often in a part, so many parts a round."""
+"""For the application alone: concurrent requests, repetitions in a part, and parts in a round."""
 
 _URL = "https://feeds.example/rss"
 
 
 class Added(msgspec.Struct, frozen=True):
-    """What is added to the processor time of a GET, in microseconds.
+    """Time added to the processor time of a GET, in microseconds.
 
     Attributes:
-        by_metrics: By metrics.
-        by_nothing: By a second application without metrics: how far two can be told apart at all.
+        by_metrics: Time added by metrics.
+        by_nothing: Difference of a second application without metrics: the measuring error.
     """
 
     by_metrics: float
@@ -57,13 +57,13 @@ class Added(msgspec.Struct, frozen=True):
 
 
 class Whole(msgspec.Struct, frozen=True):
-    """The processor time of a GET in a whole process.
+    """Processor time of a GET in a whole process.
 
     Attributes:
-        without_us: Without metrics, in microseconds.
-        ratios: For each round, with metrics for one without.
-        same: The same of two processes without metrics.
-        page_ms: That of the page that is read, in milliseconds.
+        without_us: Time without metrics, in microseconds.
+        ratios: For each round, the ratio with metrics to without.
+        same: For each round, the ratio of two processes without metrics.
+        page_ms: Time of the page of metrics, in milliseconds.
     """
 
     without_us: float
@@ -73,7 +73,7 @@ class Whole(msgspec.Struct, frozen=True):
 
 
 def measure(new_database: Callable[[], str], folder: Path, rounds: int, seconds: float) -> Whole:
-    """Measure whole processes, on databases with the same content."""
+    """Measure whole processes on databases with the same content."""
     population = Population(1_000, 100)
     sample = population.write_sample(folder / "sample")
     with ExitStack() as stack:
@@ -104,7 +104,7 @@ def measure(new_database: Callable[[], str], folder: Path, rounds: int, seconds:
 
 
 async def measure_application(folder: Path, rounds: int) -> Added:
-    """Measure the application with its store in this process, where nothing else is in between."""
+    """Measure the application with its store in this process, without a server."""
     async with AsyncExitStack() as stack:
 
         async def application(name: str, recorder: Recorder | None) -> tuple[InFlight, Any]:
@@ -138,13 +138,13 @@ async def measure_application(folder: Path, rounds: int) -> Added:
 
 
 async def _get_often(application: InFlight, token: str) -> float:
-    """Return how many microseconds of the processor a GET takes."""
+    """Return the processor time of a GET in microseconds."""
 
     async def receive() -> Message:
         return {"type": "http.request", "body": b"", "more_body": False}
 
     async def send(_: Message) -> None:
-        """Throw it away."""
+        """Discard the message."""
 
     async def get() -> None:
         scope = {
@@ -170,7 +170,7 @@ def _ratios(ones: list[float], others: list[float]) -> list[float]:
 
 
 def _page_ms(told: Subject) -> float:
-    """Return the processor time of a page; those of one second would be one page."""
+    """Return the processor time of a page; requests within one second would share a page."""
     found = re.search(r"http://\S+/metrics", told.told)
     assert found is not None
     used = []
@@ -183,7 +183,7 @@ def _page_ms(told: Subject) -> float:
 
 
 def table(added: Added, whole: Whole) -> str:
-    """Return the results in words."""
+    """Return the results as text."""
     ordered = sorted(whole.ratios)
     lower, upper = ordered[len(ordered) // 4], ordered[-1 - len(ordered) // 4]
     part = added.by_metrics / whole.without_us

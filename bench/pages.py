@@ -1,4 +1,4 @@
-"""What a page costs: its bytes, and the processor time of the whole application for it."""
+"""Cost of pages: size and processor time of the whole application."""
 
 from __future__ import annotations
 
@@ -33,13 +33,12 @@ PAGES = {
 
 
 class Cost(msgspec.Struct, frozen=True):
-    """What one page costs.
+    """Cost of one page.
 
     Attributes:
-        page: What it is called.
-        feeds: How many feeds the account has.
-        size_bytes: The bytes of its HTML.
-        milliseconds: The processor time, of all threads; the median of the rounds.
+        feeds: Number of the account's feeds.
+        size_bytes: Size of its HTML.
+        milliseconds: Processor time of all threads; the median of the rounds.
     """
 
     page: str
@@ -49,10 +48,10 @@ class Cost(msgspec.Struct, frozen=True):
 
 
 async def measure(folder: Path, rounds: int) -> list[Cost]:
-    """Return what each page costs on SQLite, for accounts of two sizes with 20 apps each.
+    """Return the cost of each page on SQLite, for accounts of two sizes with 20 apps each.
 
-    All feeds have a title and a picture, and are known since a page was made before; "anew" is the
-    page after all of them were looked at again, as once a day.
+    All feeds have a title and a picture, which an earlier page has cached; for "anew", the cache is
+    empty, as after the daily fetches.
     """
     settings = Settings(database=f"sqlite:///{folder}/pages.db")
     costs = []
@@ -80,7 +79,7 @@ async def measure(folder: Path, rounds: int) -> list[Cost]:
 
 
 def table(costs: list[Cost]) -> str:
-    """Return the costs as a table."""
+    """Return the costs as a Markdown table."""
     lines = ["| page | feeds | bytes | processor time |", "|---|---|---|---|"]
     lines += [
         f"| {cost.page} | {cost.feeds:,} | {cost.size_bytes:,} | {cost.milliseconds:.2f} ms |"
@@ -90,7 +89,7 @@ def table(costs: list[Cost]) -> str:
 
 
 async def _know(settings: Settings, urls: list[str]) -> None:
-    """Let a database know feeds, as after a look at each that is later than all subscriptions."""
+    """Store feeds in a database, as fetched later than all subscriptions."""
     store = await open_store(settings)
     now = wall_clock.now()
     until = later(now, DAY_US)

@@ -1,5 +1,5 @@
--- As load.lua, but with what podcast apps send to any server of gpodder.net's protocol. In each line of the
--- samples a name, what authenticates it in a cookie and by Basic, and a second.
+-- Like load.lua, but with the requests that podcast apps send to any server of gpodder.net's protocol. Each line
+-- of the samples has a name, its cookie, its Basic credentials, and a timestamp in seconds.
 
 dofile(os.getenv("BENCH_LOAD"))
 

@@ -29,7 +29,7 @@ _PEERS = Path(__file__).with_name("peers.lua")
 
 
 def main() -> None:
-    """Measure the servers that are named, and print a table."""
+    """Measure the given servers, and print tables."""
     parser = argparse.ArgumentParser(prog="python -m bench.peers", description=__doc__)
     parser.add_argument("servers", nargs="+", metavar="NAME=URL", help="where each one listens")
     parser.add_argument(
@@ -49,7 +49,7 @@ def main() -> None:
             name: _begin(url, Path(folder) / name, chosen.people, chosen.password)
             for name, url in servers.items()
         }
-        # None of those that poll: of a list that has changed, a poll would be sent that.
+        # Not one of the polling accounts, whose polls would return the changes.
         newcomer = f"peer{chosen.people}"
         first = {name: _first_sync(url, newcomer, chosen.password) for name, url in servers.items()}
         print(
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def _first_sync(url: str, name: str, password: str) -> dict[str, tuple[float, int]]:
-    """Return what a new app waits for and is sent, compressed if the server does that."""
+    """Return time and size of a new app's first sync, compressed if the server does that."""
     with httpx.Client(base_url=url, auth=(name, password), timeout=60) as client:
         client.post(f"/api/2/auth/{name}/login.json").raise_for_status()
         feeds = [f"https://feeds.example.net/first/{feed}/rss" for feed in range(_FIRST_FEEDS)]
@@ -98,7 +98,7 @@ def _action(feeds: list[str], number: int) -> dict[str, object]:
 
 
 def _asked(client: httpx.Client, path: str) -> tuple[float, int]:
-    """Return how many milliseconds the fastest whole answer takes, and its bytes."""
+    """Return the time of the fastest complete response, in milliseconds, and its size."""
     took_ms, size_bytes = [], 0
     for _ in range(_SYNCS):
         began = time.perf_counter()
@@ -123,7 +123,7 @@ def measure(
 
 
 def _begin(url: str, samples: Path, people: int, password: str) -> Path:
-    """Log each person in, give each a list, and write what wrk sends for them."""
+    """Log each person in, upload a list for each, and write the samples for wrk."""
     lines = []
     for number in range(people):
         name = f"peer{number}"
@@ -133,7 +133,7 @@ def _begin(url: str, samples: Path, people: int, password: str) -> Path:
             uploaded = {"add": feeds, "remove": []}
             path = f"/api/2/subscriptions/{name}/phone.json"
             client.post(path, json=uploaded).raise_for_status()
-            # All came before the second of the second reply: so no server has anything to tell.
+            # The reply's timestamp is in a later second than all changes, so polls return none.
             time.sleep(1.1)
             told = client.get(path, params={"since": 0}).raise_for_status().json()["timestamp"]
             cookie = ";".join(f"{key}={value}" for key, value in client.cookies.items())

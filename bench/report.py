@@ -1,4 +1,4 @@
-"""Results as tables of Markdown, and as plots."""
+"""Results as Markdown tables and plots."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PACKAGES = ("uvicorn", "httptools", "uvloop", "msgspec", "apsw", "asyncpg")
 
 
 def machine() -> str:
-    """Say where and with what it was measured."""
+    """Describe the machine and the versions of software."""
     model = next(
         (
             line.partition(":")[2].strip()
@@ -40,7 +40,7 @@ def machine() -> str:
 
 
 def throughput_table(results: Sequence[Result]) -> str:
-    """Return the ratios to the floor, with what they come from."""
+    """Return the ratios to the floor, with the values behind them."""
     rows = [
         (
             result.name,
@@ -61,7 +61,7 @@ def throughput_table(results: Sequence[Result]) -> str:
 
 
 def calm_table(results: Sequence[Calm]) -> str:
-    """Return the delays at half of the greatest throughput."""
+    """Return the delays at half of the maximum throughput."""
     rows = [
         (r.name, r.store, f"{r.per_second:,.0f}", f"{r.p50_us / 1e3:.2f}", f"{r.p99_us / 1e3:.2f}")
         for r in results
@@ -70,7 +70,7 @@ def calm_table(results: Sequence[Calm]) -> str:
 
 
 def growth_table(grown: Sequence[Grown]) -> str:
-    """Return what growth costs."""
+    """Return the costs of growth as a table."""
     rows = [
         (
             one.size,
@@ -88,7 +88,7 @@ def growth_table(grown: Sequence[Grown]) -> str:
 
 
 def plot_growth(grown: Sequence[Grown], path: Path) -> None:
-    """Draw what each request costs on databases of several sizes."""
+    """Plot the cost of each request by size of the database."""
     figure, all_axes = plt.subplots(
         1, len(CASES), figsize=(11, 3.8), sharey=True, layout="constrained"
     )

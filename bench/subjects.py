@@ -1,4 +1,4 @@
-"""What is measured, as processes: the floor, and feedkeep on a database."""
+"""Measured processes: the floor, and feedkeep on a database."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ import httpx
 _START_SECONDS = 60
 _STOP_SECONDS = 20
 FEEDKEEP = str(Path(sys.executable).with_name("feedkeep"))
-"""The command under test."""
+"""Command under test."""
 _BYTES_PER_MIB = 2**20
 _ADDRESS = re.compile(r"(?:Listening: *)?(http://[0-9.:]+)")
 
 
 class Subject:
-    """A server in a process of its own; `url` is where it listens, `told` all that it said."""
+    """A server in a separate process; `url` is its address, `told` its output so far."""
 
     def __init__(self, name: str, command: list[str], **environment: str) -> None:
         self.name = name
@@ -42,7 +42,7 @@ class Subject:
         self.stop()
 
     def start(self) -> float:
-        """Start it; return how many seconds it took until a first request was answered."""
+        """Start the server; return the seconds until its first response."""
         begun = time.monotonic()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - `stop` closes it
         self._process = subprocess.Popen(
@@ -69,7 +69,7 @@ class Subject:
         raise RuntimeError(f"{self.name} does not start: {self._errors.read().decode()}")
 
     def stop(self) -> None:
-        """Stop it in order."""
+        """Stop the server with SIGTERM."""
         self._process.terminate()
         self._process.wait(_STOP_SECONDS)
         assert self._process.stdout is not None
@@ -77,28 +77,28 @@ class Subject:
         self._errors.close()
 
     def memory_mib(self) -> float:
-        """Return how much memory it has, in MiB, without what it shares with the disk's cache."""
+        """Return its memory in MiB, without mapped files."""
         status = Path(f"/proc/{self._process.pid}/status").read_text()
         found = re.search(r"RssAnon:\s+(\d+) kB", status)
         assert found is not None
         return int(found[1]) * 1024 / _BYTES_PER_MIB
 
     def cpu_seconds(self) -> float:
-        """Return how much processor time it has used; without that of its children."""
+        """Return its processor time, without its children's."""
         return _cpu_seconds(self._process.pid)
 
     def cpu_seconds_of_threads(self) -> float:
-        """Do the same to the nanosecond, for all threads that there are still (proc(5))."""
+        """Return the processor time of its running threads, to the nanosecond (proc(5))."""
         threads = Path(f"/proc/{self._process.pid}/task").glob("*/schedstat")
         return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
 
     def cpu_seconds_of_children(self) -> float:
-        """Return how much processor time the processes have used that it started and that run."""
+        """Return the processor time of its running children."""
         return sum(map(_cpu_seconds, self._children()))
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Stop it and its children meanwhile, so that they take nothing from others."""
+        """Context manager: suspend the server and its children, so that they use no processor."""
         pids = [self._process.pid, *self._children()]
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)
@@ -119,18 +119,18 @@ def _cpu_seconds(pid: int) -> float:
 
 
 def floor() -> Subject:
-    """Return the floor."""
+    """Return the server of `bench.floor`."""
     return Subject("floor", [sys.executable, "-m", "bench.floor"])
 
 
 def feedkeep(name: str, database: str, workers: int = 1, **settings: str) -> Subject:
-    """Return feedkeep on a database, which looks at no feeds; with further settings, if given."""
+    """Return feedkeep on a database, with fetching disabled."""
     command = [FEEDKEEP, "serve", "--port", "0", "--workers", str(workers)]
     return Subject(name, command, FEEDKEEP_DATABASE=database, FEEDKEEP_FETCH="off", **settings)
 
 
 def fetching(name: str, database: str, port: int, *, is_paced: bool = True) -> Subject:
-    """Return feedkeep on a database, which looks at feeds on loopback, paced as it is or not."""
+    """Return feedkeep on a database, fetching feeds on loopback, at its usual pace or without."""
     program = [FEEDKEEP] if is_paced else [sys.executable, "-m", "bench.unpaced"]
     return Subject(
         name,
@@ -143,5 +143,5 @@ def fetching(name: str, database: str, port: int, *, is_paced: bool = True) -> S
 
 
 def web() -> Subject:
-    """Return the web of podcasts."""
+    """Return the podcast hosts of `bench.web`."""
     return Subject("web", [sys.executable, "-m", "bench.web"])

@@ -1,4 +1,4 @@
-"""Requests per second of each case, in turn with the floor; and delays at half of that."""
+"""Requests per second of each case, alternating with the floor; and delays at half the rate."""
 
 from __future__ import annotations
 
@@ -16,18 +16,15 @@ WARM_UP_SECONDS = 1.0
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What a case came to.
+    """Result of a case.
 
     Attributes:
-        store: Which database was behind it.
-        name: The case.
-        goal: What was aimed at.
-        ratios: For each round, how many feeds or requests for one request of the floor.
-        floor_per_second: Requests per second of the floor, the median.
-        per_second: Requests per second, the median.
-        p50_us: The median delay under this load, in microseconds.
-        p99_us: What 99 of 100 stayed under, in microseconds.
-        processor_us: Processor time of a request in the service, in microseconds.
+        ratios: For each round, the number of feeds or requests for one request of the floor.
+        floor_per_second: Median of requests per second of the floor.
+        per_second: Median of requests per second.
+        p50_us: Median delay under this load, in microseconds.
+        p99_us: 99th percentile of the delay, in microseconds.
+        processor_us: The service's processor time per request, in microseconds.
     """
 
     store: str
@@ -42,12 +39,12 @@ class Result(msgspec.Struct, frozen=True):
 
     @property
     def ratio(self) -> float:
-        """The median of the ratios."""
+        """Median of the ratios."""
         return median(self.ratios)
 
 
 class Calm(msgspec.Struct, frozen=True):
-    """Delays of a case at about half of the greatest throughput."""
+    """Delays of a case at about half of the maximum throughput."""
 
     store: str
     name: str
@@ -59,7 +56,7 @@ class Calm(msgspec.Struct, frozen=True):
 def measure(
     subject: Subject, floor: Subject, case: Case, sample: Path, rounds: int, seconds: float
 ) -> Result:
-    """Measure a case in turn with the floor: A B A B."""
+    """Measure a case, alternating with the floor: A B A B."""
     load(subject.url, case.load, sample, case.connections, WARM_UP_SECONDS)
     floors: list[Run] = []
     runs: list[Run] = []
@@ -86,7 +83,7 @@ def measure(
 
 
 def measure_calm(subject: Subject, case: Case, full: Result, sample: Path, seconds: float) -> Calm:
-    """Measure the delays of a case at about half of its greatest throughput."""
+    """Measure the delays of a case at about half of its maximum throughput."""
     pause_ms = round(case.connections / (full.per_second / 2) * 1e3)
     run = load(subject.url, case.load, sample, case.connections, seconds, pause_ms)
     return Calm(subject.name, case.name, run.per_second, run.p50_us, run.p99_us)
@@ -100,7 +97,7 @@ def compare(
     rounds: int,
     seconds: float,
 ) -> Iterator[tuple[Run, Run]]:
-    """Yield runs of a case on one and on the other subject, in turn; each has its own sample."""
+    """Yield pairs of runs of a case on two subjects in turn, each with its own sample."""
     pair = tuple(zip((one, other), samples, strict=True))
     for subject, sample in pair:
         load(subject.url, case.load, sample, case.connections, WARM_UP_SECONDS)

@@ -1,4 +1,4 @@
-"""feedkeep, but looks at feeds follow each other as fast as they can."""
+"""feedkeep without a pace for fetches, which follow each other as fast as possible."""
 
 from feedkeep.cli import main
 from feedkeep.feeds import scheduler as keeper

@@ -1,7 +1,7 @@
-"""A web of podcasts on loopback, which a service looks at: a host for each of many addresses.
+"""Podcast hosts on many loopback addresses, from which a service fetches feeds.
 
-What it serves is as large as feeds are, a third of it is answered by 304 to clients that know it,
-and some feeds name a picture. It stands for machines elsewhere, so it lets all else go first.
+Feeds have realistic sizes, conditional requests get 304, and some feeds name a picture. Since it
+stands for other machines, this process has a low priority.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _LESS_URGENT_BY = 10
 
 
 def feed_url(port: int, number: int) -> str:
-    """Return the URL of one of the feeds; neighbours are at different hosts."""
+    """Return the URL of a feed; consecutive feeds are on different hosts."""
     return f"http://{_ADDRESSES[number % HOSTS]}:{port}/{number}.xml"
 
 
 def _podcast(size_kb: int, picture: str) -> bytes:
-    """Return a podcast with as many episodes as make up so many kilobytes."""
+    """Return a podcast of about `size_kb` kilobytes."""
     chance = random.Random(size_kb)
     words = [chance.randbytes(chance.randint(1, 5)).hex() for _ in range(2_000)]
     head = (
@@ -54,7 +54,7 @@ def _podcast(size_kb: int, picture: str) -> bytes:
 
 
 def _picture() -> bytes:
-    """Return a square JPEG as podcasts have it."""
+    """Return a square JPEG, typical of podcasts."""
     coarse = Image.frombytes("RGB", (140, 140), random.Random(1).randbytes(140 * 140 * 3))
     written = io.BytesIO()
     coarse.resize((PICTURE_SIDE, PICTURE_SIDE)).save(written, "JPEG", quality=85)
@@ -70,11 +70,11 @@ def _reply(body: bytes, media_type: str) -> bytes:
 
 
 class Web:
-    """What is answered, and how much of it was."""
+    """Serves and counts feeds and pictures."""
 
     def __init__(self, port: int) -> None:
         picture = f"<image><url>http://{_ADDRESSES[0]}:{port}/picture.jpg</url></image>"
-        # One in thirty is new or was last seen a month ago, so that its picture is asked for.
+        # One feed in thirty names a picture, for new feeds and monthly refetches of pictures.
         self._feeds = [_reply(_podcast(size, ""), "application/rss+xml") for size in SIZES_KB]
         self._pictured = _reply(_podcast(SIZES_KB[0], picture), "application/rss+xml")
         self._picture = _reply(_picture(), "image/jpeg")
@@ -82,7 +82,7 @@ class Web:
         self._count = 0
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer one request, and close the connection."""
+        """Answer one request and close the connection."""
         try:
             head = await reader.readuntil(b"\r\n\r\n")
             writer.write(self._answer(head))
@@ -101,7 +101,7 @@ class Web:
         self._count += 1
         if b"if-none-match" in head.lower():
             return self._unchanged
-        number = sum(path)  # any of them, and always the same
+        number = sum(path)  # arbitrary, but the same for each path
         return self._pictured if number % 30 == 0 else self._feeds[number % len(self._feeds)]
 
 

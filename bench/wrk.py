@@ -1,4 +1,4 @@
-"""Load from wrk: one run, and what came of it."""
+"""Runs of wrk, which sends the load, and their results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _numbers = count(int.from_bytes(os.urandom(4), "big"))
 
 
 class Run(msgspec.Struct, frozen=True):
-    """What one run of wrk measured."""
+    """Result of one run of wrk."""
 
     requests: int
     duration_us: int
@@ -26,12 +26,12 @@ class Run(msgspec.Struct, frozen=True):
 
     @property
     def per_second(self) -> float:
-        """Requests that were answered in a second."""
+        """Answered requests per second."""
         return self.requests / self.duration_us * 1e6
 
 
 def check_installed() -> None:
-    """Return if there is wrk; else end, and say how to get it."""
+    """Exit with instructions if wrk is not installed."""
     if shutil.which("wrk") is None:
         raise SystemExit("The bench needs wrk, which sends the load: on Debian, `apt install wrk`.")
 
@@ -46,9 +46,9 @@ def load(
     feeds_at: str = "https://feeds.example.net",
     script: Path = _SCRIPT,
 ) -> Run:
-    """Send requests of one case to a server for so many seconds; new feeds are at `feeds_at`.
+    """Send requests of one case to a server for `seconds`; new feeds are at `feeds_at`.
 
-    With a delay, each connection pauses so long between requests, on average.
+    Each connection pauses `delay_ms` between requests, on average; None means no pause.
 
     Raises:
         RuntimeError: wrk failed, or a reply was an error.
