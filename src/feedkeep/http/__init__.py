@@ -1,1 +1,1 @@
-"""What every edge shares: requests and replies, routes, bounds, problems, and who may call."""
+"""What all edges share: requests, responses, routes, limits, errors and access control."""

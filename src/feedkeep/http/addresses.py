@@ -1,4 +1,4 @@
-"""The address of a client, in one spelling, from a socket or from a proxy. Pure."""
+"""Normalized client addresses, from sockets and proxies. Pure."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _WITH_PORT = re.compile(r"\[([^\]]+)\](?::[0-9]*)?|([0-9]+(?:\.[0-9]+){3}):[0-9]
 
 
 def plain_address(text: str) -> str:
-    """Return an address without a port; an IPv4 address inside an IPv6 one as IPv4 (C2.16).
+    """Return an address without its port; IPv4-mapped IPv6 addresses as IPv4 (C2.16).
 
-    A socket that listens for both reports `::ffff:192.0.2.1`, and some proxies add the port of the
-    connection (RFC 7239, section 6). A text that is not an address is returned unchanged.
+    Dual-stack sockets report `::ffff:192.0.2.1`, and some proxies append the port (RFC 7239,
+    section 6). Other texts are returned unchanged.
     """
     if ":" not in text:
         return text

@@ -1,4 +1,4 @@
-"""The ASGI application: what happens to every request."""
+"""The ASGI application: processing of every request."""
 
 from __future__ import annotations
 
@@ -41,7 +41,12 @@ _REMEDY = "If your proxy has this address, add it to trusted_proxies (FEEDKEEP_T
 
 
 class Application:
-    """Answers the requests of all edges."""
+    """Answers the requests of all edges.
+
+    Args:
+        recorder: Counts requests.
+        outages: Logs outages of the store.
+    """
 
     def __init__(
         self,
@@ -50,7 +55,6 @@ class Application:
         recorder: Recorder | None = None,
         outages: Outages | None = None,
     ) -> None:
-        """Take the edges; `recorder` counts requests, and `outages` those that a store fails."""
         self._recorder = recorder
         self._outages = outages
         self._compression = Compression()
@@ -59,13 +63,13 @@ class Application:
         self._public_url = settings.public_url
         self._base_path = base_path(settings)
         self._cors = Cors(settings.cors_origins) if settings.cors_origins else None
-        self._log = structlog.get_logger().bind()  # otherwise it is bound again for each line
+        self._log = structlog.get_logger().bind()  # bound once instead of for each line
         edges = list(edges)
         self._router = Router(edges)
         self._show_page = next((edge.show for edge in edges if edge.show), None)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, and log one line about it; the request's id is in both (C1.19)."""
+        """Answer a request and log it; log line and response have its id (C1.19)."""
         started_ns = time.perf_counter_ns()
         http = HTTPRequest(scope, receive, send)
         request = Request(http, self._proxies, self._base_path)
@@ -81,19 +85,18 @@ class Application:
         except (ConnectionError, ClientDisconnect):
             request.failure = "the client did not take the response"
             raise ConnectionResetError("The client has left.") from None
-        except NoRoom:  # before the first byte, so there can be another answer
+        except NoRoom:  # before the first byte, so another response is possible
             request.failure = _NO_ROOM
             response = error_responses.NO_ROOM.response()
             self._add_headers(request, response)
             await response(scope, receive, send)
         except Exception as error:  # noqa: BLE001 - the reply has begun: it can only be cut
             error_responses.log_cut(error, request)
-        finally:  # only now is it known which response was sent
+        finally:  # the response is known only now
             self._note(request, target, response.status_code, duration_ns)
 
     def _add_headers(self, request: Request, response: Response) -> None:
-        """Add the headers that every response has."""
-        raw = response.raw_headers  # as bytes: by name, they take 3 microseconds of each request
+        raw = response.raw_headers  # the mapping by name costs 3 microseconds per request
         raw += request.response_headers.items()
         raw += ((b"x-request-id", request.id.encode()), _NO_SNIFFING)
         if b"cache-control" not in dict(raw):
@@ -102,7 +105,7 @@ class Application:
             self._cors.allow(request, response)
 
     def _note(self, request: Request, target: Target | None, status: int, duration_ns: int) -> None:
-        """Log one line about a request, without secrets and feed URLs, and count it."""
+        """Log and count a request, without secrets and feed URLs."""
         asker, route = request.asker, target.path if target else None
         traceparent = request.header("traceparent")
         trace_id = trace_id_of(traceparent) if traceparent else ""
@@ -147,7 +150,7 @@ class Application:
                 request.failure = _NO_ROOM
             if isinstance(error, StoreUnavailable):
                 request.failure = str(error)
-                # An account that keeps itself waiting is no outage of the store.
+                # An account that blocks itself is no outage.
                 if self._outages and target and not isinstance(error, AccountBusy):
                     kind = (request.method, target.path)
                     self._outages.failed(kind, error, is_poll=target.route.is_polled)
@@ -158,18 +161,18 @@ class Application:
             )
 
     def _show(self, request: Request, target: Target | None) -> Show | None:
-        """Return how to show an error: as a page among pages, or where a browser wants one."""
+        """Return the edge's error renderer, or that of the pages if a browser accepts HTML."""
         if target is not None:
             return target.edge.show
-        # Java's client accepts HTML, too; a browser shows no credential in this header.
+        # Java's client accepts HTML, too, but sends this header; browsers opening a page do not.
         wants_page = "text/html" in request.header("accept") and not request.header("authorization")
         return self._show_page if wants_page else None
 
     def _check_not_foreign(self, request: Request, target: Target) -> None:
-        """Check that no web page that may not do so made a browser send a request.
+        """Reject requests that a browser sent for a foreign page.
 
         Raises:
-            Forbidden: One did.
+            Forbidden: The page's origin may not send the request.
         """
         if target.edge.is_for_own_pages:
             is_foreign = not is_from_own_page(request, self._public_url)
@@ -179,7 +182,7 @@ class Application:
             raise Forbidden("A web page of another origin may not do that.")
 
     def _log_if_refused(self, request: Request, error: NotAuthorized | TooManyAttempts) -> None:
-        # If the client was let in, its request's line says so. A browser that is not signed in
-        # tried nothing.
+        # The request's own log line names an authenticated client. A browser without a session
+        # tried no credential.
         if request.asker is None and not isinstance(error, NotSignedIn):
             log_refusal(request, error)

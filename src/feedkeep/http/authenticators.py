@@ -1,4 +1,4 @@
-"""Letting in by the Authorization header."""
+"""Authentication by the Authorization header."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from feedkeep.model.errors import AppPasswordNeeded, NotAuthorized, TooManyAttem
 from feedkeep.rules.credentials import Credential, read_basic, read_token
 from feedkeep.service import Service
 
-# Kodi's plugin for podcasts writes Basic in the alphabet for URLs (RFC 4648, section 5), not in
-# that of RFC 7617. No character has two meanings, so both are understood.
+# Kodi's podcast plugin encodes Basic with the URL-safe alphabet (RFC 4648, section 5) instead of
+# that in RFC 7617. They do not conflict, so both are accepted.
 _FROM_URL_SAFE = str.maketrans("-_", "+/")
 
 _log = structlog.get_logger()
 
 
 class HeaderAuthenticator:
-    """Lets in by the credential in the Authorization header."""
+    """Authenticates by the credential in the Authorization header."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
 
     async def admit(self, request: Request) -> Admitted:
-        """Return who sent a request, and for a GET the entry that its path names.
+        """Authenticate a request; for a GET, also load the entry named in its path.
 
         Raises as `Authenticator.admit` does.
         """
@@ -37,23 +37,23 @@ class HeaderAuthenticator:
         request.credential_kind = credential.kind
         guid = request.parameters.get("guid") if request.method in READING else None
         admitted = await self._service.authentication.admit(credential, request.address, guid)
-        if admitted.token is None:  # what it calls itself tells it from others with the password
+        if admitted.token is None:  # distinguishes apps that share the password
             admitted = replace(admitted, user_agent=request.header("user-agent"))
         return admitted
 
 
 def credential_of(request: Request) -> Credential:
-    """Return the credential in the Authorization header (C2.1); no other place counts (C2.4).
+    """Return the credential of the Authorization header (C2.1), the only accepted place (C2.4).
 
     Raises:
-        NotAuthorized: There is no credential, or it is malformed.
+        NotAuthorized: The credential is missing or malformed.
     """
     scheme, _, value = request.header("authorization").partition(" ")
     credential: Credential | None = None
     if scheme.lower() == "bearer":
         credential = read_token(value.strip())
     elif scheme.lower() == "basic":
-        with suppress(binascii.Error, ValueError):  # it is not valid base64
+        with suppress(binascii.Error, ValueError):  # invalid base64
             credential = read_basic(
                 base64.b64decode(value.strip().translate(_FROM_URL_SAFE), validate=True)
             )
@@ -63,13 +63,13 @@ def credential_of(request: Request) -> Credential:
 
 
 def is_basic(request: Request) -> bool:
-    """Say whether the header is for Basic: a name and a password, valid or not."""
+    """Whether the header has the Basic scheme, valid or not."""
     scheme, _, _ = request.header("authorization").partition(" ")
     return scheme.lower() == "basic"
 
 
 def log_refusal(request: Request, error: Exception) -> None:
-    """Log that a login was refused; never its name, since people type passwords in its place."""
+    """Log a refused login without the name: users type passwords in its place."""
     _log.warning(
         "login refused",
         request_id=request.id,

@@ -1,6 +1,6 @@
-"""The limits of request bodies and replies under way; it is plain ASGI, and works on any server.
+"""Limits on request bodies and replies in progress, as plain ASGI that works on any server.
 
-How many bytes all of them hold together, and how long a client may take to send or to read them.
+They bound the memory of all together, and the time that a client takes to send or read.
 """
 
 from __future__ import annotations
@@ -18,54 +18,53 @@ from feedkeep.http.error_responses import NO_ROOM, BodyTooSlow, NoRoom
 from feedkeep.http.requests import DISCARD, HOLD, MAKE, UNSENT
 
 CHUNK_BYTES = 64 * 1024
-"""How much of a reply is given to the server at a time."""
+"""Size of the chunks in which a reply is given to the server."""
 
 PATIENCE_SECONDS = 30.0
-"""How long a client may take to send its body, and to read something of a reply (C1.7)."""
+"""Timeout of sending a body, and of reading some part of a reply (C1.7)."""
 
 SLOW_SECONDS = 1.0
-"""After how long a slow client may be cut if others wait for room."""
+"""A client that is slow for longer may be cut if other requests wait for memory."""
 
 WAIT_SECONDS = 5.0
-"""How long a request waits for room before it is refused."""
+"""Maximum wait of a request for memory."""
 
 MADE_OF_A_BYTE = 17
-"""How much memory a byte of a body takes while it is read: 6 bytes for a list of 4 MiB, and 17 for
-a body of 1.6 MB with 400,000 texts of one letter."""
+"""Memory for decoding, per byte of a body: 6 bytes for a list of 4 MiB, and 17 for a body of 1.6 MB
+with 400,000 texts of one letter."""
 
 _log = structlog.get_logger()
 
-# In this version of ASGI, `send` may raise an error when the client has left. With an older one,
-# Starlette waits for that in a second task beside each response.
+# Since this ASGI version, `send` may raise when the client has left. With an older one, Starlette
+# waits for that in a second task per response.
 _ASGI = {"version": "3.0", "spec_version": "2.4"}
 
 T = TypeVar("T")
 
 
 class ClientTooSlow(ConnectionError):
-    """A client does not take its reply."""
+    """A client does not read its reply."""
 
 
-# What a request waits for, in the order in which requests are cut when room is short. These are
-# numbers, since an enum costs a microsecond for each request.
+# What a request waits for, in the order of being cut when memory is short. Numbers: an enum costs a
+# microsecond per request.
 NOTHING, BODY, READER, ROOM = range(4)
 
 
 class InFlight:
-    """Wraps an application, and limits the memory that its requests hold.
+    """Limits the memory that the requests of an application hold.
 
     A body counts from its arrival until its request is answered, a reply until the client has
-    received all of it. If they are too many bytes together, new requests and the rest of large
-    bodies wait for room; if there is none for too long, the client gets 503. A large reply does not
-    wait: without room for it, the client gets 503 instead.
+    received it. While the limit is reached, new requests and the rest of large bodies wait, and get
+    503 after `WAIT_SECONDS`. A large reply does not wait: if it does not fit, the client gets 503.
 
-    What is made of bodies while they are read has as much room again, of which a request keeps its
-    part until its reply begins. One account has a quarter of it, or one body of any size, so that
-    who sends many keeps no other account waiting.
+    Decoding has an equal limit of its own; a request holds its part until its reply begins. One
+    account may use a quarter of that, or decode one body of any size, so that an account with many
+    requests does not block others.
 
     Attributes:
-        held_bytes: How many bytes all requests hold together.
-        made_bytes: How many bytes are counted for what is made of bodies.
+        held_bytes: Memory of bodies and replies.
+        made_bytes: Memory reserved for decoding.
     """
 
     def __init__(self, app: ASGIApp, max_bytes: int) -> None:
@@ -78,7 +77,6 @@ class InFlight:
         self.held_bytes = self.made_bytes = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         request = _Request(self, receive, send, scope.get(UNSENT))
         self._requests.add(request)
         try:
@@ -92,21 +90,18 @@ class InFlight:
                 MAKE: request.make,
             }
             await self._app(scope, request.receive, request.send)
-        except NoRoom:  # not even to look for its route
+        except NoRoom:  # before routing
             _log.warning("no room for a request", in_flight_bytes=self.held_bytes)
             await NO_ROOM.last_response()(scope, receive, send)
         except ClientTooSlow:
-            pass  # the reply has no end, so that the server cuts the connection
+            pass  # the reply is incomplete, so the server cuts the connection
         finally:
             self._requests.discard(request)
             request.hold(0)
             request.unmake()
 
     def cut_the_slow(self) -> None:
-        """Cut clients that took too long, and those that are slow while others wait for room.
-
-        To be called once a second.
-        """
+        """Cut clients that time out, and slow clients while others wait; call once a second."""
         now = time.monotonic()
         for request in self._requests:
             request.note_progress(now)
@@ -120,27 +115,27 @@ class InFlight:
                 request.cut(is_for_room=True)
 
     def is_full(self) -> bool:
-        """Say whether new requests have to wait."""
+        """Whether new requests have to wait."""
         return self.held_bytes >= self._max_bytes
 
     def has_room_for(self, count: int) -> bool:
-        """Say whether so many more bytes are within the limit, or no request holds any."""
-        # A reply larger than the limit could otherwise never be sent, not even to the only client.
+        """Whether `count` more bytes fit; always true while no request holds any."""
+        # Otherwise a reply larger than the limit could never be sent, even to the only client.
         return self.held_bytes + count <= self._max_bytes or self.held_bytes == 0
 
     async def room(self) -> None:
         """Wait until requests hold less than the limit.
 
         Raises:
-            NoRoom: There was no room for `WAIT_SECONDS`.
+            NoRoom: The wait took `WAIT_SECONDS`.
         """
         await _wait_while(self.is_full, self._freed)
 
     async def room_to_make(self, count: int, account: Hashable) -> None:
-        """Wait until so many bytes may be made of a body of an account, and count them.
+        """Reserve `count` bytes for decoding a body of an account, waiting if necessary.
 
         Raises:
-            NoRoom: There was no room for `WAIT_SECONDS`.
+            NoRoom: The wait took `WAIT_SECONDS`.
         """
 
         def is_without_room() -> bool:
@@ -154,7 +149,7 @@ class InFlight:
         self._made_for[account] += count
 
     def unmake(self, count: int, account: Hashable) -> None:
-        """Count that so many bytes that were made of a body are not held any more."""
+        """Release `count` bytes that were reserved for decoding."""
         self.made_bytes -= count
         self._made_for[account] -= count
         if not self._made_for[account]:
@@ -162,16 +157,16 @@ class InFlight:
         self._unmade.set()
 
     def tell_of_room(self) -> None:
-        """Let requests go on that wait for room, if there is any now."""
+        """Wake waiting requests if memory is available."""
         if not self.is_full():
             self._freed.set()
 
 
 async def _wait_while(is_without_room: Callable[[], object], freed: asyncio.Event) -> None:
-    """Wait until there is room.
+    """Wait for memory.
 
     Raises:
-        NoRoom: There was none for `WAIT_SECONDS`.
+        NoRoom: The wait took `WAIT_SECONDS`.
     """
     try:
         async with asyncio.timeout(WAIT_SECONDS):
@@ -183,9 +178,9 @@ async def _wait_while(is_without_room: Callable[[], object], freed: asyncio.Even
 
 
 class _Request:
-    """A request under way."""
+    """A request in progress."""
 
-    # A fallback in the class would be found more slowly, for each request several times.
+    # Slots: class-level defaults are slower to look up, several times per request.
     __slots__ = (
         "_began_at",
         "_body_bytes",
@@ -225,7 +220,7 @@ class _Request:
         self._error: Exception | None = None
 
     async def receive(self) -> Message:
-        """Receive a chunk of the body; all but the first one wait for room."""
+        """Receive a chunk of the body; all but the first wait for memory."""
         if self._body_bytes and self._in_flight.is_full():
             await self._wait(ROOM, self._in_flight.room())
         event = await self._wait(BODY, self._receive())
@@ -234,9 +229,9 @@ class _Request:
         return event
 
     async def send(self, message: Message) -> None:
-        """Send the start of a reply, or a chunk of its body, of any size."""
+        """Send the start of a reply, or a chunk of its body of any size."""
         if message["type"] == "http.response.start":
-            # It waits for the body: a reply without room for it can still become a 503.
+            # Sent with the body: a reply that does not fit can still become a 503.
             self._start = message
             self.unmake()
             return
@@ -254,20 +249,20 @@ class _Request:
         self.hold(self._body_bytes)
 
     def hold_for_reply(self, count: int) -> None:
-        """Count what a reply will be made of, until the reply is sent.
+        """Account for the content of a reply until the reply is sent.
 
         Raises:
-            NoRoom: There is no room for it.
+            NoRoom: The memory is used up.
         """
         if not self._in_flight.has_room_for(count):
             raise NoRoom
         self.hold(self._body_bytes + count)
 
     async def make(self, account: Hashable) -> None:
-        """Wait for room to read the whole body, once; keep it until the reply begins.
+        """Reserve memory to decode the whole body, once, until the reply begins.
 
         Raises:
-            NoRoom: There was none for `WAIT_SECONDS`.
+            NoRoom: The wait took `WAIT_SECONDS`.
         """
         count = MADE_OF_A_BYTE * self._body_bytes
         await self._wait(ROOM, self._in_flight.room_to_make(count, account))
@@ -275,18 +270,18 @@ class _Request:
         self._made_bytes += count
 
     def unmake(self) -> None:
-        """Count that what was made of the body is not held any more."""
+        """Release the memory for decoding."""
         count, self._made_bytes = self._made_bytes, 0
         if count:
             self._in_flight.unmake(count, self._made_for)
 
     def discard(self) -> None:
-        """Count that the body so far is not held any more."""
+        """Release the memory of the received body."""
         self._body_bytes = 0
         self.hold(0)
 
     def hold(self, count: int) -> None:
-        """Count that this request holds so many bytes from now on."""
+        """Set the number of bytes that this request holds."""
         more_bytes = count - self._held_bytes
         if not more_bytes:
             return
@@ -296,10 +291,10 @@ class _Request:
             self._in_flight.tell_of_room()
 
     def note_progress(self, now: float) -> None:
-        """Note whether the client has read something of a reply, if the server can tell.
+        """Record whether the client has read part of a reply, if the server can tell.
 
-        Otherwise it only counts when the kernel takes the next chunk: a phone that reads a kilobyte
-        a second needs more than a minute for one, and could never get a list of a megabyte.
+        Otherwise progress is visible only when the kernel takes the next chunk, which a phone at a
+        kilobyte a second cannot read in time: it could never get a list of a megabyte.
         """
         if self._waits_for != READER or self._unsent is None:
             return
@@ -307,31 +302,28 @@ class _Request:
             self._unsent_bytes, self._since = unsent_bytes, now
 
     def is_too_slow(self, now: float) -> bool:
-        """Say whether the client took too long for a whole body, or reads nothing of a reply."""
-        # A body has to be complete in time: a client that sends a byte now and then would hold it
-        # for ever. A reply may take long, if some of it is read: who reads slowly is not cut.
+        """Whether the client timed out sending a whole body, or reading any part of a reply."""
+        # A body must be complete in time, or a client could hold it forever with a byte now and
+        # then. A reply may take any time while the client makes progress.
         since = self._began_at if self._waits_for == BODY else self._since
         is_of_client = self._waits_for in {BODY, READER}
         return is_of_client and now - since > PATIENCE_SECONDS
 
     def is_slow(self, now: float) -> bool:
-        """Say whether this request may be cut if others wait for room."""
+        """Whether this request may be cut if others wait for memory."""
         if self._waits_for == ROOM:
             return True
         return self._waits_for != NOTHING and now - self._began_at > SLOW_SECONDS
 
     def rank(self) -> tuple[int, float]:
-        """Return a key to sort by: requests that are to be cut first come first.
-
-        Of slow clients, those that have been slow the longest come first.
-        """
-        # Bodies that wait for room wait for one another, through no fault of their clients: if the
-        # newest is cut, the others can be completed.
+        """Sort key: requests to cut first come first, and the longest-slow clients among them."""
+        # Bodies waiting for memory block one another, through no fault of their clients; cutting
+        # the newest lets the others complete.
         is_for_room = self._waits_for == ROOM
         return self._waits_for, -self._began_at if is_for_room else self._began_at
 
     def cut(self, *, is_for_room: bool) -> None:
-        """Release what this request holds, and end its wait with an error."""
+        """Release the request's memory, and end its wait with an error."""
         if self._waits_for == READER:
             self._error = ClientTooSlow()
         else:
@@ -349,9 +341,9 @@ class _Request:
         await self._wait(READER, self._send({**message, "body": body[last:]}))
 
     async def _wait(self, what: int, awaited: Awaitable[T]) -> T:
-        """Await something; `cut` can end that meanwhile."""
+        """Await something that `cut` can end."""
         self._since = time.monotonic()
-        # Of waits for the same thing in a row, such as the chunks of a body, the first one counts.
+        # Consecutive waits for the same thing, such as chunks of a body, count as one.
         if what != self._waited_for:
             self._waited_for, self._began_at = what, self._since
         self._waits_for = what

@@ -1,4 +1,4 @@
-"""Compressed replies: JSON above a kilobyte, by gzip, for clients that take it (RFC 9110)."""
+"""Gzip compression of JSON replies larger than a kilobyte (RFC 9110)."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from feedkeep.http.responses import JsonResponse
 from feedkeep.runtime.cooperative import LONG_BYTES, in_thread_if
 
 MIN_BYTES = 1_024
-"""From how many bytes on a body is compressed: less saves no packet."""
+"""Minimum size of a compressed body: less saves no packet."""
 
 MAX_STREAMS = 64
-"""How many replies may be compressed while they are sent.
+"""Maximum number of streamed replies that are compressed concurrently; others are sent plain.
 
-Each keeps 256 KiB for that, for as long as its client takes. Further ones are sent as they are.
+Each uses 256 KiB until its client has received it.
 """
 
-# A page of 1,000 entries becomes a quarter in 2.7 ms; with level 6, 23 % in 4.6 ms.
+# 1,000 entries compress to 25 % in 2.7 ms; with level 6, to 23 % in 4.6 ms.
 _LEVEL = 1
 _GZIP = 31
 _JSON = (b"content-type", JsonResponse.media_type.encode())
 
 
 class Compression:
-    """Compresses the replies of an application."""
+    """Compresses replies."""
 
     def __init__(self) -> None:
         self._streams = 0
 
     async def of(self, response: Response, accepted: str) -> Response:
-        """Return the same response, compressed if that is worth it and `accepted` has gzip (C1.20).
+        """Compress the response if it is large JSON and `accepted` includes gzip (C1.20).
 
-        Its ETag becomes weak, since the bytes are others than without it (RFC 9110, section 8.8.1).
+        Its ETag becomes weak, since the bytes differ (RFC 9110, section 8.8.1).
         """
         if _JSON not in response.raw_headers:
             return response
@@ -69,7 +69,7 @@ class Compression:
 
 
 def takes_gzip(accepted: str) -> bool:
-    """Say whether an Accept-Encoding takes gzip; "*" stands for all that it does not name."""
+    """Whether an Accept-Encoding header accepts gzip; "*" stands for all codings not named."""
     weights = {}
     for part in accepted.lower().split(","):
         name, _, weight = part.partition(";")

@@ -1,4 +1,4 @@
-"""All cookies: what they are called, how long browsers keep them, and who they are sent to."""
+"""All cookies: names, lifetimes and scope."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ class Cookie:
     """A kind of cookie.
 
     Attributes:
-        name: What it is called, before what `secured_name` puts in front.
-        max_age_seconds: How long the client keeps it; None until the browser is closed.
+        name: Name without the prefix of `secured_name`.
+        max_age_seconds: Lifetime in the client; None until the browser is closed.
     """
 
     name: str
     max_age_seconds: int | None
 
 
-# The longest that browsers keep a cookie: `BROWSER_SESSION_DAYS` says when a session ends.
+# The maximum in browsers; the session itself ends after `BROWSER_SESSION_DAYS`.
 BROWSER_SESSION = Cookie("feedkeep", 400 * _DAY_SECONDS)
-# gpodder.net's name, which clients know.
+# gpodder.net's name, which clients expect.
 APP_SESSION = Cookie("sessionid", APP_SESSION_DAYS * _DAY_SECONDS)
 NEXTCLOUD_LOGIN = Cookie("feedkeep_login", None)
 NOTE = Cookie("feedkeep_note", 60)
@@ -38,10 +38,10 @@ PASSWORD_RESET = Cookie("feedkeep_reset", _HOUR_SECONDS)
 
 
 def secured_name(request: Request, cookie: Cookie) -> str:
-    """Return the name of a cookie that, over HTTPS, no plain page can set, nor another host.
+    """Return a cookie name that, over HTTPS, plain HTTP and other hosts cannot set.
 
-    Under a path, a cookie is for that path only, as the other services of that host are not to get
-    it; such a cookie may not have the name that keeps other hosts out (RFC 6265bis, section 4.1.3).
+    Under a base path, the cookie is limited to that path to hide it from other services on the
+    host, so it cannot have the prefix that excludes other hosts (RFC 6265bis, section 4.1.3).
     """
     if not request.is_secure:
         return cookie.name
@@ -49,17 +49,17 @@ def secured_name(request: Request, cookie: Cookie) -> str:
 
 
 def read_cookie(request: Request, cookie: Cookie) -> str:
-    """Return the value of a cookie for pages; "" if there is none."""
+    """Return the value of a page cookie; "" if missing."""
     return request.cookie(secured_name(request, cookie)) or ""
 
 
 def set_cookie(request: Request, cookie: Cookie, value: str) -> str:
-    """Return a Set-Cookie header for pages of this service only."""
+    """Return a Set-Cookie header for the pages of this service."""
     return _header(request, cookie, value, cookie.max_age_seconds)
 
 
 def expire_cookie(request: Request, cookie: Cookie) -> str:
-    """Return the Set-Cookie header that makes a browser forget a cookie for pages."""
+    """Return a Set-Cookie header that deletes a page cookie."""
     return _header(request, cookie, "", 0)
 
 

@@ -1,4 +1,4 @@
-"""Which other origins a browser may call this service from (the Fetch standard: CORS)."""
+"""Cross-origin requests: CORS, and protection against forged ones."""
 
 from __future__ import annotations
 
@@ -12,21 +12,20 @@ _EXPOSED = "ETag, Feedkeep-Epoch, Retry-After, X-Request-Id"
 _KEPT_FOR_A_DAY = "86400"
 
 _OF_PAGES = ("http://", "https://", "null")
-"""What the origins of pages that a browser has from a host begin with."""
+"""Prefixes of the origins of web pages."""
 
 _OF_APPS = {"http://tauri.localhost", "https://tauri.localhost"}
-"""The origins of apps whose pages are in the app, on Windows; elsewhere it is tauri://localhost."""
+"""Origins of Tauri apps on Windows; on other systems it is tauri://localhost."""
 
 
 def is_cross_site(request: Request, allowed: Collection[str], public_url: str) -> bool:
-    """Say whether a web page of an origin that is not allowed made a browser send the request.
+    """Whether a browser sent the request for a page of an origin that is not allowed.
 
-    A browser adds a password or cookie that it remembers even to a form of another site's page. It
-    also says which origin the page is from, and no page can change that. A browser never adds a
-    token: if all origins may call ("*"), a page that sends a token has it from its user (C1.15).
+    Browsers add remembered passwords and cookies even to forms of other sites; they name the page's
+    origin, which no page can change. They never add tokens: with "*" allowed, a page that sends a
+    token got it from its user (C1.15).
 
-    An app that is made of pages has an origin, too, and sends it where it asks as an app and not as
-    a browser: Cardo, by Tauri.
+    Apps made of web pages, such as Cardo (Tauri), send the origin of the app.
     """
     origin = request.header("origin")
     fetched_from = request.header("sec-fetch-site")
@@ -40,11 +39,11 @@ def is_cross_site(request: Request, allowed: Collection[str], public_url: str) -
 
 
 def is_from_own_page(request: Request, public_url: str) -> bool:
-    """Say whether a page of this service made a browser send a form; or no browser sent it.
+    """Whether a form came from a page of this service, or not from a browser.
 
-    No other origin is allowed here, whatever the settings say, since a browser adds the cookie of a
-    session by itself. `Sec-Fetch-Site` is what a browser itself has judged, but it is sent to HTTPS
-    and to this machine only. Over plain HTTP, the Origin has to be ours.
+    The settings allow no other origin here, since browsers add session cookies by themselves.
+    Browsers send `Sec-Fetch-Site` only to HTTPS and localhost. Over plain HTTP, the Origin must
+    match.
     """
     fetched_from = request.header("sec-fetch-site")
     if fetched_from:
@@ -63,17 +62,17 @@ def _own_hosts(request: Request, public_url: str) -> set[str]:
 
 
 class Cors:
-    """The headers that let pages of the configured origins call (C1.14); "*" means all."""
+    """CORS headers for the configured origins (C1.14); "*" allows all."""
 
     def __init__(self, origins: Collection[str]) -> None:
         self._origins = frozenset(origins)
 
     def is_preflight(self, request: Request) -> bool:
-        """Say whether a browser asks what it may send; such a request has no credential."""
+        """Whether this is a preflight request, which has no credential."""
         return request.method == "OPTIONS" and bool(request.header("access-control-request-method"))
 
     def preflight_response(self, request: Request, methods: str) -> Response:
-        """Return what a browser may send; the headers of `allow` say whether it may call at all."""
+        """Return the permitted methods and headers; `allow` adds the permitted origin."""
         return Response(
             headers={
                 "Access-Control-Allow-Methods": methods,
@@ -84,7 +83,7 @@ class Cors:
         )
 
     def allow(self, request: Request, response: Response) -> None:
-        """Let the request's origin read the response, if it is one of those configured."""
+        """Let the request's origin read the response if it is configured."""
         vary = response.headers.get("Vary")
         response.headers["Vary"] = f"{vary}, Origin" if vary else "Origin"
         origin = request.header("origin")

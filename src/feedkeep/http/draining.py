@@ -1,18 +1,18 @@
-"""The time before a process stops, in which load balancers turn to other processes."""
+"""The drain period before shutdown, in which load balancers move to other processes."""
 
 from __future__ import annotations
 
 
 class Draining:
-    """Whether a process is about to stop, and is to be sent no more requests.
+    """State of the drain period.
 
     Attributes:
-        has_begun: Whether it is. Then `/readyz` refuses, so that balancers turn away, and each
-            connection ends with its next reply, so that clients do.
+        has_begun: Whether it has begun: `/readyz` fails, and each connection closes after its next
+            reply.
     """
 
     has_begun = False
 
     def begin(self) -> None:
-        """Turn clients and balancers away from now on."""
+        """Begin to turn clients and load balancers away."""
         self.has_begun = True

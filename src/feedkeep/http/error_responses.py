@@ -1,4 +1,4 @@
-"""Errors as responses: the one place that knows status codes (contract, section 7)."""
+"""The responses to errors, with all status codes (contract, section 7)."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from feedkeep.model.errors import (
 )
 
 CHALLENGES = ('Basic realm="feedkeep", charset="UTF-8"', 'Bearer realm="feedkeep"')
-"""A field each (C7.18): Java's HttpClient 4 finds no Basic in a field that begins with Bearer."""
+"""A field each (C7.18): Java's HttpClient 4 overlooks Basic in a field that begins with Bearer."""
 RETRY_AFTER_SECONDS = 2
 
 OK, SEE_OTHER = 200, 303
 BAD_REQUEST, FORBIDDEN, METHOD_NOT_ALLOWED, CONFLICT, INTERNAL_ERROR = 400, 403, 405, 409, 500
 INVALID = "The input could not be validated."
 MAX_CHANGES_SINCE = 1_000
-"""How many of the later changes a response lists, the newest ones."""
+"""Maximum number of conflicting changes in a response, the newest."""
 
 _log = structlog.get_logger()
 
 
 class NoRoom(FeedkeepError):
-    """Other requests hold all the memory that bodies and responses may take."""
+    """Other requests use all the memory for bodies and responses."""
 
 
 class BodyTooSlow(FeedkeepError):
@@ -106,11 +106,11 @@ _FIXED = {
     NoRoom: NO_ROOM,
     StoreReadOnly: READ_ONLY,
 }
-"""The errors whose response is the same on every route."""
+"""Errors with the same response on every route."""
 
 
 def refusal_of(error: Exception, allow: str, invalid_status: int = METHOD_NOT_ALLOWED) -> Refusal:
-    """Return the refusal for an error; `allow` names the methods that the route has."""
+    """Return the response to an error; `allow` lists the methods of the route."""
     fixed = next((refusal for kind, refusal in _FIXED.items() if isinstance(error, kind)), None)
     if fixed and not isinstance(error, AppPasswordNeeded):
         return fixed
@@ -138,17 +138,14 @@ def refusal_of(error: Exception, allow: str, invalid_status: int = METHOD_NOT_AL
         case StoreUnavailable():  # C7.12
             headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
             return Refusal(503, "The service is unavailable.", "Try again in a moment.", headers)
-        case _:  # a fault of ours, whatever it is: no client may take it for a 404 (C7.13, C7.16)
+        case _:  # a defect; no client may take it for a 404 (C7.13, C7.16)
             return Refusal(INTERNAL_ERROR, "An internal error occurred.")
 
 
 def response_to(
     error: Exception, request: Request, target: Target | None, show: Show | None = None
 ) -> Response:
-    """Return the response to any error; log it if it is a defect.
-
-    It is JSON, unless `show` returns another one.
-    """
+    """Return the response to any error, as JSON unless `show` is given; log defects."""
     if target is None:
         refusal = refusal_of(error, "")
     else:
@@ -160,7 +157,7 @@ def response_to(
 
 
 def log_cut(error: Exception, request: Request) -> None:
-    """Log that a response was cut, since the rest of it could not be read."""
+    """Log a response that was cut because the rest of it could not be read."""
     is_defect = not isinstance(error, StoreUnavailable)
     known = {"exc_info": error} if is_defect else {"reason": str(error)}
     _log.error("reply cut", request_id=request.id, **known)

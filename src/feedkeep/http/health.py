@@ -1,4 +1,4 @@
-"""Whether the service runs, and whether it can read and write."""
+"""Liveness and readiness checks."""
 
 from __future__ import annotations
 
@@ -16,24 +16,23 @@ _SHARED_SECONDS = 1.0
 
 
 class StatusReply(Struct):
-    """The reply to /livez and /readyz when all is well."""
+    """The reply of /livez and /readyz on success."""
 
     status: str
 
 
 class LiveResource:
-    """/livez: whether the process answers; it never touches the store."""
+    """/livez: whether the process responds, without access to the store."""
 
     async def get(self, _request: Request) -> JsonResponse:
-        """Answer."""
         return JsonResponse(encode(StatusReply("ok")))
 
 
 class ReadyResource:
-    """/readyz: whether the store can read and write, and the process goes on.
+    """/readyz: whether the store can read and write, and the process is not stopping.
 
-    The former takes a commit, and anybody may ask. So the store is asked at most once a second, and
-    all requests that come meanwhile share its answer.
+    The check costs a commit and needs no credential, so it runs at most once a second, and
+    concurrent requests share the result.
     """
 
     def __init__(self, service: Service, draining: Draining) -> None:
@@ -41,7 +40,6 @@ class ReadyResource:
         self._readiness = Shared(service.assert_ready, _SHARED_SECONDS)
 
     async def get(self, _request: Request) -> JsonResponse:
-        """Answer, or say that the service is unavailable."""
         if self._draining.has_begun:
             return STOPPING.response()
         await self._readiness.get()

@@ -1,4 +1,4 @@
-"""JSON in bodies: written, and read within limits, either strictly or leniently, as apps need."""
+"""JSON bodies: encoding, and strict or lenient decoding within limits."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ Body = TypeVar("Body")
 
 
 class Problem(Struct):
-    """The body of every error: the status as text, and a message for people."""
+    """The body of every error: the status as text, and a message for users."""
 
     code: str
     message: str
 
 
 class Conflict(Problem):
-    """The body of an error that tells by which changes it came about: their stamps."""
+    """The body of an undo conflict, with the timestamps of the conflicting changes."""
 
     changed_since: list[int]
 
 
 def _finite(text: str) -> float:
-    """Return a JSON number that has a fraction or an exponent.
+    """Parse a JSON number that has a fraction or an exponent.
 
-    msgspec takes ten times as long to read some of these: 1.2 seconds for a body full of them.
+    msgspec takes ten times as long for some of them: 1.2 seconds for a full body.
     """
     number = float(text)
     if math.isinf(number):
@@ -45,20 +45,20 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def encode(reply: object) -> bytes:
-    """Return a reply as JSON."""
+    """Encode a reply as JSON."""
     return _ENCODER.encode(reply)
 
 
 def decode(decoder: msgspec.json.Decoder[Body], body: bytes) -> Body:
-    """Return what a body says, whatever its Content-Type calls it (C1.3).
+    """Decode a body, whatever its Content-Type (C1.3).
 
     Raises:
-        InvalidInput: It is not UTF-8, is not JSON, is too deep, has too many values, or does not
-            have the shape of the request.
+        InvalidInput: The body is not UTF-8, is not JSON, is nested too deeply, has too many values,
+            or does not match the decoder's type.
     """
     check_json(body)
     try:
-        # Decoded first, since msgspec does not check that fields it does not know are UTF-8.
+        # msgspec does not check the UTF-8 of unknown fields.
         return _decode_text(decoder, body.decode())
     except UnicodeDecodeError as error:
         raise InvalidInput(f"The body is not UTF-8 at byte {error.start}.") from error
@@ -73,16 +73,16 @@ def _decode_text(decoder: msgspec.json.Decoder[Body], text: str) -> Body:
     try:
         return decoder.decode(text)
     except msgspec.ValidationError:
-        # If a key occurs twice, the last one counts, and only that one has to be valid (C1.4).
+        # Of duplicate keys, the last counts, and only it has to be valid (C1.4).
         return msgspec.convert(ANY.decode(text), decoder.type)
 
 
 def read_object(body: bytes) -> dict[str, Any]:
-    """Return a JSON object.
+    """Decode a JSON object.
 
     Raises:
-        InvalidInput: It is something else: answered 200, an app would forget what it had to send.
-            Or it is not valid JSON, or too deep, or has too many values.
+        InvalidInput: The body is not a JSON object, is nested too deeply or has too many values.
+            With status 200, an app would discard the data that it had to send.
     """
     value = decode(ANY, body)
     if not isinstance(value, dict):
@@ -91,7 +91,7 @@ def read_object(body: bytes) -> dict[str, Any]:
 
 
 def read_list(body: bytes) -> list[Any]:
-    """Return a JSON array; raises as `read_object` does."""
+    """Decode a JSON array; raises as `read_object` does."""
     value = decode(ANY, body)
     if not isinstance(value, list):
         raise InvalidInput("The body has to be a JSON array.")
@@ -99,10 +99,10 @@ def read_list(body: bytes) -> list[Any]:
 
 
 def texts(value: object) -> list[str]:
-    """Return the texts of a JSON array; other values in it are left out, and nothing has none.
+    """Return the strings of a JSON array, without its other values; [] for an empty value.
 
     Raises:
-        InvalidInput: It is something, and no array.
+        InvalidInput: The value is neither empty nor an array.
     """
     if value and not isinstance(value, list):
         raise InvalidInput("A list of URLs has to be a JSON array.")
@@ -110,5 +110,5 @@ def texts(value: object) -> list[str]:
 
 
 def text(value: object) -> str:
-    """Return a JSON string; anything else counts as an empty one."""
+    """Return a JSON string; "" for any other value."""
     return value if isinstance(value, str) else ""

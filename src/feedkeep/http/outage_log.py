@@ -1,4 +1,4 @@
-"""Outages of the store: one line of the log when one begins, and one when it ends."""
+"""Log the beginning and the end of each outage of the store."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import structlog
 from feedkeep.model.errors import StoreUnavailable
 
 QUIET_SECONDS = 6.0
-"""Time without a failure after which an outage has ended: PostgreSQL's statements fail after 5."""
+"""An outage ends after this long without a failure; PostgreSQL's statements time out after 5 s."""
 
 Kind: TypeAlias = tuple[str, str]
 """Method and route of a request."""
@@ -22,9 +22,9 @@ _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 class Outages:
     """Logs when requests begin to fail because of the store, and when they succeed again.
 
-    An outage ends when a request of a kind that failed succeeds, and none fails for
-    `QUIET_SECONDS` after it. While a table is locked, requests of other kinds succeed; while one
-    machine of a cluster is away, so do requests of other accounts.
+    An outage ends when a kind of request that failed succeeds, and none fails for `QUIET_SECONDS`
+    after it. Success of other kinds shows nothing: a single table may be locked, or a single
+    machine of a cluster be down.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,6 @@ class Outages:
         self._failed_requests += not is_poll
 
     def succeeded(self, kind: Kind) -> None:
-        """Record a successful request."""
         if kind in self._failed_kinds and self._ending is None:
             seconds = round(time.monotonic() - self._began, 1)
             loop = asyncio.get_running_loop()

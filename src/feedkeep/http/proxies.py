@@ -1,4 +1,4 @@
-"""Which proxies are trusted to say for whom they ask, and a hint about one that is not."""
+"""Trusted proxies, and a hint about untrusted ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from feedkeep.config.networks import network
 from feedkeep.http.addresses import plain_address
 
 MAX_HOPS = 32
-"""How many addresses of an X-Forwarded-For are read, from its end: a client may send thousands."""
+"""Maximum number of addresses read from the end of X-Forwarded-For; clients may send thousands."""
 
 SECONDS_BETWEEN_HINTS = 3_600.0
 
@@ -20,12 +20,16 @@ _REMEMBERED = 1_024
 
 
 class Proxies:
-    """The proxies whose X-Forwarded-For and -Proto are believed."""
+    """The proxies whose X-Forwarded-For and -Proto are trusted.
+
+    Args:
+        networks: Trusted networks and addresses.
+        clock: Monotonic clock, in seconds.
+    """
 
     def __init__(
         self, networks: Iterable[str] = (), clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Take the networks and addresses of the setting; `clock` counts seconds."""
         self._networks = [network(one) for one in networks]
         self._clock = clock
         self._silent_until_seconds = -math.inf
@@ -34,7 +38,7 @@ class Proxies:
     def client_behind(self, peer: str, forwarded_for: str) -> str:
         """Return the address of the last hop that is not a trusted proxy.
 
-        Addresses before that one in the header may have been invented by the client.
+        The client may have invented the addresses before it.
         """
         address, hops = peer, forwarded_for.rsplit(",", MAX_HOPS)[-MAX_HOPS:]
         while self.trusts(address) and hops:
@@ -42,7 +46,7 @@ class Proxies:
         return address
 
     def may_hint(self) -> bool:
-        """Say whether to log that an X-Forwarded-For was ignored: true once an hour."""
+        """Whether to log an ignored X-Forwarded-For; true once an hour."""
         now_seconds = self._clock()
         if now_seconds < self._silent_until_seconds:
             return False

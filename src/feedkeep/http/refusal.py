@@ -1,4 +1,4 @@
-"""What an error becomes: a status, a text, and the JSON that says it."""
+"""Error responses: status, text and JSON."""
 
 from __future__ import annotations
 
@@ -17,15 +17,13 @@ _OF_THE_LAST = {
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An error's status, its fixed text, and a detail that says what to do.
+    """An error response.
 
     Attributes:
-        status: The status.
-        text: The fixed text.
-        detail: What to do.
-        headers: Headers that go with it.
-        changed_since: The stamps of the changes that are in the way, if that is what is wrong.
-        challenges: The ways to authenticate, for clients that are no page: a browser would ask.
+        text: Fixed text for the kind of error.
+        detail: Advice to the client.
+        changed_since: Timestamps of the conflicting changes, newest first.
+        challenges: Authentication challenges, omitted from pages: browsers would show a prompt.
     """
 
     status: int
@@ -37,11 +35,11 @@ class Refusal:
 
     @property
     def message(self) -> str:
-        """The fixed text, then the detail (C7.2)."""
+        """Text and detail (C7.2)."""
         return f"{self.text} {self.detail}" if self.detail else self.text
 
     def response(self) -> JsonResponse:
-        """Return the one shape that all errors have (C7.1)."""
+        """Return the error as JSON, in the format of all errors (C7.1)."""
         problem = Problem(str(self.status), self.message)
         if self.changed_since:
             problem = Conflict(str(self.status), self.message, list(self.changed_since))
@@ -51,9 +49,9 @@ class Refusal:
         return response
 
     def last_response(self) -> JsonResponse:
-        """Return it for a request that reaches no route, or whose route cannot answer any more.
+        """Return the response for a request without a route, or whose route can no longer respond.
 
-        It has the headers of every response, and the connection is closed after it.
+        It has the headers of every response, and closes the connection.
         """
         response = self.response()
         response.headers.update(_OF_THE_LAST)

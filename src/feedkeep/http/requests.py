@@ -1,4 +1,4 @@
-"""A request as every edge sees it: Starlette's, with what the service knows about its client."""
+"""Requests: Starlette's, with data about the client."""
 
 from __future__ import annotations
 
@@ -17,57 +17,57 @@ from feedkeep.model.errors import FeedkeepError, InvalidInput
 from feedkeep.runtime.cooperative import LONG_BYTES
 
 HOLD = "feedkeep.hold"
-"""The key of a scope under which a function may be that counts the memory a request takes."""
+"""Scope key of an optional function that accounts for the memory of a response."""
 
 DISCARD = "feedkeep.discard"
-"""The key under which a function may be that says that the body so far is not held any more."""
+"""Scope key of an optional function that releases the memory of the received body."""
 
 UNSENT = "feedkeep.unsent"
-"""The key under which a function may be that returns how many bytes the client has yet to take."""
+"""Scope key of an optional function that returns the number of bytes the client has yet to read."""
 
 MAKE = "feedkeep.make"
-"""The key under which a coroutine function may be that waits for room to read the whole body.
+"""Scope key of an optional coroutine function that waits for memory to decode the whole body.
 
-It is given the account, or None of a stranger.
+Its argument is the account id; None without an account.
 """
 
 _NO_PROXIES = Proxies()
 
 _GIVEN_ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
-"""What a trusted proxy may call a request by: an UUID, or what HAProxy and nginx make."""
+"""Request id from a trusted proxy: a UUID, or the formats of HAProxy and nginx."""
 
 
 class BodyTooLarge(FeedkeepError):
-    """A request body is larger than what is read; `str()` of it says how large it may be."""
+    """The request body exceeds the limit, which the message states."""
 
 
 class UnsupportedCoding(FeedkeepError):
-    """A request body has a content coding; `str()` of it says what to send instead."""
+    """The request body has a content coding; the message says what to send instead."""
 
 
 class Request:
-    """One request.
+    """An HTTP request.
 
     Attributes:
-        http: The request itself, as Starlette documents it.
+        http: Starlette's request.
         method: In capital letters.
-        path: The path, percent-decoded, without the query, and without `base_path`.
-        base_path: The path under which clients reach this service: "", or such as "/feedkeep".
-        parameters: The texts in the path for the names of the route.
-        id: Its id in the log and in the response: the one that a trusted proxy gave it, or our own.
-        address: The address of the client: of the last hop that is not a trusted proxy.
-        is_proxied: Whether a trusted proxy sent it.
-        credential_kind: What kind of credential came with it, as far as that is known.
-        asker: Who sent it, for the log; None until a credential was accepted.
-        failure: Why the store did not serve it, for the log.
-        response_headers: Headers to add to the response, whatever it is; names are in lower case.
+        path: Percent-decoded path, without query and `base_path`.
+        base_path: Path prefix of the service: "", or such as "/feedkeep".
+        parameters: Path parameters of the route.
+        id: Id in log and response, from a trusted proxy or generated.
+        address: Client address: the last hop that is not a trusted proxy.
+        is_proxied: Whether a trusted proxy sent the request.
+        credential_kind: Kind of the credential, as far as known.
+        asker: Authenticated client, for the log; None before authentication.
+        failure: Reason why the store failed, for the log.
+        response_headers: Headers to add to any response; names in lower case.
     """
 
     parameters: Mapping[str, str]
     credential_kind: CredentialKind = CredentialKind.NONE
     asker: Admitted | None = None
     failure: str = ""
-    _is_received = False  # all of the body
+    _is_received = False  # the whole body
     _query: Mapping[str, str] | None = None
 
     def __init__(
@@ -90,21 +90,21 @@ class Request:
                 self.id = given
 
     def header(self, name: str) -> str:
-        """Return a header, by its name in lower case; "" if there is none.
+        """Return a header by its lower-case name; "" if missing.
 
-        If it was sent more than once, its values are joined by commas (RFC 9110, section 5.3).
+        Repeated headers are joined by commas (RFC 9110, section 5.3).
         """
         value = self._headers.get(name.encode())
         return value.decode("latin-1") if value else ""
 
     def cookie(self, name: str) -> str:
-        """Return a cookie; "" if there is none.
+        """Return a cookie; "" if missing.
 
-        Of several, the first counts: that of the longest path (RFC 6265, section 5.4), which a
-        neighbour on the same host, whose cookies are for all of it, does not have.
+        The first of several counts: it has the longest path (RFC 6265, section 5.4), which excludes
+        cookies of other services on the host.
 
-        Ours need no escapes, and nothing is unescaped: Python's way of that takes half a second of
-        the event loop for 16 KB of backslashes, which anybody can send.
+        Nothing is unescaped: our cookies need no escapes, and Python's decoder blocks the event
+        loop for half a second on 16 KB of backslashes.
         """
         pairs = (part.partition("=") for part in self.header("cookie").split(";"))
         values = [value.strip().strip('"') for found, _, value in pairs if found.strip() == name]
@@ -112,10 +112,10 @@ class Request:
 
     @property
     def cookie_path(self) -> str:
-        """Where a cookie is sent that an app gets: `base_path` if the request came under it.
+        """Path of cookies for apps: `base_path` if the request came under it, else "/".
 
-        Neighbours on the same host get it then no more. From the network at home, the service is
-        often reached without that path. A proxy that is trusted may have taken it off.
+        `base_path` hides them from other services on the host. Home networks often reach the
+        service without it; a trusted proxy may have removed it.
         """
         path = f"/{self.http.scope['path'].lstrip('/')}/"
         is_under = self.is_proxied or path.startswith(f"{self.base_path}/")
@@ -123,30 +123,30 @@ class Request:
 
     @property
     def base_url(self) -> str:
-        """How the client reached this service: scheme and host."""
+        """Scheme and host by which the client reached the service."""
         scheme = "https" if self.is_secure else "http"
         host, port = self.http.scope["server"]
         return f"{scheme}://{self.header('host') or f'{host}:{port}'}"
 
     @property
     def is_secure(self) -> bool:
-        """Whether the client came by HTTPS, to this service or to a proxy that is trusted."""
+        """Whether the client uses HTTPS, to this service or to a trusted proxy."""
         if self.is_proxied:
             return self.header("x-forwarded-proto").strip().lower() == "https"
         return bool(self.http.scope["scheme"] == "https")
 
     def query(self, name: str) -> str:
-        """Return the last value of a parameter of the query; "" if there is none."""
-        if self._query is None:  # Starlette's takes three times as long, for several values of one
+        """Return the last value of a query parameter; "" if missing."""
+        if self._query is None:  # Starlette's multi-value parser takes three times as long
             sent = self.http.scope["query_string"].decode("latin-1")
             self._query = dict(parse_qsl(sent, keep_blank_values=True))
         return self._query.get(name, "")
 
     def hold(self, texts: Iterable[str]) -> None:
-        """Count texts that the response will be made of, which may be long together.
+        """Account for texts from which a large response will be built.
 
         Raises:
-            NoRoom: Other requests hold all the memory that bodies and responses may take.
+            NoRoom: Other requests use all the memory for bodies and responses.
         """
         if hold := self.http.scope.get(HOLD):
             hold(sum(map(len, texts)))
@@ -155,10 +155,10 @@ class Request:
         """Return the whole body.
 
         Raises:
-            UnsupportedCoding: It is compressed or otherwise coded (C1.9).
-            BodyTooLarge: It is larger than `max_bytes` (C1.10); no more than that was kept.
-            InvalidInput: The connection was cut in the middle of it.
-            NoRoom: Other bodies that are being read take all the memory.
+            UnsupportedCoding: The body has a content coding, such as compression (C1.9).
+            BodyTooLarge: The body exceeds `max_bytes` (C1.10); the rest is not read.
+            InvalidInput: The connection was cut within the body.
+            NoRoom: Other bodies use all the memory for decoding.
         """
         coding = self.header("content-encoding")
         if coding and coding.strip().lower() not in {"", "identity"}:
@@ -179,9 +179,9 @@ class Request:
         return bytes(body)
 
     async def discard_body(self, max_bytes: int) -> None:
-        """Receive what is left of a body, up to a limit, and throw it away.
+        """Receive and drop the rest of a body, up to `max_bytes`.
 
-        A browser shows no response before it has sent a whole form.
+        Browsers show no response before they have sent the whole form.
         """
         discard = self.http.scope.get(DISCARD)
         count = 0
@@ -194,7 +194,7 @@ class Request:
             return
 
     async def _next_chunk(self) -> bytes:
-        """Receive a chunk of the body: by Starlette's stream, it takes five times as long.
+        """Receive a chunk of the body, five times as fast as Starlette's stream.
 
         Raises:
             ClientDisconnect: The client has left.
@@ -211,29 +211,29 @@ class AdmittedRequest(Request):
     """An authenticated request.
 
     Attributes:
-        admitted: Who that is.
+        admitted: The authenticated client.
     """
 
     def __init__(self, request: Request, admitted: Admitted) -> None:
-        self.__dict__ = vars(request)  # it is the same request: to copy all took longer
+        self.__dict__ = vars(request)  # the same request; copying takes longer
         self.admitted = self.asker = admitted
 
     def author(self, device: str = "") -> Author:
-        """Return who changes a list with this request, on a device if it names one."""
+        """Return the author of a list change, with the device if the request names one."""
         admitted, token = self.admitted, self.admitted.token
         kind, number, name = admitted.credential_kind, admitted.sign_in, admitted.user_agent
         if token is not None:
             name = token.label
             if number is None:
                 number = token.id
-            elif token.is_session:  # the next session of this app has another number
+            elif token.is_session:  # a session's id changes with the app's next session
                 kind = CredentialKind.TOKEN
         return Author(kind, number, name or self.header("user-agent"), device, self.id)
 
 
 def own_path(path: str, base_path: str) -> str:
-    """Return a path from the service's own root, where a proxy has left the path of public_url."""
-    if path.startswith("//"):  # Cardo, if its address has a slash at the end
+    """Return a path relative to the service, if a proxy left the path of public_url in it."""
+    if path.startswith("//"):  # Cardo, when its server URL ends with a slash
         path = f"/{path.lstrip('/')}"
     if base_path and f"{path}/".startswith(f"{base_path}/"):
         path = f"/{path.removeprefix(base_path).lstrip('/')}"
@@ -243,13 +243,12 @@ def own_path(path: str, base_path: str) -> str:
 def _joined(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
     joined: dict[bytes, bytes] = {}
     for name, value in headers:
-        # A proxy may pass on the cookies of HTTP/2 as several lines (RFC 9113, section 8.2.3).
+        # Proxies may split the cookies of HTTP/2 into several lines (RFC 9113, section 8.2.3).
         separator = b"; " if name == b"cookie" else b", "
         joined[name] = joined[name] + separator + value if name in joined else value
     return joined
 
 
 def _peer_of(http: HTTPRequest) -> str:
-    """Return the address at the other end of the connection."""
     client = http.scope.get("client")
     return plain_address(client[0]) if client else "127.0.0.1"

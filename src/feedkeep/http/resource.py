@@ -1,4 +1,4 @@
-"""What the resources of the protocols for podcast apps have in common."""
+"""Base class of the resources for podcast apps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from feedkeep.service import Service
 
 
 class Resource:
-    """Handles the requests of a route. If it is not public, its edge has let the client in."""
+    """Handles the requests of a route."""
 
     def __init__(self, service: Service, settings: Settings) -> None:
         self.service = service
@@ -24,11 +24,11 @@ class Resource:
         self.max_items = settings.max_items
 
     def base_url(self, request: Request) -> str:
-        """Return what the address of a page begins with."""
+        """Return the scheme and host for links to pages."""
         return self.public_url or request.base_url
 
     async def body(self, request: Request) -> bytes:
-        """Return the body of a request; raises as `Request.body` does."""
+        """Return the request's body; raises as `Request.body` does."""
         return await request.body(self._max_body_bytes)
 
     async def json_object(self, request: Request, *, may_be_empty: bool = False) -> dict[str, Any]:
@@ -39,15 +39,15 @@ class Resource:
         return await in_thread_if(len(body) > LONG_BYTES, read_object, body)
 
     def check_count(self, count: int) -> None:
-        """Check how many items are in one request (C1.10).
+        """Check the number of items in a request (C1.10).
 
         Raises:
-            InvalidInput: There are too many.
+            InvalidInput: There are more than `max_items`.
         """
         if count > self.max_items:
             raise InvalidInput(f"At most {self.max_items:,} items fit in one request.")
 
 
 def done() -> Response:
-    """Return an empty response: mygpoclient takes any other for a failure."""
+    """Return an empty response; mygpoclient takes any content for a failure."""
     return Response(headers={"Content-Type": "text/plain"})

@@ -1,4 +1,4 @@
-"""Responses that Starlette lacks: encoded JSON, and bodies in chunks whose failure is noticed."""
+"""Responses that Starlette lacks: encoded JSON, and streamed bodies."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from contextlib import aclosing
 from starlette.responses import Response, StreamingResponse
 
 WHOLE_BYTES = 262_144
-"""How many bytes of a body that is made in chunks are made before the response begins."""
+"""Maximum size of the part of a streamed body that is produced before the response begins."""
 
 _CHUNK_BYTES = 64 * 1024
 _JSON = (b"content-type", b"application/json")
 
 
 class JsonResponse(Response):
-    """JSON; its content is the bytes of it."""
+    """A response whose content is already encoded JSON."""
 
     media_type = "application/json"
 
     def init_headers(self, headers: Mapping[str, str] | None = None) -> None:
-        """Set the headers; without any of its own, in a third of the time of Starlette's way."""
+        """Set the headers; three times as fast as Starlette if `headers` is None."""
         if headers is None:
             length = str(len(self.body)).encode()
             self.raw_headers = [(b"content-length", length), _JSON]
@@ -29,11 +29,11 @@ class JsonResponse(Response):
 
 
 async def streamed(chunks: AsyncGenerator[bytes, None], *, is_head: bool) -> Response:
-    """Return JSON whose chunks are made while it is sent; a short one is made before.
+    """Return a streamed JSON response, or a plain one if the body is short.
 
-    For HEAD, the chunks after the first bytes are not made. Raises whatever fails while the first
-    `WHOLE_BYTES` are made. If a later chunk fails, the server cuts the connection: a client must
-    not take half a list for the whole.
+    For HEAD, only the beginning is produced. Errors raised in the first `WHOLE_BYTES` propagate. If
+    a later chunk fails, the server cuts the connection, so that no client takes the part for the
+    whole.
     """
     first = bytearray()
     async for chunk in chunks:
@@ -57,7 +57,7 @@ async def _with_first(
 
 
 def shared(body: bytes, headers: dict[str, str]) -> Response:
-    """Return a body that all clients share, in slices: no client holds a copy of all of it."""
+    """Return a response that sends a shared body in slices, without a copy per client."""
     return StreamingResponse(_slices(body), headers=headers | {"Content-Length": str(len(body))})
 
 

@@ -1,4 +1,4 @@
-"""The table of routes, and finding the one that answers a request."""
+"""Routes and the router."""
 
 from __future__ import annotations
 
@@ -18,38 +18,35 @@ from feedkeep.runtime.cooperative import owner
 R = TypeVar("R", bound=Request)
 
 MAX_PARAMETER_CHARACTERS = 200
-"""The maximum length of what stands in a path for a name; the longest that is valid has 64."""
+"""Maximum length of a path parameter; the longest valid one has 64 characters."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 READING = frozenset({"GET", "HEAD"})
-"""The methods that change nothing of what belongs to an account."""
+"""Methods that change no account data."""
 
 Handler: TypeAlias = Callable[[R], Awaitable[Response]]
-"""A function that answers the requests of one method at one route."""
+"""Handler of one method of a route."""
 
 
 class NoSuchRoute(FeedkeepError):
-    """No route has the path of a request."""
+    """No route matches the request's path."""
 
 
 class NoSuchMethod(FeedkeepError):
-    """A route does not have the method of a request."""
+    """The route does not support the request's method."""
 
 
 class AnyRoute(Generic[R]):
-    """A path with names, such as /subscriptions/{guid}, and a handler for each method it has.
+    """A path with parameters, such as /subscriptions/{guid}, and a handler for each method.
 
-    A name can have a pattern, as in {format:json|txt}; without one it stands for any text without a
-    slash. HEAD is answered wherever GET is (C1.13).
+    A parameter matches any text without a slash, unless it has a pattern: {format:json|txt}. HEAD
+    is supported wherever GET is (C1.13).
 
     Attributes:
-        path: The path.
-        methods: The handler of each method.
-        allow: The methods as the Allow header lists them.
-        changes_nothing: Whether no method changes anything that belongs to the account, so that a
-            credential is enough that may only read.
-        is_polled: Whether balancers ask it each second, so that the log has only what is wrong.
+        allow: Value of the Allow header.
+        changes_nothing: Whether no method changes account data, so a read-only credential suffices.
+        is_polled: Whether load balancers poll it each second; only its failures are logged.
     """
 
     def __init__(
@@ -84,7 +81,7 @@ class AnyRoute(Generic[R]):
         """Return the handler of a method.
 
         Raises:
-            NoSuchMethod: The route does not have it.
+            NoSuchMethod: The route does not support the method.
         """
         try:
             return self.methods[method]
@@ -93,29 +90,29 @@ class AnyRoute(Generic[R]):
 
 
 class Route(AnyRoute[AdmittedRequest]):
-    """A route for clients that were let in; its handlers are given who that is."""
+    """A route for authenticated clients; its handlers receive an `AdmittedRequest`."""
 
 
 class PublicRoute(AnyRoute[Request]):
-    """A route that needs no credential; its handlers do not know who sent a request."""
+    """A route without authentication."""
 
 
 class Show(Protocol):
-    """How an edge shows an error, where that is not JSON."""
+    """Renders an edge's errors where they are not JSON."""
 
     def __call__(self, error: Exception, request: Request, refusal: Refusal) -> Response:
-        """Return the response."""
+        """Return the error response."""
 
 
 class Authenticator(Protocol):
-    """How a protocol finds out who sent a request."""
+    """Authenticates the clients of a protocol."""
 
     async def admit(self, request: Request) -> Admitted:
-        """Return who sent a request; set the request's `credential_kind`.
+        """Authenticate a request, and set its `credential_kind`.
 
         Raises:
             NotAuthorized: The request has no valid credential.
-            Forbidden: Its path belongs to another account.
+            Forbidden: The path belongs to another account.
             TooManyAttempts: Too many wrong passwords were sent.
         """
 
@@ -125,12 +122,11 @@ class Edge:
     """The routes of one protocol.
 
     Attributes:
-        routes: The routes; if a path matches two of them, the first one counts.
-        authenticator: What lets clients in at routes that are not public.
-        invalid_status: The status code for input that is not valid.
-        prefixes: The prefixes under which each route is served.
-        show: How errors are shown, where that is not JSON.
-        is_for_own_pages: Whether only this service's own pages may send forms here.
+        routes: If a path matches two routes, the first wins.
+        invalid_status: Status code for invalid input.
+        prefixes: Path prefixes of each route.
+        show: Error renderer; None means JSON.
+        is_for_own_pages: Whether only this service's own pages may send forms to it.
     """
 
     routes: Sequence[Route | PublicRoute]
@@ -147,8 +143,6 @@ class Target:
 
     Attributes:
         path: The route's path, with the prefix.
-        route: The route.
-        edge: The edge that the route belongs to.
     """
 
     path: str
@@ -156,13 +150,13 @@ class Target:
     edge: Edge
 
     async def answer(self, request: Request) -> Response:
-        """Check the credential (C2.14), only then the method, whether it may use that, the path.
+        """Check the credential first (C2.14), then method, permission and path, and respond.
 
-        Raises whatever the authenticator or the handler does, and `NoSuchMethod`.
+        Also raises the errors of the authenticator and the handler, and `NoSuchMethod`.
 
         Raises:
-            Forbidden: The credential may only read, and the method may change something (C2.10).
-            InvalidInput: As `check_parameters` does.
+            Forbidden: A read-only credential was used for a change (C2.10).
+            InvalidInput: See `check_parameters`.
         """
         if isinstance(self.route, PublicRoute):
             public_handler = self.route.handler(request.method)
@@ -181,10 +175,9 @@ class Target:
 
 
 class Router:
-    """The routes of all edges, compiled."""
+    """Finds the route of a request; if a path matches two routes, the first wins."""
 
     def __init__(self, edges: Iterable[Edge]) -> None:
-        """Take the edges; if a path matches two routes, the first one counts."""
         self._exact: dict[str, Target] = {}
         self._patterns: dict[str, list[tuple[re.Pattern[str], bool, Target]]] = {}
         for target in targets(edges):
@@ -200,15 +193,13 @@ class Router:
         """Return the target of a request, and set the request's `parameters`.
 
         Raises:
-            NoSuchRoute: No route has its path.
+            NoSuchRoute: No route matches the path.
         """
         request.parameters = {}
         if target := self._exact.get(request.path):
             return target
         first = _first_segment(request.path)
-        has_dot = (
-            "." in request.path
-        )  # few paths have one: the others need not try two patterns of three
+        has_dot = "." in request.path  # few paths have a dot; the others skip two of three patterns
         for pattern, has_ending, target in self._patterns.get(first) or self._patterns.get("", []):
             if has_ending and not has_dot:
                 continue
@@ -219,12 +210,12 @@ class Router:
 
 
 def check_parameters(parameters: Mapping[str, str]) -> None:
-    """Check what stands in a path for the names of its route (C1.8), before any store is asked.
+    """Check path parameters before they reach a store (C1.8).
 
-    PostgreSQL stores no U+0000, and cannot index long texts.
+    PostgreSQL cannot store U+0000, nor index long texts.
 
     Raises:
-        InvalidInput: It is too long, or has a control character.
+        InvalidInput: A parameter is too long or has a control character.
     """
     for text in parameters.values():
         if len(text) > MAX_PARAMETER_CHARACTERS or _CONTROL.search(text):
@@ -234,7 +225,7 @@ def check_parameters(parameters: Mapping[str, str]) -> None:
 
 
 def targets(edges: Iterable[Edge]) -> Iterator[Target]:
-    """Yield the target of each path."""
+    """Yield a target for each path."""
     for edge in edges:
         for prefix in edge.prefixes:
             for route in edge.routes:
@@ -246,7 +237,7 @@ def _first_segment(path: str) -> str:
 
 
 def _pattern(path: str) -> re.Pattern[str]:
-    parts = _NAME.split(path)  # text, then a name and what it stands for, and so on
+    parts = _NAME.split(path)  # text, name, pattern, text, name, pattern, ...
     pattern = re.escape(parts[0])
     for name, stands_for, text in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
         pattern += f"(?P<{name}>{stands_for or '[^/]+'}){re.escape(text)}"

@@ -1,4 +1,4 @@
-"""Which trace a request belongs to, as W3C Trace Context has it in the header `traceparent`."""
+"""Trace ids from the `traceparent` header (W3C Trace Context)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _TRACEPARENT = re.compile(
 
 
 def trace_id_of(traceparent: str) -> str:
-    """Return the id of the trace; "" if the header is empty or not valid.
+    """Return the trace id; "" if the header is empty or invalid.
 
-    A later version may have more fields behind those that are known (section 4.3).
+    Later versions may append fields (section 4.3).
     """
     if not traceparent:
         return ""

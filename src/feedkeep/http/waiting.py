@@ -1,4 +1,4 @@
-"""Responses of a service that starts: its database is away, or is being migrated."""
+"""Responses while the database is unavailable or being migrated at startup."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _LIVE = ("/livez", "/v1/livez")
 
 
 class WaitingApplication:
-    """The ASGI application of a process that is alive and not ready: apps come again later.
+    """ASGI application of a process that is alive but not ready.
 
     Args:
-        base_path: Path under which clients reach this service: "", or such as "/feedkeep".
-        refusal: Response to all requests but `/livez`.
+        base_path: Path prefix of the service: "", or such as "/feedkeep".
+        refusal: Response to every request except `/livez`.
     """
 
     def __init__(self, base_path: str, refusal: Refusal) -> None:
@@ -24,7 +24,7 @@ class WaitingApplication:
         self._refusal = refusal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; none is logged, since the log tells the reason (C7.19)."""
+        """Respond without logging the request: the log already states the reason (C7.19)."""
         is_live = own_path(scope["path"], self._base_path) in _LIVE
         response = JsonResponse(b'{"status":"ok"}') if is_live else self._refusal.response()
         response.headers["Cache-Control"] = "no-store"
