@@ -1,7 +1,7 @@
-"""Accepting connections: each is counted from then on, and some are cut to make room for others.
+"""Accept and count connections, and cut some to make room for others.
 
-asyncio's own server reports a connection only after its TLS handshake, so that silent handshakes
-would not be counted.
+asyncio's own server reports a connection only after its TLS handshake, so silent handshakes would
+not be counted.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from feedkeep.http.serving.listening import BACKLOG
 from feedkeep.http.serving.protocol import Protocol
 
 AT_ONCE = 32
-"""How many connections are accepted before other tasks can run."""
+"""Maximum number of connections accepted before other tasks can run."""
 
 PAUSE_SECONDS = 0.5
-"""Pause of accepting after the system refused, and no connection can be cut to make room."""
+"""Pause of accepting after the system refused, when no connection can be cut to make room."""
 
 LINGER_SECONDS = 0.1
-"""How long, at a stop, the request of the last accepted connection may take to arrive."""
+"""Time, when the server stops, for the request of the last accepted connection to arrive."""
 
 _OWES_FOR_LONG, _IDLE, _OWES = range(3)
 
@@ -37,10 +37,10 @@ _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 @dataclass(eq=False, slots=True)
 class _Newcomer:
-    """A connection that no protocol knows yet, or that is in its TLS handshake.
+    """A connection without a protocol yet, or in its TLS handshake.
 
     Attributes:
-        since: When it was accepted, in the event loop's time.
+        since: Time of acceptance, in the event loop's clock.
     """
 
     connection: socket.socket
@@ -48,21 +48,20 @@ class _Newcomer:
     is_cut: bool = False
 
     def cut(self) -> None:
-        """End the connection; the task that lets it in finds it ended."""
-        # A task that is cancelled just after the protocol got its connection would leave
-        # it there for ever: uvloop closes the transport, and does not tell the protocol.
+        """Shut the connection down; `_let_in` notices."""
+        # Cancelling the task just after the protocol got its connection would leave it there
+        # forever: uvloop closes the transport without telling the protocol.
         self.is_cut = True
-        with contextlib.suppress(OSError):  # it has ended already
+        with contextlib.suppress(OSError):  # already closed
             self.connection.shutdown(socket.SHUT_RDWR)
 
 
 class Acceptor:
-    """Accepts the connections of a listening socket, until it is closed.
+    """Accepts the connections of a listening socket until closed.
 
-    When there are as many as there may be, some are cut to make room. First those that have owed us
-    something for more than a second: the end of a handshake, a head, a body. Then idle ones, then
-    others that owe us something; of each kind those that have done so the longest. A connection
-    whose request is being answered is never cut.
+    At the maximum, connections are cut to make room: first those that have owed us something (the
+    end of a handshake, a head, a body) for more than a second, then idle ones, then others that owe
+    us something; the longest first. A connection whose request is being answered is never cut.
     """
 
     def __init__(
@@ -82,31 +81,31 @@ class Acceptor:
         self._loop = asyncio.get_running_loop()
 
     def open(self) -> None:
-        """Begin to accept connections."""
+        """Start accepting connections."""
         self._listener.setblocking(False)
-        self._listener.listen(BACKLOG)  # most do already, but not one of `Sockets.bound_anew`
+        self._listener.listen(BACKLOG)  # a socket of `Sockets.bound_anew` does not listen yet
         self._loop.add_reader(self._listener, self._take, AT_ONCE)
 
     async def close(self) -> None:
-        """Accept all that the kernel has queued, read what is on its way, and close the socket."""
+        """Accept all queued connections, read pending input, and close the socket."""
         self._loop.remove_reader(self._listener)
         self._take(BACKLOG)
         self._listener.close()
         await asyncio.sleep(LINGER_SECONDS)
-        for _ in range(2):  # on a busy machine too, what arrived during the pause is read
+        for _ in range(2):  # even on a busy machine, read what arrived during the pause
             await asyncio.sleep(0)
         for newcomer in self._entering.values():
             newcomer.cut()
 
     def _take(self, max_taken: int) -> None:
-        """Accept connections while there are any, but not more than `max_taken`."""
+        """Accept up to `max_taken` connections."""
         for taken in range(max_taken):
             try:
                 connection, _ = self._listener.accept()
-            except (BlockingIOError, ConnectionAbortedError):  # none is left, or its client is gone
+            except (BlockingIOError, ConnectionAbortedError):  # none left, or the client has gone
                 return
             except OSError as error:
-                if taken:  # the system refuses before it looks whether there is another one
+                if taken:  # the system refuses before it checks for another connection
                     return
                 # The files of cut connections are free again in the loop's next turn.
                 if error.errno != errno.EMFILE or not self._make_room():
@@ -130,7 +129,7 @@ class Acceptor:
             newcomer.connection.close()
             return
         seconds = backpressure.PATIENCE_SECONDS if self._tls else None
-        with contextlib.suppress(OSError):  # it does not speak TLS, took too long, or has left
+        with contextlib.suppress(OSError):  # not TLS, timed out, or disconnected
             await self._loop.connect_accepted_socket(
                 self._protocol, newcomer.connection, ssl=self._tls, ssl_handshake_timeout=seconds
             )
@@ -141,11 +140,11 @@ class Acceptor:
         self._loop.call_later(PAUSE_SECONDS, self._go_on)
 
     def _go_on(self) -> None:
-        if self._listener.fileno() >= 0:  # unless it was closed meanwhile
+        if self._listener.fileno() >= 0:  # not closed in the meantime
             self.open()
 
     def _make_room(self) -> bool:
-        """Cut a hundredth of all connections, so that this is seldom needed; say if any was cut."""
+        """Cut 1 % of all connections, so that this is rarely needed; return whether any was cut."""
         now = self._loop.time()
         count = self._max_connections // 100 + 1
         victims = nsmallest(count, self._ranked(now), key=lambda pair: pair[0])
@@ -172,7 +171,7 @@ class Acceptor:
 
 def _rank(owes_since: float, now: float) -> tuple[int, float]:
     # Otherwise silent TLS handshakes, or bodies without their last byte, could occupy every
-    # connection slot. A client that has just connected owes a head, too, and has a second to send
-    # it: idle clients go before it.
+    # connection slot. A new client also owes a head, and has a second to send it: idle clients go
+    # first.
     is_slow = now - owes_since > backpressure.SLOW_SECONDS
     return _OWES_FOR_LONG if is_slow else _OWES, owes_since

@@ -1,4 +1,4 @@
-"""A request of a connection and its reply, as an ASGI application receives and sends them."""
+"""A request and its reply on a connection, as ASGI."""
 
 from __future__ import annotations
 
@@ -24,14 +24,13 @@ class Exchange:
     """One request and its reply (ASGI 3.0, "HTTP & WebSocket ASGI Message Format" 2.4).
 
     Attributes:
-        scope: The request as applications see it.
-        body: What has come of the body and was not received yet.
-        has_more: Whether more of the body is to come.
+        body: Unreceived part of the body.
+        has_more: Whether more of the body will arrive.
         keep_alive: Whether the connection may be used after the reply.
-        is_continue_owed: Whether the client waits for a "100 Continue" before it sends a body.
-        is_lost: Whether the client has left, or sent a body that cannot be read.
-        has_begun: Whether a part of the reply was sent.
-        is_answered: Whether all of the reply was sent.
+        is_continue_owed: Whether the client waits for a "100 Continue" before sending the body.
+        is_lost: Whether the client has left or sent an unreadable body.
+        has_begun: Whether part of the reply was sent.
+        is_answered: Whether the whole reply was sent.
     """
 
     __slots__ = (
@@ -70,38 +69,37 @@ class Exchange:
         self.is_lost = self.has_begun = self.is_answered = False
 
     async def run(self, app: ASGIApp) -> None:
-        """Let an application answer; cut the connection if its reply has no end."""
+        """Run the application; cut the connection if its reply is incomplete."""
         try:
             await app(self.scope, self.receive, self.send)
         except ConnectionError:
             pass  # the client has left
-        except asyncio.CancelledError:  # at a stop, when the grace period is over
+        except asyncio.CancelledError:  # the grace period of a stop is over
             await self._refuse_while_stopping()
-        except Exception as error:  # noqa: BLE001 - of this request alone
+        except Exception as error:  # noqa: BLE001 - limited to this request
             _log.error("a request failed without a reply", exc_info=error)
         finally:
-            # Only a connection that is cut shows the client that the reply is not whole.
+            # Only a cut connection shows the client that the reply is incomplete.
             if not self.is_answered:
                 self._connection.cut()
 
     def take(self, body: bytes) -> None:
-        """Take a part of the body."""
-        self.is_continue_owed = False  # it did not wait
+        self.is_continue_owed = False  # the client did not wait
         self.body += body
         self.wake()
 
     def forget_request(self) -> None:
-        """Keep nothing of a request that is answered."""
+        """Free the memory of an answered request."""
         self.scope, self._start, self.body = {}, {}, bytearray()
 
     def wake(self) -> None:
-        """Let `receive` return: more of the body, or its end, or the client's, has come."""
+        """Wake `receive`: more of the body, its end, or a disconnect has arrived."""
         self._has_news = True
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
     async def receive(self) -> Message:
-        """Wait for the next part of the body, or for the client to leave."""
+        """Wait for the next part of the body, or for a disconnect."""
         connection = self._connection
         if self.is_continue_owed and not (self.has_begun or connection.is_cut):
             self.is_continue_owed = False
@@ -119,12 +117,12 @@ class Exchange:
     async def send(self, message: Message) -> None:
         """Send the start of a reply or a part of its body; return once the kernel has taken it.
 
-        The head is sent together with the first part of the body, in one call of the system. A body
-        without a Content-Length is sent in HTTP's chunks (RFC 9112, section 7.1), and to a client
-        of HTTP/1.0 up to the end of the connection.
+        The head is sent with the first part of the body, in one system call. A body without a
+        Content-Length is sent in chunks (RFC 9112, section 7.1), and to an HTTP/1.0 client until
+        the connection closes.
 
         Raises:
-            RuntimeError: A reply has been sent already, or begun if this is the start of another.
+            RuntimeError: A reply was already sent, or begun if this is the start of another.
             ConnectionError: The client has left.
         """
         self._raise_if_lost()
@@ -150,7 +148,7 @@ class Exchange:
             raise ConnectionResetError("The client has left.")
 
     def _bytes_of(self, body: bytes, *, is_last: bool) -> bytes:
-        """Return a part of the body as it is sent; before the first part comes the head."""
+        """Encode a part of the body; the first part is preceded by the head."""
         head = b"" if self.has_begun else self._head()
         self.has_begun = True
         if self.scope["method"] == "HEAD":
@@ -160,9 +158,9 @@ class Exchange:
     def _head(self) -> bytes:
         status, headers = self._start["status"], list(self._start["headers"])
         keep_alive = self.keep_alive and not self._connection.ends_with(self)
-        # A client that waits for "100 Continue" may send its next request in place of the body.
+        # A client waiting for "100 Continue" may send its next request instead of the body.
         keep_alive = keep_alive and not (self.is_continue_owed and self.has_more)
-        names = [name for name, _ in headers]  # in a third of the time of a generator
+        names = [name for name, _ in headers]  # three times as fast as a generator
         self._is_chunked = False
         if b"content-length" not in names and status not in _WITHOUT_BODY:
             self._is_chunked = self.scope["http_version"] != "1.0"

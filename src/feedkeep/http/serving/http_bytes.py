@@ -1,4 +1,4 @@
-"""Replies as the bytes of HTTP."""
+"""Encode replies as HTTP/1.1."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _STATUS_LINES = {
 
 
 def head_of(status: int, headers: Iterable[tuple[bytes, bytes]], date: bytes = b"") -> bytes:
-    """Return the status line and the headers of a reply, with the empty line that ends them.
+    """Encode the status line and headers of a reply, including the final empty line.
 
-    `date` is a line of its own. One check covers the whole head: to check each header by itself
-    took a sixth of the time of a GET.
+    `date` is a complete header line. One check covers the whole head: checking each header took a
+    sixth of the time of a GET.
 
     Raises:
-        RuntimeError: A header has a line break in it, and would be taken for two.
+        RuntimeError: A header contains a line break, which would split it in two.
     """
     lines = [b"%b: %b\r\n" % header for header in headers]
     head = b"%b%b%b\r\n" % (_STATUS_LINES[status], date, b"".join(lines))
@@ -30,13 +30,13 @@ def head_of(status: int, headers: Iterable[tuple[bytes, bytes]], date: bytes = b
 
 
 def chunk_of(body: bytes, *, is_last: bool) -> bytes:
-    """Return a part of a body as one of HTTP's chunks (RFC 9112, section 7.1)."""
+    """Encode a part of a body as a chunk (RFC 9112, section 7.1)."""
     chunk = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
     return chunk + b"0\r\n\r\n" if is_last else chunk
 
 
 def written(refusal: Refusal, date: bytes, *, is_head: bool) -> bytes:
-    """Return a refusal as the bytes of an HTTP message; the reply to HEAD has no body."""
+    """Encode a refusal; the reply to HEAD has no body."""
     response = refusal.last_response()
     head = head_of(response.status_code, response.raw_headers, date)
     return head if is_head else head + bytes(response.body)

@@ -1,4 +1,4 @@
-"""The sockets that clients reach this process at, and the certificate that it shows them."""
+"""Listening sockets and the TLS context."""
 
 from __future__ import annotations
 
@@ -14,23 +14,22 @@ from feedkeep.config.settings import Settings
 from feedkeep.model.errors import FeedkeepError
 
 BACKLOG = 2_048
-"""How many connections the kernel queues until they are accepted."""
+"""Maximum number of connections that the kernel queues."""
 
 _FIRST_INHERITED = 3
 _UNSENT_BYTES = 64 * 1024
 
 
 class CannotListen(FeedkeepError):
-    """The address or the certificate cannot be used; `str()` of it says why."""
+    """The address or certificate is unusable; the message says why."""
 
 
 class Sockets(NamedTuple):
-    """Where a process listens.
+    """The listening sockets of a process.
 
     Attributes:
-        clients: For those that it serves.
-        metrics: For metrics, if they are wanted.
-        is_first: Whether it is the first of the processes that one command starts.
+        metrics: Socket for metrics; None if disabled.
+        is_first: Whether this is the first of the processes that a command starts.
     """
 
     clients: socket.socket
@@ -38,18 +37,18 @@ class Sockets(NamedTuple):
     is_first: bool = True
 
     def close(self) -> None:
-        """Refuse new connections from now on."""
         self.clients.close()
         if self.metrics:
             self.metrics.close()
 
     def bound_anew(self) -> Sockets:
-        """Close the socket, which resets those who queue there; bind one that does not listen yet.
+        """Replace the clients' socket by a bound socket that does not listen yet.
 
-        Until it does, the kernel gives all connections to the sockets of other processes.
+        Connections in the old queue are reset; until the new socket listens, the kernel gives all
+        connections to other processes.
 
         Raises:
-            OSError: It cannot be bound.
+            OSError: The new socket cannot be bound.
         """
         former = self.clients
         clients = _bound(former.family, former.getsockname(), is_shared=True)
@@ -58,22 +57,22 @@ class Sockets(NamedTuple):
 
 
 def listen(settings: Settings) -> list[socket.socket]:
-    """Return a socket for each worker; they all listen where the settings say.
+    """Return a listening socket for each worker.
 
-    The kernel spreads connections over them. If they shared one socket, the first worker to wake up
-    would accept all connections of a burst. They do share one that this process was started with
-    (sd_listen_fds(3)): it is there before and after them, and so are the connections that wait.
+    The kernel distributes connections over them; with a shared socket, the first worker to wake up
+    would accept a whole burst. A socket inherited from the parent (sd_listen_fds(3)) is shared all
+    the same: it survives restarts, and so do the connections in its queue.
 
     Raises:
-        CannotListen: The address is in use, is not this machine's, or is not valid; the certificate
-            cannot be used; or what the process was started with is not one TCP socket.
+        CannotListen: The address is in use, not local or invalid, the certificate is unusable, or
+            the inherited file is not a single TCP socket.
     """
     tls_context(settings)
     if (inherited := _inherited()) is not None:
         return [inherited, *(inherited.dup() for _ in range(settings.workers - 1))]
     with _telling(settings.host, settings.port):
         family, address = _resolved(settings.host, settings.port)
-        first = _bound(family, address, is_shared=False)  # which finds out whether it is free
+        first = _bound(family, address, is_shared=False)  # fails if the port is in use
         if settings.workers == 1:
             listeners = [first]
         else:
@@ -86,12 +85,12 @@ def listen(settings: Settings) -> list[socket.socket]:
 
 
 def listen_for_metrics(settings: Settings, processes: int) -> list[socket.socket | None]:
-    """Return a socket for the metrics of each process; None for each if they are not wanted.
+    """Return a metrics socket for each process, or None for each if metrics are disabled.
 
-    They have a port each, so that Prometheus reaches all of them: each counts for itself.
+    Each process has its own port, since it counts for itself and Prometheus must reach all.
 
     Raises:
-        CannotListen: An address is in use, is not this machine's, or is not valid.
+        CannotListen: An address is in use, not local or invalid.
     """
     first = settings.metrics_port
     if first is None:
@@ -105,13 +104,13 @@ def listen_for_metrics(settings: Settings, processes: int) -> list[socket.socket
                 listener = opened.enter_context(_bound(family, address, is_shared=False))
                 listener.listen(BACKLOG)
                 listeners.append(listener)
-        opened.pop_all()  # they stay open, since all could be
+        opened.pop_all()  # keep them open
     return listeners
 
 
 @contextlib.contextmanager
 def _telling(host: str, port: int, named_by: str = "--port") -> Iterator[None]:
-    """Say of an error in this context which address cannot be used, and what names another port."""
+    """Context manager: translate errors to `CannotListen`, naming the address and the setting."""
     try:
         yield
     except (OSError, UnicodeError) as error:
@@ -128,7 +127,7 @@ def _resolved(host: str, port: int) -> tuple[socket.AddressFamily, Any]:
 
 
 def _inherited() -> socket.socket | None:
-    """Return the listening socket that this process was started with, if it was."""
+    """Return the listening socket inherited from the parent (sd_listen_fds), if any."""
     count = os.environ.pop("LISTEN_FDS", "0")
     if os.environ.pop("LISTEN_PID", "") != str(os.getpid()) or count == "0":
         return None
@@ -162,16 +161,16 @@ def _bound(family: int, address: Any, *, is_shared: bool) -> socket.socket:
 
 
 def _hold_little_of_replies(listener: socket.socket) -> None:
-    # All its connections inherit this. Without it, the kernel takes megabytes of a reply, and for
-    # half a minute this process cannot see whether a slow client reads any of it.
+    # Inherited by all connections. Otherwise the kernel takes megabytes of a reply, and for half a
+    # minute this process cannot see whether a slow client reads any of it.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
 
 
 def tls_context(settings: Settings) -> ssl.SSLContext | None:
-    """Return the TLS context for HTTPS, or None for HTTP.
+    """Return the TLS context for HTTPS; None for HTTP.
 
     Raises:
-        CannotListen: The certificate or its key cannot be used.
+        CannotListen: The certificate or its key is unusable.
     """
     if not settings.tls_cert:
         if settings.tls_key:

@@ -1,4 +1,4 @@
-"""A client's connection: requests are parsed within limits, and answered one after the other."""
+"""A client's connection: parse requests within limits, and answer them one after another."""
 
 from __future__ import annotations
 
@@ -34,75 +34,73 @@ from feedkeep.http.serving.exchange import Exchange
 from feedkeep.http.serving.http_bytes import written
 
 KEEP_ALIVE_SECONDS = 75
-"""How long a connection may be idle between two requests."""
+"""Maximum idle time between two requests."""
 
 MAX_HEAD_BYTES = 16 * 1024
-"""The size of the largest request line and headers together that are read (C1.6)."""
+"""Maximum size of request line and headers together (C1.6)."""
 
 MAX_HEADERS = 100
-"""How many header fields a request may have (C1.6): 2,000 short ones of 14 KB took 340 KiB."""
+"""Maximum number of header fields (C1.6): 2,000 short ones of 14 KB took 340 KiB."""
 
 MAX_HOST_BYTES = 300
-"""How long a Host may be: a name has 253 characters, and a port follows."""
+"""Maximum length of a Host: a name of 253 characters, and a port."""
 
 MAX_WAITING_BYTES = 64 * 1024
-"""How much memory the requests of one connection may take that wait for the one being answered.
+"""Memory limit for the pipelined requests of a connection that wait for a reply to another.
 
-Without this limit, 300 connections that sent thousands of small requests ahead, and read no reply,
-took 2.6 GB.
+Without it, 300 connections with thousands of small requests each, and unread replies, took 2.6 GB.
 """
 
 _REQUEST_BYTES = 2 * 1024
 _HEADER_BYTES = 170
-"""How much memory a request takes, and each of its headers, besides their texts."""
+"""Memory of a request, and of each of its headers, besides their texts."""
 
 MAX_DISCARDED_BODY_BYTES = 16 * 1024 * 1024
-"""How much of a body is taken and dropped after its reply."""
+"""Maximum size of the rest of a body that is dropped after its reply."""
 
 _BODY_BYTES_AHEAD = 64 * 1024
-"""How much of a body may wait to be received before no more is read."""
+"""Unreceived part of a body at which reading pauses."""
 
 _LINGER_SECONDS = 5.0
-"""For how long, where the client cannot see that nothing more comes: TLS has no half-close."""
+"""Linger time where the client cannot see the end of the reply: TLS has no half-close."""
 
 _LAST_BYTES_SECONDS = 2.0
-"""How long, at a stop, the end of a reply may take to arrive."""
+"""Time for the end of a reply to arrive when the server stops."""
 
 _VERSIONS = {"1.0", "1.1"}
 _BODY_HEADERS = {b"content-length", b"transfer-encoding"}
 _REQUEST_LINE = re.compile(rb"(?:\r?\n)*([\w!#$%&'*+.^`|~-]{1,32}) [^ \r\n]+ HTTP/1\.[01]\r?\n")
 _STAND_IN_METHOD = b"PURGE"
-"""What llhttp is given instead of a method that it does not know; no route has it."""
+"""Passed to llhttp instead of a method that it does not know; no route has it."""
 
 _UPGRADE = re.compile(rb"\n([uU][pP][gG][rR][aA][dD][eE])(?=[ \t]*:)")
 _MAX_LOOKS = 64
 _BYTES_BETWEEN_LOOKS = 1024
-"""How much is parsed at once behind what looks like an Upgrade in a body, after many of these."""
+"""Size of the next piece to parse, after many matches of Upgrade in a body."""
 
 _ABSOLUTE = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*)")
-"""A target that names its host (RFC 9112, section 3.2.2)."""
+"""A request target in absolute form (RFC 9112, section 3.2.2)."""
 
 # A registered name or an address, and a port (RFC 9110, section 7.2; RFC 3986, section 3.2.2).
 _HOST = re.compile(rb"(\[[0-9A-Fa-f:.]+(%[\w.~%-]+)?\]|[\w.~!$&'()*+,;=%-]*)(:\d*)?", re.ASCII)
 _ASGI = {"version": "3.0", "spec_version": "2.4"}  # `send` raises when the client has left
 _COUNT = struct.Struct("i")
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
-"""SO_LINGER with no seconds: to close sends RST, and drops what was not sent."""
+"""SO_LINGER with a timeout of zero: closing sends RST, and drops unsent data."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 @dataclass(eq=False, slots=True)
 class Serving:
-    """What the connections of one server share.
+    """State shared by the connections of a server.
 
     Attributes:
-        app: The application that answers.
-        draining: Whether each connection is to end with its next reply.
-        connections: Those that are open.
-        tasks: The requests that are being answered.
-        date: The line of the present second that each reply has in its head.
-        lost_count: How many connections have ended since their memory was given back.
+        draining: Whether each connection closes after its next reply.
+        connections: The open connections.
+        tasks: The requests in progress.
+        date: Date header line of the current second.
+        lost_count: Connections ended since memory was last returned to the system.
     """
 
     app: ASGIApp
@@ -114,21 +112,18 @@ class Serving:
 
 
 class Protocol(asyncio.Protocol):
-    """A connection of HTTP/1.1 or 1.0, parsed by httptools' documented callbacks.
+    """An HTTP/1.1 or 1.0 connection, parsed by httptools' documented callbacks.
 
-    What a client sends ahead waits in order. What is not HTTP is answered in the shape of all
-    errors.
+    Pipelined requests wait in order. Input that is not HTTP gets an error response like any other.
 
     Attributes:
-        loop: The event loop that it runs in.
-        transport: The connection itself.
-        is_in_head: Whether the next byte belongs to a request's line or headers.
-        is_broken: Whether a request could not be read: those before it are answered, and what
-            follows is dropped.
-        is_write_paused: Whether the kernel has not yet taken all that was written.
-        last_seen: When the client connected, last sent something, or was last answered, in the
-            event loop's time.
-        waiting_since: Since when the client owes us a head or a body; None while it owes nothing.
+        is_in_head: Whether the next byte belongs to a request line or headers.
+        is_broken: Whether a request was unreadable: earlier requests are answered, later input is
+            dropped.
+        is_write_paused: Whether the kernel has not yet taken everything written.
+        last_seen: Time, in the event loop's clock, of the client's last input, or of the last reply
+            or the connect.
+        waiting_since: Time since when the client owes a head or a body; None if it owes nothing.
     """
 
     transport: asyncio.Transport
@@ -137,17 +132,17 @@ class Protocol(asyncio.Protocol):
     is_write_paused = False
     waiting_since: float | None = None
 
-    _is_between = True  # whether the next byte is the first one of a request
+    _is_between = True  # whether the next byte is the first of a request
     _is_read_paused = False
     _drained: asyncio.Future[None] | None = None
-    _current: Exchange | None = None  # which is being answered, or was
-    _newest: Exchange | None = None  # whose body is being read, or was
+    _current: Exchange | None = None  # being answered, or the last one answered
+    _newest: Exchange | None = None  # whose body is being read, or was read last
     _refusal = UNREADABLE
     _host: bytes | None = None
-    _has_ended = False  # whether the client sends no more
-    _waiting_bytes = 0  # how much memory the queue takes, at most
-    _unaccounted_bytes = 0  # how many came since the last head or part of a body
-    _closes_at: float | None = None  # when it ends whatever comes, after its last reply
+    _has_ended = False  # whether the client has closed its side
+    _waiting_bytes = 0  # upper bound of the queue's memory
+    _unaccounted_bytes = 0  # received since the last head or part of a body
+    _closes_at: float | None = None  # deadline of the connection after its last reply
     _dropped_bytes = 0
 
     def __init__(self, serving: Serving) -> None:
@@ -161,7 +156,7 @@ class Protocol(asyncio.Protocol):
 
     @property
     def date(self) -> bytes:
-        """The line of the present second that each reply has in its head."""
+        """Date header line of the current second."""
         return self._serving.date
 
     @property
@@ -170,16 +165,16 @@ class Protocol(asyncio.Protocol):
         return self.transport.is_closing()
 
     def is_idle(self) -> bool:
-        """Say whether no request of this connection is being answered."""
+        """Whether no request of this connection is in progress."""
         if self._closes_at is not None:
             return True
         return self._newest is None or self._newest.is_answered
 
     @property
     def owes_since(self) -> float | None:
-        """Since when a client may be cut for what it owes, if others need room.
+        """Time since when the client owes something and may be cut for it; else None.
 
-        What it sends behind a request that is being answered may wait because we do not read on.
+        A body behind another request does not count: we may have paused reading it.
         """
         newest = self._newest
         is_own_body = newest is self._current and newest is not None and newest.has_more
@@ -188,10 +183,9 @@ class Protocol(asyncio.Protocol):
     # Called by the event loop
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to wait for a head."""
         self.transport = cast("asyncio.Transport", transport)
-        # `send` waits until the kernel has it all. With 0, TLS would pause with an empty buffer,
-        # too, and that pause has no end: its transports compare by `>=`, others by `>`.
+        # `send` waits until the kernel has everything. With 0, TLS transports would pause on an
+        # empty buffer and never resume: they compare by `>=`, others by `>`.
         self.transport.set_write_buffer_limits(high=1)
         self._server = _address(transport.get_extra_info("sockname"))
         self._client = _address(transport.get_extra_info("peername"))
@@ -200,32 +194,29 @@ class Protocol(asyncio.Protocol):
         self.waiting_since = self.last_seen
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
-        """Tell those that answer requests of this connection."""
         self._serving.connections.discard(self)
         self._serving.lost_count += 1
         for exchange in filter(None, (self._current, self._newest)):
             exchange.is_lost = not exchange.is_answered
             exchange.wake()
         self.resume_writing()
-        # All of these refer to the connection, and would keep it until the next garbage collection.
+        # Break the reference cycles, which would last until the next garbage collection.
         self._queue.clear()
         self._current = self._newest = None
         del self._parser
 
     def pause_writing(self) -> None:
-        """Let those that send wait."""
         self.is_write_paused = True
 
     def resume_writing(self) -> None:
-        """Let those that send go on."""
         self.is_write_paused = False
         if self._drained is not None and not self._drained.done():
             self._drained.set_result(None)
 
     def eof_received(self) -> bool:
-        """Answer a client that has ended its side behind a whole request, such as `nc -N`.
+        """Stay connected while a request is in progress, as for `nc -N`.
 
-        TLS knows no half of a connection: there, the end is that of both sides.
+        TLS cannot close only one side.
         """
         self._has_ended = True
         newest = self._newest
@@ -233,15 +224,14 @@ class Protocol(asyncio.Protocol):
         return is_owed and self._scheme == "http"
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes from the client."""
         if self._is_between and data in (b"\r\n", b"\n") and self._closes_at is None:
-            return  # some clients send an empty line behind a body (RFC 9112, section 2.2)
+            return  # some clients send an empty line after a body (RFC 9112, section 2.2)
         self.last_seen = self.loop.time()
         if self._closes_at is not None:
             self._drop(data)
             return
         if self.is_broken:
-            self._pause_reading()  # until the requests before it are answered
+            self._pause_reading()  # until the earlier requests are answered
             return
         if self.waiting_since is None:
             self.waiting_since = self.last_seen
@@ -250,7 +240,7 @@ class Protocol(asyncio.Protocol):
             self._parse_without_upgrade(data)
         else:
             self._parse(data)
-        # Against heads and trailers without an end: the parser reports only those that are whole.
+        # The parser reports only complete heads and trailers; this limits endless ones.
         if self._unaccounted_bytes > MAX_HEAD_BYTES and not self.is_broken:
             self._refusal = HEAD_TOO_LARGE
             self._break("headers or trailers without an end")
@@ -258,10 +248,10 @@ class Protocol(asyncio.Protocol):
     # Called by the server, once a second or when it stops
 
     def cut_if_too_slow(self) -> None:
-        """Cut a client that takes too long to send a head (C1.7), or to send its next request.
+        """Cut a client that is late with a head (C1.7), or with its next request.
 
-        While a request is being answered, `backpressure` limits the time that its client may take.
-        After a reply, this also covers the rest of a body that no handler has read.
+        During a request, `backpressure` has the timeouts. After a reply, these also cover the rest
+        of a body that no handler has read.
         """
         if not self.is_idle():
             return
@@ -271,7 +261,7 @@ class Protocol(asyncio.Protocol):
                 end = self.cut if self.is_write_paused else self.transport.close
                 end()
         elif waiting_since is not None and now - waiting_since > backpressure.PATIENCE_SECONDS:
-            # No request has begun, or its reply is sent and its body stalls.
+            # No request has begun, or the reply is sent and the body stalls.
             if self._is_between or not self.is_in_head:
                 self.cut()
             else:
@@ -282,7 +272,7 @@ class Protocol(asyncio.Protocol):
             self.transport.close()
 
     def close_if_unused(self) -> None:
-        """End the connection if it waits for a request: one whose reply began before the stop.
+        """Close the connection if it is idle; called while the server stops.
 
         A client that still sends the rest of a body would lose its reply with the connection.
         """
@@ -291,17 +281,17 @@ class Protocol(asyncio.Protocol):
         is_in_body = self._closes_at is not None or not self.is_in_head
         if is_in_body and self.loop.time() - self.last_seen <= _LAST_BYTES_SECONDS:
             return
-        # A client that keeps a connection for later does not read from it, nor end TLS with us.
+        # A client with an idle pooled connection neither reads from it nor completes the TLS close.
         if self.is_cut and self.loop.time() - self.last_seen > _LAST_BYTES_SECONDS:
             self.transport.abort()
         else:
             self.transport.close()
 
     def cut(self) -> None:
-        """End the connection so that the client notices, and the kernel forgets its data.
+        """Reset the connection, so that the client notices and the kernel drops its data.
 
-        If it were closed in the usual way, the kernel would keep what the client does not read for
-        minutes, and a reply to a client of HTTP/1.0 would seem to be complete.
+        After a normal close, the kernel would keep unread data for minutes, and a truncated reply
+        would look complete to an HTTP/1.0 client.
         """
         if not self.transport.is_closing():
             connection = self.transport.get_extra_info("socket")
@@ -311,32 +301,30 @@ class Protocol(asyncio.Protocol):
     # Called by exchanges
 
     def write(self, data: bytes) -> None:
-        """Give bytes to the kernel, or keep them until it takes them."""
         self.transport.write(data)
 
     async def drain(self) -> None:
-        """Wait until the kernel has all that was written, or the client has left."""
+        """Wait until the kernel has everything written, or the client has left."""
         if self.is_write_paused:
             self._drained = self.loop.create_future()
             await self._drained
 
     def resume_reading(self) -> None:
-        """Read on, if that was paused."""
         if self._is_read_paused and not self.is_cut:
             self._is_read_paused = False
             self.transport.resume_reading()
 
     def ends_with(self, exchange: Exchange) -> bool:
-        """Say whether a reply is the connection's last one: the process is about to stop.
+        """Whether the connection closes after this reply, since the process is about to stop.
 
-        What the client has sent ahead is answered all the same.
+        Pipelined requests are still answered.
         """
         return self._serving.draining.has_begun and self._newest is exchange
 
     def on_answered(self, exchange: Exchange) -> None:
-        """End the connection after its last reply, or go on to the next request."""
+        """Close the connection after its last reply, or continue with the next request."""
         self.last_seen = self.loop.time()
-        exchange.forget_request()  # an idle connection holds nothing
+        exchange.forget_request()  # free the memory of idle connections
         if not exchange.keep_alive:
             self._end()
         elif self._has_ended and not self._queue:
@@ -345,34 +333,32 @@ class Protocol(asyncio.Protocol):
             self._linger()
         if self.is_cut or self._closes_at is not None:
             return
-        if self._queue:  # `receive` reads on for the body: each reply would let more of others in
+        if self._queue:  # no reading here: each reply would let more requests in
             self._answer(self._queue.popleft())
         else:
             self._waiting_bytes = 0
             self.resume_reading()
 
-    # Called by the parser: a ValueError refuses what is being parsed
+    # Called by the parser; a ValueError rejects the input
 
     def on_message_begin(self) -> None:
-        """Note that a request has begun."""
         self._is_between = False
         self.waiting_since = self.last_seen
         self._url = b""
         self._headers = []
 
     def on_url(self, url: bytes) -> None:
-        """Take a part of the request's target."""
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header, or a trailer after a body in chunks."""
+        """Store a header, or a trailer of a chunked body."""
         if len(self._headers) == MAX_HEADERS:
             self._refusal = HEAD_TOO_LARGE
             raise ValueError("too many headers or trailers")
         self._headers.append((name.lower(), value.rstrip(b" \t")))
 
     def on_headers_complete(self) -> None:
-        """Answer a request, or let it wait, unless its head is refused."""
+        """Answer the request or queue it; a bad head raises ValueError."""
         if self._closes_at is not None:
             raise ValueError("a request after the last one")
         self.waiting_since = self.last_seen
@@ -382,11 +368,11 @@ class Protocol(asyncio.Protocol):
         self._check_head(version)
         try:
             url = httptools.parse_url(self._url)
-        except httptools.HttpParserInvalidURLError:  # its own message has the URL, and its secrets
+        except httptools.HttpParserInvalidURLError:  # its message has the URL, and so its secrets
             raise ValueError("a target that is no URL (RFC 9112, section 3.2)") from None
         self.is_in_head = False
-        # Trailers are not added to the headers of the request: one may be a credential, or an
-        # X-Forwarded-For that a proxy has not looked at (C1.12).
+        # Trailers are not added to the request's headers: one may be a credential, or an
+        # X-Forwarded-For that no proxy has checked (C1.12).
         self._headers, self._url = [], b""
         raw_path = url.path or b"/"
         path = raw_path.decode("ascii")
@@ -420,7 +406,7 @@ class Protocol(asyncio.Protocol):
             self._queue.append(exchange)
 
     def on_body(self, body: bytes) -> None:
-        """Take a part of a body; of one whose request is answered, nothing is kept."""
+        """Store a part of a body, or drop it if its request is already answered."""
         self._unaccounted_bytes = 0
         exchange = self._newest
         assert exchange is not None
@@ -432,7 +418,6 @@ class Protocol(asyncio.Protocol):
             self._pause_reading()
 
     def on_message_complete(self) -> None:
-        """Note that a request has ended."""
         self.is_in_head = self._is_between = True
         self.waiting_since = None
         self._unknown_method = b""
@@ -442,20 +427,20 @@ class Protocol(asyncio.Protocol):
         if not exchange.is_answered:
             exchange.has_more = False
             exchange.wake()
-            if not self._queue:  # it was paused for the body alone
+            if not self._queue:  # reading paused only for this body
                 self.resume_reading()
         if self._closes_at is not None:
             self.transport.close()
 
-    # Its own
+    # Internal
 
     def _parse_without_upgrade(self, data: bytes) -> None:
-        """Parse bytes, but ignore any request to speak another protocol.
+        """Parse input, ignoring the Upgrade field.
 
         A server may ignore `Upgrade` (RFC 9110, section 7.8), and some clients send it with each
-        request (`curl --http2`, Java's HttpClient). The parser would take the body for the other
-        protocol, so the field gets another name of the same length. What comes before it is parsed
-        first, to see whether it is a field or a part of a body.
+        request (`curl --http2`, Java's HttpClient). The parser would treat the body as the other
+        protocol, so the field is renamed, at the same length. Input before a match is parsed first
+        to learn whether the match is a field or part of a body.
         """
         parsed = looks = 0
         while match := _UPGRADE.search(data, parsed):
@@ -465,15 +450,14 @@ class Protocol(asyncio.Protocol):
                 self._parse(b"ignored")
                 continue
             looks += 1
-            if looks > _MAX_LOOKS:  # a body full of such lines took a second for 10 MB
+            if looks > _MAX_LOOKS:  # 10 MB of such lines took a second
                 parsed += _BYTES_BETWEEN_LOOKS
             self._parse(data[match.start(1) : parsed])
         self._parse(data[parsed:])
 
     def _new_parser(self) -> httptools.HttpRequestParser:
         parser = httptools.HttpRequestParser(self)
-        # A request may follow one that asks for the end of the connection. It is not answered, and
-        # is no reason not to answer the one before it.
+        # A request after "Connection: close" is not answered, but must not prevent earlier answers.
         parser.set_dangerous_leniencies(lenient_data_after_close=True)
         return parser
 
@@ -483,14 +467,14 @@ class Protocol(asyncio.Protocol):
             try:
                 self._parser.feed_data(data)
                 break
-            except httptools.HttpParserUpgrade as upgrade:  # the field came in two reads
+            except httptools.HttpParserUpgrade as upgrade:  # the field was split over two reads
                 data = data[upgrade.args[0] :]
             except httptools.HttpParserInvalidMethodError:
                 line = _REQUEST_LINE.match(data)
                 if not (line and is_begin and newest is self._newest):
                     self._break("a method that is not known")
                     return
-                # Its route answers it, and lists the methods that it has (C7.6).
+                # The route responds, and lists its methods (C7.6).
                 self._unknown_method = line[1]
                 self._parser = self._new_parser()
                 data = _STAND_IN_METHOD + data[line.end(1) :]
@@ -498,20 +482,20 @@ class Protocol(asyncio.Protocol):
                 self._break(str(error.__context__ or error))
 
     def _check_head(self, version: str) -> None:
-        """Check a head that is complete.
+        """Check a complete head.
 
         Raises:
-            ValueError: It is refused.
+            ValueError: It is rejected.
         """
         headers = self._headers
-        # Once for the whole head: to count at each header took longer than to parse it.
+        # Once per head: counting at each header took longer than parsing it.
         texts_bytes = sum(map(len, chain.from_iterable(headers)))
         if len(self._url) + texts_bytes + len(": \r\n") * len(headers) > MAX_HEAD_BYTES:
             self._refusal = HEAD_TOO_LARGE
             raise ValueError("the head is too large")
         if version not in _VERSIONS:
             raise ValueError("a version of HTTP that is not supported")
-        if not self.is_idle():  # one read may hold 8,000 requests
+        if not self.is_idle():  # one read may contain 8,000 requests
             self._waiting_bytes += _REQUEST_BYTES + texts_bytes + _HEADER_BYTES * len(headers)
             if self._waiting_bytes > MAX_WAITING_BYTES:
                 self._refusal = NO_ROOM
@@ -520,19 +504,19 @@ class Protocol(asyncio.Protocol):
         hosts = [value for name, value in headers if name == b"host"]
         if len(hosts) > 1 or (not hosts and version == "1.1"):
             raise ValueError("not one Host field (RFC 9112, section 3.2)")
-        # A target that names its host counts, not the Host beside it.
+        # The host of a target in absolute form overrides the Host field.
         if self._url[:1] != b"/" and (absolute := _ABSOLUTE.match(self._url)):
             hosts = [absolute[1].rpartition(b"@")[2]]
             headers[:] = [(name, hosts[0] if name == b"host" else value) for name, value in headers]
-        if hosts and hosts[0] != self._host:  # of the request before
+        if hosts and hosts[0] != self._host:  # differs from the previous request
             self._host = _checked_host(hosts[0])
-        # With an unknown coding, the end of the body is unknown: what a proxy takes for its rest
-        # would be read here as a second request.
+        # With an unknown coding, the end of the body is unknown: the rest of what a proxy takes for
+        # the body would be read here as a second request.
         codings = [value for name, value in headers if name == b"transfer-encoding"]
         if codings and b",".join(codings).strip().lower() != b"chunked":
             self._refusal = UNKNOWN_CODING
             raise ValueError("a transfer coding that is not known (RFC 9112, section 6.1)")
-        # An Upgrade that came in two reads was not renamed: the body would be lost.
+        # An Upgrade split over two reads was not renamed: the body would be lost.
         if self._parser.should_upgrade() and not _BODY_HEADERS.isdisjoint(names):
             raise ValueError("an upgrade with a body")
 
@@ -544,9 +528,9 @@ class Protocol(asyncio.Protocol):
         task.add_done_callback(serving.tasks.discard)
 
     def _unsent_bytes(self) -> int:
-        """Return how much of what was written the client has not taken yet."""
+        """Return the number of written bytes that the client has not yet received."""
         waiting = self.transport.get_write_buffer_size()
-        with suppress(OSError):  # where a system cannot tell what the kernel has
+        with suppress(OSError):  # some systems do not report the kernel's part
             connection = self.transport.get_extra_info("socket").fileno()
             (sent,) = _COUNT.unpack(fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(_COUNT.size)))
             waiting += sent
@@ -558,19 +542,19 @@ class Protocol(asyncio.Protocol):
             self.transport.pause_reading()
 
     def _break(self, reason: str) -> None:
-        """Refuse a request that cannot be read; behind others, end the connection after those."""
+        """Reject unreadable input; after pending requests, the connection just closes."""
         self.is_broken = True
-        if self.is_idle() and not self.is_in_head:  # the body of one that has its reply
+        if self.is_idle() and not self.is_in_head:  # a body whose request is answered
             self._linger()
             return
         newest, is_under_way = self._newest, not self.is_idle()
-        if newest is not None and is_under_way and newest.has_more:  # its own body is broken
+        if newest is not None and is_under_way and newest.has_more:  # in the request's own body
             newest.is_lost = True
             newest.wake()
             is_under_way = bool(self._queue)
             if is_under_way:
                 self._queue.pop()
-            elif newest.has_begun:  # a refusal would be taken for a part of its reply
+            elif newest.has_begun:  # the client would take a refusal for part of the reply
                 self.cut()
                 return
             else:
@@ -588,23 +572,22 @@ class Protocol(asyncio.Protocol):
         self._linger()
 
     def _end(self) -> None:
-        """End the connection after its last reply, once the client has sent the rest of a body.
+        """Close the connection after its last reply, once the client has sent the rest of a body.
 
-        Were it closed at once, the kernel would reset it, and a client that goes on to send would
-        not see the reply (RFC 9112, section 9.6): gPodder's login is answered 401 while its upload
-        is under way.
+        Closing at once would reset the connection, and a client that is still sending would lose
+        the reply (RFC 9112, section 9.6): gPodder's upload is answered 401 before it is complete.
         """
         has_next = self.is_in_head or bool(self._queue)
-        # What it has sent ahead may still be in the kernel, which would reset the connection; over
-        # TLS, it would have to wait for an end that it cannot see.
+        # Unread pipelined input may still be in the kernel, so closing would reset the connection.
+        # Lingering helps only without TLS, where the client can see the end.
         if has_next and not (self._is_read_paused and self.transport.can_write_eof()):
             self.transport.close()
             return
-        self.is_broken = self.is_broken or has_next  # what it has sent ahead is not answered
+        self.is_broken = self.is_broken or has_next  # pipelined requests are not answered
         self._linger()
 
     def _linger(self) -> None:
-        """Send no more, and close the connection when the client has no more to send either."""
+        """Send no more, and close the connection when the client has finished sending."""
         patience_seconds = _LINGER_SECONDS
         if self.transport.can_write_eof():
             self.transport.write_eof()
@@ -613,7 +596,7 @@ class Protocol(asyncio.Protocol):
         self.resume_reading()
 
     def _drop(self, data: bytes) -> None:
-        """Take what the application no longer reads, and see the end of a body if it has one."""
+        """Drop input after the last reply, and detect the end of a body."""
         if self.is_broken:
             self._discard(len(data))
             return
@@ -626,9 +609,9 @@ class Protocol(asyncio.Protocol):
             self.cut()
 
     def _discard(self, count: int) -> None:
-        """Count bytes that nobody waits for, and read on in the next turn of the event loop.
+        """Drop `count` bytes, and resume reading in the next turn of the event loop.
 
-        Otherwise a client that sends fast would be read many times in one turn.
+        Otherwise a fast client would be read many times in one turn.
         """
         self._dropped_bytes += count
         if self._dropped_bytes > MAX_DISCARDED_BODY_BYTES:
@@ -643,15 +626,15 @@ class Protocol(asyncio.Protocol):
 
 
 def _address(name: Any) -> tuple[str, int] | None:
-    """Return an address and its port, as ASGI has them, of what the kernel calls a socket."""
+    """Return a socket name as ASGI's host and port."""
     return (name[0], name[1]) if isinstance(name, tuple) else None
 
 
 def _checked_host(host: bytes) -> bytes:
-    """Return a Host, of which links in responses are made.
+    """Check a Host, which links in responses contain.
 
     Raises:
-        ValueError: It is refused.
+        ValueError: It is rejected.
     """
     if len(host) > MAX_HOST_BYTES:
         raise ValueError("a Host that is longer than any name (RFC 1035, section 2.3.4)")

@@ -1,4 +1,4 @@
-"""Serving on a listening socket until told to stop, within the limits of what clients may do."""
+"""Serve connections of a listening socket until stopped."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ from feedkeep.runtime.notify import Signs
 from feedkeep.runtime.stopping import stop_signals
 
 GRACE_SECONDS = 8.0
-"""How long requests under way may take once the service is told to stop."""
+"""Grace period for requests in progress when the service stops."""
 
 OTHER_FILES = 100
 """Open files of a process besides its connections to clients and to PostgreSQL."""
 
 METRICS_CONNECTIONS = 8
-"""How many connections the port of metrics has; for a further one, one of these is closed."""
+"""Maximum number of connections to the metrics port; a further one replaces one of them."""
 
 _METRICS_BYTES = 16 * 1024 * 1024
-"""How many bytes of replies may be in progress at the port of metrics."""
+"""Memory limit for requests to the metrics port."""
 
 _GRACE_BESIDE_SECONDS = 1.0
-"""How long a reply of a server beside the service may still take when it has stopped."""
+"""Grace period of the metrics server and of servers that run until the service is ready."""
 
 _CANCEL_SECONDS = 1.0
-"""How long a request that is cancelled may take to say so."""
+"""Timeout of cancelled requests."""
 
 _POLL_SECONDS = 0.05
 _SWEEP_SECONDS = 1.0
 _ALLOCATIONS_UNTIL_COLLECTED = 50_000
 _LOST_UNTIL_RELEASED = 50
-"""How many connections end until their memory is given back to the system."""
+"""Number of ended connections after which their memory is returned to the system."""
 
 _log = structlog.get_logger()
 
@@ -61,10 +61,10 @@ async def run(
     signs: Signs | None = None,
     draining: Draining | None = None,
 ) -> None:
-    """Serve until SIGTERM, SIGHUP or Ctrl-C, then answer all accepted requests, and return.
+    """Serve until SIGTERM, SIGHUP or Ctrl-C, then answer all accepted requests.
 
-    After the first two it goes on to serve for `drain_seconds`, in which `draining` turns clients
-    away; Ctrl-C, or a second signal, ends that. `signs` are given meanwhile.
+    After the first two, service continues for `drain_seconds` while `draining` turns clients away;
+    Ctrl-C or a second signal ends that. `signs` reports both to the service manager.
     """
     server = Server(
         InFlight(app, settings.max_in_flight_bytes),
@@ -81,7 +81,7 @@ async def run(
 
 @contextlib.asynccontextmanager
 async def serving_metrics(app: ASGIApp, listener: socket.socket) -> AsyncIterator[None]:
-    """Serve metrics within this context, with the limits that clients have, but less of all."""
+    """Context manager: serve metrics, within smaller limits."""
     in_flight = InFlight(app, _METRICS_BYTES)
     async with _beside(Server(in_flight, listener, None, max_connections=METRICS_CONNECTIONS)):
         yield
@@ -91,7 +91,7 @@ async def serving_metrics(app: ASGIApp, listener: socket.socket) -> AsyncIterato
 async def serving_until_ready(
     app: ASGIApp, listeners: Sequence[socket.socket], settings: Settings
 ) -> AsyncIterator[None]:
-    """Serve within this context at sockets that stay open: the service itself takes them over."""
+    """Context manager: serve on duplicates of sockets that the service takes over afterwards."""
     async with contextlib.AsyncExitStack() as serving:
         for listener in listeners:
             in_flight = InFlight(app, settings.max_in_flight_bytes)
@@ -119,8 +119,12 @@ async def _beside(server: Server) -> AsyncIterator[None]:
 class Server:
     """Serves an application on a listening socket.
 
+    Args:
+        draining: Told when the server stops.
+        drain_seconds: Duration of the drain period.
+
     Attributes:
-        grace_seconds: How long requests under way may take once it is told to stop.
+        grace_seconds: Grace period for requests in progress when the server stops.
     """
 
     grace_seconds = GRACE_SECONDS
@@ -135,7 +139,6 @@ class Server:
         draining: Draining | None = None,
         drain_seconds: float = 0.0,
     ) -> None:
-        """`draining` is told that it stops, and it goes on to serve for `drain_seconds`."""
         self._app = app
         self._serving = Serving(app, draining or Draining())
         self._drain_seconds = drain_seconds
@@ -145,16 +148,16 @@ class Server:
         self._acceptor = Acceptor(listener, new, connections, tls, max_connections)
 
     def stop(self, *, in_haste: bool = False) -> None:
-        """Begin to stop; do not drain if this is the second call, or if it is `in_haste`.
+        """Initiate the stop; skip the drain period if `in_haste` or on the second call.
 
-        What was accepted has as long to be answered all the same.
+        The grace period for accepted requests remains.
         """
         if in_haste or self._stopping.is_set():
             self._in_haste.set()
         self._stopping.set()
 
     async def serve(self, signs: Signs | None = None) -> None:
-        """Serve until told to stop; then drain, answer all that was accepted, and return."""
+        """Serve until stopped, then drain and answer all accepted requests."""
         self._set_date()
         sweeping = asyncio.create_task(self._sweep())
         self._acceptor.open()
@@ -169,7 +172,7 @@ class Server:
         sweeping.cancel()
 
     async def _drain(self) -> None:
-        """Go on to serve for a while, so that load balancers turn to other processes."""
+        """Continue to serve, so that load balancers move to other processes."""
         self._serving.draining.begin()
         if self._drain_seconds:
             _log.info("draining: /readyz refuses, and each connection ends with its next reply")
@@ -178,7 +181,7 @@ class Server:
                     await self._in_haste.wait()
 
     async def _finish(self) -> None:
-        """End idle connections, and wait for those whose requests are being answered."""
+        """Close idle connections, and wait for requests in progress."""
         connections, tasks = self._serving.connections, self._serving.tasks
         for connection in list(connections):
             connection.close_if_unused()
@@ -195,7 +198,7 @@ class Server:
             await asyncio.wait(tasks, timeout=_CANCEL_SECONDS)
 
     async def _sweep(self) -> None:
-        """Cut slow clients once a second; an error with one of them does not spare the others."""
+        """Cut slow clients once a second."""
         while True:
             await asyncio.sleep(_SWEEP_SECONDS)
             self._set_date()
@@ -206,7 +209,7 @@ class Server:
             for cut in [self._app.cut_the_slow, *(one.cut_if_too_slow for one in connections)]:
                 try:
                     cut()
-                except Exception as error:  # noqa: BLE001 - the others have to be cut all the same
+                except Exception as error:  # noqa: BLE001 - the others have to be cut anyway
                     _log.error("a client cannot be cut", exc_info=error)
 
     def _set_date(self) -> None:
@@ -215,7 +218,7 @@ class Server:
 
 @contextlib.contextmanager
 def _stopped_by_signals(server: Server) -> Iterator[None]:
-    """Stop the server at each signal within this context: Ctrl-C in haste."""
+    """Context manager: stop the server at each signal, in haste at Ctrl-C."""
     loop = asyncio.get_running_loop()
 
     def stop(number: int, _frame: object) -> None:
@@ -231,18 +234,17 @@ def _stopped_by_signals(server: Server) -> Iterator[None]:
 
 
 def _collect_seldom() -> None:
-    """Let Python's garbage collector run less often, and skip the objects that exist at the start.
+    """Run Python's garbage collector rarely, and exempt the objects that exist at the start.
 
-    Requests create many short-lived objects, which make the collector run, but no cycles for it to
-    find. With Python's own threshold, 4,400 POSTs were answered in a second; without the collector,
-    4,700.
+    Requests create many short-lived objects, which trigger the collector, but no cycles. With
+    Python's threshold, 4,400 POSTs were answered per second; without the collector, 4,700.
     """
     gc.freeze()
     gc.set_threshold(_ALLOCATIONS_UNTIL_COLLECTED)
 
 
 def _room_for_connections(settings: Settings) -> int:
-    """Raise this process's limit of open files; return how many connections that allows."""
+    """Raise the limit of open files; return the number of connections that it allows."""
     _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = min(hard_limit, 65_536) if hard_limit != resource.RLIM_INFINITY else 65_536
     resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard_limit))
@@ -250,6 +252,6 @@ def _room_for_connections(settings: Settings) -> int:
 
 
 def connections_within(files: int, postgres_connections: int) -> int:
-    """Return how many clients may be connected to a process that may open `files`."""
-    # The rest is for all else, even if the limit is low: at it, the database cannot be used either.
+    """Return the maximum number of client connections of a process that may open `files`."""
+    # The minimum of half is for low limits, at which the database is unusable anyway.
     return max(files // 2, files - OTHER_FILES - postgres_connections)
