@@ -161,7 +161,7 @@ class Application:
             )
 
     def _show(self, request: Request, target: Target | None) -> Show | None:
-        """Return the edge's error renderer, or that of the pages if a browser accepts HTML."""
+        """Return the edge's error renderer; the pages' for a browser on an unknown path."""
         if target is not None:
             return target.edge.show
         # Java's client accepts HTML, too, but sends this header; browsers opening a page do not.

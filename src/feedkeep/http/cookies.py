@@ -49,7 +49,6 @@ def secured_name(request: Request, cookie: Cookie) -> str:
 
 
 def read_cookie(request: Request, cookie: Cookie) -> str:
-    """Return the value of a page cookie; "" if missing."""
     return request.cookie(secured_name(request, cookie)) or ""
 
 

@@ -14,5 +14,5 @@ class Draining:
     has_begun = False
 
     def begin(self) -> None:
-        """Begin to turn clients and load balancers away."""
+        """Turn clients and load balancers away."""
         self.has_begun = True

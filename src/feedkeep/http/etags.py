@@ -12,7 +12,6 @@ CACHED_BY_ITS_OWNER = {
 
 
 def digest_of(body: bytes) -> str:
-    """Return the ETag of a body."""
     return hashlib.sha256(body).hexdigest()[:32]
 
 

@@ -45,7 +45,6 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def encode(reply: object) -> bytes:
-    """Encode a reply as JSON."""
     return _ENCODER.encode(reply)
 
 

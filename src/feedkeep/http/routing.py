@@ -78,11 +78,6 @@ class AnyRoute(Generic[R]):
         self.allow = ", ".join(self.methods)
 
     def handler(self, method: str) -> Handler[R]:
-        """Return the handler of a method.
-
-        Raises:
-            NoSuchMethod: The route does not support the method.
-        """
         try:
             return self.methods[method]
         except KeyError:

@@ -1,1 +1,1 @@
-"""What every page shares: templates, languages, style, forms, and things that are shown once."""
+"""What all pages share: templates, languages, static files, forms and one-time notes."""

@@ -1,4 +1,4 @@
-"""Reading forms that browsers send: their bytes, fields and files are counted before the work."""
+"""Read browser forms; bytes, fields and files are limited before parsing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from feedkeep.model.errors import InvalidInput
 from feedkeep.runtime.cooperative import LONG_BYTES, in_thread_if
 
 MAX_FORM_BYTES = 16_384
-"""How large a form is that a stranger may send."""
+"""Maximum size of a form from clients without a session."""
 
 _MAX_FIELDS = 30
 _MAX_NUMBER_DIGITS = 18
@@ -29,28 +29,27 @@ _AT_ONCE_BYTES = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What was typed and chosen in a form.
+    """The contents of a form.
 
     Attributes:
-        texts: The values of each field.
-        files: The bytes of each file; those that were not chosen are left out.
+        texts: Values of each field.
+        files: Contents of each chosen file.
     """
 
     texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     files: Mapping[str, bytes] = field(default_factory=dict)
 
     def text(self, name: str) -> str:
-        """Return the last value of a field; "" if there is none."""
+        """Return the last value of a field; "" if missing."""
         values = self.texts.get(name)
         return values[-1] if values else ""
 
     def several(self, name: str) -> Sequence[str]:
-        """Return all values of a field."""
         return self.texts.get(name, ())
 
 
 def read_number(text: str) -> int | None:
-    """Return a whole number that a form or a query has; None for any other text."""
+    """Parse a whole number from a form or query; None if the text is not one."""
     is_number = text.isascii() and text.isdigit() and len(text) <= _MAX_NUMBER_DIGITS
     return int(text) if is_number else None
 
@@ -58,19 +57,19 @@ def read_number(text: str) -> int | None:
 async def read_form(
     request: Request, max_bytes: int = MAX_FORM_BYTES, max_fields: int = _MAX_FIELDS
 ) -> Form:
-    """Return the form that a request holds.
+    """Return the form in a request's body; an empty body is an empty form.
 
     Raises:
-        InvalidInput: It is no form, is broken, or has too many fields.
-        BodyTooLarge: It is larger than `max_bytes`.
+        InvalidInput: The body is not a form, is malformed, or has too many fields.
+        BodyTooLarge: The body exceeds `max_bytes`.
     """
     body = await request.body(max_bytes)
     kind, _, parameters = request.header("content-type").lower().partition(";")
     is_long = len(body) > LONG_BYTES
     if kind.strip() == _URLENCODED:
         return await in_thread_if(is_long, _read_fields, body, max_fields)
-    # Parts of a form would be decoded as the client says, by any codec that Python has. To decode
-    # "punycode" takes a time that grows with the square of the length. Browsers name none.
+    # With a charset, parts would be decoded by any codec of Python's that the client names, and
+    # "punycode" takes quadratic time. Browsers send no charset.
     if kind.strip() == _IN_PARTS and "charset" not in parameters:
         parsing = _read_parts(request, body, max_bytes, max_fields)
         return await (in_thread_if(True, asyncio.run, parsing) if is_long else parsing)
@@ -80,7 +79,7 @@ async def read_form(
 
 
 def _read_fields(body: bytes, max_fields: int) -> Form:
-    """Return the form of a urlencoded body, `name=value&name=value` (URL Standard, 5.1).
+    """Parse a urlencoded body, `name=value&name=value` (URL Standard, 5.1).
 
     Raises:
         InvalidInput: It has too many fields.
@@ -95,10 +94,7 @@ def _read_fields(body: bytes, max_fields: int) -> Form:
 
 
 def _unescaped(text: bytes) -> str:
-    """Return a text without its escapes.
-
-    It is done part by part, since each escape takes 100 bytes meanwhile.
-    """
+    """Decode percent escapes in pieces, since each escape takes 100 bytes during decoding."""
     whole, start = bytearray(), 0
     while start < len(text):
         end = start + _AT_ONCE_BYTES
@@ -110,10 +106,10 @@ def _unescaped(text: bytes) -> str:
 
 
 async def _read_parts(request: Request, body: bytes, max_bytes: int, max_fields: int) -> Form:
-    """Return the form of a body in parts, which may have a file (RFC 7578).
+    """Parse a multipart body, which may contain a file (RFC 7578).
 
     Raises:
-        InvalidInput: It is broken, or has too many fields.
+        InvalidInput: It is malformed or has too many fields.
     """
 
     async def receive() -> Message:

@@ -1,4 +1,4 @@
-"""Languages: choosing one, and saying sentences, dates and numbers in it (Babel, CLDR)."""
+"""Choose a language, and format sentences, dates and numbers in it (Babel, CLDR)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LANGUAGES: Mapping[str, str] = {
     "fr": "Français",
     "es": "Español",
 }
-"""The languages that pages are in, each with its own name."""
+"""The languages of the pages, with their own names."""
 
 DEFAULT_LANGUAGE = "en"
 UTC_NAME = "UTC"
@@ -43,12 +43,12 @@ _SIZES = ("digital-kilobyte", "digital-megabyte", "digital-gigabyte")
 
 
 def chosen_language(preferred: str | None, accepted: str) -> str:
-    """Return the language of an account, else the best one that an Accept-Language header names."""
+    """Return the account's language, or else the best match of an Accept-Language header."""
     if preferred is not None and preferred in LANGUAGES:
         return preferred
     best, best_quality = DEFAULT_LANGUAGE, 0.0
     for item in accepted.split(",", _MAX_ACCEPTED - 1):
-        if len(item) > _MAX_ACCEPTED_CHARACTERS:  # to match spaces takes the square of their number
+        if len(item) > _MAX_ACCEPTED_CHARACTERS:  # matching spaces takes quadratic time
             continue
         match = _ACCEPTED.fullmatch(item.strip())
         if match and (language := match[1].lower()) in LANGUAGES:
@@ -60,12 +60,12 @@ def chosen_language(preferred: str | None, accepted: str) -> str:
 
 @lru_cache(1)
 def time_zones() -> tuple[str, ...]:
-    """Return the names of all time zones, as the IANA database has them."""
+    """Return the names of all time zones in the IANA database."""
     return tuple(sorted(available_timezones() - {"localtime"}))
 
 
 def read_all() -> None:
-    """Read what all languages need: it takes a tenth of a second, so not when a person waits."""
+    """Load all languages at startup: the first use takes a tenth of a second."""
     for language in LANGUAGES:
         words = Words(language)
         words.moment(Stamp(0))
@@ -76,16 +76,14 @@ def read_all() -> None:
 
 
 class Words:
-    """Says things in one language and time zone.
+    """Formats text, dates and numbers in one language and time zone.
 
-    Attributes:
+    Args:
         language: One of `LANGUAGES`.
-        locale: What Babel knows of it.
-        time_zone: The name of the time zone.
+        time_zone: Name of the time zone; UTC if unknown on this machine.
     """
 
     def __init__(self, language: str, time_zone: str = UTC_NAME) -> None:
-        """Take one of `LANGUAGES`, and a time zone; if no such zone is known here, it is UTC."""
         self.language = language
         self.locale = _locale(language)
         self._zone = _zone(time_zone)
@@ -93,17 +91,15 @@ class Words:
         self._translations = _translations(language)
 
     def gettext(self, text: str) -> str:
-        """Return a text in this language."""
         translated: str = self._translations.gettext(text)
         return translated
 
     def ngettext(self, one: str, many: str, count: int) -> str:
-        """Return the one of two texts that fits a count, in this language."""
         translated: str = self._translations.ngettext(one, many, count)
         return translated
 
     def say(self, sentence: Sentence) -> str:
-        """Return a sentence with its values."""
+        """Translate a sentence and insert its values."""
         values = {
             name: self.number(value) if isinstance(value, int) else value
             for name, value in sentence.values.items()
@@ -112,18 +108,17 @@ class Words:
         return text.format_map(values) if values else text
 
     def number(self, number: int) -> str:
-        """Return a whole number."""
         return _number(self.language, number)
 
     def day(self, stamp: Stamp) -> str:
-        """Return the day of a stamp in this time zone."""
+        """Format the day of a timestamp in this time zone."""
         offset = _utc(stamp).astimezone(self._zone).utcoffset()
         assert offset is not None
         offset_us = int(offset.total_seconds()) * _MICROSECONDS
         return _day(self.language, (stamp + offset_us) // DAY_US)
 
     def moment(self, stamp: Stamp) -> str:
-        """Return day, hour and minute of a stamp in this time zone."""
+        """Format a timestamp in this time zone, to the minute."""
         moment = _utc(stamp).astimezone(self._zone)
         day = dates.format_date(moment, "medium", locale=self.locale)
         time = dates.format_time(moment, "short", locale=self.locale)
@@ -131,7 +126,7 @@ class Words:
         return together.replace("'", "").format(time, day)
 
     def ago(self, stamp: Stamp, now: Stamp) -> str:
-        """Return how long ago something was: "2 hours ago"."""
+        """Format the time since a timestamp: "2 hours ago"."""
         seconds = max(0, now - stamp) // _MICROSECONDS
         if seconds < _MINUTE_SECONDS:
             return self.gettext("just now")
@@ -140,11 +135,11 @@ class Words:
         )
 
     def local_minute(self, stamp: Stamp) -> str:
-        """Return a stamp in this time zone as forms write it, which is not for people."""
+        """Format a timestamp in this time zone for a form field."""
         return _utc(stamp).astimezone(self._zone).strftime("%Y-%m-%dT%H:%M")
 
     def read_local(self, text: str) -> Stamp | None:
-        """Return the moment in this time zone that a form has; None if it has none."""
+        """Parse a form field's time in this time zone; None if invalid."""
         if not _LOCAL.fullmatch(text):
             return None
         try:
@@ -154,9 +149,9 @@ class Words:
             return None
 
     def last_used(self, stamp: Stamp, now: Stamp) -> str:
-        """Return when something was used last: "today", "yesterday", or the day.
+        """Format the day of the last use: "today", "yesterday", or the date.
 
-        Administrators see no more of it than the day, and that in UTC, for each account alike.
+        Administrators see only the day, in UTC for every account.
         """
         used, today = stamp // DAY_US, now // DAY_US
         if used >= today:
@@ -164,16 +159,16 @@ class Words:
         return self.gettext("yesterday") if used == today - 1 else _day(self.language, used)
 
     def several(self, items: list[str]) -> str:
-        """Return several things in a row: "a, b and c"."""
+        """Format a list: "a, b and c"."""
         return lists.format_list(items, locale=self.locale)
 
     def named_language(self, code: str) -> str:
-        """Return what a language is called, by its code, such as "de-AT"; else the code."""
+        """Return the name of a language by its code, such as "de-AT"; the code if unknown."""
         name = self.locale.languages.get(code.replace("_", "-").partition("-")[0].lower())
         return f"{name} ({code})" if name else code
 
     def size(self, count_bytes: int) -> str:
-        """Return a number of bytes as a person reads it."""
+        """Format a size in bytes."""
         amount, unit = count_bytes / _KILO, 0
         while round(amount, 1) >= _KILO and unit < len(_SIZES) - 1:
             amount, unit = amount / _KILO, unit + 1
@@ -186,8 +181,8 @@ def _utc(stamp: Stamp) -> datetime:
 
 @lru_cache(1_024)
 def _zone(name: str) -> tzinfo:
-    """Return a time zone; UTC if a machine without that zone, or a newer feedkeep, stored it."""
-    if name == UTC_NAME:  # which needs no database of zones
+    """Return a time zone; UTC if unknown: another machine or a newer version may have stored it."""
+    if name == UTC_NAME:  # works without a time zone database
         return UTC
     try:
         return ZoneInfo(name)
@@ -213,7 +208,7 @@ def _number(language: str, number: int) -> str:
 
 @lru_cache
 def _translations(language: str) -> NullTranslations:
-    """Return the texts of a language, read once from its catalogue of text."""
+    """Load a language's translations from its text catalogue."""
     if language == DEFAULT_LANGUAGE:
         return NullTranslations()
     catalogue = resources.files(__package__).joinpath("locale", f"{language}.po").read_bytes()

@@ -1,11 +1,10 @@
-"""Things that the next page shows once: what was done, and secrets that are stored nowhere.
+"""One-time notes for the next page: results of actions, and secrets that are stored nowhere.
 
-After a form, the browser is led to a page that can be loaded again without doing a thing twice.
-What that page has to say once travels in a cookie that only this service reads. Another host of the
-same domain may set that cookie, too, so it is believed only if it was written with the browser's
-session, which no other host knows, and if it has the values of its kind: an attacker may have
-led this browser into the attacker's own account. A visitor who is not signed in is told a few
-fixed things alone.
+A form redirects to a page that can be reloaded without repeating the action. The note for that page
+travels in a cookie. Another host of the same domain can set that cookie, too, so a note needs a MAC
+with the browser's session as key, which no other host knows. Its values are also validated: an
+attacker may have signed this browser into the attacker's own account. Without a session, only a few
+fixed notes are shown.
 """
 
 from __future__ import annotations
@@ -23,20 +22,15 @@ from feedkeep.http.requests import Request
 
 GRANTED, SIGNED_OUT, ACCOUNT_DELETED = "granted", "signed-out", "account-deleted"
 _TOLD_TO_ANYBODY = frozenset({GRANTED, SIGNED_OUT, ACCOUNT_DELETED})
-"""The kinds of notes for people who are not signed in: these have no values."""
+"""Kinds of notes that need no session; they have no values."""
 
 _MAX_CHARACTERS = 3_000
 _LAST_US = 253_402_214_400_000_000
-"""The last moment that a calendar has in each time zone: the day before the end of 9999."""
+"""The last time that calendars can represent in each time zone: a day before the end of 9999."""
 
 
 class Note(msgspec.Struct, frozen=True):
-    """What a page is to say once.
-
-    Attributes:
-        kind: What it is about.
-        values: What belongs to it.
-    """
+    """A note that the next page shows once."""
 
     kind: str
     values: dict[str, str | int | bool | list[str]] = {}
@@ -110,15 +104,15 @@ _VALUES: dict[str, type] = {
     "news-address": _Address,
     "codes": _Codes,
 }
-"""What values a note of a kind has, which templates rely on; all other kinds have none."""
+"""Types of the values of each kind of note, on which templates rely; other kinds have none."""
 
 _NOTE = msgspec.json.Decoder(Note)
 
 
 def write_note(request: Request, note: Note, session: str = "") -> str:
-    """Return the Set-Cookie header that brings a note to the next page.
+    """Return the Set-Cookie header that passes a note to the next page.
 
-    `session` is that of the browser; without one, only fixed things can be told.
+    Without `session`, only kinds that need none are possible.
     """
     if note.kind in _TOLD_TO_ANYBODY:
         return set_cookie(request, NOTE, note.kind)
@@ -130,14 +124,14 @@ def write_note(request: Request, note: Note, session: str = "") -> str:
 
 
 def has_note(request: Request) -> bool:
-    """Say whether there is a note, also one that is not believed."""
+    """Whether the request has a note, valid or not."""
     return bool(read_cookie(request, NOTE))
 
 
 def read_note(request: Request, session: str = "") -> Note | None:
-    """Return the note that the page before left, if there is one that is believed.
+    """Return the note of the previous page; None if missing or invalid.
 
-    `session` is that of the browser if it was let in with this request, else "".
+    `session` is "" unless the browser is authenticated.
     """
     text = read_cookie(request, NOTE)
     if text in _TOLD_TO_ANYBODY:
@@ -159,7 +153,7 @@ def read_note(request: Request, session: str = "") -> Note | None:
 
 
 def forget_note(request: Request) -> str:
-    """Return the Set-Cookie header that ends a note."""
+    """Return the Set-Cookie header that deletes a note."""
     return expire_cookie(request, NOTE)
 
 

@@ -1,4 +1,4 @@
-"""Pages from templates: what every page is given, and the headers that keep it safe."""
+"""Render pages from templates, with security headers."""
 
 from __future__ import annotations
 
@@ -24,26 +24,27 @@ _POLICY = (
 )
 HEADERS = {
     "Content-Security-Policy": _POLICY,
-    # Not "no-referrer": browsers then send forms with "Origin: null", and feedkeep could not
-    # tell its own page from another.
+    # Not "no-referrer": browsers would send forms with "Origin: null", which does not identify
+    # feedkeep's own pages.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 
-# A place on this service, as templates have it. What people typed has no such quotes: they are
-# escaped.
+# A link within this service, as in templates. User input cannot match: its quotes are escaped.
 _PLACE = re.compile(r'( (?:href|src|action|formaction)=")/(?!/)')
 
 
 class Pages:
-    """Makes pages, whose templates have all places on this service from its root.
+    """Renders pages; templates contain absolute paths without the base path.
+
+    Args:
+        base_path: Path prefix of the service: "", or such as "/feedkeep".
 
     Attributes:
-        static: The files that all pages use.
+        static: The static files of all pages.
     """
 
     def __init__(self, base_path: str = "") -> None:
-        """Take the path under which browsers reach this service: "", or such as "/feedkeep"."""
         self._base_path = base_path
         read_all()
         self.static = StaticFiles()
@@ -64,7 +65,7 @@ class Pages:
             auto_reload=False,
         )
         self._environment.policies["ext.i18n.trimmed"] = True
-        # The extension adds this method to the environment, which Jinja's types do not know.
+        # An extension adds this method, which Jinja's types do not include.
         self._environment.install_gettext_callables(  # type: ignore[attr-defined]
             _gettext, _ngettext, newstyle=True
         )
@@ -73,30 +74,29 @@ class Pages:
         self._environment.filters["apart"] = _apart
 
     def render(self, template: str, words: Words, **values: Any) -> str:
-        """Return a page as text; `template` is the name of its room and of its file."""
+        """Render a page; `template` is a name such as "shared/problem.html"."""
         defaults = {"words": words, "account": None, "theme": "", "note": None}
         defaults |= {"place": "", "next": ""}
         page = self._environment.get_template(template).render(defaults | values)
         return _PLACE.sub(rf"\1{self._base_path}/", page) if self._base_path else page
 
     def response(self, template: str, words: Words, status: int = OK, **values: Any) -> Response:
-        """Return a page as a response."""
         return HTMLResponse(self.render(template, words, **values), status, HEADERS)
 
     def leading_to(self, place: str) -> Response:
-        """Return a response that leads a browser to another page of this service."""
+        """Redirect to another page of this service."""
         return RedirectResponse(self._base_path + place, SEE_OTHER, HEADERS)
 
     def leading_elsewhere(self, url: str) -> Response:
-        """Return a response that leads a browser to another host."""
+        """Redirect to another host."""
         return RedirectResponse(url, SEE_OTHER, HEADERS)
 
     def refusal(
         self, refusal: Refusal, request: Request, *, for_administrators: bool = False
     ) -> Response:
-        """Return the page for an error; it leads on.
+        """Render the page for an error, with a link to continue.
 
-        `for_administrators` says that the account may not see the page since it is none.
+        `for_administrators` means that the account lacks access since it is not an administrator.
         """
         response = self.response(
             "shared/problem.html",
@@ -115,17 +115,17 @@ class Pages:
 
 
 BACK_AND_FORTH = "private, no-cache"
-"""Lets a person go back to the answer of a form: else they see an error page of the browser."""
+"""Allows going back to the response of a form; browsers would otherwise show their error page."""
 
 
 def _page_before(request: Request) -> str:
-    """Return the page of ours that a form was on, as the browser says; "" if it does not."""
+    """Return the path of our page that sent a form, from the Referer; "" if unknown."""
     host, _, place = request.header("referer").partition("://")[2].partition("/")
     return own_path(f"/{place}", request.base_path) if host == request.header("host") else ""
 
 
 def words_for(request: Request, language: str | None = None, time_zone: str | None = None) -> Words:
-    """Return what says things as an account prefers it, or else as the browser asks for it."""
+    """Return the texts in the account's language, or by default the browser's."""
     chosen = chosen_language(language, request.header("accept-language"))
     return Words(chosen, time_zone or UTC_NAME)
 
@@ -149,5 +149,5 @@ def _say(context: Context, sentence: Sentence) -> str:
 
 
 def _apart(name: str) -> Markup:
-    """Return a stranger's words so that their direction changes nothing in the sentence around."""
+    """Isolate user input so that its text direction does not affect the sentence around it."""
     return Markup("<bdi>{}</bdi>").format(name)

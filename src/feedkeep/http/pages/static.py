@@ -1,8 +1,8 @@
-"""Style, script and pictures of pages: read once, named by what is in them, and cached for good.
+"""Static files: read at startup, named by their content, and cached permanently.
 
-Beside them are two that browsers know by their own names: the icon, and the manifest with which a
-phone installs the pages as an app, and offers them where links are shared (W3C Web Application
-Manifest; its share target only fills in the form).
+Browsers find two others by fixed names: the icon, and the manifest that lets phones install the
+pages as an app and share links with it (W3C Web Application Manifest; the share target only fills
+in the form).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NAMES = ("style.css", "script.js", "mark.svg", _ICON, *_SQUARES)
 
 
 class StaticFiles:
-    """/static/{name}: the files, each under a name that changes with what is in it."""
+    """/static/{name}: files under names that contain a hash of the content."""
 
     def __init__(self) -> None:
         self._files: dict[str, tuple[str, bytes]] = {}
@@ -49,11 +49,10 @@ class StaticFiles:
         self._manifest = msgspec.json.encode(self._described())
 
     def path(self, name: str) -> str:
-        """Return the path of a file."""
         return self._paths[name]
 
     async def get(self, request: Request) -> Response:
-        """Send a file of the pages, such as their style."""
+        """Send a static file, such as the style sheet."""
         found = self._files.get(request.parameters["name"])
         if found is None:
             raise NoSuchRoute
@@ -61,16 +60,16 @@ class StaticFiles:
         return shared(content, {"Content-Type": kind, "Cache-Control": _FOR_GOOD})
 
     async def icon(self, _request: Request) -> Response:
-        """Send the icon that browsers ask for by themselves."""
+        """Send the icon that browsers request by default."""
         return shared(self._icon, {"Content-Type": _TYPES["ico"], "Cache-Control": _FOR_A_DAY})
 
     async def manifest(self, _request: Request) -> Response:
-        """Send what a phone needs to install the pages, and to share links with them."""
+        """Send the manifest, with which phones install the pages and share links with them."""
         headers = {"Content-Type": "application/manifest+json", "Cache-Control": _FOR_A_DAY}
         return shared(self._manifest, headers)
 
     def _described(self) -> dict[str, object]:
-        # Its places are relative to its own, so that they are right under a path, too.
+        # Relative URLs, so that they work under a base path.
         icons = [
             {
                 "src": self._paths[name].lstrip("/"),
