@@ -1,3 +1,3 @@
-"""The interface: the subscriptions of the Open Podcast API, as an edge of the service."""
+"""The Open Podcast API for subscriptions."""
 
 from feedkeep.openpodcast.routes import openpodcast_routes as openpodcast_routes

@@ -1,4 +1,4 @@
-"""The resources of a list's history: what changed, taking it back, the list as it was."""
+"""Resources of the list's history: changes, undo and restore."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from feedkeep.service.history import NEWEST
 
 
 class HistoryResource:
-    """/history: what changed, newest first."""
+    """/history: changes of the list, newest first."""
 
     def __init__(self, service: Service, settings: Settings) -> None:
         self._service = service
         self._public_url = settings.public_url.rstrip("/")
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """List the changes before one of them, or the newest ones; `next` goes on (C9.7)."""
+        # C9.7
         before, per_page = paging.history_page(request.http.query_params)
         listed = await self._service.history.page(
             request.admitted.account.id, NEWEST if before is None else before, per_page
@@ -45,7 +45,7 @@ class HistoryResource:
 
 
 class UndoResource:
-    """/history/{stamp}/undo: taking a change back."""
+    """/history/{stamp}/undo: undo a change, or its part for some feeds."""
 
     def __init__(self, service: Service, settings: Settings) -> None:
         self._service = service
@@ -53,7 +53,6 @@ class UndoResource:
         self._max_items = settings.max_items
 
     async def post(self, request: AdmittedRequest) -> Response:
-        """Take it back, or only what it did to some feeds."""
         stamp = paging.read_change(request.parameters["stamp"])
         body = await request.body(self._max_body_bytes)
         wanted = await in_thread_if(len(body) > LONG_BYTES, self._wanted, stamp, body)
@@ -73,14 +72,13 @@ class UndoResource:
 
 
 class RestoreResource:
-    """/restore: the list as it was at a moment."""
+    """/restore: restore the list as of a time; GET is a preview."""
 
     def __init__(self, service: Service, settings: Settings) -> None:
         self._service = service
         self._max_body_bytes = settings.max_body_bytes
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Say what restoring it would do."""
         query = request.http.query_params
         at = paging.one_value(query, "at", paging.read_moment, None)
         if at is None:
@@ -96,7 +94,6 @@ class RestoreResource:
         )
 
     async def post(self, request: AdmittedRequest) -> Response:
-        """Restore it."""
         body = await request.body(self._max_body_bytes)
         wanted = await in_thread_if(
             len(body) > LONG_BYTES, decode, history_wire.RESTORE_REQUEST, body

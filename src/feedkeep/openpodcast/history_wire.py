@@ -1,4 +1,4 @@
-"""The JSON of requests and replies about the history of a list."""
+"""JSON of requests and replies about a list's history."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from feedkeep.rules.undo import BroughtBack, ConflictPolicy
 from feedkeep.service.history import ListedChanges, RestorePreview
 
 MAX_FEEDS_OF_A_CHANGE = 100
-"""How many feeds of a change are shown (C9.6); of the others only the number."""
+"""Maximum number of feeds shown per change (C9.6); the others are only counted."""
 
 MAX_FEEDS_OF_A_PREVIEW = 1_000
-"""How many feeds of each kind a preview shows (C9.14); of the others only the number."""
+"""Maximum number of feeds shown per kind in a preview (C9.14); the others are only counted."""
 
 
 class FeedChangeReply(Struct):
-    """What became of a feed, or would."""
+    """The change of a feed, made or previewed."""
 
     what: str
     guid: str
@@ -30,7 +30,7 @@ class FeedChangeReply(Struct):
 
 
 class AuthorReply(Struct):
-    """Who made a change."""
+    """The author of a change."""
 
     kind: str
     name: str
@@ -39,7 +39,7 @@ class AuthorReply(Struct):
 
 
 class ChangeReply(Struct):
-    """One change of the list."""
+    """A change of the list."""
 
     stamp: int
     at: str
@@ -96,7 +96,7 @@ RESTORE_REQUEST = msgspec.json.Decoder(RestoreRequest)
 
 
 def urls_shown(listed: ListedChanges) -> Iterator[str]:
-    """Yield the texts that make a page of the history long."""
+    """Yield the URLs on a page of the history, its longest texts."""
     return (
         text
         for change in listed.changes
@@ -106,7 +106,6 @@ def urls_shown(listed: ListedChanges) -> Iterator[str]:
 
 
 def history_reply(listed: ListedChanges, next_url: str | None) -> HistoryReply:
-    """Return one page of the history."""
     return HistoryReply(
         write_stamp(listed.known_from),
         [_change_reply(change, listed.author_of(change)) for change in listed.changes],
@@ -115,12 +114,10 @@ def history_reply(listed: ListedChanges, next_url: str | None) -> HistoryReply:
 
 
 def brought_back_reply(done: BroughtBack) -> BroughtBackReply:
-    """Return what undoing or restoring did."""
     return BroughtBackReply(done.stamp, done.feeds, done.left)
 
 
 def preview_reply(at: Stamp, preview: RestorePreview) -> PreviewReply:
-    """Return what restoring would do."""
     kinds = in_kinds(preview.feeds)
     return PreviewReply(
         write_stamp(at),

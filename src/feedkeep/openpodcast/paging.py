@@ -1,4 +1,4 @@
-"""The queries of lists and the links between their pages (contract, sections 6 and 9)."""
+"""Queries of lists, and links between their pages (contract, sections 6 and 9)."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ MAX_PAGE = 10**9
 MAX_PER_PAGE = 1_000
 DEFAULT_PER_PAGE = 50
 END = Stamp(253_402_300_799_999_999)
-"""The last moment of the year 9999."""
+"""The last microsecond of the year 9999."""
 MAX_EXACT = 2**53 - 1
-"""The greatest whole number that every JSON parser reads exactly, as all stamps are until 2255."""
+"""The greatest integer that every JSON parser reads exactly; timestamps exceed it from 2255 on."""
 
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 def page_request(query: QueryParams) -> PageRequest:
-    """Return which page a query asks for (C6.2).
+    """Parse the query of a list (C6.2).
 
-    Only `next` links have `after` and `epoch` (C6.8). A page that is counted from `since` would
-    skip an entry whenever one before it changes, and so moves to the end.
+    Only `next` links have `after` and `epoch` (C6.8). Pages counted from `since` would skip an
+    entry whenever an earlier one changes and so moves to the end.
 
     Raises:
-        InvalidInput: A value is empty, given twice, or out of its range.
+        InvalidInput: A value is empty, repeated or out of range.
     """
     return PageRequest(
         since=one_value(query, "since", read_moment, BEGINNING),
@@ -42,23 +42,25 @@ def page_request(query: QueryParams) -> PageRequest:
 
 
 def per_page(query: QueryParams) -> int:
-    """Return how many items a page is to have at most; raises as `page_request` does."""
+    """Parse the page size; raises as `page_request` does."""
     return one_value(
         query, "per_page", lambda text: whole_number(text, MAX_PER_PAGE), DEFAULT_PER_PAGE
     )
 
 
 def history_page(query: QueryParams) -> tuple[Stamp | None, int]:
-    """Return before which change a page of a history ends, None at the newest, and how many it has.
+    """Parse the query of a history: the change before which the page ends, and the page size.
+
+    Without a change (None), the page begins with the newest.
 
     Raises:
-        InvalidInput: A value is empty, given twice, or out of its range.
+        InvalidInput: A value is empty, repeated or out of range.
     """
     return one_value(query, "before", read_change, None), per_page(query)
 
 
 def next_url(base: str, asked: PageRequest, page: Page, epoch: str) -> str | None:
-    """Return the link to the entries that follow the page, or None on the last one."""
+    """Return the link to the next page; None on the last page."""
     if not page.has_more:
         return None
     query = _query(asked, asked.page + 1, page.views[-1].entry.revision)
@@ -66,12 +68,12 @@ def next_url(base: str, asked: PageRequest, page: Page, epoch: str) -> str | Non
 
 
 def previous_url(base: str, asked: PageRequest) -> str | None:
-    """Return the link to the page before, or None on the first one."""
+    """Return the link to the previous page; None on the first page."""
     return f"{base}?{_query(asked, asked.page - 1, None)}" if asked.page > 1 else None
 
 
 def whole_number(text: str, greatest: int) -> int:
-    """Return the whole number from 1 to `greatest` that `text` has.
+    """Parse a whole number from 1 to `greatest`.
 
     Raises:
         InvalidInput: `text` is not such a number.
@@ -83,19 +85,19 @@ def whole_number(text: str, greatest: int) -> int:
 
 
 def read_change(text: str) -> Stamp:
-    """Return the stamp by which a change is known.
+    """Parse the timestamp that identifies a change.
 
     Raises:
-        InvalidInput: `text` is no whole number of that range.
+        InvalidInput: `text` is not a valid timestamp.
     """
     return Stamp(whole_number(text, MAX_EXACT))
 
 
 def read_yes_or_no(text: str) -> bool:
-    """Return whether a text says true.
+    """Parse a boolean.
 
     Raises:
-        InvalidInput: It says neither true nor false.
+        InvalidInput: `text` is neither "true" nor "false".
     """
     if text not in {"true", "false"}:
         raise InvalidInput("true or false is expected.")
@@ -103,10 +105,10 @@ def read_yes_or_no(text: str) -> bool:
 
 
 def one_value(query: QueryParams, name: str, read: Callable[[str], T], default: T) -> T:
-    """Return the value that a query has under a name, or the default.
+    """Return the parsed value of a query parameter, or the default.
 
     Raises:
-        InvalidInput: It is given twice, or `read` does not take it.
+        InvalidInput: It is repeated, or `read` rejects it.
     """
     values = query.getlist(name)
     if not values:
@@ -120,7 +122,7 @@ def one_value(query: QueryParams, name: str, read: Callable[[str], T], default: 
 
 
 def read_moment(text: str) -> Stamp:
-    """Return a stamp in a year that can be written: an offset may lead out of these.
+    """Parse a date-time, clamped to the range from `BEGINNING` to `END`.
 
     Raises:
         InvalidInput: `text` is not a date-time.

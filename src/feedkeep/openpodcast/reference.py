@@ -1,6 +1,6 @@
-"""The reference for people: openapi.yaml, written by hand, and a page that shows it.
+"""The API reference: the OpenAPI document and its HTML page.
 
-Each protocol's package has its own openapi.yaml; together they are one document.
+Each protocol's package has an openapi.yaml, written by hand; they are joined to one document.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from feedkeep.http.routing import Handler, NoSuchRoute
 from feedkeep.openpodcast.reference_page import ReferencePage
 from feedkeep.runtime.cooperative import in_thread_if
 
-# libyaml, with which PyYAML's wheels are built: without it, this takes a third of each start.
+# PyYAML's wheels include libyaml; without it, parsing takes a third of each start.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _REFERENCE = re.compile(r'"#/components/(\w+)/(\w+)"')
 _CACHED_FOR_A_DAY = "public, max-age=86400"
 _HTML = "text/html; charset=utf-8"
 _ACCOUNT = "zoe"
 _SERVER = "https://feeds.example"
-"""Name and address that the examples have."""
+"""Name and address in the examples."""
 
-# Everything the page needs comes from here, and nothing of it is a script.
+# Everything comes from this host, and nothing is a script.
 _POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; manifest-src 'self';"
     " form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
@@ -44,9 +44,9 @@ _POLICY = (
 
 
 def openapi_document(packages: Sequence[str], base_path: str = "") -> dict[str, Any]:
-    """Return the OpenAPI 3.1 document, joined from these packages; the first one has its head.
+    """Join the OpenAPI 3.1 documents of packages; the first provides the document's head.
 
-    `base_path` is where clients reach this service: "", or such as "/feedkeep".
+    `base_path` is the path prefix of the service: "", or such as "/feedkeep".
     """
     document, *others = map(_part, packages)
     for part in others:
@@ -61,7 +61,7 @@ def openapi_document(packages: Sequence[str], base_path: str = "") -> dict[str, 
 
 
 def document_of_one(package: str, document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a joined document says of one of its packages: generators make less of that."""
+    """Return one package's part of a joined document; client generators turn it into less code."""
     part, known = _part(package), document["components"]
     paths = {path: document["paths"][path] for path in part["paths"]}
     operations = [one for item in paths.values() for one in item.values() if "responses" in one]
@@ -85,7 +85,7 @@ def document_of_one(package: str, document: Mapping[str, Any]) -> dict[str, Any]
 
 def _part(package: str) -> dict[str, Any]:
     text = resources.files(package).joinpath("openapi.yaml").read_text("utf-8")
-    part: dict[str, Any] = yaml.load(text, _LOADER)  # noqa: S506 - it is a safe one
+    part: dict[str, Any] = yaml.load(text, _LOADER)  # noqa: S506 - a safe loader
     return part
 
 
@@ -95,27 +95,31 @@ def _add(known: dict[str, Any], more: Mapping[str, Any]) -> None:
 
 
 class OpenApiResource:
-    """/openapi.json: the document.
+    """/openapi.json.
 
     Attributes:
-        body: The document as JSON.
+        body: The OpenAPI document as JSON.
     """
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.body = json.dumps(document).encode()
 
     async def get(self, _request: Request) -> Response:
-        """Answer with the document."""
         return shared(self.body, {"Content-Type": JsonResponse.media_type})
 
 
 class DocsResource:
-    """/docs: the document as a page, which is the same for everyone."""
+    """/docs: the document as a page, the same for all clients.
+
+    Args:
+        document: The OpenAPI document as JSON.
+        protocols: Names of the protocols.
+        public_url: URL of the service; "" if unknown.
+    """
 
     def __init__(
         self, pages: Pages, document: bytes, protocols: Collection[str], public_url: str
     ) -> None:
-        """Take the document as JSON, the names of the protocols, and the URL of the service."""
         self._pages = pages
         self._document = document
         self._protocols = protocols
@@ -123,7 +127,6 @@ class DocsResource:
         self._rendered: _Rendered | None = None
 
     async def get(self, request: Request) -> Response:
-        """Answer with the page, or with 304 if the client has it."""
         if (rendered := self._rendered) is None:
             rendered = await in_thread_if(True, self._render)
         is_coded = takes_gzip(request.header("accept-encoding"))
@@ -140,7 +143,7 @@ class DocsResource:
         return shared(rendered.plain, headers)
 
     def _render(self) -> _Rendered:
-        # Threads render one by one: another may have been first.
+        # Threads render one at a time; another may have been first.
         if self._rendered is None:
             page = ReferencePage(json.loads(self._document))
             text = self._pages.render(
@@ -159,7 +162,7 @@ class DocsResource:
 
 @dataclass(frozen=True, slots=True)
 class _Rendered:
-    """The page as it is sent, plain and by gzip, with its ETag."""
+    """The encoded page, plain and gzipped, with its ETag."""
 
     plain: bytes
     coded: bytes
@@ -167,7 +170,7 @@ class _Rendered:
 
 
 def leading_to(place: str) -> Handler[Request]:
-    """Return a handler that redirects to a place relative to the path of the request."""
+    """Return a handler that redirects to a URL relative to the request's path."""
 
     async def lead(_request: Request) -> Response:
         return RedirectResponse(place, 302)
@@ -176,16 +179,14 @@ def leading_to(place: str) -> Handler[Request]:
 
 
 class DocsFileResource:
-    """/docs/{name}: the documents of single protocols."""
+    """/docs/{name}: the OpenAPI documents of single protocols."""
 
     def __init__(self, documents: Mapping[str, Mapping[str, Any]]) -> None:
-        """Take the documents by their names."""
         self._files = {
             f"{name}.json": json.dumps(document).encode() for name, document in documents.items()
         }
 
     async def get(self, request: Request) -> Response:
-        """Answer with one document."""
         content = self._files.get(request.parameters["name"])
         if content is None:
             raise NoSuchRoute

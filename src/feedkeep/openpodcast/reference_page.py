@@ -1,6 +1,6 @@
-"""The parts of the reference page: the operations of an OpenAPI document, ready for its template.
+"""The content of the reference page: an OpenAPI document prepared for the template.
 
-Only what feedkeep's documents use of OpenAPI and of Markdown is translated.
+Supports only the parts of OpenAPI and Markdown that feedkeep's documents use.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from urllib.parse import quote, urlencode
 from markupsafe import Markup, escape
 
 Node: TypeAlias = Mapping[str, Any]
-"""An object of the document."""
+"""An object of the OpenAPI document."""
 
 _FIRST_ERROR = 400
 _JSON = "application/json"
@@ -38,9 +38,9 @@ class Field:
     """A parameter, a header, or a property of an object.
 
     Attributes:
-        place: Part of the request that has a parameter, such as "query"; "" for others.
-        type: Type, with links to the schemas that it names.
-        bounds: Further limits on its value; empty if there are none.
+        place: Location of a parameter, such as "query"; else "".
+        type: Type, with links to named schemas.
+        bounds: Further limits on the value; may be empty.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Content:
     """A body of one content type.
 
     Attributes:
-        fields: Properties of a schema that has no name; those of others are under its name.
+        fields: Properties of an unnamed schema; a named schema lists its own.
     """
 
     media_type: str
@@ -71,8 +71,8 @@ class Reply:
     """A response.
 
     Attributes:
-        id: Anchor of a shared response; "" for a response of one operation.
-        status: Status code and its phrase, such as "200 OK"; the name of a shared response.
+        id: Anchor of a shared response; else "".
+        status: Status code and phrase, such as "200 OK"; the name of a shared response.
     """
 
     id: str
@@ -83,7 +83,6 @@ class Reply:
 
     @property
     def code(self) -> str:
-        """The status code."""
         return self.status.partition(" ")[0]
 
 
@@ -92,10 +91,10 @@ class Operation:
     """A method of a path.
 
     Attributes:
-        access: Names of the ways to sign in, any of which is enough; empty if everyone may.
-        replies: Responses that are no errors.
-        errors: The other responses.
-        curl: Command that sends it, with the shell variables FEEDKEEP, NAME and TOKEN.
+        access: Names of the security schemes, any of which suffices; empty if public.
+        replies: Successful responses.
+        errors: Error responses.
+        curl: Command that sends the request, with the shell variables FEEDKEEP, NAME and TOKEN.
     """
 
     id: str
@@ -124,7 +123,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A schema, or a way to sign in, that others name."""
+    """A named schema or security scheme."""
 
     id: str
     name: str
@@ -143,11 +142,10 @@ class ReferencePage:
 
     @property
     def description(self) -> Markup:
-        """The introduction."""
         return _marked(self._document["info"])
 
     def sections(self) -> list[Section]:
-        """Return the operations by tag."""
+        """Return the operations, by tag."""
         operations = list(self._operations())
         return [
             Section(
@@ -160,14 +158,14 @@ class ReferencePage:
         ]
 
     def shared_replies(self) -> list[Reply]:
-        """Return the responses that operations refer to."""
+        """Return the named responses."""
         return [
             self._reply(f"response-{name}", name, response)
             for name, response in self._components["responses"].items()
         ]
 
     def schemas(self) -> list[Definition]:
-        """Return the schemas that have a name."""
+        """Return the named schemas."""
         return [
             Definition(
                 f"schema-{name}",
@@ -181,7 +179,7 @@ class ReferencePage:
         ]
 
     def access(self) -> list[Definition]:
-        """Return the ways to sign in."""
+        """Return the security schemes."""
         none = Markup("")
         return [
             Definition(f"access-{name}", name, none, none, _marked(scheme), [])
@@ -189,7 +187,6 @@ class ReferencePage:
         ]
 
     def _operations(self) -> Iterator[tuple[str, Operation]]:
-        """Yield each operation with its tag."""
         for path, item in self._document["paths"].items():
             for method, operation in item.items():
                 if "responses" in operation:
@@ -259,7 +256,7 @@ class ReferencePage:
 
 
 def _curl_body(body: Node) -> list[str]:
-    """Return the options with which curl sends the example of a body."""
+    """Return curl's options to send the example of a body."""
     for media_type, content in body.get("content", {}).items():
         example = content["example"]
         if media_type == _FORM:
@@ -305,14 +302,13 @@ def _properties(schema: Node) -> list[Field]:
 
 
 def _field(name: str, told: Node) -> Field:
-    """Return a parameter or a header."""
     schema, is_required = told["schema"], told.get("required", False)
     place = told.get("in", "")
     return Field(name, place, _type(schema), _bounds(schema), is_required, _marked(told))
 
 
 def _type(schema: Node) -> Markup:
-    """Return the type of a schema, such as "string (uuid)"."""
+    """Render the type of a schema, such as "string (uuid)"."""
     if "$ref" in schema:
         name = _name_of(schema)
         return Markup('<a href="#schema-{0}">{0}</a>').format(name)
@@ -327,7 +323,7 @@ def _type(schema: Node) -> Markup:
 
 
 def _bounds(schema: Node) -> Markup:
-    """Return the further limits of a schema; empty if it has none."""
+    """Render the further limits of a schema; may be empty."""
     found = [escape(text.format(schema[key])) for key, text in _BOUNDS.items() if key in schema]
     if "enum" in schema:
         found.append(Markup("one of {}").format(Markup(", ").join(map(_code, schema["enum"]))))
@@ -346,14 +342,14 @@ def _code(value: object) -> Markup:
 
 
 def _marked(told: Node) -> Markup:
-    """Return the description of a node, with its paragraphs, bold text and code."""
+    """Render a node's description, with paragraphs, bold text and code."""
     paragraphs = told.get("description", "").strip().split("\n\n")
     return Markup("").join(Markup("<p>{}</p>").format(_inline(text)) for text in paragraphs if text)
 
 
 def _inline(text: str) -> Markup:
     found = _CODE.sub(r"<code>\1</code>", str(escape(text)))
-    return Markup(_BOLD.sub(r"<strong>\1</strong>", found))  # noqa: S704 - it is escaped above
+    return Markup(_BOLD.sub(r"<strong>\1</strong>", found))  # noqa: S704 - escaped above
 
 
 def _name_of(node: Node) -> str:

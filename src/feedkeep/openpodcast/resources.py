@@ -1,4 +1,4 @@
-"""The resources of the interface: each translates a request for a use case, and its result back."""
+"""Resources of the API: translate requests for the service, and its results to replies."""
 
 from __future__ import annotations
 
@@ -32,12 +32,11 @@ class SubscriptionsResource:
         self._public_url = settings.public_url.rstrip("/")
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """List what changed after a stamp."""
         account = request.admitted.account
         asked = paging.page_request(request.http.query_params)
         epoch = database_restores.epoch_of(account)
         page = await self._service.subscriptions.page(account, asked)
-        asked = database_restores.page_to_read(account, asked)  # of which the reply speaks (C6.9)
+        asked = database_restores.page_to_read(account, asked)  # as the reply describes it (C6.9)
         base = (self._public_url or request.base_url) + request.path
         reply = wire.page_reply(
             page,
@@ -49,7 +48,7 @@ class SubscriptionsResource:
         return _response_unless_known(request, encode(reply), epoch)
 
     async def post(self, request: AdmittedRequest) -> Response:
-        """Add feeds: 200, also if each of them was refused (C5.1)."""
+        # C5.1: 200 even if every feed is refused
         body = await request.body(self._max_body_bytes)
         is_long = len(body) > LONG_BYTES
         wanted = await in_thread_if(is_long, self._wanted, body)
@@ -68,19 +67,18 @@ class SubscriptionsResource:
 
 
 class SubscriptionResource:
-    """/subscriptions/{guid}: one entry of the list."""
+    """/subscriptions/{guid}: an entry of the list."""
 
     def __init__(self, service: Service, settings: Settings) -> None:
         self._service = service
         self._max_body_bytes = settings.max_body_bytes
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Return the subscription, also for a former guid of it."""
         view = self._service.subscriptions.read(request.admitted, request.parameters["guid"])
         return _response_unless_known(request, encode(wire.subscription_reply(view)))
 
     async def patch(self, request: AdmittedRequest) -> Response:
-        """Change its feed URL, its guid, its status, its details; return its new ETag (C5.28)."""
+        # C5.28: the reply has the new ETag
         body = await request.body(self._max_body_bytes)
         is_long = len(body) > LONG_BYTES
         wanted = await in_thread_if(is_long, decode, wire.UPDATE_REQUEST, body)
@@ -92,13 +90,12 @@ class SubscriptionResource:
             _expected_by(request),
         )
         response = JsonResponse(encode(wire.update_reply(updated)))
-        # The entry of the present guid: its tag is good for each guid that leads there.
+        # The entry under its current guid: the ETag is valid for each guid that resolves to it.
         view = View(updated.subscription, updated.subscription)
         response.raw_headers.append((b"etag", f'"{_tag_of(view)}"'.encode()))
         return response
 
     async def delete(self, request: AdmittedRequest) -> Response:
-        """Delete it; a tombstone stays."""
         deleted = await self._service.subscriptions.delete(
             request.admitted.account.id,
             request.parameters["guid"],
@@ -109,35 +106,33 @@ class SubscriptionResource:
 
 
 class FeedResource:
-    """/subscriptions/{guid}/feed: what is known of the feed of an entry of the list (C10.4)."""
+    """/subscriptions/{guid}/feed: stored data about an entry's feed (C10.4)."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Return what is known of the feed."""
         view = self._service.subscriptions.read(request.admitted, request.parameters["guid"])
         feed = await self._service.known_feeds.of(view.subscription)
         return _response_unless_known(request, encode(wire.feed_reply(feed)))
 
 
 class DeletionResource:
-    """/deletions/{deletion_id}: a deletion that was carried out."""
+    """/deletions/{deletion_id}: a completed deletion."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Return the state of a deletion."""
         number = paging.whole_number(request.parameters["deletion_id"], paging.MAX_EXACT)
         deletion = await self._service.subscriptions.deletion(request.admitted.account.id, number)
         return JsonResponse(encode(wire.deletion_reply(deletion)))
 
 
 def _response_unless_known(request: Request, body: bytes, epoch: str = "") -> Response:
-    """Answer with the body and its ETag, or with 304 if the client has exactly this body (C1.17).
+    """Return the body with its ETag, or 304 if the client already has it (C1.17).
 
-    The ETag covers all of the body (C1.18), and the epoch, too, if the reply has one (C6.4).
+    The ETag covers the whole body (C1.18) and the epoch, if the reply has one (C6.4).
     """
     tag = digest_of(body + epoch.encode())
     if names(request.header("if-none-match"), tag):
@@ -151,11 +146,11 @@ def _response_unless_known(request: Request, body: bytes, epoch: str = "") -> Re
 
 
 def _expected_by(request: Request) -> IsExpected | None:
-    """Return which entry a request wants to change, if it names one (C5.27)."""
+    """Return the condition of the If-Match header; None without one (C5.27)."""
     named = request.header("if-match")
     return (lambda view: names(named, _tag_of(view))) if named else None
 
 
 def _tag_of(view: View) -> str:
-    """Return what stands in the ETag of an entry."""
+    """Return the value of an entry's ETag."""
     return digest_of(encode(wire.subscription_reply(view)))

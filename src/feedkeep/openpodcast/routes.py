@@ -1,4 +1,4 @@
-"""All routes of the interface, with its reference and the service's health, in one block."""
+"""All routes of the Open Podcast API, the API reference and the health checks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def openpodcast_routes(
     draining: Draining,
     pages: Pages,
 ) -> list[Route | PublicRoute]:
-    """Return what is at every route; `documents` are those of single protocols, by their names."""
+    """Return all routes; `documents` are the OpenAPI documents of single protocols by name."""
     many = SubscriptionsResource(service, settings)
     one = SubscriptionResource(service, settings)
     restore = RestoreResource(service, settings)

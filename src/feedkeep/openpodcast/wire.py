@@ -1,4 +1,4 @@
-"""The JSON of requests and replies, with exactly the names of the Open Podcast API (C1.5)."""
+"""JSON of requests and replies, with exactly the names of the Open Podcast API (C1.5)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ S = TypeVar("S", bound=Struct)
 
 
 class AddItem(Struct):
-    """One feed to add."""
+    """A feed to add."""
 
     feed_url: str
     guid: str | None = None
@@ -45,7 +45,7 @@ class AddRequest(Struct):
 
 
 def with_details(struct: type[S]) -> type[S]:
-    """Return a struct of the JSON with the fields of `Details`, each of which may be left out."""
+    """Class decorator: add the fields of `Details` to a struct, all optional."""
     added = [(field.name, field.type | None | UnsetType, UNSET) for field in fields(Details)]
     return cast("type[S]", msgspec.defstruct(struct.__name__, added, bases=(struct,)))
 
@@ -60,10 +60,10 @@ class UpdateRequest(Struct):
 
 
 class SuccessItem(Struct):
-    """An item of POST /subscriptions that was accepted.
+    """An accepted item of POST /subscriptions.
 
     Attributes:
-        new_feed_url: The URL of the subscription, if that is another one than was sent (C5.30).
+        new_feed_url: URL of the subscription, if it differs from the one sent (C5.30).
     """
 
     feed_url: str
@@ -74,7 +74,7 @@ class SuccessItem(Struct):
 
 
 class FailureItem(Struct):
-    """An item of POST /subscriptions that was refused, with the reason."""
+    """A refused item of POST /subscriptions, with the reason."""
 
     feed_url: str
     message: str
@@ -102,7 +102,7 @@ class SubscriptionReply(Struct):
 
 @with_details
 class UpdateReply(Struct):
-    """The reply to PATCH /subscriptions/{guid}: the fields that the request was about."""
+    """The reply to PATCH /subscriptions/{guid}: the fields in the request."""
 
     new_feed_url: str | UnsetType = UNSET
     is_subscribed: bool | UnsetType = UNSET
@@ -123,7 +123,7 @@ class PageReply(Struct):
 
 
 class FeedReply(Struct):
-    """The reply to GET /subscriptions/{guid}/feed: what is known of it, nothing else (C10.2)."""
+    """The reply to GET /subscriptions/{guid}/feed: known values only (C10.2)."""
 
     title: str | UnsetType = UNSET
     description: str | UnsetType = UNSET
@@ -157,15 +157,15 @@ UPDATE_REQUEST = msgspec.json.Decoder(UpdateRequest)
 
 
 def items_wanted(request: AddRequest) -> list[Wanted | Refused]:
-    """Return the items of a request, each judged by itself."""
+    """Return the items of a request, each checked separately."""
     return [want(item.feed_url, item.guid) for item in request.subscriptions]
 
 
 def update_wanted(request: UpdateRequest) -> Update:
-    """Return what a PATCH is to change; all of it is judged before anything is read (C5.17).
+    """Return the update in a PATCH, completely checked before the store is read (C5.17).
 
     Raises:
-        InvalidInput: The URL or the guid is not valid.
+        InvalidInput: The URL or the guid is invalid.
     """
     url, guid = request.new_feed_url, request.new_guid
     sent = ((name, getattr(request, name)) for name in DETAILS)
@@ -178,7 +178,6 @@ def update_wanted(request: UpdateRequest) -> Update:
 
 
 def add_reply(results: list[Added | Refused]) -> AddReply:
-    """Return the reply that tells what became of each item."""
     return AddReply(
         success=[_success_item(item) for item in results if isinstance(item, Added)],
         failure=[
@@ -190,7 +189,7 @@ def add_reply(results: list[Added | Refused]) -> AddReply:
 
 
 def subscription_reply(view: View) -> SubscriptionReply:
-    """Return an entry as its owner sees it; a pointer with what it leads to (C5.15)."""
+    """Return an entry for the API; a pointer with the subscription it resolves to (C5.15)."""
     entry, subscription = view.entry, view.subscription
     if isinstance(entry, Pointer):
         reply = SubscriptionReply(
@@ -201,7 +200,7 @@ def subscription_reply(view: View) -> SubscriptionReply:
             guid_changed=_stamp_or_unset(entry.guid_changed),
         )
         return _with_details_of(subscription, reply)
-    # By position, and without a call for what is not there: a page has 50 of these.
+    # Positional arguments, and no call for missing values: a page has 50 of these.
     reply = SubscriptionReply(
         entry.feed_url,
         entry.guid,
@@ -215,7 +214,6 @@ def subscription_reply(view: View) -> SubscriptionReply:
 
 
 def update_reply(updated: Updated) -> UpdateReply:
-    """Return what a PATCH did."""
     return UpdateReply(
         new_feed_url=UNSET if updated.new_feed_url is None else updated.new_feed_url,
         is_subscribed=UNSET if updated.is_subscribed is None else updated.is_subscribed,
@@ -229,7 +227,6 @@ def update_reply(updated: Updated) -> UpdateReply:
 def page_reply(
     page: Page, number: int, per_page: int, next_url: str | None, previous_url: str | None
 ) -> PageReply:
-    """Return one page of a list."""
     return PageReply(
         total=page.total,
         page=number,
@@ -241,7 +238,7 @@ def page_reply(
 
 
 def feed_reply(feed: Feed | None) -> FeedReply:
-    """Return what is known of a feed; fields of which nothing is known are left out (C10.3)."""
+    """Return the stored data about a feed, without unknown fields (C10.3)."""
     if feed is None:
         return FeedReply()
     content, moved = feed.content or FeedContent(), moved_to(feed)
@@ -260,12 +257,11 @@ def feed_reply(feed: Feed | None) -> FeedReply:
 
 
 def deleted_reply(deletion: Deletion) -> DeletedReply:
-    """Return the reply to a DELETE."""
     return DeletedReply(deletion.id, "The subscription has been deleted.")
 
 
 def deletion_reply(deletion: Deletion) -> DeletionReply:
-    """Return what became of a deletion: all that are known were carried out."""
+    """Return the state of a deletion; all stored deletions are complete."""
     return DeletionReply(deletion.id, "SUCCESS", "The subscription has been deleted.")
 
 
