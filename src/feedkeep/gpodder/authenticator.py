@@ -1,4 +1,4 @@
-"""Letting in by a session's cookie, or else by the Authorization header, which begins a session."""
+"""Authentication by session cookie, or by the Authorization header, which starts a session."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _NOT_THEIRS = "The resource is another account's."
 
 
 class SessionAuthenticator:
-    """Lets in clients with a session, or with a name and a password or token.
+    """Authenticates clients by a session, or by a name and a password or token.
 
-    mygpoclient, which gPodder uses, answers three challenges and then gives up for good. So each
-    client that is let in by Basic is given a session; and if a cookie has expired, a password
-    beside it is checked all the same.
+    mygpoclient, which gPodder uses, answers three challenges and then never again. So each client
+    authenticated by Basic gets a session, and with an expired cookie, the password is still
+    checked.
     """
 
     def __init__(self, service: Service) -> None:
         self._service = service
 
     async def admit(self, request: Request) -> Admitted:
-        """Return who sent a request, with their session; raises as `Authenticator.admit` does."""
+        """Authenticate a request, with its session; raises as `Authenticator.admit` does."""
         cookie = request.cookie(APP_SESSION.name)
         admitted = await self._admit_session(request, cookie) if cookie else None
         if admitted is None or not _is_theirs(request, admitted):
@@ -40,9 +40,9 @@ class SessionAuthenticator:
         try:
             admitted = await self._service.authentication.admit(credential, request.address)
             assert admitted.token is not None
-            # This client keeps cookies. With a session of its own, it can be stored what it was
-            # sent; of a shared one, that would say nothing about the other clients. A logout ends
-            # the session of the cookie that was sent, whichever it is.
+            # This client keeps cookies, so it gets a session of its own, which can record what was
+            # sent to it; a shared session cannot. A logout ends the session of the cookie sent,
+            # shared or not.
             if admitted.token.is_shared and not request.path.endswith("/logout.json"):
                 return await self._begin_session(request, admitted)
         except NotAuthorized:
@@ -52,25 +52,25 @@ class SessionAuthenticator:
         return admitted
 
     async def _admit_header(self, request: Request, other: Admitted | None) -> Admitted:
-        """Let in by the Authorization header; `other` is the cookie's account, if it is another."""
-        if not is_basic(request):  # a token as Bearer needs no session beside it
+        """Authenticate by header; `other` is the cookie's client if the path is not its own."""
+        if not is_basic(request):  # bearer tokens need no session
             return await self._authenticate(request, other)
         if request.path.endswith("/login.json"):
             return await self._begin_session(request, await self._authenticate(request, other))
         return await self._share_session(request, other)
 
     async def _begin_session(self, request: Request, admitted: Admitted) -> Admitted:
-        """Give a client a session of its own, with which is stored what the client was sent."""
+        """Start a session for one client, which records what was sent to it."""
         label = request.header("user-agent")
         begun = await self._service.logins.begin_session(admitted, label)
         _set_cookie(request, begun.text)
         return replace(admitted, token=begun.token)
 
     async def _share_session(self, request: Request, other: Admitted | None) -> Admitted:
-        """Give a client the session that all share which send the same header and no cookie.
+        """Use the session shared by all cookieless clients with the same header.
 
-        Kasts keeps no cookies, and sends the password with each request. A new session for each
-        request would be a write for each, and would end the sessions of other apps.
+        Kasts keeps no cookies and sends the password with each request. A session per request would
+        cost a write each, and end the sessions of other apps.
         """
         logins, label = self._service.logins, request.header("user-agent")
         header = request.header("authorization")
@@ -88,8 +88,8 @@ class SessionAuthenticator:
         try:
             credential = credential_of(request)
         except NotAuthorized:
-            # The cookie is right, but the path is another account's. With 401, apps would send the
-            # password again and again.
+            # The cookie is valid, but the path belongs to another account. After a 401, apps would
+            # resend the password again and again.
             if other is not None:
                 raise Forbidden(_NOT_THEIRS) from None
             raise
@@ -102,7 +102,7 @@ class SessionAuthenticator:
 def _set_cookie(
     request: Request, text: str, max_age_seconds: int | None = APP_SESSION.max_age_seconds
 ) -> None:
-    """Let the response set the cookie; only for HTTPS if the request used it."""
+    """Set the session cookie in the response; Secure if the request used HTTPS."""
     secure = "; Secure" if request.is_secure else ""
     request.response_headers[b"set-cookie"] = (
         f"{APP_SESSION.name}={text}; Path={request.cookie_path}; Max-Age={max_age_seconds};"
@@ -111,7 +111,7 @@ def _set_cookie(
 
 
 def clear_cookie(request: Request) -> None:
-    """Let the response make the client forget its cookie."""
+    """Expire the client's cookie in the response."""
     _set_cookie(request, "", 0)
 
 

@@ -1,4 +1,4 @@
-"""Devices, which all share one list, and the settings that apps store here."""
+"""Devices, which all share one list, and settings stored by apps."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from feedkeep.rules.feed_urls import as_linked, parse_feed_url
 
 
 class DevicesResource(Resource):
-    """/api/2/devices/{user}.json: all devices of the account."""
+    """/api/2/devices/{user}.json: the account's devices."""
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """List them."""
         account = request.admitted.account
         found = await self.service.devices.all(account.id)
         count = account.counts.subscribed
@@ -26,10 +25,9 @@ class DevicesResource(Resource):
 
 
 class DeviceResource(Resource):
-    """/api/2/devices/{user}/{device}.json: one device."""
+    """/api/2/devices/{user}/{device}.json: add or describe a device."""
 
     async def post(self, request: AdmittedRequest) -> Response:
-        """Describe it; a new one is added."""
         sent = await self.json_object(request, may_be_empty=True)
         await self.service.devices.describe(
             request.admitted.account.id,
@@ -40,36 +38,34 @@ class DeviceResource(Resource):
         return done()
 
     async def put(self, request: AdmittedRequest) -> Response:
-        """Do as POST does: old versions of mygpoclient send this."""
+        """Same as POST, for old versions of mygpoclient."""
         return await self.post(request)
 
 
 class SyncDevicesResource(Resource):
-    """/api/2/sync-devices/{user}.json: which devices share a list; here all of them do."""
+    """/api/2/sync-devices/{user}.json: groups of devices with a common list; here one group."""
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Answer that all of them do."""
         ids = [device.id for device in await self.service.devices.all(request.admitted.account.id)]
         together = [ids] if len(ids) > 1 else []
         alone = [] if together else ids
         return JsonResponse(encode({"synchronized": together, "not-synchronized": alone}))
 
     async def post(self, request: AdmittedRequest) -> Response:
-        """Ignore what an app wants to change, and answer as GET does."""
+        """Ignore the requested groups, and reply as GET does."""
         await self.body(request)
         return await self.get(request)
 
 
 class SettingsResource(Resource):
-    """/api/2/settings/{user}/{scope}.json: the settings that apps store here."""
+    """/api/2/settings/{user}/{scope}.json: settings stored by apps."""
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Send the settings under a scope."""
         found = await self.service.devices.settings(request.admitted.account.id, _scope(request))
         return JsonResponse(found.encode())
 
     async def post(self, request: AdmittedRequest) -> Response:
-        """Set and remove settings; send those that are stored then."""
+        """Set and remove settings, and reply with the resulting settings."""
         sent = await self.json_object(request)
         wanted = sent.get("set")
         changed = await self.service.devices.change_settings(
@@ -83,10 +79,10 @@ class SettingsResource(Resource):
 
 
 def _scope(request: AdmittedRequest) -> str:
-    """Return what settings belong to: the account, a device, a podcast or an episode.
+    """Return the key of the settings' scope: the account, a device, a podcast or an episode.
 
     Raises:
-        InvalidInput: The query does not name the device, the podcast or the episode.
+        InvalidInput: The query does not name the device, podcast or episode.
     """
     scope = request.parameters["scope"]
     if scope == "account":
@@ -99,7 +95,7 @@ def _scope(request: AdmittedRequest) -> str:
 
 
 def _episode(request: AdmittedRequest) -> Favorite | None:
-    """Return the episode whose settings are asked for, if they are an episode's."""
+    """Return the episode whose settings are requested; None for other scopes."""
     if request.parameters["scope"] != "episode":
         return None
     return Favorite(

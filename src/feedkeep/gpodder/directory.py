@@ -1,6 +1,6 @@
-"""The public directory of gpodder.net, which is empty here.
+"""gpodder.net's public directory, empty here.
 
-No list is public here, so no podcast can be recommended or counted.
+No list is public, so no podcast can be recommended or counted.
 """
 
 from __future__ import annotations
@@ -17,26 +17,23 @@ UPDATE_TIMEOUT_SECONDS = 604_800
 
 
 class NoPodcastsResource(Resource):
-    """/toplist, /search, /suggestions: no podcasts, in any format."""
+    """/toplist, /search, /suggestions: empty, in each format."""
 
     async def get(self, request: Request) -> Response:
-        """Write the empty list."""
         return await written(request, [], {}, lambda: encode([]))
 
 
 class NothingResource(Resource):
-    """Lists of an account, and tags: all of them are empty."""
+    """Podcast lists of an account, and tags: always empty."""
 
     async def get(self, _request: Request) -> Response:
-        """Write the empty list."""
         return JsonResponse(encode([]))
 
 
 class ClientConfigResource(Resource):
-    """/clientconfig.json: where the API is."""
+    """/clientconfig.json: URLs of the API, and how long clients may cache them."""
 
     async def get(self, request: Request) -> Response:
-        """Return the addresses of the API, and how long its clients may keep them."""
         base = {"baseurl": f"{self.base_url(request)}/"}
         config = {
             "mygpo": base,

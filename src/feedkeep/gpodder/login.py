@@ -1,4 +1,4 @@
-"""Logging in and out."""
+"""Login and logout."""
 
 from __future__ import annotations
 
@@ -10,18 +10,16 @@ from feedkeep.http.resource import Resource, done
 
 
 class LoginResource(Resource):
-    """/api/2/auth/{user}/login.json: the authenticator has begun the session already."""
+    """/api/2/auth/{user}/login.json: the authenticator has already started the session."""
 
     async def post(self, _request: AdmittedRequest) -> Response:
-        """Answer that the login succeeded."""
         return done()
 
 
 class LogoutResource(Resource):
-    """/api/2/auth/{user}/logout.json: the end of a session."""
+    """/api/2/auth/{user}/logout.json: end the cookie's session."""
 
     async def post(self, request: AdmittedRequest) -> Response:
-        """End the session of the cookie."""
         app = request.admitted
         if app.token is not None and app.token.is_session:
             await self.service.logins.end_session(app.account.id, app.token)

@@ -1,4 +1,4 @@
-"""All routes of gpodder.net's API, in one block."""
+"""All routes of gpodder.net's API."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SCOPE = "{scope:account|device|podcast|episode}"
 
 
 def gpodder_routes(service: Service, settings: Settings) -> list[Route | PublicRoute]:
-    """Return what is at every route; these come before those of the interface (C1.2)."""
+    """Return all routes; they precede those of the Open Podcast API (C1.2)."""
     known = (service, settings)
     device, app_settings = DeviceResource(*known), SettingsResource(*known)
     syncing = Syncing(*known)

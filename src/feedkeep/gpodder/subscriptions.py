@@ -1,4 +1,4 @@
-"""Subscriptions by URL: the advanced API's changes, and the simple API's whole lists."""
+"""Subscriptions by URL: changes in the advanced API, whole lists in the simple API."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from feedkeep.url_sync.times import read_since
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 FORMATS = "json|opml|txt"
-"""The formats of a whole list; a path with one of these endings belongs to this protocol."""
+"""Formats of a whole list; paths with these extensions belong to this protocol."""
 
 _URL_TIMES = 4
-"""How often an unread podcast contains its URL: two names, title, web site."""
+"""Occurrences of the URL in the JSON of an unfetched podcast: two names, title, web site."""
 
 _CONTENT_TYPES = {
     "opml": "text/xml; charset=utf-8",
@@ -42,22 +42,22 @@ _CONTENT_TYPES = {
 
 
 class _WithCards(Resource):
-    """Tells what is known of podcasts."""
+    """Base of resources that show podcast data."""
 
     async def _cards(
         self, request: AdmittedRequest, feeds: Sequence[Subscription]
     ) -> Mapping[str, Card]:
-        """Return what is known of feeds, by URL, under the titles that their owner sees."""
+        """Return podcast data by feed URL, with the titles shown to the list's owner."""
         known = await self.service.known_feeds.cards(feeds)
         return await self._titled(request, [feed.feed_url for feed in feeds], known)
 
     async def _titled(
         self, request: AdmittedRequest, urls: Sequence[str], cards: Mapping[str, Card]
     ) -> Mapping[str, Card]:
-        """Give feeds the titles that their owner sees.
+        """Set the titles shown to the list's owner.
 
-        Folders are left out: an app that reads only the first level of OPML would upload what is
-        inside of them as removed.
+        Folders are omitted: an app that reads only the first level of OPML would upload the feeds
+        inside as removed.
         """
         if not urls:
             return {}
@@ -66,16 +66,18 @@ class _WithCards(Resource):
 
 
 class UpdatesResource(_WithCards):
-    """/api/2/updates/{user}/{device}.json: what changed, with what is known of each podcast."""
+    """/api/2/updates/{user}/{device}.json: changes with podcast data.
+
+    `updates` is empty, since feedkeep does not track new episodes.
+    """
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Send what changed; `updates` is empty, since new episodes are not known here."""
         since = read_since(request.query("since"))
         found = await self.service.url_lists.changes(
             request.admitted, since, device_of(request), request.header("user-agent")
         )
         changes, timestamp = found.changes, found.timestamp
-        request.hold(chain(changes.add, changes.removed_texts))  # before others go on with as much
+        request.hold(chain(changes.add, changes.removed_texts))  # before other requests run
         known = await self.service.known_feeds.cards_of(changes.had)
         cards = await self._titled(request, changes.add, known)
         podcasts = chain.from_iterable([changes.add] * _URL_TIMES)
@@ -93,17 +95,16 @@ class UpdatesResource(_WithCards):
 
 
 class PodcastResource(_WithCards):
-    """/api/2/data/podcast.json: what is known of one podcast of the account's list."""
+    """/api/2/data/podcast.json: data of one podcast in the account's list."""
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Send it under the URL that was asked for.
+        """Send the podcast under the requested URL.
 
-        Other accounts' feeds are 404, like unknown ones: so a list with a private feed does not
-        show in other accounts.
+        Feeds outside the list are 404, so that accounts cannot discover private feeds of others.
 
         Raises:
             InvalidFeedUrl: The query has no valid feed URL.
-            UnknownSubscription: The account is not subscribed to such a feed.
+            UnknownSubscription: The account is not subscribed to the feed.
         """
         url = parse_feed_url(request.query("url"))
         found = await self.service.subscriptions.view(request.admitted.account.id, url.guid)
@@ -116,10 +117,9 @@ class PodcastResource(_WithCards):
 
 
 class FavoritesResource(_WithCards):
-    """/api/2/favorites/{user}.json: the episodes that an app has marked as favourites."""
+    """/api/2/favorites/{user}.json: episodes that apps have marked as favorites."""
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """List them."""
         found = await self.service.devices.favorites(request.admitted.account.id)
         request.hold(chain.from_iterable([astuple(episode) for episode in found] * 2))
         urls = [episode.podcast for episode in found]
@@ -137,7 +137,6 @@ class WholeListResource(_WithCards):
     """A whole list, which can be replaced."""
 
     async def put(self, request: AdmittedRequest) -> Response:
-        """Replace the list by the one that is sent."""
         body = await self.body(request)
         feeds = await in_thread_if(
             len(body) > LONG_BYTES, self._read, body, request.parameters["format"]
@@ -148,7 +147,7 @@ class WholeListResource(_WithCards):
         )
         account_id = request.admitted.account.id
         await self.service.feed_labels.take(account_id, [feed.filed() for feed in feeds])
-        if refused:  # the texts themselves are not logged: no log has URLs
+        if refused:  # without the texts: no log has URLs
             _log.warning(
                 "a whole list had texts that are no feed URLs; so nothing was left",
                 request_id=request.id,
@@ -157,16 +156,16 @@ class WholeListResource(_WithCards):
         return done()
 
     async def post(self, request: AdmittedRequest) -> Response:
-        """Do as PUT does, for apps that cannot send that."""
+        """Same as PUT, for apps that cannot send it."""
         return await self.put(request)
 
     def _read(self, body: bytes, kind: str) -> Sequence[ListedFeed]:
-        """Return what a whole list holds.
+        """Parse a whole list.
 
         Raises:
-            InvalidInput: It cannot be read, has too many feeds, or is empty: only JSON can say that
-                an empty list is meant. A broken list is refused as a whole, since the part that
-                cannot be read would be lost.
+            InvalidInput: The list is unreadable, has too many feeds, or is empty in a format other
+                than JSON, where that may be a mistake. A broken list is rejected completely, since
+                its unreadable part would be removed.
         """
         if kind == "json":
             items = decode(LIST, body)
@@ -185,7 +184,6 @@ class DeviceListResource(WholeListResource):
     """/subscriptions/{user}/{device}.{format}: the whole list, the same for each device."""
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Write the list."""
         found = await self.service.url_lists.subscribed(request.admitted.account.id)
         urls = [feed.feed_url for feed in found]
         request.hold(urls)
@@ -195,10 +193,9 @@ class DeviceListResource(WholeListResource):
 
 
 class AccountListResource(WholeListResource):
-    """/subscriptions/{user}.{format}: the whole list, with what is known of each podcast."""
+    """/subscriptions/{user}.{format}: the whole list with podcast data."""
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Write the list."""
         found = await self.service.url_lists.subscribed(request.admitted.account.id)
         urls = [feed.feed_url for feed in found]
         request.hold(urls)
@@ -217,9 +214,9 @@ async def written(
     as_json: Callable[[], bytes],
     url_times: int = 1,
 ) -> Response:
-    """Return a list as JSON, OPML or text, as the path asks; `cards` are by URL.
+    """Return a list as JSON, OPML or text, as the path requests.
 
-    The response has each URL up to `url_times` times.
+    `cards` are by feed URL; the response has each URL up to `url_times` times.
     """
     is_long = len(subscriptions) > LONG_LIST
     urls = [item.feed_url for item in subscriptions]
@@ -246,10 +243,10 @@ def _updates(
 
 
 def _texts(cards: Mapping[str, Card]) -> Iterator[str]:
-    """Yield the texts that make a list with what is known of its feeds long."""
+    """Yield the texts of podcast data, which can be long."""
     return chain.from_iterable(map(astuple, cards.values()))
 
 
 def _url_of(item: dict[str, Any]) -> str:
-    """Return the URL of a feed that is sent as an object."""
+    """Return the URL of a feed sent as an object."""
     return text(item.get("url")) or text(item.get("feed"))

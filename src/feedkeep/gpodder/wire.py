@@ -1,4 +1,4 @@
-"""The JSON that only gpodder.net's API has: devices, podcasts and updates."""
+"""JSON that only gpodder.net's API has: devices, podcasts and updates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from feedkeep.rules.feed_urls import parse_feed_url
 
 
 class DeviceReply(Struct):
-    """A device, and how many subscriptions it has: those of the account."""
+    """A device, with the number of subscriptions of the account."""
 
     id: str
     caption: str
@@ -20,10 +20,10 @@ class DeviceReply(Struct):
 
 
 class PodcastReply(Struct):
-    """A podcast; what feedkeep has not read of it yet is empty, and its title is its URL.
+    """A podcast; before its first fetch, most fields are empty and the title is the URL.
 
-    Its URL is there under two names, since hullcaster reads `feed`, as oPodSync calls it.
-    Subscribers are not counted, since no list is public, but libmygpo-qt needs both numbers.
+    The URL has two names, since hullcaster reads `feed`, as in oPodSync. Subscribers are not
+    counted, since no list is public, but libmygpo-qt needs both numbers.
     """
 
     url: str
@@ -39,7 +39,7 @@ class PodcastReply(Struct):
 
 
 class EpisodeReply(Struct):
-    """A favourite episode; of episodes, only the URLs are known here, so the title is the URL."""
+    """A favorite episode; its title is its URL, since feedkeep stores nothing else about it."""
 
     title: str
     url: str
@@ -62,11 +62,11 @@ class UpdatesReply(Struct):
 
 
 def podcast_reply(url: str, card: Card | None, base_url: str) -> PodcastReply:
-    """Return a podcast with what is known of it; `base_url` is that of the pages.
+    """Return a podcast; `base_url` is the base of links to pages.
 
-    Its logo is where the feed says: an app has no session for our pictures, and asks that host for
-    the episodes anyway. mygpoclient-rs rejects an empty `website` and `mygpo_link`; without a web
-    site, the feed's own URL is the one address that is known.
+    The logo's URL is the feed's: apps have no session for our copy, and contact that host for
+    episodes anyway. mygpoclient-rs rejects an empty `website` and `mygpo_link`; without a web site,
+    the feed's URL stands in.
     """
     page = page_of(url, base_url)
     if card is None:
@@ -84,7 +84,6 @@ def podcast_reply(url: str, card: Card | None, base_url: str) -> PodcastReply:
 
 
 def episode_reply(podcast: str, episode: str, card: Card | None, base_url: str) -> EpisodeReply:
-    """Return an episode of a podcast, with what is known of the podcast."""
     title = card.title if card else ""
     site_url = card.site_url if card else ""
     page = page_of(podcast, base_url)
@@ -92,5 +91,5 @@ def episode_reply(podcast: str, episode: str, card: Card | None, base_url: str) 
 
 
 def page_of(url: str, base_url: str) -> str:
-    """Return the address of the page about a feed of the list."""
+    """Return the URL of our page about a feed of the list."""
     return f"{base_url}/feeds/{parse_feed_url(url).guid}"
