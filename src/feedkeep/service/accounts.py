@@ -1,4 +1,4 @@
-"""Accounts: creating, changing and deleting them, and their clocks after a restore."""
+"""Create, change and delete accounts, and advance their clocks after a restore."""
 
 from __future__ import annotations
 
@@ -17,20 +17,18 @@ from feedkeep.security.tokens import new_account_id, new_epoch
 from feedkeep.store.base import Store, anything_goes
 
 PAGE = 256
-"""How many accounts are read, and worked on, at once."""
+"""Number of accounts that are read and processed at a time."""
 
 FIRST = AccountId(0)
-"""Comes before all ids."""
+"""Less than every id."""
 
 
 class ImportedAccount(Value, frozen=True):
-    """An account that is created together with others.
+    """An account to create in an import.
 
     Attributes:
-        name: Its name.
-        password: Its password; None if a hash is given, or if it is to be used with tokens only.
-        password_hash: The argon2id hash of its password in PHC form, made elsewhere.
-        is_admin: Whether it is an administrator.
+        password: None if a hash is given, or for tokens only.
+        password_hash: Argon2id hash in PHC format, from elsewhere.
     """
 
     name: str
@@ -50,11 +48,11 @@ class Accounts:
         self._now = now
 
     async def count(self, after: AccountId = FIRST) -> int:
-        """Return how many accounts have a greater id."""
+        """Return the number of accounts with a greater id."""
         return await self._store.accounts.count(after)
 
     async def by_id(self, after: AccountId = FIRST) -> AsyncIterator[Sequence[Account]]:
-        """Yield all accounts with a greater id, ordered by it, up to `PAGE` at a time."""
+        """Yield all accounts with a greater id, in order of ids, in pages of up to `PAGE`."""
         while page := await self._store.accounts.by_id(after, PAGE):
             yield page
             after = page[-1].id
@@ -62,17 +60,17 @@ class Accounts:
     async def by_name(
         self, after: str = "", beginning: str = ""
     ) -> AsyncIterator[Sequence[Account]]:
-        """Yield all accounts that `people` returns, up to `PAGE` at a time."""
+        """Yield all accounts that `people` returns, in pages of up to `PAGE`."""
         while page := await self.people(after, PAGE, beginning):
             yield [person.account for person in page]
             after = page[-1].account.name
 
     async def are_there(self) -> bool:
-        """Say whether there is any account."""
+        """Whether there is any account."""
         return await self._store.accounts.are_there()
 
     async def named(self, name: str) -> Account:
-        """Return the account with a name; upper and lower case do not matter.
+        """Return the account with a name, ignoring case.
 
         Raises:
             AccountError: There is no such account.
@@ -85,24 +83,23 @@ class Accounts:
         return found
 
     async def people(self, after: str, limit: int, beginning: str = "") -> Sequence[Person]:
-        """Return up to `limit` accounts whose names come after another, ordered by name.
+        """Return up to `limit` accounts whose names follow `after`, in order of names.
 
-        All of these names have the same `beginning`. Upper and lower case do not matter; ""
-        comes before all names.
+        The names start with `beginning`. Case is ignored; "" precedes all names.
         """
         keys = credentials.name_key(after), credentials.name_key(beginning)
         return await self._store.accounts.people(keys[0], limit, keys[1])
 
     async def administrators(self) -> Sequence[Account]:
-        """Return all administrators that are not disabled, the oldest first."""
+        """Return all enabled administrators, the oldest first."""
         return await self._store.accounts.administrators()
 
     async def create(self, name: str, password: str | None, *, is_admin: bool = False) -> Account:
-        """Create an account; without a password it is used with tokens only.
+        """Create an account; without a password it is for tokens only.
 
         Raises:
-            AccountError: The name or the password is not acceptable, or the name is taken.
-            TooManyAttempts: Too many passwords wait to be hashed.
+            AccountError: The name or password is unacceptable, or the name is taken.
+            TooManyAttempts: Too many passwords are waiting to be hashed.
         """
         account, key = await self.prepared(name, password, is_admin=is_admin)
         await self._store.accounts.create(account, key)
@@ -112,9 +109,9 @@ class Accounts:
         """Create the first account, an administrator; raises as `create` does.
 
         Raises:
-            NotAuthorized: There is an account already.
+            NotAuthorized: There already is an account.
         """
-        if await self.are_there():  # before anything is computed for a stranger
+        if await self.are_there():  # before any expensive work for strangers
             raise NotAuthorized
         account, key = await self.prepared(name, password, is_admin=True)
         await self._store.accounts.create_first(account, key)
@@ -123,11 +120,11 @@ class Accounts:
     async def prepared(
         self, name: str, password: str | None, *, is_admin: bool = False
     ) -> tuple[Account, str]:
-        """Return an account that can be created, and the key of its name; nothing is stored.
+        """Return a new account and the key of its name, without storing anything.
 
         Raises:
-            AccountError: The name or the password is not acceptable.
-            TooManyAttempts: Too many passwords wait to be hashed.
+            AccountError: The name or password is unacceptable.
+            TooManyAttempts: Too many passwords are waiting to be hashed.
         """
         key = credentials.name_key(credentials.check_name(name))
         password_hash = None if password is None else await self._hash(password)
@@ -135,10 +132,10 @@ class Accounts:
         return replace(account, is_admin=is_admin), key
 
     async def create_many(self, wanted: Sequence[ImportedAccount]) -> list[AccountError | None]:
-        """Create accounts in one commit; return for each why it was refused, or None.
+        """Create accounts in one commit; return each account's error, or None.
 
-        A hundred at a time are a good number. Passwords are hashed here, a few at a time, and none
-        of a name that is taken; accounts with a hash, or without a password, cost a row each.
+        About a hundred at a time are efficient. Passwords are hashed a few at a time, unless the
+        name is taken; accounts with a hash or without a password cost only a row.
         """
         keys = [credentials.name_key(one.name) for one in wanted]
         taken = await self._store.accounts.taken(keys)
@@ -160,15 +157,14 @@ class Accounts:
         ]
 
     async def set_password(self, name: str, password: str) -> Account:
-        """Replace a password; return the account as it is now.
+        """Replace a password; return the changed account.
 
-        The old password stops working with the next request. Sessions that it began end, of apps
-        and of browsers, and links to set a new password, and the address of the news; recovery
-        codes stay.
+        The old password is invalid from the next request on. Sessions of apps and browsers that it
+        started, reset links and the address of the news end; recovery codes remain.
 
         Raises:
-            AccountError: There is no such account, or the password is not acceptable.
-            TooManyAttempts: Too many passwords wait to be hashed.
+            AccountError: There is no such account, or the password is unacceptable.
+            TooManyAttempts: Too many passwords are waiting to be hashed.
         """
         account = await self.named(name)
         password_hash = await self._hash(password)
@@ -176,7 +172,7 @@ class Accounts:
         return replace(account, password_hash=password_hash)
 
     async def set_disabled(self, name: str, is_disabled: bool) -> None:
-        """Refuse all credentials of an account from now on, or accept them again.
+        """Disable an account, which rejects all its credentials, or enable it.
 
         Raises:
             AccountError: There is no such account, or it is the last administrator.
@@ -186,18 +182,18 @@ class Accounts:
         await self._store.accounts.set_disabled(account.id, is_disabled, check)
 
     async def set_admin(self, name: str, is_admin: bool) -> None:
-        """Make an account an administrator, or none; raises as `set_disabled` does."""
+        """Grant or revoke administrator rights; raises as `set_disabled` does."""
         account = await self.named(name)
         check = anything_goes if is_admin else check_not_last
         await self._store.accounts.set_admin(account.id, is_admin, check)
 
     async def delete(self, name: str) -> None:
-        """Remove an account with its list and its tokens; raises as `set_disabled` does."""
+        """Delete an account with its list and tokens; raises as `set_disabled` does."""
         account = await self.named(name)
         await self._store.accounts.delete(account.id, check_not_last)
 
     async def note_restored(self) -> None:
-        """Note in each account that an older state of the database was restored."""
+        """Record in each account that the database was restored to an older state."""
         now, epoch = self._now(), new_epoch()
 
         def decide(account: Account, newest: Entry | None) -> Restored:

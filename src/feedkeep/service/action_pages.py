@@ -1,4 +1,4 @@
-"""Episode actions as they are sent to an app: page by page, so that no reply has to hold all."""
+"""Episode actions for apps, in pages, so that no reply holds all of them in memory."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from feedkeep.store.base import Store
 Spell: TypeAlias = Callable[
     [Sequence[EpisodeAction], Mapping[Guid, str | None]], Sequence[EpisodeAction]
 ]
-"""Gives actions the present feed URLs of their podcasts, as `rules/episode_actions.py` does."""
+"""Sets the current feed URLs of actions, as in `rules/episode_actions.py`."""
 
 LISTED_AT_ONCE = 100
-"""How many actions are in memory at once: a few megabytes, if they have the longest URLs."""
+"""Number of actions in memory at a time: a few megabytes with the longest URLs."""
 
 MAX_REMEMBERED_CHARACTERS = 256 * 1024
-"""How much of feed URLs is remembered during a reply: that is thousands, of a usual length."""
+"""Maximum size of the cached feed URLs of a reply: thousands of average length."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActionsSince:
-    """The reply to an app that asks for episode actions since a second.
+    """The reply to a request for episode actions since a second.
 
     Attributes:
-        pages: The actions, in the order in which the server received them. A page can be empty.
-        timestamp: The second that the app is to ask since next.
+        pages: The actions in the order of their arrival at the server; pages may be empty.
+        timestamp: The second from which the app's next request starts.
     """
 
     pages: AsyncGenerator[Sequence[EpisodeAction], None]
@@ -38,11 +38,16 @@ class ActionsSince:
 
 
 class ActionPages:
-    """The actions of an account that are sent in one reply.
+    """The actions of an account in one reply.
 
-    Each page is a read of its own, so that no other request waits until all are read. No action is
-    sent twice: one that changes meanwhile gets a revision after the last one that is wanted, and is
-    in the reply to the next request.
+    Each page is a separate read, so that no other request waits for all of them. No action is sent
+    twice: an action that changes in between gets a later revision, beyond the requested range, and
+    is in the reply to the next request.
+
+    Args:
+        wanted: The requested actions.
+        choose: Selects the actions of a page to send.
+        spell: Sets their feed URLs.
     """
 
     def __init__(
@@ -53,7 +58,6 @@ class ActionPages:
         choose: Callable[[Sequence[EpisodeAction]], Sequence[EpisodeAction]],
         spell: Spell,
     ) -> None:
-        """Take which actions are wanted; `choose` returns those of a page that have to be sent."""
         self._choose = choose
         self._spell = spell
         self._store = store
@@ -65,10 +69,10 @@ class ActionPages:
         self._remembered_characters = 0
 
     async def begin(self, *, only_last: bool) -> None:
-        """Read the first page, so that a store that is away is noticed before the reply begins.
+        """Read the first page, so that an unavailable store is noticed before the reply begins.
 
-        With `only_last`, only the last action of each kind with each episode is wanted. They are
-        found once, and their revisions are kept in memory.
+        `only_last` limits the pages to the last action of each kind for each episode. They are
+        determined once, and their revisions are kept in memory.
         """
         self._first = await self._store.episode_actions.page(self._account_id, self._wanted)
         if only_last:
@@ -77,7 +81,7 @@ class ActionPages:
             )
 
     async def pages(self) -> AsyncGenerator[Sequence[EpisodeAction], None]:
-        """Yield all pages, with the feed URLs that the podcasts have when they are first met."""
+        """Yield all pages; each podcast keeps the feed URL of its first occurrence."""
         page = self._first
         while page:
             yield await self._spelled(self._chosen(page))
@@ -92,9 +96,9 @@ class ActionPages:
         return self._choose(page)
 
     async def _spelled(self, page: Sequence[EpisodeAction]) -> Sequence[EpisodeAction]:
-        """Return actions with the feed URLs of the list, by which gPodder finds an episode.
+        """Set the list's feed URLs, by which gPodder finds an episode.
 
-        Most pages name the same podcasts, so their URLs are asked for once.
+        Most pages have the same podcasts, so URLs are cached.
         """
         if self._remembered_characters > MAX_REMEMBERED_CHARACTERS:
             self._feed_urls, self._remembered_characters = {}, 0

@@ -1,4 +1,4 @@
-"""The apps of an account, as its owner lists, connects and disconnects them."""
+"""List, connect and disconnect the apps of an account."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ MAX_SHOWN = 500
 
 
 class Apps:
-    """The apps that are let in to each account."""
+    """The connected apps of each account."""
 
     def __init__(self, store: Store, now: Now) -> None:
         self._store = store
         self._now = now
 
     async def of(self, account_id: AccountId) -> Sequence[ConnectedApp]:
-        """Return the apps that are let in now: those used last first; a long list is cut."""
+        """Return the connected apps, most recently used first, at most `MAX_SHOWN`."""
         return apps.connected(await self._known(account_id), self._now())[:MAX_SHOWN]
 
     async def connect(self, account: Account, label: str, scope: Scope) -> NewToken:
-        """Make a token for an app, which its owner types in the place of a password.
+        """Create an app password.
 
         Raises:
-            AccountError: The account has as many tokens as it may have.
-            NotAuthorized: The account is gone.
+            AccountError: The account has the maximum number of tokens.
+            NotAuthorized: The account is deleted.
         """
         text, now = new_token(account.id), self._now()
         made = Token(UNNUMBERED, credentials.token_hash(text), as_label(label), now, scope=scope)
@@ -53,7 +53,7 @@ class Apps:
         return NewToken(text, changed.added[0])
 
     async def disconnect(self, account_id: AccountId, token_id: TokenId) -> None:
-        """End an app's token with its sessions; or all sessions of an app that has the password.
+        """Revoke an app's token and its sessions; or end the sessions of an app with the password.
 
         Raises:
             AccountError: The account has no such app.

@@ -1,4 +1,4 @@
-"""Checking credentials: a token, a session, or a name and a password (contract, section 2)."""
+"""Check credentials: tokens, sessions, and names with passwords (contract, section 2)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,12 @@ _MAX_COUNTED = 10_000
 
 
 class Authentication:
-    """Checks credentials, and slows down the guessing of passwords."""
+    """Checks credentials, and slows down password guessing.
+
+    Args:
+        recorder: Counts wrong passwords.
+        app_passwords_url: URL for creating app passwords, if apps must use them; else "".
+    """
 
     def __init__(
         self,
@@ -33,10 +38,6 @@ class Authentication:
         recorder: Recorder | None = None,
         app_passwords_url: str = "",
     ) -> None:
-        """Use these; `recorder` counts wrong passwords, if it is given.
-
-        `app_passwords_url` is where people make app passwords, if apps are let in by nothing else.
-        """
         self._app_passwords_url = app_passwords_url
         self._recorder = recorder
         self._store = store
@@ -47,26 +48,27 @@ class Authentication:
         self._wrong_at_seconds: deque[float] = deque(maxlen=_MAX_COUNTED)
 
     async def close(self) -> None:
-        """Leave hashes as they are that would have been replaced."""
+        """Stop pending replacements of hashes."""
         await self._rehashing.close()
 
     def wrong_passwords(self) -> int:
-        """Return how many wrong passwords came to this process in the last five minutes."""
+        """Return the number of wrong passwords sent to this process in the last five minutes."""
         since_seconds = time.monotonic() - WINDOW_SECONDS
         return sum(at_seconds > since_seconds for at_seconds in self._wrong_at_seconds)
 
     async def admit(
         self, credential: Credential, address: str, guid: str | None = None
     ) -> Admitted:
-        """Return the account that a credential belongs to, as it is at this moment.
+        """Return the current state of the account to which a credential belongs.
 
-        With `guid`, also the entry that `Subscriptions.read` is to return: a token and an entry are
-        found with one query, which takes little longer than a query for the token alone.
+        With `guid`, also the entry that `Subscriptions.read` needs: one query for token and entry
+        takes little longer than one for the token.
 
         Raises:
-            NotAuthorized: The credential is not valid. The error never says why.
-            AppPasswordNeeded: It is a password, valid or not, and apps are let in by none.
-            TooManyAttempts: Too many wrong passwords came for this name or from this address.
+            NotAuthorized: The credential is invalid. The error never says why.
+            AppPasswordNeeded: The credential is a password, valid or not, and apps must use app
+                passwords.
+            TooManyAttempts: Too many wrong passwords for this name or from this address.
         """
         wanted = None if guid is None else guid_or_none(guid)
         if isinstance(credential, TokenCredential):
@@ -82,9 +84,9 @@ class Authentication:
         return Admitted(account, credential.kind, view)
 
     async def admit_person(self, name: str, password: str, address: str) -> Admitted:
-        """Return the account of a person who types name and password on a page; raises as `admit`.
+        """Authenticate a person by name and password on a page; raises as `admit` does.
 
-        An account's own password is always taken there.
+        The account's own password is always accepted there.
         """
         shown = PasswordCredential(name, password)
         return Admitted(await self._authenticate_password(shown, address), shown.kind)
@@ -111,7 +113,7 @@ class Authentication:
         key = credentials.name_key(read.name)
         password = credentials.normal_password(read.password)
         stored_hash = account.password_hash if account and not account.is_disabled else None
-        # What is remembered waits for nothing; tokens do not come here (C2.17).
+        # A remembered password skips the queue; tokens do not come here (C2.17).
         if account and self._passwords.remembers(key, password, stored_hash):
             return account
 
@@ -127,10 +129,10 @@ class Authentication:
     async def _named_account(
         self, credential: PasswordCredential
     ) -> tuple[PasswordCredential, Account | None]:
-        """Return the first reading of a credential that names an account (C2.3), and that account.
+        """Return the first reading of a credential that names an account (C2.3), with the account.
 
-        Basic can be read in two encodings. Both names are always looked up, and attempts are always
-        counted for the first: neither the time nor the count tells whether a name exists (C2.13).
+        Basic may be in one of two encodings. Both names are always looked up, and attempts are
+        always counted for the first: neither time nor count reveals whether a name exists (C2.13).
         """
         account = await self._store.accounts.find(credentials.name_key(credential.name))
         if credential.otherwise is not None:

@@ -1,4 +1,4 @@
-"""Who changed a list, as it is stored with what they changed."""
+"""Encode the authors of list changes for the store."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _STORED = msgspec.json.Decoder(tuple[CredentialKind, TokenId | None, str, str, s
 
 
 def write_author(author: Author) -> str:
-    """Return what is stored of an author: a short line of JSON."""
+    """Encode an author as a short line of JSON."""
     name = author.name[:_MAX_NAME_CHARACTERS]
     columns = (author.kind, author.token_id, name, author.device, author.request)
     return msgspec.json.encode(columns).decode()
 
 
 def read_author(stored: str) -> Author | None:
-    """Return the author of what is stored; None if nothing is."""
+    """Decode a stored author; None if the text is empty."""
     return Author(*_STORED.decode(stored)) if stored else None

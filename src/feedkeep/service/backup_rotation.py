@@ -1,4 +1,4 @@
-"""Which backups are kept: the last one of each of the newest days and weeks. Pure."""
+"""Selection of backups to keep: the last of each of the newest days and weeks. Pure."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from feedkeep.model import Stamp
 from feedkeep.rules.clock import DAY_US
 
 _THURSDAY = 3
-"""The day of 1970-01-01, counted from a Monday."""
+"""Weekday of 1970-01-01, from Monday."""
 
 
 def superseded(
     made: Collection[Stamp], newest: Stamp, keep_daily: int, keep_weekly: int
 ) -> set[Stamp]:
-    """Return which backups are not needed any more, of those that were made at these moments.
+    """Return the backups to delete; `made` has the time of each.
 
-    What is kept is the last backup of each of the `keep_daily` newest days that have one, and of
-    each of the `keep_weekly` newest such weeks. A day is one of UTC, and a week begins on Monday.
-    `newest` is the one that has just been made: it stays, also where the clock was set back.
+    Kept are the last backup of each of the `keep_daily` newest days with backups, and of each of
+    the `keep_weekly` newest weeks. Days are in UTC, and weeks begin on Monday. `newest`, the backup
+    just made, is kept even if the clock was set back.
     """
     kept = {newest}
     kept |= _last_of_each(made, day_number, keep_daily)
@@ -27,12 +27,12 @@ def superseded(
 
 
 def day_number(stamp: Stamp) -> int:
-    """Return the day that a moment is in, counted from the epoch."""
+    """Return the number of days since the epoch."""
     return stamp // DAY_US
 
 
 def week_of(stamp: Stamp) -> int:
-    """Return the week that a moment is in, counted from that of the epoch."""
+    """Return the number of weeks since the epoch's week."""
     return (day_number(stamp) + _THURSDAY) // 7
 
 

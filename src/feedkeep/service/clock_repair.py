@@ -1,4 +1,4 @@
-"""Setting right the clocks of accounts that a wrong wall clock has moved years ahead."""
+"""Repair the clocks of accounts that a wrong wall clock has moved years ahead."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from feedkeep.store.base import Store
 
 
 class ClockRepair:
-    """Finds accounts whose clocks are far ahead of the wall clock, and sets these right."""
+    """Finds and repairs accounts whose clocks are far ahead of the wall clock."""
 
     def __init__(
         self,
@@ -31,14 +31,14 @@ class ClockRepair:
         self._now = now
 
     def is_needed(self, account: Account) -> bool:
-        """Say whether a clock of an account is far ahead."""
+        """Whether a clock of the account is far ahead."""
         return clock_repair.is_far_ahead(account, self._now())
 
     async def repair(self) -> AsyncIterator[Account]:
-        """Set all clocks right that are far ahead; yield each of these accounts as it was.
+        """Repair all accounts with a clock far ahead; yield each as it was.
 
-        What has stamps that are ahead is stamped anew, from the present time on. Clients notice as
-        they do after a restore, and apps are sent everything once.
+        Records with timestamps ahead get new ones, starting from the current time. Clients react as
+        after a restore, and apps get a full sync.
         """
         epoch = new_epoch()
         async for page in self._accounts.by_id():
@@ -58,7 +58,7 @@ class ClockRepair:
         ) -> Restamped:
             return clock_repair.restamped(known, known_from, stamps, action_stamps, now, epoch)
 
-        # First, since an account that is interrupted here is found again.
+        # Before `restamp`: an account that is interrupted here is found again.
         await self._preferences.undismiss_wipes_after(account.id, now)
         await self._progress.resend(account.id)
         await self._store.accounts.restamp(account.id, now, decide)

@@ -1,4 +1,4 @@
-"""The devices of podcast apps, and the settings that apps store here."""
+"""The devices of podcast apps, and settings stored by apps."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ _SETTINGS = msgspec.json.Decoder(dict[str, object])
 
 
 class Devices:
-    """The devices of all accounts; they are only labels: all have their account's list."""
+    """The devices of all accounts, which are only labels: they share their account's list."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def all(self, account_id: AccountId) -> list[Device]:
-        """Return all devices, ordered by their ids."""
+        """Return all devices, in order of ids."""
         found = await self._store.documents.of(account_id, DocumentKind.DEVICE)
         return [_DEVICE.decode(document.body) for document in found]
 
     async def describe(
         self, account_id: AccountId, device_id: str, caption: str = "", kind: str = ""
     ) -> None:
-        """Add a device, or change its description; an empty text changes nothing.
+        """Add a device, or change its description; empty texts change nothing.
 
         Raises:
-            InvalidInput: The id is not valid, or the account has as many devices as it may have.
+            InvalidInput: The id is invalid, or the account has the maximum number of devices.
         """
 
         def decide(body: str | None, others: int) -> str:
@@ -61,7 +61,7 @@ class Devices:
         await self._store.documents.change(account_id, DocumentKind.DEVICE, device_id, decide)
 
     async def settings(self, account_id: AccountId, scope: str) -> str:
-        """Return the settings that are stored under a scope, as JSON; they are not parsed again."""
+        """Return the stored settings of a scope as JSON."""
         return (
             await self._store.documents.body(account_id, DocumentKind.SETTINGS, short_name(scope))
             or "{}"
@@ -75,13 +75,13 @@ class Devices:
         removed: Sequence[str],
         episode: Favorite | None = None,
     ) -> str:
-        """Set and remove settings under a scope; return all that are stored then, as JSON.
+        """Set and remove settings of a scope; return the resulting settings as JSON.
 
-        `episode` is the episode that the scope names, if it names one. The name of a scope is a
-        digest, so which episodes are favourites is noted beside the settings, in the same commit.
+        `episode` is the episode of the scope, if any. Scopes are stored as digests, so favorite
+        episodes are recorded separately, in the same commit.
 
         Raises:
-            InvalidInput: They would be too large, or stored under too many scopes.
+            InvalidInput: The settings would be too large, or in too many scopes.
         """
         settings = DocumentName(DocumentKind.SETTINGS, short_name(scope))
         favorite = DocumentName(DocumentKind.FAVORITE, settings.name)
@@ -107,7 +107,7 @@ class Devices:
         return await self._store.entries.change(account_id, [], decide, names)
 
     async def favorites(self, account_id: AccountId) -> list[Favorite]:
-        """Return the episodes that are marked as favourites, ordered by their URLs."""
+        """Return the favorite episodes, in order of URLs."""
         found = await self._store.documents.of(account_id, DocumentKind.FAVORITE)
         noted = (_FAVORITE.decode(document.body) for document in found)
         return sorted(
@@ -123,5 +123,5 @@ def _document(name: DocumentName, body: str) -> Document:
 def _settings_of(body: str | None) -> dict[str, object]:
     try:
         return _SETTINGS.decode(body) if body else {}
-    except RecursionError:  # stored before the depth of JSON was limited; it is replaced now
+    except RecursionError:  # stored before the depth of JSON was limited; replaced now
         return {}

@@ -1,4 +1,4 @@
-"""How documents are named and written: as JSON, under a short name."""
+"""Names and encoding of documents."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import msgspec
 
 
 def short_name(text: str) -> str:
-    """Return a name of 32 characters for a text that may hold two long URLs."""
+    """Return a name of 32 characters for a text that may contain two long URLs."""
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def as_json(value: object) -> str:
-    """Return a value as JSON text."""
+    """Encode a value as JSON text."""
     return msgspec.json.encode(value).decode()

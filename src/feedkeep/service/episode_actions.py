@@ -1,4 +1,4 @@
-"""Episode actions: sending apps what was played and how far, and storing what they upload."""
+"""Send episode actions to apps, and store what they upload."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ _LOOKED_FOR_AT_ONCE = 20
 _STAMPED_AT_ONCE = 1_000
 _FEW_PODCASTS = 10
 _MAX_LOOKED_FOR = 500
-"""For how many podcasts of one upload the list is read; each takes a read of a row, and up to ten
-if its URL has escapes."""
+"""Maximum number of podcasts of an upload that are looked up in the list; each takes a read of a
+row, or of up to ten rows if its URL has escapes."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -66,11 +66,11 @@ class EpisodeActions:
         only_last: bool = False,
         device: str = "",
     ) -> ActionsSince:
-        """Return all actions received since a second, and the second to ask since next.
+        """Return the actions received since a second, and the start of the app's next request.
 
-        If `podcast` is not empty, only actions of that podcast; always those of all devices, since
-        a device is only a label. With `only_last`, only the last action of each kind with each
-        episode: Kasts reads no other kind than `play`. `device` is the one that the request names.
+        They are of all devices, since devices are only labels; `device` is the device in the
+        request. `podcast`, unless empty, limits them to one feed URL, and `only_last` to the last
+        action of each kind for each episode: Kasts reads no kind but `play`.
 
         Raises:
             InvalidInput: `podcast` is not a feed URL.
@@ -97,23 +97,23 @@ class EpisodeActions:
         )
         if first < second:
             await listed.begin(only_last=only_last)
-        if not podcast:  # otherwise it was not sent all changes
+        if not podcast:  # such a reply does not have all changes
             after = seconds.after_reply(since, second, app.known)
             await self._progress.save(admitted.account.id, app, after)
         return ActionsSince(listed.pages(), second)
 
     async def all(self, account_id: AccountId) -> AsyncGenerator[Sequence[EpisodeAction], None]:
-        """Return all actions of an account, page by page, for its owner."""
+        """Yield all actions of an account in pages, for its owner."""
         wanted = ActionRequest(Stamp(0), None, LISTED_AT_ONCE, with_superseded=True)
         listed = ActionPages(self._store, account_id, wanted, list, episode_actions.spelled)
         await listed.begin(only_last=False)
         return listed.pages()
 
     async def record(self, admitted: Admitted, sent: Sequence[SentAction]) -> Uploaded:
-        """Store actions; unknown kinds are dropped, and URLs that are not valid are returned.
+        """Store actions; unknown kinds are dropped, and invalid URLs are returned.
 
         Raises:
-            InvalidInput: The account has no room for them; nothing is stored then.
+            InvalidInput: They exceed the account's limits; nothing is stored.
         """
         judged, turn = [], TimeSlice()
         for action in await self._as_listed(admitted.account.id, sent):
@@ -150,11 +150,10 @@ class EpisodeActions:
     async def _as_listed(
         self, account_id: AccountId, sent: Sequence[SentAction]
     ) -> Sequence[SentAction]:
-        """Return actions with the URLs by which the list has known their podcasts from the start.
+        """Return actions with the first URLs that the list had for their podcasts.
 
-        Apps name a podcast that has moved by either URL, and apps that decode the escapes of a feed
-        URL by another spelling. Of one upload, only so many podcasts are looked for: the others are
-        stored as they were sent.
+        Apps name a moved podcast by either URL, and apps that decode escapes in URLs by another
+        spelling. Only `_MAX_LOOKED_FOR` podcasts are looked up; others are stored as sent.
         """
         stored = await self._store.entries.escaped(account_id)
         escaped = await in_thread_if(len(stored) > LONG_LIST, EscapedUrls, stored)
@@ -169,17 +168,17 @@ class EpisodeActions:
         looked_for = list(islice(podcasts, _MAX_LOOKED_FOR))
         for start in range(0, len(looked_for), _LOOKED_FOR_AT_ONCE):
             some = looked_for[start : start + _LOOKED_FOR_AT_ONCE]
-            await asyncio.gather(*map(spell, some))  # so that PostgreSQL reads them together
+            await asyncio.gather(*map(spell, some))  # PostgreSQL reads them together
             await turn.yield_if_long()
         return [
             replace(action, podcast=spelled.get(action.podcast, action.podcast)) for action in sent
         ]
 
     async def _first_url(self, account_id: AccountId, podcast: str, escaped: EscapedUrls) -> str:
-        """Return the URL by which an account's list has had a podcast from the start, if it has it.
+        """Return the first URL that the list had for a podcast; `podcast` itself if not listed.
 
         Raises:
-            InvalidFeedUrl: That is no feed URL.
+            InvalidFeedUrl: `podcast` is not a feed URL.
         """
         url, others = escaped.parsed(podcast), escaped.others(podcast)
         listed = {one.guid: await self._listed(account_id, one) for one in (url, *others)}
@@ -198,11 +197,11 @@ class EpisodeActions:
     async def join(
         self, account_id: AccountId, before: Mapping[Guid, Entry], saved: Collection[Entry]
     ) -> None:
-        """Store the actions of podcasts together that a change of the list has made one.
+        """Join the actions of podcasts that a list change has merged.
 
-        The arguments are those of `podcasts_joined`. The change is committed by now, so if the
-        store fails, or there is no room under a longer URL, that is logged, and the actions stay
-        apart.
+        The arguments are those of `podcasts_joined`. The change is already committed, so a failure
+        of the store, or a longer URL that exceeds the limits, is only logged; the actions stay
+        separate.
         """
         joined = episode_actions.podcasts_joined(before, saved)
         try:
@@ -226,11 +225,11 @@ class EpisodeActions:
             wanted = replace(wanted, first=later(stored[-1].revision, 1))
 
     async def resend(self, account_id: AccountId, podcasts: Collection[Guid]) -> None:
-        """Give the actions of podcasts new stamps, so that they are sent to every app once more.
+        """Set new timestamps of podcasts' actions, so that they are sent to every app again.
 
-        `podcasts` are derived guids of URLs. Apps that were sent the removal of a feed have deleted
-        what was played of it. The change of the list is committed by now, and is what was asked
-        for: so if the store fails, that is logged, and apps get the rest with a full sync.
+        `podcasts` are guids derived from URLs. Apps that were sent the removal of a feed have
+        deleted its actions. The list change is already committed, so a failure of the store is only
+        logged, and apps get the rest with a full sync.
         """
         if not podcasts:
             return
@@ -246,17 +245,17 @@ class EpisodeActions:
 
     async def _resend(self, account_id: AccountId, podcasts: Collection[Guid]) -> None:
         newest = await self._store.accounts.advance(account_id, Clock.ACTIONS, seconds.settled)
-        # One way through all actions is shorter than one for each of many podcasts.
+        # One pass over all actions is faster than one for each of many podcasts.
         asked = [None] if len(podcasts) > _FEW_PODCASTS else sorted(podcasts)
         limit = _STAMPED_AT_ONCE // len(asked)
         first = Stamp(0)
         while True:
-            # Those after `newest` were stamped here already, or were uploaded since: without this
-            # bound, the loop would follow its own new stamps for ever.
+            # Later actions were stamped here or uploaded since; without this bound, the loop would
+            # follow its own new timestamps forever.
             requests = [ActionRequest(first, guid, limit, newest) for guid in asked]
             pages = [await self._store.episode_actions.page(account_id, it) for it in requests]
-            # All podcasts together: an episode that was played under two URLs of its feed has an
-            # action for each, and the older one must not come to be the newer one.
+            # All podcasts together: an episode played under two URLs of its feed has an action for
+            # each, and the older one must not become the newer.
             listed = episode_actions.in_order(pages, limit)
             if not listed:
                 return

@@ -1,4 +1,4 @@
-"""What the owners of lists call their feeds, and the folders that these are in."""
+"""Titles and folders that owners of lists give their feeds."""
 
 from __future__ import annotations
 
@@ -12,30 +12,29 @@ from feedkeep.store.base import Store
 
 
 class FeedLabels:
-    """Reads the labels of a list, and takes those of imports and those that are typed."""
+    """Reads the labels of a list, and changes them by imports and edits."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def of(self, account_id: AccountId) -> Labels:
-        """Return the labels of an account's feeds."""
         found = await self._store.feed_labels.of(account_id)
         return await in_thread_if(len(found) > LONG_LIST, feed_labels.labels_of, found)
 
     async def edit(
         self, account_id: AccountId, guid: Guid, title: str, folder: str, own_title: str
     ) -> None:
-        """Give the subscription with a present guid what its owner typed; see `edited`.
+        """Label the subscription with a current guid; see `edited`.
 
         Raises:
-            NotAuthorized: The account is gone.
+            NotAuthorized: The account is deleted.
         """
         await self._store.feed_labels.change(
             account_id, lambda found: feed_labels.edited(found, guid, title, folder, own_title)
         )
 
     async def preview_take(self, account_id: AccountId, feeds: Sequence[FiledFeed]) -> int:
-        """Return how many feeds of a list would get another label from a file."""
+        """Return the number of labels that `take` would change."""
         told = _told(feeds)
         if not told:
             return 0
@@ -45,13 +44,13 @@ class FeedLabels:
         return len(await in_thread_if(is_long, feed_labels.imported, found, whole, told))
 
     async def take(self, account_id: AccountId, feeds: Sequence[FiledFeed]) -> int:
-        """Keep what a file calls the feeds of a list, once they are in it; return how many changed.
+        """Import labels for feeds already in the list; return the number of changes.
 
-        It is another commit than that of the feeds, so that adding them reads and writes no label.
-        To import the file once more takes what a crash in between has left out.
+        This is a separate commit after the feeds', so that adding feeds reads and writes no labels.
+        After a crash in between, a repeated import adds the labels.
 
         Raises:
-            NotAuthorized: The account is gone.
+            NotAuthorized: The account is deleted.
         """
         told = _told(feeds)
         if not told:

@@ -1,4 +1,4 @@
-"""Forgetting what is older than is promised, or deleted, in small steps beside other work."""
+"""Purge deleted and expired data in small steps in the background."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from feedkeep.service.steady_clock import SteadyClock
 from feedkeep.store.base import Store
 
 STATES_IN_A_STEP = 40
-"""Which takes a millisecond on SQLite; a hundred took two."""
+"""Takes a millisecond on SQLite; a hundred took two."""
 _SECONDS_BETWEEN_STEPS = 0.5
 _SECONDS_BETWEEN_ROUNDS = 3_600.0
 _SECONDS_AFTER_A_FAILURE = 60.0
@@ -25,7 +25,7 @@ _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class Forgetting:
-    """Goes round all accounts for as long as a process serves."""
+    """Purges all accounts in turn while the process serves."""
 
     def __init__(self, store: Store, now: Now, history_days: int) -> None:
         self._store = store
@@ -35,28 +35,28 @@ class Forgetting:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin; `close` ends it."""
+        """Start; `close` stops it."""
         self._task = asyncio.create_task(self._go_round())
 
     async def close(self) -> None:
-        """End it at once; what the step under way had not committed is left to the next process."""
+        """Stop at once; another process does the rest of an uncommitted step."""
         await end(self._task)
 
     async def step(self, after: AccountId) -> AccountId | None:
-        """Do one step; return the account to go on after, or None after the last one."""
+        """Do one step; return the account to continue after, or None after the last."""
         now = self._now()
-        # By days, so that an account from which nothing goes is written once a day at most.
+        # In whole days, so that an account without expired data is written at most once a day.
         until = later(day_of(now), -self._days * DAY_US) if self._days else now
         return await self._store.history.forget(
             after, until, STATES_IN_A_STEP, with_authors=self._days == 0
         )
 
     async def _go_round(self) -> None:
-        # Several processes that start together begin at different accounts.
+        # Processes that start together begin at different accounts.
         after: AccountId | None = AccountId(secrets.randbits(63))
         begins = True
         while True:
-            # Without a history, nothing depends on how old anything is.
+            # Without a history, nothing depends on ages.
             if not self._clock.is_believed() and self._days:
                 await asyncio.sleep(_SECONDS_WHILE_IT_WAITS)
                 continue
@@ -68,7 +68,7 @@ class Forgetting:
                 begins = after is None
                 if after is None:
                     seconds = _SECONDS_BETWEEN_ROUNDS
-            except Exception as error:  # noqa: BLE001 - whatever it is, it goes on later
+            except Exception as error:  # noqa: BLE001 - continue later after any error
                 _log.warning("nothing could be forgotten for now", reason=repr(error))
                 seconds = _SECONDS_AFTER_A_FAILURE
             await asyncio.sleep(seconds)

@@ -1,4 +1,4 @@
-"""Signing in with an account of another provider, once the provider has said who it is."""
+"""Accounts of people who sign in with an identity provider."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from feedkeep.store.base import Store
 
 
 class NoAccount(AccountError):
-    """A person whom the provider knows, and who has no account here."""
+    """A person known to the provider has no account here."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -23,7 +23,7 @@ class NoAccount(AccountError):
 
 
 class Identities:
-    """Finds, makes and links the accounts of people whom a provider knows."""
+    """Finds, creates and links the accounts of the provider's users."""
 
     def __init__(self, store: Store, accounts: Accounts) -> None:
         self._store = store
@@ -34,12 +34,12 @@ class Identities:
     ) -> Account:
         """Return the account of a person who has signed in with the provider.
 
-        If there is none, one is created where that is allowed. With `admin_claim`, the provider
-        says each time whether they are an administrator.
+        If missing, it is created if `may_create`. With `admin_claim`, the provider decides at each
+        sign-in whether the person is an administrator.
 
         Raises:
-            NoAccount: There is none.
-            NotAuthorized: It is disabled.
+            NoAccount: There is no account.
+            NotAuthorized: The account is disabled.
         """
         account = await self._store.accounts.linked(identity)
         if account is None:
@@ -54,19 +54,18 @@ class Identities:
         return account
 
     async def link(self, account: Account, identity: bytes) -> None:
-        """Let a person of the provider sign in to an account; another one no longer can.
+        """Link an account to a person, in place of another.
 
         Raises:
-            IdentityTaken: They are linked to another account.
+            IdentityTaken: The person is linked to another account.
         """
         await self._store.accounts.set_identity(account.id, identity)
 
     async def unlink(self, account: Account) -> None:
-        """Let no person of the provider sign in to an account any more."""
         await self._store.accounts.set_identity(account.id, None)
 
     async def linked(self, identity: bytes) -> AccountId | None:
-        """Return which account a person of the provider has, if any."""
+        """Return the account linked to a person, if any."""
         account = await self._store.accounts.linked(identity)
         return account.id if account else None
 
@@ -74,7 +73,7 @@ class Identities:
         """Create an account without a password.
 
         Raises:
-            NameTaken: All names that were tried are.
+            NameTaken: All candidate names are taken.
         """
         taken = NameTaken("")
         for name in names_for(claims):
@@ -89,7 +88,7 @@ class Identities:
         raise taken
 
     async def _with_rights(self, account: Account, *, is_admin: bool) -> Account:
-        """Do what the provider says; the last administrator stays one."""
+        """Apply the provider's decision, but keep the last administrator."""
         try:
             await self._accounts.set_admin(account.name, is_admin)
         except AccountError:

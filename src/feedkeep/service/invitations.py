@@ -1,4 +1,4 @@
-"""Invitations: links with which people create their own accounts; and open sign-up."""
+"""Invitation links, with which people create their own accounts, and open sign-up."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MAX_LISTED = 1_000
 
 
 class Invitations:
-    """Makes, lists, revokes and spends invitations."""
+    """Creates, lists, revokes and spends invitations."""
 
     def __init__(
         self,
@@ -47,12 +47,12 @@ class Invitations:
         self._now = now
 
     async def invite(self, by: Account, label: str = "") -> NewToken:
-        """Return a link with which one person can create an account within seven days.
+        """Create a link with which one person can create an account within seven days.
 
         Raises:
-            AccountError: Sign-up is off, `by` may not invite, or has as many open invitations
-                as there may be.
-            NotAuthorized: The account `by` is gone.
+            AccountError: Sign-up is off, or `by` may not invite or has the maximum number of open
+                invitations.
+            NotAuthorized: The account `by` is deleted.
         """
         if self._registration is Registration.CLOSED:
             raise AccountError(
@@ -77,9 +77,9 @@ class Invitations:
         return NewToken(text, changed.added[0])
 
     async def all(self) -> Sequence[tuple[Account, Token]]:
-        """Return the open invitations of all administrators, each with who made it.
+        """Return the open invitations with their authors, at most `MAX_LISTED`.
 
-        They are ordered by the administrator, the oldest first; a long list is cut.
+        They are in order of administrators, the oldest first.
         """
         now = self._now()
         found: list[tuple[Account, Token]] = []
@@ -92,16 +92,16 @@ class Invitations:
         return found[:MAX_LISTED]
 
     async def revoke(self, account_id: AccountId, token_id: TokenId) -> None:
-        """Let an invitation of an administrator end now; nothing happens if it has ended.
+        """Revoke an administrator's invitation; no effect if it has ended.
 
         Raises:
-            NotAuthorized: The account is gone.
+            NotAuthorized: The account is deleted.
         """
         ended = TokenDecision(forgotten=[token_id])
         await self._store.tokens.change(account_id, Purpose.INVITATION, lambda *_: ended)
 
     async def is_open(self, text: str) -> bool:
-        """Say whether the text of an invitation can create an account."""
+        """Whether an invitation can create an account."""
         invitation = self._read(text)
         found = await self._store.tokens.find(*invitation) if invitation else None
         return found is not None and accounts.is_invitation_open(
@@ -109,19 +109,19 @@ class Invitations:
         )
 
     async def sign_up(self, text: str, name: str, password: str) -> Account:
-        """Create an account, and spend the invitation that allows it.
+        """Create an account, and spend its invitation.
 
         Raises:
-            NotAuthorized: The invitation was spent or revoked, has expired, or its author is
-                no administrator any longer.
-            AccountError: The name or the password is not acceptable, or the name is taken; the
+            NotAuthorized: The invitation was spent or revoked or has expired, or its author is no
+                longer an administrator.
+            AccountError: The name or password is unacceptable, or the name is taken; the
                 invitation stays open.
-            TooManyAttempts: Too many passwords wait to be hashed.
+            TooManyAttempts: Too many passwords are waiting to be hashed.
         """
         invitation = self._read(text)
         if invitation is None or not await self.is_open(text):
             raise NotAuthorized
-        # The hash is made before the name is looked up: the time does not tell whether it is taken.
+        # Hashing before the name is looked up keeps the time from revealing whether it is taken.
         account, key = await self._accounts.prepared(name, password)
         now = self._now()
         await self._store.accounts.sign_up(
@@ -133,12 +133,13 @@ class Invitations:
         return account
 
     async def sign_up_openly(self, name: str, password: str, address: str) -> Account:
-        """Create an account without an invitation, where registration is open.
+        """Create an account without an invitation.
 
         Raises:
             NotAuthorized: Registration is not open.
-            AccountError: The name or the password is not acceptable, or the name is taken.
-            TooManyAttempts: Too many came from this address lately, or too many passwords wait.
+            AccountError: The name or password is unacceptable, or the name is taken.
+            TooManyAttempts: Too many recent sign-ups from this address, or too many passwords are
+                waiting to be hashed.
         """
         if self._registration is not Registration.OPEN:
             raise NotAuthorized
@@ -149,7 +150,7 @@ class Invitations:
         return account
 
     def _read(self, text: str) -> tuple[AccountId, bytes] | None:
-        """Return whose invitation a text is, and its hash; None if it cannot be one that works."""
+        """Return the inviter's id and the hash of an invitation; None if it cannot be valid."""
         if self._registration is Registration.CLOSED:
             return None
         return credentials.read_link(text, INVITATION_PREFIX)

@@ -1,4 +1,4 @@
-"""When each token and session was last used, to the minute; stored without delaying a request."""
+"""Record the last use of tokens and sessions, to the minute, without delaying requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from feedkeep.runtime.tasks import end
 from feedkeep.store.base import Store
 
 MAX_WAITING = 4_096
-"""How many uses wait to be stored; further ones are left to the next request with that token."""
+"""Capacity of the queue of uses; further uses are recorded by a later request with the token."""
 
 _AT_ONCE = 256
 _CLOSE_SECONDS = 1.0
@@ -22,7 +22,7 @@ _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class LastUses:
-    """Stores in which minute tokens were used (C2.11): once a minute for each, with other work."""
+    """Stores the minute of each token's last use (C2.11), together with other work."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -31,11 +31,11 @@ class LastUses:
         self._is_failing = False
 
     def note(self, account_id: AccountId, used: Token, now: Stamp) -> None:
-        """Note that a token was used now, unless that is stored for this minute already.
+        """Record a use of a token now, unless already stored for this minute.
 
-        The use of a session is also one of the token that it belongs to.
+        The use of a session is also a use of its token.
         """
-        # `last_used` is the beginning of a minute. Each request asks: no other is worked out.
+        # `last_used` is the start of a minute; this comparison is cheap, as every request does it.
         if used.last_used is not None and now - used.last_used < MINUTE_US:
             return
         if len(self._waiting) >= MAX_WAITING:
@@ -48,7 +48,7 @@ class LastUses:
             self._work = asyncio.create_task(self._store_all())
 
     async def close(self) -> None:
-        """Store what is noted, unless that takes long; the store is still open."""
+        """Store pending uses, for a second at most; call before the store is closed."""
         if self._work is not None:
             await asyncio.wait({self._work}, timeout=_CLOSE_SECONDS)
             await end(self._work)
@@ -60,8 +60,8 @@ class LastUses:
             try:
                 await self._store.tokens.mark_used(used, minute)
                 self._is_failing = False
-            except Exception as error:  # noqa: BLE001 - no request waits, and it is only a time
-                # Each request notes its use anew: one line is enough until it works again.
+            except Exception as error:  # noqa: BLE001 - no request waits, and a time may be lost
+                # Each request records its use again: log an outage once.
                 if not self._is_failing:
                     _log.warning("last use of tokens not stored", reason=str(error))
                 self._is_failing = True

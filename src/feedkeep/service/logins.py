@@ -1,4 +1,4 @@
-"""How podcast apps log in: sessions, and logins that an account's owner grants on a web page."""
+"""Logins of podcast apps: sessions, and logins granted by an account's owner on a web page."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from feedkeep.store.base import Store
 
 MAX_SESSIONS = 100
 MAX_SESSIONS_OF_AN_APP = 20
-"""How many sessions an account has at most, and how many of one app.
+"""Maximum number of sessions of an account, and of one app.
 
-A new session replaces those that would end first. AntennaPod begins one with each sync; without the
-second limit, it would end the sessions of all other apps.
+A new session replaces the session that would end first. AntennaPod starts one with each sync;
+without the second limit, it would end the sessions of all other apps.
 """
 
 
 class FoundSession(Value, frozen=True):
-    """A session that all clients share that send the same Authorization header and no cookie.
+    """A session shared by all cookieless clients with the same Authorization header.
 
     Attributes:
-        text: Its text.
-        admitted: The account that they are let in to.
+        text: The session token.
+        admitted: The client.
     """
 
     text: str
@@ -53,11 +53,11 @@ class FoundSession(Value, frozen=True):
 
 
 class FetchedLogin(Value, frozen=True):
-    """What an app is given for a login that was granted.
+    """A granted login, as an app receives it.
 
     Attributes:
-        name: The name of the account.
-        text: The text of a new token, which only this app has.
+        name: Name of the account.
+        text: New token, which only this app has.
     """
 
     name: str
@@ -67,7 +67,7 @@ class FetchedLogin(Value, frozen=True):
 
 
 class Logins:
-    """Begins, extends and ends sessions; grants logins of Nextcloud, and lets apps fetch them."""
+    """Starts, extends and ends sessions; grants Nextcloud logins, and lets apps fetch them."""
 
     def __init__(self, store: Store, last_uses: LastUses, now: Now) -> None:
         self._store = store
@@ -78,13 +78,13 @@ class Logins:
     async def begin_session(
         self, admitted: Admitted, label: str, *, is_shared: bool = False
     ) -> NewToken:
-        """Begin a session, which may do what the credential may do.
+        """Start a session with the permissions of the credential.
 
-        It ends when the password that was sent is changed, or with the token that was sent in place
-        of a password.
+        It ends when the password that was sent changes, or with the token sent instead of a
+        password.
 
         Raises:
-            NotAuthorized: That password or token has stopped working in the meantime.
+            NotAuthorized: The password or token has become invalid.
         """
         text, now = new_token(admitted.account.id, SESSION_PREFIX), self._now()
         expires, of_token = _end_of_session(admitted.token, now)
@@ -106,11 +106,10 @@ class Logins:
         return NewToken(text, stored)
 
     async def find_shared(self, header: str, label: str) -> FoundSession | None:
-        """Return the session that clients share which send this Authorization header and no cookie.
+        """Return the session shared by cookieless clients with this Authorization header.
 
-        None if no such session is known, or if it has ended. It takes one transaction, also
-        for what the client was sent: one that sends a password with each request costs little more
-        than one that sends a cookie.
+        None if missing or ended. One transaction also reads the sync progress, so a password with
+        each request costs little more than a cookie.
         """
         mark = self._shared.mark(header, label)
         session = self._shared.find(mark)
@@ -125,11 +124,11 @@ class Logins:
             return None
         self._last_uses.note(session.account_id, found.token, now)
         if await self.extend_session(session.account_id, found.token):
-            # Another request of the app can have been answered meanwhile.
+            # Meanwhile, another request of the app may have been answered.
             return await self.find_shared(header, label)
         kind, token = session.credential_kind, found.token
-        # Without the session, nothing is stored of what was sent with it: what one client of a
-        # shared session was sent says nothing about the others.
+        # Without the session, no progress is recorded for it: what one client of a shared session
+        # was sent says nothing about the others.
         admitted = Admitted(
             found.account,
             kind,
@@ -141,10 +140,10 @@ class Logins:
         return FoundSession(session.text, admitted)
 
     async def share_session(self, header: str, label: str, admitted: Admitted) -> FoundSession:
-        """Return the session to share for an accepted header; begin it if needed.
+        """Return the shared session of an accepted header; start it if needed.
 
         Raises:
-            NotAuthorized: The password or token has stopped working in the meantime.
+            NotAuthorized: The password or token has become invalid.
         """
 
         async def begin() -> SharedSession:
@@ -158,7 +157,7 @@ class Logins:
         return FoundSession(session.text, shared)
 
     async def extend_session(self, account_id: AccountId, session: Token) -> bool:
-        """Move the end of a session that is used, if it is time; say whether it was moved."""
+        """Postpone the end of a used session if due; return whether it was postponed."""
         expires = credentials.end_if_used(session, self._now(), credentials.APP_SESSION_DAYS)
         if expires is None:
             return False
@@ -166,28 +165,26 @@ class Logins:
         return True
 
     async def end_session(self, account_id: AccountId, session: Token) -> None:
-        """Let a session end now."""
         await self._store.tokens.revoke(account_id, session.id, self._now())
 
     def begin_login(self, scope: Scope = Scope.WRITE) -> str:
-        """Return the secret of a new login, which only the app gets. Nothing is stored here."""
+        """Return the secret of a new login for the app; nothing is stored."""
         return login_links.new_secret(secrets.token_urlsafe(32), self._now() // SECOND_US, scope)
 
     def is_link_open(self, begun: str) -> bool:
-        """Say whether a login can still be granted, by the time of its beginning in its link."""
+        """Whether a login can still be granted, by the start time in its link."""
         return login_links.is_open(login_links.read_begun(begun), self._now() // SECOND_US)
 
     async def grant_login(
         self, account: Account, login: bytes, label: str, scope: Scope = Scope.WRITE
     ) -> bool:
-        """Let in the app that began a login; `login` is the SHA-256 of the secret that it has.
+        """Grant a login; return whether this was the first time, since it works only once.
 
-        If it asked for another scope, it cannot fetch the login.
-
-        Returns whether that was done: a login cannot be granted twice.
+        `login` is the SHA-256 of the app's secret. If `scope` is not the one that the app
+        requested, the app cannot fetch the login.
 
         Raises:
-            NotAuthorized: The account's password was changed meanwhile, or the account is disabled.
+            NotAuthorized: The password was changed in the meantime, or the account is disabled.
         """
         now = self._now()
         granted = login_links.granted_as(login, scope)
@@ -196,7 +193,7 @@ class Logins:
         return await self._store.logins.save(account, grant, forgotten_before)
 
     async def fetch_login(self, secret: str) -> FetchedLogin | None:
-        """Return the account's name and a new token, once after a login was granted; else None."""
+        """Return the account's name and a new token, once per granted login; else None."""
         now = self._now()
         if not login_links.is_open(login_links.begun_at(secret), now // SECOND_US):
             return None
@@ -219,9 +216,9 @@ class Logins:
 
 
 def _end_of_session(token: Token | None, now: Stamp) -> tuple[Stamp, TokenId | None]:
-    """Return when a new session ends, and the number of the token that it ends with, if any.
+    """Return the expiry of a new session, and the id of the token with which it ends, if any.
 
-    `token` is the one that was sent to begin it; None if it was the password.
+    `token` is the credential that starts the session; None if it was a password.
     """
     expires = later(now, credentials.APP_SESSION_DAYS * DAY_US)
     if token is None:

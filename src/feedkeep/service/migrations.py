@@ -1,4 +1,4 @@
-"""How far everything was copied from other servers, so that the next run brings only the rest."""
+"""Progress of copying from other servers; each run continues where the last ended."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _PAGE = "page"
 
 
 class Migrated(Value, frozen=True):
-    """How far everything was copied from another server.
+    """Progress of copying from another server.
 
     Attributes:
-        until: The second, by that server's clock, up to which episode actions were copied.
-        feeds: The URLs that were subscribed there in the last run. They are not added again, since
-            the owner may have unsubscribed from them here.
+        until: Second, on that server's clock, up to which episode actions were copied.
+        feeds: URLs subscribed there in the last run. They are not added again, since the owner may
+            have unsubscribed from them here.
     """
 
     until: Second = seconds.FROM_NOTHING
@@ -33,24 +33,24 @@ class Migrated(Value, frozen=True):
 
 
 MAX_MOVES = 8
-"""For how many accounts each process copies at the same time."""
+"""Maximum number of concurrent moves per process."""
 
 MOVE_SECONDS = 3_600.0
-"""For how long: another server may be slow on purpose, and others wait for the room."""
+"""Timeout of a move: another server may be slow on purpose, and moves are limited."""
 
 _SILENT_US = 15 * MINUTE_US
-"""After how long without a word a move was interrupted; a reply takes ten minutes at most."""
+"""Silence after which a move counts as interrupted; a reply takes at most ten minutes."""
 
 
 class Moving(Value, frozen=True):
-    """How far it is to copy from another server what was played, as a page shows it.
+    """Progress of copying episode actions from another server, for a page.
 
     Attributes:
         host: The other server.
-        at: When this was stored.
-        done: How many episode actions were copied.
-        is_done: Whether that is all.
-        problem: Why it ended before, as a sentence of text; "" if it did not.
+        at: Time of this record.
+        done: Number of copied actions.
+        is_done: Whether all were copied.
+        problem: Reason of a failure, as a sentence; "" if none.
     """
 
     host: str
@@ -60,7 +60,7 @@ class Moving(Value, frozen=True):
     problem: str = ""
 
     def is_under_way(self, now: Stamp) -> bool:
-        """Say whether it goes on; one that says nothing for long was interrupted."""
+        """Whether the move continues; a long silence means that it was interrupted."""
         return not self.is_done and not self.problem and now < later(self.at, _SILENT_US)
 
 
@@ -70,24 +70,24 @@ _MIGRATED = msgspec.json.Decoder(Migrated)
 
 
 class Migrations:
-    """How far each account was copied from each other server; and copying, beside requests."""
+    """Progress of each account's copy from each other server, and copying in the background."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._under_way: dict[AccountId, asyncio.Task[None]] = {}
 
     def may_begin(self, account_id: AccountId) -> bool:
-        """Say whether there is room to copy for an account: once at a time, and for a few."""
+        """Whether the account can start a move: one at a time, within `MAX_MOVES`."""
         return account_id not in self._under_way and len(self._under_way) < MAX_MOVES
 
     def begin(self, account_id: AccountId, work: Callable[[], Awaitable[None]]) -> None:
-        """Copy for an account that `may_begin`, beside requests and for an hour at most."""
+        """Start a move for an account that `may_begin`, in the background, for at most an hour."""
         task = asyncio.create_task(self._in_time(account_id, work))
         self._under_way[account_id] = task
         task.add_done_callback(lambda _: self._under_way.pop(account_id))
 
     async def _in_time(self, account_id: AccountId, work: Callable[[], Awaitable[None]]) -> None:
-        """Carry out some work; what it has copied stays if it does not come to its end."""
+        """Run `work` with a timeout; what it has copied stays."""
         try:
             async with asyncio.timeout(MOVE_SECONDS):
                 await work()
@@ -95,30 +95,30 @@ class Migrations:
             _log.warning("moving in was interrupted", account=account_id, reason=repr(error))
 
     async def close(self) -> None:
-        """Interrupt what is copied; the store is still open."""
+        """Interrupt all moves; call before the store is closed."""
         await end(*self._under_way.values())
 
     async def so_far(self, account_id: AccountId, where: str) -> Migrated:
-        """Return how far everything was copied from another server."""
+        """Return the progress of copying from another server."""
         body = await self._store.documents.body(
             account_id, DocumentKind.MIGRATION, short_name(where)
         )
         return _MIGRATED.decode(body) if body else Migrated()
 
     async def moving(self, account_id: AccountId) -> Moving | None:
-        """Return how far the newest move that a page began is; None if there was none."""
+        """Return the progress of the newest move started on a page, if any."""
         body = await self._store.documents.body(account_id, DocumentKind.MIGRATION, _PAGE)
         return _MOVING.decode(body) if body else None
 
     async def note_moving(self, account_id: AccountId, moving: Moving) -> None:
-        """Store how far a move is that a page began."""
+        """Store the progress of a move started on a page."""
         body = as_json(moving)
         await self._store.documents.change(
             account_id, DocumentKind.MIGRATION, _PAGE, lambda *_: body
         )
 
     async def note(self, account_id: AccountId, where: str, so_far: Migrated) -> None:
-        """Store how far everything was copied from another server."""
+        """Store the progress of copying from another server."""
         body = as_json(so_far)
         await self._store.documents.change(
             account_id, DocumentKind.MIGRATION, short_name(where), lambda *_: body

@@ -1,4 +1,4 @@
-"""The private feed of an account's news: its address, and what its owner has dismissed."""
+"""The private feed of an account's news: its address, and dismissals."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from feedkeep.store.base import Store
 
 
 class News:
-    """Gives an account an address for its news, and knows whose address one is.
+    """Creates and resolves addresses of news feeds.
 
-    Only the hash of an address is stored, beside the preferences. The address opens the news, and
-    nothing else. A new password ends it, since it belongs to the password's salt.
+    Only the hash of an address is stored, in the preferences. The address gives access to nothing
+    but the news. A new password ends it, since it is bound to the password's salt.
     """
 
     def __init__(self, store: Store, preferences: AccountPreferences) -> None:
@@ -25,24 +25,24 @@ class News:
         self._preferences = preferences
 
     async def new_address(self, account: Account) -> str:
-        """Return the secret of a new address; the one that was made before stops working.
+        """Return the secret of a new address, which replaces the previous one.
 
         Raises:
-            NotAuthorized: The account is gone.
+            NotAuthorized: The account is deleted.
         """
         text = new_token(account.id, NEWS_PREFIX)
         await self._preferences.set_news_address(account, token_hash(text))
         return text
 
     async def has_address(self, account: Account) -> bool:
-        """Whether an account has an address that works."""
+        """Whether the account has a valid address."""
         return bool(_address_hash(account, await self._preferences.of(account.id)))
 
     async def end_address(self, account_id: AccountId) -> None:
-        """End the address of an account's news, if it has one.
+        """End the address of an account's news, if any.
 
         Raises:
-            NotAuthorized: The account is gone.
+            NotAuthorized: The account is deleted.
         """
         await self._preferences.end_news_address(account_id)
 
@@ -50,7 +50,8 @@ class News:
         """Return the account whose news a secret opens.
 
         Raises:
-            NotAuthorized: It is none, was replaced or ended, or the account is gone or disabled.
+            NotAuthorized: The secret is invalid, replaced or ended, or the account is deleted or
+                disabled.
         """
         link = read_link(text, NEWS_PREFIX)
         if link is None:
@@ -65,14 +66,14 @@ class News:
         return found[0]
 
     async def dismiss(self, account_id: AccountId, until: Stamp, apps: Sequence[str]) -> None:
-        """Keep that the owner has seen the news up to a stamp, and these apps, by their keys.
+        """Record that the owner has seen news up to a timestamp, and apps by their keys.
 
         Raises:
-            NotAuthorized: The account is gone.
+            NotAuthorized: The account is deleted.
         """
         await self._preferences.dismiss_news(account_id, until, apps)
 
 
 def _address_hash(account: Account, preferences: Preferences) -> str:
-    """Return the hash of the address that opens an account's news; "" if it has none."""
+    """Return the hash of an account's valid news address; "" if none."""
     return preferences.news_address if preferences.news_salt == account.salt else ""

@@ -1,4 +1,4 @@
-"""Which feeds a person keeps apart, although they look like the same podcast."""
+"""Pairs of feeds that a person has marked as different, although they look alike."""
 
 from __future__ import annotations
 
@@ -16,21 +16,20 @@ _PAIRS = msgspec.json.Decoder(tuple[Pair, ...])
 
 
 class NotDuplicates:
-    """The pairs of feeds of each account that are not suggested as the same."""
+    """The pairs of each account that are not suggested as duplicates."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def of(self, account_id: AccountId) -> Collection[Pair]:
-        """Return the pairs of an account."""
         body = await self._store.documents.body(account_id, DocumentKind.DIFFERENT_FEEDS, _NAME)
         return frozenset(_read(body))
 
     async def keep(self, account_id: AccountId, one: Guid, other: Guid) -> None:
-        """Remember that two feeds are not the same.
+        """Mark two feeds as different.
 
         Raises:
-            NotAuthorized: The account is gone.
+            NotAuthorized: The account is deleted.
         """
 
         def decide(body: str | None, _: int) -> str:

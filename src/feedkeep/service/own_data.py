@@ -1,4 +1,4 @@
-"""Everything that is stored of an account, for its owner to take along."""
+"""Export of everything stored about an account, for its owner."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ALL_STATES = Stamp(0)
 
 
 class OwnState(Value, frozen=True):
-    """An entry as it was for a time: since which change, until which, and who made the first."""
+    """A former state of an entry, with the changes that began and ended it."""
 
     entry: Entry
     began: Stamp | None
@@ -39,7 +39,7 @@ class OwnState(Value, frozen=True):
 
 
 class OwnSecret(Value, frozen=True):
-    """A token, a session, a link or a code, without what could be used in its place."""
+    """A token, session, link or code, without the secret."""
 
     label: str
     purpose: Purpose
@@ -52,7 +52,7 @@ class OwnSecret(Value, frozen=True):
 
 
 class OwnDocument(Value, frozen=True):
-    """What apps and pages have stored: settings, preferences, and what is known of the apps."""
+    """A document stored by apps or pages: settings, preferences, or sync progress."""
 
     kind: DocumentKind
     name: str
@@ -60,7 +60,7 @@ class OwnDocument(Value, frozen=True):
 
 
 class OwnData:
-    """Reads it part by part. Of an account, only the list and its history are held as a whole."""
+    """Reads an account's data in parts. Only the list and its history are completely in memory."""
 
     def __init__(self, store: Store, devices: Devices, actions: EpisodeActions) -> None:
         self._store = store
@@ -68,10 +68,10 @@ class OwnData:
         self._actions = actions
 
     async def parts(self, account_id: AccountId) -> dict[str, AsyncIterator[object]]:
-        """Return all parts, each under its name; they are read in this order, as they are taken.
+        """Return all parts by name; each is read when it is iterated, in this order.
 
         Raises:
-            NotAuthorized: The account is gone.
+            NotAuthorized: The account is deleted.
         """
         whole = await self._store.entries.whole(account_id, _ALL_STATES)
         entries, states = whole.entries.values(), whole.history.states if whole.history else ()
@@ -96,7 +96,7 @@ class OwnData:
 
     async def _documents(self, account_id: AccountId) -> AsyncIterator[object]:
         for kind in DocumentKind:
-            if kind is not DocumentKind.DEVICE:  # they are a part of their own
+            if kind is not DocumentKind.DEVICE:  # devices are a separate part
                 for document in await self._store.documents.of(account_id, kind):
                     yield OwnDocument(kind, document.name, msgspec.Raw(document.body.encode()))
 

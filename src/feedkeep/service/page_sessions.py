@@ -1,4 +1,4 @@
-"""Sessions of browsers: they open the pages, never the interface or the apps' protocols."""
+"""Browser sessions: valid for pages only, never for the APIs."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ from feedkeep.service.news import News
 from feedkeep.store.base import Store
 
 FRESH_MINUTES = 10
-"""For how long after the password was typed the pages do not ask for it again."""
+"""Time after typing the password in which pages do not ask for it again."""
 
 
 class PageSessions:
-    """Begins, extends and ends the sessions of browsers.
+    """Starts, extends and ends browser sessions.
 
-    With all, or all others, ends the address of the account's news, which a browser has made.
+    When all sessions, or all others, end, so does the address of the account's news, since a
+    browser created it.
     """
 
     def __init__(self, store: Store, authentication: Authentication, news: News, now: Now) -> None:
@@ -43,28 +44,28 @@ class PageSessions:
         self._now = now
 
     async def sign_in(self, name: str, password: str, address: str, label: str) -> NewToken:
-        """Begin a session for a person with the password; `label` is what the browser calls itself.
+        """Start a session for a person with the password; `label` is the browser's User-Agent.
 
         Raises:
-            NotAuthorized: The name or the password is wrong, or the account is disabled.
-            TooManyAttempts: Too many wrong passwords came for this name or from this address.
+            NotAuthorized: The name or password is wrong, or the account is disabled.
+            TooManyAttempts: Too many wrong passwords for this name or from this address.
         """
         admitted = await self._authentication.admit_person(name, password, address)
         return await self.begin(admitted.account, label)
 
     async def begin(self, account: Account, label: str) -> NewToken:
-        """Begin a session for a person who has just set the password.
+        """Start a session for a person who has just set the password.
 
         Raises:
-            NotAuthorized: The password was changed meanwhile, or the account is disabled or gone.
+            NotAuthorized: The password was changed again, or the account is disabled or deleted.
         """
         return await self._begin(account, label, None)
 
     async def admit(self, text: str) -> Admitted:
-        """Return whose session a cookie is, with its end, which is moved at most once a day.
+        """Authenticate a session cookie; postpone the session's end at most once a day.
 
         Raises:
-            NotAuthorized: It is no session of a browser, or it has ended.
+            NotAuthorized: It is not a browser session, or has ended.
         """
         shown = credentials.read_browser_session(text)
         if shown is None:
@@ -78,27 +79,23 @@ class PageSessions:
         return replace(admitted, token=replace(session, expires=expires))
 
     def is_fresh(self, admitted: Admitted) -> bool:
-        """Say whether the password was typed so lately that it need not be asked for again."""
+        """Whether the password was typed recently enough."""
         return self._now() < later(_session_of(admitted).created, FRESH_MINUTES * MINUTE_US)
 
     async def confirm(
         self, admitted: Admitted, password: str, address: str, label: str
     ) -> NewToken:
-        """Check the password again, and begin a session in the place of this one.
-
-        Raises as `sign_in` does.
-        """
+        """Check the password again, and replace the session; raises as `sign_in` does."""
         name = admitted.account.name
         confirmed = await self._authentication.admit_person(name, password, address)
         return await self._begin(confirmed.account, label, _session_of(admitted).id)
 
     async def sign_out(self, admitted: Admitted) -> None:
-        """End this session now."""
         ended = TokenDecision(forgotten=[_session_of(admitted).id])
         await self._store.tokens.change(admitted.account.id, Purpose.PAGES, lambda *_: ended)
 
     async def end_all(self, account_id: AccountId, until: Stamp) -> None:
-        """End all sessions of an account's browsers that began by then, as its provider asks."""
+        """End the account's browser sessions that began by `until`, on request of its provider."""
         await self._store.tokens.change(
             account_id,
             Purpose.PAGES,
@@ -109,7 +106,7 @@ class PageSessions:
         await self._news.end_address(account_id)
 
     async def sign_out_everywhere_else(self, admitted: Admitted) -> None:
-        """End all sessions of the account's browsers but this one."""
+        """End all browser sessions of the account except this one."""
         own = _session_of(admitted).id
         await self._store.tokens.change(
             admitted.account.id,

@@ -1,4 +1,4 @@
-"""How people want to see the pages."""
+"""Preferences for the pages."""
 
 from __future__ import annotations
 
@@ -24,16 +24,15 @@ class AccountPreferences:
         self._store = store
 
     async def of(self, account_id: AccountId) -> Preferences:
-        """Return an account's preferences; none are set at first."""
         body = await self._store.documents.body(account_id, DocumentKind.PREFERENCES, _NAME)
         return _read(body)
 
     async def change(self, account_id: AccountId, wanted: Preferences) -> None:
-        """Set language, time zone and theme; which values make sense is up to the caller.
+        """Set language, time zone and theme; the caller checks the values.
 
         Raises:
-            InvalidInput: One of them is too long.
-            NotAuthorized: The account is gone.
+            InvalidInput: A value is too long.
+            NotAuthorized: The account is deleted.
         """
         for text in (wanted.language, wanted.time_zone, wanted.theme):
             if text is not None and len(text) > MAX_CHARACTERS:
@@ -49,10 +48,10 @@ class AccountPreferences:
         )
 
     async def note_time_zone(self, account_id: AccountId, zone: str) -> None:
-        """Keep the time zone that a person's browser is in, unless they have one already.
+        """Store the browser's time zone unless the account already has one.
 
         Raises:
-            NotAuthorized: The account is gone.
+            NotAuthorized: The account is deleted.
         """
         if (await self.of(account_id)).time_zone is None:
             await self._change(
@@ -60,10 +59,10 @@ class AccountPreferences:
             )
 
     async def dismiss_wipe(self, account_id: AccountId, stamp: Stamp) -> None:
-        """Keep that a wipe of the list, and all before it, were meant.
+        """Record that a mass unsubscribe, and all before it, were intended.
 
         Raises:
-            NotAuthorized: The account is gone.
+            NotAuthorized: The account is deleted.
         """
         await self._change(
             account_id,
@@ -71,7 +70,7 @@ class AccountPreferences:
         )
 
     async def undismiss_wipes_after(self, account_id: AccountId, stamp: Stamp) -> None:
-        """Keep of no wipe after a stamp that it was meant; raises as `dismiss_wipe` does."""
+        """Undo `dismiss_wipe` for later timestamps; raises as it does."""
         if (await self.of(account_id)).dismissed_wipe > stamp:
             await self._change(
                 account_id,
@@ -79,7 +78,7 @@ class AccountPreferences:
             )
 
     async def dismiss_news(self, account_id: AccountId, stamp: Stamp, apps: Sequence[str]) -> None:
-        """Keep that news up to a stamp and these apps were seen; raises as `dismiss_wipe` does."""
+        """Record that news up to `stamp` and `apps` were seen; raises as `dismiss_wipe` does."""
         await self._change(
             account_id,
             lambda known: replace(
@@ -88,14 +87,14 @@ class AccountPreferences:
         )
 
     async def set_news_address(self, account: Account, address_hash: bytes) -> None:
-        """Store the hash of the address of an account's news; raises as `dismiss_wipe` does."""
+        """Store the hash of the news address; raises as `dismiss_wipe` does."""
         await self._change(
             account.id,
             lambda known: replace(known, news_address=address_hash.hex(), news_salt=account.salt),
         )
 
     async def end_news_address(self, account_id: AccountId) -> None:
-        """Forget the address of an account's news; raises as `dismiss_wipe` does."""
+        """Delete the news address; raises as `dismiss_wipe` does."""
         if (await self.of(account_id)).news_address:
             await self._change(
                 account_id, lambda known: replace(known, news_address="", news_salt=None)

@@ -1,4 +1,4 @@
-"""How far each podcast app knows what changed."""
+"""Sync progress of podcast apps."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _COOKIELESS = msgspec.json.Decoder(CookielessApp)
 
 
 class Uploaded(Value, frozen=True):
-    """What became of an upload.
+    """The result of an upload.
 
     Attributes:
-        timestamp: The second that the app may ask for changes since: at most one later than the one
-            up to which it was sent all changes.
-        update_urls: Each URL that is not stored as it was sent, with the URL that is; "" if the URL
-            was refused.
+        timestamp: Start of the app's next request: at most one second after the last one for which
+            the app was sent all changes.
+        update_urls: Each URL that is stored differently than sent, with the stored URL; "" if
+            refused.
     """
 
     timestamp: Second
@@ -52,19 +52,18 @@ class Uploaded(Value, frozen=True):
 
 
 class AppProgress(Value, frozen=True):
-    """How far the app that sends a request knows what changed, and where that is stored.
+    """Sync progress of the app that sends a request, and where it is stored.
 
-    Of a session or token, it is stored there. Of a password that is sent with each request, it is
-    in a document, as long as that can be one app's. Of anybody else nothing is known.
+    The progress of a session or token is stored in it. With a password in each request, it is in a
+    document, as long as that can belong to one app. For other clients it is unknown.
 
     Attributes:
-        clock: What may have changed.
-        known: How far it knows what changed.
+        clock: The kind of changes.
         token: The session or token.
-        document: The name of the document, if there is one.
-        body: The document's body, as it was read for the request.
-        named: The devices that the request names.
-        names_another: Whether the document does not know of one of these.
+        document: Name of the document, if any.
+        body: The document's body, as read for the request.
+        named: Devices in the request.
+        names_another: Whether one of these is missing in the document.
     """
 
     clock: Clock
@@ -77,15 +76,15 @@ class AppProgress(Value, frozen=True):
 
     @property
     def documents(self) -> Sequence[DocumentName]:
-        """The names of the documents that `to_store` has to be given."""
+        """Names of the documents that `to_store` needs."""
         return () if self.document is None else (self.document,)
 
     def to_store(
         self, after: SyncProgress, documents: Mapping[DocumentName, KnownDocument]
     ) -> TokenProgress | Document | None:
-        """Return what to store once the app knows what changed up to there; None if it knew it.
+        """Return the record to store for new progress; None if unchanged.
 
-        `documents` are as they are in the commit: another request can have named another device.
+        `documents` are read in the commit: another request may have named another device.
         """
         if after == self.known and not self.names_another:
             return None
@@ -102,7 +101,7 @@ class AppProgress(Value, frozen=True):
 
 
 class Progress:
-    """Knows how far each app knows what changed, and stores it."""
+    """Reads and stores the sync progress of apps."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -110,23 +109,23 @@ class Progress:
     async def of_upload(
         self, admitted: Admitted, clock: Clock, named: Collection[str]
     ) -> AppProgress:
-        """Return how far an app knows what changed, whose upload names these devices."""
+        """Return the progress of an app whose upload names these devices."""
         return await self._of(admitted, clock, named)
 
     async def of_poll(
         self, admitted: Admitted, clock: Clock, named: Collection[str], since: Second
     ) -> tuple[AppProgress, Stamp]:
-        """Return how far an app knows what changed, whose request names these devices.
+        """Return the progress of an app whose request names these devices.
 
-        `since` is what it asks for. Also return a stamp of the account's clock before which nothing
-        more will come.
+        `since` is the requested second. Also return a timestamp of the account's clock before which
+        no more changes will come.
         """
         account = admitted.account
         now = account.last_stamp if clock is Clock.SUBSCRIPTIONS else account.last_action_stamp
-        # A poll with nothing new writes nothing: the clock stays settled until the next change.
+        # A poll without changes writes nothing: the clock stays settled until the next change.
         if not seconds.is_settled(now):
             now = await self._store.accounts.advance(account.id, clock, seconds.settled)
-            # Another request of the app can have been answered meanwhile.
+            # Meanwhile, another request of the app may have been answered.
             return await self._of(admitted, clock, named, since), now
         return await self._of(admitted, clock, named, since, admitted.document), now
 
@@ -152,10 +151,10 @@ class Progress:
         return AppProgress(clock, known, None, name, body, named, app is not stored)
 
     async def resend(self, account_id: AccountId) -> None:
-        """Have each app that sends no cookie sent everything once more.
+        """Make each cookieless app get a full sync.
 
         Raises:
-            NotAuthorized: The account is gone.
+            NotAuthorized: The account is deleted.
         """
         kind = DocumentKind.COOKIELESS
         for document in await self._store.documents.of(account_id, kind):
@@ -167,7 +166,7 @@ class Progress:
             )
 
     async def save(self, account_id: AccountId, app: AppProgress, after: SyncProgress) -> None:
-        """Store how far an app knows what changed, if that is not stored already."""
+        """Store an app's progress unless it is already stored."""
         changed = app.to_store(after, {name: KnownDocument(app.body) for name in app.documents})
         if isinstance(changed, TokenProgress):
             await self._store.tokens.save_progress(account_id, changed)
@@ -182,7 +181,7 @@ class Progress:
 
 
 def with_stored(decision: Decision[T], changed: TokenProgress | Document | None) -> Decision[T]:
-    """Return a decision that stores how far an app knows what changed, too."""
+    """Return a decision that also stores an app's progress."""
     if isinstance(changed, TokenProgress):
         return replace(decision, token_progress=changed)
     return (
@@ -191,8 +190,8 @@ def with_stored(decision: Decision[T], changed: TokenProgress | Document | None)
 
 
 def _of_token(token: Token, clock: Clock) -> SyncProgress:
-    # A token may be pasted into several apps. A session, and a token of a Nextcloud login, are each
-    # given to one app only, so that what is known of them is known of that app.
+    # A token may be used in several apps. A session, and a token of a Nextcloud login, belong to
+    # one app, so their progress is the app's.
     is_alone = token.is_granted or token.is_session
     if clock is Clock.SUBSCRIPTIONS:
         known = (
@@ -210,5 +209,5 @@ def _read(body: str | None) -> CookielessApp:
 
 
 def next_second(progress: SyncProgress) -> Second:
-    """Return the second that an app may go on from."""
+    """Return the second from which an app's next request may start."""
     return seconds.EVERYTHING if progress.last_sent is None else progress.last_sent

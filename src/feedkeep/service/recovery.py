@@ -1,4 +1,4 @@
-"""Setting a new password without the old one: by a link from an administrator, or by a code."""
+"""Password resets without the old password: by an administrator's link, or by a recovery code."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NO_CODE = b""
 
 
 class Recovery:
-    """Makes links and codes for those who forgot their password, and spends them."""
+    """Creates and spends reset links and recovery codes."""
 
     def __init__(
         self,
@@ -45,9 +45,9 @@ class Recovery:
         self._now = now
 
     async def reset_link(self, name: str) -> NewToken:
-        """Return a link with which an account's password can be set once, within a day.
+        """Create a link with which an account's password can be set once, within a day.
 
-        It replaces the links that were made before.
+        It replaces earlier links.
 
         Raises:
             AccountError: There is no such account, or it is disabled.
@@ -66,19 +66,19 @@ class Recovery:
         return NewToken(text, changed.added[0])
 
     async def owner_of(self, text: str) -> Account | None:
-        """Return the account whose password a link sets; None if the link does not work."""
+        """Return the account of a reset link; None if the link is invalid."""
         found = await self._found(text)
         return None if found is None else found.account
 
     async def reset(self, text: str, password: str) -> Account:
-        """Set a password by a link, and spend the link; return the account as it is now.
+        """Set a password by a link, and spend the link; return the changed account.
 
-        All sessions end that the old password began.
+        All sessions started with the old password end.
 
         Raises:
             NotAuthorized: The link was spent or replaced, has expired, or the account is disabled.
-            AccountError: The password is not acceptable; the link stays.
-            TooManyAttempts: Too many passwords wait to be hashed.
+            AccountError: The password is unacceptable; the link remains.
+            TooManyAttempts: Too many passwords are waiting to be hashed.
         """
         found = await self._found(text)
         if found is None:
@@ -87,10 +87,10 @@ class Recovery:
         return await self._spend(found, password_hash)
 
     async def new_codes(self, account: Account) -> list[str]:
-        """Return ten new recovery codes; those that were made before stop working.
+        """Return ten new recovery codes, which replace earlier codes.
 
         Raises:
-            NotAuthorized: The account is gone.
+            NotAuthorized: The account is deleted.
         """
         codes = [new_recovery_code() for _ in range(accounts.RECOVERY_CODES)]
         hashes = [credentials.recovery_hash(code) or _NO_CODE for code in codes]
@@ -101,21 +101,21 @@ class Recovery:
         return codes
 
     async def codes_left(self, account_id: AccountId) -> int:
-        """Return how many recovery codes of an account still work."""
+        """Return the number of valid recovery codes of an account."""
         known = await self._store.tokens.of(account_id)
         return sum(one.purpose is Purpose.RECOVERY for one in known)
 
     async def recover(self, name: str, code: str, password: str, address: str) -> Account:
-        """Set a password by a recovery code, and spend the code; return the account as it is now.
+        """Set a password by a recovery code, and spend the code; return the changed account.
 
-        All sessions end that the old password began. A wrong code counts as a wrong password does,
-        and takes as long whether there is such an account or not.
+        All sessions started with the old password end. A wrong code counts as a wrong password, and
+        takes the same time whether or not the account exists.
 
         Raises:
-            NotAuthorized: No enabled account has that name and that code.
-            AccountError: The password is not acceptable; the code stays, and nothing is counted.
-            TooManyAttempts: Too many wrong passwords or codes came for this name or from this
-                address, or too many passwords wait to be hashed.
+            NotAuthorized: No enabled account has that name and code.
+            AccountError: The password is unacceptable; the code remains, and nothing is counted.
+            TooManyAttempts: Too many wrong passwords or codes for this name or from this address,
+                or too many passwords are waiting to be hashed.
         """
         normal, key = credentials.check_password(password), credentials.name_key(name)
         account = await self._store.accounts.find(key)
@@ -129,7 +129,7 @@ class Recovery:
         return await self._spend(found, password_hash)
 
     async def _found(self, text: str) -> Found | None:
-        """Return a link that works, and its account."""
+        """Return a valid reset link with its account."""
         link = credentials.read_link(text, RESET_PREFIX)
         found = await self._store.tokens.find(*link) if link else None
         return found if found is not None and self._is_open(found, Purpose.RESET) else None

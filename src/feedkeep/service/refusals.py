@@ -1,4 +1,4 @@
-"""What other servers refuse: too many of these would make this service their attacker."""
+"""Limit refused requests to other servers, so that this service cannot be used to attack them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from feedkeep.security.throttle import Limits, Throttle
 
 
 class Refusals:
-    """Counts what is refused by its own limits, apart from wrong passwords of this service."""
+    """Counts refusals by their own limits, separate from wrong passwords of this service."""
 
     def __init__(self, throttle: Throttle) -> None:
         self._throttle = throttle
 
     @contextmanager
     def counted(self, limits: Limits, refusal: type[Exception]) -> Iterator[None]:
-        """Count what is asked for within this context if it ends with a `refusal`.
+        """Context manager: count the request if it ends with a `refusal`.
 
         Raises:
-            TooManyAttempts: One of the limits is reached; nothing is asked for.
+            TooManyAttempts: A limit is reached; the request must not be sent.
         """
         attempt, is_refused = self._throttle.begin_by(limits, time.monotonic()), False
         try:

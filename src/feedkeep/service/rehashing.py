@@ -1,4 +1,4 @@
-"""Replacing hashes that cost something else than new ones do, when their password comes."""
+"""Replace password hashes whose cost is outdated, when their password is used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from feedkeep.store.base import Store
 
 
 class Rehashing:
-    """Computes new hashes when no login waits; no reply waits for one."""
+    """Computes new hashes in the background while no login waits."""
 
     def __init__(self, store: Store, passwords: Passwords) -> None:
         self._store = store
@@ -22,7 +22,7 @@ class Rehashing:
         self._tasks: dict[AccountId, asyncio.Task[None]] = {}
 
     def begin(self, account: Account, name_key: str, password: str) -> None:
-        """Begin to replace the hash of an account, if need be; `password` is its password."""
+        """Start to replace the account's hash if it is outdated; `password` is its password."""
         stored_hash = account.password_hash
         if (
             stored_hash is None
@@ -36,7 +36,7 @@ class Rehashing:
         task.add_done_callback(lambda _: self._tasks.pop(account.id))
 
     async def close(self) -> None:
-        """Leave those hashes as they are that are not replaced yet."""
+        """Stop pending replacements."""
         await end(*self._tasks.values())
 
     async def _replace(

@@ -1,4 +1,4 @@
-"""What is stored of a podcast app: its device, and the URLs that it has for feeds that moved."""
+"""Stored records of a podcast app: its device, and the URLs that it has for moved feeds."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _APP_URLS = msgspec.json.Decoder(AppUrls)
 class RememberedApp:
     """The documents of one app.
 
-    An account may have a limited number of documents of a kind. Of an app beyond that nothing is
-    stored: that is no reason to refuse what it uploads.
+    An account has a limited number of documents of a kind. For further apps nothing is stored, but
+    their uploads are accepted.
 
     Attributes:
-        document: The name of the document with its URLs for feeds that moved.
-        names: The names of all its documents.
+        document: Name of the document with the app's URLs for moved feeds.
+        names: Names of all its documents.
     """
 
     def __init__(self, app: App) -> None:
@@ -34,20 +34,19 @@ class RememberedApp:
             self.names.append(DocumentName(DocumentKind.DEVICE, app.device))
 
     def known(self, documents: Mapping[DocumentName, KnownDocument]) -> AppUrls:
-        """Return the URLs that the app has for feeds that moved."""
+        """Return the app's URLs for moved feeds."""
         document = documents[self.document]
         known = read_app_urls(document.body)
         if known == NO_RECORD and not devices.has_room(document, ""):
-            return UNKNOWN  # else what it removes would be in doubt for ever
+            return UNKNOWN  # otherwise the app's removals would be in doubt forever
         return known
 
     def noted(
         self, documents: Mapping[DocumentName, KnownDocument], after: AppUrls, now: Stamp
     ) -> list[Document]:
-        """Return the document to save, if any, when `after` is what the app has.
+        """Return the document to save, if any, when the app has `after`.
 
-        `now` is the account's clock: if this is the first that is stored of it, what it had before
-        is not known.
+        `now` is the account's clock: before the first record, the app's URLs are unknown.
         """
         own = documents[self.document]
         stored = read_app_urls(own.body)
@@ -65,13 +64,13 @@ class RememberedApp:
     def learned(
         self, documents: Mapping[DocumentName, KnownDocument], after: AppUrls, now: Stamp
     ) -> list[Document]:
-        """Return the documents to save, when `after` is what the app has after an upload."""
+        """Return the documents to save when the app has `after` after an upload."""
         before = self.known(documents)
         learned = self.noted(documents, app_urls.merged(before, before, after), now)
         if self._device:
             name = self.names[-1]
             known = documents[name]
-            # A new device, which is called by its id.
+            # A new device is named by its id.
             body = as_json(devices.described(self._device, None, "", ""))
             if known.body is None and devices.has_room(known, body):
                 learned.append(Document(name.kind, name.name, body))
@@ -79,5 +78,5 @@ class RememberedApp:
 
 
 def read_app_urls(body: str | None) -> AppUrls:
-    """Decode the document `RememberedApp.document`; None if it does not exist."""
+    """Decode the document `RememberedApp.document`; `NO_RECORD` if it does not exist."""
     return _APP_URLS.decode(body) if body else NO_RECORD

@@ -1,4 +1,4 @@
-"""Each process's counts of failed logins, shared with all others by the store."""
+"""Share failed-login counts between processes through the store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from feedkeep.security.throttle import MAX_KEYS, Throttle
 from feedkeep.store.base import Store
 
 WRITTEN_AT_ONCE = 500
-"""How many rows are written in a second at most; others wait for the next one."""
+"""Maximum number of rows written per second; others wait for the next write."""
 
 FORGOTTEN_AT_ONCE = 1_000
 
@@ -28,18 +28,17 @@ _SECONDS_BETWEEN_EXCHANGES = 1.0
 _SECONDS_WHEN_QUIET = 5.0
 _SECONDS_BETWEEN_FORGETTING = 60.0
 _OVERLAP_SECONDS = 5.0
-"""How long before the last look is looked at again: a row is dated before it can be seen."""
+"""Overlap of each read with the previous read: a row gets its time before it is visible."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class SharedAttempts:
-    """Tells other processes what this one counts (C2.18), and learns what they do.
+    """Syncs the throttle with the counts of other processes (C2.18), outside of requests.
 
-    No request waits for it. Once a second at most, one statement writes what is new here, and one
-    reads what is new there. While there are no failed logins anywhere, nothing is written, and that
-    is looked for every five seconds. If the store is away, this process counts by itself, and tells
-    it afterwards.
+    Once a second at most, one statement writes new counts and one reads those of other processes.
+    Without recent failed logins, nothing is written, and reads are five seconds apart. While the
+    store is unavailable, each process counts alone; its counts are written later.
     """
 
     def __init__(self, store: Store, throttle: Throttle, now: Now) -> None:
@@ -55,14 +54,14 @@ class SharedAttempts:
         self._is_failing = False
 
     async def start(self) -> None:
-        """Learn what is stored, before the first request, and go on; `close` ends it."""
+        """Read the stored counts, then sync until `close`; call before the first request."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_SECONDS_WHEN_QUIET):
                 await self._exchange()
         self._task = asyncio.create_task(self._go_on())
 
     async def close(self) -> None:
-        """End it; what is not shared yet is shared now, unless that takes long."""
+        """Stop, and try for a second to write unshared counts."""
         if self._task:
             await end(self._task)
             with contextlib.suppress(TimeoutError):
@@ -70,13 +69,13 @@ class SharedAttempts:
                     await self._exchange()
 
     async def exchange(self) -> None:
-        """Tell what is new here, learn what is new there, and forget what is old.
+        """Write new counts, read those of other processes, and purge old rows.
 
         Raises:
-            StoreUnavailable: The store is away; what was not shared is kept for the next time.
+            StoreUnavailable: Unwritten counts are kept for the next call.
         """
         now_seconds = time.monotonic()
-        # Others know moments of the wall clock, which may be set; ours are of one that goes on.
+        # Stored times are wall-clock times; the throttle uses the monotonic clock.
         ahead_seconds = self._now() / SECOND_US - now_seconds
         await self._tell(ahead_seconds)
         since = Stamp(max(0, self._looked - round(_OVERLAP_SECONDS * SECOND_US)))
@@ -85,7 +84,7 @@ class SharedAttempts:
             self._rows_until_seconds = now_seconds + KEPT_SECONDS + _SECONDS_BETWEEN_FORGETTING
         for one in found:
             if one.process != self._process and one.seconds:
-                # What is still to come, by another machine's clock, counts from now on.
+                # A time in the future, by another machine's clock, counts as now.
                 times = (min(second - ahead_seconds, now_seconds) for second in one.seconds)
                 self._throttle.learn(one.key, one.process, array("d", times))
         await self._forget(now_seconds)
@@ -112,7 +111,7 @@ class SharedAttempts:
         ]
 
     async def _forget(self, now_seconds: float) -> None:
-        """Forget old rows: as many as were written since; once a minute, all that are left."""
+        # Keeps pace with this process's writes, and runs each minute while there may be old rows.
         is_due = self._forget_at_seconds <= now_seconds <= self._rows_until_seconds
         if not is_due and self._written_count < FORGOTTEN_AT_ONCE:
             return
@@ -134,8 +133,8 @@ class SharedAttempts:
         try:
             await self.exchange()
             self._is_failing = False
-        except Exception as error:  # noqa: BLE001 - no request waits; each process counts by itself
-            # It goes on each second: one line is enough until it works again.
+        except Exception as error:  # noqa: BLE001 - the process keeps counting alone
+            # This runs each second: log an outage once.
             if not self._is_failing:
                 _log.warning("cannot share failed-login counts; will retry", reason=str(error))
             self._is_failing = True

@@ -1,4 +1,4 @@
-"""Whether the wall clock can be trusted, before something is deleted because it is old."""
+"""Whether the wall clock can be trusted before data is deleted because of its age."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from feedkeep.model import Now
 from feedkeep.rules.clock import DAY_US, SECOND_US
 
 AFTER_START_SECONDS = 3_600.0
-"""How long a process that starts does not believe it: a machine may set its clock only then."""
+"""Time after the start in which the clock is not trusted: a machine may set it only then."""
 
 AFTER_JUMP_SECONDS = 86_400.0
-"""How long it is not believed after it went ahead by more than a day at once."""
+"""Time in which the clock is not trusted after a jump ahead by more than a day."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class SteadyClock:
-    """Compares the wall clock with one that only counts, such as `time.monotonic`.
+    """Compares the wall clock with a monotonic clock.
 
-    A wall clock that goes years ahead for an hour, by a wrong time server or a slip of a hand,
-    makes everything look old. A machine that slept looks the same, and is believed a day later.
+    A wall clock that runs years ahead for an hour, set by a wrong time server or by mistake, makes
+    everything look old. A machine that slept looks the same, and is trusted a day later.
     """
 
     def __init__(self, now: Now, counted_seconds: Callable[[], float]) -> None:
@@ -32,9 +32,9 @@ class SteadyClock:
         self._believed_from = self._counted + AFTER_START_SECONDS
 
     def is_believed(self) -> bool:
-        """Say whether the wall clock has gone on as the other one did, for long enough.
+        """Whether the wall clock has kept pace with the monotonic clock for long enough.
 
-        What happened since the last call counts as one jump, if it was one.
+        The whole difference since the last call counts as one jump.
         """
         wall, counted = self._now(), self._counted_seconds()
         jump_us = wall - self._wall - (counted - self._counted) * SECOND_US
@@ -43,6 +43,6 @@ class SteadyClock:
             self._believed_from = counted + AFTER_JUMP_SECONDS
             days = round(jump_us / DAY_US, 1)
             _log.warning("the clock went ahead; no history is forgotten for a day", days=days)
-        elif jump_us < -DAY_US:  # it is back, or too early now, which deletes nothing
+        elif jump_us < -DAY_US:  # corrected, or now too early, which deletes nothing
             self._believed_from = counted
         return counted >= self._believed_from

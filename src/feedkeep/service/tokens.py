@@ -1,4 +1,4 @@
-"""Tokens and sessions of an account, as commands list, create and revoke them."""
+"""Tokens and sessions of an account, for the commands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Tokens:
     async def create(
         self, name: str, label: str, expires_days: int | None, scope: Scope = Scope.WRITE
     ) -> NewToken:
-        """Create a token; it expires after so many days, or never if that is None.
+        """Create a token that expires after `expires_days`; None means never.
 
         Raises:
             AccountError: There is no such account.
@@ -37,19 +37,19 @@ class Tokens:
         return NewToken(text, await self._store.tokens.add(account.id, token))
 
     async def of(self, name: str) -> Sequence[Token]:
-        """Return all tokens of an account, including those that ended; raises as `create` does."""
+        """Return all tokens of an account, including ended tokens; raises as `create` does."""
         found = await self._stored_tokens(name)
         return [one for one in found if one.purpose is Purpose.APPS and not one.is_session]
 
     async def sessions_of(self, name: str) -> Sequence[Token]:
-        """Return all sessions of an account's apps and browsers; raises as `create` does.
+        """Return all stored sessions of apps and browsers, including ended sessions.
 
-        Those that ended are among them, as long as they are stored.
+        Raises as `create` does.
         """
         return [token for token in await self._stored_tokens(name) if token.is_session]
 
     async def revoke(self, name: str, token_id: TokenId) -> None:
-        """End a token now, and all sessions that belong to it.
+        """Revoke a token, with all its sessions.
 
         Raises:
             AccountError: There is no such account or token.
@@ -57,7 +57,7 @@ class Tokens:
         await self._revoke(name, token_id, await self.of(name), "token")
 
     async def revoke_session(self, name: str, session_id: TokenId) -> None:
-        """End a session now; raises as `revoke` does."""
+        """Revoke a session; raises as `revoke` does."""
         await self._revoke(name, session_id, await self.sessions_of(name), "session")
 
     async def _stored_tokens(self, name: str) -> Sequence[Token]:
