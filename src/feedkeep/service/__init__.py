@@ -1,4 +1,4 @@
-"""All use cases. Every edge and every command reaches the rules and the store through here only."""
+"""The use cases: the only access of edges and commands to the rules and the store."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from feedkeep.service.url_lists import UrlLists
 from feedkeep.store.base import Store
 
 READY_SECONDS = 3.0
-"""How long a store may take to show that it reads and writes."""
+"""Timeout of a readiness check of the store."""
 
 _FAR_AHEAD = (
     "its clock is far ahead of this machine's; if that one is right, `feedkeep database"
@@ -61,15 +61,14 @@ _FAR_AHEAD = (
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What administrators want to know of a service.
+    """State of the service, for administrators.
 
     Attributes:
-        version: The version of feedkeep.
-        store: What kind of database it uses.
-        size_bytes: How much that takes.
+        store: Kind of database.
+        size_bytes: Size of the database.
         is_backed_up_here: Whether `feedkeep backup` backs it up; otherwise it has its own tools.
-        last_backup: When that last did so, if it did.
-        wrong_passwords: How many wrong ones came to this process in the last five minutes.
+        last_backup: Time of the last such backup, if any.
+        wrong_passwords: Number of wrong passwords sent to this process in the last five minutes.
     """
 
     version: str
@@ -82,11 +81,11 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What was found by a look for faults at some accounts.
+    """Faults found in some accounts.
 
     Attributes:
-        last: The greatest id of those that were looked at until now.
-        accounts: How many of them this look was at.
+        last: Greatest account id checked so far.
+        accounts: Number of accounts in this step.
         faults: A sentence for each fault.
     """
 
@@ -96,36 +95,14 @@ class Checked:
 
 
 class Service:
-    """Has an object for each topic; each of their methods is a use case.
+    """The use cases: each attribute has the methods of one topic.
 
-    Attributes:
-        now: The clock that it was given.
-        store: The store that it uses.
-        authentication: Checks the credential of a request.
-        shared_attempts: Tells other processes which passwords were wrong here, and learns theirs.
-        accounts: Creates, changes and deletes accounts.
-        invitations: Invites people, and creates the accounts of those who sign up.
-        identities: Finds the accounts of people who sign in with another provider.
-        recovery: Lets those set a new password who forgot theirs.
-        page_sessions: Begins and ends the sessions of browsers.
-        apps: Lists, connects and disconnects the apps of an account.
-        own_data: Everything that is stored of an account.
-        preferences: How people want to see the pages.
-        news: The private feed of an account's news.
-        tokens: Lists, creates and revokes tokens and sessions, for commands.
-        subscriptions: The list by guids, for the interface and the command line.
-        history: What changed in the list, and how it comes back.
-        forgetting: Forgets what of that is older than is promised.
-        url_lists: The list by URLs, as podcast apps sync it.
-        episode_actions: What was played, and how far.
-        known_feeds: What is known of feeds.
-        new_feeds: Feeds that accounts have just subscribed to.
-        feed_labels: What owners call their feeds, and their folders.
-        followed_moves: Lets lists follow feeds that moved.
-        not_duplicates: Which feeds look like the same podcast and are not.
-        devices: The devices of podcast apps, and the settings that apps store here.
-        logins: Begins and ends the sessions of podcast apps, and grants logins of Nextcloud.
-        migrations: How far everything was copied from other servers.
+    Args:
+        workers: Number of processes on this machine, which share its memory for password hashing.
+        registration: Policy for sign-up.
+        history_days: Retention of former states of lists; 0 means no history.
+        recorder: Counts wrong passwords.
+        app_passwords_url: URL for creating app passwords, if apps must use them; else "".
     """
 
     def __init__(
@@ -139,14 +116,6 @@ class Service:
         recorder: Recorder | None = None,
         app_passwords_url: str = "",
     ) -> None:
-        """Use a store.
-
-        `workers` is how many processes of this machine do so: they share its memory for hashing
-        passwords. `registration` is who may create an account for themselves. `history_days` is for
-        how long former states of lists are kept; with 0 none are. `recorder` counts
-        wrong passwords, if it is given. `app_passwords_url` is where people make app passwords, if
-        apps are let in by nothing else.
-        """
         limits, progress = limits_for(max_subscriptions), Progress(store)
         self.new_feeds = NewFeeds()
         self.episode_actions = actions = EpisodeActions(store, progress)
@@ -192,7 +161,7 @@ class Service:
         self.migrations = Migrations(store)
 
     async def close(self) -> None:
-        """Finish what was accepted, and close the store."""
+        """Complete the accepted work, and close the store."""
         await self.migrations.close()
         await self.forgetting.close()
         await self.authentication.close()
@@ -202,7 +171,7 @@ class Service:
         self._passwords.close()
 
     async def assert_ready(self) -> None:
-        """Return if requests can be served now; it takes `READY_SECONDS` at most.
+        """Check that requests can be served; takes at most `READY_SECONDS`.
 
         Raises:
             StoreUnavailable: The store cannot read or write, or does not answer.
@@ -214,7 +183,7 @@ class Service:
             raise StoreUnavailable("The store does not answer.") from error
 
     async def health(self) -> Health:
-        """Return what administrators want to know of this service."""
+        """Return the state of the service, for administrators."""
         store = await self.store.size()
         return Health(
             __version__,
@@ -226,16 +195,16 @@ class Service:
         )
 
     async def check(self, after: AccountId = FIRST) -> AsyncIterator[Checked]:
-        """Look for faults that the database finds, then for lists that break the contract.
+        """Check the database, then the lists of all accounts with a greater id.
 
-        Yields what was found of the database, and of each page of the accounts with a greater id.
+        Yields the faults of the database, then those of each page of accounts.
         """
         yield Checked(after, 0, await self.store.faults())
         async for checked in self.check_lists(after, AccountId(MAX_ACCOUNT_ID)):
             yield checked
 
     async def check_lists(self, after: AccountId, until: AccountId) -> AsyncIterator[Checked]:
-        """Look for lists that break the contract, of the accounts after an id and up to another."""
+        """Check whether lists conform to the contract, for ids after `after` up to `until`."""
         async for page in self.accounts.by_id(after):
             some = [account for account in page if account.id <= until]
             if not some:
@@ -247,7 +216,7 @@ class Service:
         try:
             snapshot = await self.store.entries.whole(account.id, Stamp(0))
             counted, found = await self.store.episode_actions.weights(account.id)
-        except NotAuthorized:  # it was deleted meanwhile
+        except NotAuthorized:  # deleted in the meantime
             return []
         except StoreDamaged:
             return [f"account {account.name}: not all of its list can be read"]

@@ -1,4 +1,4 @@
-"""Moves of feeds that feedkeep carries out by itself, one account's list at a time."""
+"""Moves of feeds that feedkeep makes by itself, in one account's list at a time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FOLLOWED = msgspec.json.Decoder(tuple[Followed, ...])
 
 
 class FollowedMoves:
-    """Lets lists follow feeds that moved; each is an ordinary change, which can be undone."""
+    """Makes lists follow moved feeds, by ordinary changes that can be undone."""
 
     def __init__(self, changes: ListChanges, actions: EpisodeActions, limits: Limits) -> None:
         self._changes = changes
@@ -41,9 +41,9 @@ class FollowedMoves:
         self._limits = limits
 
     async def follow(self, account_id: AccountId, old: FeedUrl, new: FeedUrl) -> bool:
-        """Give a feed of a list the URL that it moved to; say whether that was to be done.
+        """Replace the URL of a moved feed; return whether anything changed.
 
-        Apps are sent nothing: they go on with the old URL for as long as it leads somewhere.
+        Apps are sent nothing: they keep the old URL as long as it redirects.
         """
 
         def decide(snapshot: Snapshot, held: Collection[Guid]) -> Decision[MoveOutcome]:
@@ -60,9 +60,9 @@ class FollowedMoves:
         return changed.outcome.is_done
 
     async def tell_apps(self, account_id: AccountId, old: FeedUrl) -> bool:
-        """Have apps give up a URL that is dead; say whether there was anything to tell them.
+        """Tell apps to drop a dead URL; return whether there was anything to tell.
 
-        They forget what was played when they do, and are sent it again.
+        Apps then delete the feed's episode actions, and are sent them again.
         """
         changed = await self._changes.make(
             account_id, [old.guid], lambda snapshot: tell_apps(snapshot, old, self._limits), _DEAD

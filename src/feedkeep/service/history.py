@@ -1,4 +1,4 @@
-"""The history of lists: what changed, taking changes back, and restoring a list as it was."""
+"""The history of lists: changes, undo, and restoring a list as of a time."""
 
 from __future__ import annotations
 
@@ -34,25 +34,24 @@ from feedkeep.service.list_changes import ListChanges
 from feedkeep.store.base import Store
 
 NEWEST = Stamp(2**63 - 1)
-"""A stamp after all that are given out."""
+"""Greater than every timestamp in use."""
 
 _LOOKED_AT_FOR_WIPES = 50
 _ASKED_ABOUT_DAYS = 30
 
 Decide: TypeAlias = Callable[[Snapshot, Collection[Guid]], Decision[BroughtBack]]
-"""Decides what comes back, knowing the URLs that apps have for feeds that moved."""
+"""Decides what to restore, given the URLs that apps have for moved feeds."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class ListedChanges(Value, frozen=True):
-    """Some changes of a list, newest first.
+    """Changes of a list, newest first.
 
     Attributes:
-        changes: The changes.
-        authors: Who made them, by what is stored of them.
-        known_from: The stamp from which on the list is known.
-        has_more: Whether the history goes on before them.
+        authors: Authors by their stored text.
+        known_from: Beginning of the known history.
+        has_more: Whether there are earlier changes.
     """
 
     changes: Sequence[ListChange]
@@ -61,18 +60,18 @@ class ListedChanges(Value, frozen=True):
     has_more: bool
 
     def author_of(self, change: ListChange | Wipe) -> Author | None:
-        """Return who made a change, if that is known."""
+        """Return the author of a change; None if unknown."""
         return self.authors.get(change.author)
 
 
 class RestorePreview(Value, frozen=True):
-    """What would become of a list.
+    """The effect of restoring a list.
 
     Attributes:
-        feeds: What would happen to feeds, ordered by URL.
-        left: How many feeds would stay as they are, since they were changed again.
-        ahead_until: Until when the list's clock is ahead, if what was changed before the moment to
-            go back to may for that reason count as later.
+        feeds: Changes of feeds, in order of URLs.
+        left: Number of feeds that stay, since they were changed again.
+        ahead_until: End of the time in which the list's clock is ahead, if changes made before the
+            restored time may count as later for that reason.
     """
 
     feeds: Sequence[FeedChange]
@@ -81,7 +80,7 @@ class RestorePreview(Value, frozen=True):
 
 
 class ListHistory:
-    """Shows what changed, and brings it back."""
+    """Reads the history of lists, and restores from it."""
 
     def __init__(
         self,
@@ -101,7 +100,7 @@ class ListHistory:
 
     @property
     def days(self) -> int:
-        """How many days are kept; 0 if nothing is."""
+        """Retention in days; 0 means no history."""
         return self._days
 
     async def page(
@@ -110,7 +109,7 @@ class ListHistory:
         before: Stamp = NEWEST,
         per_page: int = 50,
     ) -> ListedChanges:
-        """Return the newest changes before a stamp; none where no history is kept (C9.3)."""
+        """Return the newest changes before a timestamp; none without a history (C9.3)."""
         found = await self._store.history.page(account_id, before, per_page + 1)
         known_from = max(found.known_from, self._horizon())
         stamps = [stamp for stamp in found.stamps if stamp > known_from] if self._days else []
@@ -121,9 +120,9 @@ class ListHistory:
     async def of_feed(
         self, account_id: AccountId, guids: Sequence[Guid], whole: Snapshot, count: int
     ) -> ListedChanges:
-        """Return the newest changes of one feed; `guids` are its present one and former ones.
+        """Return the newest changes of a feed; `guids` are its current and former guids.
 
-        `whole` is the list as it is.
+        `whole` is the current list.
         """
         states: list[EntryState] = []
         stamps: set[Stamp] = set()
@@ -140,10 +139,10 @@ class ListHistory:
     async def newest_wipe(
         self, account_id: AccountId, whole: Snapshot, after: Stamp
     ) -> tuple[Wipe, Author | None] | None:
-        """Return the newest wipe of the last 30 days that still hurts, and who made it.
+        """Return the newest mass unsubscribe that is still in effect, with its author.
 
-        `whole` is the list as it is. Only what was changed after a stamp counts. The history is not
-        even asked if only a small part of the list is missing since, as of nearly every list.
+        Only changes after `after` and in the last 30 days count. `whole` is the current list. The
+        history is not read if only a small part of the list was removed, as in nearly every list.
         """
         since = max(after, later(self._now(), -_ASKED_ABOUT_DAYS * DAY_US))
         entries, subscribed = whole.entries, whole.counts.subscribed
@@ -163,12 +162,12 @@ class ListHistory:
         return (found_wipes[0], listed.author_of(found_wipes[0])) if found_wipes else None
 
     async def undo(self, account_id: AccountId, wanted: Undo, by: Author) -> BroughtBack:
-        """Take changes back, in one step or not at all; the result can be undone as well.
+        """Undo changes in one step or not at all; the result can be undone, too.
 
         Raises:
             UnknownChange: There is no such change.
-            ChangedSince: Feeds changed again since, and the client chose no policy.
-            InvalidInput: The history does not go back that far, or the list has no room.
+            ChangedSince: Feeds have changed since, and the client chose no policy.
+            InvalidInput: The history does not reach back so far, or the list exceeds its limits.
         """
         await self._check_there(account_id, wanted)
         return await self._bring_back(account_id, self._undoing(wanted), _first(wanted), by)
@@ -176,10 +175,10 @@ class ListHistory:
     async def bring_back_removed(
         self, account_id: AccountId, stamps: Collection[Stamp], by: Author
     ) -> BroughtBack:
-        """Subscribe again to what changes were the last to remove, in one step or not at all.
+        """Subscribe again to feeds last removed by these changes, in one step or not at all.
 
         Raises:
-            InvalidInput: The list has no room.
+            InvalidInput: The list exceeds its limits.
         """
         some = sorted(stamps, reverse=True)[:_LOOKED_AT_FOR_WIPES]
 
@@ -189,19 +188,19 @@ class ListHistory:
         return await self._bring_back(account_id, decide, min(some, default=NEWEST), by)
 
     async def preview_undo(self, account_id: AccountId, wanted: Undo) -> RestorePreview:
-        """Return what `undo` would do; raises what it raises."""
+        """Preview `undo`; raises the same errors."""
         await self._check_there(account_id, wanted)
         return await self._preview(account_id, self._undoing(wanted), _first(wanted))
 
     async def restore(
         self, account_id: AccountId, moment: Stamp, *, keeps_added: bool, by: Author
     ) -> BroughtBack:
-        """Bring a list back to what it was at a moment, in one step or not at all (C9.15).
+        """Restore a list as of a time, in one step or not at all (C9.15).
 
-        Feeds that were added since stay with `keeps_added`, and are deleted otherwise.
+        Feeds added since then stay with `keeps_added`; otherwise they are deleted.
 
         Raises:
-            InvalidInput: The history does not go back that far, or the list has no room.
+            InvalidInput: The history does not reach back so far, or the list exceeds its limits.
         """
         decide = self._restoring(moment, keeps_added=keeps_added)
         return await self._bring_back(account_id, decide, moment, by)
@@ -209,15 +208,15 @@ class ListHistory:
     async def preview(
         self, account_id: AccountId, moment: Stamp, *, keeps_added: bool
     ) -> RestorePreview:
-        """Return what `restore` would do (C9.14); raises what it raises."""
+        """Preview `restore` (C9.14); raises the same errors."""
         decide = self._restoring(moment, keeps_added=keeps_added)
         return await self._preview(account_id, decide, moment)
 
     async def list_at(self, account_id: AccountId, moment: Stamp | None = None) -> ListAt:
-        """Return an account's whole list as it was at a moment; without one, as it is.
+        """Return the whole list as of a time; the current list by default.
 
         Raises:
-            InvalidInput: The history does not go back that far.
+            InvalidInput: The history does not reach back so far.
         """
         whole = await self._store.entries.whole(account_id, moment)
         if moment is None:
@@ -227,14 +226,14 @@ class ListHistory:
     async def restore_from(
         self, account_id: AccountId, wanted: ListAt, *, keeps_added: bool, by: Author
     ) -> BroughtBack:
-        """Bring a list to what a backup of its account had, as `restore` does."""
+        """Restore a list from a backup of its account, as `restore` does."""
         decide = self._restoring_from(wanted, keeps_added=keeps_added)
         return await self._bring_back(account_id, decide, wanted.moment, by)
 
     async def preview_from(
         self, account_id: AccountId, wanted: ListAt, *, keeps_added: bool
     ) -> RestorePreview:
-        """Return what `restore_from` would do; raises what it raises."""
+        """Preview `restore_from`; raises the same errors."""
         decide = self._restoring_from(wanted, keeps_added=keeps_added)
         return await self._preview(account_id, decide, wanted.moment)
 
@@ -260,7 +259,7 @@ class ListHistory:
     ) -> BroughtBack:
         self._check_kept()
         made = await self._changes.make_for_apps(account_id, None, decide, by, history_from=first)
-        # A phone that was sent the removal of a feed has forgotten what was played of it.
+        # An app that was sent the removal of a feed has deleted its episode actions.
         await self._actions.resend(account_id, made.outcome.podcasts)
         return made.outcome
 
@@ -281,7 +280,7 @@ class ListHistory:
         return await in_thread_if(len(whole.entries) > LONG_LIST, look)
 
     async def _check_there(self, account_id: AccountId, wanted: Undo) -> None:
-        """Check that there is something to undo, before all states since then are loaded."""
+        """Check that the changes exist, before all states since then are loaded."""
         self._check_kept()
         if not await self._store.history.is_any_there(account_id, wanted.stamps):
             raise UnknownChange
@@ -294,7 +293,7 @@ class ListHistory:
         return later(self._now(), -self._days * DAY_US)
 
     def _within(self, snapshot: Snapshot) -> Snapshot:
-        """Return a snapshot whose history is as long as it is promised, and no longer (C9.1)."""
+        """Limit the history of a snapshot to the promised retention (C9.1)."""
         known = snapshot.history
         assert known is not None, "the history was asked for"
         shown = replace(known, known_from=max(known.known_from, self._horizon()))

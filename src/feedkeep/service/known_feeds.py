@@ -1,7 +1,7 @@
-"""What is known of feeds, for everything that shows them; and which are new here.
+"""Read stored feed data for display, and queue newly subscribed feeds.
 
-An account is shown what was found since it first had a feed (`rules/seen_feeds.py`), which is
-decided here alone: a caller that shows a feed says whose it is.
+An account is shown only what was fetched since it first had a feed (`rules/seen_feeds.py`). That is
+decided only here, so callers have to state the account or its subscriptions.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from feedkeep.runtime.cooperative import LONG_LIST, TimeSlice, in_thread_if
 from feedkeep.store.base import Store
 
 MAX_NEW = 10_000
-"""How many new feeds wait to be noted; further ones are found on the next round."""
+"""Capacity of the queue of new feeds; the next sweep finds the rest."""
 
 MAX_REMEMBERED = 20_000
-"""Of how many feeds the headlines are remembered: that takes 30 MB."""
+"""Size of the headline cache, in feeds (30 MB)."""
 
 _REMEMBERED_US = 10 * MINUTE_US
 _MAX_REMEMBERED_CHARACTERS = 300
@@ -48,25 +48,28 @@ _AT_ONCE = 1_000
 _VIEWED_AT_ONCE = 64
 
 MAX_WAITING = 100
-"""How many people wait at the same time for what is found at a feed that they have just added."""
+"""Maximum number of people that wait concurrently for the first fetch of a new feed."""
 
 _ASKED_EVERY_SECONDS = 0.1
 
 
 Had: TypeAlias = Mapping[str, Stamp]
-"""When an account first had feeds, by their URLs; None if it has had them always."""
+"""Time when an account first had each feed, by URL; None if always."""
 
 New: TypeAlias = tuple[AccountId, str, Stamp]
-"""An account, the URL of a feed that it has just subscribed to, and when it first had that feed."""
+"""An account, the URL of a newly subscribed feed, and the time when it first had the feed."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class KnownFeeds:
-    """Reads what is known of feeds, by the subscriptions that name them."""
+    """Reads feed data by subscriptions.
+
+    Args:
+        turns: Fetch order, in which permitted feeds wait for the account's turn.
+    """
 
     def __init__(self, store: Store, now: Now, turns: FairTurns) -> None:
-        """Read from `store`; what a subscriber permits is looked at in the account's `turns`."""
         self._store = store
         self._now = now
         self._turns = turns
@@ -74,21 +77,20 @@ class KnownFeeds:
         self._waiting: set[AccountId] = set()
 
     async def headlines(self, feeds: Iterable[Subscription]) -> Mapping[str, Headline]:
-        """Return what lists show of the feeds of an account, by their URLs."""
+        """Return the headlines of an account's feeds, by URL."""
         return await self._headlines_of(seen_feeds.had(feeds))
 
     async def headlines_at(
         self, account_id: AccountId, urls: Iterable[str]
     ) -> Mapping[str, Headline]:
-        """Return the same of feeds that are, or were, at URLs in the list of an account."""
+        """Return the headlines of feeds by current or former URLs in an account's list."""
         return await self._headlines_of(await self._had_at(account_id, urls))
 
     async def _headlines_of(self, had: Had) -> Mapping[str, Headline]:
-        """Return what lists show of feeds by their URLs, and when they were had first.
+        """Return headlines by URL; `had` has the times when the account first had the feeds.
 
-        What is known of a feed stays the same until it is looked at again, so it is remembered
-        until then, for all accounts that are shown the whole of it; but not for long, since others
-        who come to have it have it looked at earlier.
+        Feed data is constant between fetches, so headlines are cached for all accounts that see the
+        complete data. The cache is short-lived, since new subscribers may cause an earlier fetch.
         """
         now, turn = self._now(), TimeSlice()
         found: dict[str, Headline] = {}
@@ -108,22 +110,22 @@ class KnownFeeds:
         return found
 
     def forget(self) -> None:
-        """Forget what is remembered, so that it is read anew."""
+        """Clear the cache."""
         self._headlines.clear()
 
     async def cards(self, feeds: Iterable[Subscription]) -> Mapping[str, Card]:
-        """Return what lists for apps tell of the feeds of an account, by their URLs.
+        """Return the data that apps are sent about an account's feeds, by URL.
 
-        Those are left out that were not read.
+        Unfetched feeds are omitted.
         """
         return await self.cards_of(seen_feeds.had(feeds))
 
     async def cards_at(self, account_id: AccountId, urls: Iterable[str]) -> Mapping[str, Card]:
-        """Return the cards of feeds that are, or were, at URLs in the list of an account."""
+        """Return the cards of feeds by current or former URLs in an account's list."""
         return await self.cards_of(await self._had_at(account_id, urls))
 
     async def cards_of(self, had: Had) -> Mapping[str, Card]:
-        """Return the cards of feeds by their URLs; `had` says since when the account has each."""
+        """Return cards by URL; `had` has the times when the account first had the feeds."""
         found: dict[str, Card] = {}
         now = self._now()
         async for feeds in self._in_parts(had):
@@ -150,7 +152,7 @@ class KnownFeeds:
             del self._headlines[next(iter(self._headlines))]
 
     async def of(self, subscription: Subscription) -> Feed | None:
-        """Return all that its account is shown of the feed of a subscription, if anything is."""
+        """Return the data about a feed that the account is shown, if any."""
         guid = parse_feed_url(subscription.feed_url).guid
         feed = (await self._known([guid])).get(guid)
         return seen(feed, subscription.first_had, self._now()) if feed else None
@@ -158,11 +160,10 @@ class KnownFeeds:
     async def once_looked_at(
         self, account_id: AccountId, subscription: Subscription, seconds: float
     ) -> Feed | None:
-        """Wait until the feed was looked at, or for `seconds`; return what `of` returns then.
+        """Wait up to `seconds` for the first fetch of a feed; return the result of `of`.
 
-        A feed that was just added is looked at in its turn, whether its owner waits or not; so this
-        asks the store alone, since that may happen in another process. An account waits for one
-        feed at a time.
+        The fetch is independent of the wait and may run in another process, so this polls the
+        store. An account waits for one feed at a time.
         """
         if account_id in self._waiting or len(self._waiting) >= MAX_WAITING:
             return await self.of(subscription)
@@ -179,23 +180,23 @@ class KnownFeeds:
         return feed
 
     async def permit(self, account_id: AccountId, subscription: Subscription) -> None:
-        """Have a feed looked at although its URL looks personal, as a subscriber wants.
+        """Permit fetching a feed although its URL looks personal.
 
         Raises:
-            StoreUnavailable: What is known of feeds cannot be read or written now.
+            StoreUnavailable: Feed data cannot be read or written.
         """
         url, now, feeds = parse_feed_url(subscription.feed_url), self._now(), self._store.feeds
         turn = self._turns.next_of(account_id)
         await feeds.want({url.guid: url.text}, now, {url.guid: turn})
         known = await feeds.known([url.guid])
-        # One that is permitted is looked at when it is its time, however often that is clicked.
+        # A feed already permitted is fetched when due, however often the button is clicked.
         some = [feed for feed in known.values() if not feed.is_permitted]
         await feeds.renew([permitted(feed, url.text, now, turn) for feed in some])
 
     async def _in_parts(self, urls: Iterable[str]) -> AsyncIterator[Mapping[str, Feed]]:
-        """Yield what is known of feeds, by their URLs; what is no feed URL is passed over.
+        """Yield feed data by URL, in parts; texts that are not feed URLs are skipped.
 
-        All that is known of a feed may be some kilobytes, so not all of a long list is held.
+        A feed may take some kilobytes, so a long list is not loaded at once.
         """
         each = list(urls)
         for start in range(0, len(each), _AT_ONCE):
@@ -205,18 +206,15 @@ class KnownFeeds:
             yield {url: known[guid] for url, guid in guids.items() if guid in known}
 
     async def _known(self, guids: Collection[Guid]) -> Mapping[Guid, Feed]:
-        """Return what is known of feeds: nothing, while it cannot be read.
-
-        It decorates a list, which is there without it.
-        """
+        """Return feed data; nothing while the store cannot read it, since lists work without it."""
         try:
             return await self._store.feeds.known(guids)
-        except StoreUnavailable as error:  # on a cluster, feeds are on other machines than the list
+        except StoreUnavailable as error:  # in a cluster, feeds and lists are on different machines
             _log.warning("what is known of feeds cannot be read", reason=str(error))
             return {}
 
     async def picture(self, subscription: Subscription) -> Picture | None:
-        """Return the picture of the feed of a subscription, if its account is shown one."""
+        """Return the picture of a feed, if the account is shown one."""
         known = await self.headlines([subscription])
         headline = known.get(subscription.feed_url)
         if headline is None or not headline.picture:
@@ -225,7 +223,7 @@ class KnownFeeds:
 
 
 class _Remembered(Value, frozen=True):
-    """What lists show of a feed, to accounts that had it before a moment, until the next look."""
+    """A cached headline, for accounts that had the feed before `whole_until`."""
 
     headline: Headline
     whole_until: Stamp
@@ -257,7 +255,7 @@ def _to_remember(known: Mapping[str, Feed], now: Stamp) -> dict[str, _Remembered
 
 
 def _guids_of(urls: Sequence[str]) -> dict[str, Guid]:
-    """Return the guid that is derived from each URL."""
+    """Return the guid derived from each URL."""
     guids = {}
     for url in urls:
         with contextlib.suppress(InvalidFeedUrl):
@@ -266,13 +264,13 @@ def _guids_of(urls: Sequence[str]) -> dict[str, Guid]:
 
 
 class NewFeeds:
-    """The URLs of feeds that accounts have just subscribed to, until they are noted for a look.
+    """Queue of newly subscribed feeds, until they are recorded for fetching.
 
-    A request to subscribe does not wait for it: to note one costs less than a microsecond. What is
-    lost with the process is found by the next round through all lists.
+    Queueing takes less than a microsecond, so requests do not wait. If the process ends, the next
+    sweep finds the feeds.
 
     Attributes:
-        turns: The order in which feeds that accounts add are looked at.
+        turns: Fetch order of the feeds that accounts add.
     """
 
     def __init__(self) -> None:
@@ -283,9 +281,9 @@ class NewFeeds:
         self._is_anybody_there = False
 
     def note(self, account_id: AccountId, entries: Iterable[Entry]) -> None:
-        """Note the feeds of an account's entries that are subscribed to, if anybody takes them.
+        """Queue the subscribed feeds among an account's entries, if there is a consumer.
 
-        An account takes no more room than it leaves to others.
+        An account gets no more of the remaining capacity than it leaves to others.
         """
         if not self._is_anybody_there:
             return
@@ -302,17 +300,17 @@ class NewFeeds:
             self._are_there.set()
 
     def keep(self) -> None:
-        """Keep what is noted from now on, since it will be taken."""
+        """Start queueing, since there will be a consumer."""
         self._is_anybody_there = True
 
     async def take(self, at_most: int) -> Sequence[New]:
-        """Wait until there are any; return one of each account, then one of each again."""
+        """Wait for feeds; take up to `at_most`, one per account in turn."""
         self.keep()
         await self._are_there.wait()
         return self.take_now(at_most)
 
     def take_now(self, at_most: int) -> Sequence[New]:
-        """Do what `take` does, and return none if there are none."""
+        """Like `take`, without waiting; may return none."""
         taken: list[New] = []
         while self._urls and len(taken) < at_most:
             account_id, urls = self._urls.popitem(last=False)

@@ -1,4 +1,4 @@
-"""Changing a list: the one way, which keeps who did it and notices that a list was wiped."""
+"""The one way to change a list: records the author, and detects mass unsubscribes."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ from feedkeep.store.base import Store
 _MAX_TALLIES = 10_000
 
 _NO_APP = DocumentName(DocumentKind.APP_URLS, "none")
-"""The name of no app's document: a request for it gets their number."""
+"""A document name that no app has: reading it returns the number of apps."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class Changed(Value, Generic[T_co], frozen=True):
-    """What became of a list.
+    """The result of a change.
 
     Attributes:
-        outcome: What the rule tells of it.
-        stamp: The stamp by which the change is undone; None if nothing was changed, or if no
-            history is kept.
+        outcome: Result of the rule.
+        stamp: Timestamp by which the change can be undone; None if nothing changed or no history is
+            kept.
     """
 
     outcome: T_co
@@ -55,11 +55,16 @@ class Changed(Value, Generic[T_co], frozen=True):
 
 
 class _Unknown(Value, frozen=True):
-    """Nothing was done, since there are apps of which nothing was read."""
+    """Nothing was changed, since some apps' documents were not read."""
 
 
 class ListChanges:
-    """Changes lists."""
+    """Changes lists.
+
+    Args:
+        history_days: Retention of the history; 0 means none.
+        new: Receives newly subscribed feeds.
+    """
 
     def __init__(
         self,
@@ -69,7 +74,6 @@ class ListChanges:
         new: NewFeeds,
         actions: EpisodeActions,
     ) -> None:
-        """Keep a history unless `history_days` is 0; note in `new` what is subscribed to."""
         self._new = new
         self._actions = actions
         self._store = store
@@ -86,7 +90,7 @@ class ListChanges:
         documents: Sequence[DocumentName] = (),
         history_from: Stamp | None = None,
     ) -> Changed[T]:
-        """Do what `Entries.change` says, and keep that `by` did it."""
+        """Make a change as `Entries.change` does, and record that `by` made it."""
         before = 0
         entries: Mapping[Guid, Entry] = {}
         made: Decision[T] | None = None
@@ -122,10 +126,10 @@ class ListChanges:
         documents: Sequence[DocumentName] = (),
         history_from: Stamp | None = None,
     ) -> Changed[T]:
-        """Do what `make` does, where URLs of feeds may be forgotten.
+        """Like `make`, for changes that may forget URLs of feeds.
 
-        `decide` is also given the derived guids of those URLs that apps are known to have, which
-        are not to be forgotten. What is known of apps is read only if anything would be.
+        `decide` also receives the guids derived from the URLs that apps have, which must not be
+        forgotten. Documents of apps are read only if a URL would be forgotten.
         """
         apps: list[DocumentName] = []
 
@@ -148,7 +152,7 @@ class ListChanges:
             apps = [_NO_APP, *(DocumentName(app.kind, app.name) for app in known)]
 
     def _note(self, account_id: AccountId, by: Author, subscribed: int, unsubscribed: int) -> None:
-        """Log it if an app has wiped a list: with this request, or with those before it."""
+        """Log that an app unsubscribed most of a list, with this or earlier requests."""
         if not can_wipe(by):
             return
         key, now = (account_id, author_key(by)), self._now()
@@ -169,12 +173,12 @@ class ListChanges:
 
 
 def _held(snapshot: Snapshot) -> set[Guid]:
-    """Return the derived guids of the URLs that apps have, or may have, for feeds that moved."""
+    """Return the guids derived from URLs that apps have, or may have, for moved feeds."""
     held: set[Guid] = set()
     for name, document in snapshot.documents.items():
         if name.kind is DocumentKind.APP_URLS:
             app = read_app_urls(document.body)
             held |= app.known
-            if app.echoes is not None:  # the reply may be lost: then it is sent once more
+            if app.echoes is not None:  # if the reply is lost, it will be repeated
                 held |= app.gone
     return held

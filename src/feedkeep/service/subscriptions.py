@@ -1,4 +1,4 @@
-"""The account's list, as the interface and the command line see it (contract, sections 5 and 6)."""
+"""The account's list, for the Open Podcast API and the commands (contract, sections 5 and 6)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from feedkeep.store.base import Store
 
 
 class Subscriptions:
-    """Adds, reads, changes, deletes and lists subscriptions; `by` is who does it."""
+    """Adds, reads, changes, deletes and lists subscriptions; `by` is the author."""
 
     def __init__(self, store: Store, changes: ListChanges, limits: Limits) -> None:
         self._store = store
@@ -39,7 +39,7 @@ class Subscriptions:
     async def add(
         self, account_id: AccountId, items: Sequence[Wanted | Refused], by: Author
     ) -> Changed[list[Added | Refused]]:
-        """Add all items in one step (C5.2); each is accepted or refused on its own."""
+        """Add all items in one step (C5.2); each is accepted or refused separately."""
         return await self._changes.make(
             account_id,
             subscriptions.guids_wanted(items),
@@ -50,19 +50,19 @@ class Subscriptions:
     async def preview_add(
         self, account_id: AccountId, items: Sequence[Wanted | Refused]
     ) -> list[Added | Refused]:
-        """Return what `add` would answer now; nothing is changed."""
+        """Preview `add`."""
         whole = await self._store.entries.whole(account_id)
         is_long = len(items) + len(whole.entries) > LONG_LIST
         decision = await in_thread_if(is_long, subscriptions.add, whole, items, self._limits)
         return decision.outcome
 
     def read(self, admitted: Admitted, guid: str) -> View:
-        """Return the entry of `guid`, which `Authentication.admit` has looked up already.
+        """Return the entry of `guid`, which `Authentication.admit` has already loaded.
 
         Raises:
             InvalidInput: `guid` is not a guid.
             UnknownSubscription: The account has no such entry.
-            DeletedSubscription: It leads to a subscription that was deleted.
+            DeletedSubscription: `guid` resolves to a deleted subscription.
         """
         parse_guid(guid)
         return subscriptions.read(admitted.view)
@@ -75,12 +75,12 @@ class Subscriptions:
         by: Author,
         is_expected: IsExpected | None = None,
     ) -> Updated:
-        """Change a subscription in one step, or not at all.
+        """Change a subscription in one step or not at all.
 
         Raises:
             InvalidInput: `guid` is not a guid, or the URL belongs to another subscription.
-            UnknownSubscription: There is no such subscription, or it was deleted.
-            PreconditionFailed: The entry of `guid` is not the one that is expected.
+            UnknownSubscription: The subscription does not exist or is deleted.
+            PreconditionFailed: The entry of `guid` is not the expected one.
         """
         changed = await self._update(account_id, parse_guid(guid), wanted, by, is_expected)
         return changed.outcome
@@ -88,13 +88,13 @@ class Subscriptions:
     async def merge(
         self, account_id: AccountId, guid: Guid, other_url: str, by: Author
     ) -> Changed[Guid]:
-        """Make a subscription one with another, which has a URL; return the guid of both.
+        """Merge a subscription with the subscription of another URL; return the common guid.
 
-        The URL of the first one stays its URL.
+        The first subscription's URL remains.
 
         Raises:
-            InvalidInput: The URL is not valid, or no other subscription has it.
-            UnknownSubscription: There is no such subscription, or it was deleted.
+            InvalidInput: The URL is invalid, or no other subscription has it.
+            UnknownSubscription: The subscription does not exist or is deleted.
         """
         other = await self._store.entries.view(account_id, parse_feed_url(other_url).guid)
         if other is None or other.subscription.guid == guid:
@@ -123,12 +123,12 @@ class Subscriptions:
     async def set_subscribed(
         self, account_id: AccountId, guids: Sequence[str], is_subscribed: bool, by: Author
     ) -> Changed[int]:
-        """Subscribe to feeds of the list, or unsubscribe from them, in one step.
+        """Subscribe or unsubscribe feeds of the list in one step; return the number of changes.
 
-        Guids that the account does not have are passed over. Returns how many feeds were changed.
+        Unknown guids are skipped.
 
         Raises:
-            InvalidInput: The list has no room; nothing is changed.
+            InvalidInput: The list exceeds its limits; nothing is changed.
         """
         known = await in_thread_if(len(guids) > LONG_LIST, _guids_in, guids)
         return await self._changes.make(
@@ -143,12 +143,12 @@ class Subscriptions:
     async def delete(
         self, account_id: AccountId, guid: str, by: Author, is_expected: IsExpected | None = None
     ) -> Changed[Deletion]:
-        """Delete a subscription; its tombstone stays.
+        """Delete a subscription, leaving a tombstone.
 
         Raises:
             InvalidInput: `guid` is not a guid.
-            UnknownSubscription: There is no such subscription, or it was deleted already.
-            PreconditionFailed: The entry of `guid` is not the one that is expected.
+            UnknownSubscription: The subscription does not exist or is already deleted.
+            PreconditionFailed: The entry of `guid` is not the expected one.
         """
         present = parse_guid(guid)
         return await self._changes.make(
@@ -159,7 +159,7 @@ class Subscriptions:
         )
 
     async def deletion(self, account_id: AccountId, deletion_id: int) -> Deletion:
-        """Return a deletion that was carried out.
+        """Return a completed deletion.
 
         Raises:
             UnknownSubscription: The account has no deletion with that id.
@@ -170,10 +170,10 @@ class Subscriptions:
         return found
 
     async def page(self, account: Account, request: PageRequest) -> Page:
-        """Return one page of the entries that changed after a stamp, or the one to read instead.
+        """Return a page of the entries changed since a timestamp, or of the list to read instead.
 
-        What was read with the credential says whether a restore has lost what the client knows. If
-        it shows that nothing changed since the stamp, the store is not asked again.
+        The account, as read with the credential, shows whether a restore has lost data that the
+        client has. If it shows no changes since the timestamp, the store is not read again.
         """
         wanted = database_restores.page_to_read(account, request)
         if wanted.since == account.last_stamp:
@@ -181,16 +181,16 @@ class Subscriptions:
         return await self._store.entries.page(account.id, wanted)
 
     async def view(self, account_id: AccountId, guid: str) -> View | None:
-        """Return the entry of a guid with the subscription that it leads to, if there is one."""
+        """Resolve a guid to its entry and subscription; None if unknown."""
         known = guid_or_none(guid)
         return await self._store.entries.view(account_id, known) if known else None
 
     async def whole(self, account_id: AccountId) -> Snapshot:
-        """Return all entries of an account, all read at one moment."""
+        """Return all entries of an account, read at one time."""
         return await self._store.entries.whole(account_id)
 
     async def subscribed(self, account_id: AccountId) -> list[Subscription]:
-        """Return every subscription that the account is subscribed to, oldest change first."""
+        """Return all subscribed feeds of the account, the oldest change first."""
         whole = await self._store.entries.whole(account_id)
         return await in_thread_if(len(whole.entries) > LONG_LIST, subscriptions.subscribed, whole)
 

@@ -1,4 +1,4 @@
-"""The list as podcast apps sync it: URLs to add and to remove, whole lists, and feeds that move."""
+"""The list as podcast apps sync it: changes by URL, whole lists, and moved feeds."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ from feedkeep.store.base import Store
 
 
 class ChangesSince(Value, frozen=True):
-    """The reply to an app that asks for changes of the list since a second.
+    """The reply to a request for list changes since a second.
 
     Attributes:
         changes: The URLs to add and to remove.
-        timestamp: The second that the app is to ask since next.
+        timestamp: The second from which the app's next request starts.
     """
 
     changes: UrlChanges
@@ -52,15 +52,13 @@ class ChangesSince(Value, frozen=True):
 
 
 class _Asked(Value, frozen=True):
-    """What an app asks for.
+    """A request for changes.
 
     Attributes:
-        admitted: Who asks.
-        device: The device that it names; "" if it names none.
-        progress: How far it knows what changed.
-        since: The second that it asks since.
-        first: The second since which it has to be sent all changes.
-        by_count: Whether it removes some feed for each text that it is sent as removed.
+        device: Device in the request; "" if none.
+        since: The requested second.
+        first: The second from which the app needs all changes.
+        by_count: Whether the app removes a feed for each removed text in the reply.
     """
 
     admitted: Admitted
@@ -72,16 +70,16 @@ class _Asked(Value, frozen=True):
 
     @property
     def is_from_nothing(self) -> bool:
-        """Whether it has nothing yet, but feeds that its owner has added on that phone.
+        """Whether the app only has feeds that its owner added on that device.
 
-        Sent the removal of those, AntennaPod and Kasts would delete their files. An app that asks
-        since 0 again, after it has received a reply, may have feeds that were removed since.
+        If AntennaPod and Kasts received the removal of these, they would delete their files. An app
+        that requests 0 again after receiving a reply may have feeds that were removed since.
         """
         return self.since == seconds.FROM_NOTHING and self.progress.acknowledged is None
 
 
 class UrlLists:
-    """Sends apps what changed, and carries out what they upload; `by` is who sent it."""
+    """Sends changes to apps, and processes their uploads; `by` is the author."""
 
     def __init__(
         self,
@@ -100,10 +98,10 @@ class UrlLists:
     async def changes(
         self, admitted: Admitted, since: Second, device: str = "", user_agent: str = ""
     ) -> ChangesSince:
-        """Return what to add and to remove since a second, and the second to ask since next.
+        """Return the changes since a second, and the start of the app's next request.
 
-        `user_agent` is what the app calls itself, for one that needs its own kind of response.
-        If nothing changed, the store is not asked again after the credential was checked.
+        `user_agent` identifies apps that need a special response. Without changes, the store is not
+        read again after authentication.
         """
         app, clock = await self._progress.of_poll(admitted, Clock.SUBSCRIPTIONS, (device,), since)
         second = seconds.second_of(clock)
@@ -129,7 +127,7 @@ class UrlLists:
                 return replace(changes, app=after)
 
     async def _look(self, asked: _Asked, app: RememberedApp) -> tuple[AppUrls, UrlChanges]:
-        """Return what is known of an app, and what to tell it."""
+        """Return the stored URLs of an app, and the changes to send."""
         account_id, first = asked.admitted.account.id, asked.first
         stamp = seconds.first_stamp(first)
         entries = await self._store.entries.changed(account_id, stamp)
@@ -137,8 +135,8 @@ class UrlLists:
 
         def judge() -> UrlChanges:
             listed = entries
-            # gPodder would offer to add again what its owner has just removed. An app that is sent
-            # everything has forgotten its own uploads, and needs them.
+            # gPodder would offer to add a feed again that its owner has just removed. After a full
+            # sync, an app has forgotten its own uploads, and needs them.
             if first > seconds.EVERYTHING:
                 listed = url_lists.without_own(entries, asked.progress, asked.device, asked.since)
             changes = url_lists.url_changes(
@@ -153,7 +151,7 @@ class UrlLists:
         return known, await in_thread_if(len(entries) > LONG_LIST, judge)
 
     async def subscribed(self, account_id: AccountId) -> list[Subscription]:
-        """Return the subscribed feeds that apps are sent, oldest change first."""
+        """Return the subscribed feeds that apps are sent, the oldest change first."""
         whole = await self._store.entries.whole(account_id)
         is_long = len(whole.entries) > LONG_LIST
         return await in_thread_if(is_long, url_lists.subscribed_for_apps, whole)
@@ -161,10 +159,10 @@ class UrlLists:
     async def upload(
         self, admitted: Admitted, added: Sequence[str], removed: Sequence[str], by: Author
     ) -> Uploaded:
-        """Subscribe to URLs, and unsubscribe from others, in one step; invalid URLs are left out.
+        """Subscribe to and unsubscribe from URLs in one step; invalid URLs are skipped.
 
         Raises:
-            InvalidInput: The device's id is not valid.
+            InvalidInput: The device's id is invalid.
         """
         is_long = len(added) + len(removed) > LONG_LIST
         items = await in_thread_if(is_long, lambda: [url_lists.to_add(url) for url in added])
@@ -189,13 +187,13 @@ class UrlLists:
         return Uploaded(timestamp, [(sent, url) for sent, url in kept if sent != url or not url])
 
     async def replace(self, admitted: Admitted, urls: Sequence[str], by: Author) -> int:
-        """Subscribe to exactly these URLs; feeds that are subscribed already are not changed.
+        """Replace the list by these URLs, without changing feeds already subscribed.
 
-        Returns how many of the URLs are not valid. If any is not, no feed is unsubscribed, since it
-        may have meant any of them.
+        Returns the number of invalid URLs. If there are any, no feed is unsubscribed, since an
+        invalid URL may mean any feed.
 
         Raises:
-            InvalidInput: None of them is valid, or the device's id is not.
+            InvalidInput: All URLs are invalid, or the device's id is.
         """
         wanted = await in_thread_if(len(urls) > LONG_LIST, url_lists.whole_list, urls)
         escaped = await self._escaped(admitted.account.id)
@@ -215,7 +213,7 @@ class UrlLists:
         decide: Callable[[Snapshot, AppUrls, SyncProgress], Decision[Synced]],
         progress: AppProgress,
     ) -> Synced:
-        """Carry out an upload, and store what it shows about the app, in one commit."""
+        """Make an upload's changes, and store what it reveals about the app, in one commit."""
         device = by.device
         if device:
             devices.check_id(device)
@@ -233,7 +231,7 @@ class UrlLists:
         return changed.outcome
 
     async def _later_second(self, account_id: AccountId, app: AppProgress) -> Second:
-        """Return a later second than the app was given so far, to see whether it receives this."""
+        """Return a later second than any the app has, to detect whether it receives this reply."""
         knows_all = False
 
         def advanced(clock: Stamp) -> Stamp:
@@ -242,7 +240,7 @@ class UrlLists:
             return seconds.settled(Stamp(clock + 1)) if knows_all else clock
 
         clock = await self._store.accounts.advance(account_id, Clock.SUBSCRIPTIONS, advanced)
-        if not knows_all:  # it is sent what others changed, and the second after that
+        if not knows_all:  # the app is sent changes of others, and the second after them
             return Second(next_second(app.known) + 1)
         second = seconds.second_of(clock)
         known = replace(app.known, last_sent=second, acknowledged=second)
@@ -257,18 +255,18 @@ class UrlLists:
         return await in_thread_if(len(stored) > LONG_LIST, EscapedUrls, stored)
 
     async def _app_urls(self, account_id: AccountId, app: RememberedApp) -> AppUrls:
-        """Return the URLs that an app has for feeds that moved."""
+        """Return the app's URLs for moved feeds."""
         name = app.document
         return read_app_urls(await self._store.documents.body(account_id, name.kind, name.name))
 
     async def _learn(
         self, account_id: AccountId, app: RememberedApp, before: AppUrls, after: AppUrls
     ) -> bool:
-        """Store what a reply changes about an app, and keep what its other requests have changed.
+        """Store what a reply changes about an app, merged with changes by its concurrent requests.
 
-        Nothing is stored if the account has as many apps as it may have. Returns False, and stores
-        nothing, if one of the URLs that the app is to have leads nowhere any longer, since
-        another client has undone a move meanwhile: the app could never unsubscribe from it.
+        Nothing is stored at the maximum number of apps. Returns False, and stores nothing, if one
+        of the new URLs no longer resolves, since another client has undone a move: the app could
+        never unsubscribe from it.
         """
         told = after.known - before.known
 
@@ -284,8 +282,7 @@ class UrlLists:
 
         if after == before and before != NO_RECORD:
             return True
-        # Two requests of one app can run at the same time: `merged` keeps what the other one has
-        # stored by then.
+        # Requests of an app can run concurrently: `merged` keeps what another has already stored.
         return await self._store.entries.change(account_id, list(told), decide, [app.document])
 
     async def move(
@@ -297,14 +294,14 @@ class UrlLists:
         *,
         notify_apps: bool,
     ) -> Changed[list[Guid]]:
-        """Give a feed another URL; with `notify_apps`, tell apps to replace the old one by it.
+        """Change a feed's URL; with `notify_apps`, tell apps to replace the old one.
 
-        Apps then delete what they have of the feed. So its episode actions get new stamps, and are
-        sent to every app once more, under the new URL. Returns the derived guids of all its URLs.
+        Apps then delete their data of the feed, so its episode actions get new timestamps and are
+        sent to every app again, under the new URL. Returns the guids derived from all its URLs.
 
         Raises:
-            InvalidInput: One of the URLs is not valid, the new one belongs to another subscription,
-                or the account has no feed with the old one.
+            InvalidInput: A URL is invalid, the new one belongs to another subscription, or the
+                account has no feed with the old one.
         """
         old, new = parse_feed_url(old_url), parse_new_feed_url(new_url)
         try:
@@ -324,5 +321,5 @@ class UrlLists:
 
 
 def _after(app: AppProgress, device: str, synced: Synced) -> SyncProgress:
-    """Return how far an app knows what changed after its upload."""
+    """Return an app's sync progress after its upload."""
     return seconds.after_upload(app.known, device, synced.began, synced.ended)
