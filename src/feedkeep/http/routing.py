@@ -207,7 +207,7 @@ class Router:
 def check_parameters(parameters: Mapping[str, str]) -> None:
     """Check path parameters before they reach a store (C1.8).
 
-    PostgreSQL cannot store U+0000, nor index long texts.
+    PostgreSQL cannot store U+0000 or index long texts.
 
     Raises:
         InvalidInput: A parameter is too long or has a control character.

@@ -250,8 +250,8 @@ class Protocol(asyncio.Protocol):
     def cut_if_too_slow(self) -> None:
         """Cut a client that is late with a head (C1.7), or with its next request.
 
-        During a request, `backpressure` has the timeouts. After a reply, these also cover the rest
-        of a body that no handler has read.
+        During a request, `backpressure` has the timeouts. After a reply, the limits here also
+        cover the rest of a body that no handler has read.
         """
         if not self.is_idle():
             return
@@ -578,8 +578,8 @@ class Protocol(asyncio.Protocol):
         the reply (RFC 9112, section 9.6): gPodder's upload is answered 401 before it is complete.
         """
         has_next = self.is_in_head or bool(self._queue)
-        # Unread pipelined input may still be in the kernel, so closing would reset the connection.
-        # Lingering helps only without TLS, where the client can see the end.
+        # While reading is paused, pipelined input may be in the kernel, so closing would reset the
+        # connection. Lingering helps only without TLS, where the client can see the end.
         if has_next and not (self._is_read_paused and self.transport.can_write_eof()):
             self.transport.close()
             return

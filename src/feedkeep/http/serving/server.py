@@ -253,5 +253,5 @@ def _room_for_connections(settings: Settings) -> int:
 
 def connections_within(files: int, postgres_connections: int) -> int:
     """Return the maximum number of client connections of a process that may open `files`."""
-    # The minimum of half is for low limits, at which the database is unusable anyway.
+    # The rest is for other files, also at a low limit: without any, the database is unusable.
     return max(files // 2, files - OTHER_FILES - postgres_connections)
