@@ -54,7 +54,7 @@ _ASKED_EVERY_SECONDS = 0.1
 
 
 Had: TypeAlias = Mapping[str, Stamp]
-"""Time when an account first had each feed, by URL; None if always."""
+"""Times when an account first had feeds, by URL."""
 
 New: TypeAlias = tuple[AccountId, str, Stamp]
 """An account, the URL of a newly subscribed feed, and the time when it first had the feed."""

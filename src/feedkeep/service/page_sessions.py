@@ -44,7 +44,7 @@ class PageSessions:
         self._now = now
 
     async def sign_in(self, name: str, password: str, address: str, label: str) -> NewToken:
-        """Start a session for a person with the password; `label` is the browser's User-Agent.
+        """Start a session for a person with the password; `label` names the browser.
 
         Raises:
             NotAuthorized: The name or password is wrong, or the account is disabled.
