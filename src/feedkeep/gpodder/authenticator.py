@@ -111,7 +111,6 @@ def _set_cookie(
 
 
 def clear_cookie(request: Request) -> None:
-    """Expire the client's cookie in the response."""
     _set_cookie(request, "", 0)
 
 

@@ -248,5 +248,4 @@ def _texts(cards: Mapping[str, Card]) -> Iterator[str]:
 
 
 def _url_of(item: dict[str, Any]) -> str:
-    """Return the URL of a feed sent as an object."""
     return text(item.get("url")) or text(item.get("feed"))

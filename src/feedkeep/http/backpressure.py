@@ -115,7 +115,6 @@ class InFlight:
                 request.cut(is_for_room=True)
 
     def is_full(self) -> bool:
-        """Whether new requests have to wait."""
         return self.held_bytes >= self._max_bytes
 
     def has_room_for(self, count: int) -> bool:

@@ -14,5 +14,4 @@ class Draining:
     has_begun = False
 
     def begin(self) -> None:
-        """Turn clients and load balancers away."""
         self.has_begun = True

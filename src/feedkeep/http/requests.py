@@ -49,15 +49,10 @@ class Request:
     """An HTTP request.
 
     Attributes:
-        http: Starlette's request.
-        method: In capital letters.
         path: Percent-decoded path, without query and `base_path`.
         base_path: Path prefix of the service: "", or such as "/feedkeep".
-        parameters: Path parameters of the route.
         id: Id in log and response, from a trusted proxy or generated.
         address: Client address: the last hop that is not a trusted proxy.
-        is_proxied: Whether a trusted proxy sent the request.
-        credential_kind: Kind of the credential, as far as known.
         asker: Authenticated client, for the log; None before authentication.
         failure: Reason why the store failed, for the log.
         response_headers: Headers to add to any response; names in lower case.
@@ -208,11 +203,7 @@ class Request:
 
 
 class AdmittedRequest(Request):
-    """An authenticated request.
-
-    Attributes:
-        admitted: The authenticated client.
-    """
+    """An authenticated request."""
 
     def __init__(self, request: Request, admitted: Admitted) -> None:
         self.__dict__ = vars(request)  # the same request; copying takes longer

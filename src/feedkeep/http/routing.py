@@ -118,8 +118,6 @@ class Edge:
 
     Attributes:
         routes: If a path matches two routes, the first wins.
-        invalid_status: Status code for invalid input.
-        prefixes: Path prefixes of each route.
         show: Error renderer; None means JSON.
         is_for_own_pages: Whether only this service's own pages may send forms to it.
     """
@@ -220,7 +218,6 @@ def check_parameters(parameters: Mapping[str, str]) -> None:
 
 
 def targets(edges: Iterable[Edge]) -> Iterator[Target]:
-    """Yield a target for each path."""
     for edge in edges:
         for prefix in edge.prefixes:
             for route in edge.routes:

@@ -256,7 +256,6 @@ class ReferencePage:
 
 
 def _curl_body(body: Node) -> list[str]:
-    """Return curl's options to send the example of a body."""
     for media_type, content in body.get("content", {}).items():
         example = content["example"]
         if media_type == _FORM:

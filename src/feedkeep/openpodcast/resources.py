@@ -152,5 +152,4 @@ def _expected_by(request: Request) -> IsExpected | None:
 
 
 def _tag_of(view: View) -> str:
-    """Return the value of an entry's ETag."""
     return digest_of(encode(wire.subscription_reply(view)))

@@ -65,7 +65,6 @@ class Health:
 
     Attributes:
         store: Kind of database.
-        size_bytes: Size of the database.
         is_backed_up_here: Whether `feedkeep backup` backs it up; otherwise it has its own tools.
         last_backup: Time of the last such backup, if any.
         wrong_passwords: Number of wrong passwords sent to this process in the last five minutes.

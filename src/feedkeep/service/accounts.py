@@ -66,7 +66,6 @@ class Accounts:
             after = page[-1].account.name
 
     async def are_there(self) -> bool:
-        """Whether there is any account."""
         return await self._store.accounts.are_there()
 
     async def named(self, name: str) -> Account:
@@ -99,7 +98,7 @@ class Accounts:
 
         Raises:
             AccountError: The name or password is unacceptable, or the name is taken.
-            TooManyAttempts: Too many passwords are waiting to be hashed.
+            TooManyAttempts: The hashing queue is full.
         """
         account, key = await self.prepared(name, password, is_admin=is_admin)
         await self._store.accounts.create(account, key)
@@ -124,7 +123,7 @@ class Accounts:
 
         Raises:
             AccountError: The name or password is unacceptable.
-            TooManyAttempts: Too many passwords are waiting to be hashed.
+            TooManyAttempts: The hashing queue is full.
         """
         key = credentials.name_key(credentials.check_name(name))
         password_hash = None if password is None else await self._hash(password)
@@ -164,7 +163,7 @@ class Accounts:
 
         Raises:
             AccountError: There is no such account, or the password is unacceptable.
-            TooManyAttempts: Too many passwords are waiting to be hashed.
+            TooManyAttempts: The hashing queue is full.
         """
         account = await self.named(name)
         password_hash = await self._hash(password)

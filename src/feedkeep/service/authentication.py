@@ -48,7 +48,6 @@ class Authentication:
         self._wrong_at_seconds: deque[float] = deque(maxlen=_MAX_COUNTED)
 
     async def close(self) -> None:
-        """Stop pending replacements of hashes."""
         await self._rehashing.close()
 
     def wrong_passwords(self) -> int:

@@ -27,7 +27,6 @@ def superseded(
 
 
 def day_number(stamp: Stamp) -> int:
-    """Return the number of days since the epoch."""
     return stamp // DAY_US
 
 

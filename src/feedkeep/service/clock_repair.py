@@ -31,7 +31,6 @@ class ClockRepair:
         self._now = now
 
     def is_needed(self, account: Account) -> bool:
-        """Whether a clock of the account is far ahead."""
         return clock_repair.is_far_ahead(account, self._now())
 
     async def repair(self) -> AsyncIterator[Account]:

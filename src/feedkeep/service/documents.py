@@ -13,5 +13,4 @@ def short_name(text: str) -> str:
 
 
 def as_json(value: object) -> str:
-    """Encode a value as JSON text."""
     return msgspec.json.encode(value).decode()

@@ -35,7 +35,6 @@ class Forgetting:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Start; `close` stops it."""
         self._task = asyncio.create_task(self._go_round())
 
     async def close(self) -> None:

@@ -60,7 +60,6 @@ class ListedChanges(Value, frozen=True):
     has_more: bool
 
     def author_of(self, change: ListChange | Wipe) -> Author | None:
-        """Return the author of a change; None if unknown."""
         return self.authors.get(change.author)
 
 

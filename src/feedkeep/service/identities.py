@@ -65,7 +65,6 @@ class Identities:
         await self._store.accounts.set_identity(account.id, None)
 
     async def linked(self, identity: bytes) -> AccountId | None:
-        """Return the account linked to a person, if any."""
         account = await self._store.accounts.linked(identity)
         return account.id if account else None
 

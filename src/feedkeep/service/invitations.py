@@ -116,7 +116,7 @@ class Invitations:
                 longer an administrator.
             AccountError: The name or password is unacceptable, or the name is taken; the
                 invitation stays open.
-            TooManyAttempts: Too many passwords are waiting to be hashed.
+            TooManyAttempts: The hashing queue is full.
         """
         invitation = self._read(text)
         if invitation is None or not await self.is_open(text):
@@ -138,8 +138,8 @@ class Invitations:
         Raises:
             NotAuthorized: Registration is not open.
             AccountError: The name or password is unacceptable, or the name is taken.
-            TooManyAttempts: Too many recent sign-ups from this address, or too many passwords are
-                waiting to be hashed.
+            TooManyAttempts: Too many recent sign-ups from this address, or the hashing queue is
+                full.
         """
         if self._registration is not Registration.OPEN:
             raise NotAuthorized

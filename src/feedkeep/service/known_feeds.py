@@ -110,7 +110,6 @@ class KnownFeeds:
         return found
 
     def forget(self) -> None:
-        """Clear the cache."""
         self._headlines.clear()
 
     async def cards(self, feeds: Iterable[Subscription]) -> Mapping[str, Card]:
@@ -255,7 +254,6 @@ def _to_remember(known: Mapping[str, Feed], now: Stamp) -> dict[str, _Remembered
 
 
 def _guids_of(urls: Sequence[str]) -> dict[str, Guid]:
-    """Return the guid derived from each URL."""
     guids = {}
     for url in urls:
         with contextlib.suppress(InvalidFeedUrl):

@@ -37,7 +37,6 @@ def login_of(secret: str) -> bytes:
 
 
 def scope_of(secret: str) -> Scope:
-    """Return the scope that the app requested."""
     found = _SECRET.fullmatch(secret)
     return Scope.READ if found and found[2] else Scope.WRITE
 

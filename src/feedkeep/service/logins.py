@@ -43,7 +43,6 @@ class FoundSession(Value, frozen=True):
 
     Attributes:
         text: The session token.
-        admitted: The client.
     """
 
     text: str
@@ -56,7 +55,6 @@ class FetchedLogin(Value, frozen=True):
     """A granted login, as an app receives it.
 
     Attributes:
-        name: Name of the account.
         text: New token, which only this app has.
     """
 

@@ -46,10 +46,7 @@ class Moving(Value, frozen=True):
     """Progress of copying episode actions from another server, for a page.
 
     Attributes:
-        host: The other server.
-        at: Time of this record.
         done: Number of copied actions.
-        is_done: Whether all were copied.
         problem: Reason of a failure, as a sentence; "" if none.
     """
 
@@ -99,7 +96,6 @@ class Migrations:
         await end(*self._under_way.values())
 
     async def so_far(self, account_id: AccountId, where: str) -> Migrated:
-        """Return the progress of copying from another server."""
         body = await self._store.documents.body(
             account_id, DocumentKind.MIGRATION, short_name(where)
         )
@@ -111,14 +107,12 @@ class Migrations:
         return _MOVING.decode(body) if body else None
 
     async def note_moving(self, account_id: AccountId, moving: Moving) -> None:
-        """Store the progress of a move started on a page."""
         body = as_json(moving)
         await self._store.documents.change(
             account_id, DocumentKind.MIGRATION, _PAGE, lambda *_: body
         )
 
     async def note(self, account_id: AccountId, where: str, so_far: Migrated) -> None:
-        """Store the progress of copying from another server."""
         body = as_json(so_far)
         await self._store.documents.change(
             account_id, DocumentKind.MIGRATION, short_name(where), lambda *_: body

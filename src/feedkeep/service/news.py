@@ -35,7 +35,6 @@ class News:
         return text
 
     async def has_address(self, account: Account) -> bool:
-        """Whether the account has a valid address."""
         return bool(_address_hash(account, await self._preferences.of(account.id)))
 
     async def end_address(self, account_id: AccountId) -> None:
@@ -75,5 +74,4 @@ class News:
 
 
 def _address_hash(account: Account, preferences: Preferences) -> str:
-    """Return the hash of an account's valid news address; "" if none."""
     return preferences.news_address if preferences.news_salt == account.salt else ""

@@ -79,7 +79,6 @@ class PageSessions:
         return replace(admitted, token=replace(session, expires=expires))
 
     def is_fresh(self, admitted: Admitted) -> bool:
-        """Whether the password was typed recently enough."""
         return self._now() < later(_session_of(admitted).created, FRESH_MINUTES * MINUTE_US)
 
     async def confirm(

@@ -59,8 +59,6 @@ class AppProgress(Value, frozen=True):
 
     Attributes:
         clock: The kind of changes.
-        token: The session or token.
-        document: Name of the document, if any.
         body: The document's body, as read for the request.
         named: Devices in the request.
         names_another: Whether one of these is missing in the document.

@@ -78,7 +78,7 @@ class Recovery:
         Raises:
             NotAuthorized: The link was spent or replaced, has expired, or the account is disabled.
             AccountError: The password is unacceptable; the link remains.
-            TooManyAttempts: Too many passwords are waiting to be hashed.
+            TooManyAttempts: The hashing queue is full.
         """
         found = await self._found(text)
         if found is None:
@@ -101,7 +101,6 @@ class Recovery:
         return codes
 
     async def codes_left(self, account_id: AccountId) -> int:
-        """Return the number of valid recovery codes of an account."""
         known = await self._store.tokens.of(account_id)
         return sum(one.purpose is Purpose.RECOVERY for one in known)
 
@@ -115,7 +114,7 @@ class Recovery:
             NotAuthorized: No enabled account has that name and code.
             AccountError: The password is unacceptable; the code remains, and nothing is counted.
             TooManyAttempts: Too many wrong passwords or codes for this name or from this address,
-                or too many passwords are waiting to be hashed.
+                or the hashing queue is full.
         """
         normal, key = credentials.check_password(password), credentials.name_key(name)
         account = await self._store.accounts.find(key)
@@ -129,7 +128,6 @@ class Recovery:
         return await self._spend(found, password_hash)
 
     async def _found(self, text: str) -> Found | None:
-        """Return a valid reset link with its account."""
         link = credentials.read_link(text, RESET_PREFIX)
         found = await self._store.tokens.find(*link) if link else None
         return found if found is not None and self._is_open(found, Purpose.RESET) else None

@@ -36,7 +36,6 @@ class Rehashing:
         task.add_done_callback(lambda _: self._tasks.pop(account.id))
 
     async def close(self) -> None:
-        """Stop pending replacements."""
         await end(*self._tasks.values())
 
     async def _replace(

@@ -23,7 +23,6 @@ class RememberedApp:
 
     Attributes:
         document: Name of the document with the app's URLs for moved feeds.
-        names: Names of all its documents.
     """
 
     def __init__(self, app: App) -> None:

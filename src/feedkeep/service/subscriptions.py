@@ -50,7 +50,6 @@ class Subscriptions:
     async def preview_add(
         self, account_id: AccountId, items: Sequence[Wanted | Refused]
     ) -> list[Added | Refused]:
-        """Preview `add`."""
         whole = await self._store.entries.whole(account_id)
         is_long = len(items) + len(whole.entries) > LONG_LIST
         decision = await in_thread_if(is_long, subscriptions.add, whole, items, self._limits)

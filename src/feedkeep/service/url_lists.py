@@ -43,7 +43,6 @@ class ChangesSince(Value, frozen=True):
     """The reply to a request for list changes since a second.
 
     Attributes:
-        changes: The URLs to add and to remove.
         timestamp: The second from which the app's next request starts.
     """
 
@@ -56,7 +55,6 @@ class _Asked(Value, frozen=True):
 
     Attributes:
         device: Device in the request; "" if none.
-        since: The requested second.
         first: The second from which the app needs all changes.
         by_count: Whether the app removes a feed for each removed text in the reply.
     """
@@ -255,7 +253,6 @@ class UrlLists:
         return await in_thread_if(len(stored) > LONG_LIST, EscapedUrls, stored)
 
     async def _app_urls(self, account_id: AccountId, app: RememberedApp) -> AppUrls:
-        """Return the app's URLs for moved feeds."""
         name = app.document
         return read_app_urls(await self._store.documents.body(account_id, name.kind, name.name))
 
@@ -321,5 +318,4 @@ class UrlLists:
 
 
 def _after(app: AppProgress, device: str, synced: Synced) -> SyncProgress:
-    """Return an app's sync progress after its upload."""
     return seconds.after_upload(app.known, device, synced.began, synced.ended)

@@ -60,7 +60,6 @@ def chosen_language(preferred: str | None, accepted: str) -> str:
 
 @lru_cache(1)
 def time_zones() -> tuple[str, ...]:
-    """Return the names of all time zones in the IANA database."""
     return tuple(sorted(available_timezones() - {"localtime"}))
 
 
@@ -111,7 +110,6 @@ class Words:
         return _number(self.language, number)
 
     def day(self, stamp: Stamp) -> str:
-        """Format the day of a timestamp in this time zone."""
         offset = _utc(stamp).astimezone(self._zone).utcoffset()
         assert offset is not None
         offset_us = int(offset.total_seconds()) * _MICROSECONDS
@@ -168,7 +166,6 @@ class Words:
         return f"{name} ({code})" if name else code
 
     def size(self, count_bytes: int) -> str:
-        """Format a size in bytes."""
         amount, unit = count_bytes / _KILO, 0
         while round(amount, 1) >= _KILO and unit < len(_SIZES) - 1:
             amount, unit = amount / _KILO, unit + 1
@@ -208,7 +205,6 @@ def _number(language: str, number: int) -> str:
 
 @lru_cache
 def _translations(language: str) -> NullTranslations:
-    """Load a language's translations from its text catalogue."""
     if language == DEFAULT_LANGUAGE:
         return NullTranslations()
     catalogue = resources.files(__package__).joinpath("locale", f"{language}.po").read_bytes()

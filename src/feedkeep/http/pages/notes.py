@@ -153,7 +153,6 @@ def read_note(request: Request, session: str = "") -> Note | None:
 
 
 def forget_note(request: Request) -> str:
-    """Return the Set-Cookie header that deletes a note."""
     return expire_cookie(request, NOTE)
 
 

@@ -39,9 +39,6 @@ class Pages:
 
     Args:
         base_path: Path prefix of the service: "", or such as "/feedkeep".
-
-    Attributes:
-        static: The static files of all pages.
     """
 
     def __init__(self, base_path: str = "") -> None:

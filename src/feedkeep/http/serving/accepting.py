@@ -37,11 +37,7 @@ _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 @dataclass(eq=False, slots=True)
 class _Newcomer:
-    """A connection without a protocol yet, or in its TLS handshake.
-
-    Attributes:
-        since: Time of acceptance, in the event loop's clock.
-    """
+    """A connection without a protocol yet, or in its TLS handshake; `since` is in loop time."""
 
     connection: socket.socket
     since: float
@@ -81,7 +77,6 @@ class Acceptor:
         self._loop = asyncio.get_running_loop()
 
     def open(self) -> None:
-        """Start accepting connections."""
         self._listener.setblocking(False)
         self._listener.listen(BACKLOG)  # a socket of `Sockets.bound_anew` does not listen yet
         self._loop.add_reader(self._listener, self._take, AT_ONCE)
@@ -98,7 +93,6 @@ class Acceptor:
             newcomer.cut()
 
     def _take(self, max_taken: int) -> None:
-        """Accept up to `max_taken` connections."""
         for taken in range(max_taken):
             try:
                 connection, _ = self._listener.accept()

@@ -26,10 +26,8 @@ class Exchange:
     Attributes:
         body: Unreceived part of the body.
         has_more: Whether more of the body will arrive.
-        keep_alive: Whether the connection may be used after the reply.
         is_continue_owed: Whether the client waits for a "100 Continue" before sending the body.
         is_lost: Whether the client has left or sent an unreadable body.
-        has_begun: Whether part of the reply was sent.
         is_answered: Whether the whole reply was sent.
     """
 
@@ -89,7 +87,6 @@ class Exchange:
         self.wake()
 
     def forget_request(self) -> None:
-        """Free the memory of an answered request."""
         self.scope, self._start, self.body = {}, {}, bytearray()
 
     def wake(self) -> None:

@@ -97,8 +97,6 @@ class Serving:
 
     Attributes:
         draining: Whether each connection closes after its next reply.
-        connections: The open connections.
-        tasks: The requests in progress.
         date: Date header line of the current second.
         lost_count: Connections ended since memory was last returned to the system.
     """
@@ -156,7 +154,6 @@ class Protocol(asyncio.Protocol):
 
     @property
     def date(self) -> bytes:
-        """Date header line of the current second."""
         return self._serving.date
 
     @property
@@ -626,7 +623,6 @@ class Protocol(asyncio.Protocol):
 
 
 def _address(name: Any) -> tuple[str, int] | None:
-    """Return a socket name as ASGI's host and port."""
     return (name[0], name[1]) if isinstance(name, tuple) else None
 
 

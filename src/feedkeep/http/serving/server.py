@@ -181,7 +181,6 @@ class Server:
                     await self._in_haste.wait()
 
     async def _finish(self) -> None:
-        """Close idle connections, and wait for requests in progress."""
         connections, tasks = self._serving.connections, self._serving.tasks
         for connection in list(connections):
             connection.close_if_unused()
