@@ -58,7 +58,7 @@ class Authentication:
     async def admit(
         self, credential: Credential, address: str, guid: str | None = None
     ) -> Admitted:
-        """Return the current state of the account to which a credential belongs.
+        """Authenticate a credential, with the current state of its account.
 
         With `guid`, also the entry that `Subscriptions.read` needs: one query for token and entry
         takes little longer than one for the token.

@@ -35,7 +35,7 @@ class LastUses:
 
         The use of a session is also a use of its token.
         """
-        # `last_used` is the start of a minute; this comparison is cheap, as every request does it.
+        # `last_used` is the start of a minute, so most requests need not compute theirs.
         if used.last_used is not None and now - used.last_used < MINUTE_US:
             return
         if len(self._waiting) >= MAX_WAITING:
