@@ -81,7 +81,7 @@ def test_the_page_about_what_is_known_names_every_table_and_cookie(tmp_path: Pat
     assert all(f"`{kind.name}`" in page.partition("## Cookies")[2] for kind in kinds)
 
 
-@pytest.mark.parametrize("title", ["A write", "An app's sync"])
+@pytest.mark.parametrize("title", ["A change", "A fetch"])
 def test_each_station_of_a_request_is_a_function_that_is_there(title: str) -> None:
     walk = (
         (DOCS / "design.md").read_text("utf-8").partition(f"### {title}\n")[2].partition("\n#")[0]
