@@ -1,4 +1,4 @@
-"""docs/build-a-client.md, followed: its pieces are a client, and it prints what the page shows."""
+"""docs/apps.md, followed: its pieces are a client, and it prints what the page shows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 from test_sync import Restorable, listed
 from trying import Trial
 
-PAGE = Path(__file__).parents[2] / "docs" / "build-a-client.md"
+PAGE = Path(__file__).parents[2] / "docs" / "apps.md"
 _BLOCK = re.compile(r"^```(sh|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
