@@ -105,29 +105,24 @@ def test_the_comparison_notices(expression: str, of_sqlite: Scrape) -> None:
 def test_every_metric_is_in_the_documents_as_it_is_told(
     of_sqlite: Scrape, of_postgres: Scrape
 ) -> None:
-    _, _, behind = MONITORING.partition(
-        "| metric | type | labels | what it says |\n|---|---|---|---|\n"
-    )
+    _, _, behind = MONITORING.partition("| metric | type | labels | meaning |\n|---|---|---|---|\n")
     rows = [line.strip("| ").split(" | ") for line in behind.partition("\n\n")[0].splitlines()]
     written = {name.strip("`"): (kind, labels, text) for name, kind, labels, text in rows}
     found: dict[str, tuple[str, str, str]] = {}
     for family in (*of_sqlite.families, *of_postgres.families):
-        if not family.samples:  # of two processes, this one has answered nothing yet
+        # Of two processes, one has answered nothing yet; and a library describes the process.
+        if not family.samples or not family.name.startswith("feedkeep"):
             continue
         name = f"{family.name}_total" if family.type == "counter" else family.name
         labels = [one for one in family.samples[0].labels if one != "le"]
-        # Whatever the library says of a process is its own wording.
-        text = family.documentation if name.startswith("feedkeep") else written.get(name, [""])[-1]
-        found[name] = (family.type, ", ".join(f"`{one}`" for one in sorted(labels)), text)
+        shown = ", ".join(f"`{one}`" for one in sorted(labels))
+        found[name] = (family.type, shown, family.documentation)
     assert written == found
 
 
-def test_every_alert_is_in_the_documents_with_its_reason() -> None:
-    _, _, behind = MONITORING.partition("| alert | when | why |\n|---|---|---|\n")
-    rows = [line.strip("| ").split(" | ") for line in behind.partition("\n\n")[0].splitlines()]
-    written = [(name.strip("`"), reason) for name, _, reason in rows]
-    assert written == [(rule["alert"], rule["annotations"]["reason"]) for rule in rules()]
-    assert all(rule["annotations"]["summary"] and rule["labels"]["severity"] for rule in rules())
+def test_every_alert_has_a_summary_a_reason_and_a_severity() -> None:
+    assert all(rule["annotations"]["summary"] and rule["annotations"]["reason"] for rule in rules())
+    assert all(rule["labels"]["severity"] for rule in rules())
 
 
 def test_no_alert_fires_at_once_and_each_comparison_of_requests_asks_for_enough_of_them() -> None:
