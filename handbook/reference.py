@@ -39,7 +39,7 @@ A setting is a variable of the environment, a line of a TOML file under its name
 one, a flag of `serve`. Flags override the environment, and the environment overrides the file,
 which `--config` or `FEEDKEEP_CONFIG` names. In the environment, commas separate the values of a
 list, which has at most 1,000.
-[install.md](install.md#configure) explains how some of them work together.
+[configuration.md](configuration.md#configure) explains how some of them work together.
 """
 _COMMANDS = """# Commands
 

@@ -97,7 +97,7 @@ def test_each_station_of_a_request_is_a_function_that_is_there(title: str) -> No
 def test_the_examples_of_proxies_are_those_that_are_run(name: str) -> None:
     example = (PROJECT / "deploy" / "proxy" / name).read_text("utf-8")
     without_its_head = re.sub(r"\A(#.*\n)+", "", example)
-    assert f"\n{without_its_head}```\n" in (DOCS / "install.md").read_text("utf-8")
+    assert f"\n{without_its_head}```\n" in (DOCS / "configuration.md").read_text("utf-8")
 
 
 def test_the_settings_are_documented_as_the_code_says_them() -> None:
