@@ -1,6 +1,7 @@
-"""The values that everything else uses: accounts, subscriptions, pointers, requests, decisions.
+"""The values that all packages use: accounts, subscriptions, pointers, requests, decisions.
 
-Each file has those of one topic; everything is imported from here.
+Pure: frozen values; no I/O, no JSON, no decisions. Each file has the values of one topic; import
+them from here.
 """
 
 from feedkeep.model.accounts import Account, Person, Preferences, Registration

@@ -1,7 +1,4 @@
-"""Accounts and the people who have them.
-
-Pure: frozen values; no I/O, no JSON, no decisions.
-"""
+"""Accounts, their owners' preferences, and sign-up."""
 
 from __future__ import annotations
 
@@ -12,30 +9,30 @@ from feedkeep.model.entries import Counts
 from feedkeep.model.values import AccountId, Stamp, Value
 
 _PHC_PARTS = 6
-"""Of a hash in PHC form, divided by `$`: nothing, function, version, cost, salt and digest."""
+"""Number of parts of a PHC hash split at `$`: "", function, version, cost, salt and digest."""
 
 
 class Account(Value, frozen=True):
-    """An account: it has a list of feeds, and people and apps log in to it.
+    """An account: the owner of a list of feeds, which people and apps sign in to.
 
     Attributes:
-        id: The number that every one of the account's rows starts with.
+        id: First column of the key of each of the account's rows.
         name: The name as its owner wrote it.
         password_hash: The argon2id hash in PHC form; None for an account that uses tokens only.
         is_disabled: Whether all its credentials are refused; its list stays.
-        created: When it was created.
-        last_stamp: Its clock.
-        last_action_stamp: The clock of its episode actions.
-        is_admin: Whether it is an administrator, who looks after all accounts.
-        epoch: A random number that each restore of the database replaces; 0 before the first one.
+        last_stamp: Clock of its list.
+        last_action_stamp: Clock of its episode actions.
+        is_admin: Whether its owner administers all accounts.
+        epoch: A random number, replaced by each restore of the database; 0 before the first
+            restore.
         lost_after: Its clock in the oldest backup that was restored. Changes with later stamps, up
             to `lost_until`, may have been lost.
-        lost_until: The latest stand to which a restore moved its clock; 0 before the first one.
-        actions_lost_after: As `lost_after`, of the clock of its episode actions.
-        actions_lost_until: As `lost_until`, of the clock of its episode actions.
-        identity: SHA-256 of who it belongs to at another provider; None if it is not linked.
+        lost_until: The greatest value to which a restore set its clock; 0 before the first restore.
+        actions_lost_after: As `lost_after`, for the clock of its episode actions.
+        actions_lost_until: As `lost_until`, for the clock of its episode actions.
+        identity: SHA-256 of its owner's identity at another provider; None if it is not linked.
         action_count: Sum of the weights of its episode actions (`model/weights.py`).
-        counts: How much is in its list.
+        counts: Counts of its list.
     """
 
     id: AccountId
@@ -59,7 +56,7 @@ class Account(Value, frozen=True):
 
     @property
     def salt(self) -> str | None:
-        """The salt of the hash: a new password has a new one, a new hash of the same one has not.
+        """The salt of the hash, which a new password changes and a rehash of the same one does not.
 
         A text that is not in PHC form is its own salt.
         """
@@ -68,11 +65,10 @@ class Account(Value, frozen=True):
 
 
 class Person(Value, frozen=True):
-    """An account as administrators see it: with the moment of its last use.
+    """An account with the time of its last use, for administrators.
 
     Attributes:
-        account: The account.
-        last_used: The beginning of the minute of its last use; None if it never was.
+        last_used: Beginning of the minute of its last use; None if it was never used.
     """
 
     account: Account
@@ -80,12 +76,12 @@ class Person(Value, frozen=True):
 
 
 class Registration(StrEnum):
-    """Who may create an account for themselves.
+    """Policy for sign-up.
 
     Attributes:
         CLOSED: Only the operator creates accounts.
         INVITED: People with an invitation by an administrator.
-        OPEN: All.
+        OPEN: Everybody.
     """
 
     CLOSED = "closed"
@@ -94,19 +90,19 @@ class Registration(StrEnum):
 
 
 class Preferences(Value, frozen=True):
-    """How a person wants to see the pages; what is None is decided by their browser.
+    """How a person wants to see the pages; for None, their browser decides.
 
     Attributes:
-        language: The tag of a language, such as "de".
-        time_zone: The name of a time zone, such as "Europe/Berlin".
+        language: Language tag, such as "de".
+        time_zone: Name of a time zone, such as "Europe/Berlin".
         theme: Light or dark.
-        dismissed_wipe: Stamp of the newest wipe of the list that was meant, and is not asked about
-            again.
-        dismissed_news: Stamp up to which news was seen.
-        known_apps: The keys of the apps that were connected then.
-        news_address: The hash of the secret in the address of the news, in hexadecimal; "" if there
-            is none.
-        news_salt: Salt of the password that the account had when the address was made.
+        dismissed_wipe: Stamp of the newest wipe of the list that the owner confirmed; older wipes
+            are not asked about again.
+        dismissed_news: Stamp of the newest news that was seen.
+        known_apps: Keys of the apps that were connected at that time.
+        news_address: Hash, in hexadecimal, of the secret in the URL of the account's news; "" if
+            there is no such URL.
+        news_salt: Salt of the account's password when that URL was made.
     """
 
     language: str | None = None

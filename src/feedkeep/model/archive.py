@@ -1,7 +1,4 @@
-"""All that is stored of an account, as it is copied to another store.
-
-Pure: frozen values; no I/O, no JSON, no decisions.
-"""
+"""The stored data of an account, as copied to another store."""
 
 from __future__ import annotations
 
@@ -19,13 +16,12 @@ from feedkeep.model.values import AccountId, Stamp, TokenId, Value
 
 
 class Owner(Value, frozen=True):
-    """All that is stored of an account itself, as it is copied to another store.
+    """The stored data of an account itself.
 
     Attributes:
-        account: The account.
         name_key: Its name in the form in which names are compared.
-        last_token_id: The greatest number that one of its tokens was ever given.
-        known_from: The stamp from which on every state of its list is known.
+        last_token_id: The greatest number ever given to one of its tokens.
+        known_from: Stamp from which every state of its list is stored.
         former_count: Sum of the weights of the stored former states of its entries.
     """
 
@@ -37,7 +33,7 @@ class Owner(Value, frozen=True):
 
 
 Record: TypeAlias = Owner | Token | Deletion | EntryState | FeedLabel | EpisodeAction | Document
-"""One thing that is stored for an account."""
+"""A stored row of an account."""
 
 Records: TypeAlias = Sequence[tuple[AccountId, Record]]
-"""A chunk of what is stored: records of one kind, each with its account."""
+"""A chunk of stored data: records of one kind, each with its account."""

@@ -1,4 +1,4 @@
-"""Attempts at passwords that processes tell each other about."""
+"""Password attempts that processes share with each other."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ class CountedAttempts(Value, frozen=True):
     """The attempts that a process has counted for a name, an address or both.
 
     Attributes:
-        key: A digest that stands for the name, the address or both.
-        process: A random number that stands for the process.
-        seconds: When they were made, in whole seconds since 1970-01-01T00:00:00Z.
+        key: Digest of the name, the address or both.
+        process: A random number that identifies the process.
+        seconds: Times of the attempts, in whole seconds since 1970-01-01T00:00:00Z.
     """
 
     key: bytes

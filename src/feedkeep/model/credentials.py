@@ -1,7 +1,4 @@
-"""Stored secrets, and who is let in with them.
-
-Pure: frozen values; no I/O, no JSON, no decisions.
-"""
+"""Stored secrets, and the clients that authenticate with them."""
 
 from __future__ import annotations
 
@@ -16,13 +13,12 @@ from feedkeep.model.values import AccountId, Second, Stamp, TokenId, Value
 
 
 class Purpose(StrEnum):
-    """What a stored secret is for; a secret of one purpose never works for another.
+    """The use of a stored secret; a secret works for no other purpose.
 
     Attributes:
-        APPS: Tokens and sessions, which let apps in to the list.
+        APPS: Tokens and sessions with which apps access the list.
         PAGES: Sessions of browsers, which open the pages.
-        INVITATION: Links with which a person creates an account; they belong to the administrator
-            who made them.
+        INVITATION: Links for creating an account; they belong to the administrator who made them.
         RESET: Links with which an owner sets a new password.
         RECOVERY: Codes with which an owner sets a new password without the help of another person.
     """
@@ -35,11 +31,11 @@ class Purpose(StrEnum):
 
 
 class Scope(StrEnum):
-    """What a credential may do with what belongs to its account.
+    """Permissions of a credential on its account.
 
     Attributes:
-        WRITE: Read and change everything.
-        READ: Only read.
+        WRITE: Reading and changing everything.
+        READ: Reading only.
     """
 
     WRITE = "write"
@@ -47,32 +43,30 @@ class Scope(StrEnum):
 
 
 class Token(Value, frozen=True):
-    """A secret as it is stored: a token, a session, a link or a code; never its text.
+    """A stored secret, without its text: a token, a session, a link or a code.
 
     Attributes:
         id: Its number within its account.
         hash: SHA-256 of its text.
-        label: What its owner calls it.
-        created: When it was created.
-        expires: When it stops working; None if never.
-        revoked: When it was revoked; None if it was not.
-        is_session: Whether it is a session, whose text is a cookie; otherwise it is what its
-            purpose says: a token, an invitation, a link or a code.
-        is_shared: Whether all clients that send the same password or token, and no cookie, share
-            this session. A client that sends its cookie back is given a session of its own.
-        of_token: The number of the token that was sent in place of a password when this session
-            began: the session ends with that token. None if it was the password.
-        is_granted: Whether exactly one app has it, since it was fetched by a login of Nextcloud.
-        purpose: What it is for.
-        scope: What it may do; a session may do what the token may that began it.
-        last_used: The beginning of the minute of its last use; None if it was never used.
-        last_sent_subscriptions: The second up to which its app was last sent all changes of the
-            list; None if it never asked.
-        acknowledged_subscriptions: The second up to which it is known to have received them.
-        last_sent_actions: As `last_sent_subscriptions`, of episode actions.
-        acknowledged_actions: As `acknowledged_subscriptions`, of episode actions.
-        own_subscriptions: What its app uploaded last to the list, oldest first.
-        own_actions: As `own_subscriptions`, of episode actions.
+        label: Label chosen by its owner.
+        expires: Expiry; None means never.
+        revoked: Time of its revocation; None if it was not revoked.
+        is_session: Whether it is a session, whose text is a cookie. Otherwise its purpose says
+            whether it is a token, an invitation, a link or a code.
+        is_shared: Whether this session is shared by all clients that send the same password or
+            token and no cookie. A client that returns its cookie gets its own session.
+        of_token: Number of the token that was sent in place of a password when this session began;
+            the session ends with that token. None if it was the password.
+        is_granted: Whether exactly one app has it, which fetched it by Nextcloud's login flow.
+        scope: Its permissions; a session has the scope of the token that began it.
+        last_used: Beginning of the minute of its last use; None if it was never used.
+        last_sent_subscriptions: Second up to which its app was last sent all changes of the list;
+            None if it never requested them.
+        acknowledged_subscriptions: Second up to which the app certainly received them.
+        last_sent_actions: As `last_sent_subscriptions`, for episode actions.
+        acknowledged_actions: As `acknowledged_subscriptions`, for episode actions.
+        own_subscriptions: Its app's last uploads to the list, oldest first.
+        own_actions: As `own_subscriptions`, for episode actions.
     """
 
     id: TokenId
@@ -99,12 +93,12 @@ class Token(Value, frozen=True):
 
 
 class TokenDecision(Value, frozen=True):
-    """What a rule makes of an account's secrets of one purpose.
+    """A rule's changes to an account's secrets of one purpose.
 
     Attributes:
-        added: New ones; the store numbers them.
-        forgotten: The numbers of those to delete; a secret of another purpose stays.
-        password_hash: The hash of the account's new password; None to leave it as it is.
+        added: New secrets; the store numbers them.
+        forgotten: Numbers of the secrets to delete; a secret of another purpose stays.
+        password_hash: Hash of the account's new password; None to keep the present one.
     """
 
     added: Sequence[Token] = ()
@@ -115,11 +109,10 @@ class TokenDecision(Value, frozen=True):
 
 
 class TokensChanged(Value, frozen=True):
-    """What became of an account and its secrets.
+    """An account after a change of its secrets.
 
     Attributes:
-        account: The account as it is now.
-        added: The new secrets with their numbers, in the order in which they were decided.
+        added: The new secrets with their numbers, in the order of the decision.
     """
 
     account: Account
@@ -127,11 +120,10 @@ class TokensChanged(Value, frozen=True):
 
 
 class NewToken(Value, frozen=True):
-    """A secret that was created just now.
+    """A newly created secret.
 
     Attributes:
-        text: Its text, which is stored nowhere.
-        token: What is stored of it.
+        text: Its text, which is not stored.
     """
 
     text: str
@@ -141,15 +133,11 @@ class NewToken(Value, frozen=True):
 
 
 class Found(Value, frozen=True):
-    """What a token leads to, all as it is at one moment.
+    """The result of looking up a token, all read at one moment.
 
     Attributes:
-        account: The account that it belongs to.
-        token: What is stored of it.
-        view: The entry that was asked for in the same query; None if there is no such entry, or if
-            none was asked for.
-        document: The body of the document that was asked for; None if there is no such document, or
-            if none was asked for.
+        view: The entry requested in the same query; None if missing or not requested.
+        document: The body of the requested document; None if missing or not requested.
     """
 
     account: Account
@@ -159,9 +147,9 @@ class Found(Value, frozen=True):
 
 
 class CredentialKind(StrEnum):
-    """The kind of credential that a request came with, as the log calls it.
+    """The kind of a request's credential, as the log names it.
 
-    What feedkeep did by itself came with `FEEDKEEP`.
+    Changes that feedkeep makes by itself have `FEEDKEEP`.
     """
 
     TOKEN = "token"  # noqa: S105 - a name of it
@@ -174,14 +162,14 @@ class CredentialKind(StrEnum):
 
 
 class Author(Value, frozen=True):
-    """Who changed a list, and with which request.
+    """The author of a change of a list, and the request that made it.
 
     Attributes:
-        kind: The kind of credential that let them in; of a session that a token began, `TOKEN`.
-        token_id: The number of that token, or of the session; None for a password.
-        name: What their token or session was called then, or what the app calls itself.
-        device: The id of the device that an app named; "" if it named none.
-        request: The id of the request, as the log has it; of a command, one of its own.
+        kind: Kind of the credential; `TOKEN` for a session that a token began.
+        token_id: Number of that token, or of the session; None for a password.
+        name: Label of the token or session at that time, or the app's name for itself.
+        device: Id of the device that an app named; "" if it named none.
+        request: Id of the request in the log; a command has an id of its own.
     """
 
     kind: CredentialKind
@@ -192,25 +180,23 @@ class Author(Value, frozen=True):
 
 
 class NotLookedUp(Enum):
-    """Stands for what was not looked up: whether it exists is not known."""
+    """Marks a value that was not looked up, so that it is unknown whether it exists."""
 
     NOT_LOOKED_UP = "not looked up"
 
 
 class Admitted(Value, frozen=True):
-    """Who sent a request, once the credential was accepted.
+    """An authenticated client.
 
     Attributes:
-        account: The account that the credential belongs to.
-        credential_kind: The kind of the credential.
         view: The entry that was looked up together with the credential; None if it does not exist.
         token: The token or session that was sent; None for a password and for a shared session.
-        scope: What the credential may do.
-        sign_in: The number of the token that was sent, or that began the session; None if that was
-            the account's password.
-        user_agent: What the client calls itself, where there is no token that is called so.
-        document: The body of the document of an app without cookies (`cookieless.document_of`) that
-            was looked up together with the credential; None if it does not exist.
+        scope: Permissions of the credential.
+        sign_in: Number of the token that was sent or that began the session; None if that was the
+            account's password.
+        user_agent: The client's name for itself, unless a token's label has it.
+        document: The body of the document of a cookieless app (`cookieless.document_of`) that was
+            looked up together with the credential; None if it does not exist.
     """
 
     account: Account
@@ -224,18 +210,16 @@ class Admitted(Value, frozen=True):
 
     @property
     def is_read_only(self) -> bool:
-        """Whether the credential may change nothing."""
         return self.scope is Scope.READ
 
 
 class Grant(Value, frozen=True):
-    """That an account's owner has let in the app that began a login of Nextcloud.
+    """An owner's permission for the app that began a login of Nextcloud.
 
     Attributes:
-        login: SHA-256 of the secret that only that app knows.
-        account_id: The account.
-        label: What the app calls itself.
-        created: When it was granted.
+        login: SHA-256 of the secret that only that app has.
+        label: The app's name for itself.
+        created: Time of the permission.
     """
 
     login: bytes

@@ -1,7 +1,4 @@
-"""What a rule is given of a list, and what it returns.
-
-Pure: frozen values; no I/O, no JSON, no decisions.
-"""
+"""The input and the result of rules about lists."""
 
 from __future__ import annotations
 
@@ -17,11 +14,11 @@ from feedkeep.model.values import Guid, Second, Stamp, T, T_co, Value
 
 
 class Deletion(Value, frozen=True):
-    """A request to delete that was carried out; clients can read it by its id.
+    """A completed request to delete; clients can read it by its id.
 
     Attributes:
-        id: The stamp of the deletion, which makes it unique in its account.
-        guid: The guid of the subscription that was deleted.
+        id: Stamp of the deletion, unique in its account.
+        guid: Guid of the deleted subscription.
     """
 
     id: int
@@ -29,16 +26,16 @@ class Deletion(Value, frozen=True):
 
 
 class Snapshot(Value, frozen=True):
-    """What a rule is given: an account's clock and the entries that it asked for, at one moment.
+    """A rule's input: an account's clock and the requested entries, all read at one moment.
 
     Attributes:
-        entries: The entries of the guids asked for, the subscriptions they lead to, and all
-            pointers to these. A guid asked for that is not in it is unknown to the account.
+        entries: The entries of the requested guids, the subscriptions they resolve to, and all
+            pointers to these. A requested guid that is missing here is unknown to the account.
         last_stamp: The account's last stamp.
         now: The wall clock, as a stamp.
-        counts: How much is in the whole list.
-        documents: The documents asked for.
-        history: The former states of the list, if they were asked for.
+        counts: Counts of the whole list.
+        documents: The requested documents.
+        history: Former states of the list; None if they were not requested.
     """
 
     entries: Mapping[Guid, Entry]
@@ -50,11 +47,11 @@ class Snapshot(Value, frozen=True):
 
 
 class Restored(Value, frozen=True):
-    """What a restore of the database changes of an account.
+    """The changes that a restore of the database makes to an account.
 
     Attributes:
-        account: The account with its new clocks and epoch, and what may have been lost.
-        newest: The entry with the greatest revision, stamped anew; None if the list has none.
+        account: The account with its new clocks and epoch, and the range of possibly lost changes.
+        newest: The entry with the greatest revision, with a new stamp; None for an empty list.
     """
 
     account: Account
@@ -62,14 +59,14 @@ class Restored(Value, frozen=True):
 
 
 class Restamped(Value, frozen=True):
-    """What becomes of an account whose clocks were ahead.
+    """The changes to an account whose clocks were ahead.
 
     Attributes:
         account: The account with its new clocks.
-        known_from: The stamp from which on every state of its list is known.
+        known_from: Stamp from which every state of its list is stored.
         stamps: The new stamp for each stamp of the list that was ahead.
-        action_stamps: The new stamp for each of an episode action.
-        told: The second up to which each app counts as informed that was sent anything.
+        action_stamps: The new stamp for each stamp of an episode action that was ahead.
+        told: Second up to which each app that was ever sent anything counts as informed.
     """
 
     account: Account
@@ -80,21 +77,21 @@ class Restamped(Value, frozen=True):
 
 
 class Decision(Value, Generic[T_co], frozen=True):
-    """What a rule returns: what has to change, and the outcome for the caller.
+    """A rule's result: the changes to store, and the outcome for the caller.
 
     Attributes:
-        outcome: What the caller is given.
         saved: Entries that are new or changed; no guid occurs twice.
-        forgotten: Guids whose entries are to be removed.
+        forgotten: Guids of the entries to remove.
         last_stamp: The account's clock after this operation.
-        counts: How much is in the whole list after it.
-        deletion: The deletion to store, if there was one.
-        documents: Documents that are new or changed, all among those asked for; none occurs twice.
-        token_progress: How far an app knows what changed, if that is to be stored, too.
-        stamp: The stamp of this change of the list: no entry's new stamp is smaller. All that one
+        counts: Counts of the whole list after this operation.
+        deletion: The deletion to store; None if nothing was deleted.
+        documents: New or changed documents, all among the requested ones; no document occurs twice.
+        token_progress: The app's new sync progress; None to keep the stored one.
+        stamp: Stamp of this change of the list: no entry's new stamp is smaller. All that one
             decision saves is one change (C9.5).
-        ended: Guids of entries, saved or forgotten, whose state before ended with this change.
-        restamped: Guids of saved entries of which only stamps changed: their state goes on.
+        ended: Guids of entries, saved or forgotten, whose former state ended with this change.
+        restamped: Guids of saved entries of which only stamps changed, so that their state
+            continues.
     """
 
     outcome: T_co
@@ -110,7 +107,6 @@ class Decision(Value, Generic[T_co], frozen=True):
     restamped: Collection[Guid] = ()
 
     def telling(self, outcome: T) -> Decision[T]:
-        """Return the same decision with another outcome."""
         entries = (self.saved, self.forgotten, self.last_stamp, self.counts, self.deletion)
         others = (self.documents, self.token_progress, self.stamp, self.ended, self.restamped)
         return Decision(outcome, *entries, *others)

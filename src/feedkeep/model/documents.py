@@ -1,7 +1,4 @@
-"""Small texts that are stored for apps.
-
-Pure: frozen values; no I/O, no JSON, no decisions.
-"""
+"""Small texts stored for apps and pages."""
 
 from __future__ import annotations
 
@@ -11,17 +8,17 @@ from feedkeep.model.values import Value
 
 
 class DocumentKind(StrEnum):
-    """What a document is, as it is stored.
+    """The content of a document; its value is stored.
 
     Attributes:
-        DEVICE: A device of an app, by its id.
-        SETTINGS: What apps store under a scope.
-        FAVORITE: Which episode the settings of the same name are of, if it is a favourite.
-        APP_URLS: URLs that an app has for feeds that moved.
-        COOKIELESS: How far an app knows what changed that sends a password with each request.
-        MIGRATION: How far everything was copied from another server.
-        PREFERENCES: How a person wants to see the pages.
-        FOLLOWED_MOVES: Moves of feeds that feedkeep followed by itself.
+        DEVICE: A device of an app; the name is its id.
+        SETTINGS: Settings that apps store; the name is their scope.
+        FAVORITE: The episode of the settings of the same name, if it is a favourite.
+        APP_URLS: URLs that an app has for moved feeds.
+        COOKIELESS: Sync progress of an app that sends a password with each request.
+        MIGRATION: Progress of copying an account from another server.
+        PREFERENCES: A person's preferences for the pages.
+        FOLLOWED_MOVES: Moves of feeds that feedkeep made by itself.
         DIFFERENT_FEEDS: Possible duplicates that a person marked as different.
     """
 
@@ -37,14 +34,14 @@ class DocumentKind(StrEnum):
 
 
 class DocumentName(Value, frozen=True):
-    """What identifies a document of an account: its kind, and its name among those of its kind."""
+    """The key of a document within an account; the name is unique within the kind."""
 
     kind: DocumentKind
     name: str
 
 
 class KnownDocument(Value, frozen=True):
-    """A document as it is when a rule decides, or that there is no such document.
+    """A document when a rule decides; it may be missing.
 
     Attributes:
         body: Its JSON; None if it does not exist.
@@ -56,11 +53,10 @@ class KnownDocument(Value, frozen=True):
 
 
 class Document(Value, frozen=True):
-    """A small text that is stored for an app.
+    """A small text stored for an app or for the pages.
 
     Attributes:
-        kind: What it is about.
-        name: Its name among the documents of its kind in the account.
+        name: Its name, unique within its kind and account.
         body: JSON.
     """
 

@@ -1,6 +1,6 @@
-"""Entries by their guids, and pointers by what they lead to: one index for rules and stores. Pure.
+"""An index of entries by guid, and of pointers by target, for rules and stores. Pure.
 
-It decides nothing: what may lead where is for `rules/draft.py` to say.
+It decides nothing: `rules/draft.py` decides which guid may resolve to which subscription.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from feedkeep.model import Entry, Guid, Pointer, Subscription
 
 
 def target_guid(entry: Entry) -> Guid:
-    """Return the guid of the subscription that an entry is, or leads to."""
+    """Return the guid of the subscription that an entry is or resolves to."""
     return entry.new_guid if isinstance(entry, Pointer) else entry.guid
 
 
 class EntryIndex:
-    """Entries that can be changed, each under its own guid.
+    """A mutable set of entries, each under its own guid.
 
-    A subscription can have a thousand pointers, and an account a hundred thousand entries: so the
-    pointers to a guid are looked up, never searched for.
+    An account can have a hundred thousand entries, and a subscription a thousand pointers: so the
+    pointers to a guid are indexed and not searched for.
     """
 
     def __init__(self, entries: Mapping[Guid, Entry]) -> None:
@@ -33,15 +33,13 @@ class EntryIndex:
         return len(self._entries)
 
     def __getitem__(self, guid: Guid) -> Entry:
-        """Return the entry of a guid that is known to have one."""
         return self._entries[guid]
 
     def get(self, guid: Guid) -> Entry | None:
-        """Return the entry of a guid, if it has one."""
         return self._entries.get(guid)
 
     def find(self, guid: Guid) -> Subscription | None:
-        """Return the subscription that `guid` is the present guid of, or leads to; deleted too."""
+        """Resolve `guid` to its subscription, deleted ones included."""
         entry = self._entries.get(guid)
         if isinstance(entry, Pointer):
             entry = self._entries[entry.new_guid]
@@ -49,15 +47,14 @@ class EntryIndex:
         return entry
 
     def pointers_to(self, guid: Guid) -> list[Guid]:
-        """Return the guids of all pointers to `guid`: a copy, so the index can change meanwhile."""
+        """Return the guids of all pointers to `guid`: a copy, so that the index may change."""
         return list(self._pointers.get(guid, ()))
 
     def pointer_count(self, guid: Guid) -> int:
-        """Return how many pointers lead to `guid`."""
         return len(self._pointers.get(guid, ()))
 
     def closure(self, guids: Iterable[Guid]) -> dict[Guid, Entry]:
-        """Return the entries of `guids`, what they lead to, and all pointers to that."""
+        """Return the subscriptions that `guids` resolve to, and all pointers to these, by guid."""
         known = self._entries
         targets = {target_guid(known[guid]) for guid in guids if guid in known}
         found = {guid: known[guid] for guid in targets}
@@ -70,8 +67,8 @@ class EntryIndex:
         return dict(self._entries)
 
     def set(self, guid: Guid, entry: Entry | None) -> Entry | None:
-        """Let `entry`, or nothing, be what `guid` has from now on; return what it had."""
-        # Entries and pointers change together here, and nowhere else.
+        """Replace the entry of `guid`, or remove it; return the former one."""
+        # Entries and pointers change together, and only here.
         old = self._entries.pop(guid, None)
         if isinstance(old, Pointer):
             self._pointers[old.new_guid].discard(guid)

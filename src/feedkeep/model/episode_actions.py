@@ -1,7 +1,4 @@
-"""What was done with episodes.
-
-Pure: frozen values; no I/O, no JSON, no decisions.
-"""
+"""Episode actions: what apps did with episodes."""
 
 from __future__ import annotations
 
@@ -10,30 +7,30 @@ from collections.abc import Mapping, Sequence
 from feedkeep.model.values import Guid, Stamp, Value
 
 EPISODE_KEY_BYTES = 10
-"""Length of the beginning of `EpisodeAction.key` that identifies the episode."""
+"""Length of the prefix of `EpisodeAction.key` that identifies the episode."""
 
 
 class EpisodeAction(Value, frozen=True):
     """The latest action of one kind with an episode on a device.
 
     Attributes:
-        key: 16 bytes that identify it in its account: ten for podcast and episode, which is known
-            by its guid, or by its URL if none was sent, and six for device and kind.
+        key: 16 bytes that identify it in its account: ten for the podcast and the episode's guid
+            (its URL if no guid was sent), and six for device and kind.
         file: The ten bytes of a key for the podcast and the URL of the episode.
         podcast_guid: The derived guid of the podcast's URL.
         podcast: The podcast's feed URL, as it was sent.
         episode: The URL of the episode's file, as it was sent last.
-        device: The id of the device; "" if none was sent.
-        kind: What was done, such as "play".
-        done: When, by the device's own clock, in seconds since 1970.
-        started: The position in seconds at which playing began; None if it was not sent.
-        position: The position in seconds at which playing ended; None if it was not sent.
+        device: Id of the device; "" if none was sent.
+        kind: Kind of action, such as "play".
+        done: Time of the action by the device's own clock, in seconds since 1970.
+        started: Position in seconds at which playing began; None if it was not sent.
+        position: Position in seconds at which playing ended; None if it was not sent.
         total: The episode's length in seconds; None if it was not sent.
         episode_guid: The guid that the feed gives the episode; None if it was not sent.
-        revision: The stamp under which it is sent to apps; it can get a new one.
-        received: The server's clock when it was received.
-        is_superseded: Whether apps are not sent it, since a later play of the episode is known: of
-            a play on any device, of a deletion an earlier one than that play.
+        revision: Stamp under which it is sent to apps; it can get a new one.
+        received: Time of receipt, by the server's clock.
+        is_superseded: Whether apps are not sent it, since a newer play of the episode is stored:
+            true of a play on any device, and of a deletion that is older than that play.
     """
 
     key: bytes
@@ -54,11 +51,11 @@ class EpisodeAction(Value, frozen=True):
 
 
 class ActionSnapshot(Value, frozen=True):
-    """What a rule about episode actions is given.
+    """The input of a rule about episode actions.
 
     Attributes:
-        known: The stored actions of the same episodes by their keys, as far as they matter: those
-            with the same keys, and those of the same guids or files that are not superseded.
+        known: The relevant stored actions of the same episodes, by their keys: all with the same
+            keys, and the actions of the same guids or files that are not superseded.
         last_stamp: The clock of the account's actions.
         now: The wall clock, as a stamp.
         count: Sum of the weights of all actions of the account.
@@ -71,14 +68,14 @@ class ActionSnapshot(Value, frozen=True):
 
 
 class ActionDecision(Value, frozen=True):
-    """What becomes of the actions of an account.
+    """A rule's changes to the episode actions of an account.
 
     Attributes:
-        saved: The actions to save, which are new or changed.
-        last_stamp: The clock of actions after that.
-        removed: Stored actions to remove before; a saved action may take over what they said.
+        saved: New or changed actions.
+        last_stamp: The clock of actions after the changes.
+        removed: Stored actions to remove before saving; a saved action may take over their content.
         added: Weight by which the actions of the account grow.
-        sent_until: The stamp of the last one that was sent, if others have got stamps after it.
+        sent_until: Stamp of the last action that the app sent, if others got stamps after it.
     """
 
     saved: Sequence[EpisodeAction]
@@ -89,14 +86,14 @@ class ActionDecision(Value, frozen=True):
 
 
 class Recorded(Value, frozen=True):
-    """From where to where an upload of episode actions moved the clock of actions.
+    """The range of stamps that an upload of episode actions used.
 
     Attributes:
-        began: Where it stood before.
-        ended: Where it stands now.
+        began: The clock of actions before the upload.
+        ended: The clock of actions after it.
         added: Weight by which the actions of the account grew.
-        sent_until: Where it stood before the first action that the app has not sent itself got a
-            stamp; None if there is none.
+        sent_until: The clock before the first action that was not sent by the app itself; None if
+            there is no such action.
     """
 
     began: Stamp
@@ -106,14 +103,14 @@ class Recorded(Value, frozen=True):
 
 
 class ActionRequest(Value, frozen=True):
-    """Which episode actions are wanted, by rising revision.
+    """A request for episode actions, by rising revision.
 
     Attributes:
         first: The smallest revision.
-        podcast_guid: If it is not None, only actions of this podcast are wanted.
-        limit: The maximum number of actions.
+        podcast_guid: Only actions of this podcast; None for all.
+        limit: Maximum number of actions.
         last: The greatest revision.
-        with_superseded: Whether superseded actions are wanted, too.
+        with_superseded: Whether to include superseded actions.
     """
 
     first: Stamp

@@ -1,29 +1,31 @@
 """Every error that feedkeep raises on purpose. They carry data and know no status codes.
 
 FeedkeepError
-├── InvalidInput            something sent is not valid; the detail says what and what to do
-│   ├── InvalidFeedUrl      a text that is not an accepted feed URL
-│   └── FeedUrlTaken        a feed URL that belongs to another subscription
-├── NotAuthorized           the client is not authenticated; never says why
-│   └── NotSignedIn         a browser without a session
-├── Forbidden               the client is known, and may not do that
-├── TooManyAttempts         too many wrong passwords; carries when to come back
-├── UnknownSubscription     no such subscription, or no such deletion
-├── UnknownChange           no such change in the history, or no longer
-├── ChangedSince            what is to be taken back was changed again since; carries by what
-├── PreconditionFailed      what is to be changed is not as the client last saw it
-├── DeletedSubscription     there was one
-├── NotAFeed                what another host sent cannot be read as a feed; says why
-├── NotAPicture             what another host sent cannot be shown as a picture; says why
-├── StoreUnavailable        the store is locked, full, away or damaged; later it may work
-│   ├── AccountBusy         one account's changes hold each other up for too long
-│   ├── StoreDamaged        what is stored is not what was written
-│   ├── StoreReadOnly       it can be read and not changed: its disk is full or read-only
-│   └── StoreMisconfigured  it rejects connections as it is set up
-├── StoreUnusable           the store cannot be used as it is, and waiting does not help
-└── AccountError            an account or token command that cannot be carried out
-    ├── NameTaken           there is an account with that name
-    └── IdentityTaken       another account is linked to that person of a provider
+├── InvalidInput
+│   ├── InvalidFeedUrl
+│   └── FeedUrlTaken
+├── NotAuthorized
+│   ├── AppPasswordNeeded
+│   └── NotSignedIn
+├── Forbidden
+│   └── AdministratorsOnly
+├── TooManyAttempts
+├── UnknownSubscription
+├── UnknownChange
+├── ChangedSince
+├── PreconditionFailed
+├── DeletedSubscription
+├── NotAFeed
+├── NotAPicture
+├── StoreUnavailable
+│   ├── AccountBusy
+│   ├── StoreDamaged
+│   ├── StoreReadOnly
+│   └── StoreMisconfigured
+├── StoreUnusable
+└── AccountError
+    ├── NameTaken
+    └── IdentityTaken
 """
 
 from __future__ import annotations
@@ -34,18 +36,16 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence for a person to act on: in English, and so that pages can say it in others.
+    """A sentence for a person to act on: in English, and translatable for pages.
 
     Attributes:
         text: The sentence, with a name in braces where a value belongs.
-        values: The values by their names.
     """
 
     text: str
     values: Mapping[str, int | str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """Return the sentence in English."""
         values = {
             name: f"{value:,}" if isinstance(value, int) else value
             for name, value in self.values.items()
@@ -54,7 +54,7 @@ class Sentence:
 
 
 class FeedkeepError(Exception):
-    """The root: catch it to catch everything that feedkeep raises on purpose.
+    """Base class of all errors that feedkeep raises on purpose.
 
     Attributes:
         sentence: What went wrong, and what to do; `str()` of the error is this in English.
@@ -65,12 +65,11 @@ class FeedkeepError(Exception):
         self.sentence = Sentence(text, values)
 
     def __str__(self) -> str:
-        """Return what went wrong, in English."""
         return str(self.sentence)
 
 
 class InvalidInput(FeedkeepError):
-    """Something that was sent is not valid; `str()` of it says what, for a person to act on."""
+    """Invalid input; `str()` of it says what is wrong, for a person to act on."""
 
 
 class InvalidFeedUrl(InvalidInput):
@@ -86,9 +85,9 @@ class NotAuthorized(FeedkeepError):
 
 
 class AppPasswordNeeded(NotAuthorized):
-    """An app sent a name and an account's password, and only app passwords are taken of apps.
+    """An app sent an account's name and a password where apps must use app passwords.
 
-    It says nothing of whether they are right; `str()` says where to make an app password.
+    It does not tell whether they are right; `str()` says where to create an app password.
     """
 
     def __init__(self, url: str) -> None:
@@ -96,22 +95,22 @@ class AppPasswordNeeded(NotAuthorized):
 
 
 class NotSignedIn(NotAuthorized):
-    """A browser has no session, so that a page cannot be shown to it."""
+    """A browser requested a page without a session."""
 
 
 class Forbidden(FeedkeepError):
-    """The client may not do that, because of its account or its origin; `str()` says why."""
+    """The account or the origin of the request does not permit it; `str()` says why."""
 
 
 class AdministratorsOnly(Forbidden):
-    """The account is no administrator."""
+    """The account is not an administrator."""
 
 
 class TooManyAttempts(FeedkeepError):
-    """Too many wrong passwords came lately.
+    """Too many wrong passwords were sent recently.
 
     Attributes:
-        retry_after_seconds: After how many seconds an attempt is looked at again.
+        retry_after_seconds: Time until another attempt is checked.
     """
 
     def __init__(self, retry_after_seconds: int) -> None:
@@ -127,15 +126,15 @@ class UnknownSubscription(FeedkeepError):
 
 
 class UnknownChange(FeedkeepError):
-    """The account's history has no such change, or has it no longer."""
+    """The account's history has no such change, or no longer has it."""
 
 
 class ChangedSince(FeedkeepError):
-    """What is to be undone was changed again since; the client has to choose.
+    """A later change touched what is to be undone; the client has to choose.
 
     Attributes:
-        stamps: The stamps of the changes since, newest first.
-        feeds: How many feeds they concern.
+        stamps: Stamps of the later changes, newest first.
+        feeds: Number of feeds that they concern.
     """
 
     def __init__(self, stamps: Sequence[int], feeds: int) -> None:
@@ -157,37 +156,37 @@ class DeletedSubscription(FeedkeepError):
 
 
 class NotAFeed(FeedkeepError):
-    """What another host sent cannot be read as a feed; `str()` of it says why."""
+    """A host's response cannot be read as a feed; `str()` of it says why."""
 
 
 class NotAPicture(FeedkeepError):
-    """What another host sent cannot be shown as a picture; `str()` of it says why."""
+    """A host's response cannot be shown as a picture; `str()` of it says why."""
 
 
 class StoreUnavailable(FeedkeepError):
-    """The store cannot serve now: it is locked, full, away or damaged.
+    """The store cannot serve now: it is locked, full, unreachable or damaged.
 
-    Nothing is half done (C8.3). Whether a write was done may be unknown; sending it again is right
-    (C8.4).
+    Nothing is half done (C8.3). It may be unknown whether a write was done; sending it again is
+    safe (C8.4).
     """
 
 
 class AccountBusy(StoreUnavailable):
-    """One account has more changes under way than the store can take; others wait for none."""
+    """One account has more pending changes than the store accepts; others are not delayed."""
 
 
 class StoreDamaged(StoreUnavailable):
-    """What is stored is not what was written; what is whole is served all the same."""
+    """Stored data is not as it was written; undamaged data is still served."""
 
 
 class StoreReadOnly(StoreUnavailable):
-    """The store can be read and not changed, until its disk has room and takes writes."""
+    """The store can be read but not changed, until its disk is writable and has space."""
 
 
 class StoreMisconfigured(StoreUnavailable):
     """The database server rejects the connection: a wrong password, or no such database.
 
-    That passes when the operator repairs it, and seldom by waiting.
+    It usually takes the operator to repair that; waiting seldom helps.
     """
 
 
@@ -200,14 +199,14 @@ class AccountError(FeedkeepError):
 
 
 class NameTaken(AccountError):
-    """An account that cannot be created: there is one with that name."""
+    """An account with that name exists already."""
 
     def __init__(self, name: str) -> None:
         super().__init__("There is an account {name} already.", name=name)
 
 
 class IdentityTaken(AccountError):
-    """A person of another provider who is linked to another account."""
+    """A person of another provider is linked to another account."""
 
     def __init__(self) -> None:
         super().__init__("Another account here is linked to this person already.")

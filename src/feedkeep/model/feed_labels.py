@@ -1,7 +1,4 @@
-"""What the owner of a list calls a feed, and the folder that it is in.
-
-Pure: frozen values; no I/O, no JSON, no decisions.
-"""
+"""Titles and folders that the owner of a list gives its feeds."""
 
 from __future__ import annotations
 
@@ -10,14 +7,14 @@ from feedkeep.model.values import Guid, Value
 
 
 class FeedLabel(Value, frozen=True):
-    """The title and the folder of a feed in one list, by import or by its owner's own hand.
+    """The title and the folder of a feed in one list, imported or edited by its owner.
 
     Attributes:
-        guid: The guid that the subscription had when it got the label, and that still leads to it.
-        title: One line; "" if there is none.
-        folder: Names of folders, the outermost first, with " / " between them; "" if there is none.
+        guid: The subscription's guid when it got the label; it still resolves to it.
+        title: One line; "" if there is no title.
+        folder: Names of folders, outermost first, joined by " / "; "" if there is no folder.
         is_title_edited: Whether the owner typed the title, so that no import replaces it.
-        is_folder_edited: The same of the folder.
+        is_folder_edited: Whether the owner typed the folder, so that no import replaces it.
     """
 
     guid: Guid
@@ -28,7 +25,7 @@ class FeedLabel(Value, frozen=True):
 
 
 class Labelled(Value, frozen=True):
-    """A label with the entry of its guid, and the subscription that this is or leads to."""
+    """A label with the entry of its guid, and the subscription that this is or resolves to."""
 
     label: FeedLabel
     view: View

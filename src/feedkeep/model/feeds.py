@@ -1,7 +1,4 @@
-"""What the service finds out about feeds by itself, shared by all accounts that have them.
-
-Pure: frozen values; no I/O, no JSON, no decisions.
-"""
+"""Fetched data of feeds, shared by all accounts that subscribe to them."""
 
 from __future__ import annotations
 
@@ -11,12 +8,11 @@ from feedkeep.model.values import Guid, Stamp, Value
 
 
 class Fetch(StrEnum):
-    """Which feeds the service looks at by itself.
+    """Policy for fetching feeds.
 
     Attributes:
-        PUBLIC: All but those whose URL looks like one person's own.
-        ALL: All.
-        OFF: None: no connection to another host is ever opened.
+        PUBLIC: All feeds except those whose URL looks personal.
+        OFF: No feed: no connection to another host is ever opened.
     """
 
     PUBLIC = "public"
@@ -25,12 +21,12 @@ class Fetch(StrEnum):
 
 
 class FeedHealth(StrEnum):
-    """Whether a feed could be read with the last look at it.
+    """The result of the last fetch of a feed.
 
     Attributes:
         NEW: It was never fetched.
-        READ: It could.
-        FAILING: It could not.
+        READ: It was read.
+        FAILING: It could not be read.
     """
 
     NEW = "new"
@@ -39,21 +35,21 @@ class FeedHealth(StrEnum):
 
 
 class FeedContent(Value, frozen=True):
-    """What a feed says of itself, as plain text without markup (C10.5); what it does not say is "".
+    """A feed's own data, as plain text without markup (C10.5); "" where it is missing.
 
     Attributes:
         title: At most 200 characters.
         description: At most 2,000 characters.
-        site_url: The address of its web site.
-        picture_url: The address of its picture.
-        language: Such as "de-AT".
+        site_url: URL of its web site.
+        picture_url: URL of its picture.
+        language: Language tag, such as "de-AT".
         author: At most 200 characters.
-        podcast_guid: The `podcast:guid` in the form of a guid. It is knowledge, never an order
-            (C10.12): too many feeds carry a copied one.
-        is_locked: Whether `podcast:locked` says that it may not be imported elsewhere.
-        new_feed_url: Where `itunes:new-feed-url` says that it moved to.
+        podcast_guid: The `podcast:guid` in the form of a guid. It is information, never an
+            instruction (C10.12): too many feeds carry a copied one.
+        is_locked: Whether `podcast:locked` forbids importing it elsewhere.
+        new_feed_url: The new URL from `itunes:new-feed-url`.
         items: Hashes of the ids of its newest items, at most 50.
-        newest: When the newest of these was published; None if none of them has a date.
+        newest: Publication time of the newest of these; None if no item has a date.
     """
 
     title: str = ""
@@ -70,14 +66,14 @@ class FeedContent(Value, frozen=True):
 
 
 class Failure(StrEnum):
-    """Why a host was not asked, gave no answer that can be used, or answered with no feed."""
+    """The reason why a host was not requested, gave no usable response, or no feed."""
 
     REFUSED = "refused"
-    """The scheme, the host's spelling, the port or the address is one that is never asked."""
+    """The scheme, the spelling of the host, the port or the address is never requested."""
     NO_SUCH_HOST = "no-such-host"
-    """The resolver says for certain that the name has no address."""
+    """The resolver answered that the name has no address."""
     NAME_UNANSWERED = "name-unanswered"
-    """The resolver could not say, so the name may well have one."""
+    """The resolver gave no answer, so the name may have an address."""
     NO_CONNECTION = "no-connection"
     TLS_FAULT = "tls-fault"
     """Its certificate cannot be trusted, or there is no common way to encrypt."""
@@ -87,21 +83,20 @@ class Failure(StrEnum):
     BROKEN_ANSWER = "broken-answer"
     NOT_FOUND = "not-found"
     GONE = "gone"
-    """It is not there, and will not come back: status 410."""
+    """It is permanently removed: status 410."""
     ERROR_STATUS = "error-status"
     NOT_A_FEED = "not-a-feed"
     ANOTHER_FEED = "another-feed"
-    """It redirects for good to a feed that is not this one."""
+    """It redirects permanently to a different feed."""
     CRASHED = "crashed"
-    """What came took the program down that reads feeds, or kept it for too long."""
+    """The response crashed the process that reads feeds, or kept it busy for too long."""
 
 
 class Elsewhere(Value, frozen=True):
-    """A feed that was found where another one says that it moved to.
+    """A feed that was found at the new URL of another feed.
 
     Attributes:
-        url: Its address.
-        content: What it says of itself.
+        content: Its parsed content.
     """
 
     url: str
@@ -114,7 +109,7 @@ class Picture(Value, frozen=True):
     Attributes:
         media_type: Such as "image/webp".
         data: The picture, 300 x 300.
-        digest: What tells it from others, for the addresses of pages.
+        digest: Identifies the picture in the URLs of pages.
     """
 
     media_type: str
@@ -123,23 +118,23 @@ class Picture(Value, frozen=True):
 
 
 class FetchResult(Value, frozen=True):
-    """What a look at a feed has found.
+    """The result of a fetch of a feed.
 
     Attributes:
-        content: What it said of itself; None if it did not change, or could not be read.
-        failure: Why it could not be read; None if it could.
-        reason: The same as a sentence, which may hold words of a stranger.
-        is_moved: Whether every redirect on the way was permanent, and there was one.
-        is_redirected: Whether a permanent redirect was among those on the way.
-        elsewhere: The feed that was found where it moved to, if it did.
-        etag: What a request can name to ask whether it has changed.
-        last_modified: As `etag`.
-        retry_after_seconds: For how long it asks to be left alone.
-        picture: Its picture, if there is a new one.
-        picture_tried: Where a picture was looked for; "" if none was.
-        page_feeds: The feeds that the web page there names as its own.
-        seconds: How long it took.
-        received_bytes: Size of all bodies that came from the network.
+        content: Parsed content; None if unchanged or unreadable.
+        failure: Reason of the failure; None on success.
+        reason: The failure as a sentence, which may contain text of the host.
+        is_moved: Whether there were redirects, all of them permanent.
+        is_redirected: Whether any redirect was permanent.
+        elsewhere: The feed at the new URL; None if it did not move.
+        etag: The response's `ETag`, for conditional requests.
+        last_modified: The response's `Last-Modified`, for conditional requests.
+        retry_after_seconds: Value of `Retry-After`; 0 if missing.
+        picture: Its picture; None if there is no new one.
+        picture_tried: URL of the requested picture; "" if none was requested.
+        page_feeds: The feeds that the web page at the URL names as its own.
+        seconds: Duration of the fetch.
+        received_bytes: Size of all response bodies on the network.
     """
 
     content: FeedContent | None = None
@@ -159,13 +154,13 @@ class FetchResult(Value, frozen=True):
 
 
 class Sighting(Value, frozen=True):
-    """That a feed was seen to have moved: the evidence for a move, which is not proof yet.
+    """An observed move of a feed: evidence, but not yet proof.
 
     Attributes:
-        url: Where to.
-        first: When that was seen first.
-        last: When that was seen last.
-        days: On how many days it was seen.
+        url: The new URL.
+        first: Time of the first observation.
+        last: Time of the last observation.
+        days: Number of days on which it was observed.
     """
 
     url: str
@@ -175,13 +170,13 @@ class Sighting(Value, frozen=True):
 
 
 class Newcomer(Value, frozen=True):
-    """An account that has come to have a known feed, and is shown nothing of it yet.
+    """An account that has newly subscribed to a stored feed, and is shown nothing of it yet.
 
     Attributes:
         guid: The guid derived from the feed's URL.
-        due: When the feed was to be asked next.
-        moment: When it is to be asked for the newcomer.
-        began_before: When a lease ends that began when the newcomer came.
+        due: The scheduled time of the feed's next fetch.
+        moment: The time of the fetch for the new subscriber.
+        began_before: The end of a lease that began when the account subscribed.
     """
 
     guid: Guid
@@ -191,33 +186,33 @@ class Newcomer(Value, frozen=True):
 
 
 class Feed(Value, frozen=True):
-    """All that is known of a feed. Its key is the guid derived from its URL.
+    """The stored data of a feed. Its key is the guid derived from its URL.
 
     Attributes:
-        guid: That guid.
-        url: The URL that is asked.
-        wanted: When it was last known to have a subscriber.
-        next_fetch: When it is to be asked next; a turn (`rules/fetch_order.py`) if it was just
-            added.
-        content: What it last said of itself; None if it was never read.
-        is_own: Whether it has said that at this URL itself, and not only where that redirects to.
-        looked: When it was last asked.
-        answered: When it was last read (C10.8).
-        changed: When what it says last changed.
-        failing: Since when it could not be read; None if it could.
-        failure: Why it could not be read.
-        reason: The same as a sentence.
-        failures: How many looks have failed in a row.
-        dead: Since when it answers that it is gone, or there is no such host; None if it does not.
-        etag: What it gave for the next request.
-        last_modified: As `etag`.
-        sighting: That it was seen to have moved.
-        picture: The digest of its picture; "" if there is none.
-        picture_url: Where a picture was last looked for.
-        picture_looked: When that was.
+        url: The URL to fetch.
+        wanted: Time at which it was last known to have a subscriber.
+        next_fetch: Time of the next fetch; a turn (`rules/fetch_order.py`) for a newly added feed.
+        content: The content that was read last; None if it was never read.
+        is_own: Whether that content came from this URL itself, and not only from a redirect's
+            target.
+        looked: Time of the last fetch.
+        answered: Time of the last successful fetch (C10.8).
+        changed: Time of the last change of its content.
+        failing: Time of the first failed fetch since the last success; None if it could be read.
+        failure: Reason of the last failure; None after a success.
+        reason: The failure as a sentence.
+        failures: Number of consecutive failed fetches.
+        dead: Time since which it answers that it is gone, or its host does not exist; None
+            otherwise.
+        etag: Its `ETag`, for the next request.
+        last_modified: Its `Last-Modified`, for the next request.
+        sighting: The observed move; None if it was not seen to move.
+        picture: Digest of its picture; "" if there is none.
+        picture_url: URL of the last requested picture.
+        picture_looked: Time of that request.
         page_feeds: The feeds that a web page at this URL names as its own.
-        is_permitted: Whether a subscriber has it looked at although its URL looks personal.
-        is_slow: Whether the last look at it took long.
+        is_permitted: Whether a subscriber permitted fetching it although its URL looks personal.
+        is_slow: Whether the last fetch was slow.
     """
 
     guid: Guid

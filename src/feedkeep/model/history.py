@@ -1,7 +1,4 @@
-"""The states that entries were in, from one change to the next.
-
-Pure: frozen values; no I/O, no JSON, no decisions.
-"""
+"""The states of entries between their changes."""
 
 from __future__ import annotations
 
@@ -12,14 +9,13 @@ from feedkeep.model.values import Stamp, Value
 
 
 class EntryState(Value, frozen=True):
-    """An entry as it was from one change of it to the next.
+    """An entry as it was between two of its changes.
 
-    A change of stamps alone is none: the entry then goes on in the same state.
+    A change of stamps alone does not count: the state continues.
 
     Attributes:
-        entry: The entry.
-        began: Stamp of the change that brought it to this state; None if that was not loaded.
-        author: Who made that change, as `service/authors` writes it; "" if that is not known.
+        began: Stamp of the change that began this state; None if that was not loaded.
+        author: Author of that change, as `service/authors` writes it; "" if unknown.
         ended: Stamp of the change that ended this state; None while it lasts.
     """
 
@@ -33,8 +29,7 @@ class History(Value, frozen=True):
     """States of a list's entries, in any order.
 
     Attributes:
-        states: The states.
-        known_from: The stamp from which on every state of the list is known.
+        known_from: Stamp from which every state of the list is stored.
     """
 
     states: Sequence[EntryState]
@@ -42,12 +37,12 @@ class History(Value, frozen=True):
 
 
 class HistoryPage(Value, frozen=True):
-    """Some changes of a list that follow each other.
+    """Consecutive changes of a list.
 
     Attributes:
-        stamps: The stamps of the changes, newest first.
-        states: Every state that one of these changes began or ended.
-        known_from: The stamp from which on every state of the list is known.
+        stamps: Stamps of the changes, newest first.
+        states: All states that one of these changes began or ended.
+        known_from: Stamp from which every state of the list is stored.
     """
 
     stamps: Sequence[Stamp]

@@ -1,7 +1,4 @@
-"""How far an app knows what changed.
-
-Pure: frozen values; no I/O, no JSON, no decisions.
-"""
+"""Sync progress of apps."""
 
 from __future__ import annotations
 
@@ -12,18 +9,18 @@ from feedkeep.model.values import Second, Stamp, TokenId, Value
 
 
 class Clock(Enum):
-    """Which clock of an account: its list's, or its episode actions'."""
+    """A clock of an account: of its list, or of its episode actions."""
 
     SUBSCRIPTIONS = "subscriptions"
     ACTIONS = "actions"
 
 
 class OwnUpload(Value, frozen=True):
-    """What an app itself has changed: everything with a stamp after `began`, up to `ended`.
+    """An app's own changes: all changes with a stamp after `began`, up to `ended`.
 
     Attributes:
-        device: The id of the device that the app named; "" if it named none.
-        known: The second up to which it had been sent all changes.
+        device: Id of the device that the app named; "" if it named none.
+        known: Second up to which the app had been sent all changes.
         began: The account's clock before the upload.
         ended: The account's clock after it.
     """
@@ -35,14 +32,14 @@ class OwnUpload(Value, frozen=True):
 
 
 class SyncProgress(Value, frozen=True):
-    """How far an app knows what changed, in whole seconds.
+    """Sync progress of an app, in whole seconds.
 
     Attributes:
-        last_sent: The second up to which it was last sent all changes; None if it never asked. That
-            reply may have been lost.
-        acknowledged: The second up to which it is known to have received them; None if not even one
-            reply is known to have arrived.
-        own_uploads: What it sent last, oldest first: that need not be sent back to it.
+        last_sent: Second up to which it was last sent all changes; None if it never requested them.
+            That reply may have been lost.
+        acknowledged: Second up to which it certainly received them; None if no reply is known to
+            have arrived.
+        own_uploads: Its last uploads, oldest first, which need not be sent back to it.
         is_alone: Whether no other app can have been sent, or have sent, any of that.
     """
 
@@ -53,7 +50,7 @@ class SyncProgress(Value, frozen=True):
 
 
 class TokenProgress(Value, frozen=True):
-    """How far the app that has a token knows what changed, to be stored with the token."""
+    """Sync progress of the app that has a token, to be stored with the token."""
 
     token_id: TokenId
     clock: Clock

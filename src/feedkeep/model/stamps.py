@@ -1,4 +1,4 @@
-"""Stamps as text and back: RFC 3339 (contract, section 4). Pure."""
+"""Timestamps as text and back: RFC 3339 (contract, section 4). Pure."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from feedkeep.model.errors import InvalidInput
 
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 
-# A space before the offset is a plus sign that a client forgot to encode in a query. Generated
-# clients in Python write an offset without a colon, and those in Java no seconds if they are 0.
+# Clients that forget to encode the plus sign of the offset in a query send a space. Generated
+# Python clients write an offset without a colon, and Java clients no seconds if they are 0.
 _DATE_TIME = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]+))?)?"
     r"(?:[Zz]|([-+ ])([0-9]{2}):?([0-9]{2}))"
@@ -23,7 +23,7 @@ _HOURS, _MINUTES, _LEAP_SECOND = 24, 60, 60
 
 _SECONDS = tuple(f"{second:02}" for second in range(60))
 _CLOCK_TIMES = tuple(f"{hour:02}:{minute}" for hour in range(24) for minute in _SECONDS)
-"""The texts of the minutes of a day: to format each anew takes a third longer."""
+"""The texts of the minutes of a day: formatting them each time takes a third longer."""
 
 
 def write_stamp(stamp: Stamp) -> str:
@@ -36,7 +36,7 @@ def write_stamp(stamp: Stamp) -> str:
 
 @lru_cache(4_096)
 def _day(days: int) -> str:
-    """Return a day, counted from the epoch; with this cache, a stamp takes half as long to write.
+    """Format a day, counted from the epoch. The cache halves the time of writing a stamp.
 
     A page of a list has 50 stamps, which took a quarter of the time of a reply.
     """
@@ -44,9 +44,9 @@ def _day(days: int) -> str:
 
 
 def read_stamp(text: str) -> Stamp:
-    """Return the moment of an RFC 3339 date-time; digits past the sixth decimal are cut (C6.3).
+    """Parse an RFC 3339 date-time; digits past the sixth decimal are cut (C6.3).
 
-    Any offset is taken, also where it leads out of the years 0 to 9999.
+    Any offset is accepted, also if the result is outside the years 0 to 9999.
 
     Raises:
         InvalidInput: `text` is not a date-time.
@@ -61,14 +61,14 @@ def read_stamp(text: str) -> Stamp:
 
 
 def _seconds(match: re.Match[str]) -> int | None:
-    """Count from the epoch with whole numbers: a datetime could not hold every offset."""
+    """Return the seconds since the epoch as an integer: a datetime cannot hold every offset."""
     year, month, day, hour, minute, second = (int(match[i] or 0) for i in range(1, 7))
     offset_hour, offset_minute = int(match[9] or 0), int(match[10] or 0)
     is_clock_time = max(hour, offset_hour) < _HOURS and max(minute, offset_minute) < _MINUTES
     if not is_clock_time or second > _LEAP_SECOND:
         return None
     try:
-        # RFC 3339 has a year 0 and Python has none; the calendar repeats every 400 years.
+        # RFC 3339 has a year 0, Python does not; the calendar repeats every 400 years.
         days = date(year or 400, month, day).toordinal() - _EPOCH_DAY
     except ValueError:
         return None
