@@ -1,6 +1,6 @@
-"""Feeds of a list that look like the same podcast, and those that a person says are not. Pure.
+"""Feeds of a list that look like duplicates, and pairs marked as different. Pure.
 
-They are other feeds by the contract (section 3): what is alike is only a hint to a person.
+By the contract (section 3) they are different feeds: the likeness is only a hint to a person.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from feedkeep.model import Guid, Value
 from feedkeep.rules.feed_urls import authority_of, host_of, is_https
 
 MAX_PAIRS = 1_000
-"""How many pairs of an account are remembered; a new one replaces the oldest."""
+"""Maximum number of pairs stored for an account; a new pair replaces the oldest."""
 
 _FEEDBURNER = re.compile(
     r"feeds\d?\.feedburner\.com|feeds\.feedburner\.google\.com|feedproxy\.google\.com"
 )
 _MAX_HOST = 253
-"""RFC 1035, section 3.1; Python takes a time that is quadratic for the Punycode of longer ones."""
+"""RFC 1035, section 3.1; for longer hosts, Python's Punycode takes quadratic time."""
 
 
 class Pair(Value, frozen=True):
-    """Two feeds that are not the same, by their guids in the list.
+    """Two feeds marked as different, by their guids in the list.
 
     Attributes:
         lower: The guid that sorts first.
-        higher: The other one.
+        higher: The other guid.
     """
 
     lower: Guid
@@ -36,10 +36,10 @@ class Pair(Value, frozen=True):
 
 
 def likely_name(url: str) -> str:
-    """Return what alike spellings of a feed URL have in common.
+    """Return a key that similar spellings of a feed URL share.
 
-    These differ in `www.`, in a dot at the end of the host, in IDN and Punycode, in an empty query,
-    in escapes, and in the hosts and formats of FeedBurner; and in what contract section 3 ignores.
+    It ignores `www.`, a dot at the end of the host, IDN or Punycode, an empty query, escapes, and
+    the hosts and formats of FeedBurner, beside what contract section 3 ignores.
     """
     authority = authority_of(url)
     user_info, at, location = authority.rpartition("@")
@@ -47,7 +47,7 @@ def likely_name(url: str) -> str:
     port = location[len(written) :].removeprefix(":").lstrip("0")
     host = _in_ascii(written.rstrip(".").removeprefix("www."))
     path, _, query = url.partition("://")[2][len(authority) :].partition("#")[0].partition("?")
-    # Contract section 3 ignores one slash at the end, also one after a query.
+    # Contract section 3 ignores one slash at the end, also after a query.
     path, query = _decoded(path), _decoded(query.rstrip("&/").lstrip("&"))
     if _FEEDBURNER.fullmatch(host):
         host, path, query = "feeds.feedburner.com", path.removeprefix("/~r").casefold(), ""
@@ -68,11 +68,11 @@ def _decoded(text: str) -> str:
 
 
 def pair_of(one: Guid, other: Guid) -> Pair:
-    """Return the pair of two feeds, whichever is named first."""
+    """Return the pair of two feeds, in whichever order they are given."""
     return Pair(min(one, other), max(one, other))
 
 
 def keep_apart(kept: Sequence[Pair], one: Guid, other: Guid) -> Sequence[Pair]:
-    """Return the pairs that are remembered from now on, the newest last."""
+    """Add a pair to the stored ones, as the newest and last."""
     pair = pair_of(one, other)
     return [*(known for known in kept if known != pair), pair][-MAX_PAIRS:]

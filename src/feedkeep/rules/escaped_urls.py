@@ -1,7 +1,7 @@
-"""Feeds that apps name without the escapes of their URLs. Pure.
+"""Feeds whose URLs apps send without escapes. Pure.
 
-AntennaPod and Podcini.X turn "%3A" into ":" in all that they are sent, and Kasts decodes every
-escape: what they send names the feed, and is another URL (RFC 3986, section 2.2).
+AntennaPod and Podcini.X replace "%3A" with ":" in all URLs that they are sent, and Kasts decodes
+every escape: their URL means the same feed, but is a different URL (RFC 3986, section 2.2).
 """
 
 from __future__ import annotations
@@ -15,28 +15,31 @@ from feedkeep.model.errors import InvalidFeedUrl
 from feedkeep.rules.feed_urls import FeedUrl, as_linked, parse_feed_url, trimmed
 
 MAX_CHARACTERS = 1_000
-"""Longer URLs are compared as they are written only: to decode one takes a millisecond."""
+"""Longer URLs are compared as written: decoding one takes a millisecond."""
 
 _MAX_ALIKE = 8
-"""If an account has more URLs that are the same once decoded, none of them is meant."""
+"""Above this number of URLs that are equal once decoded, none of them is used."""
 
 
 class EscapedUrls:
-    """Finds the URLs of an account that are the same as a text without the escapes of both."""
+    """An account's URLs that equal a text once both are decoded.
+
+    Args:
+        stored: The URLs with an escape among all present and former URLs of the account's feeds.
+    """
 
     def __init__(self, stored: Iterable[str] = ()) -> None:
-        """`stored` are those with an escape of all URLs that the account's feeds have or had."""
         self._by_decoded: dict[str, list[str]] = {}
         for url in stored:
             if len(url) <= MAX_CHARACTERS:
                 self._by_decoded.setdefault(without_escapes(url), []).append(url)
 
     def others(self, text: str) -> Sequence[FeedUrl]:
-        """Return such URLs, without the text itself, and at most nine.
+        """Return up to nine URLs that equal the text once decoded, without the text itself.
 
-        One of them is the decoded text, which the account may have or not.
+        One of them is the decoded text, which the account may not have.
         """
-        if not self._by_decoded and "%" not in text:  # as with nearly all texts
+        if not self._by_decoded and "%" not in text:  # true for nearly all texts
             return ()
         text = trimmed(as_linked(text))
         scheme, separator, _ = text.partition("://")
@@ -57,12 +60,12 @@ class EscapedUrls:
         return tuple(found.values())
 
     def parsed(self, text: str) -> FeedUrl:
-        """Return the URL that a text is; or the only one that it is without escapes.
+        """Parse a URL; or return the account's only URL that equals it once decoded.
 
-        Kasts decodes "%20", too, and what it sends then is no URL.
+        Kasts decodes "%20", too, so that it sends invalid URLs.
 
         Raises:
-            InvalidFeedUrl: It is none, and the account has no such URL or several.
+            InvalidFeedUrl: It is not a feed URL, and not exactly one URL equals it once decoded.
         """
         try:
             return parse_feed_url(as_linked(text))
@@ -76,7 +79,7 @@ NONE_ESCAPED = EscapedUrls()
 
 
 def without_escapes(url: str) -> str:
-    """Return what is left of a feed URL, of any usual spelling, for an app that decodes escapes."""
+    """Return a feed URL, without scheme, fragment and last slash, as a decoding app has it."""
     return unquote(url.partition("://")[2].partition("#")[0]).rstrip("/")
 
 
@@ -87,11 +90,11 @@ def as_known(
     *,
     may_be_unsubscribed: bool = False,
 ) -> FeedUrl:
-    """Return the URL by which the account has the feed that an app names by other escapes.
+    """Return the account's URL of the feed that an app names with different escapes.
 
-    Only a URL that is unknown to the account can mean another, and only if exactly one feed fits.
-    `find` returns the subscription that a guid leads to, for the URL and for the `others`, which
-    `EscapedUrls` found.
+    Only a URL that is unknown to the account can mean another, and only if exactly one feed
+    matches. `find` returns the subscription that a guid resolves to, for the URL and for the
+    `others`, which `EscapedUrls` found.
     """
     if not others or find(url.guid) is not None:
         return url

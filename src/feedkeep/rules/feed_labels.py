@@ -1,4 +1,4 @@
-"""Titles and folders of feeds that are their owner's: imported, typed, and after a merge. Pure."""
+"""Titles and folders that a list's owner gives feeds: imported, typed, and after a merge. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.text_limits import MAX_TITLE, line_of
 
 MAX_FOLDER = 200
-"""The most characters of a folder, with the folders around it."""
+"""Maximum number of characters of a folder with its outer folders."""
 
 MAX_FOLDER_LEVELS = 8
 
@@ -21,12 +21,12 @@ _BETWEEN = " / "
 
 
 class FiledFeed(Value, frozen=True):
-    """A feed of a file with what its owner called it there.
+    """A feed of a file, with its title and folder there.
 
     Attributes:
-        feed_url: The text of its URL.
-        title: "" if there is none.
-        folder: As `folder_of` returns it; "" if there is none.
+        feed_url: The URL as written.
+        title: "" if missing.
+        folder: As `folder_of` returns it; "" if missing.
     """
 
     feed_url: str
@@ -35,36 +35,32 @@ class FiledFeed(Value, frozen=True):
 
 
 class Labels(Value, frozen=True):
-    """The labels of a list, by all present URLs of its feeds, and by those that apps know.
-
-    Attributes:
-        by_url: The labels.
-    """
+    """The labels of a list, by the present URLs of its feeds and by the URLs that apps have."""
 
     by_url: Mapping[str, FeedLabel] = {}
 
     def title(self, feed_url: str, own_title: str = "") -> str:
-        """Return the title of a feed that says `own_title` of itself; "" if it has none at all.
+        """Return the title of a feed whose own title is `own_title`; "" if there is none at all.
 
-        What the owner typed counts for more than what the feed says, and that for more than what
-        an import brought: a file may be years old.
+        A typed title comes first, then the feed's own, then an imported one: a file may be years
+        old.
         """
         label = self.by_url.get(feed_url)
         return _title(label, own_title) if label else own_title
 
     def folder(self, feed_url: str) -> str:
-        """Return the folder of a feed; "" if it is in none."""
+        """Return the folder of a feed; "" if it has none."""
         label = self.by_url.get(feed_url)
         return label.folder if label else ""
 
     def cards(self, urls: Iterable[str], cards: Mapping[str, Card]) -> Mapping[str, Card]:
-        """Return what lists for apps tell of feeds, under the titles that they have here."""
+        """Return the cards of feeds in lists for apps, with their titles in this list."""
         if not self.by_url:
             return cards
         return {url: card for url in urls if (card := self.titled(url, cards.get(url)))}
 
     def titled(self, feed_url: str, card: Card | None) -> Card | None:
-        """Return what lists for apps tell of a feed, under the title that it has here."""
+        """Return the card of a feed in lists for apps, with its title in this list."""
         own_title = card.title if card else ""
         title = self.title(feed_url, own_title)
         if title == own_title:
@@ -89,10 +85,10 @@ def labels_of(found: Iterable[Labelled]) -> Labels:
 def edited(
     found: Iterable[Labelled], guid: Guid, title: str, folder: str, own_title: str = ""
 ) -> Sequence[FeedLabel]:
-    """Return the label of a subscription whose owner typed a title and a folder, if it changes.
+    """Return the label after its owner submitted a title and a folder; empty if unchanged.
 
-    The owner was shown both, and what is as it was is not edited: who sorts a feed into a folder
-    has not renamed it. `own_title` is what the feed says of itself.
+    The owner was shown both, and only a changed one counts as edited: filing a feed does not rename
+    it. `own_title` is the feed's own title.
     """
     before = after = _known(found).get(guid, FeedLabel(guid))
     title, folder = line_of(title, MAX_TITLE), typed_folder(folder)
@@ -106,10 +102,10 @@ def edited(
 def imported(
     found: Iterable[Labelled], whole: Snapshot, feeds: Iterable[FiledFeed]
 ) -> Sequence[FeedLabel]:
-    """Return the labels that change if a file with these feeds is imported into a whole list.
+    """Return the labels that change by importing a file with these feeds into a whole list.
 
-    What a person typed stays, and what a file leaves out takes nothing away. Feeds that are not in
-    the list get no label, so there are never more of these than entries.
+    Typed labels stay, and what a file omits removes nothing. Feeds that are not in the list get no
+    label, so there are never more labels than entries.
     """
     index, before = EntryIndex(whole.entries), _known(found)
     after: dict[Guid, FeedLabel] = {}
@@ -134,9 +130,9 @@ def imported(
 
 
 def title_of(text: str, feed_url: str) -> str:
-    """Return the title that a file has for a feed; "" if that is nothing but an address.
+    """Return the title of a feed in a file; "" if that is only an address.
 
-    Apps write one where they know no title, and not always as the URL is spelled here.
+    Apps write an address where they know no title, and not always as the URL is spelled here.
     """
     title = line_of(text, MAX_TITLE)
     is_address = " " not in title and title.lower().startswith(("http://", "https://"))
@@ -144,9 +140,9 @@ def title_of(text: str, feed_url: str) -> str:
 
 
 def folder_of(names: Sequence[str]) -> str:
-    """Return the folder with these names, the outermost first; the innermost may be left out.
+    """Return the folder with these names, outermost first; the innermost may be omitted.
 
-    A name with " / " in it keeps its slash, without the spaces, and so stays one name.
+    A name that contains " / " keeps the slash without the spaces, and so stays one name.
     """
     folder = ""
     for name in names[:MAX_FOLDER_LEVELS]:
@@ -159,12 +155,12 @@ def folder_of(names: Sequence[str]) -> str:
 
 
 def folder_names(folder: str) -> list[str]:
-    """Return the names of which a folder is made, the outermost first; none of ""."""
+    """Return the names in a folder, outermost first; empty for ""."""
     return folder.split(_BETWEEN) if folder else []
 
 
 def typed_folder(text: str) -> str:
-    """Return the folder that a person typed, in which " / " leads from one to the next."""
+    """Return the folder that a person typed, with " / " as separator."""
     return folder_of(f" {line_of(text, 2 * MAX_FOLDER)} ".split(_BETWEEN))
 
 
@@ -174,9 +170,9 @@ def _title(label: FeedLabel, own_title: str) -> str:
 
 
 def _known(found: Iterable[Labelled]) -> dict[Guid, FeedLabel]:
-    """Return the label that counts for each subscription, by its present guid and by former ones.
+    """Return the effective label of each subscription, by its present and former guids.
 
-    The list may have been read before: meanwhile, another device may have changed a guid.
+    The list may have been read earlier, and another device may have changed a guid since.
     """
     several = list(found)
     labels = {labelled.label.guid: labelled.label for labelled in several}
@@ -184,11 +180,11 @@ def _known(found: Iterable[Labelled]) -> dict[Guid, FeedLabel]:
 
 
 def _shown(found: Iterable[Labelled]) -> dict[Guid, Labelled]:
-    """Return the label that counts for each subscription, by its present guid.
+    """Return the effective label of each subscription, by its present guid.
 
-    Several labels lead to one only after a merge, which kept the labels of both. That of the
-    survivor counts, and where it has no title or no folder, that of the other one: its owner has
-    seen it and wants no address instead.
+    Several labels resolve to one subscription only after a merge, which keeps both. The survivor's
+    label is used; its missing title or folder is taken from the other label, which the owner would
+    miss.
     """
     of_each: dict[Guid, list[Labelled]] = defaultdict(list)
     for labelled in found:
@@ -208,19 +204,19 @@ def _combined(several: Sequence[Labelled]) -> Labelled:
 
 
 def _rank(labelled: Labelled) -> tuple[int, int, Stamp, Guid]:
-    """Return by what the label of a survivor comes first: by URLs, then by stamps."""
+    """Return the sort key of labels, the survivor's first: by URLs, then by stamps."""
     return _rank_by_url(labelled), *_rank_by_stamps(labelled)
 
 
 def _rank_by_url(labelled: Labelled) -> int:
-    """Return by what a label comes first whose guid is derived from a URL, as almost all are.
+    """Rank a label by the URL from which its guid is derived, as almost all guids are.
 
-    URLs that came from merges are marked as such, but so are those that a survivor left after one.
+    URLs from merges are marked as such, but so are URLs that a survivor left after a merge.
     """
     entry, subscription = labelled.view.entry, labelled.view.subscription
     if entry.guid == subscription.guid and subscription.guid_changed is None:
-        return 0  # it was never renamed, so this has always been its own
-    if entry.alias is None:  # where the survivor began, or a guid that an app chose
+        return 0  # never renamed, so this has always been its own guid
+    if entry.alias is None:  # the survivor's first URL, or a guid that an app chose
         return 2 if entry.guid == parse_feed_url(subscription.feed_url).guid else 3
     if entry.alias.moved_away:
         return 1
@@ -228,12 +224,12 @@ def _rank_by_url(labelled: Labelled) -> int:
 
 
 def _rank_by_stamps(labelled: Labelled) -> tuple[int, Stamp, Guid]:
-    """Return by what a label comes first if URLs cannot tell, as with two guids that apps chose.
+    """Rank a label by stamps where URLs do not decide, as for two guids that apps chose.
 
-    A merge by a new guid gives the survivor the guid of the other one: it is renamed after the
-    other one became a pointer, and before it is stamped itself. So the pointer that was announced
-    last before that stamp has been its own guid. A merge that keeps the survivor's guid announces
-    the other's after it.
+    A merge under a new guid gives the survivor the other's guid: the survivor is renamed after the
+    other became a pointer, and before it is stamped itself. So the pointer announced last before
+    that stamp was the survivor's guid. A merge that keeps the survivor's guid announces the other's
+    after it.
     """
     entry, subscription = labelled.view.entry, labelled.view.subscription
     if not isinstance(entry, Pointer):

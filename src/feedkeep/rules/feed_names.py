@@ -1,4 +1,4 @@
-"""What a feed is called, whether it can be read, and where else it is in a list. Pure."""
+"""Display names, failure notices and possible duplicates of feeds. Pure."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from feedkeep.rules.personal_urls import looks_personal
 from feedkeep.rules.text_limits import MAX_SHORT_DESCRIPTION, MAX_TITLE, line_of
 
 FAILURES_SHOWN = 3
-"""After how many looks that failed in a row it is shown, also within a day."""
+"""Number of consecutive failed fetches after which a failure is shown, even within a day."""
 
 _NO_FEED = {Failure.NOT_A_FEED, Failure.NOT_FOUND, Failure.GONE, Failure.NO_SUCH_HOST}
 
 MAX_COPIES = 3
-"""How many feeds of a list may share a `podcast:guid`; if more do, it was copied around."""
+"""Maximum number of feeds of a list with one `podcast:guid`; above it, the guid was copied."""
 
 MAX_ALIKE = 20
-"""Up to how many feeds that are alike are compared with each other."""
+"""Maximum number of similar feeds that are compared with each other."""
 
 MAX_ITEMS = 8
-"""How many of the newest items of feeds with one title are compared."""
+"""Number of the newest items compared between feeds with one title."""
 
 _EQUAL_ITEMS = 3
-"""How many items feeds with one title have to share, or else all that they have."""
+"""Number of items that feeds with one title must share, unless all their items are equal."""
 
 _REMEMBERED = 16_384
 _MAX_REMEMBERED_CHARACTERS = 300
@@ -53,17 +53,17 @@ WHY: Mapping[Failure, Sentence] = {
     Failure.ANOTHER_FEED: Sentence("Its address leads to another feed now."),
     Failure.CRASHED: Sentence("Its content is invalid."),
 }
-"""Why a feed cannot be read, as its subscribers see it."""
+"""Why a feed cannot be read, as shown to its subscribers."""
 
 
 class Address(Value, frozen=True):
-    """The URL of a feed as a person reads it.
+    """The URL of a feed for display.
 
     Attributes:
-        text: Without the protocol.
+        text: The URL without the protocol.
         host: Its host; "" if there is none to show.
-        is_personal: Whether it looks like one person's own, and so is a secret.
-        likely_name: What alike spellings have in common.
+        is_personal: Whether it looks personal, and so is a secret.
+        likely_name: The key that similar spellings share.
     """
 
     text: str
@@ -73,20 +73,20 @@ class Address(Value, frozen=True):
 
 
 class Headline(Value, frozen=True):
-    """What a list shows of a feed that is known.
+    """The data of a fetched feed that a list shows.
 
     Attributes:
-        guid: The guid derived from its URL, by which its picture is found.
-        title: What it is called; "" if it was never read.
-        picture: The digest of its picture; "" if there is none.
-        failing: Since when it could not be read; None if it could.
-        failures: How many looks have failed in a row.
-        failure: Why.
-        podcast_guid: Its `podcast:guid`; "" if it has none.
-        moved_to: The guid derived from the URL where it says that it is now, if it says so.
+        guid: The guid derived from its URL, which also identifies its picture.
+        title: Its title; "" if it was never read.
+        picture: Digest of its picture; "" if there is none.
+        failing: Time of the first failed fetch since the last success; None if it could be read.
+        failures: Number of consecutive failed fetches.
+        failure: Reason of the last failure.
+        podcast_guid: Its `podcast:guid`; "" if missing.
+        moved_to: The guid derived from the URL to which it says it moved; None if it says nothing.
         items: Hashes of the ids of its newest items, at most `MAX_ITEMS`.
-        newest: When its newest item was published; None if that is not known.
-        is_looked_at: Whether it was looked at, whatever was found.
+        newest: Publication time of its newest item; None if unknown.
+        is_looked_at: Whether it was ever fetched, with whatever result.
     """
 
     guid: Guid
@@ -103,13 +103,13 @@ class Headline(Value, frozen=True):
 
 
 class Card(Value, frozen=True):
-    """What lists for apps tell of a feed that was read; what it does not say is "".
+    """The data of a feed in lists for apps; "" where it is missing.
 
     Attributes:
         title: One line of at most `MAX_TITLE` characters.
         description: One line of at most `MAX_SHORT_DESCRIPTION` characters.
-        site_url: The address of its web site, which may become a link.
-        picture_url: The address of its picture, on whichever host.
+        site_url: URL of its web site, which may become a link.
+        picture_url: URL of its picture, on any host.
         author: As `title`.
     """
 
@@ -121,11 +121,11 @@ class Card(Value, frozen=True):
 
 
 class Trouble(Value, frozen=True):
-    """That a feed cannot be read.
+    """A lasting failure to read a feed.
 
     Attributes:
-        since: Since when.
-        why: Why, as a sentence.
+        since: Time of the first failure.
+        why: The reason, as a sentence.
     """
 
     since: Stamp
@@ -133,15 +133,15 @@ class Trouble(Value, frozen=True):
 
 
 def address_of(feed_url: str) -> Address:
-    """Return the URL of a feed as a person reads it."""
+    """Return the URL of a feed for display."""
     is_short = len(feed_url) <= _MAX_REMEMBERED_CHARACTERS
     return _remembered_address(feed_url) if is_short else _address(feed_url)
 
 
 def name_of(feed_url: str, title: str = "") -> str:
-    """Return what a feed is called: its title, or else its address.
+    """Return the display name of a feed: its title, or else its address.
 
-    Of an address that looks like one person's own, only the host is shown.
+    Of a personal-looking address, only the host is shown.
     """
     if title:
         return title
@@ -150,18 +150,18 @@ def name_of(feed_url: str, title: str = "") -> str:
 
 
 def title_of(feed: Feed | None) -> str:
-    """Return the title of a feed as one line that changes nothing around it; "" if it has none."""
+    """Return the title of a feed as one line without control characters; "" if it has none."""
     return "" if feed is None or feed.content is None else line_of(feed.content.title, MAX_TITLE)
 
 
 def web_url(url: str) -> str:
-    """Return the address of a web page as it is; "" if it may not become a link (C10.6)."""
+    """Return the URL of a web page unchanged; "" if it must not become a link (C10.6)."""
     is_web = url.lower().startswith(("http://", "https://")) and url.isprintable()
     return url if is_web and " " not in url else ""
 
 
 def card_of(content: FeedContent) -> Card:
-    """Return what lists for apps tell of a feed."""
+    """Return the card of a feed in lists for apps."""
     return Card(
         line_of(content.title, MAX_TITLE),
         line_of(content.description, MAX_SHORT_DESCRIPTION),
@@ -172,14 +172,14 @@ def card_of(content: FeedContent) -> Card:
 
 
 def moved_to(feed: Feed) -> FeedUrl | None:
-    """Return where a feed says that it is now, whether that is proved or not (C10.10)."""
+    """Return the URL to which a feed says it moved, proved or not (C10.10)."""
     told = [feed.sighting.url] if feed.sighting else []
     told += [feed.content.new_feed_url] if feed.content and feed.content.new_feed_url else []
     return next((parse_feed_url(url) for url in told if may_move(feed.url, url)), None)
 
 
 def headline_of(feed: Feed) -> Headline:
-    """Return what a list shows of a feed."""
+    """Return the data of a feed that a list shows."""
     moved = moved_to(feed)
     return Headline(
         feed.guid,
@@ -197,9 +197,10 @@ def headline_of(feed: Feed) -> Headline:
 
 
 def trouble_of(known: Headline | None, now: Stamp) -> Trouble | None:
-    """Return that a feed cannot be read, if that lasts: for a day, or for some looks in a row.
+    """Return the failure of a feed that failed for a day, or for some consecutive fetches.
 
-    What was never read, and is surely no feed, is shown at once: its address may be wrong.
+    A feed that was never read, and is certainly not a feed, is reported at once: its address may be
+    wrong.
     """
     if known is None or known.failing is None:
         return None
@@ -215,13 +216,13 @@ def possible_duplicates(
     known: Mapping[str, Headline],
     apart: Collection[Pair] = (),
 ) -> Sequence[Sequence[Guid]]:
-    """Return which feeds may be in a list more than once: groups of guids.
+    """Return groups of guids of feeds that may be duplicates of each other.
 
-    Feeds may be the same if they have the same `podcast:guid`, if one says that it is now where the
-    other one is, if their URLs are alike, or if they have one title and the same items. The first
-    of each group is at the newest place: it is the one to keep. `known` is by feed URL. A feed with
-    a personal address is not taken for the public one. Of two that are kept `apart`, neither leads
-    to the other, but both may lead to a third one.
+    Feeds may be duplicates if they have the same `podcast:guid`, if one says that it moved to the
+    other's URL, if their URLs are similar, or if they have the same title and items. The first of
+    each group is the one to keep, at the newest URL. `known` is by feed URL. A feed with a personal
+    address is not taken for the public one. Two feeds marked as different by `apart` do not match
+    each other, but both may match a third.
     """
     live = {feed.guid: feed for feed in subscriptions if feed.is_subscribed}
     same: dict[Guid, set[Guid]] = defaultdict(set)
@@ -281,7 +282,7 @@ def _with_alike_urls(live: Iterable[Subscription]) -> list[list[Guid]]:
 def _with_equal_items(
     live: Iterable[Subscription], known: Mapping[str, Headline]
 ) -> list[list[Guid]]:
-    """Return pairs of feeds that have one title and the same items."""
+    """Return pairs of feeds that have the same title and items."""
     by_title: dict[tuple[str, bool], list[tuple[Guid, frozenset[str]]]] = defaultdict(list)
     for feed in live:
         headline = known.get(feed.feed_url)
@@ -299,7 +300,7 @@ def _with_equal_items(
 def _moved_within(
     live: Collection[Subscription], known: Mapping[str, Headline]
 ) -> dict[Guid, Guid]:
-    """Return which feeds of a list say that they are where another one of it is."""
+    """Return the feeds of a list that moved to another feed of it, by guid."""
     told = {
         feed.guid: headline.moved_to
         for feed in live

@@ -1,4 +1,4 @@
-"""When a feed is asked next, and what is known of it after a look. Pure."""
+"""When to fetch a feed next, and how a fetch changes its record. Pure."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ WEEK_US = 7 * DAY_US
 MONTH_US = 30 * DAY_US
 
 LEASE_US = 10 * MINUTE_US
-"""For how long a feed is leased to the process that looks at it."""
+"""Lifetime of a fetch lease."""
 
 FORGOTTEN_US = 30 * DAY_US
-"""How long a feed without subscribers is remembered."""
+"""Retention of a feed without subscribers."""
 
 UNWANTED_US = 2 * DAY_US
-"""After which a feed without subscribers is not fetched; subscribers are noted each day."""
+"""A feed is fetched for this long after a sweep last found a subscriber; sweeps record daily."""
 
 _WANTED_ANEW_US = UNWANTED_US * 3 // 4
-"""Less, so that a feed that was just put off is never taken for one that is still asked."""
+"""Shorter, so that a sweep renews a feed before it expires."""
 
 PICTURE_US = 30 * DAY_US
-"""After which a picture is asked for once more, although its address is the same."""
+"""Refetch interval of a picture whose URL is unchanged."""
 
 SLOW_SECONDS = 5.0
-"""A look that takes longer was slow: the feed waits among its like next time."""
+"""A fetch that takes longer puts the feed into the slow lane."""
 
 _FIRST_RETRY_US = HOUR_US
 _EARLIEST = 0.9
-"""The least part of the time until the next look that passes, so that not all are at once."""
+"""Lower bound of the factor that spreads intervals; the upper bound is 1.1."""
 
 _CALM_US = 30 * DAY_US
-"""For each so long that a feed has not changed, a day more passes until it is asked again."""
+"""The interval grows by a day for each such period without a content change."""
 
 UNSEEN = {
     Failure.NAME_UNANSWERED,
@@ -49,23 +49,21 @@ UNSEEN = {
     Failure.TOO_SLOW,
     Failure.CRASHED,
 }
-"""With these, it is unknown whether there is anything at the URL."""
+"""Failures that do not show whether the URL still serves anything."""
 
 
 def is_wanted(feed: Feed, now: Stamp) -> bool:
-    """Say whether a feed is known to have a subscriber, so that it may be fetched."""
+    """Whether a subscriber was recorded within `UNWANTED_US`, so that the feed may be fetched."""
     return feed.wanted > later(now, -UNWANTED_US)
 
 
 def wanted_again(feed: Feed, url: str, now: Stamp) -> Feed | None:
-    """Return what becomes of a known feed that an account wants by a URL; None for no change.
+    """Return the feed's record for a subscription by `url`; None if it stays unchanged.
 
-    One without subscribers for long is asked next, and so is one that was asked at a time to come,
-    by a clock that was wrong: else its next time would not come. One that is asked by http, and can
-    be asked by https now, is asked so from then on; what http has found counts no more. That is so
-    where the URL looks personal, whose secret would be seen on the way, and where http has failed
-    for a week. Otherwise the first spelling stays: a host may have no https, and a stranger may
-    name it so.
+    A feed that had lost its subscribers becomes due, as does one last fetched in the future by a
+    wrong clock. A feed fetched by HTTP switches to HTTPS and drops what HTTP returned, if the URL
+    looks personal (HTTP would expose its secret) or HTTP has failed for a week. Otherwise the first
+    spelling stays: the host may not serve HTTPS, whatever URL an account claims.
     """
     fails_for_long = feed.failing is not None and feed.failing <= later(now, -WEEK_US)
     if is_safer(url, feed.url) and (fails_for_long or looks_personal(url)):
@@ -77,15 +75,14 @@ def wanted_again(feed: Feed, url: str, now: Stamp) -> Feed | None:
 
 
 def permitted(feed: Feed, url: str, now: Stamp, turn: Stamp) -> Feed:
-    """Return what becomes of a known feed once a subscriber has it looked at by a URL."""
+    """Return the feed's record once a subscriber permits fetching a personal-looking URL."""
     return replace(wanted_again(feed, url, now) or feed, is_permitted=True, next_fetch=turn)
 
 
 def after_look(feed: Feed, looked: FetchResult, now: Stamp, chance: float) -> Feed:
-    """Return what is known of a feed after a look at it, and when it is asked next.
+    """Return the feed's record after a fetch, with the next fetch scheduled.
 
-    `chance` is a number from 0 to 1, by which feeds that were added together are asked at
-    different times.
+    `chance`, from 0 to 1, spreads the fetches of feeds that were added together.
     """
     looked = _judged(feed, looked)
     sighting = sighting_after(feed, looked, now)
@@ -104,7 +101,7 @@ def after_look(feed: Feed, looked: FetchResult, now: Stamp, chance: float) -> Fe
 
 
 def wants_picture(feed: Feed, content: FeedContent, now: Stamp) -> bool:
-    """Say whether a feed's picture is to be asked for: it is new, or was asked for long ago."""
+    """Whether the picture's URL is new or a refetch is due: daily until one was stored."""
     if not content.picture_url:
         return False
     us = PICTURE_US if feed.picture else DAY_US
@@ -113,7 +110,7 @@ def wants_picture(feed: Feed, content: FeedContent, now: Stamp) -> bool:
 
 
 def _judged(feed: Feed, looked: FetchResult) -> FetchResult:
-    """Return a look as it counts: what redirects for good to another feed is no answer."""
+    """Turn a permanent redirect to a different feed into a failure."""
     found = looked.content
     if not looked.is_redirected or found is None or feed.content is None or not feed.is_own:
         return looked
@@ -145,10 +142,10 @@ def _after_failure(feed: Feed, looked: FetchResult, now: Stamp) -> Feed:
 
 
 def _counts(feed: Feed, now: Stamp) -> bool:
-    """Say whether one more failure counts: not before the schedule would have had it.
+    """Whether one more failure counts: only from the time of the scheduled retry on.
 
-    Accounts that come to have a feed have it looked at once a minute. An outage of some minutes
-    would else put it off for days, for all that have it.
+    New subscribers can cause a fetch every minute. If each counted, an outage of some minutes would
+    delay the feed by days for all its subscribers.
     """
     by_schedule_us = min(_FIRST_RETRY_US * ((1 << min(feed.failures, 10)) - 1), WEEK_US)
     return now - (feed.failing or now) >= _EARLIEST * by_schedule_us
@@ -156,7 +153,8 @@ def _counts(feed: Feed, now: Stamp) -> bool:
 
 def _after_answer(feed: Feed, looked: FetchResult, now: Stamp) -> Feed:
     content = looked.content or feed.content
-    # A 304 changes what it names, and nothing else of what is stored (RFC 9111, section 4.3.4).
+    # A 304 changes what it names, and nothing else of the stored response (RFC 9111, section
+    # 4.3.4).
     stored = FetchResult() if looked.content else feed
     return replace(
         feed,
@@ -176,7 +174,7 @@ def _after_answer(feed: Feed, looked: FetchResult, now: Stamp) -> Feed:
 
 
 def _says_other(feed: Feed, content: FeedContent | None) -> bool:
-    """Say whether a feed says something else than before; some date their items anew each time."""
+    """Whether the content changed, apart from dates: some feeds renew these at each request."""
     before = feed.content
     if before is None or content is None:
         return content is not before
@@ -191,10 +189,10 @@ def _next_fetch(feed: Feed, looked: FetchResult, now: Stamp, chance: float) -> S
     elif feed.failure is not None and feed.sighting is None:
         us = min(_FIRST_RETRY_US * 2 ** min(feed.failures - 1, 10), WEEK_US)
     else:
-        # A move that is under way is looked at each day, so that it can be proved.
-        # A change that lies in the future was noted by a clock that was wrong, and counts as new.
+        # A feed that seems to have moved is fetched daily, so that the move can be proved. A change
+        # in the future was recorded by a wrong clock, and counts as new.
         calm_us = 0 if feed.sighting else max(0, now - (feed.changed or now))
         us = min((1 + calm_us // _CALM_US) * DAY_US, WEEK_US)
     us = max(us, min(looked.retry_after_seconds * SECOND_US, MONTH_US))
-    # Somewhat earlier or later, so that not all are asked at once.
+    # spread the fetches
     return later(now, int(us * (_EARLIEST + 2 * (1 - _EARLIEST) * chance)))

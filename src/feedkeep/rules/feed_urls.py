@@ -1,4 +1,4 @@
-"""Which texts are feed URLs, and which of them name the same feed (contract, section 3). Pure."""
+"""Validation and equality of feed URLs (contract, section 3). Pure."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 MAX_PORT = 65_535
 
 LINK_SCHEMES = ("feed", "itpc", "pcast", "podcast", "antennapod-subscribe")
-"""The protocols of links to subscribe, which open a podcast app; no feed URL has one (C3.3)."""
+"""The protocols of subscribe links, which open a podcast app; no feed URL has one (C3.3)."""
 
 _NAMESPACE_BYTES = PODCAST_NAMESPACE.bytes
 
-# Nearly all feed URLs: nothing in them is normalised but slashes at the end.
+# Nearly all feed URLs: normalizing only strips trailing slashes.
 _USUAL = re.compile(r"https?://([a-z0-9.-]+(?:[/?][!\"$-~]*)?)")
 
-# What str.strip() removes, and U+FEFF, which begins many a file.
+# What str.strip() removes, and U+FEFF, with which many files begin.
 _WHITE_SPACE = (
     "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006"
     "\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
@@ -42,8 +42,8 @@ _SUBSCRIBE_LINK = re.compile(rf"(?:{'|'.join(LINK_SCHEMES)}):(?://)?", re.IGNORE
 _LINK_WITH_A_FEED = re.compile(
     r"[^?#\s]*/subscribe/?\?(?:[^#\s]*&)?url=([^&#\s]+)\S*", re.IGNORECASE
 )
-# A name with a dot whose end has a letter, or four numbers. What has only such an end, such as
-# "feeds.opml", is taken for a name, too: there is no list of all ends.
+# A name with a dot whose last part contains a letter, or four numbers. File names such as
+# "feeds.opml" match, too: there is no list of all top-level domains.
 _WITHOUT_SCHEME = re.compile(
     r"(?://)?(?:(?:[\w-]+\.)+[^\W\d_][\w-]+\.?|(?:[0-9]{1,3}\.){3}[0-9]{1,3}|localhost)"
     r"(?::[0-9]+)?(?:[/?].*)?"
@@ -60,7 +60,7 @@ class FeedUrl(Value, frozen=True):
     """An accepted feed URL.
 
     Attributes:
-        text: The URL as it was sent, without the white space around it (C3.2).
+        text: The URL as it was sent, without surrounding white space (C3.2).
         guid: The guid derived from it; two URLs with the same guid name the same feed.
     """
 
@@ -69,12 +69,12 @@ class FeedUrl(Value, frozen=True):
 
 
 def parse_feed_url(text: str) -> FeedUrl:
-    """Accept `text` as a feed URL, or say why not.
+    """Parse a feed URL.
 
-    Lists from before have URLs that `parse_new_feed_url` refuses, and that this still reads.
+    Older lists have URLs that `parse_new_feed_url` rejects; this still accepts them.
 
     The derived guid is a UUIDv5 over the URL without scheme, fragment and trailing slashes, with
-    the host in lower case and without the scheme's default port. Nothing else is normalised (C3.4).
+    the host in lower case and without the scheme's default port. Nothing else is normalized (C3.4).
 
     Raises:
         InvalidFeedUrl: With a message that starts with the reason.
@@ -85,10 +85,10 @@ def parse_feed_url(text: str) -> FeedUrl:
 
 
 def parse_new_feed_url(text: str) -> FeedUrl:
-    """Accept `text` as the URL of a feed that is added, or that a feed gets (C3.1).
+    """Parse the URL of a feed that is added, or the new URL of a feed (C3.1).
 
-    A second protocol, as in `http://https://host/feed`, is a mistake of the app or person: by its
-    letters, `https` is the host.
+    A second protocol, as in `http://https://host/feed`, is a mistake of the app or person:
+    literally, `https` is the host.
 
     Raises:
         InvalidFeedUrl: With a message that starts with the reason.
@@ -101,7 +101,7 @@ def parse_new_feed_url(text: str) -> FeedUrl:
 
 
 def is_for_apps(feed_url: str) -> bool:
-    """Whether apps that know feeds by URL are sent a stored URL (C3.18)."""
+    """Whether a stored URL is sent to apps that identify feeds by URL (C3.18)."""
     with suppress(InvalidFeedUrl):
         _check_host_and_port(feed_url)
         return True
@@ -109,12 +109,12 @@ def is_for_apps(feed_url: str) -> bool:
 
 
 def trimmed(text: str) -> str:
-    """Return a text without the white space around it (C3.2)."""
+    """Remove surrounding white space (C3.2)."""
     return text.strip(_WHITE_SPACE)
 
 
 def as_linked(text: str) -> str:
-    """Return the feed URL that a link to subscribe has behind its protocol; else the text.
+    """Return the feed URL in a subscribe link; other texts unchanged.
 
     Such links have a protocol that opens a podcast app, instead of `https:` or before it.
     """
@@ -125,7 +125,7 @@ def as_linked(text: str) -> str:
 
 
 def as_typed(text: str) -> str:
-    """Return the feed URL that a person means who typed, copied or pasted a text; else the text.
+    """Return the feed URL that a person typed, copied or pasted; other texts unchanged.
 
     Browsers hide the protocol, and so do our own lists.
     """
@@ -134,10 +134,9 @@ def as_typed(text: str) -> str:
 
 
 def as_feed_url(text: str) -> str:
-    """Return what `as_typed` does for a feed that is to be added.
+    """As `as_typed`, for a feed to add: replaces the page of a YouTube channel by its feed.
 
-    A channel of YouTube has its feed at another address than its page, which NewPipe and YouTube's
-    Takeout have.
+    NewPipe and YouTube's Takeout have the pages.
     """
     text = as_typed(text)
     channel = _YOUTUBE_CHANNEL.fullmatch(text) if len(text) <= MAX_CHARACTERS else None
@@ -145,17 +144,17 @@ def as_feed_url(text: str) -> str:
 
 
 def as_pasted(text: str) -> str:
-    """Return what `as_feed_url` does, also of a web link to subscribe that carries a feed URL.
+    """As `as_feed_url`, also for a web link to subscribe that contains a feed URL.
 
-    Such as antennapod.org/deeplink/subscribe?url=...; only for what one person pastes, since a list
-    may well have a feed at such an address.
+    An example is antennapod.org/deeplink/subscribe?url=... Use it only for text that one person
+    pastes: a list may have a feed at such an address.
     """
     if len(text) > MAX_CHARACTERS:
         return text
     *before, last = text.split() or [""]
     if "://" in last and "://" not in "".join(before):  # apps share a title with it
         text = last
-    # With white space in it, the pattern would be tried anew from each of its characters.
+    # With white space in it, the pattern would be tried again at each of its characters.
     link = _LINK_WITH_A_FEED.fullmatch(text.strip()) if len(text.split()) == 1 else None
     carried = as_typed(unquote(link[1])) if link else ""
     return carried if "://" in carried else as_feed_url(text)
@@ -166,9 +165,9 @@ def _with_scheme(text: str) -> str:
 
 
 def authority_of(url: str) -> str:
-    """Return user info, host and port of a feed URL as they are written.
+    """Return user info, host and port of a feed URL as written.
 
-    Python refuses to split some URLs that are feed URLs, such as one with "\u2100" in its host.
+    Python refuses to split some valid feed URLs, such as one with "\u2100" in its host.
     """
     start = url.find("://") + len("://")
     end = match.start() if (match := _AUTHORITY_END.search(url, start)) else len(url)
@@ -181,7 +180,7 @@ def host_of(url: str) -> str:
 
 
 def _host_and_port_of(url: str) -> tuple[str, str]:
-    """Return the host and the port of a feed URL as they are written; "" where there is none."""
+    """Return the host and the port of a feed URL as written; "" where missing."""
     match = _HOST_AND_PORT.fullmatch(authority_of(url).rpartition("@")[2])
     return (match[1], match[2] or "") if match else ("", "")
 
@@ -196,22 +195,21 @@ def _check_host_and_port(url: str) -> None:
 
 
 def is_https(url: str) -> bool:
-    """Say whether a feed URL is asked by https."""
     return url[: len("https:")].lower() == "https:"
 
 
 def is_safer(url: str, other: str) -> bool:
-    """Say whether a feed URL is asked by https, and another one is not."""
+    """Whether only the first URL is an HTTPS URL."""
     return is_https(url) and not is_https(other)
 
 
 def usual_spellings(url: str) -> list[str]:
-    """Return a feed URL, and the others that name the same feed and are usual.
+    """Return a feed URL, and the common other spellings that name the same feed.
 
-    These are with https and with http, and with and without a slash at the end of the path.
+    These are with HTTPS and with HTTP, and with and without a slash at the end of the path.
 
     Raises:
-        InvalidFeedUrl: `url` is none.
+        InvalidFeedUrl: `url` is not a feed URL.
     """
     guid = parse_feed_url(url).guid
     rest = url.partition("://")[2].partition("#")[0]
@@ -226,7 +224,7 @@ def usual_spellings(url: str) -> list[str]:
 
 
 def _parse_any(text: str) -> FeedUrl:
-    """Do the same, also for a URL that is not as most are, which takes twice as long."""
+    """Parse any URL, in twice the time."""
     url = trimmed(text)
     if len(url) > MAX_CHARACTERS:
         raise InvalidFeedUrl(
@@ -259,7 +257,7 @@ def _scheme(url: str) -> str:
 
 
 def _host_and_port(location: str, scheme: str) -> tuple[str, str]:
-    """Return the host, and the port with its colon unless it is the scheme's own."""
+    """Return the host, and the port with its colon unless it is the scheme's default."""
     match = _HOST_AND_PORT.fullmatch(location)
     if match is None:
         raise InvalidFeedUrl("Malformed brackets: they belong around an IPv6 address only.")
@@ -268,7 +266,7 @@ def _host_and_port(location: str, scheme: str) -> tuple[str, str]:
         raise InvalidFeedUrl('No host present: a name has to follow "://".')
     if host.startswith("["):
         _check_ipv6(host[1:-1])
-    # An empty port is the scheme's own: RFC 3986, section 3.2.3.
+    # An empty port is the default: RFC 3986, section 3.2.3.
     if not port or _port_number(port) == DEFAULT_PORTS[scheme]:
         return host, ""
     return host, f":{port}"

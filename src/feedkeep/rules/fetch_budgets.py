@@ -18,7 +18,7 @@ That is a MiB for each of a thousand podcasts, with its picture.
 class FetchBudgets:
     """Charges the first fetch of a feed to the account that added it, in this process.
 
-    The account is known by the feed's turn, and as long as the feed is postponed.
+    The account is known from the feed's turn, and while the feed is postponed.
     """
 
     def __init__(self) -> None:
@@ -26,12 +26,12 @@ class FetchBudgets:
         self._payers: OrderedDict[Guid, int] = OrderedDict()
 
     def postpone(self, feed: Feed) -> None:
-        """Remember who pays for a feed that loses its turn."""
+        """Remember the payer of a feed that loses its turn."""
         if (payer := payer_of(feed)) is not None:
             remember(self._payers, feed.guid, payer, MAX_PUT_OFF)
 
     def rest_us(self, feed: Feed, now: Stamp) -> int:
-        """Return for how long to postpone a feed: a day if the account has spent its bytes."""
+        """Return the time to postpone a feed: a day if its account has spent its bytes, or 0."""
         payer = self._payer(feed)
         if payer is None or self._spent_today(payer, now) < DAILY_BYTES:
             return 0

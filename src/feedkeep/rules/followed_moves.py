@@ -1,4 +1,4 @@
-"""What becomes of a list when a move of a feed is proved, or an old URL is dead. Pure."""
+"""Changes to a list when a feed's move is proved, or its old URL is dead. Pure."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from feedkeep.rules.room import DEFAULT_LIMITS, Limits
 from feedkeep.rules.url_lists import move
 
 MAX_REMEMBERED = 1_000
-"""How many moves of an account are remembered; a new one replaces the oldest."""
+"""Maximum number of moves stored for an account; a new move replaces the oldest."""
 
 
 class Followed(Value, frozen=True):
-    """A move that was carried out once, as the guids that are derived from both URLs.
+    """A move that was made once, as the derived guids of both URLs.
 
-    It is not carried out again, unless the way back was, too: where the feed is at its old URL
-    otherwise, its owner or an app has put it there.
+    It is not made again, unless the way back was, too: otherwise the owner or an app has returned
+    the feed to its old URL.
     """
 
     old: Guid
@@ -28,11 +28,11 @@ class Followed(Value, frozen=True):
 
 
 class MoveOutcome(Value, frozen=True):
-    """What became of a move.
+    """The result of a move.
 
     Attributes:
         is_done: Whether the list was changed.
-        followed: The moves that are remembered from now on.
+        followed: The moves to store.
     """
 
     is_done: bool
@@ -49,10 +49,11 @@ def follow(
 ) -> Decision[MoveOutcome]:
     """Give a subscription the URL that its feed moved to, as a PATCH would (C10.11).
 
-    Nothing is changed if the account is not subscribed at the old URL, if this was done before, or
-    if the new URL leads to another feed of the list: nothing is merged by itself. Neither is it if
-    the feed cannot move there from the spelling that this account has: the move was seen from that
-    of the first subscriber, which may have been http. `held` is as in `subscriptions.update`.
+    Nothing changes if the account is not subscribed at the old URL, if the move was made before, or
+    if the new URL belongs to another feed of the list: feeds are never merged automatically. Nor
+    does it if the feed cannot move from this account's spelling of the URL: the move was seen from
+    the first subscriber's spelling, which may have been HTTP. `held` is as in
+    `subscriptions.update`.
     """
     draft = Draft(snapshot, limits)
     nothing = draft.decision(MoveOutcome(False, followed))
@@ -64,7 +65,7 @@ def follow(
         return nothing
     try:
         decision = move(snapshot, old, new, notify_apps=False, limits=limits, held=held)
-    except FeedkeepError:  # the list has the new one as well, or has no room for more pointers
+    except FeedkeepError:  # the list has the new URL as well, or has no room for more pointers
         return nothing
     back = Followed(new.guid, old.guid)
     others = [other for other in followed if other != back]
@@ -74,9 +75,9 @@ def follow(
 def tell_apps(
     snapshot: Snapshot, old: FeedUrl, limits: Limits = DEFAULT_LIMITS
 ) -> Decision[Sequence[Guid]]:
-    """Have apps replace the URL that they know a feed by, which is dead, by its present one.
+    """Make apps replace the dead URL of a feed by the present one.
 
-    Returns the derived guids of all URLs of the feed; none if there is nothing to tell.
+    The outcome is the derived guids of all URLs of the feed; empty if there is nothing to send.
     """
     draft = Draft(snapshot, limits)
     feed = draft.find(old.guid)

@@ -1,7 +1,7 @@
 """Hosts that podcast apps can request (C3.1). Pure.
 
 AntennaPod's parser (OkHttp 4.12, with java.net.IDN) throws on other hosts, and AntennaPod then
-syncs nothing of that account any more.
+stops syncing that account.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ def check_host(host: str) -> None:
 
 
 def _encoded(host: str) -> str:
-    """Return a host in ASCII, by IDNA 2003.
+    """Encode a host in ASCII, by IDNA 2003.
 
-    The codec is slow, and punycode takes the square of a label's length. So a host that is too long
-    is returned as it is, or refused, before that; normalised first, since one character can become
-    18.
+    The codec is slow, and punycode takes quadratic time in the length of a label. So a host that is
+    too long is returned unchanged, or rejected, before that; after normalizing it, since one
+    character can become 18.
     """
     if len(host) > MAX_HOST_CHARACTERS + 1:
         return host
     labels = _DOTS.split(unicodedata.normalize("NFKC", host))
     is_short = all(len(label) <= _MAX_LABEL_CHARACTERS for label in labels)
-    # The codec encodes what Unicode 3.2 does not have, such as most emoji; java.net.IDN throws.
+    # The codec encodes characters that Unicode 3.2 lacks, such as most emoji; java.net.IDN throws.
     if is_short and not any(map(stringprep.in_table_a1, host)):
         try:
             return host.encode("idna").decode()

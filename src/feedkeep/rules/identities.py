@@ -1,4 +1,4 @@
-"""Who people are at another provider, and what that makes of their accounts. Pure."""
+"""Identities of people at another provider, and names and rights derived from them. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from feedkeep.rules.credentials import MAX_NAME_CHARACTERS
 
 MAX_SUBJECT_CHARACTERS = 255
-"""How long a provider's name for a person may be (OpenID Connect Core, section 2)."""
+"""Maximum length of a provider's id for a person (OpenID Connect Core, section 2)."""
 
 _NAME_CLAIMS = ("preferred_username", "nickname", "email", "name")
 _FALLBACK = "listener"
@@ -18,12 +18,12 @@ _MOST_NAMES = 50
 
 
 def identity_of(issuer: str, subject: str) -> bytes:
-    """Return what an account is linked to: never a mail address, which may change its owner."""
+    """Return the identity to link to an account: never a mail address, whose owner can change."""
     return hashlib.sha256(f"{issuer}\0{subject}".encode()).digest()
 
 
 def names_for(claims: Mapping[str, Any]) -> Iterator[str]:
-    """Yield names that a new account may have, the best first, by what the provider tells."""
+    """Yield possible names for a new account from a provider's claims, best first."""
     told = (claims.get(name) for name in _NAME_CLAIMS)
     texts = (text.partition("@")[0] for text in told if isinstance(text, str))
     names = (re.sub(r"[^\w.-]+", "-", text).strip("-._") for text in texts)
@@ -34,7 +34,7 @@ def names_for(claims: Mapping[str, Any]) -> Iterator[str]:
 
 
 def is_administrator(claims: Mapping[str, Any], wanted: str) -> bool:
-    """Say whether a provider's claims have `wanted`, such as groups=admins."""
+    """Whether a provider's claims contain `wanted`, such as groups=admins."""
     name, _, value = wanted.partition("=")
     told = claims.get(name)
     return value in (told if isinstance(told, list) else [told])

@@ -1,8 +1,8 @@
-"""When a feed has moved: what counts as evidence, and when that is proof. Pure.
+"""Evidence and proof that a feed has moved. Pure.
 
-A redirect proves little: the networks of hotels, domains that expired and broken databases redirect
-whole lists. So a move is carried out only when the feed was seen, on three days that are at least
-72 hours apart, to redirect for good to what is the same feed.
+A redirect proves little: the networks of hotels, expired domains and broken databases redirect
+whole lists. So a move is made only after the feed was seen on three days, over at least 72 hours,
+to redirect permanently to the same feed.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from feedkeep.rules.feed_urls import (
 )
 
 DAYS = 3
-"""On how many days a move has to be seen."""
+"""Number of days on which a move must be seen."""
 
 AT_LEAST_US = 3 * DAY_US
-"""How long ago it has to have been seen first."""
+"""Minimum time between the first and the last sighting of a move."""
 
 DEAD_US = 14 * DAY_US
-"""For how long an old URL has to be dead until apps are sent its removal."""
+"""Time for which an old URL must be dead before apps are sent its removal."""
 
 SAY_DEAD = {Failure.NO_SUCH_HOST, Failure.NOT_FOUND, Failure.GONE}
-"""With these, a host or the DNS says that there is nothing at a URL."""
+"""Failures by which a host or the DNS says that there is nothing at a URL."""
 
 _EQUAL_ITEMS = 3
 
 
 def is_same_feed(known: FeedContent, found: FeedContent) -> bool:
-    """Say whether what was found is the feed that was known.
+    """Whether the content that was found is that of the known feed.
 
-    Both have the same `podcast:guid`; or the same title, and three items in common: a new host may
-    make a guid of its own.
+    Both have the same `podcast:guid`, or the same title and three items in common: a new host may
+    set its own guid.
     """
     if known.podcast_guid and known.podcast_guid == found.podcast_guid:
         return True
@@ -47,10 +47,10 @@ def is_same_feed(known: FeedContent, found: FeedContent) -> bool:
 
 
 def is_another_feed(known: FeedContent, found: FeedContent) -> bool:
-    """Say whether what was found is clearly not the feed that was known.
+    """Whether the content that was found is clearly not that of the known feed.
 
-    Between that and what `is_same_feed` asks for, a feed is read and moves no list: it has fewer
-    than three items, or calls itself otherwise now.
+    A feed that satisfies neither this nor `is_same_feed` is read but moves no list: it has fewer
+    than three items, or has another title now.
     """
     if is_same_feed(known, found) or _in_common(known, found) >= _EQUAL_ITEMS:
         return False
@@ -67,16 +67,16 @@ def _in_common(known: FeedContent, found: FeedContent) -> int:
 
 
 def leads_to(url: str, guid: Guid) -> bool:
-    """Say whether a text is a feed URL from which a guid is derived."""
+    """Whether a text is a feed URL from which a guid is derived."""
     with suppress(FeedkeepError):
         return parse_feed_url(url).guid == guid
     return False
 
 
 def sighting_after(feed: Feed, looked: FetchResult, now: Stamp) -> Sighting | None:
-    """Return the evidence that there is for a move of a feed after one more look at it."""
+    """Return the evidence for a move of a feed after a fetch."""
     if looked.failure is not None:
-        # Nothing was seen; what was seen before still counts, unless it led to something else.
+        # The earlier evidence still counts, unless the URL redirected to something else.
         return None if looked.is_redirected else feed.sighting
     elsewhere = looked.elsewhere
     if elsewhere is None or feed.content is None or not feed.is_own:
@@ -92,10 +92,10 @@ def sighting_after(feed: Feed, looked: FetchResult, now: Stamp) -> Sighting | No
 
 
 def may_move(old: str, new: str) -> bool:
-    """Say whether a feed could move from one URL to another, whatever is found there.
+    """Whether a move between two URLs is possible, whatever is found there.
 
-    Not from a URL with user info to one without, which would be another person's view of it; not
-    from https to http; and not to where the same guid is derived from, since that is no move.
+    Excluded are moves from a URL with user info to one without, which would be another person's
+    view of it; from HTTPS to HTTP; and to a URL with the same derived guid.
     """
     try:
         from_url, to_url = parse_feed_url(old), parse_new_feed_url(new)
@@ -107,10 +107,10 @@ def may_move(old: str, new: str) -> bool:
 
 
 def spelling_after(feed: Feed, looked: FetchResult) -> str:
-    """Return the URL by which a feed is asked from now on: by https once it was found there.
+    """Return the URL for the next fetches: HTTPS once the feed was found there.
 
-    That takes redirects that are all permanent, from http to https of the same URL, to what is the
-    same feed as with the look before.
+    That takes only permanent redirects, from HTTP to HTTPS of the same URL, and the same feed as in
+    the fetch before.
     """
     there = looked.elsewhere
     if there is None or feed.content is None or not is_safer(there.url, feed.url):
@@ -123,13 +123,13 @@ def spelling_after(feed: Feed, looked: FetchResult) -> str:
 
 
 def found_by_https(feed_url: str, feed: Feed) -> str:
-    """Return the https spelling of a URL of a list, if the feed was found there; "" if not."""
+    """Return the HTTPS spelling of a URL of a list if the feed was found there, otherwise ""."""
     is_read = feed.is_own and feed.content is not None and feed.failing is None
     return feed.url if is_read and is_safer(feed.url, feed_url) else ""
 
 
 def proved_move(feed: Feed) -> FeedUrl | None:
-    """Return where a feed has moved to, if that is proved."""
+    """Return the URL that a feed has moved to, if that is proved."""
     seen = feed.sighting
     if seen is None or seen.days < DAYS or seen.last < later(seen.first, AT_LEAST_US):
         return None
@@ -137,10 +137,10 @@ def proved_move(feed: Feed) -> FeedUrl | None:
 
 
 def is_dead(former: Feed, present: Feed | None) -> bool:
-    """Say whether a former URL was dead for so long that apps are sent its removal.
+    """Whether a former URL was dead for so long that apps are sent its removal.
 
-    What counts is what was said, and not what was not: so the last look has to have said it, too.
-    Apps are not sent to a present URL that cannot be read either, as where a line is down.
+    Only explicit answers count, so the last fetch must have given one. Apps are not sent to a
+    present URL that cannot be read either, as when the network is down.
     """
     if former.dead is None or former.looked is None or former.failure not in SAY_DEAD:
         return False

@@ -1,9 +1,9 @@
-"""Which URLs of feeds look as if they were one person's own. Pure.
+"""Detection of personal feed URLs. Pure.
 
-Such a URL is a secret: feeds for members have a key in their address. With `fetch = public`, no
-host is asked for them, unless a subscriber has permitted it. Some hosts give every feed a random
-id, also public ones, so patterns of host and path say where an id is public. A host alone does not:
-the same hosts serve feeds for members.
+Such a URL is a secret: feeds for members have a key in their URL. With `fetch = public`, they are
+not fetched unless a subscriber permits it. Some hosts give every feed a random id, also public
+ones, so patterns of host and path tell where an id is public. A host alone does not: the same hosts
+serve feeds for members.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from feedkeep.rules.feed_urls import authority_of, host_of
 
 _LEAST_CHARACTERS = 20
 _CHANGES_IN_A_CHARACTER = 0.25
-"""How often digits, small letters and capitals follow each other in a key; seldom in words."""
+"""Rate of changes between digits, small letters and capitals in keys; words rarely have as many."""
 
 # A capital before a small letter begins a word, as in "TheNews".
 _CHANGE = re.compile(r"[0-9](?=[A-Za-z])|[a-z](?=[0-9A-Z])|[A-Z](?=[0-9])")
@@ -53,16 +53,16 @@ _PUBLIC = re.compile(
 """Host and path of feeds whose ids look random and are public."""
 
 _YOUTUBE_CHANNEL = re.compile(r"UC[0-9A-Za-z_-]{21}[AQgw]")
-"""The id of a channel of YouTube, which is public wherever it stands: RSSHub and Invidious have it.
+"""The id of a YouTube channel, which is public everywhere: RSSHub and Invidious use it, too.
 
-Its last letter has four of six bits, since an id has 16 bytes; few keys look so.
+Its last letter has four of six bits, since an id has 16 bytes; few keys match.
 """
 
 _PUBLIC_FIELDS = {
     r"(?:www\.|m\.)?youtube\.com/feeds/videos\.xml": {"channel_id", "playlist_id"},
     r"us\d+\.campaign-archive\d?\.com/feed": {"id", "u"},
 }
-"""Fields of a query whose values look random and are public, by patterns of host and path."""
+"""Query fields whose values look random and are public, by patterns of host and path."""
 
 _MEMBERSHIP_HOSTS = (
     "buymeacoffee.com",
@@ -82,21 +82,21 @@ _MEMBERSHIP_HOSTS = (
     "supercast.tech",
     "supportingcast.fm",
 )
-"""Hosts that serve feeds to paying members only; their subdomains count, too."""
+"""Hosts that serve feeds only to paying members; their subdomains count, too."""
 
 _PRIVATE_FIELD = re.compile(
     r"(?:.*[_-])?(?:auth|(?:api|auth)?key|pass|passwd|password|secret|sig|signature|token)",
     re.IGNORECASE,
 )
-"""Fields of a query whose value is a secret, however short, such as `user_key`."""
+"""Query fields whose value is a secret, however short, such as `user_key`."""
 
 _PRIVATE_FOLDER = "private"
 
 
 def may_look_at(url: str, fetch: Fetch, *, is_permitted: bool = False) -> bool:
-    """Say whether a feed may be looked at by itself, with the setting that there is.
+    """Whether the setting `fetch` permits fetching a feed.
 
-    `is_permitted` says whether a subscriber has permitted it, although the URL looks personal.
+    `is_permitted` tells whether a subscriber has permitted it although the URL looks personal.
     """
     return fetch is Fetch.ALL or (
         fetch is Fetch.PUBLIC and (is_permitted or not looks_personal(url))
@@ -104,9 +104,9 @@ def may_look_at(url: str, fetch: Fetch, *, is_permitted: bool = False) -> bool:
 
 
 def looks_personal(url: str) -> bool:
-    """Say whether a URL has user info, a token, a membership host, or a piece that looks random.
+    """Whether a URL has user info, a token, a membership host or a random-looking part.
 
-    It takes a time that grows with the length of a stranger's URL only, as `urlsplit` does not.
+    Unlike `urlsplit`, it takes linear time in the length of a stranger's URL.
     """
     host, authority = host_of(url).rstrip("."), authority_of(url)
     if not host or "@" in authority or _is_of_members(host):
@@ -132,7 +132,7 @@ def _is_of_members(host: str) -> bool:
 
 
 def _looks_random(text: str) -> bool:
-    """Say whether a text looks like a key: a guid is one, a title with a year is none."""
+    """Whether a text looks like a key: a guid does, a title with a year does not."""
     characters = _SEPARATORS.sub("", text)
     if len(characters) < _LEAST_CHARACTERS or _YOUTUBE_CHANNEL.fullmatch(text):
         return False

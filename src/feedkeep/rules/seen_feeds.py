@@ -1,7 +1,7 @@
-"""What an account is shown of a feed: what was found since it first had that feed. Pure.
+"""The part of a feed's data that an account may see: what was found since it had the feed. Pure.
 
-What is known of feeds is shared by all accounts. If an account were shown any of it as soon as it
-adds a feed, that would tell it that another account here has that feed.
+Fetched data is shared by all accounts. If an account saw any of it at once when it adds a feed,
+that would reveal that another account here has the feed.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from feedkeep.rules.feed_schedule import LEASE_US, UNSEEN
 from feedkeep.rules.feed_urls import parse_feed_url
 
 NEVER = Stamp(2**62)
-"""As the moment of a URL that was only sent beside a guid: the account never had its feed."""
+"""`first_had` of a URL that was only sent beside a guid: the account never had its feed."""
 
 _ALWAYS = Stamp(0)
 _FAR_OFF_US = DAY_US // 2
-"""Further off than any feed that was never fetched is, unless it was postponed by a day."""
+"""Longer than any feed that was never fetched waits, unless it was postponed by a day."""
 
 
 def seen(feed: Feed, first_had: Stamp, now: Stamp) -> Feed | None:
-    """Return what an account is shown of a feed that it first had at a moment; None: nothing.
+    """Return the data of a feed that an account with this `first_had` may see; None for no data.
 
-    It is what a look since then has found, as if there had been none before: what an earlier look
-    had read is shown once it was read again, or the host has said that it did not change. That a
-    feed fails, or has moved, counts from that moment on. A feed that was never fetched has no
-    findings. A `first_had` in the future counts as always: a clock was wrong, and the account
-    would be shown nothing until then.
+    That is the result of fetches since then, as if there had been none before: earlier content is
+    shown once it was read again, or the host has answered that it is unchanged. Failures and moves
+    count from that time on. A feed that was never fetched reveals nothing. A `first_had` in the
+    future counts as always: it comes from a wrong clock, and the account would see nothing until
+    then.
     """
     if first_had == NEVER:
         return None
@@ -59,14 +59,14 @@ def seen(feed: Feed, first_had: Stamp, now: Stamp) -> Feed | None:
 
 
 def had(feeds: Iterable[Subscription]) -> dict[str, Stamp]:
-    """Return when an account first had feeds of its list, by their present URLs."""
+    """Return the times at which an account first had the feeds, by their present URLs."""
     return {feed.feed_url: feed.first_had for feed in feeds}
 
 
 def had_at(urls: Collection[str], entries: Iterable[Entry]) -> dict[str, Stamp]:
-    """Return when an account first had the feeds at URLs, by entries of its list.
+    """Return the times at which an account first had the feeds at URLs, from entries of its list.
 
-    URLs are left out that are neither present nor former ones of these.
+    URLs that are neither present nor former URLs of these entries are omitted.
     """
     moments: dict[str, Stamp] = {}
     for entry in entries:
@@ -75,7 +75,7 @@ def had_at(urls: Collection[str], entries: Iterable[Entry]) -> dict[str, Stamp]:
         if isinstance(entry, Subscription):
             moments[entry.feed_url] = entry.first_had
     found = {url: moments[url] for url in urls if url in moments}
-    if len(found) < len(urls):  # the rest may be other spellings, of which an app knows one
+    if len(found) < len(urls):  # the rest may be other spellings, of which an app has one
         by_guid = {parse_feed_url(url).guid: moment for url, moment in moments.items()}
         for url in urls:
             with suppress(InvalidFeedUrl, KeyError):
@@ -84,9 +84,10 @@ def had_at(urls: Collection[str], entries: Iterable[Entry]) -> dict[str, Stamp]:
 
 
 def whole_until(feed: Feed) -> Stamp:
-    """Return before which moment an account must have had a feed to be shown its whole headline.
+    """Return the time before which an account must have had a feed to see its whole headline.
 
-    That is the `headline_of` all that is known. Accounts that had the feed later are shown less.
+    The whole headline is the `headline_of` all fetched data. Accounts that had the feed later see
+    less.
     """
     if feed.looked is None:
         return _ALWAYS
@@ -94,17 +95,17 @@ def whole_until(feed: Feed) -> Stamp:
 
 
 def is_whole(until: Stamp, first_had: Stamp, now: Stamp) -> bool:
-    """Say whether an account is shown a headline that is whole until a moment, as it is."""
+    """Whether an account sees a headline that is whole until a time unchanged."""
     return first_had != NEVER and _counted(first_had, now) < until
 
 
 def newcomer(feed: Feed, first_had: Stamp, now: Stamp) -> Newcomer | None:
-    """Return when a known feed is to be asked for an account that is shown nothing of it (C10.14).
+    """Return when to fetch a stored feed for an account that sees nothing of it (C10.14).
 
-    None if it is shown. The feed is asked next, as if it were new, since the order in which feeds
-    are asked would tell them apart; for many accounts that come together, once a minute. One that
-    was never asked is asked when it was to be, and once more if that look began before; but next if
-    that is far off, since the account that added it has spent its bytes.
+    None if the account sees it. The feed is fetched next, as if it were new, since the order of
+    fetches would reveal the difference; for many new subscribers at once, once a minute. A feed
+    that was never fetched keeps its time, and is fetched again if that fetch began before; but it
+    is fetched next if its time is far off, since the account that added it has spent its bytes.
     """
     had, moment = _counted(first_had, now), feed.next_fetch
     if feed.looked is None and moment > later(now, _FAR_OFF_US):
@@ -126,7 +127,7 @@ def _since(moment: Stamp | None, had: Stamp) -> Stamp | None:
 
 
 def _earliest(feed: Feed) -> Stamp:
-    """Return the earliest moment of all that is known of a feed that was looked at."""
+    """Return the earliest time in the data of a fetched feed."""
     moments = (feed.looked, feed.changed, feed.failing, feed.dead, feed.picture_looked)
     told = [moment for moment in moments if moment is not None]
     told.append(_read(feed))
@@ -136,7 +137,7 @@ def _earliest(feed: Feed) -> Stamp:
 
 
 def _read(feed: Feed) -> Stamp:
-    """Return since when all that was read of a feed is known; of what was never read, its look."""
+    """Return the time of the last successful fetch; without content, of the last fetch."""
     if feed.answered is not None:
         return feed.answered
     is_read = feed.content is not None or feed.sighting is not None

@@ -1,7 +1,7 @@
-"""Normalising strangers' texts in time that grows with their length only. Pure.
+"""Normalizing strangers' texts in linear time. Pure.
 
-To put combining marks in order takes the square of how many there are in a row: 20,000 of them took
-a second.
+Ordering combining marks takes quadratic time in the number of consecutive marks: 20,000 of them
+took a second.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from __future__ import annotations
 import unicodedata
 
 MAX_MARKS = 30
-"""The most combining marks in a row that are kept.
+"""Maximum number of consecutive combining marks that are kept.
 
 No language has as many (Unicode Standard Annex #15, section 13, Stream-Safe Text Format).
 """
 
 
 def nfc(text: str) -> str:
-    """Return a text in NFC; of combining marks in a row, the first `MAX_MARKS` are kept."""
+    """Return a text in NFC; of consecutive combining marks, the first `MAX_MARKS` are kept."""
     return text if text.isascii() else unicodedata.normalize("NFC", with_few_marks(text))
 
 
 def with_few_marks(text: str) -> str:
-    """Return a text with the first `MAX_MARKS` of combining marks in a row."""
+    """Return a text with at most `MAX_MARKS` consecutive combining marks."""
     kept: list[str] = []
     marks = 0
     for character in text:
