@@ -1,7 +1,6 @@
-"""Who may look after accounts, and the links and codes that open one. Pure.
+"""Administrators, and one-time links and codes: invitations, password resets, recovery. Pure.
 
-Invitations, links to set a password and recovery codes work once: each is deleted in the commit
-that carries out what it is for.
+Each link or code works once: the commit that carries out its purpose deletes it.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from feedkeep.rules.credentials import admits, is_alive
 
 INVITATION_DAYS = 7
 MAX_INVITATIONS = 100
-"""How many invitations of an administrator are open at the same time."""
+"""Maximum number of open invitations of an administrator."""
 
 RESET_DAYS = 1
 RECOVERY_CODES = 10
@@ -23,10 +22,10 @@ RECOVERY_CODES = 10
 def invited(
     inviter: Account, made: Sequence[Token], invitation: Token, now: Stamp
 ) -> TokenDecision:
-    """Add an invitation to those that an administrator has made, and forget those that ended.
+    """Add an invitation of an administrator, and delete expired ones.
 
     Raises:
-        AccountError: `inviter` is no administrator, or as many are open as there may be.
+        AccountError: `inviter` is not an administrator, or has `MAX_INVITATIONS` open invitations.
     """
     if not inviter.is_admin or inviter.is_disabled:
         raise AccountError(
@@ -44,22 +43,22 @@ def invited(
 
 
 def is_invitation_open(inviter: Account, invitation: Token, now: Stamp) -> bool:
-    """Say whether an invitation works: also its administrator still has to be one."""
+    """Whether an invitation works; its author must still be an administrator."""
     return inviter.is_admin and admits(inviter, invitation, now, Purpose.INVITATION)
 
 
 def replaced(known: Sequence[Token], added: Sequence[Token]) -> TokenDecision:
-    """Put new links or codes in the place of all that there are."""
+    """Replace all existing links or codes with new ones."""
     return TokenDecision(added, [token.id for token in known])
 
 
 def spent(
     account: Account, known: Sequence[Token], spent_id: TokenId, now: Stamp, password_hash: str
 ) -> TokenDecision:
-    """Set a new password, and spend the link or code that allows it.
+    """Set a new password, and delete the link or code that permits it.
 
     Raises:
-        NotAuthorized: It was spent or replaced, has expired, or the account is disabled.
+        NotAuthorized: It was used, replaced or has expired, or the account is disabled.
     """
     allows = [one for one in known if one.id == spent_id and admits(account, one, now, one.purpose)]
     if not allows:
@@ -68,12 +67,12 @@ def spent(
 
 
 def check_not_last(account: Account, others: int) -> None:
-    """Check that an account is not the last administrator, before it ceases to be one.
+    """Check, before an administrator is removed, that they are not the last one.
 
-    `others` is how many other administrators are not disabled.
+    `others` is the number of other enabled administrators.
 
     Raises:
-        AccountError: It is the last one.
+        AccountError: It is the last administrator.
     """
     if account.is_admin and not account.is_disabled and others == 0:
         raise AccountError(

@@ -1,8 +1,8 @@
-"""What tells one app of an account from another: its device, its sign-in and its product. Pure.
+"""The identity of an app within its account: device, sign-in and product. Pure.
 
-Kasts, CPod and cliamp ask for the device of every other app, each with its own credential: so the
-device alone does not tell which app asks. Nor does a session: AntennaPod begins one with each sync,
-and Kasts sends name and password with each request.
+Kasts, CPod and cliamp request the devices of all apps, each with its own credential: so the device
+alone does not identify an app. Nor does a session: AntennaPod begins one with each sync, and Kasts
+sends name and password with each request.
 """
 
 from __future__ import annotations
@@ -19,16 +19,15 @@ _OF_NO_APP = {CredentialKind.BROWSER, CredentialKind.COMMAND, CredentialKind.FEE
 
 
 class App(Value, frozen=True):
-    """An app, as far as its requests tell it from the others of its account.
+    """An app, as far as its requests distinguish it from other apps of the account.
 
-    Two installations of one product with one sign-in, of which one names the device of the other,
-    are one app here.
+    Two installations of one product with the same sign-in and device count as one app.
 
     Attributes:
-        device: The id of the device that the request names; "" if it names none.
-        sign_in: The number of the app password, or of another token, that began all its sessions;
-            None for the account's own password.
-        product: What the app calls itself, without version numbers: an update changes no app.
+        device: Id of the device that the request names; "" if it names none.
+        sign_in: Number of the app password, or of another token, that began all its sessions; None
+            for the account's own password.
+        product: The app's name for itself, without version numbers, which updates change.
     """
 
     device: str
@@ -37,22 +36,22 @@ class App(Value, frozen=True):
 
     @property
     def key(self) -> str:
-        """A text that no other app of the account has."""
+        """Unique within the account."""
         sign_in = "password" if self.sign_in is None else self.sign_in
         return f"app {sign_in} {self.device} {self.product}"
 
 
 def app_of(admitted: Admitted, device: str) -> App:
-    """Return the app that sends a request which names a device."""
+    """Return the app that sent a request for `device`."""
     name = admitted.token.label if admitted.token else admitted.user_agent
     return App(device, admitted.sign_in, product_of(name))
 
 
 def author_key(author: Author) -> str:
-    """Return what is the same for all changes of one app, or of one browser."""
+    """Return the key of the app or browser that made a change."""
     if author.kind in _OF_NO_APP:
         return f"{author.kind} {author.token_id if author.token_id is not None else author.name}"
-    # Of a session that a token began, the author has the number of the token.
+    # For a session that a token began, the author has the number of the token.
     sign_in = None if author.kind is CredentialKind.SESSION else author.token_id
     return App(author.device, sign_in, product_of(author.name)).key
 

@@ -1,8 +1,8 @@
-"""Which URLs apps have for feeds that moved, as far as that is known. Pure.
+"""The recorded URLs that apps have for moved feeds. Pure.
 
-Apps that use gpodder.net's API know a feed by its URL only. When they are sent a removal, they
-delete the feed's downloads and play states. So they are never sent a move: an app goes on
-with the URL that it has (docs/gpodder.md). `app_removals` has what it means when it removes one.
+Apps with gpodder.net's API identify a feed by its URL. When they are sent a removal, they delete
+the feed's downloads and play states. So they are never sent a move: an app keeps the URL that it
+has (docs/gpodder.md). `app_removals` interprets an app's removals of such URLs.
 """
 
 from __future__ import annotations
@@ -15,22 +15,21 @@ from feedkeep.rules.echoes import Echoes
 from feedkeep.rules.seconds import second_of
 
 MAX_APP_URLS = 2_000
-"""The maximum number of URLs remembered of an app: 50 KB. Beyond it, removals are in doubt."""
+"""Maximum number of URLs recorded for an app: 50 KB. Beyond it, removals are in doubt."""
 
 
 class AppUrls(Value, frozen=True):
-    """Which URLs of moved feeds an app has, as far as that is known, as their derived guids.
+    """The recorded URLs of moved feeds that an app has, as their derived guids.
 
-    Nothing is known of any other URL: the app may have it from before the move.
+    Any URL that is not recorded is unknown: the app may have it from before the move.
 
     Attributes:
-        known: The URLs that the app was sent, or has sent.
-        gone: The URLs whose removal it was sent, or has sent.
-        is_full: Whether there were more than `MAX_APP_URLS`, so that some are missing here.
-        echoes: Which removals it may only send back; None if it sends none back.
-        began: The account's clock when the first of this was stored of an app that had a past
-            already: what it had of feeds that moved before is not known. None if it started from
-            nothing.
+        known: URLs that the app was sent, or has sent.
+        gone: URLs whose removal it was sent, or has sent.
+        is_full: Whether URLs are missing here since there were more than `MAX_APP_URLS`.
+        echoes: Removals that it may echo; None if there are none.
+        began: The account's clock at the first record of an app that had synced before: its URLs of
+            feeds that had moved by that time are unknown. None if it started from nothing.
     """
 
     known: frozenset[Guid] = frozenset()
@@ -40,23 +39,23 @@ class AppUrls(Value, frozen=True):
     began: Stamp | None = None
 
     def with_known(self, guids: Collection[Guid]) -> AppUrls:
-        """Return the same, except that the app has these URLs."""
+        """Return a copy in which the app has these URLs."""
         return replace(self, known=self.known.union(guids), gone=self.gone.difference(guids))
 
     def with_gone(self, guids: Collection[Guid]) -> AppUrls:
-        """Return the same, except that the app does not have these URLs."""
+        """Return a copy in which the app does not have these URLs."""
         return replace(self, known=self.known.difference(guids), gone=self.gone.union(guids))
 
     def anew(self) -> AppUrls:
-        """Return what is known of the app once it asks for everything, as if it had nothing.
+        """Return the record after the app requests a full sync.
 
-        "Force full synchronization" makes AntennaPod forget what it was sent, but not what it has
-        still to send: so removals that it was sent may be echoed until its next upload.
+        "Force full synchronization" makes AntennaPod forget what it was sent, but not its pending
+        uploads: so it may echo removals until its next upload.
         """
         return AppUrls(echoes=self.echoes)
 
     def may_predate(self, changed: Stamp, feed_guids: Collection[Guid]) -> bool:
-        """Say whether the app may have any URL of a feed that was last changed at a stamp.
+        """Whether the app may have any URL of a feed that last changed at stamp `changed`.
 
         `feed_guids` are the derived guids of all the feed's URLs.
         """
@@ -65,52 +64,52 @@ class AppUrls(Value, frozen=True):
         return self.known.isdisjoint(feed_guids) and self.gone.isdisjoint(feed_guids)
 
     def may_echo(self, removed: Guid, subscribed: Stamp, feed_guids: Collection[Guid]) -> bool:
-        """Say whether a removal by the app may echo one that it was sent.
+        """Whether a removal by the app may echo a removal that it was sent.
 
-        `removed` is the derived guid of the URL, `subscribed` is when its feed was last subscribed
-        to, and `feed_guids` are the derived guids of all the feed's URLs.
+        `removed` is the derived guid of the URL, `subscribed` the stamp of the last subscription to
+        its feed, and `feed_guids` are the derived guids of all the feed's URLs.
         """
         return self.echoes is not None and self.echoes.may_have(removed, subscribed, feed_guids)
 
     def may_have_missed_removals(self, first: Stamp) -> bool:
-        """Say whether the reply may be lost that sent the app removals.
+        """Whether the app may not have received the reply with the last removals.
 
-        `first` is the first stamp of the second that it asks since now.
+        `first` is the first stamp of the second since which it requests changes.
         """
         return self.echoes is not None and second_of(first) < second_of(self.echoes.sent)
 
 
 UNKNOWN = AppUrls()
-"""Nothing is known of the app, or no feed of the account moved."""
+"""No record of the app, or no moved feeds in the account."""
 
 NO_RECORD = AppUrls(began=Stamp(2**63 - 1))
-"""Nothing was ever stored of the app: it may have any URL of each feed that moved."""
+"""The app was never recorded: it may have any URL of each moved feed."""
 
 
 def after_adding(
     added: Guid, feed_guids: Collection[Guid], older: Collection[Guid], app: AppUrls
 ) -> AppUrls:
-    """Return what is known of an app after it has added a URL of a feed that moved.
+    """Return the record after the app has added a URL of a moved feed.
 
-    `feed_guids` are the derived guids of all the feed's URLs; `older` are those of them that an app
-    may have of which nothing is known, since it may be older than the moves. What apps have of the
-    others is known, since they were sent each.
+    `feed_guids` are the derived guids of all the feed's URLs. `older` is the subset that an app
+    without record may have from before the moves; apps were sent each of the others, which is
+    recorded.
     """
-    # Without this, an app that has both URLs and removes the new one would unsubscribe its owner.
+    # Without this, an app with both URLs that removes the new one would unsubscribe its owner.
     is_new_here = app.known.isdisjoint(feed_guids) and app.gone.isdisjoint(feed_guids)
     return (app.with_known(older) if is_new_here else app).with_known([added])
 
 
 def in_doubt(stored: AppUrls, after: AppUrls) -> AppUrls:
-    """Return what is stored of an app where there is no room for `after`: no more than before."""
+    """Return the record to store if `after` does not fit; it is no larger than `stored`."""
     sent_back = after.echoes and replace(after.echoes, last=None, earlier=None)
     return replace(stored, is_full=True, echoes=sent_back)
 
 
 def merged(stored: AppUrls, before: AppUrls, after: AppUrls) -> AppUrls:
-    """Return what is stored of an app, with the changes from `before` to `after` made to it.
+    """Apply the changes from `before` to `after` to the stored record.
 
-    Two requests of an app can run at the same time, and neither may undo the changes of the other.
+    Concurrent requests of an app must not undo each other's changes.
     """
     sent_back = echoes.merged(stored.echoes, before.echoes, after.echoes)
     polled = replace(stored, echoes=sent_back)

@@ -1,4 +1,4 @@
-"""The apps that are let in to an account, as its owner sees them. Pure."""
+"""The connected apps of an account, as its owner sees them. Pure."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.credentials import is_alive
 
 MAX_TOKENS = 200
-"""How many tokens of an account work at the same time, before its owner can make no more."""
+"""Maximum number of valid tokens of an account."""
 
 SILENT_DAYS = 14
-"""After how many days without any use an app is pointed out, if others were used since."""
+"""Days without use after which an app is reported, if others were used since."""
 
 MAX_ENDED_TOKENS = 100
-"""How many tokens that have ended are kept; when one is made, the oldest others are forgotten."""
+"""Number of expired and revoked tokens kept; creating a token deletes the oldest of the rest."""
 
 
 class AppKind(StrEnum):
-    """How an app is let in.
+    """The way in which an app signs in.
 
     Attributes:
         TOKEN: By a token, which people call an app password.
@@ -31,30 +31,28 @@ class AppKind(StrEnum):
         NEXTCLOUD: By a token that it fetched in a login of Nextcloud.
     """
 
-    TOKEN = "app password"  # noqa: S105 - what people call it
+    TOKEN = "app password"  # noqa: S105 - people's name for it
     PASSWORD = "signed in with your password"  # noqa: S105 - as above
     NEXTCLOUD = "nextcloud login"
 
 
 class AppUse(Value, frozen=True):
-    """What a product calls itself that has signed in with a token, and when that was last used."""
+    """A product that has signed in with a token, and the time of its last use."""
 
     name: str
     last_used: Stamp | None
 
 
 class ConnectedApp(Value, frozen=True):
-    """An app that is let in: a token with its sessions, or sessions that a password began.
+    """A connected app: a token with its sessions, or sessions that a password began.
 
     Attributes:
-        ids: The numbers of the token; or of all sessions. Each of them disconnects the app.
+        ids: Number of the token, or numbers of all sessions. Each of them disconnects the app.
         name: Its label.
-        kind: How it is let in.
-        created: When it was let in first.
-        last_used: The beginning of the minute of its last use; None if it was never used.
-        scope: What it may do.
-        used_by: Each product that has signed in with the token, last used first, if there are
-            several: the use of one of them is no sign of life of the others.
+        created: Time of its first sign-in.
+        last_used: Beginning of the minute of its last use; None if it was never used.
+        used_by: The products that have signed in with the token, most recently used first; empty
+            for a single one. The use of one product does not show that the others are in use.
     """
 
     ids: Sequence[TokenId]
@@ -67,7 +65,7 @@ class ConnectedApp(Value, frozen=True):
 
 
 def connected(tokens: Iterable[Token], now: Stamp) -> list[ConnectedApp]:
-    """Return the apps that have these tokens and sessions: those used last come first."""
+    """Return the apps that have these tokens and sessions, most recently used first."""
     alive = [token for token in tokens if is_alive(token, now)]
     sessions: defaultdict[TokenId | None, list[Token]] = defaultdict(list)
     for session in alive:
@@ -87,10 +85,10 @@ def connected(tokens: Iterable[Token], now: Stamp) -> list[ConnectedApp]:
 
 
 def fallen_silent(apps: Sequence[ConnectedApp], now: Stamp) -> list[ConnectedApp]:
-    """Return the apps that have not been used for weeks, while another one was used since.
+    """Return the apps that were not used for `SILENT_DAYS` while another app was.
 
-    Where all are silent, their owner is away, or has none of them any more. What was never used is
-    not meant: its owner may still be about to connect it.
+    If all are silent, their owner is away or has none of them any more. Apps that were never used
+    are not included: their owner may be about to connect them.
     """
     silent_since = later(now, -SILENT_DAYS * DAY_US)
     last = [app.last_used for app in apps if app.last_used is not None]
@@ -103,7 +101,7 @@ def find(apps: Iterable[ConnectedApp], number: TokenId) -> ConnectedApp:
     """Return the app that has the token or session with a number.
 
     Raises:
-        AccountError: There is none.
+        AccountError: No app has it.
     """
     for app in apps:
         if number in app.ids:
@@ -112,10 +110,10 @@ def find(apps: Iterable[ConnectedApp], number: TokenId) -> ConnectedApp:
 
 
 def connect(tokens: Iterable[Token], new: Token, now: Stamp) -> TokenDecision:
-    """Add a token for an app, and forget what ended long ago.
+    """Add a token for an app, and delete tokens that ended long ago.
 
     Raises:
-        AccountError: The account has as many tokens as it may have.
+        AccountError: The account has `MAX_TOKENS` valid tokens.
     """
     known = list(tokens)
     own = [one for one in known if not one.is_session]
@@ -128,7 +126,7 @@ def connect(tokens: Iterable[Token], new: Token, now: Stamp) -> TokenDecision:
         )
     ended.sort(key=_ended, reverse=True)
     gone = {one.id for one in ended[MAX_ENDED_TOKENS:]}
-    # Without an operator, since no test can tell the number of a token from its text.
+    # Not `one.of_token in gone`: no test could tell the number of a token from its text.
     gone |= {one.id for one in known if not gone.isdisjoint({one.of_token})}
     return TokenDecision([new], sorted(gone))
 
@@ -142,7 +140,7 @@ def _app(
 
 
 def _by_product(sessions: Iterable[Token]) -> list[list[Token]]:
-    """Return sessions by what began them, the newest first: an update makes no other app of it."""
+    """Group sessions by product, newest first: an updated app stays the same app."""
     by_product: defaultdict[str, list[Token]] = defaultdict(list)
     for session in sessions:
         by_product[product_of(session.label)].insert(0, session)

@@ -1,4 +1,4 @@
-"""Setting a clock right that a wrong wall clock has moved far ahead (contract, section 4). Pure."""
+"""Repair of a clock that a wrong wall clock moved far ahead (contract, section 4). Pure."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from feedkeep.rules.cookieless import CookielessApp
 from feedkeep.rules.seconds import EVERYTHING
 
 FAR_AHEAD_US = 7 * DAY_US
-"""Restores move a clock a day ahead; several of them, one of the other's backup, some days."""
+"""A restore moves a clock a day ahead; restores of each other's backups add up to some days."""
 
 _AWAY_US = 366 * DAY_US
-"""For how long a client may be away that goes on from its last stamp (C8.5)."""
+"""Maximum absence of a client that continues from its last stamp (C8.5)."""
 
 
 def is_far_ahead(account: Account, now: Stamp) -> bool:
-    """Say whether one of an account's clocks shows that a wall clock was wrong."""
+    """Whether one of an account's clocks shows that a wall clock was wrong."""
     return max(account.last_stamp, account.last_action_stamp) > later(now, FAR_AHEAD_US)
 
 
@@ -30,12 +30,12 @@ def restamped(
     now: Stamp,
     epoch: int,
 ) -> Restamped:
-    """Return what becomes of an account whose clock is far ahead of the wall clock `now`.
+    """Return the changes to an account whose clock is far ahead of the wall clock `now`.
 
-    `stamps` and `action_stamps` are those of its list and of its episode actions that are later
-    than `now`. Each clock that is far ahead goes back: its stamps get new ones from `now` on, in
-    the order in which they were, so that nothing else of the history changes. Apps are told
-    everything: the seconds that they were given come again.
+    `stamps` and `action_stamps` are the stamps of its list and of its episode actions that are
+    later than `now`. Each clock that is far ahead is set back: its stamps are replaced by new ones
+    from `now` on, in the same order, so that the history is otherwise unchanged. Apps are sent
+    everything, since the seconds that they were given recur.
     """
     limit = later(now, FAR_AHEAD_US)
     if account.last_action_stamp > limit:
@@ -43,7 +43,7 @@ def restamped(
         account = replace(
             account,
             last_action_stamp=max([now, *actions.values()]),
-            actions_lost_after=Stamp(0),  # else apps are sent nothing until that second comes
+            actions_lost_after=Stamp(0),  # or apps are sent nothing until that second
             actions_lost_until=Stamp(0),
         )
     else:
@@ -61,7 +61,7 @@ def restamped(
 
 
 def to_resend(app: CookielessApp) -> CookielessApp:
-    """Return what is known of an app that is to be sent everything."""
+    """Return the progress of an app that must be sent everything."""
     return replace(
         app, subscriptions=_sent_nothing(app.subscriptions), actions=_sent_nothing(app.actions)
     )
@@ -72,11 +72,11 @@ def _sent_nothing(progress: SyncProgress) -> SyncProgress:
 
 
 def _set_right(account: Account, clock: Stamp, now: Stamp, epoch: int) -> Account:
-    """Return an account whose clock is set back to `clock`, in another epoch (C6.5).
+    """Return the account with its clock set back to `clock`, in another epoch (C6.5).
 
-    A client that was given one of the stamps ahead gets everything, since that is beyond the clock.
-    The clock comes as far one day: clients that have been away until then are given everything,
-    too, if they may be away for that long.
+    A client that was given one of the removed stamps gets everything, since its stamp is beyond the
+    clock. One day the clock reaches that stamp again: if clients may be away until then, they get
+    everything after that, too.
     """
     comes_soon = account.last_stamp <= later(now, _AWAY_US)
     after = min(account.lost_after, clock) if account.lost_until else clock
@@ -85,7 +85,7 @@ def _set_right(account: Account, clock: Stamp, now: Stamp, epoch: int) -> Accoun
 
 
 def _restamped(stamps: Collection[Stamp], now: Stamp) -> dict[Stamp, Stamp]:
-    """Return new stamps from `now` on that rise as the old ones do; none is later than its old."""
+    """Return new stamps from `now` on, in the old order, none later than its old stamp."""
     anew: dict[Stamp, Stamp] = {}
     last = now
     for stamp in sorted(stamps):
@@ -95,7 +95,7 @@ def _restamped(stamps: Collection[Stamp], now: Stamp) -> dict[Stamp, Stamp]:
 
 
 def _moved(stamp: Stamp, anew: Mapping[Stamp, Stamp], now: Stamp) -> Stamp:
-    """Return a stamp that comes after the same new stamps as it did after old ones."""
+    """Return the stamp that follows the same new stamps as `stamp` followed old ones."""
     if stamp <= now:
         return stamp
     old: Sequence[Stamp] = sorted(anew)

@@ -1,9 +1,9 @@
-"""Sync progress of an app that sends name and password with each request, and no cookie. Pure.
+"""Sync progress of apps that send name and password with each request, and no cookie. Pure.
 
-Kasts, GlassCast and cliamp do, and apps on Nextcloud that were given the account's password. A
-session belongs to one client; such a sign-in may be that of several. It counts as one app's for as
-long as its requests, and the episode actions in them, name one device at most. Nextcloud's name
-none: two installations of one product count as one app there (docs/gpodder.md).
+Kasts, GlassCast and cliamp do so, as do apps on Nextcloud that have the account's password. A
+session belongs to one client, but several clients can share such a sign-in. It counts as one app as
+long as its requests, and their episode actions, name at most one device. Requests to the Nextcloud
+API name none: two installations of one product count as one app there (docs/gpodder.md).
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from feedkeep.rules.seconds import FROM_NOTHING, NOTHING
 
 
 class CookielessApp(Value, frozen=True):
-    """What is known of a product that is signed in so.
+    """The stored sync progress of a product without cookies.
 
     Attributes:
         device: The one device that its requests named; "" before the first of these.
-        is_several: Whether they named a second one, so that nothing is known from then on.
-        subscriptions: How far it knows what changed in the list.
-        actions: How far it knows what changed of episode actions.
+        is_several: Whether they named a second device, after which no progress is recorded.
+        subscriptions: Sync progress of the list.
+        actions: Sync progress of episode actions.
     """
 
     device: str = ""
@@ -41,12 +41,12 @@ class CookielessApp(Value, frozen=True):
 
 
 def document_of(admitted: Admitted) -> DocumentName:
-    """Return the name of the document that has what is known of the app that was let in."""
+    """Return the name of the document that stores the client's progress."""
     return DocumentName(DocumentKind.COOKIELESS, app_of(admitted, "").key)
 
 
 def after_naming(app: CookielessApp, devices: Collection[str]) -> CookielessApp:
-    """Return what is known after a request that names devices; "" names none."""
+    """Return the record after a request that names devices; "" names none."""
     named = {device for device in devices if device}
     if app.is_several or named <= {app.device}:
         return app
@@ -56,10 +56,10 @@ def after_naming(app: CookielessApp, devices: Collection[str]) -> CookielessApp:
 
 
 def progress_of(app: CookielessApp, clock: Clock, since: Second | None = None) -> SyncProgress:
-    """Return how far the app knows what changed.
+    """Return the app's sync progress.
 
-    `since` is what it asks for, if it asks. An app that asks for everything can be installed anew:
-    what it was sent before says nothing about it then.
+    `since` is the second since which it requests changes; None for an upload. A request for
+    everything can come from a new installation, so earlier progress does not count.
     """
     if app.is_several:
         return NOTHING
@@ -70,7 +70,7 @@ def progress_of(app: CookielessApp, clock: Clock, since: Second | None = None) -
 
 
 def with_progress(app: CookielessApp, clock: Clock, progress: SyncProgress) -> CookielessApp:
-    """Return what is known of the app once it knows what changed up to there."""
+    """Return the record with new progress."""
     if app.is_several:
         return app
     if clock is Clock.SUBSCRIPTIONS:

@@ -1,4 +1,4 @@
-"""The counts of an account's list, updated with each change. Pure."""
+"""The counts of an account's list, updated by each change. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def counted(counts: Counts, old: Entry | None, new: Entry | None) -> Counts:
 
 
 def count(entries: Iterable[Entry]) -> Counts:
-    """Return the counts of a list by going through all of it."""
+    """Compute the counts of a list from all its entries."""
     counts = Counts()
     for entry in entries:
         counts = counted(counts, None, entry)
@@ -43,5 +43,5 @@ def _weight(entry: Entry | None) -> int:
 
 
 def _is_announced(entry: Entry | None) -> bool:
-    # Not by its revision: to compute that of a subscription takes longer than to count it.
+    # Does not use `revision`: computing it for a subscription takes longer than counting it.
     return isinstance(entry, Subscription) or (entry is not None and entry.guid_changed is not None)

@@ -1,7 +1,4 @@
-"""What names, passwords and tokens look like, and when they grant access (contract, section 2).
-
-Pure.
-"""
+"""Format and validity of names, passwords and tokens (contract, section 2). Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ from feedkeep.model import (
 from feedkeep.model.errors import AccountError, Sentence
 from feedkeep.rules.clock import DAY_US, later
 
-TOKEN_PREFIX = "fk_"  # noqa: S105 - what all tokens start with
+TOKEN_PREFIX = "fk_"  # noqa: S105 - common prefix of tokens
 SESSION_PREFIX = "fs_"
 BROWSER_PREFIX = "fp_"
 INVITATION_PREFIX = "fi_"
@@ -38,13 +35,13 @@ SECRET_BYTES = 21
 
 BROWSER_SESSION_DAYS = 30
 APP_SESSION_DAYS = 180
-"""For how many days a session counts after its last use."""
+"""Lifetime, in days, of a session after its last use."""
 
 RECOVERY_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
-"""What recovery codes are made of: 32 characters, none of which is easily read as another one."""
+"""Alphabet of recovery codes: 32 characters without easily confused ones."""
 
 RECOVERY_CHARACTERS = 16
-"""How many of them a code has: 80 random bits."""
+"""Length of a recovery code: 80 random bits."""
 
 MAX_NAME_CHARACTERS = 64
 MAX_LABEL_CHARACTERS = 200
@@ -55,9 +52,9 @@ MAX_PASSWORD_CHARACTERS = 1_024
 
 MAX_ACCOUNT_ID = 2**63 - 1
 
-# Normalising takes time that grows with the square of the number of combining marks in a row, so a
-# text that is too long for any account is not normalised. It gets this prefix, which no normalised
-# text has, and so it equals none.
+# Normalizing takes time that grows with the square of the number of consecutive combining marks, so
+# a text that is too long for any account is not normalized. It gets this prefix, which no
+# normalized text has, so that it equals none of them.
 _NEVER_NORMAL = "e\u0301"
 
 _ID_BYTES = 8
@@ -70,12 +67,12 @@ _MAX_TYPED_CHARACTERS = 64
 
 
 class TokenCredential(Value, frozen=True):
-    """A token that a client sent: well formed, but not verified yet.
+    """A well-formed token from a client, not yet verified.
 
     Attributes:
-        account_id: The account that the token says it belongs to.
+        account_id: The account encoded in the token.
         hash: SHA-256 of the token's text.
-        names: The possible names of the account, if the token was sent as a name's password.
+        names: Possible account names, if the token was sent as a password.
     """
 
     account_id: AccountId
@@ -88,24 +85,22 @@ class TokenCredential(Value, frozen=True):
 
 
 class SessionCredential(TokenCredential, frozen=True):
-    """A session that a client sent as a cookie: a token of another kind."""
+    """A session that a client sent as a cookie: another kind of token."""
 
     kind: ClassVar[CredentialKind] = CredentialKind.SESSION
 
 
 class BrowserCredential(TokenCredential, frozen=True):
-    """A session of a browser, which opens the pages and nothing else."""
+    """A session of a browser, which opens only the pages."""
 
     kind: ClassVar[CredentialKind] = CredentialKind.BROWSER
     purpose: ClassVar[Purpose] = Purpose.PAGES
 
 
 class PasswordCredential(Value, frozen=True):
-    """A name and a password that a client sent.
+    """A name and a password from a client.
 
     Attributes:
-        name: The name.
-        password: The password.
         otherwise: The same bytes in another encoding, in case no account has this name.
     """
 
@@ -121,7 +116,7 @@ Credential: TypeAlias = TokenCredential | PasswordCredential
 
 
 def read_basic(text: bytes) -> Credential | None:
-    """Return the credential of a Basic header (RFC 7617), or None if there is no valid one.
+    """Parse a Basic header (RFC 7617); None if it is not valid.
 
     Names and passwords should be UTF-8, as the challenge says; but OkHttp, and with it most apps on
     Android, always sends Latin-1 (C2.3). The password can be a token (C2.1).
@@ -134,8 +129,8 @@ def read_basic(text: bytes) -> Credential | None:
         readings.append((name.decode(), password.decode()))
     if not text.isascii():
         readings.append((name.decode("latin-1"), password.decode("latin-1")))
-    # Apps have a field for a password and none for a token, so a token is taken in its place. It is
-    # ASCII, and therefore the same in both readings.
+    # Apps have a field for a password and none for a token, so a token is accepted in its place. It
+    # is ASCII, and therefore the same in both encodings.
     if (token := read_token(readings[0][1])) is not None:
         return replace(token, names=[name for name, _ in readings])
     shown = None
@@ -145,10 +140,10 @@ def read_basic(text: bytes) -> Credential | None:
 
 
 def check_name(name: str) -> str:
-    """Return `name` if an account can have it.
+    """Return `name` if it is valid for an account.
 
     Raises:
-        AccountError: It is too long, or has a character that causes trouble in a header or path.
+        AccountError: It is too long, or has a character that is unsafe in a header or path.
     """
     if not _NAME.fullmatch(name) or len(name) > MAX_NAME_CHARACTERS:
         raise AccountError(
@@ -160,7 +155,7 @@ def check_name(name: str) -> str:
 
 
 def apps_that_refuse(name: str) -> list[Sentence]:
-    """Return a sentence for each kind of app that cannot log in with a name."""
+    """Return a sentence for each kind of app that cannot sign in with this name."""
     sentences = []
     if "@" in name or "+" in name:
         sentences.append(
@@ -182,22 +177,22 @@ def apps_that_refuse(name: str) -> list[Sentence]:
 
 
 def name_key(name: str) -> str:
-    """Return the key that all spellings of a name share: names compare without case (C2.2).
+    """Return the key for comparing names: case and surrounding white space do not count (C2.2).
 
-    White space around it does not count, either: the keyboards of phones add it.
+    Keyboards of phones add white space.
 
     The key of a name that is too long belongs to no account. No key contains U+0000, which
     PostgreSQL cannot store or look up.
     """
     if len(name) > MAX_NAME_CHARACTERS:
         return _NEVER_NORMAL + name[:MAX_NAME_CHARACTERS].replace("\0", "\ufffd")
-    # Case folding can leave a text that is not normalised.
+    # Case folding can leave a text that is not normalized.
     folded = unicodedata.normalize("NFKC", name).strip().casefold()
     return unicodedata.normalize("NFKC", folded).replace("\0", "\ufffd")
 
 
 def assert_typed(typed: str, account: Account) -> None:
-    """Check that a person has typed the name of an account, to say that they mean it.
+    """Check that a person has confirmed an action by typing the account's name.
 
     Raises:
         AccountError: It is not that name.
@@ -207,10 +202,10 @@ def assert_typed(typed: str, account: Account) -> None:
 
 
 def check_password(password: str) -> str:
-    """Return `password` in the form that is hashed, if an account can have it (C2.7).
+    """Return `password` in the form to hash, if it is valid for an account (C2.7).
 
     Raises:
-        AccountError: It is too short, among the first guesses of anyone, or too long.
+        AccountError: It is too short, easy to guess, or too long.
     """
     if len(password) > MAX_PASSWORD_CHARACTERS:
         raise AccountError("A password has at most {max} characters.", max=MAX_PASSWORD_CHARACTERS)
@@ -230,15 +225,15 @@ def check_password(password: str) -> str:
 
 
 def _is_among_the_first_guesses(password: str) -> bool:
-    """Say whether a password is found within a thousand guesses, as names are.
+    """Whether a password would be found within a thousand guesses, as names are.
 
-    Only short ones with few signs are looked at: that takes twenty milliseconds at most, and
-    strangers may ask for it. Each further sign that can stand for a letter multiplies the time.
+    Only short passwords with few signs are checked, since strangers can cause the check: that takes
+    up to twenty milliseconds. Each further sign that can stand for a letter multiplies the time.
     """
     signs = sum(not character.isalnum() for character in password)
     if len(password) > _MAX_GUESSED_CHARACTERS or signs > _MAX_GUESSED_SIGNS:
         return False
-    # Its lists of words take memory and a moment: commands that set no password do without them.
+    # Importing its word lists takes memory and time, and few commands need it.
     from zxcvbn_rs_py import zxcvbn  # noqa: PLC0415
 
     guessed = zxcvbn(password, ["feedkeep"])
@@ -246,7 +241,7 @@ def _is_among_the_first_guesses(password: str) -> bool:
 
 
 def normal_password(password: str) -> str:
-    """Return the form of a password that is hashed (RFC 8265): the same from every keyboard.
+    """Return the form of a password to hash (RFC 8265), which is the same from every keyboard.
 
     A password that is too long becomes one that no account has.
     """
@@ -256,26 +251,24 @@ def normal_password(password: str) -> str:
 
 
 def write_token(account_id: AccountId, secret: bytes, prefix: str = TOKEN_PREFIX) -> str:
-    """Return the text of a token: prefix; account, secret, checksum in URL-safe base64 (C2.5)."""
+    """Return a token: prefix; account, secret, checksum in URL-safe base64 (C2.5)."""
     assert len(secret) == SECRET_BYTES
     body = account_id.to_bytes(_ID_BYTES, "big") + secret
     return prefix + base64.urlsafe_b64encode(body + _checksum(body)).decode()
 
 
 def read_token(text: str) -> TokenCredential | None:
-    """Return the token of a text, or None if it is not valid: this notices a typing error."""
+    """Parse a token; None if it is not valid. The checksum detects typing errors."""
     account_id = _account_of(text, TOKEN_PREFIX)
     return None if account_id is None else TokenCredential(account_id, token_hash(text))
 
 
 def read_session(text: str) -> SessionCredential | None:
-    """Return the session of a text, or None if it is not valid."""
     account_id = _account_of(text, SESSION_PREFIX)
     return None if account_id is None else SessionCredential(account_id, token_hash(text))
 
 
 def read_browser_session(text: str) -> BrowserCredential | None:
-    """Return the browser's session of a text, or None if it is not valid."""
     account_id = _account_of(text, BROWSER_PREFIX)
     return None if account_id is None else BrowserCredential(account_id, token_hash(text))
 
@@ -287,13 +280,13 @@ def read_link(text: str, prefix: str) -> tuple[AccountId, bytes] | None:
 
 
 def write_recovery_code(letters: str) -> str:
-    """Return a recovery code as it is shown: in groups of four, with hyphens between them."""
+    """Return a recovery code for display: in groups of four, separated by hyphens."""
     starts = range(0, len(letters), _RECOVERY_GROUP)
     return "-".join(letters[start : start + _RECOVERY_GROUP] for start in starts)
 
 
 def recovery_hash(text: str) -> bytes | None:
-    """Return the stored hash of a recovery code as it was typed; None if it cannot be one.
+    """Return the stored hash of a typed recovery code; None if it is not well formed.
 
     Case, spaces and hyphens do not matter. 80 random bits need no slow hash.
     """
@@ -306,7 +299,7 @@ def recovery_hash(text: str) -> bytes | None:
 def _account_of(text: str, prefix: str) -> AccountId | None:
     if not text.startswith(prefix) or not _SECRET.fullmatch(text):
         return None
-    # As `urlsafe_b64decode` does, without three calls that check what is known to be right.
+    # `urlsafe_b64decode` without its checks, which the pattern has already made
     raw = binascii.a2b_base64(text[len(prefix) :].replace("-", "+").replace("_", "/"))
     body, checksum = raw[:-_CHECKSUM_BYTES], raw[-_CHECKSUM_BYTES:]
     account_id = int.from_bytes(body[:_ID_BYTES], "big")
@@ -316,32 +309,32 @@ def _account_of(text: str, prefix: str) -> AccountId | None:
 
 
 def token_hash(text: str) -> bytes:
-    """Return the hash of a token that is stored (C2.6): 168 random bits need no slow hash."""
+    """Return the stored hash of a token (C2.6): 168 random bits need no slow hash."""
     return hashlib.sha256(text.encode()).digest()
 
 
 def is_named(account: Account, shown: TokenCredential) -> bool:
-    """Say whether a token was sent without a name, or with the name of its own account."""
+    """Whether a token was sent without a name, or with the name of its own account."""
     key = name_key(account.name)
     return not shown.names or any(name_key(name) == key for name in shown.names)
 
 
 def is_alive(token: Token, now: Stamp) -> bool:
-    """Say whether a token has neither expired nor been revoked at the moment `now`."""
+    """Whether a token has neither expired nor been revoked."""
     return token.revoked is None and (token.expires is None or now < token.expires)
 
 
 def admits(account: Account, token: Token, now: Stamp, purpose: Purpose = Purpose.APPS) -> bool:
-    """Say whether a secret of an account lets its bearer in for a purpose at the moment `now`."""
-    # Judged anew with each request, so that revoking takes effect with the next one (C2.8).
+    """Whether a secret is valid for a purpose."""
+    # Checked on each request, so that a revocation applies to the next one (C2.8).
     return token.purpose is purpose and is_alive(token, now) and not account.is_disabled
 
 
 def end_if_used(session: Token, now: Stamp, days: int) -> Stamp | None:
-    """Return the end to which the use of a session moves it; None if it stays. Tokens have none.
+    """Return the extended expiry of a session after its use; None to leave it, as for tokens.
 
-    It is moved at most once a day, so that few requests have to write. A session that belongs to a
-    token is not moved, so that it never outlives the token.
+    It is extended at most once a day, so that few requests write. A session that belongs to a token
+    is not extended, so that it never outlives the token.
     """
     if not session.is_session or session.of_token is not None or session.expires is None:
         return None
@@ -350,7 +343,7 @@ def end_if_used(session: Token, now: Stamp, days: int) -> Stamp | None:
 
 
 def as_label(text: str) -> str:
-    """Return the label of a token or session, cut, and without what cannot be shown."""
+    """Return a label for a token or session, truncated, without unprintable characters."""
     return "".join(filter(str.isprintable, text)).strip()[:MAX_LABEL_CHARACTERS]
 
 

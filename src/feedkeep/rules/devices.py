@@ -1,4 +1,4 @@
-"""Devices, which are labels of an account's apps, and the settings that apps keep. Pure."""
+"""Devices, which are labels of an account's apps, and settings that apps store. Pure."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ MAX_DOCUMENTS = 1_000
 
 MAX_CAPTION_CHARACTERS = 200
 TYPES = ("desktop", "laptop", "mobile", "server", "other")
-"""The types that gPodder knows; any other type becomes the last of them."""
+"""The types that gPodder knows; any other type is stored as the last of them."""
 
 _ID = re.compile(r"[\w.-]{1,64}")
 
 
 class Device(Value, frozen=True):
-    """A device, or an app: what its owner calls it, and one of `TYPES`."""
+    """A device, or an app: its caption, and one of `TYPES`."""
 
     id: str
     caption: str
@@ -28,11 +28,11 @@ class Device(Value, frozen=True):
 
 
 class Favorite(Value, frozen=True):
-    """An episode that an app has marked as a favourite.
+    """An episode that an app marked as a favourite.
 
     Attributes:
         podcast: The podcast's feed URL, as it was sent.
-        episode: The URL of the episode's file; "" once it is no favourite any more.
+        episode: URL of the episode's file; "" once it is no longer a favourite.
     """
 
     podcast: str
@@ -40,22 +40,21 @@ class Favorite(Value, frozen=True):
 
 
 def is_device_id(text: str) -> bool:
-    """Say whether a text can name a device."""
     return bool(_ID.fullmatch(text))
 
 
 def check_id(text: str) -> None:
-    """Check that a text can name a device.
+    """Check that a text is a valid device id.
 
     Raises:
-        InvalidInput: It is not valid as an id.
+        InvalidInput: It is not valid.
     """
     if not is_device_id(text):
         raise InvalidInput("A device id must have 1 to 64 letters, digits, `_`, `.` or `-`.")
 
 
 def described(device_id: str, known: Device | None, caption: str, kind: str) -> Device:
-    """Return a device with a new caption and type; an empty text leaves the present one.
+    """Return a device with a new caption and type; an empty text keeps the present one.
 
     Raises:
         InvalidInput: The id is not valid.
@@ -72,7 +71,7 @@ def described(device_id: str, known: Device | None, caption: str, kind: str) -> 
 def with_settings(
     known: Mapping[str, object], wanted: Mapping[str, object], removed: Iterable[str]
 ) -> dict[str, object]:
-    """Return settings after the `wanted` ones were set and the `removed` ones deleted."""
+    """Return the settings after setting `wanted` and deleting `removed`."""
     settings = {**known, **wanted}
     for name in removed:
         settings.pop(name, None)
@@ -80,12 +79,12 @@ def with_settings(
 
 
 def is_favorite(settings: Mapping[str, object]) -> bool:
-    """Say whether the settings of an episode mark it as a favourite, as gpodder.net's do."""
+    """Whether the settings of an episode mark it as a favourite, as gpodder.net's do."""
     return settings.get("is_favorite") is True
 
 
 def has_room(known: KnownDocument, body: str) -> bool:
-    """Whether there is room for a document's new body; always if that is no longer."""
+    """Whether a document's new body fits; always true if it is not longer."""
     weight = weight_of_document(body)
     if weight <= weight_of_document(known.body):
         return True
@@ -93,7 +92,7 @@ def has_room(known: KnownDocument, body: str) -> bool:
 
 
 def check_room(known: KnownDocument, body: str) -> None:
-    """Check that there is room for the new body of a device or set of settings.
+    """Check that the new body of a device or set of settings fits.
 
     Raises:
         InvalidInput: There is no room.

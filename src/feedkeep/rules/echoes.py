@@ -1,8 +1,8 @@
-"""Removals that an app only sends back: it was sent them, and takes them for its owner's. Pure.
+"""Echoes: removals that an app was sent, and uploads as if its owner had made them. Pure.
 
-AntennaPod does so with the sync after the one in which it was sent the removal, and with one upload
-for all of them. If another device has brought a feed back by then, it would be gone for all devices
-once more. An app that did not receive the reply to its upload repeats the sync.
+AntennaPod uploads them with the sync after the one that sent them, all in one request. If another
+device has restored a feed by that time, the echo would remove it again from all devices. An app
+that did not receive the reply to its upload repeats the sync.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from collections.abc import Collection
 from feedkeep.model import Guid, Second, Stamp, Value, replace
 
 MAX_REMOVALS = 2_000
-"""The maximum number of URLs that are remembered. Beyond it, each removal may be an echo."""
+"""Maximum number of recorded URLs. Beyond it, each removal may be an echo."""
 
 MAX_REPEATS = 16
-"""How many lost replies to an upload are remembered in one sync."""
+"""Maximum number of lost replies to an upload that are recorded in one sync."""
 
 NO_FEEDS: frozenset[Guid] = frozenset()
 
 
 class Echoes(Value, frozen=True):
-    """Which feeds an app may remove only since it was sent their removal.
+    """Feeds whose removal by the app may be an echo.
 
     Attributes:
-        sent: The account's clock when it was last sent a removal.
-        last: The feeds whose removal it was sent in its last sync, as the derived guids of all
-            their URLs; None if there were too many.
-        earlier: Those of the sync before, until it uploads; after it, those that it has sent back.
-        repeats: What it asks since if it did not receive the last reply.
+        sent: The account's clock when the app was last sent a removal.
+        last: Feeds whose removal it was sent in its last sync, as the derived guids of all their
+            URLs; None if there were too many.
+        earlier: Feeds of the sync before, until it uploads; after the upload, the echoed ones.
+        repeats: Seconds since which it asks if it did not receive the last reply.
     """
 
     sent: Stamp
@@ -37,10 +37,10 @@ class Echoes(Value, frozen=True):
     repeats: frozenset[Second] = frozenset()
 
     def may_have(self, removed: Guid, subscribed: Stamp, feed_guids: Collection[Guid]) -> bool:
-        """Whether a removal by the app may be an echo; takes what `AppUrls.may_echo` takes."""
+        """Whether a removal by the app may be an echo; arguments as of `AppUrls.may_echo`."""
         known = self.last, self.earlier
         if subscribed <= self.sent:
-            # It was not removed itself, so an app that decodes escapes names another feed so.
+            # The feed itself was not removed: an app that decodes escapes means another feed.
             return any(one is not None and removed in one for one in known)
         return any(one is None or not one.isdisjoint(feed_guids) for one in known)
 
@@ -48,9 +48,9 @@ class Echoes(Value, frozen=True):
 def after_poll(
     known: Echoes | None, since: Second, clock: Stamp, removals: frozenset[Guid] | None
 ) -> Echoes | None:
-    """Return the echoes to expect after a reply with the changes from `since` to `clock`.
+    """Return the expected echoes after a reply with the changes from `since` to `clock`.
 
-    `removals` are the feeds whose removal it was sent, as `Echoes.last`.
+    `removals` are the feeds whose removal was sent, as `Echoes.last`.
     """
     if known is None:
         return _unless_none(Echoes(clock, removals, repeats=frozenset({since})))
@@ -63,10 +63,10 @@ def after_poll(
 def after_upload(
     known: Echoes | None, removed: Collection[Guid], last_sent: Second | None
 ) -> Echoes | None:
-    """Return the echoes to expect after an upload with these removals.
+    """Return the expected echoes after an upload with these removals.
 
-    `last_sent` is the second of the reply that it received before; None if that is not known. What
-    it was sent in the sync before, and does not send back now, it never sends back.
+    `last_sent` is the second of the reply that the app received before; None if unknown. Removals
+    of the sync before that are not echoed now are never echoed.
     """
     if known is None:
         return None
@@ -83,7 +83,7 @@ def after_upload(
 
 
 def after_adding(known: Echoes | None, feed_guids: Collection[Guid]) -> Echoes | None:
-    """Return the echoes to expect once the app has added a feed: none of that one.
+    """Return the expected echoes after the app has added a feed, without this feed.
 
     `feed_guids` are the derived guids of all the feed's URLs.
     """
@@ -95,9 +95,9 @@ def after_adding(known: Echoes | None, feed_guids: Collection[Guid]) -> Echoes |
 
 
 def merged(stored: Echoes | None, before: Echoes | None, after: Echoes | None) -> Echoes | None:
-    """Return the stored echoes with the change from `before` to `after` made to it.
+    """Apply the change from `before` to `after` to the stored echoes.
 
-    If another request of the app has changed it meanwhile, both may be right.
+    If a concurrent request of the app has changed them, both results are kept.
     """
     if before in (stored, after):
         return after if stored == before else stored

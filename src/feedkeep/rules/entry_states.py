@@ -1,4 +1,4 @@
-"""The states of a list's entries over time: what ends one, and the list at a moment. Pure."""
+"""The states of a list's entries over time, and the list at a past time. Pure."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ _STAMPED = Stamp(1)
 
 
 def is_same_state(old: Entry | None, new: Entry | None) -> bool:
-    """Say whether two entries of one guid differ in nothing but stamps."""
+    """Whether two entries of one guid differ only in stamps."""
     if old is None or new is None:
         return old is new
     return old == new or _without_stamps(old) == _without_stamps(new)
 
 
 def states_at(states: Iterable[EntryState], moment: Stamp) -> dict[Guid, EntryState]:
-    """Return the states that lasted at a moment, by their guids: the list as it was then.
+    """Return the states at a past time by guid: the list as it was.
 
-    `states` has to hold all states that ended after that moment, and the present ones.
+    `states` must contain all states that ended after that time, and the present ones.
     """
     return {
         state.entry.guid: state
@@ -30,7 +30,7 @@ def states_at(states: Iterable[EntryState], moment: Stamp) -> dict[Guid, EntrySt
 
 
 def _without_stamps(entry: Entry) -> Entry:
-    """Return an entry of whose stamps is left only whether those are there that say what it is."""
+    """Replace stamps by constants, which keep only whether a significant stamp is set."""
     alias = entry.alias
     if alias is not None:
         alias = replace(alias, retired=_if_stamped(alias.retired), first_had=_STAMPED)

@@ -1,4 +1,4 @@
-"""Episode actions: which are valid, which is the latest, and which of them to list. Pure."""
+"""Episode actions: validation, finding the latest, and which to send. Pure."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from feedkeep.rules.feed_urls import FeedUrl, as_linked, is_for_apps, parse_feed
 from feedkeep.rules.seconds import is_own, second_of
 
 KINDS = {"download", "play", "delete", "new", "flattr"}
-"""The kinds of actions. On a reply with any other kind, mygpoclient gives up for good."""
+"""The kinds of actions. A reply with any other kind stops mygpoclient permanently."""
 
 _DELETE = "delete"
 PLAY = "play"
-"""The kind of the actions that say how far an episode was played."""
+"""The kind of actions that report how far an episode was played."""
 
 MAX_EPISODE_CHARACTERS = 8_192
 
@@ -46,7 +46,7 @@ MAX_SECONDS = 2_147_483
 
 _KEY_BYTES = 16
 _MAX_GUID_CHARACTERS = 1_024
-_NO_TIME = -1  # the `done` of an action that was sent without a time
+_NO_TIME = -1  # `done` of an action that was sent without a time
 _MAX_NUMBER = 2**53 - 1
 
 _BROKEN = re.compile(r"[\x00-\x1f\x7f]")
@@ -56,8 +56,8 @@ class SentAction(Value, frozen=True):
     """An episode action as an app sent it.
 
     Attributes:
-        done: When it was done, in seconds since 1970 by the app's clock; None if no valid time was
-            sent.
+        done: Time of the action, in seconds since 1970 by the app's clock; None if no valid time
+            was sent.
     """
 
     podcast: str
@@ -72,17 +72,17 @@ class SentAction(Value, frozen=True):
 
 
 class RefusedUrl(Value, frozen=True):
-    """The URL of a podcast or an episode that is not valid."""
+    """The invalid URL of a podcast or an episode."""
 
     url: str
 
 
 def judge(sent: SentAction) -> EpisodeAction | RefusedUrl | None:
-    """Return the action to store, or the URL that is not valid, or None for one to ignore.
+    """Return the action to store, an invalid URL, or None for an action to ignore.
 
-    That is an action of an unknown kind, or one that says that an episode was played, but not how
-    far. White space around URLs is removed, and numbers that make no sense are dropped. The URL of
-    an episode is a name that apps compare, and nothing requests it: it may have spaces.
+    Ignored are unknown kinds, and plays without a valid position. White space around URLs is
+    removed, and senseless numbers are dropped. The URL of an episode is a name that apps compare,
+    and is never requested: it may contain spaces.
     """
     kind = sent.kind.strip().lower()
     if kind not in KINDS:
@@ -102,7 +102,7 @@ def judge(sent: SentAction) -> EpisodeAction | RefusedUrl | None:
     if kind == PLAY:
         position = _number(sent.position, least=1)
         # gPodder sends one as soon as playback starts, and AntennaPod one with -1 in every number.
-        # AntennaPod goes back to the start of an episode on any `play` whose position is not > 0.
+        # AntennaPod returns to the start of an episode on any `play` whose position is not > 0.
         if position is None:
             return None
         numbers = (_number(sent.started), position, _number(sent.total, least=1))
@@ -126,10 +126,11 @@ def device_of(sent: SentAction) -> str:
 
 
 def grouped(sent: Sequence[EpisodeAction]) -> list[EpisodeAction]:
-    """Return what an upload has in the order of storing it.
+    """Return the actions of an upload in the order of storing them.
 
-    What has one key is together, as it was sent. Keys are in the order of their last time: apps
-    take the last one for the present state where several were done at the same time.
+    Actions with the same key are together, in the order of the upload. Keys are in the order of
+    their latest time: of several actions at the same time, apps take the last one for the present
+    state.
     """
     groups: dict[bytes, list[EpisodeAction]] = {}
     for action in sent:
@@ -143,15 +144,15 @@ def _done_or_now(action: EpisodeAction) -> int:
 
 
 def record(snapshot: ActionSnapshot, sent: Sequence[EpisodeAction]) -> ActionDecision:
-    """Store the latest action of each episode, device and kind, with a stamp of when it came.
+    """Store the latest action of each episode, device and kind, stamped by its arrival.
 
-    An action that was sent before changes nothing, nor does a play that is equal in position and
-    length to the newest one of its episode: Cardo uploads what it was sent. Of one device, the
-    action that is later by the device's own clock counts; if that clock was ahead, the one that was
-    done after it came. What makes no stored action longer has always room.
+    An action that was sent before changes nothing, nor does a play with the position and length of
+    its episode's newest play: Cardo uploads what it was sent. Of one device, the later action by
+    the device's own clock counts; if that clock was ahead, an action after its correction does.
+    Actions that add no weight always fit.
 
     Raises:
-        InvalidInput: There is no room for all that were sent.
+        InvalidInput: There is no room for all actions.
     """
     draft = _Draft(snapshot, sent)
     groups: dict[bytes, list[EpisodeAction]] = {}
@@ -173,7 +174,7 @@ def _with_room(snapshot: ActionSnapshot, decision: ActionDecision) -> ActionDeci
 
 
 def resent(snapshot: ActionSnapshot, wanted: Sequence[EpisodeAction]) -> ActionDecision:
-    """Give actions new stamps, in the same order, so that all apps get them once more.
+    """Give actions new stamps, in the same order, so that all apps are sent them again.
 
     AntennaPod loses a feed's play states when it is sent the feed's move.
     """
@@ -186,7 +187,7 @@ def resent(snapshot: ActionSnapshot, wanted: Sequence[EpisodeAction]) -> ActionD
 
 
 def refiled(action: EpisodeAction, podcast: FeedUrl) -> EpisodeAction:
-    """Return an action as one of another podcast."""
+    """Return the action as an action of another podcast."""
     moved = replace(action, podcast=podcast.text, podcast_guid=podcast.guid)
     return replace(moved, key=_key_of(moved), file=_file_of(moved))
 
@@ -196,14 +197,14 @@ def join(
     sent: Sequence[EpisodeAction],
     former: Mapping[bytes, EpisodeAction],
 ) -> ActionDecision:
-    """Store actions of a podcast with those of another one, since both are one feed now.
+    """Join the actions of two podcasts that have become one feed.
 
-    `sent` are the actions as `refiled` returns them, and `former` as they are stored, by the new
-    keys. Apps are sent the newest play of an episode once more: they may have been sent the other
-    one last.
+    `sent` are the actions as `refiled` returns them, and `former` the same as stored, by the new
+    keys. Apps are sent the newest play of an episode again, since they may have been sent the other
+    podcast's play last.
 
     Raises:
-        InvalidInput: There is no room for them under the URL of the other podcast.
+        InvalidInput: There is no room for them under the other podcast's URL.
     """
     draft = _Draft(snapshot, sent)
     for action in sent:
@@ -214,10 +215,10 @@ def join(
 
 
 def podcasts_joined(before: Mapping[Guid, Entry], saved: Collection[Entry]) -> dict[Guid, FeedUrl]:
-    """Return the podcasts whose actions are stored under another URL from now on, with that URL.
+    """Return the podcasts whose actions move to another URL, with that URL.
 
-    A merge, a move, another guid or a restored list can change it. `before` are the entries before
-    the change, and `saved` those that it saved.
+    A merge, a move, another guid or a restored list can cause it. `before` are the entries before
+    the change, and `saved` the entries that it saved.
     """
     after = {**before, **{entry.guid: entry for entry in saved}}
     found: dict[Guid, FeedUrl] = {}
@@ -242,15 +243,16 @@ def _first_url_by(entries: Mapping[Guid, Entry], guid: Guid) -> str | None:
 def first_url(feed: Subscription) -> str:
     """Return the URL under which the actions of a feed are stored, as far as it is known.
 
-    That is the one that its guid is derived from, or else the present one.
+    That is the URL that its guid is derived from, or else the present one.
     """
     return feed.feed_url if feed.alias is None else feed.alias.url
 
 
 def sent_second(action: EpisodeAction) -> int:
-    """Return when an action was done, as apps are sent it.
+    """Return the time of an action, as sent to apps.
 
-    A device whose clock is ahead would otherwise win against all others for as long.
+    It is limited to the time of receipt: otherwise a device whose clock is ahead would override all
+    others for as long.
     """
     return min(action.done, second_of(action.received))
 
@@ -259,8 +261,8 @@ class _Draft:
     """Stored actions while a rule changes them.
 
     Attributes:
-        rows: The actions as they are to be, by their keys.
-        changed: The keys of those that are news to apps, and what orders them.
+        rows: The new actions by key.
+        changed: Keys of the actions to send to apps, with their sort keys.
     """
 
     def __init__(self, snapshot: ActionSnapshot, sent: Sequence[EpisodeAction]) -> None:
@@ -280,10 +282,10 @@ class _Draft:
             self._note_newest(action)
 
     def take(self, key: bytes, group: Sequence[EpisodeAction]) -> None:
-        """Take in what an upload has of one key, in the order in which it was sent."""
+        """Add the actions of an upload with one key, in the order of the upload."""
         stored = self.rows.get(key)
-        # Apps repeat an upload when its reply was lost. What they sent before the action that is
-        # stored was stored before it, too, whatever their clock said then.
+        # Apps repeat an upload when its reply was lost. Actions before the stored one in the upload
+        # were stored before it, too, whatever their clock said.
         again = [number for number, one in enumerate(group, 1) if stored and _is_same(one, stored)]
         for action in group[max(again, default=0) :]:
             stored = self.rows.get(key)
@@ -295,7 +297,7 @@ class _Draft:
             self._note_newest(self.rows[key])
 
     def move_in(self, action: EpisodeAction) -> None:
-        """Take in a stored action of another podcast, unless a later one is stored here."""
+        """Add a stored action of another podcast, unless a later one is stored here."""
         stored = self.rows.get(action.key)
         if not action.is_superseded and action.kind == PLAY and can_be_sent(action):
             self._moved_in.add(action.key)
@@ -307,8 +309,8 @@ class _Draft:
         if stored is None:
             return True
         if _NO_TIME < action.done < stored.done:
-            # Otherwise a device whose clock was a day ahead is ignored for a day after it was
-            # corrected. What is ahead even now was sent by the clock that is wrong.
+            # Otherwise a device whose clock was a day ahead would be ignored for a day after its
+            # correction. A time that is ahead of `_now` comes from the wrong clock.
             return sent_second(stored) < action.done <= self._now
         return not _is_same(action, stored)
 
@@ -322,7 +324,7 @@ class _Draft:
         )
 
     def _group(self, action: EpisodeAction) -> bytes:
-        """Return the key of an action's episode; by its file alone, that of the only guid of it."""
+        """Return the key of an action's episode; without a guid, that of the file's only guid."""
         if action.episode_guid is None:
             guids = self._guids_of_file.get(action.file, ())
             if len(guids) == 1:
@@ -338,7 +340,7 @@ class _Draft:
             self._newest[group] = action
 
     def decision(self) -> ActionDecision:
-        """Return what is to be saved, with new stamps for what is news."""
+        """Return the actions to save, with new stamps for the ones to send."""
         others = self._agree()
         sent_until = self._stamp(self._snapshot.last_stamp, self.changed)
         clock = self._stamp(sent_until, others)
@@ -355,10 +357,10 @@ class _Draft:
         return clock
 
     def _agree(self) -> dict[bytes, int]:
-        """Supersede older plays, and let the others agree on the episode's file and its length.
+        """Supersede older plays, and give an episode's other actions the same file and length.
 
-        Returns the keys of newest plays that were stored before, and that apps are to be sent now:
-        their length was not known, or they were two episodes until now.
+        Returns the keys of newest plays that were stored before and must be sent now: their length
+        was unknown, or they belonged to two episodes.
         """
         lengths: dict[bytes, int] = {}
         for action in [*self._snapshot.known.values(), *self.rows.values()]:
@@ -408,7 +410,7 @@ def _is_superseded(action: EpisodeAction, newest: EpisodeAction | None) -> bool:
     """Whether apps are not sent an action, given the newest play of its episode.
 
     AntennaPod takes the last play that it is sent, and Kasts each one, without comparing it with
-    what they have. Kasts marks an episode as played on a deletion.
+    their own. Kasts marks an episode as played on a deletion.
     """
     if newest is None or action is newest:
         return False
@@ -418,9 +420,9 @@ def _is_superseded(action: EpisodeAction, newest: EpisodeAction | None) -> bool:
 
 
 def in_order(pages: Iterable[Sequence[EpisodeAction]], limit: int) -> list[EpisodeAction]:
-    """Return the actions of pages by rising revision, as far as none can be missing in between.
+    """Merge pages by rising revision, up to where no action can be missing in between.
 
-    A page with `limit` actions may go on, so what comes after its end is left out.
+    A page with `limit` actions may continue, so actions after its end are omitted.
     """
     ends = [page[-1].revision for page in pages if len(page) == limit]
     listed = sorted((action for page in pages for action in page), key=lambda a: a.revision)
@@ -440,18 +442,18 @@ def among(actions: Iterable[EpisodeAction], revisions: Sequence[Stamp]) -> list[
 def without_own(
     listed: Iterable[EpisodeAction], progress: SyncProgress, since: Second
 ) -> list[EpisodeAction]:
-    """Leave out what the app itself has sent, unless it was changed since.
+    """Omit actions that the app itself has sent and that have not changed since.
 
-    AntennaPod takes every action that it is sent for newer than what was played since.
+    AntennaPod takes every action that it is sent for newer than its own later plays.
     """
     return [action for action in listed if not is_own(progress, "", since, action.revision)]
 
 
 def can_be_sent(action: EpisodeAction) -> bool:
-    """Say whether every app reads an action as it is meant.
+    """Whether every app interprets an action correctly.
 
-    AntennaPod takes the numbers of a `play` only if its position and its total are greater than 0,
-    and otherwise goes back to the start. Kasts marks an episode as played whose position is its
+    AntennaPod uses the numbers of a `play` only if its position and its total are greater than 0,
+    and otherwise returns to the start. Kasts marks an episode as played if its position is its
     total, so a total is never made up. Numbers above `MAX_SECONDS` are negative in AntennaPod.
     """
     if action.kind != PLAY:
@@ -461,9 +463,9 @@ def can_be_sent(action: EpisodeAction) -> bool:
 
 
 def told(actions: Iterable[EpisodeAction]) -> list[EpisodeAction]:
-    """Return those of some actions that apps are sent, as they are sent.
+    """Return the actions to send to apps, in the form to send.
 
-    AntennaPod takes the numbers of a `play` only if it has the position where playing began, too.
+    AntennaPod uses the numbers of a `play` only if it also has the position where playing began.
     """
     return [
         replace(
@@ -479,7 +481,7 @@ def told(actions: Iterable[EpisodeAction]) -> list[EpisodeAction]:
 def spelled(
     actions: Iterable[EpisodeAction], feed_urls: Mapping[Guid, str | None]
 ) -> list[EpisodeAction]:
-    """Return actions with the present feed URLs of their podcasts, as far as there are any.
+    """Return actions with the present feed URLs of their podcasts, where known.
 
     gPodder finds an episode by the URL of its podcast.
     """
@@ -493,12 +495,12 @@ def spelled(
 def spelled_for_apps(
     actions: Iterable[EpisodeAction], feed_urls: Mapping[Guid, str | None]
 ) -> list[EpisodeAction]:
-    """Spell actions as `spelled` does, without podcasts that apps are not sent (C3.18)."""
+    """As `spelled`, without podcasts that apps are not sent (C3.18)."""
     return [action for action in spelled(actions, feed_urls) if is_for_apps(action.podcast)]
 
 
 def _is_same(action: EpisodeAction, stored: EpisodeAction) -> bool:
-    """Say whether an action is stored already: sent once more, it is no news to the others."""
+    """Whether an action is already stored: repeating it is no news to other apps."""
     as_stored = replace(
         action,
         done=stored.done if action.done == _NO_TIME else action.done,
@@ -522,13 +524,13 @@ def _file_of(action: EpisodeAction) -> bytes:
 
 
 def _key_of(action: EpisodeAction) -> bytes:
-    """Return the key of an action: what begins it identifies the episode."""
+    """Return the key of an action; its prefix identifies the episode."""
     episode = _episode_key(action.podcast_guid, action.episode, action.episode_guid)
     return episode + _hash(action.device, action.kind)[: _KEY_BYTES - EPISODE_KEY_BYTES]
 
 
 def _episode_key(podcast_guid: Guid, episode: str, episode_guid: str | None) -> bytes:
-    # A feed can have two episodes with one file, and give the file of an episode another URL.
+    # A feed can have two episodes with one file, and change the URL of an episode's file.
     named = ("", episode) if episode_guid is None else (episode_guid,)
     return _hash(podcast_guid, *named)[:EPISODE_KEY_BYTES]
 

@@ -15,7 +15,7 @@ _VARIANTS = "89ab"
 def derived_guid(namespace: bytes, name: str) -> Guid:
     """Return the UUIDv5 of a name in a namespace (RFC 9562, section 5.5), in its canonical form.
 
-    As `uuid.uuid5` has it, in 1.5 microseconds instead of 3.4: a feed in a long POST takes 20.
+    Same as `uuid.uuid5`, in 1.5 microseconds instead of 3.4: a feed in a long POST takes 20.
     """
     text = hashlib.sha1(namespace + name.encode(), usedforsecurity=False).hexdigest()
     variant = _VARIANTS[int(text[16], 16) & 3]
@@ -40,7 +40,7 @@ def parse_guid(text: str) -> Guid:
 
 
 def guid_or_none(text: str) -> Guid | None:
-    """Return the canonical form of `text`, as `parse_guid` does, or None if it is not a guid."""
-    # Only ASCII is lowered, since some other letters, such as U+212A, have an ASCII lower case.
+    """As `parse_guid`, but return None if `text` is not a guid."""
+    # Only ASCII is lowered: some other letters, such as U+212A, have an ASCII lower case.
     lowered = text.lower() if text.isascii() else text
     return Guid(lowered) if _CANONICAL.fullmatch(lowered) else None

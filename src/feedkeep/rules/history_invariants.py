@@ -1,4 +1,4 @@
-"""What must hold of the former states of an account's entries. Pure."""
+"""Invariants of the former states of an account's entries. Pure."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from feedkeep.rules.entry_states import states_at
 from feedkeep.rules.invariants import entry_violations
 
 _MOMENTS = 20
-"""At how many moments the whole list is looked at as it was then."""
+"""Number of past times at which the whole list is checked."""
 
 
 def history_violations(whole: Snapshot) -> Iterator[str]:
-    """Yield a sentence for each thing that is wrong with the former states of an account's entries.
+    """Yield a sentence for each violation in the former states of an account's entries.
 
-    The snapshot has its whole history. States that ended before the list is known are passed over:
-    they are about to be forgotten. What is wrong at several moments is reported once, and not at
-    all if it is so with the present list.
+    The snapshot has its whole history. States that ended before `known_from` are skipped, since
+    they are about to be deleted. A violation at several times is reported once, and not at all if
+    the present list has it.
     """
     history = whole.history
     if history is None:
@@ -42,7 +42,7 @@ def history_violations(whole: Snapshot) -> Iterator[str]:
 
 
 def _faults(states: Iterable[EntryState], last_stamp: Stamp) -> Iterator[str]:
-    """Yield what is wrong with the states of one guid."""
+    """Yield the violations in the states of one guid."""
     endless = Stamp(2**63)
     in_order = sorted(states, key=lambda state: endless if state.ended is None else state.ended)
     for state in in_order:
@@ -60,13 +60,13 @@ def _faults(states: Iterable[EntryState], last_stamp: Stamp) -> Iterator[str]:
 
 
 def _changes(history: History, states: Iterable[EntryState]) -> list[Stamp]:
-    """Return the stamps of all changes since the list is known, by rising stamp."""
+    """Return the stamps of all changes after `known_from`, in order."""
     stamps = {stamp for state in states for stamp in (state.began, state.ended)}
     return sorted(stamp for stamp in stamps if stamp is not None and stamp > history.known_from)
 
 
 def _spread(stamps: Sequence[Stamp]) -> Sequence[Stamp]:
-    """Return some of many stamps, spread evenly, with the first and the last."""
+    """Return evenly spread stamps, including the first and the last."""
     if len(stamps) <= _MOMENTS:
         return stamps
     last = len(stamps) - 1

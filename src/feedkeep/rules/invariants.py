@@ -1,4 +1,4 @@
-"""What must hold of an account's entries at any moment (contract, section 3). Pure."""
+"""Invariants of an account's entries (contract, section 3). Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from feedkeep.rules.subscriptions import MAX_POINTERS
 
 
 def violations(whole: Snapshot) -> Iterator[str]:
-    """Yield a sentence for each thing that is wrong with the entries of an account."""
+    """Yield a sentence for each violation in an account's list."""
     known = whole.entries
     if whole.counts != (found := count(known.values())):
         yield f"the stored counts of the list are {whole.counts}, but it has {found}"
@@ -27,16 +27,13 @@ def violations(whole: Snapshot) -> Iterator[str]:
 
 
 def action_violations(counted: int, found: int) -> Iterator[str]:
-    """Yield a sentence if the episode actions of an account have another weight than counted."""
+    """Yield a sentence if the stored weight of an account's episode actions is wrong."""
     if counted != found:
         yield f"the stored count of episode actions is {counted}, but it should be {found}"
 
 
 def entry_violations(known: Mapping[Guid, Entry]) -> Iterator[str]:
-    """Yield a sentence for each thing that is wrong with all entries of an account by themselves.
-
-    Neither their stamps nor the stored counts are looked at.
-    """
+    """Yield a sentence for each violation in an account's entries, without stamps and counts."""
     pointers = Counter(entry.new_guid for entry in known.values() if isinstance(entry, Pointer))
     yield from (f"{n} pointers lead to {guid}" for guid, n in pointers.items() if n > MAX_POINTERS)
     for entry in known.values():

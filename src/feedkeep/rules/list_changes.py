@@ -1,4 +1,4 @@
-"""What changes did to a list, feed by feed. Pure."""
+"""The effects of changes on the feeds of a list. Pure."""
 
 from __future__ import annotations
 
@@ -20,18 +20,17 @@ from feedkeep.model.entry_index import target_guid
 
 
 class ChangeKind(StrEnum):
-    """What happened to a feed.
+    """The effect of a change on a feed.
 
     Attributes:
-        ADDED: It came into the list, or back into it after it was deleted.
+        ADDED: It was added to the list, or restored after it was deleted.
         SUBSCRIBED: It was subscribed to again.
-        UNSUBSCRIBED: It was unsubscribed.
-        DELETED: It was taken out of the list.
+        DELETED: It was deleted from the list.
         MOVED: It got another URL.
         RENAMED: It got another guid.
-        MERGED: It was made one with another feed.
-        SPLIT: It is a feed of its own again.
-        LED: A further URL or guid leads to it.
+        MERGED: It was merged with another feed.
+        SPLIT: It became a separate feed again.
+        LED: Another URL or guid now resolves to it.
     """
 
     ADDED = "added"
@@ -46,14 +45,13 @@ class ChangeKind(StrEnum):
 
 
 class FeedChange(Value, frozen=True):
-    """What one change did to one feed.
+    """The effect of one change on one feed.
 
     Attributes:
-        what: What it did.
         guid: The feed's guid after the change.
         feed_url: The feed's URL after the change.
-        old: The former URL with `MOVED`, the former guid with `RENAMED`, the URL of the feed that
-            it was made one with with `MERGED`, else None.
+        old: The former URL for `MOVED`, the former guid for `RENAMED`, the URL of the merged feed
+            for `MERGED`, otherwise None.
     """
 
     what: ChangeKind
@@ -67,8 +65,8 @@ class ListChange(Value, frozen=True):
 
     Attributes:
         stamp: Its stamp, by which it is undone.
-        author: Who made it, as it is stored; "" if that is not known.
-        feeds: What it did, ordered by URL.
+        author: Stored author; "" if unknown.
+        feeds: Its effects, ordered by URL.
     """
 
     stamp: Stamp
@@ -79,7 +77,7 @@ class ListChange(Value, frozen=True):
 def changes_on(page: HistoryPage, entries: Mapping[Guid, Entry]) -> list[ListChange]:
     """Return the changes on a page of a history, newest first (C9.4).
 
-    `entries` is the present list, which tells the URLs of feeds whose states are not on the page.
+    `entries` is the present list, for the URLs of feeds whose states are not on the page.
     """
     before: defaultdict[Stamp, dict[Guid, EntryState]] = defaultdict(dict)
     after: defaultdict[Stamp, dict[Guid, EntryState]] = defaultdict(dict)
@@ -101,9 +99,9 @@ def changes_on(page: HistoryPage, entries: Mapping[Guid, Entry]) -> list[ListCha
 def differences(
     before: Mapping[Guid, Entry], after: Mapping[Guid, Entry], others: Mapping[Guid, Entry]
 ) -> list[FeedChange]:
-    """Return what became of feeds, ordered by URL; nothing if only what apps are sent has changed.
+    """Return the effects on feeds, ordered by URL; empty if only data for apps changed.
 
-    Given are the entries that changed, as they were before and after, and `others` that did not.
+    `before` and `after` are the entries that changed, `others` the unchanged ones.
     """
     was = {guid: entry for guid, entry in before.items() if isinstance(entry, Subscription)}
     renamed = {
@@ -126,7 +124,7 @@ def differences(
         and isinstance(before.get(guid), Pointer)
         and guid not in renamed
     }
-    # The URL of a feed that was merged is no URL that the other one moved to.
+    # The URL of a merged feed is not one that the other feed moved to.
     shared: set[str | None] = {was[guid].feed_url for guid in merged}
     shared |= {_url_of(guid, after) for guid in split}
     found: list[FeedChange] = []
@@ -187,17 +185,17 @@ def _entries(states: Mapping[Guid, EntryState]) -> dict[Guid, Entry]:
 
 
 def is_gone(change: FeedChange) -> bool:
-    """Say whether a feed is not subscribed to any longer."""
+    """Whether a change unsubscribed from a feed."""
     return change.what in {ChangeKind.UNSUBSCRIBED, ChangeKind.DELETED}
 
 
 def is_back(change: FeedChange) -> bool:
-    """Say whether a feed is subscribed to that was not before."""
+    """Whether a change subscribed to a feed."""
     return change.what in {ChangeKind.SUBSCRIBED, ChangeKind.ADDED}
 
 
 class GroupedChanges(Value, frozen=True):
-    """What a restored list would look like: what comes back, what goes, and what changes else."""
+    """The effects of restoring a list: feeds that return, feeds that go, and other changes."""
 
     back: Sequence[FeedChange]
     gone: Sequence[FeedChange]
@@ -205,7 +203,7 @@ class GroupedChanges(Value, frozen=True):
 
 
 def in_kinds(feeds: Iterable[FeedChange]) -> GroupedChanges:
-    """Return changes of feeds by what they mean to the owner of the list, in the same order."""
+    """Group changes by their meaning for the owner of the list, in the same order."""
     kinds: tuple[list[FeedChange], ...] = ([], [], [])
     for feed in feeds:
         kinds[0 if is_back(feed) else 1 if is_gone(feed) else 2].append(feed)

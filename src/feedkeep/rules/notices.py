@@ -1,4 +1,4 @@
-"""What the owner of a list would want to be told, although they are not looking. Pure."""
+"""Notices to the owner of a list who is not looking at the pages. Pure."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from feedkeep.rules.list_changes import ChangeKind, ListChange
 from feedkeep.rules.wipes import Wipe
 
 TOLD_DAYS = 30
-"""For how many days something is news."""
+"""Lifetime of news, in days."""
 
 UNREADABLE_DAYS = 7
-"""After how many days a feed that cannot be read is news: most come back within hours."""
+"""Days after which an unreadable feed is news: most recover within hours."""
 
 MAX_NOTICES = 50
 _EVER = Stamp(0)
 
 
 class NoticeKind(StrEnum):
-    """What an owner is told.
+    """The subject of a notice.
 
     Attributes:
         WIPE: An app unsubscribed from much of the list at once.
@@ -43,16 +43,14 @@ class NoticeKind(StrEnum):
 
 
 class Notice(Value, frozen=True):
-    """Something that the owner of a list is told.
+    """A notice to the owner of a list.
 
     Attributes:
-        kind: What it is.
-        at: When it became news.
-        key: What tells it from all other news of the account, always.
-        name: What the feed or the app is called; "" if that is not known. Never the address of a
-            feed that looks like one person's own.
-        guid: The feed that it is about, if it is about one.
-        count: How many feeds it is about.
+        at: Time at which it became news.
+        key: Permanently unique among all notices of the account.
+        name: Name of the feed or the app; "" if unknown. Never a personal-looking address.
+        guid: The feed that it concerns; None if it is not about one feed.
+        count: Number of feeds that it concerns.
     """
 
     kind: NoticeKind
@@ -66,9 +64,9 @@ class Notice(Value, frozen=True):
 def newest(
     notices: Iterable[Notice], now: Stamp, since: Stamp = _EVER, known: Collection[str] = ()
 ) -> list[Notice]:
-    """Return what is news at a moment and came after another, newest first, and bounded.
+    """Return the news between `since` and `now`, newest first, up to `MAX_NOTICES`.
 
-    `known` has the keys of apps that are not new to their owner any more.
+    `known` has the keys of apps that are no longer new to their owner.
     """
     begun = max(since, later(now, -TOLD_DAYS * DAY_US))
     some = [one for one in notices if begun < one.at <= now and one.key not in known]
@@ -76,17 +74,17 @@ def newest(
 
 
 def app_key(app: ConnectedApp) -> str:
-    """Return what tells an app from the others of its account.
+    """Return the key of an app within its account.
 
-    Some apps begin a session with each sync, and end it: with the password of the account, only
-    their name stays.
+    Some apps begin and end a session with each sync: with the account's password, only their name
+    is constant.
     """
     is_by_name = app.kind is AppKind.PASSWORD
     return f"app {product_of(app.name)}" if is_by_name else f"app {app.ids[0]}"
 
 
 def may_have_moved(whole: Snapshot) -> bool:
-    """Say, without its history, whether any feed of a list may have moved."""
+    """Whether any feed of a list may have moved, judged without its history."""
     return any(entry.alias is not None for entry in whole.entries.values())
 
 
@@ -97,7 +95,7 @@ def of_list(
     apps: Sequence[ConnectedApp],
     now: Stamp,
 ) -> list[Notice]:
-    """Return the notices of the feeds and of the apps of an account."""
+    """Return the notices about the feeds and the apps of an account."""
     return [*_of_apps(apps, now), *_of_feeds(whole, known, labels)]
 
 
@@ -108,9 +106,9 @@ def of_wipe(wipe: Wipe, app: str) -> Notice:
 
 
 def _of_apps(apps: Sequence[ConnectedApp], now: Stamp) -> Iterator[Notice]:
-    """Yield the notices of apps that were connected, and of those that fell silent."""
+    """Yield the notices about newly connected and silent apps."""
     for app in apps:
-        if app.last_used is None:  # its password was made a moment ago
+        if app.last_used is None:  # its password was just created
             continue
         yield Notice(NoticeKind.NEW_APP, app.created, app_key(app), app.name)
     for app in fallen_silent(apps, now):
@@ -120,7 +118,6 @@ def _of_apps(apps: Sequence[ConnectedApp], now: Stamp) -> Iterator[Notice]:
 
 
 def _of_feeds(whole: Snapshot, known: Mapping[str, Headline], labels: Labels) -> Iterator[Notice]:
-    """Yield the notices of subscribed feeds that are not readable."""
     for feed in whole.entries.values():
         if not isinstance(feed, Subscription) or not feed.is_subscribed:
             continue
@@ -136,7 +133,7 @@ def _of_feeds(whole: Snapshot, known: Mapping[str, Headline], labels: Labels) ->
 def of_changes(
     changes: Iterable[ListChange], authors: Mapping[str, Author], titles: Mapping[str, str]
 ) -> Iterator[Notice]:
-    """Yield the notices of feeds that a list followed; `titles` is by their URLs."""
+    """Yield the notices about moves that feedkeep made; `titles` is by feed URL."""
     for change in changes:
         author = authors.get(change.author)
         if author is None or author.kind is not CredentialKind.FEEDKEEP:

@@ -14,10 +14,10 @@ class Limits(Value, frozen=True):
     """The limits of an account's list.
 
     Attributes:
-        subscriptions: The maximum number of feeds that an account is subscribed to.
-        entries: The maximum weight of all entries, including unsubscribed and deleted feeds and
-            former guids and URLs. These stay for devices that were offline for a year, so an
-            account that adds and deletes without end reaches this limit.
+        subscriptions: Maximum number of subscribed feeds.
+        entries: Maximum weight of all entries, including unsubscribed and deleted feeds and former
+            guids and URLs. These stay for devices that were offline for a year, so an account that
+            adds and deletes without end reaches this limit.
     """
 
     subscriptions: int = MAX_SUBSCRIPTIONS
@@ -25,7 +25,7 @@ class Limits(Value, frozen=True):
 
 
 DEFAULT_LIMITS = Limits()
-"""The limits where no setting says otherwise."""
+"""The limits without a setting."""
 
 
 def limits_for(max_subscriptions: int) -> Limits:
@@ -34,7 +34,7 @@ def limits_for(max_subscriptions: int) -> Limits:
 
 
 def check_room(before: Counts, after: Counts, limits: Limits) -> None:
-    """Check a list that has grown against its limits; what makes it no larger is allowed (C3.15).
+    """Check a changed list against its limits; changes that do not enlarge it pass (C3.15).
 
     Raises:
         InvalidInput: A limit is exceeded (C3.14).

@@ -1,4 +1,4 @@
-"""Noticing that a list was wiped: most of it unsubscribed at once, by one app. Pure."""
+"""Detection of wipes: one app unsubscribed most of a list at once. Pure."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from feedkeep.rules.app_identity import author_key
 from feedkeep.rules.list_changes import FeedChange, ListChange, is_back, is_gone
 
 WINDOW_US = 600_000_000
-"""How long it may take an app: ten minutes."""
+"""Maximum duration of a wipe: ten minutes."""
 
 _SMALLEST_LIST, _FEWEST, _PART = 2, 3, 3
 
 _BURST_US = 15_000_000
-"""How long may be between two requests of one burst: apps send a long list in several."""
+"""Maximum interval between two requests of one burst: apps send a long list in several."""
 
 
 class Wipe(Value, frozen=True):
     """A wipe of a list.
 
     Attributes:
-        stamps: The stamps of the changes, newest first.
-        author: Who made the last of them, as it is stored.
-        feeds: What they did to the feeds that are gone since.
+        stamps: Stamps of the changes, newest first.
+        author: Stored author of the last change.
+        feeds: The effects on the feeds that are still unsubscribed.
     """
 
     stamps: Sequence[Stamp]
@@ -33,9 +33,9 @@ class Wipe(Value, frozen=True):
 
 
 def is_wipe(subscribed: int, unsubscribed: int) -> bool:
-    """Say whether it is a wipe if so many of a list's feeds were unsubscribed.
+    """Whether `unsubscribed` of `subscribed` feeds make a wipe.
 
-    It is if the list is empty then, or if three feeds are gone, and a third of the list.
+    They do if the list is empty afterwards, or if they are at least three feeds and a third of it.
     """
     if unsubscribed >= subscribed:
         return subscribed >= _SMALLEST_LIST
@@ -43,10 +43,10 @@ def is_wipe(subscribed: int, unsubscribed: int) -> bool:
 
 
 def may_be_wiped(entries: Mapping[Guid, Entry], subscribed: int, since: Stamp) -> bool:
-    """Say, without its history, whether a list may have been wiped since a stamp.
+    """Whether a list may have been wiped since a stamp, judged without its history.
 
-    More than half of a wipe is missing still, or it is none any longer: so a sixth of the list is,
-    or a twelfth if the list has grown to twice that since.
+    More than half of the feeds of a wipe are still unsubscribed, or it no longer counts: so a sixth
+    of the list is unsubscribed, or a twelfth if the list has doubled since.
     """
     gone = sum(
         isinstance(entry, Subscription) and not entry.is_subscribed and entry.status_changed > since
@@ -56,7 +56,7 @@ def may_be_wiped(entries: Mapping[Guid, Entry], subscribed: int, since: Stamp) -
 
 
 def can_wipe(author: Author) -> bool:
-    """Say whether what an author removes can be a wipe.
+    """Whether an author's removals can be a wipe.
 
     In a browser, a person sees what they remove, and can undo it at once.
     """
@@ -71,8 +71,8 @@ def wipes(
 ) -> list[Wipe]:
     """Return the wipes among the newest changes of a list, newest first.
 
-    A wipe of which half was brought back already is none. `authors` has what is stored of each
-    author, read; `subscribed` is how many feeds the list has now.
+    Wipes of which half or more is subscribed again are skipped. `authors` are the parsed authors by
+    their stored text; `subscribed` is the present number of subscribed feeds.
     """
     found: list[Wipe] = []
     seen: set[Stamp] = set()
@@ -104,11 +104,10 @@ class _Removal(Value, frozen=True):
     """A change that removed feeds.
 
     Attributes:
-        stamp: Its stamp.
-        author: Who made it, as it is stored.
-        app: What is the same for all changes of that app.
-        feeds: What it did to the feeds that it removed.
-        size: How many feeds the list had before it.
+        author: Stored author.
+        app: Key of the author's app.
+        feeds: The effects on the removed feeds.
+        size: Number of subscribed feeds before the change.
     """
 
     stamp: Stamp
@@ -132,9 +131,9 @@ def _removals(
 
 
 def _wiping(window: Sequence[_Removal]) -> Sequence[_Removal]:
-    """Return those of an app's removals within ten minutes that are a wipe; newest first.
+    """Return the removals of an app within ten minutes that form a wipe, newest first.
 
-    What the app removed by an earlier, separate request is no part of a wipe that came after it.
+    An earlier, separate request of the app is not part of a later wipe.
     """
     bursts: list[list[_Removal]] = []
     for removal in window:
@@ -154,9 +153,9 @@ def _is_wiping(removals: Sequence[_Removal]) -> bool:
 
 
 def _sizes_before(changes: Sequence[ListChange], subscribed: int) -> list[int]:
-    """Return how many feeds the list had before each change, newest first, as far as they tell.
+    """Return the number of subscribed feeds before each change, newest first, from the changes.
 
-    Merged feeds count as one, and a feed that was unsubscribed and then deleted has gone once.
+    Merged feeds count as one, and a feed that was unsubscribed and then deleted is counted once.
     """
     gone: set[Guid] = set()
     gains = []
@@ -173,7 +172,7 @@ def _sizes_before(changes: Sequence[ListChange], subscribed: int) -> list[int]:
 
 
 def _is_subscribed(entries: Mapping[Guid, Entry], guid: Guid) -> bool:
-    """Say whether a feed is in the list, also under the guid of one that it was merged into."""
+    """Whether a feed is subscribed, possibly under the guid of a feed that it was merged into."""
     entry = entries.get(guid)
     feed = entries[target_guid(entry)] if entry else None
     return isinstance(feed, Subscription) and feed.is_subscribed
