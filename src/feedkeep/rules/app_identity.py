@@ -42,7 +42,6 @@ class App(Value, frozen=True):
 
 
 def app_of(admitted: Admitted, device: str) -> App:
-    """Return the app that sent a request for `device`."""
     name = admitted.token.label if admitted.token else admitted.user_agent
     return App(device, admitted.sign_in, product_of(name))
 

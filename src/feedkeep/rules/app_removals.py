@@ -1,7 +1,7 @@
 """The meaning of an app's removal of a URL, or a former URL, of a moved feed. Pure.
 
-It depends on the app's other URLs: if the app has another URL of the feed, it removes a duplicate,
-and its owner has not unsubscribed. `AppUrls.may_echo` recognizes removals that the app only echoes.
+An app that has another URL of the feed removes a duplicate, and its owner has not unsubscribed.
+`AppUrls.may_echo` recognizes echoes.
 """
 
 from __future__ import annotations

@@ -21,13 +21,14 @@ MAX_APP_URLS = 2_000
 class AppUrls(Value, frozen=True):
     """The recorded URLs of moved feeds that an app has, as their derived guids.
 
-    Any URL that is not recorded is unknown: the app may have it from before the move.
+    Any URL that is not recorded is unknown: the app may have it from before the move. `feed_guids`
+    are always the derived guids of all URLs of a feed.
 
     Attributes:
         known: URLs that the app was sent, or has sent.
         gone: URLs whose removal it was sent, or has sent.
         is_full: Whether URLs are missing here since there were more than `MAX_APP_URLS`.
-        echoes: Removals that it may echo; None if there are none.
+        echoes: Removals that it may echo; None if it echoes nothing.
         began: The account's clock at the first record of an app that had synced before: its URLs of
             feeds that had moved by that time are unknown. None if it started from nothing.
     """
@@ -55,10 +56,7 @@ class AppUrls(Value, frozen=True):
         return AppUrls(echoes=self.echoes)
 
     def may_predate(self, changed: Stamp, feed_guids: Collection[Guid]) -> bool:
-        """Whether the app may have any URL of a feed that last changed at stamp `changed`.
-
-        `feed_guids` are the derived guids of all the feed's URLs.
-        """
+        """Whether the app may have any URL of a feed that last changed at stamp `changed`."""
         if self.began is None or changed > self.began:
             return False
         return self.known.isdisjoint(feed_guids) and self.gone.isdisjoint(feed_guids)
@@ -67,7 +65,7 @@ class AppUrls(Value, frozen=True):
         """Whether a removal by the app may echo a removal that it was sent.
 
         `removed` is the derived guid of the URL, `subscribed` the stamp of the last subscription to
-        its feed, and `feed_guids` are the derived guids of all the feed's URLs.
+        its feed.
         """
         return self.echoes is not None and self.echoes.may_have(removed, subscribed, feed_guids)
 
@@ -91,9 +89,8 @@ def after_adding(
 ) -> AppUrls:
     """Return the record after the app has added a URL of a moved feed.
 
-    `feed_guids` are the derived guids of all the feed's URLs. `older` is the subset that an app
-    without record may have from before the moves; apps were sent each of the others, which is
-    recorded.
+    `older` are the feed's URLs that an app without record may have from before the moves; apps were
+    sent each of the others, which is recorded.
     """
     # Without this, an app with both URLs that removes the new one would unsubscribe its owner.
     is_new_here = app.known.isdisjoint(feed_guids) and app.gone.isdisjoint(feed_guids)

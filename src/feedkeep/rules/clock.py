@@ -22,7 +22,6 @@ def later(stamp: Stamp, us: int) -> Stamp:
 
 
 def minute_of(stamp: Stamp) -> Stamp:
-    """Return the beginning of a stamp's minute."""
     return later(stamp, -(stamp % MINUTE_US))
 
 

@@ -320,12 +320,10 @@ def is_named(account: Account, shown: TokenCredential) -> bool:
 
 
 def is_alive(token: Token, now: Stamp) -> bool:
-    """Whether a token has neither expired nor been revoked."""
     return token.revoked is None and (token.expires is None or now < token.expires)
 
 
 def admits(account: Account, token: Token, now: Stamp, purpose: Purpose = Purpose.APPS) -> bool:
-    """Whether a secret is valid for a purpose."""
     # Checked on each request, so that a revocation applies to the next one (C2.8).
     return token.purpose is purpose and is_alive(token, now) and not account.is_disabled
 

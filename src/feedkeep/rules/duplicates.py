@@ -68,7 +68,6 @@ def _decoded(text: str) -> str:
 
 
 def pair_of(one: Guid, other: Guid) -> Pair:
-    """Return the pair of two feeds, in whichever order they are given."""
     return Pair(min(one, other), max(one, other))
 
 

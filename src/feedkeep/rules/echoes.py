@@ -83,10 +83,7 @@ def after_upload(
 
 
 def after_adding(known: Echoes | None, feed_guids: Collection[Guid]) -> Echoes | None:
-    """Return the expected echoes after the app has added a feed, without this feed.
-
-    `feed_guids` are the derived guids of all the feed's URLs.
-    """
+    """Return the expected echoes after the app has added a feed, without this feed."""
     if known is None:
         return None
     last = known.last and known.last.difference(feed_guids)

@@ -49,7 +49,6 @@ class Labels(Value, frozen=True):
         return _title(label, own_title) if label else own_title
 
     def folder(self, feed_url: str) -> str:
-        """Return the folder of a feed; "" if it has none."""
         label = self.by_url.get(feed_url)
         return label.folder if label else ""
 

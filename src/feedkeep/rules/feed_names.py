@@ -133,7 +133,6 @@ class Trouble(Value, frozen=True):
 
 
 def address_of(feed_url: str) -> Address:
-    """Return the URL of a feed for display."""
     is_short = len(feed_url) <= _MAX_REMEMBERED_CHARACTERS
     return _remembered_address(feed_url) if is_short else _address(feed_url)
 
@@ -150,7 +149,7 @@ def name_of(feed_url: str, title: str = "") -> str:
 
 
 def title_of(feed: Feed | None) -> str:
-    """Return the title of a feed as one line without control characters; "" if it has none."""
+    """Return the title of a feed as one line without control characters; "" if missing."""
     return "" if feed is None or feed.content is None else line_of(feed.content.title, MAX_TITLE)
 
 

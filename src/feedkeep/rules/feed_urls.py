@@ -180,7 +180,6 @@ def host_of(url: str) -> str:
 
 
 def _host_and_port_of(url: str) -> tuple[str, str]:
-    """Return the host and the port of a feed URL as written; "" where missing."""
     match = _HOST_AND_PORT.fullmatch(authority_of(url).rpartition("@")[2])
     return (match[1], match[2] or "") if match else ("", "")
 

@@ -17,9 +17,8 @@ _MOMENTS = 20
 def history_violations(whole: Snapshot) -> Iterator[str]:
     """Yield a sentence for each violation in the former states of an account's entries.
 
-    The snapshot has its whole history. States that ended before `known_from` are skipped, since
-    they are about to be deleted. A violation at several times is reported once, and not at all if
-    the present list has it.
+    States that ended before `known_from` are skipped, since they are about to be deleted. A
+    violation at several times is reported once, and not at all if the present list has it.
     """
     history = whole.history
     if history is None:
@@ -60,7 +59,6 @@ def _faults(states: Iterable[EntryState], last_stamp: Stamp) -> Iterator[str]:
 
 
 def _changes(history: History, states: Iterable[EntryState]) -> list[Stamp]:
-    """Return the stamps of all changes after `known_from`, in order."""
     stamps = {stamp for state in states for stamp in (state.began, state.ended)}
     return sorted(stamp for stamp in stamps if stamp is not None and stamp > history.known_from)
 

@@ -185,12 +185,10 @@ def _entries(states: Mapping[Guid, EntryState]) -> dict[Guid, Entry]:
 
 
 def is_gone(change: FeedChange) -> bool:
-    """Whether a change unsubscribed from a feed."""
     return change.what in {ChangeKind.UNSUBSCRIBED, ChangeKind.DELETED}
 
 
 def is_back(change: FeedChange) -> bool:
-    """Whether a change subscribed to a feed."""
     return change.what in {ChangeKind.SUBSCRIBED, ChangeKind.ADDED}
 
 

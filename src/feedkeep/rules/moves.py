@@ -36,7 +36,7 @@ _EQUAL_ITEMS = 3
 
 
 def is_same_feed(known: FeedContent, found: FeedContent) -> bool:
-    """Whether the content that was found is that of the known feed.
+    """Whether two contents are of the same feed.
 
     Both have the same `podcast:guid`, or the same title and three items in common: a new host may
     set its own guid.
@@ -47,9 +47,9 @@ def is_same_feed(known: FeedContent, found: FeedContent) -> bool:
 
 
 def is_another_feed(known: FeedContent, found: FeedContent) -> bool:
-    """Whether the content that was found is clearly not that of the known feed.
+    """Whether two contents are clearly not of the same feed.
 
-    A feed that satisfies neither this nor `is_same_feed` is read but moves no list: it has fewer
+    Where neither this nor `is_same_feed` is true, the feed is read but moves no list: it has fewer
     than three items, or has another title now.
     """
     if is_same_feed(known, found) or _in_common(known, found) >= _EQUAL_ITEMS:
@@ -137,7 +137,7 @@ def proved_move(feed: Feed) -> FeedUrl | None:
 
 
 def is_dead(former: Feed, present: Feed | None) -> bool:
-    """Whether a former URL was dead for so long that apps are sent its removal.
+    """Whether a former URL was dead for longer than `DEAD_US`, so that apps are sent its removal.
 
     Only explicit answers count, so the last fetch must have given one. Apps are not sent to a
     present URL that cannot be read either, as when the network is down.

@@ -1,4 +1,4 @@
-"""Notices to the owner of a list who is not looking at the pages. Pure."""
+"""Notices for the owner of a list. Pure."""
 
 from __future__ import annotations
 
@@ -95,18 +95,15 @@ def of_list(
     apps: Sequence[ConnectedApp],
     now: Stamp,
 ) -> list[Notice]:
-    """Return the notices about the feeds and the apps of an account."""
     return [*_of_apps(apps, now), *_of_feeds(whole, known, labels)]
 
 
 def of_wipe(wipe: Wipe, app: str) -> Notice:
-    """Return the notice of a wipe that an app of that name made."""
     at = wipe.stamps[0]
     return Notice(NoticeKind.WIPE, at, f"wipe {at}", app, count=len(wipe.feeds))
 
 
 def _of_apps(apps: Sequence[ConnectedApp], now: Stamp) -> Iterator[Notice]:
-    """Yield the notices about newly connected and silent apps."""
     for app in apps:
         if app.last_used is None:  # its password was just created
             continue

@@ -29,7 +29,6 @@ DEFAULT_LIMITS = Limits()
 
 
 def limits_for(max_subscriptions: int) -> Limits:
-    """Return the limits of a list for a maximum number of subscriptions."""
     return Limits(max_subscriptions, _ENTRIES_FOR_EACH * max_subscriptions)
 
 
