@@ -1,4 +1,4 @@
-"""Storing what the owners of lists call their feeds, and the folders that these are in."""
+"""Storage of the titles and folders that owners give their feeds."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Protocol, TypeAlias
 from feedkeep.model import AccountId, FeedLabel, Labelled
 
 DecideLabels: TypeAlias = Callable[[Sequence[Labelled]], Sequence[FeedLabel]]
-"""Returns the labels to save; is given all that the account has. No guid occurs twice."""
+"""Given all labels of an account, returns the labels to save. No guid occurs twice."""
 
 
 class FeedLabels(Protocol):
-    """The labels of feeds; no change of a list reads or writes them."""
+    """The labels of feeds; changes of a list neither read nor write them."""
 
     async def of(self, account_id: AccountId) -> Sequence[Labelled]:
-        """Return all labels of an account by rising guid, except those whose guid is unknown."""
+        """Return all labels of an account by rising guid, except labels of unknown guids."""
 
     async def change(self, account_id: AccountId, decide: DecideLabels) -> None:
-        """Load all labels of an account, and save those that `decide` returns, in one commit.
+        """Load all labels of an account, and save the labels that `decide` returns, in one commit.
 
         Raises:
-            NotAuthorized: The account is gone.
+            NotAuthorized: The account is deleted.
             FeedkeepError: Whatever `decide` raises; nothing is changed then.
         """

@@ -1,4 +1,4 @@
-"""Storing what the service finds out about feeds; none of it belongs to an account."""
+"""Storage of fetched feed data, which belongs to no account."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from feedkeep.model import AccountId, Feed, Guid, Newcomer, Picture, Stamp, Subs
 
 
 class Feeds(Protocol):
-    """What is known of feeds, by the guids derived from their URLs.
+    """The stored data of feeds, by the guids derived from their URLs.
 
-    Several processes share the work: who looks at a feed leases it first.
+    Several processes share the fetching: each leases a feed first.
     """
 
     async def want(
         self, urls: Mapping[Guid, str], now: Stamp, turns: Mapping[Guid, Stamp] | None = None
     ) -> None:
-        """Note that somebody is subscribed to feeds.
+        """Record that feeds have subscribers.
 
-        Those that are new are looked at in their `turns`, those without a turn next. Of one that
-        is known, only `wanted` becomes `now`, and only if it was a day ago or more.
+        New feeds are fetched in their `turns`, or next if they have no turn. Of a stored feed, only
+        `wanted` becomes `now`, and only if it is a day old or more.
         """
 
     async def known(self, guids: Collection[Guid]) -> Mapping[Guid, Feed]:
-        """Return what is known of feeds; those are left out of which there is nothing."""
+        """Return the stored data of feeds; feeds without data are omitted."""
 
     async def hasten(self, newcomers: Collection[Newcomer], now: Stamp) -> None:
-        """Let known feeds be looked at earlier, unless their `next_fetch` has changed since.
+        """Fetch stored feeds earlier, unless their `next_fetch` has changed since.
 
-        One that is leased at `now` is looked at once more, `AFTER_LEASE_US` later, if the lease
-        ends at `began_before` or earlier: that look may have begun before the newcomer came.
+        A feed that is leased at `now` is fetched again `AFTER_LEASE_US` later if the lease ends at
+        `began_before` or earlier: that fetch may have begun before the account subscribed.
         """
 
     async def lease(
@@ -40,10 +40,10 @@ class Feeds(Protocol):
         limit: int,
         between: tuple[Stamp, Stamp] | None = None,
     ) -> Sequence[Feed]:
-        """Return up to `limit` feeds that are to be looked at now, those first that wait longest.
+        """Lease up to `limit` due feeds until `until`, the longest overdue first.
 
         If `between` is given, their `next_fetch` lies from its first stamp to its second, and not
-        after `now`. Until `until`, nobody else is given them.
+        after `now`. Nobody else can lease them before `until`.
         """
 
     async def save(
@@ -53,38 +53,38 @@ class Feeds(Protocol):
         picture: Picture | None = None,
         due: Stamp | None = None,
     ) -> bool:
-        """Store what is known of a feed, end its lease, and replace its picture if there is one.
+        """Store the data of a feed, end its lease, and replace its picture if there is a new one.
 
-        `due` is the `next_fetch` that the feed had when it was leased. If `hasten` has changed that
-        since, the earlier of the two new ones holds.
+        `due` is the `next_fetch` that the feed had when it was leased. If `hasten` has changed it
+        since, the earlier of the two new ones is stored.
 
         Returns False, and stores nothing, if the lease that ended at `leased_until` is over and
-        somebody else has it, or if the feed is forgotten. What was stored of `wanted` stays.
+        somebody else has it, or if the feed was deleted. The stored `wanted` stays.
         """
 
     async def renew(self, feeds: Collection[Feed]) -> None:
-        """Store what is known of feeds as it is given, and end their leases.
+        """Store the data of feeds as given, and end their leases.
 
-        So whoever looks at one meanwhile saves nothing. One that is forgotten stays forgotten.
+        Fetches in progress then save nothing. Deleted feeds stay deleted.
         """
 
     async def release(self, guids: Collection[Guid], leased_until: Stamp) -> None:
-        """End leases without a look: the feeds wait as before."""
+        """End leases without a fetch: the feeds wait as before."""
 
     async def next_fetch(self) -> Stamp | None:
-        """Return when the next feed is to be looked at, or a lease ends; None if there is none."""
+        """Return when the next feed is due, or a lease ends; None if there is no feed."""
 
     async def picture(self, guid: Guid) -> Picture | None:
-        """Return the picture of a feed, if there is one."""
+        """Return the picture of a feed; None if it has none."""
 
     async def forget(self, wanted_before: Stamp, limit: int) -> int:
-        """Forget up to `limit` feeds that nobody wanted since; return how many that were."""
+        """Delete up to `limit` feeds not wanted since `wanted_before`; return their number."""
 
     async def subscribed(
         self, after: AccountId, limit: int
     ) -> tuple[AccountId | None, Sequence[tuple[AccountId, Subscription]]]:
-        """Return all live subscriptions of the next accounts after another, by rising id.
+        """Return all live subscriptions of the next accounts after `after`, by rising id.
 
-        These are as many accounts as have up to `limit` of them together, but at least one; and
-        the last of these accounts, after which to go on; None if there is none after `after`.
+        These are as many accounts as have up to `limit` subscriptions together, but at least one;
+        and the last of these accounts, after which to continue; None if no account follows `after`.
         """

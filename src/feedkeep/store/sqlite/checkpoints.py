@@ -1,4 +1,4 @@
-"""Checkpoints: the write-ahead log is moved into the file, beside commits."""
+"""Checkpoints: move the write-ahead log into the file, concurrently with commits."""
 
 from __future__ import annotations
 
@@ -13,38 +13,40 @@ import apsw
 from feedkeep.store.sqlite.connection import WRITER_PATIENCE_SECONDS, connect
 
 BEGUN_AT_PAGES = 100
-"""From how many pages on the log is moved: with few at a time, commits wait less for the disk."""
+"""Pages of the log that start a checkpoint: in small steps, commits wait less for the disk."""
 
 MOST_PAGES = 4_000
-"""How many pages the log may have before commits wait; with one large commit it has more.
+"""Size of the log, in pages, at which commits wait; a large commit can exceed it.
 
 That is 16 MiB. With a fourth of it, uploads of a hundred feeds wait for a tenth of their time.
 """
 
 _PATIENCE_SECONDS = 1.0
-"""How long a commit waits for the checkpoint that another process has under way."""
+"""Maximum wait of a commit for another process's checkpoint."""
 
 _RETRY_SECONDS = 0.002
 
 
 class Checkpoints:
-    """Moves the log into the file in a thread and by a connection of its own.
+    """Moves the log into the file in a separate thread and connection.
 
-    SQLite itself does it in the commit that finds the log long, so that each of its requests waits
-    for three more syncs. Beside commits, a third more changes are stored in the same time.
+    SQLite itself does so in the commit that finds the log long, so that each of its requests waits
+    for three more syncs. Concurrent checkpoints store a third more changes in the same time.
 
-    SQLite begins the log anew once all of it was moved and nobody reads it, so while commits never
-    pause it grows: at `MOST_PAGES`, the next transaction waits until that is so. Of several
-    processes, each counts the pages of all when it commits; the one whose turn it is to write
-    keeps the log short, since meanwhile no other one makes it longer.
+    SQLite restarts the log once all of it was moved and nobody reads it, so it grows while commits
+    never pause: at `MOST_PAGES`, the next transaction waits for that. Each process sees the size of
+    the log when it commits; the process whose turn it is to write keeps the log short, since no
+    other process can extend it at that time.
+
+    Args:
+        writer: The connection that commits; its own checkpoints are switched off.
     """
 
     def __init__(self, path: Path, writer: apsw.Connection) -> None:
-        """Take over from SQLite the checkpoints of `writer`, which has the file open."""
         with ExitStack() as opened:
             self._connection = opened.enter_context(closing(connect(path, WRITER_PATIENCE_SECONDS)))
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-checkpoint")
-            # It starts now: where the system refuses a thread, that must not come after a commit.
+            # Starts now: a system that refuses a thread must not do so after a commit.
             self._thread.submit(lambda: None).result()
             opened.pop_all()
         self._under_way: asyncio.Future[None] | None = None
@@ -52,9 +54,9 @@ class Checkpoints:
         writer.set_wal_hook(self._count)
 
     def begin_if_due(self) -> None:
-        """Begin a checkpoint if the log is long, and none is under way; it is called after commits.
+        """Begin a checkpoint if the log is long and none is running; called after each commit.
 
-        After one that failed, too: on a full disk there is room again once the log begins anew.
+        Failed commits count, too: on a full disk there is space again once the log restarts.
         """
         if self._log_pages >= BEGUN_AT_PAGES and (
             self._under_way is None or self._under_way.done()
@@ -62,14 +64,14 @@ class Checkpoints:
             self._under_way = self._begin()
 
     async def keep_short(self) -> None:
-        """Return at once, or move all of the log if it is too long: before a transaction begins."""
-        # It comes after the one that is under way, and finds the little that was committed since.
-        # A process that reads may hold it up, as it does in SQLite: then each transaction tries.
+        """Before a transaction, move all of the log if it is too long."""
+        # It runs after the current checkpoint, and finds the few pages committed since. A process
+        # that reads can delay it, as in SQLite itself: then each transaction tries.
         if self._log_pages >= MOST_PAGES:
             await self._begin(_PATIENCE_SECONDS)
 
     async def close(self) -> None:
-        """Wait for the one that is under way, and close the connection."""
+        """Wait for the current checkpoint, and close the connection."""
         await asyncio.to_thread(self._thread.shutdown)
         self._connection.close()
 
@@ -80,13 +82,13 @@ class Checkpoints:
 
     def _move(self, patience_seconds: float) -> None:
         deadline = time.monotonic() + patience_seconds
-        # A disk that fails fails commits, too, which tell of it. Until then the log has everything.
+        # A failing disk makes commits fail, too, which report it. The log still has everything.
         with suppress(apsw.Error):
             while not self._moves() and time.monotonic() < deadline:
                 time.sleep(_RETRY_SECONDS)
 
     def _moves(self) -> bool:
-        """Move what no reader holds up; return False if another process does so just now."""
+        """Move the pages that no reader needs; return False if another process is doing so."""
         try:
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
         except apsw.BusyError:

@@ -1,4 +1,4 @@
-"""Connections to a SQLite file: durable, checked, and brought up to date."""
+"""Connections to a SQLite file: durable, verified and migrated."""
 
 from __future__ import annotations
 
@@ -29,37 +29,37 @@ APPLICATION_ID = 0x666B6565
 """Marks a SQLite file as feedkeep's: the letters "fkee"."""
 
 WRITER_PATIENCE_SECONDS = 5.0
-"""How long a writer waits while another process writes."""
+"""Maximum wait of a writer for another process's write."""
 
 READER_PATIENCE_SECONDS = 0.25
-"""How long a reader waits: in WAL mode only while another process recovers from a crash."""
+"""Maximum wait of a reader: in WAL mode only while another process recovers from a crash."""
 
 _CHECKSUM_BYTES = 8
-"""What SQLite's checksum extension keeps at the end of each page."""
+"""Size of the checksum that SQLite's extension stores at the end of each page."""
 
 _RETRY_SECONDS = 0.01
 
 _MAX_ORPHANS = 100
-"""How many rows without what they refer to are told; of other faults, SQLite tells as many."""
+"""Maximum number of reported rows whose referenced row is missing; SQLite limits other faults."""
 
-# On every connection: `synchronous` and `foreign_keys` are not kept in the file.
+# For every connection: the file does not store `synchronous` and `foreign_keys`.
 _SETTINGS: dict[str, str | int] = {
     "journal_mode": "wal",
     "synchronous": 2,  # FULL: a commit is on the disk before it returns (C8.1)
     "fullfsync": 1,  # on macOS, fsync alone leaves data in the drive's own cache
     "checkpoint_fullfsync": 1,
     "foreign_keys": 1,
-    # For what writes without jobs of `SqliteRunner`, such as filling a new file: services have a
-    # thread for it (`checkpoints`). One that waits for another's checkpoint waits briefly.
+    # For writes outside of `SqliteRunner`, such as filling a new file: services have a thread for
+    # it (`checkpoints`). Waits for another connection's checkpoint stay short.
     "wal_autocheckpoint": 100,
 }
 
 _OF_READING: dict[str, int] = {
     "trusted_schema": 0,
     "cell_size_check": 1,
-    # 8 MiB for each connection hold the inner pages of an index of millions of entries. So these
-    # are not read again for each request, and reading an entry takes a third less time. More than
-    # that gained nothing.
+    # 8 MiB for each connection hold the inner pages of an index of millions of entries. These need
+    # not be read again for each request, and reading an entry takes a third less time. More gained
+    # nothing.
     "cache_size": -8_192,
 }
 
@@ -67,13 +67,13 @@ _OF_READING: dict[str, int] = {
 def open_file(path: Path, *, may_create: bool = True) -> apsw.Connection:
     """Open a connection that verifies the checksum of each page that it reads.
 
-    New files have checksums; the caller has to check whether an older file has them.
+    New files have checksums; the caller must check whether an older file has them.
 
     Raises:
         StoreUnusable: This build of APSW lacks the extension.
     """
     create = apsw.SQLITE_OPEN_CREATE if may_create else 0
-    flags = apsw.SQLITE_OPEN_READWRITE | create  # with a WAL, readers have to write, too
+    flags = apsw.SQLITE_OPEN_READWRITE | create  # with a WAL, readers must write, too
     connection = apsw.Connection(str(path), flags, vfs=verifying_vfs())
     connection.reserve_bytes("main", _CHECKSUM_BYTES)
     return connection
@@ -81,10 +81,10 @@ def open_file(path: Path, *, may_create: bool = True) -> apsw.Connection:
 
 @cache
 def verifying_vfs() -> str:
-    """Return the name of what verifies checksums, for connections."""
+    """Return the name of the VFS that verifies checksums."""
     with closing(apsw.Connection(":memory:")) as connection:
         try:
-            apsw.sqlite_extra.load(connection, "cksumvfs")  # it stays for the whole process
+            apsw.sqlite_extra.load(connection, "cksumvfs")  # it stays loaded for the whole process
         except apsw.sqlite_extra.NotAvailable as error:
             raise StoreUnusable(
                 "This APSW was built without SQLite's checksum extension; install its binary"
@@ -94,7 +94,7 @@ def verifying_vfs() -> str:
 
 
 def connect(path: Path, patience_seconds: float) -> apsw.Connection:
-    """Open a connection with every setting that durability and integrity need, each verified.
+    """Open a connection with all settings for durability and integrity, each of them verified.
 
     Raises:
         StoreUnusable: SQLite does not accept a setting, or the file has no checksums.
@@ -103,7 +103,7 @@ def connect(path: Path, patience_seconds: float) -> apsw.Connection:
         connection = _configured(path, patience_seconds)
         if has_checksums(connection):
             return connection
-        # Another process may have created the file just now, after this connection found it empty.
+        # Another process may have created the file after this connection found it empty.
         close(connection)
     raise StoreUnusable(
         f"{path} has no checksums, or its first page, which says so, is damaged. Make a copy with"
@@ -112,17 +112,17 @@ def connect(path: Path, patience_seconds: float) -> apsw.Connection:
 
 
 def close(connection: apsw.Connection) -> None:
-    """Close a connection; one that writes no checksums leaves the write-ahead log to others."""
+    """Close a connection; without checksums, it leaves the write-ahead log to others."""
     if not has_checksums(connection):
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     connection.close()
 
 
 def configure(connection: apsw.Connection, patience_seconds: float) -> apsw.Connection:
-    """Set what only changes how a connection reads, and return it."""
+    """Apply the settings that only affect reading, and return the connection."""
     connection.set_busy_timeout(int(patience_seconds * 1000))
     # A plan must not depend on the values of parameters: SQLite would plan a prepared statement
-    # anew for each of them, and a join by key took 26 microseconds where it takes 6.
+    # again for each of them, and a join by key took 26 microseconds instead of 6.
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     for name, value in _OF_READING.items():
         connection.pragma(name, value)
@@ -135,8 +135,8 @@ def _configured(path: Path, patience_seconds: float) -> apsw.Connection:
         configure(connection, patience_seconds)
         _make_durable(connection, path)
     except BaseException:
-        # Not only when it is collected: all connections of a process share what SQLite knows of
-        # the log, and one that could not write it would keep the next one from reading it.
+        # Do not leave it to the garbage collector: all connections of a process share SQLite's
+        # state of the log, and one that could not write it would keep the next one from reading it.
         connection.close()
         raise
     return connection
@@ -151,15 +151,15 @@ def _make_durable(connection: apsw.Connection, path: Path) -> None:
 
 
 def has_checksums(connection: apsw.Connection) -> bool:
-    """Say whether the pages that a connection reads have checksums, and are verified."""
+    """Whether the pages that a connection reads have checksums, and are verified."""
     return bool(connection.pragma("checksum_verification") == "1")
 
 
 def assert_there(path: Path) -> None:
-    """Return if the file exists and is not empty.
+    """Check that the file exists and is not empty.
 
     Raises:
-        StoreUnusable: It does not exist, is empty, or is gone.
+        StoreUnusable: It does not exist, is empty, or has disappeared.
     """
     assert_not_gone(path)
     if is_missing(path):
@@ -170,11 +170,11 @@ def assert_there(path: Path) -> None:
 
 
 def prepare(path: Path) -> int:
-    """Create the file if it does not exist, and bring it up to date; return the version it had.
+    """Create the file if it does not exist, and migrate it; return the version it had.
 
     Raises:
-        StoreUnusable: It cannot be opened, is not feedkeep's, is newer than this program, or does
-            not exist any more.
+        StoreUnusable: It cannot be opened, is not feedkeep's, is newer than this program, or has
+            disappeared.
         StoreUnavailable: It is locked or full.
     """
     with _opening(path):
@@ -184,7 +184,7 @@ def prepare(path: Path) -> int:
 
 
 def pending_in(path: Path, *, to_write: bool = False) -> PendingMigrations:
-    """Return the pending migrations of a file, which may be missing; the file stays as it is.
+    """Return the pending migrations of a file, which may be missing, without running them.
 
     Raises as `prepare` does; unless it is `to_write`, a file may be read-only.
     """
@@ -208,15 +208,15 @@ def _opening(path: Path) -> Iterator[None]:
 
 
 def _create_private(path: Path) -> None:
-    """Create a file that only its owner can read: it holds password hashes and people's lists."""
+    """Create a file that only its owner can read: it has password hashes and people's lists."""
     make_folder(path)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
 
 
 def _patiently(work: Callable[[Path], T], path: Path) -> T:
-    """Repeat work while another process holds a lock that SQLite's own timeout does not cover.
+    """Retry work while another process holds a lock that SQLite's own timeout does not cover.
 
-    While one process turns a new file to WAL mode, the others fail at once.
+    While one process switches a new file to WAL mode, others fail immediately.
     """
     deadline = time.monotonic() + WRITER_PATIENCE_SECONDS
     while True:
@@ -229,7 +229,7 @@ def _patiently(work: Callable[[Path], T], path: Path) -> T:
 
 
 def _bring_up_to_date(path: Path) -> int:
-    was_made = says_made(path)  # before looking: meanwhile another process may have made it
+    was_made = says_made(path)  # first, since another process may create the database
     found = _version(path)  # before a setting changes a file that is not ours
     if found == 0 and was_made:
         raise gone(path, [lock_of(path)])
@@ -260,7 +260,7 @@ def faults(connection: apsw.Connection) -> list[str]:
     try:
         found = [text for (text,) in connection.execute("PRAGMA integrity_check") if text != "ok"]
         orphans = list(islice(connection.execute("PRAGMA foreign_key_check"), _MAX_ORPHANS))
-    except UNAVAILABLE as error:  # too broken to be searched
+    except UNAVAILABLE as error:  # too damaged to be searched
         if not is_damage(error):
             raise
         return [f"a page cannot be read as it was written ({error})"]
@@ -268,12 +268,12 @@ def faults(connection: apsw.Connection) -> list[str]:
 
 
 def check_ours(connection: apsw.Connection, path: Path) -> int:
-    """Return the version of the schema in a file; 0 if it is empty.
+    """Return the schema version of a file; 0 if it is empty.
 
     Raises:
         StoreUnusable: Another program, a build before 1.0 or a newer feedkeep wrote the file.
     """
-    # Not inside a transaction: damage to the planner's tables would end it without an error.
+    # Outside a transaction: damage to the planner's tables would end it without an error.
     connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
     with _transaction(connection, "BEGIN"):
         version = connection.pragma("user_version")
@@ -299,7 +299,7 @@ def _transaction(connection: apsw.Connection, begin: str) -> Iterator[None]:
 
 @contextmanager
 def one_moment(connection: apsw.Connection) -> Iterator[None]:
-    """A context in which all reads see the file as it is at one moment."""
+    """Context manager: all reads see the file as of one moment."""
     connection.execute("BEGIN")
     try:
         yield
@@ -308,6 +308,6 @@ def one_moment(connection: apsw.Connection) -> Iterator[None]:
 
 
 def roll_back(connection: apsw.Connection) -> None:
-    """End the transaction, if SQLite has not ended it by itself."""
+    """End the transaction, unless SQLite has already ended it."""
     if connection.in_transaction:
         connection.execute("ROLLBACK")

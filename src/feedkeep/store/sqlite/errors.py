@@ -1,4 +1,4 @@
-"""What SQLite's errors mean: a full disk, damage, a file that cannot be opened."""
+"""Translation of SQLite's errors: a full disk, damage, a file that cannot be opened."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ UNAVAILABLE = (
 
 
 class Translating:
-    """A context that turns SQLite's errors into `StoreUnavailable`, unless they are our defects.
+    """Context manager: turns SQLite's errors into `StoreUnavailable`, except defects of feedkeep.
 
-    It is entered for each statement, so it is a class: that costs less than a generator.
+    It is entered for each statement; a class costs less than a generator.
 
     Attributes:
         damage: The last error that reported damage.
@@ -43,7 +43,6 @@ class Translating:
         """Begin; there is nothing to do."""
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        """Raise the error of feedkeep for one of SQLite's."""
         if error is None:
             return
         translated = as_store_error(error) if isinstance(error, UNAVAILABLE) else error
@@ -54,7 +53,7 @@ class Translating:
 
 
 def as_store_error(error: apsw.Error) -> StoreUnavailable:
-    """Return the error of feedkeep for one of `UNAVAILABLE`."""
+    """Translate an error of `UNAVAILABLE`."""
     if is_damage(error):
         return StoreDamaged(
             "The SQLite database is damaged, or another program wrote to it; docs/backup.md"
@@ -71,20 +70,20 @@ def as_store_error(error: apsw.Error) -> StoreUnavailable:
 
 
 def read_only() -> StoreReadOnly:
-    """Return the refusal of a change while the disk takes none."""
+    """Return the error for a change while the disk accepts no writes."""
     return StoreReadOnly(
         "The SQLite database can be read, and not changed: its disk is full or read-only."
     )
 
 
 def is_damage(error: apsw.Error) -> bool:
-    """Say whether an error means that the file is not as it was written."""
+    """Whether an error means that the file is not as it was written."""
     is_checksum_wrong = getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_DATA
     return is_checksum_wrong or isinstance(error, apsw.CorruptError | apsw.NotADBError)
 
 
 def unusable(path: Path, error: OSError | apsw.Error) -> StoreUnusable:
-    """Return the refusal of a database whose files cannot be opened or made."""
+    """Return the error for a database whose files cannot be opened or created."""
     reason = str(error)
     if isinstance(error, OSError):
         failed = error.filename

@@ -14,7 +14,7 @@ from feedkeep.store.sqlite.runner import SqliteRunner
 from feedkeep.store.tables import ENTRY, LABELS, columns
 
 _AT_ONCE = 20
-"""After how many labels other tasks may run."""
+"""Number of labels after which other tasks may run."""
 
 _OF = f"""
 SELECT {columns(LABELS.columns, "l")}, {columns(ENTRY, "e")}, {columns(ENTRY, "s")}

@@ -1,4 +1,4 @@
-"""Whether the files of a database that is in use still have the names they were opened with."""
+"""Detection of database files that were deleted, renamed or replaced while in use."""
 
 from __future__ import annotations
 
@@ -11,32 +11,34 @@ from typing import TypeAlias
 from feedkeep.model.errors import StoreUnavailable
 
 LOOKED_AT_EACH_SECONDS = 1.0
-"""How often reads check the files; a write checks them before it is acknowledged."""
+"""Interval between checks by reads; a write is checked before it is acknowledged."""
 
 ENDINGS = ("-wal", "-shm")
-"""The endings of the write-ahead log and of its index; another process would create new ones."""
+"""Suffixes of the write-ahead log and its index; another process would create new ones."""
 
 _Identity: TypeAlias = tuple[int, int] | None
 
 
 class FileIdentity:
-    """The names of a database's files, and which files they were when it was opened.
+    """The names of a database's files, and the files that had these names when it was opened.
 
-    What is written to a file without a name is lost when the process ends. Once the same files have
-    their names again, all is as it was before.
+    Data written to a file without a name is lost when the process ends. Once the same files have
+    their names again, the database can be used again.
+
+    Args:
+        path: The database, whose files must all be open.
     """
 
     def __init__(self, path: Path) -> None:
-        """Note which files a database has, all of which have to be open."""
         self._path = path
-        real = path.resolve()  # SQLite puts the other two beside the file that a link leads to
+        real = path.resolve()  # SQLite puts the other two beside the file that a link points to
         self._names = [str(path), *(f"{real}{ending}" for ending in ENDINGS)]
         self._files = [_identity(name) for name in self._names]
         self._is_lost = False
         self._next_look = 0.0
 
     def assert_in_place(self) -> None:
-        """Return if every name is that of the file that is open.
+        """Check that every name is still that of the open file.
 
         Raises:
             StoreUnavailable: A file was deleted, renamed or replaced.
@@ -46,10 +48,7 @@ class FileIdentity:
         self._refuse_if_lost()
 
     def assert_in_place_lately(self) -> None:
-        """Do the same by what was found within the last second.
-
-        Raises as `assert_in_place` does.
-        """
+        """As `assert_in_place`, with a result that may be `LOOKED_AT_EACH_SECONDS` old."""
         if time.monotonic() >= self._next_look:
             self.assert_in_place()
         self._refuse_if_lost()

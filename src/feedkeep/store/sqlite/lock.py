@@ -1,12 +1,12 @@
 """The lock of a database: programs that use it share the lock; restores and migrations do not.
 
-It is a file of its own, with a name that no pattern for the database's files matches: those can be
-moved away while the service runs, and then the lock is needed. The file stays, since to delete a
-lock that others are about to take is a race. It is locked by `flock`: SQLite's own locks are
-fcntl's, and all of these are dropped when a process closes any descriptor of the file.
+It is a separate file, with a name that no pattern for the database's files matches: these can be
+moved away while the service runs, and then the lock is needed. The file stays, since deleting a
+lock that others are about to acquire is a race. It is locked by `flock`: SQLite's own locks are
+fcntl's, all of which a process loses when it closes any descriptor of the file.
 
-It is empty until a database was completely made, and says so from then on: so whoever finds no
-database beside it knows that there was one.
+The lock file is empty until a database was completely created, and then says so: a process that
+finds no database beside it can tell that there was one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from feedkeep.model.errors import StoreUnusable
 from feedkeep.store.sqlite.errors import unusable
 
 PATIENCE_SECONDS = 5.0
-"""How long a migration waits for others that use the database."""
+"""Maximum wait of a migration for other users of the database."""
 
 _RETRY_SECONDS = 0.05
 
@@ -33,26 +33,26 @@ _MADE = (
 
 
 def lock_of(path: Path) -> Path:
-    """Return the file that is the lock of a database."""
+    """Return the lock file of a database."""
     return path.parent.resolve() / f".{path.name}.lock"
 
 
 def open_turn(path: Path, name: str) -> int:
-    """Open another lock of a database, for `turns`, without holding it.
+    """Open another lock of a database, for `turns`, without acquiring it.
 
     Raises:
         StoreUnusable: Its folder cannot be used.
     """
     lock = lock_of(path)
     descriptor = _opened(path, lock.with_name(f"{lock.stem}.{name}{lock.suffix}"))
-    with suppress(OSError):  # a command of root must not make what the service cannot open
+    with suppress(OSError):  # a command of root must not create files that the service cannot open
         owner = path.stat()
         os.fchown(descriptor, owner.st_uid, owner.st_gid)
     return descriptor
 
 
 def use(path: Path) -> int:
-    """Hold the lock of a database with others, until the descriptor that is returned is closed.
+    """Share the lock of a database, until the returned descriptor is closed.
 
     Raises:
         StoreUnusable: The database is being restored or migrated, or its folder cannot be used.
@@ -62,12 +62,12 @@ def use(path: Path) -> int:
 
 @contextmanager
 def used_alone(path: Path, descriptor: int) -> Iterator[None]:
-    """Context manager: hold alone a lock that `use` has returned.
+    """Context manager: make a lock that `use` has returned exclusive.
 
     Waits a few seconds for commands that use the database.
 
     Raises:
-        StoreUnusable: The database is in use; the lock is not held any more.
+        StoreUnusable: The database is in use; the lock is no longer held.
     """
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not _locks(descriptor, fcntl.LOCK_EX):
@@ -80,10 +80,10 @@ def used_alone(path: Path, descriptor: int) -> Iterator[None]:
 
 
 def assert_unused(path: Path) -> None:
-    """Return if nothing uses a database at this moment.
+    """Check that no program uses a database at this moment.
 
     Raises:
-        StoreUnusable: Something does, or its folder cannot be used.
+        StoreUnusable: It is in use, or its folder cannot be used.
     """
     with alone(path):
         pass
@@ -91,7 +91,7 @@ def assert_unused(path: Path) -> None:
 
 @contextmanager
 def alone(path: Path) -> Iterator[int]:
-    """Hold the lock of a database alone, by the descriptor that is given.
+    """Context manager: hold the lock of a database exclusively; its value is the descriptor.
 
     Raises:
         StoreUnusable: The database is in use, or its folder cannot be used.
@@ -104,21 +104,21 @@ def alone(path: Path) -> Iterator[int]:
 
 
 def note_made(descriptor: int) -> None:
-    """Note in a lock that its database was completely made; where that fails, do without."""
+    """Record in a lock that its database was completely created; errors are ignored."""
     with suppress(OSError):
         if os.fstat(descriptor).st_size == 0:
             os.pwrite(descriptor, _MADE, 0)
 
 
 def says_made(path: Path) -> bool:
-    """Say whether the lock of a database notes that it was completely made."""
+    """Whether the lock of a database records that it was completely created."""
     with suppress(OSError):
         return lock_of(path).stat().st_size > 0
     return False
 
 
 def make_folder(path: Path) -> None:
-    """Make the folder of a database, for its owner only."""
+    """Create the folder of a database, for its owner only."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
@@ -137,7 +137,7 @@ def _locked(path: Path, kind: int, refusal: str) -> int:
 
 
 def _locks(descriptor: int, kind: int) -> bool:
-    """Take a lock unless another process has it; whether that worked."""
+    """Acquire a lock without waiting; return whether that succeeded."""
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -160,4 +160,4 @@ def _opened(path: Path, lock: Path) -> int:
     except OSError as error:
         if error.errno != errno.EROFS or not lock.exists():
             raise unusable(path, error) from error
-    return os.open(lock, os.O_RDONLY)  # which is enough to hold it
+    return os.open(lock, os.O_RDONLY)  # sufficient to hold it

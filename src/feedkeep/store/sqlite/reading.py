@@ -1,4 +1,4 @@
-"""Reading a database whose disk takes no writes, since it is full or read-only."""
+"""Reading a database whose disk accepts no writes, since it is full or read-only."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _OF_THE_DISK = {errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 def is_of_the_disk(error: BaseException | None) -> bool:
-    """Say whether an error means that a disk takes no writes, or may mean that."""
+    """Whether an error means, or may mean, that a disk accepts no writes."""
     if isinstance(error, OSError):
         return error.errno in _OF_THE_DISK
     return isinstance(error, apsw.FullError | apsw.IOError | apsw.ReadOnlyError)
 
 
 def can_be_read(path: Path) -> bool:
-    """Say whether all of a database can be read as it is, without a write."""
+    """Whether all of a database can be read as it is, without a write."""
     try:
         with closing(connect_to_read(path)) as connection:
             is_up_to_date = check_ours(connection, path) == newest_version("sqlite")
@@ -44,10 +44,10 @@ def can_be_read(path: Path) -> bool:
 
 
 def write_nothing_new(path: Path) -> None:
-    """Commit to a database what it has already: only that shows that its disk takes writes.
+    """Commit unchanged data to a database: only that shows that its disk accepts writes.
 
     Raises:
-        apsw.Error: It does not, or another process writes just now.
+        apsw.Error: The disk accepts no writes, or another process is writing.
     """
     with closing(connect(path, READER_PATIENCE_SECONDS)) as connection:
         connection.execute("BEGIN IMMEDIATE")
@@ -56,17 +56,17 @@ def write_nothing_new(path: Path) -> None:
 
 
 def connect_to_read(path: Path) -> apsw.Connection:
-    """Open a connection that reads only, and needs no room.
+    """Open a read-only connection, which needs no disk space.
 
     With `readonly_shm`, SQLite keeps its index of the write-ahead log in memory while no process
-    writes, and uses that of a process that does. Log and index have to be there, and may be empty:
-    a full disk has room for their names. A read-only disk takes none; if it has no log, the file
-    itself is complete, and with `immutable` nothing else is looked for.
+    writes, and otherwise uses that of the writing process. Log and index must exist, and may be
+    empty: a full disk has space for their names, a read-only disk has not. If that has no log, the
+    file itself is complete, and with `immutable` SQLite needs no other file.
 
     Raises:
-        apsw.Error, OSError: There is a log, and no way to read it.
+        apsw.Error, OSError: There is a log that cannot be read.
     """
-    data = path.resolve()  # SQLite puts the others beside the file that a link leads to
+    data = path.resolve()  # SQLite puts the others beside the file that a link points to
     log, index = (Path(f"{data}{ending}") for ending in ENDINGS)
     try:
         for file in (log, index):

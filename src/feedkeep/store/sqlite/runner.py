@@ -45,24 +45,24 @@ from feedkeep.store.sqlite.turns import WriteTurns
 MAX_READS_IN_A_BATCH = 256
 
 MAX_PARTS_IN_A_BATCH = 100
-"""After how many parts a batch begins no further job: a part has up to 20 rows, so after 2,000."""
+"""Number of parts after which a batch begins no further job; a part has up to 20 rows."""
 
 TRIED_EACH_SECONDS = 1.0
-"""How often it is tried to write a file whose disk takes no writes."""
+"""Interval between attempts to write a file whose disk accepts no writes."""
 
 Job: TypeAlias = Callable[[apsw.Connection], T]
 """Work on a connection; a job that writes runs inside a transaction.
 
-It raises a `FeedkeepError` before its first write, for the transaction is shared. After one that it
-raises later, the transaction is rolled back, and its jobs run again, one by one. A job for which
-that is usual is given to `undone_if_refused`.
+It must raise a `FeedkeepError` before its first write, since the transaction is shared. A later one
+rolls back the transaction, and its jobs run again, one by one. A job for which that is usual is
+passed to `undone_if_refused`.
 """
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class _Undone(Exception):
-    """A job raised `error`, and what it had written is undone."""
+    """A job raised `error`, and its writes were rolled back."""
 
     def __init__(self, error: FeedkeepError) -> None:
         super().__init__(str(error))
@@ -70,7 +70,7 @@ class _Undone(Exception):
 
 
 def undone_if_refused(job: Job[Yielding[T]]) -> Job[Yielding[T]]:
-    """Return a job that may raise a `FeedkeepError` at any time: what it had written is undone."""
+    """Return a job that may raise a `FeedkeepError` at any time, which rolls back its writes."""
 
     def whole(connection: apsw.Connection) -> Yielding[T]:
         connection.execute("SAVEPOINT work")
@@ -80,8 +80,8 @@ def undone_if_refused(job: Job[Yielding[T]]) -> Job[Yielding[T]]:
             connection.execute("ROLLBACK TO work")
             connection.execute("RELEASE work")
             raise _Undone(error) from error
-        # After any other error the batch is rolled back. A full disk has done so by itself, and
-        # then there is no savepoint any more.
+        # After any other error the batch is rolled back. A full disk has already done so, and then
+        # the savepoint no longer exists.
         connection.execute("RELEASE work")
         return value
 
@@ -89,22 +89,27 @@ def undone_if_refused(job: Job[Yielding[T]]) -> Job[Yielding[T]]:
 
 
 class _InPlace(Translating):
-    """A context for statements, which refuses them while a file of the database is not in place."""
+    """Context manager for statements; rejects them while a file of the database is not in place."""
 
     def __init__(self, place: FileIdentity) -> None:
         self.place = place
 
     def __enter__(self) -> None:
-        """Check that the files are in place, if that was not done within the last second."""
         self.place.assert_in_place_lately()
 
 
 class SqliteRunner:
-    """A SQLite file in WAL mode with `synchronous=FULL`; other processes may use it meanwhile.
+    """A SQLite file in WAL mode with `synchronous=FULL`, which other processes may use, too.
 
-    All writes of this process go through one connection, and share commits. A read of a few rows
-    runs in the caller's thread, since that costs less than to hand it over. What may take long has
-    threads of its own: commits, and reads of long lists, so that these delay no other request.
+    All writes of this process use one connection, and share commits. A read of a few rows runs in
+    the caller's thread, which costs less than passing it on. Slow work has its own threads:
+    commits, and reads of long lists, so that they delay no other request.
+
+    Args:
+        path: A file that `prepare` has migrated.
+        lock_descriptor: Holds its lock, which is closed with the file.
+        recorder: Counts batches and commits.
+        takes_writes: False to only read the file until its disk accepts writes again.
     """
 
     _writer: apsw.Connection
@@ -121,12 +126,6 @@ class SqliteRunner:
         *,
         takes_writes: bool = True,
     ) -> None:
-        """Open a file that `prepare` has brought up to date.
-
-        `lock_descriptor` holds its lock, which is closed with the file. `recorder` counts batches
-        and commits, if it is given. One that does not `takes_writes` is read, and written as soon
-        as its disk allows that.
-        """
         self._path = path
         self._lock_descriptor = lock_descriptor
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
@@ -157,18 +156,18 @@ class SqliteRunner:
     ) -> Awaitable[T]:
         """Run a job in a transaction; return its value once the commit is durable.
 
-        It takes the turn of `account_id`, or of all that belongs to no account, and `weight` of its
-        share: that is how many rows the job names.
+        Jobs of `account_id`, or of no account, take turns with those of others. `weight` is the
+        number of rows that the job names, which counts for the account's share.
         """
         return self._writes.submit(job, owner=account_id, weight=weight)
 
     def write_in_turns(
         self, job: Job[Yielding[T]], account_id: AccountId | None = None, weight: int = 1
     ) -> Awaitable[T]:
-        """Do what `write` does, for work that may take longer than other tasks should wait.
+        """As `write`, for work that may take longer than other tasks should wait.
 
-        The work has to yield at least once a millisecond; other tasks run then, in the middle of
-        the transaction.
+        The work must yield at least once a millisecond; other tasks run then, in the middle of the
+        transaction.
         """
         return self._writes.submit(job, owner=account_id, weight=weight)
 
@@ -178,35 +177,35 @@ class SqliteRunner:
             return job(self._reader)
 
     def read_together(self, job: Job[T]) -> Awaitable[T]:
-        """Do what `read` does, in one transaction with all reads that came at the same time.
+        """As `read`, in one transaction with all reads that came at the same time.
 
-        It is for the query that each request begins with. SQLite's locks are taken once for all,
+        It is for the query that each request begins with. SQLite's locks are acquired once for all,
         and its code is in the processor's cache after the first one: with 32 clients, a seventh
         more requests are answered.
         """
         return self._reads.submit(job)
 
     async def scan(self, job: Job[T]) -> T:
-        """Read what may take long, in a thread of its own."""
+        """Run a long read in a separate thread."""
 
         def scan() -> T:
             with self._translating:
                 return job(self._scanner)
 
-        # Without this, a busy event loop would leave result after result of the thread in memory.
+        # Otherwise, while the event loop is busy, results of the thread would pile up in memory.
         async with self._may_scan:
             return await asyncio.get_running_loop().run_in_executor(self._scanning, scan)
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
-        """Give a new connection that sees the file as it is at one moment."""
+        """Context manager: a new connection that sees the file as of one moment."""
         with self._translating, closing(self._connect_to_read()) as connection:
             connection.execute("BEGIN")
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
-        """Give a new connection in a transaction, which is committed at the end."""
+        """Context manager: a new connection in a transaction, which is committed at the end."""
         with self._translating, closing(connect(self._path, WRITER_PATIENCE_SECONDS)) as connection:
             connection.execute("BEGIN IMMEDIATE")
             yield connection
@@ -215,26 +214,25 @@ class SqliteRunner:
 
     @property
     def path(self) -> Path:
-        """The file."""
         return self._path
 
     def files(self) -> Files:
-        """Return how much the file and its write-ahead log take, and how much room is left."""
-        data = self._path.resolve()  # SQLite puts the log beside the file that a link leads to
+        """Return the sizes of the file and its write-ahead log, and the free disk space."""
+        data = self._path.resolve()  # SQLite puts the log beside the file that a link points to
         log = data.with_name(f"{data.name}-wal")
         return Files(_size_of(data), _size_of(log), _room_in(data.parent))
 
     def assert_undamaged(self) -> None:
-        """Return if no damage was noticed since the start.
+        """Check that no damage was noticed since the start.
 
         Raises:
-            StoreDamaged: It was. Damage does not heal: a repaired file needs a restart.
+            StoreDamaged: Damage was noticed. It does not heal: a repaired file needs a restart.
         """
         if damage := self._translating.damage:
             raise StoreDamaged(str(damage))
 
     async def close(self) -> None:
-        """Finish what was accepted, move the write-ahead log into the file, and close it."""
+        """Complete the accepted jobs, move the write-ahead log into the file, and close it."""
         await self._writes.close()
         await self._reads.close()
         with Translating():
@@ -275,10 +273,10 @@ class SqliteRunner:
         return connect_to_read(self._path)
 
     async def _become_writable(self) -> None:
-        """Reopen the file to write, if its disk takes that by now; that is tried once a second.
+        """Reopen the file to write, if its disk accepts writes again; tried once a second.
 
         Raises:
-            StoreReadOnly: It does not, or the system has no file or thread left to write with.
+            StoreReadOnly: It does not, or the system has no file or thread left.
         """
         now = asyncio.get_running_loop().time()
         if now < self._next_try:
@@ -287,24 +285,24 @@ class SqliteRunner:
             self._next_try = now + TRIED_EACH_SECONDS
             try:
                 with closing(WriteTurns(self._path)) as turns:
-                    await turns.take()  # other processes may write already, without a pause
+                    await turns.take()  # other processes may already be writing without a pause
                     self._open_to_write()
             except (apsw.Error, OSError, RuntimeError, FeedkeepError) as error:
                 raise read_only() from error
         _log.warning("the database can be written again")
 
     def _open_to_write(self) -> None:
-        """Open a file to write that was open to read, if its disk takes that by now.
+        """Reopen to write a file that is open to read, if its disk accepts writes again.
 
-        No other task reads meanwhile. All connections of a process share what SQLite knows of the
-        log, so those that cannot write it go first.
+        No other task reads at that time. All connections of a process share SQLite's state of the
+        log, so the ones that cannot write it are closed first.
         """
         try:
             self._scanner.close()
             self._reader.close()
             write_nothing_new(self._path)
             self._open()
-        except Exception:  # whatever it was, reads go on
+        except Exception:  # reads continue after any error
             self._open_to_read()
             raise
         finally:
@@ -325,22 +323,22 @@ class SqliteRunner:
         with self._translating:
             await self._turns.take()
             try:
-                await self._checkpoints.keep_short()  # which no other process makes longer now
+                await self._checkpoints.keep_short()  # no other process extends the log now
                 await self._on_writers_thread(lambda: self._writer.execute("BEGIN IMMEDIATE"))
             except BaseException:
                 self._end()
                 raise
 
     async def _run_batch(self, jobs: Sequence[Job[Any]]) -> Sequence[Outcome[Any]]:
-        """Run the jobs in the transaction that has begun, or the first if they have much to do.
+        """Run the jobs in the current transaction, or only the first if they have much to do.
 
         BEGIN waits for a lock and COMMIT for the disk, so both run in a thread. All statements
-        between them run here: in the thread, each would release Python's lock, and a busy process
-        gives it back only after up to 5 milliseconds.
+        between them run here: in the thread, each would release Python's lock, which a busy process
+        returns only after up to 5 milliseconds.
         """
         with Translating():
             try:
-                with self._translating:  # which refuses all if a file has lost its name
+                with self._translating:  # rejects all jobs if a file has lost its name
                     outcomes = await self._run_jobs(jobs)
                     began = time.perf_counter()
                     await self._on_writers_thread(self._commit)
@@ -380,7 +378,7 @@ class SqliteRunner:
                     outcomes.append(error)
                 await turn.yield_if_long()
                 if turn.parts >= MAX_PARTS_IN_A_BATCH:
-                    break  # how much a job loads is known only afterwards
+                    break  # the amount that a job loads is known only afterwards
         except Exception as error:
             raise FailedBeforeCommit(error) from error
         return outcomes
@@ -390,19 +388,19 @@ class SqliteRunner:
             self._writer.execute("COMMIT")
         except apsw.ConstraintError as error:  # a foreign key; nothing was written
             raise FailedBeforeCommit(error) from error
-        # Only now: the file may be deleted until the commit is done.
+        # Not earlier: the file may be deleted until the commit is done.
         self._translating.place.assert_in_place()
 
     async def _on_writers_thread(self, work: Callable[[], object]) -> None:
         await asyncio.get_running_loop().run_in_executor(self._writing, work)
 
     async def _empty_log(self) -> None:
-        """Move the log into the file, and make it empty, unless other processes are in the way.
+        """Move the log into the file and empty it, unless other processes are in the way.
 
-        A full disk may have no room for that. Then the log stays, with all that was committed: this
-        is the end of a command that was carried out, or of a start that is to serve reads.
+        A full disk may have no space for that. Then the log stays, with all committed data: a
+        command must still succeed at its end, and a service still start in order to serve reads.
         """
-        # It keeps others from writing while it waits for those that read.
+        # While it waits for readers, nobody can write.
         self._writer.set_busy_timeout(int(READER_PATIENCE_SECONDS * 1_000))
         await self._turns.take()
         try:
@@ -415,7 +413,7 @@ class SqliteRunner:
 
 
 def _size_of(file: Path) -> int:
-    with suppress(OSError):  # it may be gone
+    with suppress(OSError):  # it may be missing
         return file.stat().st_size
     return 0
 

@@ -1,4 +1,4 @@
-"""Which process writes a SQLite file next: those that want to take turns."""
+"""Fair turns of the processes that write a SQLite file."""
 
 from __future__ import annotations
 
@@ -12,31 +12,28 @@ from threading import Lock, Thread
 from feedkeep.store.sqlite.lock import open_turn
 
 PATIENCE_SECONDS = 1.0
-"""How long a process waits for its turn before it goes on without."""
+"""Maximum wait of a process for its turn, before it writes without it."""
 
 PATIENCE_AFTERWARDS_SECONDS = 0.05
-"""How long it waits each time after that, until its turn has come."""
+"""Maximum wait for each later write, until its turn has come."""
 
 
 class WriteTurns:
-    """The turn to write, which one process has at a time; the next one waits in front of it.
+    """The turn to write, which one process has at a time while the next one waits.
 
-    SQLite's own lock keeps writers apart, and this is about who gets it. A process that finds it
-    taken sleeps, up to a tenth of a second at a time, and meanwhile the one that has it takes it
-    again and again. Here, a process that gives its turn away and wants it back waits behind the
-    next one: with two processes, they alternate.
+    SQLite's own lock excludes concurrent writers; this decides who gets it. A process that finds
+    SQLite's lock taken sleeps, up to a tenth of a second at a time, and the process that has the
+    lock can acquire it again and again. Here, a process that gives its turn away and wants it back
+    waits behind the next one: two processes alternate.
 
-    Both places are files that are locked by flock(2), so a process that is killed leaves them. One
-    that is stopped keeps its place, and then the others go on without: the order is lost, and
-    nothing else.
+    The turn and the next place are files locked by flock(2), so a killed process releases them. A
+    stopped process keeps its place, and the others continue without: only the order is lost.
+
+    Raises:
+        StoreUnusable: The locks cannot be created beside the database.
     """
 
     def __init__(self, path: Path) -> None:
-        """Open the locks beside a database.
-
-        Raises:
-            StoreUnusable: They cannot be made there.
-        """
         with ExitStack() as opened:
             self._next = open_turn(path, "next")
             opened.callback(os.close, self._next)
@@ -45,12 +42,12 @@ class WriteTurns:
         self._has_turn = False
         self._taking: asyncio.Future[None] | None = None
         self._is_wanted = False
-        self._lock = Lock()  # of what the thread that waits looks at, too
+        self._lock = Lock()  # for state shared with the waiting thread
         self._is_waiting = False
         self._is_closed = False
 
     async def take(self) -> None:
-        """Return once it is this process's turn, until `give`; or without it after a while."""
+        """Wait for the turn, which lasts until `give`; return without it after a while."""
         if self._has_turn or (self._taking is None and self._is_free()):
             self._has_turn = True
             return
@@ -67,13 +64,13 @@ class WriteTurns:
             self._is_wanted = False
 
     def give(self) -> None:
-        """Leave the turn to the next process, if this one has it."""
+        """Pass the turn to the next process, if this one has it."""
         if self._has_turn:
             self._has_turn = False
             fcntl.flock(self._turn, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Leave the turn, and close the locks; a thread that waits for them does so after that."""
+        """Pass the turn, and close the locks, which a waiting thread does at its end."""
         with self._lock:
             self._is_closed = True
             if not self._is_waiting:
@@ -84,7 +81,7 @@ class WriteTurns:
         os.close(self._turn)
 
     def _is_free(self) -> bool:
-        """Take the turn if no process has it or waits for it; say whether."""
+        """Take the turn if no process has it or waits for it; return whether that succeeded."""
         try:
             fcntl.flock(self._next, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -98,7 +95,7 @@ class WriteTurns:
         return True
 
     def _begin_to_take(self) -> None:
-        """Let a thread wait for the turn; nothing but the lock ends that system call."""
+        """Wait for the turn in a thread; only the lock ends that system call."""
         loop = asyncio.get_running_loop()
         taking: asyncio.Future[None] = loop.create_future()
 
@@ -127,7 +124,7 @@ class WriteTurns:
         self._is_waiting = True
         try:
             Thread(target=wait, name="sqlite-turn", daemon=True).start()
-        except RuntimeError:  # the machine has no room for a thread
+        except RuntimeError:  # the machine cannot start a thread
             self._is_waiting = False
         else:
             self._taking = taking
