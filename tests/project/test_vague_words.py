@@ -1,16 +1,17 @@
-"""Words that hide who acts are counted, and `make lint` fails for too many."""
+"""Words and sentences to rewrite are counted, and `make lint` fails for too many."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
 from handbook import vague_words as check
 
+WORDS, RETURN, WHETHER, QUANTITY, VERB, NOUN = check.KINDS
 
-def test_each_whole_word_counts_where_it_is_written(tmp_path: Path) -> None:
+
+def test_each_line_with_a_vague_word_counts_once(tmp_path: Path) -> None:
     for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"):
         (tmp_path / name).write_text("Plain.\n")
     word = check.WORDS[0]
@@ -20,16 +21,36 @@ def test_each_whole_word_counts_where_it_is_written(tmp_path: Path) -> None:
     deep.mkdir(parents=True)
     (deep / "a.py").write_text("".join(f"# {word}\n" for word in check.WORDS) + f"{word}s = 1\n")
     (deep / "b.png").write_bytes(f"\xff{word}".encode("latin-1"))
-    assert list(check.vague_words(tmp_path)) == [
+    assert list(check.places(WORDS, tmp_path)) == [
         *(f"src/feedkeep/a.py:{line}" for line in (1, 2, 3, 4)),
-        "SECURITY.md:2",
         "SECURITY.md:2",
     ]
 
 
-def test_as_many_as_there_were_are_allowed_and_one_more_is_not(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("kind", "bad", "good"),
+    [
+        (RETURN, '"""Return what is stored."""', '"""Return the stored feed."""'),
+        (WHETHER, '"""Say whether it is full."""', '"""Whether it is full."""'),
+        (QUANTITY, '"""How many rows are read."""', '"""Maximum number of rows."""'),
+        (QUANTITY, "    rows: How many are read.", "    rows: Number of rows."),
+        (VERB, '"""Let a session end."""', '"""End a session."""'),
+        (NOUN, "# those that are old", "# the old feeds"),
+        (NOUN, "# it is none", "# not a feed"),
+        (NOUN, "# so many rows", "# `count` rows"),
+    ],
+)
+def test_sentences_count_in_python_files(
+    tmp_path: Path, kind: check.Kind, bad: str, good: str
 ) -> None:
-    monkeypatch.setattr(check, "MOST", 2)
-    assert not check.fault(["a:1", "b:2"])
-    assert re.match("3 uses of .* at most 2 are allowed. Name who acts.", check.fault(["a:1"] * 3))
+    root = tmp_path / "src" / "feedkeep"
+    root.mkdir(parents=True)
+    (root / "a.py").write_text(f"{good}\n{bad}\n")
+    (root / "a.html").write_text(f"{bad}\n")
+    assert list(check.places(kind, tmp_path)) == ["src/feedkeep/a.py:2"]
+
+
+def test_the_maximum_is_allowed_and_one_more_is_not() -> None:
+    kind = check.Kind("Name who acts", "", most=2)
+    assert not check.fault(kind, 2)
+    assert check.fault(kind, 3) == "Name who acts: 3 lines, 2 allowed."
