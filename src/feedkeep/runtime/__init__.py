@@ -1,1 +1,1 @@
-"""What a process needs around the service: clocks, logs, signals, and turns of its event loop."""
+"""Process-level support for the service: clock, logs, signals, systemd and cooperative tasks."""

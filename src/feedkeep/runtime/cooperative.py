@@ -1,4 +1,4 @@
-"""Letting other tasks run: work that takes long is done in parts, or beside the event loop."""
+"""Keep the event loop responsive: run long work in slices or in threads."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from weakref import WeakValueDictionary
 from feedkeep.model import T
 
 LONG_BYTES = 16_384
-"""From how many bytes on a body is decoded or encoded beside the loop: it takes milliseconds."""
+"""Bodies of at least this size are encoded and decoded in a thread: that takes milliseconds."""
 
 LONG_LIST = 200
-"""From how many feeds on a list is computed beside the loop."""
+"""Lists of at least this many feeds are computed in a thread."""
 
 LONGEST_SECONDS = 0.001
-"""How long a part of some work may take before other tasks have their turn."""
+"""Maximum duration of one slice of work."""
 
 _AT_ONCE = 2
 
@@ -27,13 +27,13 @@ P = ParamSpec("P")
 S = TypeVar("S")
 
 Yielding: TypeAlias = Generator[Callable[[], Any] | None, Any, S]
-"""Work that may take long: it yields wherever other tasks may run, and returns its value.
+"""Work that may take long: yields wherever other tasks may run, and returns its value.
 
-If it yields a computation, that is done beside the loop, and its result is sent back in.
+A yielded computation runs in a thread; its result is sent back in.
 """
 
 owner: ContextVar[Hashable] = ContextVar("owner", default=None)
-"""For whom the present task works: an account; None for a stranger, and for the service itself."""
+"""Account that the current task works for; None for strangers and the service itself."""
 
 _threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="beside")
 _one_by_one: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
@@ -42,11 +42,10 @@ _one_by_one: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
 async def in_thread_if(
     is_long: bool, work: Callable[P, T], *arguments: P.args, **named: P.kwargs
 ) -> T:
-    """Return what `work` computes: at once if that is not long, else in one of a few threads.
+    """Run `work` directly, or in one of a few threads if `is_long`.
 
-    The threads take one work of each `owner` at a time: another's waits for one of theirs, however
-    many they have. While it computes, nothing else may use the objects that it uses. Raises what
-    `work` raises.
+    Each `owner` occupies one thread at a time; further work of the same owner waits. Nothing else
+    may use the objects that `work` uses while it runs. Raises what `work` raises.
     """
     if not is_long:
         return work(*arguments, **named)
@@ -56,10 +55,10 @@ async def in_thread_if(
 
 
 class TimeSlice:
-    """The time since other tasks had their turn.
+    """Time since other tasks could last run.
 
     Attributes:
-        parts: How many parts of work were done in it and in the turns before.
+        parts: Number of slices of work done so far.
     """
 
     def __init__(self) -> None:
@@ -68,13 +67,13 @@ class TimeSlice:
         self._begun = self._loop.time()
 
     async def yield_if_long(self) -> None:
-        """Let all other tasks run, if this one has run for long enough."""
+        """Let other tasks run if this slice has lasted longer than `LONGEST_SECONDS`."""
         if self._loop.time() - self._begun > LONGEST_SECONDS:
             await asyncio.sleep(0)
             self._begun = self._loop.time()
 
     async def through(self, work: Yielding[T]) -> T:
-        """Do work that may take long; return its value."""
+        """Run work in slices; return its value."""
         result: Any = None
         while True:
             try:
@@ -89,7 +88,7 @@ class TimeSlice:
 
 
 def at_once(work: Yielding[T]) -> T:
-    """Do work that does not take long; return its value."""
+    """Run short work without yielding; return its value."""
     result: Any = None
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Logs: one line of JSON for each event, on standard error. No secrets and no feed URLs in them."""
+"""Logging: JSON lines on standard error, without secrets and feed URLs."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from feedkeep.runtime import wall_clock
 _ENCODER = msgspec.json.Encoder(enc_hook=str)
 
 _WHOLE_BYTES = 4_096
-"""How many bytes are written at once to a pipe that other processes share (PIPE_BUF on Linux)."""
+"""Size of a write to a pipe that is atomic among processes (PIPE_BUF on Linux)."""
 
 
 class _Lines:
-    """The file of the log. A line that it cannot take at once is lost: no request waits for it.
+    """Log file that drops lines instead of blocking.
 
-    All lines of one turn of the event loop are written together, so that a dozen requests take one
-    call of the system.
+    All lines of one turn of the event loop are written together: a dozen requests take one system
+    call.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -54,7 +54,7 @@ class _Lines:
         lines, self._waiting = self._waiting, b""
         if not lines:
             return
-        if self._is_torn:  # a terminal took a part of a line; a reader would take two lines for one
+        if self._is_torn:  # A terminal took part of a line: keep the next one separate.
             lines = b"\n" + lines
         with contextlib.suppress(OSError):
             if count := self._write(lines):
@@ -64,7 +64,7 @@ class _Lines:
 
 
 class _Handler(logging.Handler):
-    """Writes what libraries log."""
+    """Handler for the records of libraries."""
 
     def __init__(self, lines: _Lines) -> None:
         super().__init__()
@@ -75,17 +75,17 @@ class _Handler(logging.Handler):
 
 
 def _never_waiting(descriptor: int) -> Callable[[bytes], int]:
-    """Return a function that writes to a file without ever waiting, and says how many bytes.
+    """Return a function that writes to a file without blocking and returns the number of bytes.
 
-    The log may have no reader: a terminal is stopped, a pager waits, a collector hangs. Other
-    processes may share the descriptor and expect writes to wait. So its flags are not changed, and
-    the file is opened a second time. A socket, such as systemd's, cannot be opened again.
+    The log may have no active reader: a stopped terminal, a waiting pager, a hanging collector.
+    Other processes may share the descriptor and rely on blocking writes, so its flags stay
+    unchanged and the file is opened a second time. A socket, such as systemd's, cannot be reopened.
     """
     kind = os.fstat(descriptor).st_mode
     if stat.S_ISSOCK(kind):
         duplicate = socket.socket(fileno=os.dup(descriptor))
         return lambda lines: duplicate.send(lines, socket.MSG_DONTWAIT)
-    if stat.S_ISREG(kind):  # a disk waits for no reader; opened again, it is written from its start
+    if stat.S_ISREG(kind):  # a disk never blocks; reopening would restart at offset 0
         return partial(os.write, descriptor)
     try:
         flags = os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY
@@ -95,20 +95,21 @@ def _never_waiting(descriptor: int) -> Callable[[bytes], int]:
 
 
 def _write_if_there_is_room(descriptor: int, lines: bytes) -> int:
-    # A pipe that has room for anything has room for as much as is written in one piece.
+    # A writable pipe has space for at least PIPE_BUF bytes.
     _, writable, _ = select.select([], [descriptor], [], 0)
     return os.write(descriptor, lines[:_WHOLE_BYTES]) if writable else 0
 
 
 def configure_logs(level: str, **known: int) -> None:
-    """Send structlog's events, and what libraries log, to standard error as JSON lines.
+    """Send structlog's events and the records of libraries to standard error as JSON lines.
 
-    Each line has what is `known` of this process.
+    Args:
+        level: Minimum level of structlog's events.
+        known: Fields added to each line, such as the number of this process.
     """
     lines, line_of = _Lines(sys.stderr.fileno()), partial(_line, known)
     structlog.configure(
-        # One processor that does it all: with a chain of the usual ones a line took 10
-        # microseconds instead of 7.
+        # One processor for everything: a line takes 7 microseconds, and 10 with the usual chain.
         processors=[line_of],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=lambda *_: lines,
@@ -124,7 +125,7 @@ def configure_logs(level: str, **known: int) -> None:
             ],
         )
     )
-    # Libraries speak of single requests at lower levels; that is ours to log, and better known.
+    # Below this level, libraries log single requests, which the service logs itself.
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
 
 

@@ -1,8 +1,8 @@
-"""Counting what a process does, for its metrics: with prometheus-client, but for requests.
+"""Count what a process does, for its metrics; all but requests with prometheus-client.
 
-No label holds what a client has sent: routes are templates, methods and results are known ones. So
-no account, URL or address is in it, and strangers cannot make series. A process without metrics has
-no recorder, and counts nothing.
+Labels hold nothing that clients send: routes are templates, methods and results are fixed sets. So
+metrics contain no account, URL or address, and strangers cannot create series. A process without
+metrics has no recorder.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ FETCH_SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 BATCH_JOBS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024)
 
 NO_ROUTE = "none"
-"""What stands for the route of requests whose path has none: whatever strangers try is one."""
+"""Route label of all requests whose path has no route."""
 
 OTHER_METHOD = "other"
-"""What stands for methods that no route has."""
+"""Method label of all methods that no route has."""
 
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 _RESULTS = ("read", "unchanged", *(failure.value for failure in Failure))
 
 
 class Requests:
-    """The requests of a route, method and status, as plain numbers, which cost a request least.
+    """Requests of one route, method and status, as plain numbers for speed.
 
     Attributes:
-        counts: How many took how long: as REQUEST_SECONDS has them, and those that took longer.
-        seconds: The sum of what they took.
+        counts: Requests by duration: one for each bound in `REQUEST_SECONDS`, then all slower ones.
+        seconds: Total duration.
     """
 
     __slots__ = ("counts", "seconds")
@@ -47,11 +47,11 @@ class Requests:
 
 
 class Batches(NamedTuple):
-    """The batches of one kind.
+    """Batches of reads or of writes.
 
     Attributes:
-        jobs: How many jobs they had.
-        waits: For how many seconds the job of each that waited longest had waited when it began.
+        jobs: Jobs of each batch.
+        waits: Longest wait, in seconds, of a job in each batch until the batch began.
     """
 
     jobs: Histogram
@@ -59,16 +59,13 @@ class Batches(NamedTuple):
 
 
 class Recorder:
-    """All that a process counts.
+    """Counters of a process.
 
     Attributes:
-        registry: What Prometheus scrapes of this process: all of these but the requests.
-        requests: The requests, by route, method and status; changed in the event loop alone.
-        reads: The batches of reads.
-        writes: The batches of writes.
-        commits: The seconds that commits took which are durable.
-        failed_commits: Transactions that failed for good, before their commit or in it.
-        wrong_passwords: The wrong passwords.
+        registry: Everything that Prometheus scrapes of this process, except requests.
+        requests: Requests by route, method and status; changed in the event loop only.
+        commits: Durations of durable commits, in seconds.
+        failed_commits: Transactions that failed permanently, before or during their commit.
     """
 
     def __init__(self) -> None:
@@ -80,7 +77,7 @@ class Recorder:
             disable_created_metrics,
         )
 
-        # Otherwise each series has another one beside it, with the time at which it began.
+        # A `_created` series for each other series would double their number.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = made = CollectorRegistry()
         self.requests: dict[tuple[str, str, int], Requests] = {}
@@ -130,7 +127,7 @@ class Recorder:
         )
 
     def request(self, route: str | None, method: str, status: int, seconds: float) -> None:
-        """Count a request; `route` is the route's path with its names, None if there is none."""
+        """Count a request; `route` is the route's path template, None without one."""
         try:
             seen = self._seen[route, method, status]
         except KeyError:
@@ -139,7 +136,6 @@ class Recorder:
         seen.seconds += seconds
 
     def _first(self, route: str | None, method: str, status: int) -> Requests:
-        """Return where to count a request that is seen for the first time."""
         known = method if method in _METHODS else OTHER_METHOD
         seen = self.requests.setdefault((route or NO_ROUTE, known, status), Requests())
         if known == method:  # strangers may invent any number of methods
@@ -147,6 +143,5 @@ class Recorder:
         return seen
 
     def fetch(self, result: str, seconds: float) -> None:
-        """Count a fetch."""
         self._fetches.labels(result).inc()
         self._fetch_seconds.observe(seconds)

@@ -1,4 +1,4 @@
-"""An answer that is expensive to get, shared by all that ask for it at about the same time."""
+"""Share an expensive result among concurrent callers."""
 
 from __future__ import annotations
 
@@ -11,17 +11,21 @@ T = TypeVar("T")
 
 
 class Shared(Generic[T]):
-    """Asks for an answer once in so many seconds at most, and never twice at the same time."""
+    """Caches a result for a time, errors included; at most one computation runs at once.
+
+    Args:
+        ask: Computes the result.
+        kept_seconds: Lifetime of a result or error.
+    """
 
     def __init__(self, ask: Callable[[], Coroutine[Any, Any, T]], kept_seconds: float) -> None:
-        """Take what gets the answer, and for how long that is given to others, errors included."""
         self._ask = ask
         self._kept_seconds = kept_seconds
         self._asked_at_seconds = 0.0
         self._answer: asyncio.Task[T] | None = None
 
     async def get(self) -> T:
-        """Return the answer, or raise its error; one caller that gives up ends it for no other."""
+        """Return the result or raise its error; cancelling one caller leaves the others waiting."""
         now_seconds = time.monotonic()
         is_old = now_seconds - self._asked_at_seconds >= self._kept_seconds
         if self._answer is None or (is_old and self._answer.done()):

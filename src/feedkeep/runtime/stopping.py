@@ -1,4 +1,4 @@
-"""The signals that tell a process to stop."""
+"""Signals that stop a process."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import signal
 def stop_signals() -> set[signal.Signals]:
     """Return the signals that stop this process.
 
-    SIGHUP is one: a terminal that is closed sends it, and so do tools that mean "begin anew". Where
-    it is ignored already, as under `nohup`, it stays so.
+    SIGHUP, sent by closing terminals and by tools that mean "restart", is included unless it is
+    ignored already, as under `nohup`.
     """
     always = {signal.SIGINT, signal.SIGTERM}
     is_ignored = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN

@@ -1,4 +1,4 @@
-"""Ending tasks that run beside requests."""
+"""Cancellation of background tasks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 async def end(*tasks: asyncio.Task[Any] | None) -> None:
-    """Cancel tasks, and return when all have ended, whatever they raised; None was never begun."""
+    """Cancel tasks and wait until all have ended; their errors and None are ignored."""
     under_way = [task for task in tasks if task is not None]
     for task in under_way:
         task.cancel()

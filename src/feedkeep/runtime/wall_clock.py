@@ -1,7 +1,7 @@
-"""The wall clock: the one place that asks the system for the time of day.
+"""The wall clock: the only reader of the system's time of day.
 
-A service is built with a clock; `assembly` gives it this one. Besides, only the log and
-the command line's own messages read it here.
+Services get their clock as an argument, and `assembly` passes this one. Only the log and messages
+of the command line also read it directly.
 """
 
 from __future__ import annotations
@@ -12,5 +12,4 @@ from feedkeep.model import Stamp
 
 
 def now() -> Stamp:
-    """Return the present moment."""
     return Stamp(time.time_ns() // 1_000)
