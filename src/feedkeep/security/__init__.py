@@ -1,1 +1,1 @@
-"""Secrets: hashing passwords, making tokens, slowing down guessing."""
+"""Secrets: hash passwords, create tokens, slow down guessing."""

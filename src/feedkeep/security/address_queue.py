@@ -1,4 +1,4 @@
-"""Work of which little is done at a time: the addresses of clients take turns."""
+"""Fair queue for scarce work: round-robin by client address."""
 
 from __future__ import annotations
 
@@ -11,16 +11,20 @@ from typing import TypeAlias
 from feedkeep.model.errors import TooManyAttempts
 
 MAX_WAITING = 512
-"""How many may wait for their turn; then the address with the most loses one (C2.23)."""
+"""Maximum number of waiting callers; then the address with the most loses one (C2.23)."""
 
 RETRY_AFTER_SECONDS = 5
 
 _Waiting: TypeAlias = OrderedDict[str, deque[asyncio.Future[None]]]
-"""What waits, by address; the address whose turn is next comes first."""
+"""Waiting callers by address; the address served next comes first."""
 
 
 class AddressQueue:
-    """Gives turns to do something, so many at a time; addresses take turns (C2.21)."""
+    """Limits concurrent work; client addresses take turns (C2.21).
+
+    Args:
+        at_once: Maximum number of concurrent turns.
+    """
 
     def __init__(self, at_once: int) -> None:
         self._free = at_once
@@ -29,12 +33,12 @@ class AddressQueue:
 
     @asynccontextmanager
     async def turn(self, address: str, *, is_login: bool = True) -> AsyncIterator[None]:
-        """Wait for a turn, which lasts as long as the context.
+        """Context manager: wait for a turn, and occupy it.
 
-        What is no login has its turn when no login waits.
+        Other work than logins has its turn when no login waits.
 
         Raises:
-            TooManyAttempts: Too many wait, and no other address has more of them.
+            TooManyAttempts: Too many callers wait, and no other address has more of them.
         """
         if self._free:
             self._free -= 1
@@ -46,7 +50,7 @@ class AddressQueue:
             try:
                 await future
             except asyncio.CancelledError:
-                if not future.cancelled():  # it has its turn, and does not take it
+                if not future.cancelled():  # granted to a cancelled caller
                     self._pass_on()
                 raise
         try:

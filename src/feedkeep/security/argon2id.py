@@ -1,7 +1,7 @@
-"""Hashes of passwords by argon2id, in PHC form: making one, and comparing a password with one.
+"""Compute and verify argon2id password hashes in PHC form.
 
-One thread computes each. So a hash takes one processor at a time, and its lanes, of which earlier
-versions used four, change nothing about its time.
+Each hash is computed by a single thread, and so occupies one processor. Its number of lanes
+(earlier versions used four) does not affect the time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from feedkeep.model.errors import AccountError
 
 
 class Cost(Value, frozen=True):
-    """What it costs to compute a hash: memory in KiB, passes over it, and lanes."""
+    """Cost of a hash: memory in KiB, passes over it, and lanes."""
 
     memory_kib: int
     passes: int
@@ -28,10 +28,10 @@ class Cost(Value, frozen=True):
 
 
 OURS = Cost(64 * 1024, 3, 1)
-"""What new hashes cost (SECURITY.md)."""
+"""Cost of new hashes (SECURITY.md)."""
 
 _MOST_KIB, _MOST_KIB_TIMES_PASSES, _MOST_LANES = 128 * 1024, 2 * 64 * 1024 * 3, 8
-"""What a hash may cost that was made elsewhere: twice as much memory and time as ours."""
+"""Maximum cost of imported hashes: twice the memory and time of ours."""
 
 _SALT_BYTES, _DIGEST_BYTES, _MIN_KIB = 16, 32, 8
 
@@ -42,14 +42,14 @@ _PHC = re.compile(
 
 
 def new_hash(password: str, salt: bytes | None = None) -> str:
-    """Return the hash of a password (C2.7), with a new salt unless one is given."""
+    """Hash a password (C2.7), with a new salt by default."""
     salt = salt or secrets.token_bytes(_SALT_BYTES)
     cost = (OURS.passes, OURS.memory_kib, OURS.lanes, _DIGEST_BYTES)
     return hash_secret(password.encode(), salt, *cost, Type.ID).decode()
 
 
 def matches(stored_hash: str, password: str) -> bool:
-    """Say whether a password has this hash; it takes as long as with a hash that we made.
+    """Whether the password has this hash; takes as long as for a hash of ours.
 
     Raises:
         InvalidHashError: The hash is damaged.
@@ -62,14 +62,15 @@ def matches(stored_hash: str, password: str) -> bool:
 
 
 def padding(cost: Cost) -> Iterator[Cost]:
-    """Yield what to compute beside a hash that is cheaper than ours, so that both take as long.
+    """Yield computations that bring checking a cheaper hash up to the cost of ours.
 
-    Together they fill as much memory, and pass over as much. Nothing is yielded if it is dearer.
+    Together with the hash, they fill an equal amount of memory and make an equal number of passes.
+    Nothing is yielded for a hash that costs more.
     """
     missing = OURS.memory_kib * OURS.passes - cost.memory_kib * cost.passes
     if missing <= 0:
         return
-    # If there is little memory left to fill, few KiB would need thousands of passes.
+    # With little memory left to fill, a few KiB would need thousands of passes.
     memory_kib = max(OURS.memory_kib - cost.memory_kib, OURS.memory_kib // _MIN_KIB)
     passes, once_more_kib = divmod(missing, memory_kib)
     for kib, times in ((memory_kib - once_more_kib, passes), (once_more_kib, passes + 1)):
@@ -78,30 +79,30 @@ def padding(cost: Cost) -> Iterator[Cost]:
 
 
 def is_outdated(stored_hash: str) -> bool:
-    """Say whether a hash costs something else than those that are made now."""
     cost, *_ = _read(stored_hash)
     return cost != OURS
 
 
 def renewed(stored_hash: str, password: str) -> str:
-    """Return a new hash of the password that has this one, with its salt and the cost of now."""
+    """Rehash the password with the current cost and the same salt."""
     _, salt, _ = _read(stored_hash)
     return new_hash(password, salt)
 
 
 def decoy_hash() -> str:
-    """Return a well-formed hash that no password matches, without computing one, which is slow."""
+    """Return a well-formed random hash, without the slow computation; no password matches it."""
     salt, digest = map(_base64, map(secrets.token_bytes, (_SALT_BYTES, _DIGEST_BYTES)))
     cost = f"m={OURS.memory_kib},t={OURS.passes},p={OURS.lanes}"
     return f"$argon2id$v={ARGON2_VERSION}${cost}${salt}${digest}"
 
 
 def check_hash(text: str) -> str:
-    """Return an argon2id hash that was made elsewhere, if passwords can be checked against it.
+    """Return an imported argon2id hash if passwords can be checked against it.
 
     Raises:
-        AccountError: It is not in PHC form, or a check would cost more than twice as much memory or
-            time as with our own hashes.
+        AccountError: The hash is not in PHC form, or a check would need more than twice the memory
+            or
+        time of our own hashes.
     """
     try:
         cost, *_ = _read(text)
@@ -131,7 +132,7 @@ def _read(stored_hash: str) -> tuple[Cost, bytes, bytes]:
 
 
 def _base64(raw: bytes) -> str:
-    """Return base64 without padding, as argon2's own program writes it."""
+    # Without padding, as argon2's own program writes it.
     return base64.b64encode(raw).decode().rstrip("=")
 
 
@@ -146,15 +147,15 @@ def _from_base64(text: str) -> bytes:
 
 
 def _digest(cost: Cost, salt: bytes, password: str, size_bytes: int) -> bytes:
-    """Return the digest of a password, computed by this thread alone, whatever its lanes.
+    """Compute a digest on this thread, whatever the number of lanes.
 
-    `argon2-cffi` has no other way for that: its functions start a thread for each lane.
+    The functions of `argon2-cffi` start a thread for each lane, so this calls its C function.
     """
     secret = password.encode()
     digest, own_secret, own_salt = (
         ffi.new("uint8_t[]", raw) for raw in (bytes(size_bytes), secret, salt)
     )
-    context = {  # what is not named is 0 or NULL
+    context = {  # missing fields are 0 or NULL
         "out": digest,
         "outlen": size_bytes,
         "pwd": own_secret,

@@ -1,24 +1,23 @@
-"""How long the next attempt at a password has to wait, whichever processes counted others. Pure."""
+"""Delay of the next password attempt, from the counts of all processes. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 WINDOW_SECONDS = 300
-"""How long an attempt counts; up to a limit of them may be made within that time."""
+"""Period in which at most `limit` attempts are allowed."""
 
 KEPT_SECONDS = 12 * WINDOW_SECONDS
-"""After how long an attempt is forgotten, also if too many are not waited for by then (C2.19)."""
+"""Age at which an attempt is dropped, even if its delay is not over (C2.19)."""
 
 
 def wait_seconds(counted: Iterable[Iterable[float]], limit: int, now_seconds: float) -> float:
-    """Return how long an attempt has to wait; 0 if it need not.
+    """Return the delay in seconds until the next attempt; 0 for none.
 
-    `counted` is when earlier ones were made, as each of some processes tells it. Processes tell
-    each other what they counted a moment later. So together they may let too many through: those
-    beyond the limit count as if they had been made when they would have been allowed. Thus an
-    attacker who gets more attempts at once from several processes waits for them afterwards, and
-    over a long time gets as many as from one process (C2.19).
+    `counted` holds the times of earlier attempts, by process. Processes share their counts with
+    some lag, so together they may allow too many. Attempts beyond the limit count from when they
+    would have been allowed: an attacker who got more from several processes at once waits for it
+    later, and in the long run gets as many as from one process (C2.19).
     """
     since = now_seconds - KEPT_SECONDS
     times = sorted(at for some in counted for at in some if at > since)
@@ -32,10 +31,10 @@ def wait_seconds(counted: Iterable[Iterable[float]], limit: int, now_seconds: fl
 def with_attempt(
     own: Sequence[float], others: Iterable[Iterable[float]], limit: int, now_seconds: float
 ) -> Sequence[float]:
-    """Return what a process counts of its own after a further attempt: its last ones, in order.
+    """Return a process's own attempts, with one added; the last ones, in order.
 
-    No more than `limit` are kept of each process. So that no attacker gets dropped ones again,
-    those that are kept are dated to when they would have been allowed, if all of others came first.
+    At most `limit` are kept. They are dated to when they would have been allowed if all attempts of
+    other processes came first, so that dropping the rest gives an attacker no further attempts.
     """
     since = now_seconds - KEPT_SECONDS
     known = [(at, False) for some in others for at in some if at > since]

@@ -1,4 +1,4 @@
-"""Checking and hashing passwords, off the event loop, a few at a time, each attempt counted."""
+"""Hash and verify passwords in a few threads, with every attempt counted."""
 
 from __future__ import annotations
 
@@ -21,26 +21,29 @@ from feedkeep.security.address_queue import AddressQueue
 from feedkeep.security.throttle import Throttle, network_of
 
 AT_ONCE = 4
-"""How many hashes all workers compute at the same time at most; each takes 64 MiB meanwhile."""
+"""Maximum number of concurrent hashes of all workers; each needs 64 MiB."""
 
 MAX_REMEMBERED = 10_000
 
 _LESS_URGENT_BY = 5
-"""A thread that hashes has a third of the share of one that answers requests."""
+"""Niceness of hashing threads: a third of the processor share of threads that answer requests."""
 
 _SETTING = ""
-"""What stands for the address of those who set a password: together they take turns with others."""
+"""Queue address of everyone who sets a password: together they count as one address."""
 
 
 class Passwords:
-    """Computes and checks hashes, and remembers which passwords were right.
+    """Computes and verifies password hashes; caches successful verifications.
 
-    A right password is remembered under a keyed hash, with the stored hash that it matched, in
-    memory only. It is valid as long as the account has that stored hash (C2.8, C2.9).
+    A verified password is cached in memory, as a keyed hash, with the stored hash that it matched.
+    The entry is valid while the account has that stored hash (C2.8, C2.9).
+
+    Args:
+        throttle: Counts the attempts.
+        workers: Number of processes that share the processors and the memory.
     """
 
     def __init__(self, throttle: Throttle, workers: int = 1) -> None:
-        """Count attempts at `throttle`; `workers` processes share the processors and the memory."""
         at_once = hashed_at_once(_processors(), workers)
         self._throttle = throttle
         self._queue = AddressQueue(at_once)
@@ -59,22 +62,19 @@ class Passwords:
             return await self._computed(partial(argon2id.new_hash, password))
 
     async def renewed(self, password: str, stored_hash: str) -> str:
-        """Return a hash that costs what new ones do, of a password that has an older one.
-
-        It is computed when no login waits. Raises as `hash` does.
-        """
+        """Rehash a password with the current cost while no login waits; raises as `hash`."""
         async with self._queue.turn(_SETTING, is_login=False):
             return await self._computed(partial(argon2id.renewed, stored_hash, password))
 
     async def hash_if_right(
         self, password: str, name_key: str, address: str, *, is_right: bool
     ) -> str | None:
-        """Return what `hash` does; None if what came with it was wrong, which counts, as `verify`.
+        """Hash a password if `is_right`; otherwise count a wrong attempt and return None.
 
-        It takes as long in both cases.
+        Both cases take the same time.
 
         Raises:
-            TooManyAttempts: Too much was wrong, or too many passwords wait.
+            TooManyAttempts: There were too many wrong attempts, or too many passwords wait.
         """
 
         def compute() -> str | None:
@@ -85,14 +85,13 @@ class Passwords:
         return await self._attempt(name_key, address, compute)
 
     def remembers(self, name_key: str, password: str, stored_hash: str | None) -> bool:
-        """Say whether this password was checked against this very hash, and was right."""
+        """Whether a successful check of this password against this hash is cached."""
         found = self._remembered.get(self._fingerprint(name_key, password))
         if found is None or stored_hash is None:
             return False
         return hmac.compare_digest(found, stored_hash)
 
     def remember(self, name_key: str, password: str, stored_hash: str) -> None:
-        """Remember that a password has this hash."""
         self._remember(self._fingerprint(name_key, password), stored_hash)
 
     async def verify(
@@ -103,14 +102,14 @@ class Passwords:
         counted_key: str,
         address: str,
     ) -> bool:
-        """Check a password with exactly one computation, even if there is no hash to match.
+        """Verify a password with exactly one computation, even without a stored hash.
 
-        It is counted by `counted_key` and by the address that it comes from, before it is computed.
-        Requests that send the same password at the same time share the computation, and count as
-        one attempt (C2.20), also if the caller has gone meanwhile.
+        The attempt counts for `counted_key` and `address` before it is computed. Concurrent
+        requests with the same password share the computation and count as one attempt (C2.20), even
+        if the first caller is cancelled.
 
         Raises:
-            TooManyAttempts: Too many were wrong, or too many passwords wait to be checked.
+            TooManyAttempts: There were too many wrong attempts, or too many passwords wait.
         """
         shown = (self._fingerprint(name_key, password), stored_hash)
         check = self._checking.get(shown)
@@ -119,17 +118,16 @@ class Passwords:
             check = asyncio.ensure_future(self._check(shown, password, counted_key, address))
             self._checking[shown] = check
             check.add_done_callback(lambda _: self._checking.pop(shown))
-        return await asyncio.shield(check)  # others may wait for it when this caller goes
+        return await asyncio.shield(check)  # others may await it when this caller is cancelled
 
     def close(self) -> None:
-        """Stop the threads."""
         self._threads.shutdown()
 
     async def _check(
         self, shown: tuple[bytes, str | None], password: str, counted_key: str, address: str
     ) -> bool:
         fingerprint, stored_hash = shown
-        # A quick reply would tell strangers that a name is unknown, or has no password (C2.13).
+        # A fast reply would reveal that the account does not exist or has no password (C2.13).
         candidate = stored_hash or argon2id.decoy_hash()
 
         def compute() -> str | None:
@@ -143,9 +141,9 @@ class Passwords:
     async def _attempt(
         self, name_key: str, address: str, compute: Callable[[], str | None]
     ) -> str | None:
-        """Return what `compute` does: None if the attempt was wrong. It is counted before.
+        """Count an attempt, then return the result of `compute`: None for a wrong attempt.
 
-        If attempts that are being checked fill a limit, it has its turn after one of these.
+        While pending attempts fill a limit, this waits until one of them is settled.
         """
         while True:
             async with self._queue.turn(network_of(address)):
@@ -174,21 +172,20 @@ class Passwords:
 
 
 def hashed_at_once(processors: int, workers: int) -> int:
-    """Return how many hashes each of some workers may compute at the same time.
+    """Return the number of concurrent hashes for each of `workers` processes.
 
-    Together they leave half of the processors to requests that need no hash.
+    Together they leave half of the processors to other requests.
     """
     return max(1, min(AT_ONCE, processors // 2) // workers)
 
 
 def _processors() -> int:
-    """Return how many processors this process may use."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def _give_way() -> None:
-    """Let other threads go first, on Linux, where `nice` is about the calling thread alone."""
+    """Lower this thread's priority, on Linux, where `nice` applies to the calling thread only."""
     if sys.platform == "linux":
-        # A sandbox may refuse it. Without it, hashes are as urgent as requests; no login fails.
+        # Sandboxes may refuse it; hashes then compete with requests, but logins work.
         with suppress(OSError):
             os.nice(_LESS_URGENT_BY)

@@ -1,4 +1,4 @@
-"""The session shared by all clients that send the same secret and no cookie."""
+"""Sessions shared by clients that send the same secret and no cookie."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from typing import Any, ClassVar
 from feedkeep.model import AccountId, CredentialKind, DocumentName, Value
 
 MAX_REMEMBERED = 10_000
-"""How many sessions are remembered; beyond that, the one unused for longest is forgotten."""
+"""Capacity of the cache; the least recently used session is dropped."""
 
 
 class SharedSession(Value, frozen=True):
-    """A session that was begun for a secret.
+    """Session started for a secret.
 
     Attributes:
-        account_id: Whose it is.
-        credential_kind: What kind of secret it is.
-        text: The session itself, which is the cookie.
-        hash: What is stored of it.
-        document: Where it is stored how far its client knows what changed.
+        credential_kind: Kind of that secret.
+        text: Session secret, which is the cookie.
+        hash: Stored hash of the session.
+        document: Stored document with the client's sync state.
     """
 
     account_id: AccountId
@@ -36,13 +35,13 @@ class SharedSession(Value, frozen=True):
 
 
 class SharedSessions:
-    """Remembers sessions by the secret that was sent, as a keyed hash, in this process only.
+    """In-memory cache of sessions by the secret that was sent, as a keyed hash.
 
-    Kasts keeps no cookies and sends the password with each request. A new session for each would be
-    a durable write for each.
+    Kasts keeps no cookies and sends the password with each request; a new session each time would
+    be a durable write each time.
 
-    A remembered session by itself grants no access. The store is asked each time whether it is
-    still valid; it ends together with the password or the token (contract, section 2).
+    A cached session alone grants no access: the store is checked each time, and the session ends
+    with its password or token (contract, section 2).
     """
 
     def __init__(self) -> None:
@@ -51,26 +50,25 @@ class SharedSessions:
         self._beginning: dict[bytes, asyncio.Future[SharedSession]] = {}
 
     def mark(self, shown: str, label: str) -> bytes:
-        """Return the mark of a header with a secret and of the app that sends it: a keyed hash."""
+        """Return the cache key of a header with a secret and of the app that sends it."""
         message = f"{len(shown)} {shown}{label}"
         return hashlib.blake2b(message.encode(), key=self._key, digest_size=32).digest()
 
     def find(self, mark: bytes) -> SharedSession | None:
-        """Return the newest session of a mark."""
+        """Return the newest session for a cache key; None without one."""
         found = self._remembered.get(mark)
         if found is not None:
             self._remembered.move_to_end(mark)
         return found
 
     def forget(self, mark: bytes, ended: SharedSession) -> None:
-        """Forget a session that has ended, unless there is a newer one already."""
         if self._remembered.get(mark) is ended:
             del self._remembered[mark]
 
     async def begun(
         self, mark: bytes, begin: Callable[[], Coroutine[Any, Any, SharedSession]]
     ) -> SharedSession:
-        """Return the session of a client that was let in; requests at the same time share one.
+        """Return the session of an authenticated client; concurrent requests share a new one.
 
         Raises what `begin` raises.
         """

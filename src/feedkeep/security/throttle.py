@@ -1,4 +1,4 @@
-"""How many wrong passwords may come before the next attempt has to wait (contract, section 2)."""
+"""Limits on wrong passwords by account and address (contract, section 2)."""
 
 from __future__ import annotations
 
@@ -24,44 +24,44 @@ PER_ACCOUNT_AND_ADDRESS = 10
 PER_ADDRESS = 50
 PER_ACCOUNT = 100
 SIGN_UPS_PER_ADDRESS = 10
-"""How many sign-ups one address may try, where registration is open."""
+"""Maximum number of sign-up attempts of an address while registration is open."""
 
 CODES_PER_ADDRESS = 20
-"""How many codes of one address the sign-in provider may refuse."""
+"""Maximum number of codes of an address that the sign-in provider may refuse."""
 
 REMOTE_PER_ACCOUNT = REMOTE_PER_ADDRESS = 10
 REMOTE_PER_SERVER = 100
-"""How many passwords another server may refuse that people move in from."""
+"""Maximum number of passwords that another server may refuse when people move in from it."""
 
 MAX_KEYS = 20_000
-"""How many names and addresses are watched; beyond that, those quiet for longest are forgotten.
+"""Maximum number of names and addresses watched; the longest quiet are dropped.
 
-Together they take less than 24 MB, however long the names in requests are: 16 bytes stand for a
-name, and each has at most 100 times of 8 bytes. What others counted takes less than 28 MB more.
+They need less than 24 MB, however long the names in requests are: a name is stored as 16 bytes, and
+has at most 100 times of 8 bytes. The counts of other processes need less than 28 MB more.
 """
 
 _KEY_BYTES = 16
 _NONE = array("d")
 
 Limits: TypeAlias = Sequence[tuple[bytes, int]]
-"""By what an attempt is counted, and how many may be made."""
+"""Keys that an attempt counts for, each with its maximum number of attempts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Attempt:
-    """An attempt that is being checked; it counts as a wrong one until it is found right."""
+    """Pending attempt; counts as wrong until settled."""
 
     limits: Limits
     at_seconds: float
 
 
 class Throttle:
-    """Counts wrong passwords in this process's memory, beside those that others have counted.
+    """Counts wrong passwords in memory, beside the counts of other processes.
 
-    All moments are of a clock that never goes back.
+    All times are of a monotonic clock.
 
     Attributes:
-        has_news: Set while there is something that other processes do not know.
+        has_news: Set while some counts are not shared with other processes.
     """
 
     def __init__(self) -> None:
@@ -75,21 +75,21 @@ class Throttle:
         self._settling = asyncio.Event()
 
     def check(self, name_key: str, address: str, now_seconds: float) -> None:
-        """Check that an attempt may be made, whatever becomes of those that are being checked.
+        """Raise if an attempt is not allowed, whatever the outcome of pending attempts.
 
         Raises:
-            TooManyAttempts: One of the limits is reached.
+            TooManyAttempts: A limit is reached.
         """
         self._check(_limits(name_key, address), now_seconds, self._checking)
 
     def begin(self, name_key: str, address: str, now_seconds: float) -> Attempt | None:
-        """Count an attempt before it is checked, so that many at once cannot slip through.
+        """Count an attempt before it is verified, so that concurrent attempts are limited.
 
-        Return None, and count nothing, if attempts that are being checked fill a limit (C2.22);
-        whether there is room is known when `one_is_settled`.
+        Returns None, and counts nothing, if pending attempts fill a limit (C2.22); retry after
+        `one_is_settled`.
 
         Raises:
-            TooManyAttempts: One of the limits is reached; this attempt is not counted.
+            TooManyAttempts: A limit is reached; this attempt is not counted.
         """
         self.check(name_key, address, now_seconds)
         limits = _limits(name_key, address)
@@ -98,14 +98,10 @@ class Throttle:
         return self._count(limits, now_seconds)
 
     async def one_is_settled(self) -> None:
-        """Return when it is known of one more attempt whether it was right."""
         await self._settling.wait()
 
     def settle(self, attempt: Attempt, *, is_right: bool) -> None:
-        """Take an attempt back if its password was right, or was never checked.
-
-        Otherwise other processes are to know of it.
-        """
+        """Settle an attempt: keep a wrong one for sharing; drop a right or unverified one."""
         self._checking.discard(attempt)
         self._settling.set()
         self._settling = asyncio.Event()
@@ -114,22 +110,23 @@ class Throttle:
             self._tell(key for key, _ in attempt.limits)
             return
         for key, _ in attempt.limits:
-            # If many others came while it was checked, it may be forgotten by now, or dated later.
-            # Then it goes on counting: better one too many than one of a guesser's too few.
+            # If many others came during the check, the attempt may have been dropped or dated
+            # later. A later one stays: better to count one too many than one of a guesser's too
+            # few.
             times = self._attempts.get(key, _NONE)
             _take_out(times, key, [attempt])
             if not times:
                 self._forget(key)
 
     def begin_by(self, limits: Limits, now_seconds: float) -> Attempt:
-        """Count an attempt that is no login by its own limits; raises as `check` does."""
+        """Count an attempt other than a login by its own limits; raises as `check`."""
         self._check(limits, now_seconds, ())
         return self._count(limits, now_seconds)
 
     def untold(self, limit: int) -> dict[bytes, array[float]]:
-        """Return what other processes are to know: for up to `limit` keys, when attempts were made.
+        """Remove and return the unshared attempt times of up to `limit` keys.
 
-        What is still being checked is left out. The caller tells them, or else calls `not_shared`.
+        Pending attempts are excluded. The caller shares them, or calls `not_shared`.
         """
         keys = list(islice(self._unshared, limit))
         for key in keys:
@@ -142,14 +139,11 @@ class Throttle:
         return told
 
     def not_shared(self, keys: Iterable[bytes]) -> None:
-        """Take back what `untold` returned: others do not know it yet."""
+        """Mark keys returned by `untold` as unshared again."""
         self._tell(keys)
 
     def learn(self, key: bytes, process: int, times: array[float]) -> None:
-        """Take over what another process has counted, in place of what it had counted before.
-
-        There is at least one; the last one comes last.
-        """
+        """Replace the counts of another process for a key; `times` is sorted and not empty."""
         of_key = self._others.setdefault(key, {})
         self._others_count += process not in of_key
         of_key[process] = times
@@ -159,7 +153,6 @@ class Throttle:
             self._others_count -= len(self._others.popitem(last=False)[1])
 
     def is_quiet(self, now_seconds: float) -> bool:
-        """Say whether no failed login counts any more."""
         return self._last_seconds + WINDOW_SECONDS <= now_seconds
 
     def _check(self, limits: Limits, now_seconds: float, left_out: Iterable[Attempt]) -> None:
@@ -183,7 +176,7 @@ class Throttle:
     def _wait_seconds(
         self, limits: Limits, now_seconds: float, left_out: Iterable[Attempt]
     ) -> float:
-        """Return how long an attempt has to wait, if some others had not been made."""
+        """Return the delay of an attempt, without counting `left_out`."""
         longest = 0.0
         for key, limit in limits:
             own, others = array("d", self._attempts.get(key, _NONE)), self._others.get(key, {})
@@ -192,7 +185,7 @@ class Throttle:
         return longest
 
     def _tell(self, keys: Iterable[bytes]) -> None:
-        # What was forgotten meanwhile is not shared.
+        # Dropped keys are not shared.
         self._unshared.update((key, None) for key in keys if key in self._attempts)
         if self._unshared:
             self.has_news.set()
@@ -216,17 +209,14 @@ class Throttle:
 
 
 def sign_up_limits(address: str) -> Limits:
-    """Return the limits of attempts to create an account."""
     return [(_key("sign-up", network_of(address)), SIGN_UPS_PER_ADDRESS)]
 
 
 def provider_limits(address: str) -> Limits:
-    """Return the limits of codes that the sign-in provider refuses."""
     return [(_key("provider", network_of(address)), CODES_PER_ADDRESS)]
 
 
 def remote_limits(account_id: AccountId, address: str, host: str) -> Limits:
-    """Return the limits of passwords that another server refuses."""
     return [
         (_key("remote account", str(account_id)), REMOTE_PER_ACCOUNT),
         (_key("remote address", network_of(address)), REMOTE_PER_ADDRESS),
@@ -244,30 +234,29 @@ def _limits(name_key: str, address: str) -> Limits:
 
 
 def _take_out(times: array[float], key: bytes, attempts: Iterable[Attempt]) -> None:
-    """Remove the attempts that were counted by a key, except those that are dated later by now."""
+    """Remove the attempts counted for a key, except those that have been dated later."""
     for attempt in attempts:
         if any(key == one for one, _ in attempt.limits) and attempt.at_seconds in times:
             times.remove(attempt.at_seconds)
 
 
 def _key(*parts: str) -> bytes:
-    """Return a hash of a name, an address or both: of a fixed size, and the same everywhere.
+    """Return a fixed-size hash of a name, an address or both, the same in every process.
 
-    It is not keyed: all processes have to make the same, and what they share is the database, where
-    a key would lie beside what it hides. An attacker who reads the database can try names and
-    addresses.
+    It is not keyed: the processes share only the database, where a key would lie beside what it
+    hides. An attacker who reads the database can try names and addresses.
     """
     text = "\0".join(parts).encode(errors="surrogatepass")
     return hashlib.blake2b(text, digest_size=_KEY_BYTES, person=b"feedkeep attempt").digest()
 
 
 def network_of(address: str) -> str:
-    """Return the addresses of one client: an IPv4 address, or 64 bits of an IPv6 one (C2.16)."""
+    """Return the network of one client: an IPv4 address or an IPv6 /64 (C2.16)."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
         return address
     if isinstance(parsed, ipaddress.IPv4Address):
         return address
-    # A client with one of these addresses has 2**64, and could guess from another one each time.
+    # A client with one of these addresses has 2**64, and could use another for each guess.
     return str(ipaddress.IPv6Network((int(parsed) >> 64 << 64, 64)))

@@ -1,4 +1,4 @@
-"""Making tokens and account ids from the system's randomness."""
+"""Create tokens and account ids from the system's randomness."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def new_token(account_id: AccountId, prefix: str = TOKEN_PREFIX) -> str:
 
 
 def new_recovery_code() -> str:
-    """Return a new recovery code as it is shown; only its hash may be stored."""
+    """Return a new recovery code in its displayed form; only its hash may be stored."""
     return write_recovery_code(
         "".join(secrets.choice(RECOVERY_LETTERS) for _ in range(RECOVERY_CHARACTERS))
     )
 
 
 def new_epoch() -> int:
-    """Return a random number of 63 bits, by which the state after one restore is known."""
+    """Return a random 63-bit number that identifies the state after a restore."""
     return secrets.randbits(63)
 
 
 def new_account_id() -> AccountId:
-    """Return a random id of 63 bits: accounts spread over machines, and cannot be counted."""
+    """Return a random 63-bit id: accounts spread over machines and cannot be counted."""
     return AccountId(secrets.randbelow(MAX_ACCOUNT_ID) + 1)
