@@ -1,1 +1,1 @@
-"""Settings: where they come from, and what is wrong with them."""
+"""Settings: sources and validation."""

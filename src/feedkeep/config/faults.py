@@ -1,4 +1,4 @@
-"""What is wrong with the value of a setting, and what it may be, as a sentence. Pure."""
+"""Describe an invalid setting and its valid values in a sentence. Pure."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import msgspec
 from msgspec import inspect
 
 _CLOSE = 0.75
-"""How much of two names has to be the same, so that one is taken for the other misspelt."""
+"""Minimum similarity of two names for one to be a misspelling of the other."""
 
 _MAX_SHOWN = 100
 
 
 def close_to(name: str, known: Collection[str]) -> str | None:
-    """Return the known name that a name misspells or abbreviates, if there is one."""
+    """Return the known name that `name` misspells or abbreviates; None without one."""
     similar = difflib.get_close_matches(name, known, 1, _CLOSE)
     return next(iter(similar or (one for one in known if _abbreviates(name, one))), None)
 
 
 def _abbreviates(name: str, whole: str) -> bool:
-    """Whether `whole` begins with the same letter, and has all letters in this order."""
+    """Whether `whole` begins with the same letter and has all letters of `name` in this order."""
     rest = iter(whole)
     return name[:1] == whole[:1] and all(letter in rest for letter in name)
 
@@ -33,10 +33,10 @@ def fault(
     places: Mapping[str, str],
     unshown: Collection[str] = (),
 ) -> str | None:
-    """Return what is wrong with the first value that the record `settings` does not take.
+    """Describe the first value that is not valid for the record `settings`; None if all are valid.
 
-    `places` says for each name where its value is, such as "FEEDKEEP_PORT". What may be a secret is
-    not shown: texts that may be any, and those that are named by `unshown`.
+    `places` holds the source of each value, by name, such as "FEEDKEEP_PORT". Values that may be
+    secrets are not shown: texts without a pattern, and the names in `unshown`.
     """
     kinds = get_type_hints(settings, include_extras=True)
     for name, value in values.items():
@@ -63,11 +63,11 @@ def _shown(value: object) -> str:
 
 
 def _wanted(kind: inspect.Type) -> str:
-    """Return what a value of this kind may be, as it follows "has to be"."""
+    """Describe the valid values of this type, to follow "has to be"."""
     match kind:
         case inspect.Metadata(extra_json_schema={"description": str(described)}):
             return described
-        case inspect.UnionType(types=kinds):  # a value, or none
+        case inspect.UnionType(types=kinds):  # optional
             return _wanted(kinds[0])
         case inspect.EnumType(cls=choices):
             *others, last = (str(choice.value) for choice in choices)

@@ -1,7 +1,7 @@
-"""Which numeric addresses may be asked: those of the public internet, and whatever was allowed.
+"""Permitted target addresses: the public internet and configured networks. Pure.
 
-The lists are those of IANA's registries of special-purpose addresses, written out: what `ipaddress`
-knows of them differs from one Python to the next, and takes multicast for global. Pure.
+The lists repeat IANA's registries of special-purpose addresses: those of `ipaddress` differ between
+Python versions, and treat multicast as global.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ NOT_PUBLIC = tuple(
     map(
         ipaddress.ip_network,
         (
-            "0.0.0.0/8",  # this machine, by another name
+            "0.0.0.0/8",  # this host
             "10.0.0.0/8",  # private
             "100.64.0.0/10",  # behind a provider's NAT; metadata of some clouds
             "127.0.0.0/8",  # loopback
-            "168.63.129.16/32",  # looks public, and is the host of each machine in Azure
+            "168.63.129.16/32",  # the Azure host of each virtual machine, although it looks public
             "169.254.0.0/16",  # link-local; metadata of most clouds
             "172.16.0.0/12",  # private
             "192.0.0.0/24",  # protocol assignments; metadata of a cloud
@@ -38,31 +38,31 @@ NOT_PUBLIC = tuple(
             "240.0.0.0/4",  # reserved, and broadcast
             "2001::/23",  # protocol assignments, with Teredo, ORCHID and benchmarks
             "2001:db8::/32",  # documentation
-            "2002::/16",  # 6to4: leads to the IPv4 address inside it
+            "2002::/16",  # 6to4: routed to the embedded IPv4 address
             "3fff::/20",  # documentation
         ),
     )
 )
-"""What is no global unicast, of IPv4 and of `GLOBAL_UNICAST`."""
+"""Networks without global unicast, in IPv4 and in `GLOBAL_UNICAST`."""
 
 GLOBAL_UNICAST = IPv6Network("2000::/3")
-"""All that was ever given out of IPv6; around it are loopback, link-local, private, multicast."""
+"""All IPv6 ever allocated; outside it are loopback, link-local, private and multicast."""
 
 NAT64 = IPv6Network("64:ff9b::/96")
-"""How machines without IPv4 reach it: the last 32 bits are the IPv4 address that is asked."""
+"""Translation of IPv4 for machines without it; the last 32 bits are the IPv4 address."""
 
 EVERYWHERE = (IPv4Network("0.0.0.0/0"), IPv6Network("::/0"))
-"""All addresses, for what the owner of this machine has named by themselves."""
+"""All addresses, for hosts that the operator has configured by name."""
 
 _MAPPED = IPv6Network("::ffff:0:0/96")
 _IPV4_BITS = 2**32 - 1
 
 
 def network(text: str) -> Network:
-    """Return the network, or the single address, that a text names.
+    """Parse a network or a single address.
 
     Raises:
-        ValueError: It names none; `10.0.0.1/8` does not either, since bits follow the prefix.
+        ValueError: The text is neither; `10.0.0.1/8` is not valid, since bits follow the prefix.
     """
     found = ipaddress.ip_network(text)
     if isinstance(found, IPv6Network) and found.subnet_of(_MAPPED):
@@ -71,7 +71,7 @@ def network(text: str) -> Network:
 
 
 def covers_internet(texts: Iterable[str]) -> bool:
-    """Whether networks together have half of all IPv4 addresses, or of those given out of IPv6."""
+    """Whether networks cover half of IPv4, or half of all allocated IPv6 addresses."""
     networks = [network(text) for text in texts]
     ipv4 = ipaddress.collapse_addresses(one for one in networks if isinstance(one, IPv4Network))
     ipv6 = ipaddress.collapse_addresses(one for one in networks if isinstance(one, IPv6Network))
@@ -82,7 +82,7 @@ def covers_internet(texts: Iterable[str]) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine, by an address or as localhost."""
+    """Whether a host is a loopback address or localhost."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -90,7 +90,6 @@ def is_loopback(host: str) -> bool:
 
 
 def leads_to_loopback(url: str) -> bool:
-    """Whether a URL has this machine as its host."""
     try:
         host = urlsplit(url).hostname
     except ValueError:
@@ -100,20 +99,20 @@ def leads_to_loopback(url: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AddressRule:
-    """Says which addresses may be asked.
+    """Permits and denies target addresses.
 
     Attributes:
-        allowed: Networks that may be asked although they are not public.
-        denied: Networks that may not be asked, even if they are public or allowed.
+        allowed: Permitted networks that are not public.
+        denied: Networks that are never permitted, even if public or allowed.
     """
 
     allowed: tuple[Network, ...] = ()
     denied: tuple[Network, ...] = ()
 
     def admits(self, text: str) -> bool:
-        """Say whether an address may be asked; what is not one in its usual form may not.
+        """Whether requests to an address are permitted; False for text in an unusual form.
 
-        An IPv6 address that stands for one of IPv4 is judged as that.
+        IPv6 addresses that embed an IPv4 address are judged by it.
         """
         try:
             address = ipaddress.ip_address(text)
@@ -123,9 +122,9 @@ class AddressRule:
 
     def _admits(self, address: Address) -> bool:
         if isinstance(address, IPv6Address):
-            if address.scope_id is not None:  # means something on one network card only
+            if address.scope_id is not None:  # valid on one network interface only
                 return False
-            if address in _MAPPED:  # the kernel asks the IPv4 address
+            if address in _MAPPED:  # the kernel connects to the IPv4 address
                 return self._admits(_embedded(address))
         if _is_in(address, self.denied):
             return False

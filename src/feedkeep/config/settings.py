@@ -1,4 +1,4 @@
-"""Everything that can be set, in one frozen record: from flags, FEEDKEEP_* and a TOML file."""
+"""All settings in one frozen record, from flags, FEEDKEEP_* variables and a TOML file."""
 
 from __future__ import annotations
 
@@ -23,16 +23,19 @@ from feedkeep.rules.undo import HISTORY_DAYS
 ENVIRONMENT_PREFIX = "FEEDKEEP_"
 
 IN_A_FILE = "_FILE"
-"""The end of a variable that names a file which holds the value."""
+"""Suffix of a variable that names a file with the value."""
 
 _MAX_VALUE_BYTES = 64 * 1024
 
 NEVER_IN_THE_ENVIRONMENT = {"admin_password"}
-"""A person's secrets. What is in the environment is shown by a container's engine for as long as
-there is the container, and to each process of the same user."""
+"""Personal secrets.
+
+Container engines show the environment while the container exists, and processes of the same user
+can read it.
+"""
 
 _Contact = msgspec.Meta(
-    pattern=r"^[!-'*-~]*\Z",  # what stands between the parentheses of a header
+    pattern=r"^[!-'*-~]*\Z",  # valid inside the parentheses of a header
     max_length=200,
     description="at most 200 letters, digits and signs, without spaces and parentheses",
 )
@@ -50,10 +53,10 @@ restore search.json search.opml search.txt sign-in sign-out sign-up static subsc
 suggestions toplist toplist.json toplist.opml toplist.txt v1
 """
 OWN_PLACES = frozenset(_OWN.split())
-"""What paths of the service begin with: a proxy may leave the path of `public_url` before them."""
+"""First segments of the service's own paths: a proxy may strip the path of `public_url`."""
 
 _PATH = re.compile(r"(?:/[A-Za-z0-9._~-]+)*/?")
-"""A path that is written in one way only."""
+"""A path with only one spelling."""
 
 _THIS_MACHINE = {"localhost", "127.0.0.1", "::1"}
 
@@ -66,8 +69,11 @@ OtherPort = Annotated[int, msgspec.Meta(ge=1, le=_LAST_PORT)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 
 MAX_LISTED = 1_000
-"""How many values a list may have: all of `fetch_*` fit into one variable of the environment, which
-Linux limits to 128 KiB, and each network costs every request a comparison."""
+"""Maximum length of a list.
+
+All of `fetch_*` must fit into one environment variable, which Linux limits to 128 KiB, and each
+network costs every request a comparison.
+"""
 
 _AtMost = msgspec.Meta(max_length=MAX_LISTED)
 Texts = Annotated[tuple[str, ...], _AtMost]
@@ -75,7 +81,7 @@ OtherPorts = Annotated[tuple[OtherPort, ...], _AtMost]
 
 
 class LogLevel(StrEnum):
-    """How much is logged."""
+    """Minimum level of logged events."""
 
     DEBUG = "debug"
     INFO = "info"
@@ -84,39 +90,39 @@ class LogLevel(StrEnum):
 
 
 class InvalidSettings(FeedkeepError):
-    """A setting cannot be used; `str()` names the setting and says why."""
+    """A setting cannot be used; `str()` names it and the reason."""
 
 
 def default_database() -> str:
     """Return the URL of a file in the user's data directory (XDG Base Directory Specification)."""
     configured = os.environ.get("XDG_DATA_HOME", "")
-    # The specification says that a relative path is to be ignored.
+    # The specification says to ignore relative paths.
     data = Path(configured) if configured.startswith("/") else Path.home() / ".local" / "share"
     return f"sqlite:///{data / 'feedkeep' / 'feedkeep.db'}"
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How this feedkeep runs.
+    """Configuration of feedkeep.
 
     Attributes:
         database: The database: `sqlite:///relative/path`, `sqlite:////absolute/path` or
             `postgresql://user:password@host:port/name`.
         host: The address that `serve` listens on.
-        port: The port that `serve` listens on; 0 takes a free one.
+        port: The port that `serve` listens on; 0 picks a free one.
         metrics_host: The address that metrics are served on.
         metrics_port: The port of the first serving process's metrics, for Prometheus; each further
-            process takes the next port. 0 takes free ports, empty serves no metrics.
+            process uses the next port. 0 picks free ports, empty disables metrics.
         public_url: The base URL that clients use, for links; empty: as requested. It may have a
             path, such as https://home.example/feedkeep, if a proxy forwards requests below it.
-        max_body_bytes: The largest request body, in bytes.
-        max_in_flight_bytes: The bytes of bodies and responses that each process holds in memory,
-            and as many again for decoded bodies; further requests wait.
-        max_items: The most items of one POST.
-        max_subscriptions: The most feeds that an account may be subscribed to. Its list may have
-            five times as many entries, including deleted and renamed ones.
+        max_body_bytes: Maximum size of a request body, in bytes.
+        max_in_flight_bytes: Maximum bytes of bodies and responses in each process's memory, and the
+            same amount again for decoded bodies; further requests wait.
+        max_items: Maximum number of items in one POST.
+        max_subscriptions: Maximum number of feeds that an account subscribes to. Its list may have
+            five times that many entries, including deleted and renamed ones.
         trusted_proxies: Addresses or networks of proxies whose X-Forwarded-For and -Proto are
             trusted, such as 10.0.0.7 or 10.0.0.0/8; no names. Every machine in these networks can
-            claim any address, so name no network of clients.
+            claim any address, so include no network of clients.
         cors_origins: Origins whose web pages may call the service from a browser, such as
             https://player.example; * for all.
         registration: Who may create their own account: closed (only the operator creates accounts),
@@ -124,36 +130,37 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         app_passwords_only: Whether apps need an app password, from the page "Connect an app"
             (true), or may also use the account's own password (false). Pages always accept the
             account's own password.
-        password_login: Whether names and passwords let in, to the pages and by Basic; false leaves
-            the provider of `oidc_issuer` for people, and app passwords and tokens for apps.
-        oidc_issuer: The provider of OpenID Connect that people may sign in with, such as
+        password_login: Whether pages and Basic authentication accept names and passwords; false
+            leaves the provider of `oidc_issuer` for people, and app passwords and tokens for apps.
+        oidc_issuer: The OpenID Connect provider that people may sign in with, such as
             https://auth.example; empty for none.
-        oidc_client_id: What the provider calls this service.
-        oidc_client_secret: The secret that it shares with the provider; empty for a public client.
-        oidc_name: What people call the provider, on the button "Sign in with ...".
-        oidc_new_accounts: Whether who signs in with the provider, and has no account, gets one.
-        oidc_admin_claim: Who is an administrator, by a claim of the provider, such as
-            groups=admins; decided again each time they sign in. Empty changes no account.
-        history_days: How many days of history each list keeps, to undo changes and restore lists;
-            0 keeps none, and purges what there is.
+        oidc_client_id: The client id of this service at the provider.
+        oidc_client_secret: The client secret for the provider; empty for a public client.
+        oidc_name: Name of the provider on the button "Sign in with ...".
+        oidc_new_accounts: Whether people without an account get one when they sign in with the
+            provider.
+        oidc_admin_claim: The provider's claim that makes administrators, such as groups=admins;
+            evaluated at each sign-in. Empty changes no account.
+        history_days: Days of history that each list keeps, to undo changes and restore lists; 0
+            keeps none, and purges existing history.
         fetch: Which feeds to fetch, for titles and pictures, and to follow moves: public (all but
             those whose address looks personal), all, or off (none; no connection to other hosts).
-        fetch_connections: How many feeds each process fetches at a time.
+        fetch_connections: Maximum number of concurrent fetches of each process.
         fetch_allowed: Networks that may be requested although they are not public.
         fetch_denied: Networks that are never requested, even if they are public or allowed.
         fetch_ports: Ports that may be requested besides 80, 443, 8080 and 8443.
         fetch_contact: Operator contact for the owners of other hosts, sent in the User-Agent: a
             mail address or a URL.
-        log_level: The least level that is logged: debug, info, warning or error.
+        log_level: The minimum level of logged events: debug, info, warning or error.
         tls_cert: The file with the certificate for HTTPS, and its chain; empty for HTTP.
         tls_key: The file with the certificate's key; empty if the key is in `tls_cert`.
         workers: The number of serving processes.
-        drain_seconds: How long the service goes on serving after SIGTERM or SIGHUP, while /readyz
-            is 503 and each response closes its connection, so that a load balancer turns to other
-            servers. Ctrl-C, or a second signal, ends that.
-        postgres_connections: The most connections of each process to PostgreSQL.
+        drain_seconds: Seconds that the service continues to serve after SIGTERM or SIGHUP, while
+            /readyz is 503 and each response closes its connection, so that a load balancer moves to
+            other servers. Ctrl-C, or a second signal, ends the wait.
+        postgres_connections: Maximum number of PostgreSQL connections of each process.
         admin_name: The first account's name; `serve` creates it if there is no account.
-        admin_password: The first account's password at its creation; nothing changes it later.
+        admin_password: The first account's password at its creation; ignored later.
     """
 
     database: str = msgspec.field(default_factory=default_database)
@@ -208,13 +215,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 def load_settings(
     flags: Mapping[str, object], config: Path | None, environment: Mapping[str, str]
 ) -> Settings:
-    """Return the settings: flags win over the environment, and that over the file.
+    """Return the settings: flags override the environment, which overrides the file.
 
-    A flag that is None was not given. In the environment, lists are separated by commas, and
+    A flag of None was not given. In the environment, lists are separated by commas, and
     `FEEDKEEP_X_FILE` names a file with the value of `FEEDKEEP_X`.
 
     Raises:
-        InvalidSettings: The file cannot be read, or a setting is unknown or has no valid value.
+        InvalidSettings: The file cannot be read, or a setting is unknown or not valid.
     """
     given = {name: value for name, value in flags.items() if value is not None}
     layers: Sequence[tuple[dict[str, object], Callable[[str], str]]] = (
@@ -248,7 +255,7 @@ def load_settings(
 
 
 def misspelt(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield variables that are no setting, and look like one: each with what it may have meant."""
+    """Yield misspelt variables of settings, each with the likely intended one."""
     names = [name.upper() for name in get_type_hints(Settings)]
     known = {ENVIRONMENT_PREFIX + name + end for name in names for end in ("", IN_A_FILE)}
     for variable in environment:
@@ -261,42 +268,39 @@ def misspelt(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def local_host(host: str) -> str:
-    """Return the address at which this machine reaches what listens on an address.
+    """Return the address for connections from this machine to a server that listens on `host`.
 
-    What listens on all addresses is reached on loopback: these are no address to connect to.
+    For servers that listen on all addresses, that is loopback.
     """
     return {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
 
 
 def own_url(settings: Settings, host: str, port: int) -> str:
-    """Return the address at which `serve` is reached that listens there."""
     plain = plain_url(host, port)
     return plain.replace("http", "https", 1) if settings.tls_cert else plain
 
 
 def plain_url(host: str, port: int) -> str:
-    """Return the address of what listens there without encryption."""
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def base_path(settings: Settings) -> str:
-    """Return the path that the addresses of all pages begin with: "", or such as "/feedkeep"."""
+    """Return the path prefix of all pages: "", or such as "/feedkeep"."""
     return urlsplit(settings.public_url).path.rstrip("/")
 
 
 def public_base(settings: Settings) -> str:
-    """Return what the addresses of pages start with, as far as the settings say."""
+    """Return the base URL of pages, as far as the settings determine it."""
     own = own_url(settings, local_host(settings.host), settings.port)
     return settings.public_url.rstrip("/") or own
 
 
 def is_postgres(database: str) -> bool:
-    """Say whether a database URL names a PostgreSQL database."""
     return database.lower().startswith(("postgresql://", "postgres://"))
 
 
 def shown(database: str) -> str:
-    """Return a database URL as it may be shown: without its password."""
+    """Return a database URL without its password, for display."""
     head, at, rest = database.rpartition("@")
     scheme, colon_slashes, user = head.partition("://")
     name, colon, _ = user.partition(":")
@@ -308,7 +312,7 @@ def sqlite_path(database: str) -> Path:
     """Return the file that a database URL names.
 
     Raises:
-        InvalidSettings: The URL names no SQLite file.
+        InvalidSettings: The URL does not name a SQLite file.
     """
     try:
         parts = urlsplit(database)
@@ -359,7 +363,6 @@ def _check_issuer(url: str) -> None:
 def _check_each(
     name: str, texts: Iterable[str], read: Callable[[str], object], wanted: str
 ) -> None:
-    """Refuse a setting of which `read` raises a ValueError for one text."""
     for text in texts:
         try:
             read(text)
@@ -389,7 +392,7 @@ _LISTS: tuple[tuple[str, Callable[[str], object], str], ...] = (
         "origins as browsers send them, such as https://player.example, or * for all",
     ),
 )
-"""Settings that are lists: how one of their texts is read, and what it has to be."""
+"""Settings that are lists: parser of one text, and description of a valid text."""
 
 
 def _from_file(config: Path) -> dict[str, object]:
@@ -410,13 +413,11 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
 
 
 def _variable(name: str, environment: Mapping[str, str]) -> str:
-    """Return the variable by which the environment has a setting."""
     variable = ENVIRONMENT_PREFIX + name.upper()
     return variable if environment.get(variable) else variable + IN_A_FILE
 
 
 def _text_of(name: str, environment: Mapping[str, str]) -> str:
-    """Return what the environment, or a file that it names, has for a setting; "" for nothing."""
     variable = ENVIRONMENT_PREFIX + name.upper()
     text, file = (environment.get(one, "") for one in (variable, variable + IN_A_FILE))
     if text and file:
@@ -430,7 +431,7 @@ def _text_of(name: str, environment: Mapping[str, str]) -> str:
 
 
 def _content(variable: str, file: Path) -> str:
-    """Return what a file holds, without the newline at its end."""
+    """Return a file's content without the final newline."""
     try:
         with file.open("rb") as opened:
             content = opened.read(_MAX_VALUE_BYTES + 1)
