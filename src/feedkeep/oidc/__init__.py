@@ -1,1 +1,1 @@
-"""A relying party of OpenID Connect: people sign in to the pages with another provider."""
+"""OpenID Connect relying party: people sign in to the pages with an external provider."""

@@ -1,4 +1,4 @@
-"""What a provider has signed: whether it can be believed. Pure, but for the signature's check."""
+"""Validation of tokens that a provider has signed. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from joserfc.jws import extract_compact
 from feedkeep.oidc.errors import SignInFailed
 from feedkeep.rules.identities import MAX_SUBJECT_CHARACTERS
 
-# Signatures with the provider's private key only: never "none", nor HMAC, whose key a client has.
+# Only signatures by a private key of the provider: never "none" or HMAC, whose key clients have.
 ALGORITHMS = [
     *(f"{kind}{bits}" for kind in ("RS", "PS", "ES") for bits in (256, 384, 512)),
     "EdDSA",
@@ -25,18 +25,18 @@ MAX_KEYS = 100
 LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 _LOGOUT_SECONDS = 600
 LEEWAY_SECONDS = 60
-"""How far the provider's clock and this one may differ."""
+"""Maximum difference between the provider's clock and ours."""
 
 _END_OF_TIME = 253_402_300_800  # the year 10000
 _KINDS = {"RSA", "EC", "OKP"}
 
 
 class UnknownKey(Exception):
-    """None of the keys made a signature; the provider may have new ones."""
+    """No key verifies the signature; the provider may have new keys."""
 
 
 def keys_of(document: Any) -> KeySet:
-    """Return the keys that a provider publishes for signatures; those it cannot be are left out."""
+    """Return the signature keys that a provider publishes; unusable ones are skipped."""
     told = document.get("keys") if isinstance(document, dict) else None
     keys = []
     for key in (told if isinstance(told, list) else [])[:MAX_KEYS]:
@@ -51,13 +51,13 @@ def keys_of(document: Any) -> KeySet:
 def id_token_claims(
     text: str, keys: KeySet, issuer: str, client_id: str, nonce: str, now_seconds: int
 ) -> Mapping[str, Any]:
-    """Return what an ID token says, if it is one for us, now, and for this sign-in.
+    """Return the claims of an ID token that is valid for this client, time and sign-in.
 
-    As OpenID Connect Core says in section 3.1.3.7.
+    Follows OpenID Connect Core, section 3.1.3.7.
 
     Raises:
-        SignInFailed: It is not.
-        UnknownKey: Its signature is by none of the keys.
+        SignInFailed: The token is not valid.
+        UnknownKey: No key verifies its signature.
     """
     claims = _signed(text, keys, issuer, client_id, now_seconds)
     told = claims.get("nonce")
@@ -72,13 +72,13 @@ def id_token_claims(
 def logged_out(
     text: str, keys: KeySet, issuer: str, client_id: str, now_seconds: int
 ) -> tuple[str, float]:
-    """Return who has signed out at the provider, and the second of it, by a logout token.
+    """Return the subject of a logout token, and the time of its issue in seconds.
 
-    As OpenID Connect Back-Channel Logout says in section 2.6.
+    Follows OpenID Connect Back-Channel Logout, section 2.6.
 
     Raises:
-        SignInFailed: It is no logout token for us.
-        UnknownKey: Its signature is by none of the keys.
+        SignInFailed: The text is not a logout token for this client.
+        UnknownKey: No key verifies its signature.
     """
     claims = _signed(text, keys, issuer, client_id, now_seconds)
     events, issued = claims.get("events"), claims.get("iat")
@@ -116,9 +116,9 @@ def _signed(
 
 
 def _verified(text: str, keys: KeySet) -> Mapping[str, Any]:
-    """Return the claims of a token if one of the keys has signed it.
+    """Return the claims of a token after verifying its signature.
 
-    Of a token that does not name its key, each is tried.
+    All keys are tried if the token names none.
     """
     try:
         named = extract_compact(text.encode()).headers().get("kid")
@@ -134,7 +134,7 @@ def _verified(text: str, keys: KeySet) -> Mapping[str, Any]:
 
 
 def _check_times(claims: Mapping[str, Any], now_seconds: int) -> None:
-    """Check that an ID token says when it was issued and when it ends, and that it is not early."""
+    """Require the issue time and expiry of an ID token, and reject a premature token."""
     if not _is_moment(claims.get("exp")) or not _is_moment(claims.get("iat")):
         raise SignInFailed("the ID token does not say until when it counts")
     begins = claims.get("nbf", claims["iat"])
@@ -145,7 +145,7 @@ def _check_times(claims: Mapping[str, Any], now_seconds: int) -> None:
 def _is_moment(value: object) -> TypeGuard[float]:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False
-    return 0 <= value < _END_OF_TIME  # NaN is neither
+    return 0 <= value < _END_OF_TIME  # False for NaN
 
 
 def _subject_of(claims: Mapping[str, Any]) -> str | None:

@@ -1,4 +1,4 @@
-"""What can go wrong while a person signs in with a provider; `str()` is for that person."""
+"""Errors of signing in with a provider; `str()` is for the person."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from feedkeep.model.errors import FeedkeepError
 
 
 class SignInFailed(FeedkeepError):
-    """The provider did not say who the person is, or what it said cannot be believed.
+    """The provider did not identify the person, or its reply is not valid.
 
     Attributes:
-        reason: Why, for the log.
+        reason: Reason for the log.
     """
 
     def __init__(self, reason: str) -> None:
@@ -18,10 +18,10 @@ class SignInFailed(FeedkeepError):
 
 
 class ProviderAway(FeedkeepError):
-    """The provider does not answer, or not as a provider does.
+    """The provider does not reply, or not as a provider does.
 
     Attributes:
-        reason: Why, for the log.
+        reason: Reason for the log.
     """
 
     def __init__(self, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""A sign-in under way, which the browser keeps until it comes back from the provider. Pure."""
+"""Pending sign-ins, kept in a cookie until the browser returns from the provider. Pure."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from feedkeep.model import Value
 MAX_PLACE_CHARACTERS = 1_500
 
 MAX_AGE_SECONDS = 900
-"""How long a person may take at the provider."""
+"""Maximum time that a person may take at the provider."""
 
 
 class Flow(Value, frozen=True):
-    """What was sent to the provider, and what is to happen with its answer.
+    """Pending sign-in: values sent to the provider, and the next step after its reply.
 
     Attributes:
-        state: What its answer has to have: it then belongs to this browser.
-        nonce: What the ID token has to have: it was then issued for this sign-in.
-        verifier: What proves to the provider that who has the code also began (RFC 7636).
-        place: Where to go afterwards.
-        linking: What the session that asked for a link has sealed; empty to sign in.
+        state: Value that the reply must contain: it then belongs to this browser.
+        nonce: Value that the ID token must contain: it was then issued for this sign-in.
+        verifier: Proof to the provider that the code's owner started the sign-in (RFC 7636).
+        place: Path to open afterwards.
+        linking: Sealed data of the session that requested a link; empty for signing in.
     """
 
     state: str
@@ -39,7 +39,6 @@ class Flow(Value, frozen=True):
     hidden: ClassVar[frozenset[str]] = frozenset({"state", "nonce", "verifier", "linking"})
 
     def is_answered_by(self, state: str) -> bool:
-        """Say whether an answer of the provider belongs to this sign-in."""
         return hmac.compare_digest(self.state.encode(), state.encode())
 
 
@@ -47,11 +46,11 @@ _FLOW = msgspec.json.Decoder(Flow)
 
 
 class FlowCookies:
-    """Sign-ins as cookies have them: encrypted, so that each was begun here.
+    """Encrypted cookies of pending sign-ins, which prove that the service started them.
 
-    Otherwise who can set a cookie could have this service ask the provider, or sign a person in to
-    an account that is not theirs. The key is made of the client's secret, which all processes know.
-    A public client has none: anybody can write its cookies.
+    Otherwise an attacker who can set cookies could make this service send requests to the provider,
+    or sign a person in to another account. The key is derived from the client secret, which all
+    processes have. A public client has none, so its cookies can be forged.
     """
 
     def __init__(self, client_secret: str) -> None:
@@ -59,11 +58,10 @@ class FlowCookies:
         self._cipher = Fernet(base64.urlsafe_b64encode(key))
 
     def write(self, flow: Flow) -> str:
-        """Return the cookie of a sign-in."""
         return self._cipher.encrypt(msgspec.json.encode(flow)).decode()
 
     def read(self, text: str) -> Flow | None:
-        """Return the sign-in of a cookie; None if it has none, or began too long ago."""
+        """Decrypt a cookie; None if it is not valid or too old."""
         try:
             cookie = text.encode(errors="replace")
             return _FLOW.decode(self._cipher.decrypt(cookie, ttl=MAX_AGE_SECONDS))
@@ -74,7 +72,7 @@ class FlowCookies:
 def authorization_url(
     endpoint: str, client_id: str, redirect_uri: str, scopes: str, flow: Flow
 ) -> str:
-    """Return where a person goes to sign in (OpenID Connect Core, section 3.1.2.1)."""
+    """Return the provider's sign-in URL (OpenID Connect Core, section 3.1.2.1)."""
     challenge = base64.urlsafe_b64encode(hashlib.sha256(flow.verifier.encode()).digest())
     query = urlencode(
         {

@@ -1,7 +1,7 @@
-"""A provider of OpenID Connect, as its own documents describe it, asked through the guarded client.
+"""Client of the configured OpenID Connect provider.
 
-Nothing is asked before a person wants to sign in. What the provider says of itself is asked once an
-hour, and its keys also when it has signed with one that is not known.
+Nothing is requested before a person signs in. The provider's metadata is cached for an hour, and so
+are its keys, unless a signature is by an unknown key.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
     from feedkeep.outbound.client import Answer, GuardedClient
 
 MAX_AT_ONCE = 4
-"""How many people's codes are exchanged at a time; others wait, and not for long."""
+"""Maximum number of concurrent code exchanges; others wait a short time."""
 
 _WAIT_SECONDS = 10.0
 _WHOLE_SECONDS = 15.0
 _MAX_BYTES = 256 * 1024
 _REMEMBERED_SECONDS = 3_600.0
 _KEYS_AGAIN_SECONDS = 30.0
-"""How soon after the last time the keys are asked for again, if a signature is by none of them."""
+"""Minimum interval between requests of the keys, if no key verifies a signature."""
 
 _REST_SECONDS = 2.0
-"""For how long a provider is not asked for its documents after it has failed to send one."""
+"""Pause of requests for documents after the provider failed to send one."""
 
 _OK = 200
 _BY_HEADER = "client_secret_basic"
@@ -52,15 +52,11 @@ _WELL_KNOWN = "/.well-known/openid-configuration"
 
 
 class Metadata(Value, frozen=True):
-    """What a provider says of itself (OpenID Connect Discovery, section 3).
+    """Metadata of a provider (OpenID Connect Discovery, section 3).
 
     Attributes:
-        authorization_endpoint: Where people sign in.
-        token_endpoint: Where codes are exchanged.
-        jwks_uri: Where its keys are.
-        names_issuer: Whether its answers name it (RFC 9207).
-        takes_basic: Whether it takes the client's secret in a header.
-        scopes: Which scopes it says that it knows.
+        names_issuer: Whether replies name the issuer (RFC 9207).
+        takes_basic: Whether the provider accepts the client secret in a header.
     """
 
     authorization_endpoint: str
@@ -72,7 +68,12 @@ class Metadata(Value, frozen=True):
 
 
 class Provider:
-    """The provider that the settings name."""
+    """Configured provider.
+
+    Args:
+        now_seconds: Wall clock.
+        monotonic: Monotonic clock.
+    """
 
     def __init__(
         self,
@@ -80,7 +81,6 @@ class Provider:
         now_seconds: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Take the settings; `now_seconds` tells the time, and `monotonic` how much passed."""
         self.issuer = settings.oidc_issuer
         self._client_id = settings.oidc_client_id
         self._client_secret = settings.oidc_client_secret
@@ -95,7 +95,7 @@ class Provider:
         self._failed: float | None = None
 
     async def assert_usable(self) -> None:
-        """Check that the provider describes itself, and shows its keys.
+        """Check that the provider serves its metadata and keys.
 
         Raises:
             ProviderAway: It does not.
@@ -103,10 +103,10 @@ class Provider:
         await self._known_keys(await self._described(), is_again=False)
 
     async def sign_in_url(self, redirect_uri: str, flow: Flow) -> str:
-        """Return where a person goes to sign in.
+        """Return the provider's sign-in URL.
 
         Raises:
-            ProviderAway: The provider does not say where that is.
+            ProviderAway: The provider's metadata is unavailable.
         """
         metadata = await self._described()
         wanted = ["openid", "profile", *({self._claim} & metadata.scopes)]
@@ -116,14 +116,14 @@ class Provider:
     async def claims(
         self, code: str, issuer: str, redirect_uri: str, flow: Flow, address: str
     ) -> Mapping[str, Any]:
-        """Return what the provider says of the person who came back with a code.
+        """Exchange a person's code for the claims of their ID token.
 
-        `issuer` is whom the answer says it is from; "" if it does not say. Codes are exchanged a
-        few at a time, and the addresses of clients take turns.
+        `issuer` is the issuer that the reply names; "" if none. A few codes are exchanged at once;
+        client addresses take turns.
 
         Raises:
-            SignInFailed: It cannot be believed, or the code is none.
-            ProviderAway: The provider does not answer.
+            SignInFailed: The reply or the code is not valid.
+            ProviderAway: The provider does not reply.
         """
         metadata = await self._described()
         if (issuer or metadata.names_issuer) and issuer != self.issuer:
@@ -140,11 +140,11 @@ class Provider:
         return await self._by_its_keys(metadata, believed)
 
     async def logged_out(self, token: str) -> tuple[str, float]:
-        """Return who has signed out, and the second of it, as a logout token of the provider says.
+        """Return the subject of a logout token, and the time of its issue in seconds.
 
         Raises:
-            SignInFailed: It is none of this provider for this client.
-            ProviderAway: The provider does not show its keys.
+            SignInFailed: The token is not valid for this provider and client.
+            ProviderAway: The provider's keys are unavailable.
         """
         metadata = await self._described()
 
@@ -155,7 +155,7 @@ class Provider:
         return await self._by_its_keys(metadata, believed)
 
     async def _by_its_keys(self, metadata: Metadata, believed: Callable[[KeySet], T]) -> T:
-        """Do what needs the provider's keys; ask for them again if they are others by now."""
+        # The keys may have changed since they were fetched.
         for is_again in (False, True):
             try:
                 return believed(await self._known_keys(metadata, is_again=is_again))
@@ -187,10 +187,10 @@ class Provider:
         return self._monotonic() - at < seconds
 
     def _read(self, told: Mapping[str, Any]) -> Metadata:
-        """Return what the provider says of itself.
+        """Validate the provider's metadata.
 
         Raises:
-            ProviderAway: It calls itself otherwise, or leaves out what is needed.
+            ProviderAway: The issuer differs from `oidc_issuer`, or a required field is missing.
         """
         if told.get("issuer") != self.issuer:
             raise ProviderAway("it calls itself otherwise than oidc_issuer")
@@ -214,7 +214,6 @@ class Provider:
         )
 
     def _may_be_asked(self, url: str) -> bool:
-        """Say whether an address is encrypted, or on the provider's own host if that is not."""
         try:
             parts, own = urlsplit(url), urlsplit(self.issuer)
             is_at_home = (parts.scheme, parts.hostname) == (own.scheme, own.hostname)
@@ -225,7 +224,7 @@ class Provider:
     async def _exchanged(
         self, metadata: Metadata, code: str, redirect_uri: str, verifier: str, address: str
     ) -> Mapping[str, Any]:
-        """Return what the provider gives for a code (OpenID Connect Core, section 3.1.3)."""
+        """Return the provider's reply to a code (OpenID Connect Core, section 3.1.3)."""
         form = {
             "grant_type": "authorization_code",
             "code": code,
@@ -257,7 +256,7 @@ class Provider:
 
     @contextmanager
     def _rested(self) -> Iterator[None]:
-        """Ask for a document, unless one just failed: those who waited do not ask once more."""
+        """Context manager for requesting a document; fails during the pause after a failure."""
         if self._failed is not None and self._is_recent(self._failed, _REST_SECONDS):
             raise ProviderAway("it has just failed")
         try:
@@ -278,8 +277,8 @@ class Provider:
 
     @asynccontextmanager
     async def _client(self, url: str) -> AsyncIterator[GuardedClient]:
-        """Give a client for an address: on the provider's own host, wherever that is."""
-        # It imports slowly: not before there is a sign-in, nor on the event loop.
+        """Return a client for a URL; the provider's own host may have any address and port."""
+        # A slow import: only when a person signs in, and not on the event loop.
         outbound = await asyncio.to_thread(import_module, "feedkeep.outbound.client")
         policy, own, parts = policy_of(self._settings), urlsplit(self.issuer), urlsplit(url)
         rule = policy.addresses
