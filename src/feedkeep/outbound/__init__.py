@@ -1,1 +1,1 @@
-"""The guarded client: the only way to other hosts, and never to the network of this machine."""
+"""Guarded client: the only way to other hosts, never to this machine's private network."""

@@ -1,7 +1,7 @@
-"""A body that is unpacked as it arrives, and never holds more than it may.
+"""Decompress a body as it arrives, within a size limit.
 
-zlib is told how much it may give out each time. What 8 KiB of a bomb become is counted before the
-next 8 KiB are looked at, so a bomb costs as much memory as a body of the permitted size.
+zlib limits the output of each call. The output of 8 KiB of a bomb is counted before the next 8 KiB
+are read, so a bomb needs no more memory than a body of the permitted size.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import zlib
 
 _STEP_BYTES = 65_536
 _MOST_MEMBERS = 1_000
-"""How many gzip streams may follow each other: zlib copies the rest of a chunk for each."""
+"""Maximum number of concatenated gzip streams: zlib copies the rest of a chunk for each."""
 
 _PLAIN = {"", "identity"}
 _GZIP = {"gzip", "x-gzip"}
@@ -20,22 +20,25 @@ _ZLIB_METHOD = 0x08
 
 
 class ResponseTooLarge(Exception):
-    """The body is larger than it may be."""
+    """The body exceeds the size limit."""
 
 
 class BodyBroken(Exception):
-    """The body cannot be unpacked, or ends too early."""
+    """The body cannot be decompressed, or is truncated."""
 
 
 class Body:
-    """What came of a body so far."""
+    """Body received so far.
+
+    Args:
+        encoding: Its `Content-Encoding`.
+        max_bytes: Maximum size, before and after decompression.
+
+    Raises:
+        BodyBroken: The encoding was not requested.
+    """
 
     def __init__(self, encoding: str, max_bytes: int) -> None:
-        """Expect a body in a `Content-Encoding`.
-
-        Raises:
-            BodyBroken: It is none of those that are asked for.
-        """
         encoding = encoding.strip().lower()
         if encoding not in _PLAIN | _GZIP | {"deflate"}:
             raise BodyBroken
@@ -48,11 +51,11 @@ class Body:
         self._is_over = False
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes from the network.
+        """Add bytes from the network.
 
         Raises:
-            BodyTooLarge: They are too many, or become too many.
-            BodyBroken: They cannot be unpacked.
+            ResponseTooLarge: The body exceeds the size limit.
+            BodyBroken: The body cannot be decompressed.
         """
         if self._encoding in _PLAIN:
             self._hold(data)
@@ -66,14 +69,14 @@ class Body:
             raise BodyBroken from error
 
     def begun(self) -> bytes:
-        """Return what of the body was taken, as far as it may be held."""
+        """Return the body received so far, up to the size limit."""
         return bytes(self._held)
 
     def whole(self) -> bytes:
-        """Return the body, at its end.
+        """Return the complete body.
 
         Raises:
-            BodyBroken: It is not the end of what was packed.
+            BodyBroken: The compressed data is truncated.
         """
         if self._stream is not None:
             raise BodyBroken
@@ -87,7 +90,7 @@ class Body:
             if stream.eof:
                 data = stream.unused_data
                 self._stream = None
-                # Behind the last gzip stream may be anything, which all programs ignore.
+                # All programs ignore data after the last gzip stream.
                 self._is_over = bool(data) and not self._goes_on_with(data[0])
 
     def _goes_on_with(self, first: int) -> bool:
@@ -99,7 +102,7 @@ class Body:
             raise BodyBroken
         if self._encoding in _GZIP:
             return zlib.decompressobj(_GZIP_WBITS)
-        # "deflate" means zlib's format, and some servers send its inside alone.
+        # "deflate" means zlib's format, but some servers send a raw deflate stream.
         is_zlib = data[0] & 0x0F == _ZLIB_METHOD
         return zlib.decompressobj(zlib.MAX_WBITS if is_zlib else -zlib.MAX_WBITS)
 

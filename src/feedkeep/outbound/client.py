@@ -1,9 +1,9 @@
-"""The guarded client: the one way in which the service asks another host anything.
+"""Guarded client: the only way in which the service sends requests to other hosts.
 
-Subscribers choose what this machine asks, and so do the hosts that answer: by a redirect, or by
-the addresses of a name. Therefore each numeric address is judged before there is a
-socket, and the connection goes to that very address: nothing is looked up a second time. Nothing
-of this machine's environment is used, and an answer has bounds in bytes and in time.
+Subscribers choose the targets, and so do the hosts that reply, by redirects and DNS records. So
+each numeric address is checked before a socket exists, and the connection goes to that address
+without a second lookup. Proxies and credentials of the environment are ignored, and replies are
+limited in size and time.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ _REDIRECTS = {301, 302, 303, 307, 308}
 _SUCCESS = range(200, 300)
 _ENCODINGS = "gzip, deflate"
 _MOST_ADDRESSES = 4
-"""How many addresses of each family are tried: a name can have thousands, of other people."""
+"""Maximum number of addresses tried per family: a name can have thousands, of other people."""
 
 _MOST_HEADERS = 128
 _LONGEST_HEADER_BYTES = 16_384
 HEAD_BYTES = 4_096
-"""How much of a body says whether it can be a feed."""
+"""Size of the beginning of a body by which feeds are recognised."""
 
 _EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}
 _SURE = {socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)}
-"""With what a resolver says that a name has no address; the rest is that it could not say."""
+"""Resolver errors that mean that the name has no address; others mean that the lookup failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """A redirect that was followed.
+    """Redirect that was followed.
 
     Attributes:
-        status: Its status, which says whether it is meant to last.
-        url: Where it leads to.
+        status: Status, which tells permanent redirects from temporary ones.
+        url: Target.
     """
 
     status: int
@@ -62,16 +62,14 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a host answered. Headers that are missing, or not printable ASCII, are empty.
+    """Response of a host. Headers that are missing, or not printable ASCII, are empty.
 
     Attributes:
-        status: The status.
-        url: The URL that answered, with its user info, in the spelling in which it was asked.
-        hops: The redirects that led there, in their order.
-        body: The unpacked body of a success (2xx), or of any answer if the policy says so.
-        is_cut: Whether the body is longer than that.
-        location: Where a redirect leads to that was not followed, as it was sent.
-        set_cookies: All headers of that name.
+        url: URL that answered, with its user info, in the requested spelling.
+        hops: Redirects that were followed, in order.
+        body: Decompressed body of a success (2xx), or of any response if the policy says so.
+        is_cut: Whether the body was cut.
+        location: Target of a redirect that was not followed, as sent.
     """
 
     status: int
@@ -88,27 +86,26 @@ class Answer:
 
     @property
     def is_redirect(self) -> bool:
-        """Whether it leads to another URL."""
         return self.status in _REDIRECTS and bool(self.location)
 
 
 @dataclass(slots=True)
 class Meter:
-    """Counts the bytes of bodies as they come from the network, also of those that fail."""
+    """Counter of received body bytes, including failed requests."""
 
     received_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """How far the body of an answer is read.
+    """Limits for reading the body of a response.
 
     Attributes:
         max_bytes: Maximum size of the body.
-        may_cut: Whether a larger body is cut, and not refused.
+        may_cut: Whether a larger body is cut instead of refused.
         is_feed: Whether a body can be a feed, by its first `HEAD_BYTES` and its Content-Type; None
             to read every body.
-        meter: Counts what is received.
+        meter: Counter of received bytes.
     """
 
     max_bytes: int
@@ -118,14 +115,16 @@ class _Reading:
 
 
 class GuardedClient:
-    """Asks other hosts, within a policy. It is open from entering to leaving.
+    """HTTP client within a policy; open while its context is entered.
 
-    Many questions may be asked at the same time, of each host one: others wait for it, and what
-    waits is part of the time that everything may take.
+    Requests run concurrently, but one at a time to each host; waiting counts as part of a request's
+    total time.
+
+    Args:
+        look_up: Resolver; by default the system's.
     """
 
     def __init__(self, policy: ClientPolicy, look_up: LookUp | None = None) -> None:
-        """Ask within `policy`; names are looked up as the machine does, or by `look_up`."""
         self._policy = policy
         self._look_up = look_up
         self._host_locks = HostLocks()
@@ -140,13 +139,13 @@ class GuardedClient:
                 resolver=names,
                 use_dns_cache=False,
                 socket_factory=self._judged_socket,
-                force_close=True,  # what was judged is not used again later
+                force_close=True,  # an address check holds for one request
                 limit=0,
                 ssl=policy.tls or True,
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
             trust_env=False,  # neither proxies nor ~/.netrc
-            auto_decompress=False,  # `Body` does
+            auto_decompress=False,  # `Body` decompresses
             timeout=aiohttp.ClientTimeout(
                 total=None, connect=policy.connect_seconds, sock_read=policy.silent_seconds
             ),
@@ -161,7 +160,7 @@ class GuardedClient:
 
     async def __aexit__(self, *_: object) -> None:
         await self._session.close()
-        await asyncio.sleep(0)  # what was aborted is closed in the loop's next round
+        await asyncio.sleep(0)  # aborted connections are closed in the loop's next round
 
     async def get(
         self,
@@ -176,16 +175,16 @@ class GuardedClient:
         is_feed: Callable[[bytes, str], bool] | None = None,
         meter: Meter | None = None,
     ) -> Answer:
-        """Return what is at a URL, at the end of its redirects.
+        """Fetch a URL and follow its redirects.
 
-        With what an earlier answer said (`etag`, `last_modified`), a host can answer 304. It is
-        said to the URL itself only: what it redirects to may be another host's. Of a body that is
-        too large, the beginning is returned if `may_cut`. One that is not `is_feed`, by its first
-        `HEAD_BYTES` and its Content-Type, is read no further. `max_bytes` and `max_redirects` are
-        those of the policy if they are not given. `meter` counts what is received.
+        The validators of an earlier response (`etag`, `last_modified`) allow a 304. They are sent
+        to the URL itself only: its redirects may go to another host. A body that is too large is
+        refused, or cut if `may_cut`. Reading stops if the first `HEAD_BYTES` and the Content-Type
+        are not `is_feed`. `max_bytes` and `max_redirects` default to the policy's; `meter` counts
+        received bytes.
 
         Raises:
-            RequestError: There is no answer; it says why.
+            RequestError: There is no usable response.
         """
         headers = {"Accept": accept, "If-None-Match": etag, "If-Modified-Since": last_modified}
         target = FetchTarget.parse(url)
@@ -220,10 +219,10 @@ class GuardedClient:
         body: bytes | None = None,
         max_bytes: int | None = None,
     ) -> Answer:
-        """Send one request, and return its answer; no redirect is followed.
+        """Send one request and return its response; redirects are not followed.
 
         Raises:
-            RequestError: There is no answer; it says why.
+            RequestError: There is no usable response.
         """
         target = FetchTarget.parse(url)
         async with self._in_time(target):
@@ -295,17 +294,16 @@ class GuardedClient:
             raise _too_slow(target) from error
 
     def _judge(self, target: FetchTarget) -> None:
-        """Refuse what is refused whatever its name may mean."""
         if target.port not in self._policy.ports:
             raise RequestRefused("Port {port} is not one that may be asked.", port=str(target.port))
         if _is_numeric(target.host) and not self._policy.addresses.admits(target.host):
             raise _not_admitted(target.host)
 
     def _judged_socket(self, info: AddrInfoType) -> socket.socket:
-        """Make a socket for one address, which it is about to be connected to; or refuse.
+        """Create a socket for an address, or refuse.
 
-        Everything was judged before, by `_judge` and `_JudgedNames`. This is the wall behind: there
-        is no way to a socket but this one.
+        `_judge` and `_JudgedNames` have checked the address before. This is the second line of
+        defence: every socket is created here.
         """
         family, kind, protocol, _, address = info
         admitted = self._policy.addresses.admits(str(address[0]))
@@ -315,10 +313,9 @@ class GuardedClient:
 
 
 class _AbruptResponse(aiohttp.ClientResponse):
-    """Ends its connection at once: a host could stay for half a minute to say goodbye by TLS."""
+    """Response that aborts its connection: a TLS shutdown could take a host half a minute."""
 
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
-        """Read the head of the response."""
         self._abrupt_transport = connection.transport
         try:
             return await super().start(connection)
@@ -327,15 +324,15 @@ class _AbruptResponse(aiohttp.ClientResponse):
             raise
 
     def abort(self) -> None:
-        """End the connection; what was received stays."""
+        """Abort the connection; received data stays."""
         if self._abrupt_transport is not None:
-            # In Python 3.11.2, that of Debian 12, a closed transport of TLS cannot be aborted.
+            # In Python 3.11.2 (Debian 12), a closed TLS transport cannot be aborted.
             with suppress(AttributeError):
                 self._abrupt_transport.abort()
 
 
 class _JudgedNames(AbstractResolver):
-    """Finds the addresses of names for aiohttp, and leaves out those that may not be asked."""
+    """Resolver for aiohttp that returns permitted addresses only."""
 
     def __init__(self, policy: ClientPolicy, look_up: LookUp) -> None:
         self._rule = policy.addresses
@@ -347,11 +344,11 @@ class _JudgedNames(AbstractResolver):
         port: int = 0,
         family: socket.AddressFamily = socket.AF_UNSPEC,  # noqa: ARG002 - aiohttp's
     ) -> list[ResolveResult]:
-        """Return the addresses of `host` that may be asked, of each family a few.
+        """Return the permitted addresses of `host`, a few per family.
 
         Raises:
-            RequestRefused: There are others only.
-            Unreachable: There are none, or the look-up failed.
+            RequestRefused: No address is permitted.
+            Unreachable: The name has no address, or the lookup failed.
         """
         try:
             found = await self._found(host)
@@ -385,29 +382,29 @@ class _JudgedNames(AbstractResolver):
         ]
 
     async def _found(self, host: str) -> Sequence[str]:
-        """Look up a name; a task that is cancelled waits for that, unless it is cancelled again.
+        """Look up a name; a cancelled task waits for the lookup, unless it is cancelled again.
 
-        The thread that looks up a silent name cannot be stopped. If requests left theirs behind
-        when the time to connect is over, those of a few hosts would hold all threads.
+        The thread that looks up an unresponsive name cannot be stopped. If requests abandoned their
+        threads at the connect timeout, a few hosts could occupy all of them.
         """
         asked = asyncio.ensure_future(self._look_up(host))
         try:
             return await asyncio.shield(asked)
         except asyncio.CancelledError:
             task = asyncio.current_task()
-            # After a pause of the process, both times may be over at once: that is one error.
+            # After a pause of the process, both timeouts may expire at once: that is one error.
             if task is None or task.cancelling() == 1:
                 await asyncio.wait([asked])
             raise
 
     async def close(self) -> None:
-        """Nothing is open."""
+        pass
 
 
 async def _body(
     response: aiohttp.ClientResponse, target: FetchTarget, reading: _Reading
 ) -> tuple[bytes, bool]:
-    """Return the body, and whether it is longer than what is returned."""
+    """Read the body; return it and whether it was cut."""
     body = Body(response.headers.get("Content-Encoding", ""), reading.max_bytes)
     if not reading.may_cut and (response.content_length or 0) > reading.max_bytes:
         raise ResponseTooLarge
@@ -430,10 +427,10 @@ async def _body(
 def _authorization_after(
     here: FetchTarget, authorization: str | None, there: FetchTarget
 ) -> str | None:
-    """Return what to send to the target of a redirect: user info goes to its own host only.
+    """Return the header for a redirect's target: user info goes to its own host only.
 
     Raises:
-        RequestRefused: It would be sent in plain text now, or what it protected would come so.
+        RequestRefused: User info would be sent in plain text, or its protected content received so.
     """
     is_downgrade = here.scheme == "https" and there.scheme == "http"
     if is_downgrade and (authorization is not None or there.user_info is not None):
@@ -450,7 +447,7 @@ def _authorization_after(
 
 @contextmanager
 def _failures_as(target: FetchTarget) -> Iterator[None]:
-    """Make a `RequestError` of everything that can go wrong with a request."""
+    """Context manager: translate all errors of a request to `RequestError`."""
     host = target.host
     try:
         yield
@@ -501,5 +498,5 @@ def _is_numeric(host: str) -> bool:
 
 
 def _printable(value: str) -> str:
-    """Return what may be stored and sent again; the rest is taken for missing."""
+    # Only such values can be stored and sent again.
     return value if value.isascii() and value.isprintable() else ""

@@ -1,12 +1,12 @@
-"""Why another host was not asked, or gave no answer that can be used.
+"""Errors of requests to other hosts.
 
 RequestError
-├── RequestRefused the client asks no such URL or address; asking again does not help
-├── Unreachable    nothing came back: no such host, no connection, no trust, no patience left
-├── Unusable       something came back that is no answer, too large, or a chain of redirects
-└── Exhausted      this machine had no memory, file or thread left to ask with
+├── RequestRefused the URL or address is not permitted; a retry does not help
+├── Unreachable    no response: unknown host, no connection, invalid certificate, timeout
+├── Unusable       an invalid or oversized response, or too many redirects
+└── Exhausted      this machine lacks memory, files or threads for requests
 
-MachineFailed      this machine could not look at a feed, whatever the feed is like
+MachineFailed      this machine could not fetch a feed, whatever the feed is like
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from feedkeep.model.errors import FeedkeepError
 
 
 class RequestError(FeedkeepError):
-    """Another host was not asked or gave no answer; `str()` of it is a sentence for people.
+    """A request was not sent or got no usable response; `str()` is a sentence for people.
 
-    The sentence names the host of the URL at most. It says nothing of numeric addresses: the
-    account that chose a URL does not learn what a name means in the network of this machine.
+    The sentence names the URL's host at most, and no numeric address: the account that chose a URL
+    must not learn what a name resolves to in this machine's network.
 
     Attributes:
-        kind: What went wrong, for programs.
+        kind: Failure for programs.
     """
 
     def __init__(self, kind: Failure, text: str, **values: int | str) -> None:
@@ -31,26 +31,26 @@ class RequestError(FeedkeepError):
 
 
 class RequestRefused(RequestError):
-    """The client does not ask that; nothing was sent."""
+    """The client refused the request; nothing was sent."""
 
     def __init__(self, text: str, **values: int | str) -> None:
         super().__init__(Failure.REFUSED, text, **values)
 
 
 class Unreachable(RequestError):
-    """No answer came from the host."""
+    """No response came from the host."""
 
 
 class Unusable(RequestError):
-    """What came from the host is no answer that can be used."""
+    """The host's response is not usable."""
 
 
 class Exhausted(RequestError):
-    """This machine had no memory, file or thread left to ask with: the host is not to blame."""
+    """This machine lacks memory, files or threads for requests; the host is not to blame."""
 
     def __init__(self) -> None:
         super().__init__(Failure.NO_CONNECTION, "This machine has nothing left to ask others with.")
 
 
 class MachineFailed(FeedkeepError):
-    """This machine could not look at a feed, which is not to blame."""
+    """This machine could not fetch a feed; the feed is not to blame."""

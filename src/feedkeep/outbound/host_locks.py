@@ -1,4 +1,4 @@
-"""One request at a time to each host, whatever led there."""
+"""One request at a time to each host."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from weakref import WeakValueDictionary
 
 
 class HostLocks:
-    """Lets those who ask the same host wait for each other, in the order in which they come.
+    """Locks by host, granted in the order of the callers.
 
-    A place is held for one request. Who held one host and waited for another could wait for ever.
+    A caller holds the lock of one host only: waiting for a second one could deadlock.
     """
 
     def __init__(self) -> None:
-        # A lock is there for as long as a caller holds it or waits for it.
+        # A lock exists while a caller holds it or waits for it.
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @asynccontextmanager
     async def at(self, host: str) -> AsyncIterator[None]:
-        """Wait until no other caller asks the host; none does until this is left."""
         lock = self._locks.setdefault(host, asyncio.Lock())
         async with lock:
             yield

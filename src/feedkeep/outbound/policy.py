@@ -1,4 +1,4 @@
-"""What the guarded client asks, and how much it takes; apart, since aiohttp imports slowly."""
+"""Policy of the guarded client; a separate module, since aiohttp imports slowly."""
 
 from __future__ import annotations
 
@@ -10,30 +10,26 @@ from feedkeep.config.networks import AddressRule, network
 from feedkeep.config.settings import Settings
 
 PORTS = frozenset({80, 443, 8080, 8443})
-"""Where web servers listen; what listens elsewhere may take a request for something else."""
+"""Ports of web servers; other services may misread an HTTP request."""
 
 
 _SPARE_LOOK_UPS = 16
-"""How many look-ups there may be besides one for each fetch: some outlast their fetch."""
+"""Lookups allowed besides one for each fetch: some outlast their fetch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientPolicy:
-    """Which hosts may be asked, and what an answer may cost.
+    """Permitted targets, and limits on responses.
 
     Attributes:
-        reads_failures: Whether bodies of answers other than a success (2xx) are read.
-        addresses: Which numeric addresses may be asked.
-        ports: Which ports may be asked.
-        user_agent: Who asks, in a header.
-        max_bytes: How large a body may be, before and after it is unpacked.
-        max_header_bytes: How large all headers of an answer may be together.
-        max_redirects: How many redirects are followed for one answer.
-        look_ups: How many names may be looked up at a time.
-        connect_seconds: How long it may take to find and reach a host.
-        silent_seconds: How long a host may send nothing.
-        whole_seconds: How long everything may take, with all redirects.
-        tls: Whom to trust, if not the authorities that the machine trusts.
+        reads_failures: Whether bodies of responses other than a success (2xx) are read.
+        max_bytes: Maximum size of a body, before and after decompression.
+        max_header_bytes: Maximum size of all headers of a response.
+        look_ups: Maximum number of concurrent lookups.
+        connect_seconds: Timeout of finding and reaching a host.
+        silent_seconds: Maximum time without received data.
+        whole_seconds: Timeout of a request with all its redirects.
+        tls: Trusted authorities, if not the machine's.
     """
 
     reads_failures: bool = False
@@ -51,7 +47,7 @@ class ClientPolicy:
 
 
 def policy_of(settings: Settings) -> ClientPolicy:
-    """Return what the settings let through the client to other hosts."""
+    """Return the client policy of the settings."""
     contact = f" (+{settings.fetch_contact})" if settings.fetch_contact else ""
     return ClientPolicy(
         addresses=AddressRule(

@@ -1,7 +1,7 @@
-"""A URL that a stranger chose, taken apart once, so that what is judged is what is asked.
+"""Canonical form of URLs chosen by strangers, so that the checked target is the requested one.
 
-Programs disagree about odd URLs: where the host ends, what a percent sign in it means, or `127.1`.
-So whatever is read in two ways is refused, and what is left gets one spelling. Pure.
+Programs disagree about odd URLs: the end of the host, a percent sign in it, `127.1`. So ambiguous
+URLs are refused, and others get one spelling. Pure.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)([^#]*)")
 _AUTHORITY = re.compile(r"(?:([^@\[\]\\]*)@)?(\[[^\[\]]*\]|[^@:\[\]]*)(?::([0-9]{0,5}))?")
 _MAX_NAME_CHARACTERS = 253
-"""RFC 1035, section 3.1; the Punycode of a longer one takes a time that is quadratic."""
+"""RFC 1035, section 3.1; encoding a longer name in Punycode takes quadratic time."""
 
 _NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
 _ENDS_IN_A_NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 _KEPT = "%/?:@!$&'()*+,;=~[]"
-"""What stays as it is behind the host; a percent sign, since it is part of what is encoded."""
+"""Characters that stay unencoded after the host; a percent sign, since it starts an escape."""
 
 
 @dataclass(frozen=True, slots=True)
 class FetchTarget:
-    """A URL that can be asked, in its one spelling.
+    """URL in its canonical spelling.
 
     Attributes:
         scheme: `http` or `https`.
-        host: A name in ASCII and lower case, or a numeric address in its usual form.
-        port: The port, also if it is the scheme's own.
+        host: ASCII name in lower case, or numeric address in its usual form.
+        port: Port, also if it is the scheme's default.
         path: Path and query, percent-encoded.
-        user_info: What stands before the host, percent-encoded; None if there is no `@`.
+        user_info: Percent-encoded part before the `@`; None without `@`.
     """
 
     scheme: str
@@ -50,10 +50,10 @@ class FetchTarget:
 
     @classmethod
     def parse(cls, text: str) -> FetchTarget:
-        """Return the target that a text names.
+        """Parse a URL.
 
         Raises:
-            RequestRefused: It names none, or programs read it in different ways.
+            RequestRefused: The URL is not valid or ambiguous.
         """
         url = _without_white_space(text)
         match = _URL.match(url)
@@ -74,11 +74,7 @@ class FetchTarget:
         )
 
     def followed(self, location: str) -> FetchTarget:
-        """Return where a redirect leads to from here.
-
-        Raises:
-            RequestRefused: As `parse` does.
-        """
+        """Return the target of a redirect; raises as `parse`."""
         text = _without_white_space(location)
         if text.startswith("//"):
             text = f"{self.scheme}:{text}"
@@ -90,23 +86,21 @@ class FetchTarget:
 
     @property
     def text(self) -> str:
-        """The URL, with its user info."""
         user_info = "" if self.user_info is None else f"{self.user_info}@"
         return f"{self.scheme}://{user_info}{self._location}{self.path}"
 
     @property
     def origin(self) -> str:
-        """The URL of the server alone."""
         return f"{self.scheme}://{self._location}"
 
     @property
     def url(self) -> URL:
-        """The URL without its user info, as it is asked."""
+        """URL without its user info, as requested."""
         return URL(self.origin + self.path, encoded=True)
 
     @property
     def authorization(self) -> str | None:
-        """The header that the user info stands for."""
+        """Authorization header for the user info; None without it."""
         if self.user_info is None:
             return None
         user, _, password = self.user_info.partition(":")
@@ -120,7 +114,6 @@ class FetchTarget:
 
 
 def _without_white_space(text: str) -> str:
-    """Return a text without the white space around it; inside there may be spaces, no more."""
     url = text.strip(_WHITE_SPACE)
     if len(url) > MAX_CHARACTERS:
         raise RequestRefused("The URL is too long.")
@@ -142,7 +135,7 @@ def _address(text: str) -> str:
 
 
 def _name(text: str) -> str:
-    """Return the host in ASCII: what other letters stand for is known only then."""
+    """Return the host in ASCII, in which its labels are checked."""
     if len(text) > _MAX_NAME_CHARACTERS:
         raise RequestRefused("The host of the URL is not valid.")
     try:
@@ -158,7 +151,7 @@ def _name(text: str) -> str:
 
 
 def _usual(number: str) -> str:
-    """Refuse the spellings of IPv4 that some programs take for numbers, and others for names."""
+    # Programs read other spellings of IPv4 as a number or as a name.
     try:
         return str(IPv4Address(number))
     except ValueError:
