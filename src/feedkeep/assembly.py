@@ -1,4 +1,4 @@
-"""Building a service from settings: the one place that names a concrete store."""
+"""Assembly of the service from settings; the only module that names concrete stores."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ if TYPE_CHECKING:
     from feedkeep.store.postgres import PostgresStore
 
 _MAX_LEFT = 500
-"""How many new feeds a command notes before it ends: a hundred take a second."""
+"""Maximum number of new feeds that a command records before it exits; a hundred take a second."""
 
 RETRY_SECONDS = 0.5
-"""How soon a database that is away is asked again."""
+"""Interval between attempts to reach an unavailable database."""
 
 Meanwhile: TypeAlias = Callable[[Refusal], AbstractAsyncContextManager[None]]
-"""Returns the context in which a database is waited for or migrated; requests get the refusal."""
+"""Returns a context manager for waiting or migrating, in which requests get the refusal."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -83,11 +83,10 @@ async def open_service(
     now: Now = wall_clock.now,
     recorder: Recorder | None = None,
 ) -> AsyncIterator[Service]:
-    """Open the database that the settings name, bring it up to date, and give a service on it.
+    """Context manager: open the configured database, migrate it, and run a service on it.
 
-    If this `waits`, it waits for a PostgreSQL that is away, and that and a migration are in the
-    context that `meanwhile` returns. `recorder` counts what they do, if it is given. Raises as
-    `open_store` does.
+    With `waits`, waits for an unavailable PostgreSQL database; that wait and a migration run inside
+    the context manager that `meanwhile` returns. Raises as `open_store`.
     """
     if waits:
         store = await open_store_once_there(
@@ -121,13 +120,11 @@ async def open_service(
 
 @asynccontextmanager
 async def open_backup(source: Path) -> AsyncIterator[Service]:
-    """Give a service on a copy of a backup, which is brought up to date and removed afterwards.
-
-    The backup itself stays as it is.
+    """Context manager: run a service on a migrated, temporary copy of a backup.
 
     Raises:
-        StoreUnusable: It is no backup, is damaged, or was made by a newer version.
-        StoreUnavailable: The disk has no room for a copy of it.
+        StoreUnusable: The file is not a backup, is damaged, or was made by a newer version.
+        StoreUnavailable: The disk has no space for the copy.
     """
     with TemporaryDirectory(prefix="feedkeep-") as folder:
         copy = Path(folder) / "backup.db"
@@ -147,14 +144,14 @@ async def telling_metrics(
     *,
     counts_what_is_stored: bool,
 ) -> AsyncIterator[None]:
-    """Serve within this context what `recorder` has counted, where metrics are wanted.
+    """Context manager: serve the counts of `recorder` as metrics, if both arguments are given.
 
-    Of several processes, one `counts_what_is_stored`, too.
+    One of several processes `counts_what_is_stored` for all.
     """
     if recorder is None or listener is None:
         yield
         return
-    # Prometheus' client is imported late: who has no metrics starts sooner.
+    # Imported late: a process without metrics starts sooner.
     from feedkeep.metrics.counting import Counting  # noqa: PLC0415
     from feedkeep.metrics.exposition import register  # noqa: PLC0415
     from feedkeep.metrics.page import MetricsPage  # noqa: PLC0415
@@ -178,9 +175,9 @@ def fetching(
     *,
     is_first: bool = True,
 ) -> AbstractAsyncContextManager[object]:
-    """Return the context in which the feeds of a service are looked at.
+    """Return the context manager that fetches the feeds of a service.
 
-    Of several processes that share a file, the first one does so for all of them.
+    Of several processes that share a file, the first one fetches for all.
     """
     store, now, fetch = service.store, service.now, settings.fetch
     sweep = SubscriptionSweep(store, service.new_feeds, service.followed_moves, now, fetch)
@@ -201,10 +198,10 @@ def fetching(
 
 @asynccontextmanager
 async def leaving_new_feeds(service: Service, settings: Settings) -> AsyncIterator[None]:
-    """Note at the end of this context which feeds a command has added, for the serving process.
+    """Context manager: at its end, record feeds that a command has added, for the serving process.
 
-    That looks at them within half a minute. Those beyond `_MAX_LEFT`, and all of them if the store
-    is away by then, it finds on its next round.
+    That process fetches them within half a minute. Feeds beyond `_MAX_LEFT`, or all feeds if the
+    store is unavailable, are found by its next sweep.
     """
     if settings.fetch is Fetch.OFF:
         yield
@@ -225,15 +222,13 @@ async def open_store(
     now: Now = wall_clock.now,
     recorder: Recorder | None = None,
 ) -> Store:
-    """Open the database that the settings name, and bring it up to date.
-
-    Raises what `before_migrating` raises.
+    """Open the configured database and migrate it; raises what `before_migrating` raises.
 
     Raises:
-        InvalidSettings: The URL is not that of a database.
-        StoreUnusable: The database cannot be opened, is not feedkeep's, was written by a newer
-            feedkeep, or does not exist and may not be created.
-        StoreUnavailable: It is locked, full or away.
+        InvalidSettings: The URL does not name a database.
+        StoreUnusable: The database cannot be opened, belongs to another program, was written by a
+            newer feedkeep, or does not exist and may not be created.
+        StoreUnavailable: The database is locked, full or unreachable.
     """
     if is_postgres(settings.database):
         return await open_postgres(
@@ -253,9 +248,9 @@ async def open_store(
 
 
 async def pending_migrations_of(settings: Settings) -> PendingMigrations:
-    """Return the pending migrations without running them.
+    """Return the pending migrations without running them; raises as `open_store` does.
 
-    Raises as `open_store` does for a database that may not be created.
+    A missing database is not created.
     """
     if is_postgres(settings.database):
         return pending_migrations("postgres", await _postgres().version(settings.database))
@@ -265,7 +260,7 @@ async def pending_migrations_of(settings: Settings) -> PendingMigrations:
 
 
 def refusing_to_migrate(settings: Settings) -> BeforeMigrating:
-    """Return what keeps an older database as it is: it raises `StoreUnusable`, with what to do."""
+    """Return a hook that refuses to migrate: it raises `StoreUnusable` with instructions."""
 
     async def refuse(pending: PendingMigrations) -> None:
         first = "Run" if pending.older_programs_work else "Stop the service, and run"
@@ -279,10 +274,10 @@ def refusing_to_migrate(settings: Settings) -> BeforeMigrating:
 
 
 def refuse_if_in_use(settings: Settings) -> None:
-    """Return if nothing uses the SQLite file that the settings name; PostgreSQL is not asked.
+    """Raise if the configured SQLite file is in use; PostgreSQL is not checked.
 
     Raises:
-        StoreUnusable: There is no such file, or something uses it.
+        StoreUnusable: The file is missing or in use.
     """
     if not is_postgres(settings.database):
         path = sqlite_path(settings.database)
@@ -298,11 +293,11 @@ async def open_store_once_there(
     now: Now = wall_clock.now,
     recorder: Recorder | None = None,
 ) -> Store:
-    """Do what `open_store` does, and wait for as long as a PostgreSQL database is away.
+    """Open the store, and wait while a PostgreSQL database is unavailable.
 
-    The log tells each reason once, and at the end how long it took.
+    Each reason for waiting is logged once, and the total time at the end.
 
-    Raises as `open_store` does, for what waiting does not mend: a wrong password among them.
+    Raises as `open_store` for errors that waiting does not resolve, such as a wrong password.
     """
     began = time.monotonic()
     told: set[str] = set()
@@ -349,12 +344,13 @@ def back_up(
     believe_checksums: bool = True,
     now: Now = wall_clock.now,
 ) -> None:
-    """Copy the database to a file, also while it is used; the arguments are those of `copy_file`.
+    """Copy the database to a file, also while it is in use; arguments as for `copy_file`.
 
-    When it began is noted beside the database, for administrators.
+    The start time is recorded beside the database, for administrators.
 
     Raises:
-        StoreUnusable: It is not a SQLite file, is damaged, or `target` exists or cannot be created.
+        StoreUnusable: The database is not a SQLite file, is damaged, or `target` exists or cannot
+            be created.
         StoreUnavailable: The disk is full, or the database is locked.
     """
     source = _sqlite_file(settings, "pg_dump backs it up")
@@ -373,14 +369,12 @@ def back_up_into(
     believe_checksums: bool = True,
     now: Now = wall_clock.now,
 ) -> tuple[Path, list[Path]]:
-    """Do what `back_up` does, to a file in a folder that is there; then remove what it replaces.
+    """Back up into an existing folder, as `back_up`, then delete superseded backups.
 
-    Returns the new backup, and those that `superseded` named, which are gone.
-
-    Raises as `back_up` does, and then removes nothing.
+    Returns the new backup and the deleted ones. Nothing is deleted if the backup fails.
 
     Raises:
-        StoreUnusable: Also if a backup cannot be removed.
+        StoreUnusable: Also if a backup cannot be deleted.
     """
     if not folder.is_dir():
         raise StoreUnusable(f"There is no folder {folder}; make it first.")
@@ -395,9 +389,9 @@ def back_up_into(
 
 
 def restore(settings: Settings, source: Path, now: Now = wall_clock.now) -> None:
-    """Copy a backup to where the settings name a database, and note that in each account.
+    """Copy a backup to the configured database file, and record the restore in each account.
 
-    Raises as `back_up` does.
+    Raises as `back_up`.
 
     Raises:
         StoreUnusable: Also if the database exists or is in use.
@@ -421,7 +415,6 @@ async def open_postgres(
     now: Now = wall_clock.now,
     recorder: Recorder | None = None,
 ) -> PostgresStore:
-    """Open the PostgreSQL database that the settings name; raises as `open_store` does."""
     return await _postgres().open(
         settings.database,
         settings.postgres_connections,

@@ -1,4 +1,4 @@
-"""All edges: the routes and the authenticator of each protocol, and the one OpenAPI document."""
+"""Routes and authenticators of all protocols, and their joint OpenAPI document."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from feedkeep.service import Service
 from feedkeep.web import web_edge
 
 PREFIXES = ("", "/v1")
-"""Every route of the interface is served at the root and under /v1 (C1.1)."""
+"""Each route of the interface is served at the root and under /v1 (C1.1)."""
 
 DOCUMENTED = ("feedkeep.openpodcast", "feedkeep.gpodder", "feedkeep.nextcloud")
-"""The packages whose openapi.yaml describes their routes."""
+"""Packages whose openapi.yaml describes their routes."""
 
 
 def edges(
@@ -28,10 +28,10 @@ def edges(
     first_secret: str = "",
     draining: Draining | None = None,
 ) -> list[Edge]:
-    """Return the edges of all protocols; if two have the same path, the first one answers it.
+    """Return the edges of all protocols; on equal paths, the first one answers.
 
-    `first_secret` is that of the link for the first account; "" if there is none. `draining`
-    tells them of a stop, if there is one to tell of.
+    `first_secret` is the secret of the link for the first account, "" without one; `draining`
+    announces a stop.
     """
     document = openapi_document(DOCUMENTED, base_path(settings))
     alone = {name.rpartition(".")[2]: document_of_one(name, document) for name in DOCUMENTED}
