@@ -1,1 +1,1 @@
-"""What Prometheus scrapes of a process beside its counters (`runtime/recorder`), and its page."""
+"""Metrics for Prometheus besides the counters (`runtime/recorder`), and their page."""

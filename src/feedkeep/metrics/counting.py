@@ -1,6 +1,6 @@
-"""Counting what is stored, in small steps, round and round.
+"""Count stored data continuously, in small steps.
 
-To count millions of rows at each scrape would cost more than all other requests.
+Counting millions of rows at each scrape would cost more than all other requests.
 """
 
 from __future__ import annotations
@@ -27,13 +27,12 @@ _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 @dataclass(slots=True)
 class Counted:
-    """What a round has counted.
+    """Totals of one round.
 
     Attributes:
-        accounts: How many accounts there are.
-        former_states: Sum of the weights of the former states of all their lists.
-        sessions: How many sessions there are that have not ended, by purpose.
-        feeds: How many feeds there are of each health.
+        former_states: Total weight of the former states of all lists.
+        sessions: Number of active sessions, by purpose.
+        feeds: Number of feeds, by health.
     """
 
     accounts: int = 0
@@ -43,10 +42,10 @@ class Counted:
 
 
 class Counting:
-    """Goes round all accounts and all feeds from entering to leaving.
+    """Counts all accounts and feeds continuously while its context is entered.
 
     Attributes:
-        last: What the last whole round counted; None before that.
+        last: Totals of the last complete round; None before the first.
     """
 
     def __init__(self, store: Store, now: Now) -> None:
@@ -62,7 +61,7 @@ class Counting:
         await end(self._task)
 
     async def count(self) -> Counted:
-        """Return how much is stored, after one round."""
+        """Count everything once."""
         counted = Counted()
         after = AccountId(0)
         while True:
@@ -88,6 +87,6 @@ class Counting:
         while True:
             try:
                 self.last = await self.count()
-            except Exception as error:  # noqa: BLE001 - whatever it is, it goes on later
+            except Exception as error:  # noqa: BLE001 - any error; the next round tries again
                 _log.warning("what is stored cannot be counted for now", reason=repr(error))
             await asyncio.sleep(SECONDS_BETWEEN_ROUNDS)

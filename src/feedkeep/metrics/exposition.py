@@ -1,4 +1,4 @@
-"""What Prometheus scrapes beside the counters of prometheus-client: the state at each scrape."""
+"""Metrics that are read at each scrape, beside the counters of prometheus-client."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _SESSIONS = (Purpose.APPS, Purpose.PAGES)
 def register(
     recorder: Recorder, store: Store, readiness: Readiness, counting: Counting | None
 ) -> None:
-    """Add to a recorder's registry its requests, and what the store and the system say.
+    """Add requests and the state of store and system to a recorder's registry.
 
-    `counting` counts what is stored; None in a process that leaves that to another one.
+    `counting` counts stored data; None in processes that leave it to another one.
     """
     recorder.registry.register(_Present(recorder, store, readiness, counting))
     ProcessCollector(registry=recorder.registry)
 
 
 class _Present(Collector):
-    """Values that are read when they are asked for, all at one moment, in any thread."""
+    """Collector that reads all values at one moment, in any thread."""
 
     def __init__(
         self, recorder: Recorder, store: Store, readiness: Readiness, counting: Counting | None
@@ -51,7 +51,6 @@ class _Present(Collector):
         self._counting = counting
 
     def collect(self) -> Iterator[Metric]:
-        """Yield each metric as it is now."""
         state = self._store.state()
         yield InfoMetricFamily(
             "feedkeep_build",

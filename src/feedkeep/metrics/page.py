@@ -1,4 +1,4 @@
-"""The page that Prometheus reads."""
+"""The page that Prometheus scrapes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,13 @@ _READING = {"GET", "HEAD"}
 
 
 class MetricsPage:
-    """An ASGI application that has one page.
+    """ASGI application with one page.
 
-    To write it takes milliseconds, so a thread does that, once a second at most: all that ask
-    meanwhile share it. `prepare` is awaited before.
+    Rendering takes milliseconds, so a thread renders the page at most once a second, and all
+    requests of that second share it.
+
+    Args:
+        prepare: Awaited before each rendering.
     """
 
     def __init__(self, registry: CollectorRegistry, prepare: Callable[[], Awaitable[None]]) -> None:
@@ -30,7 +33,6 @@ class MetricsPage:
         self._text = Shared(self._written, _SHARED_SECONDS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         await (await self._response(scope))(scope, receive, send)
 
     async def _response(self, scope: Scope) -> Response:

@@ -1,4 +1,4 @@
-"""Whether a process can do all of its work, asked before each answer to Prometheus."""
+"""Readiness of a process for all of its work, checked before each scrape."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from feedkeep.store.base import Store
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 MAX_SECONDS = 3.0
-"""How long the store may take; Prometheus gives the whole answer 10 seconds, unless it is told."""
+"""Timeout of the store; Prometheus's default timeout for the whole response is 10 seconds."""
 
 
 class Readiness:
-    """Remembers what the store said when it was asked last.
+    """Last known state of the store.
 
-    It is stricter than /readyz, which stays 200 while lists can be read: balancers follow that.
+    Stricter than /readyz, which load balancers follow and which stays 200 while lists can be read.
 
     Attributes:
-        is_ready: Whether the store could be read and written, and no right to a table was missing.
+        is_ready: Whether the store could be read and written, and had all rights to its tables.
     """
 
     def __init__(self, store: Store) -> None:
@@ -28,7 +28,7 @@ class Readiness:
         self.is_ready = False
 
     async def ask(self) -> None:
-        """Ask the store; raises nothing."""
+        """Check the store; raises nothing."""
         try:
             async with asyncio.timeout(MAX_SECONDS):
                 await self._store.assert_ready()
