@@ -1,1 +1,1 @@
-"""Clients of other servers, whose subscriptions come over to this one."""
+"""Clients of other servers, for moving subscriptions to this one."""

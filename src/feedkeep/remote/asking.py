@@ -1,7 +1,7 @@
-"""Requests to another server in the name of an account there, with errors for people.
+"""Requests to another server on behalf of an account there, with errors for people.
 
-They go through the same guarded client as all that is asked of other hosts. Where the owner of this
-machine named the server, the port that they named may be asked, and with their consent any address.
+They use the guarded client. If the operator named the server, the named port is permitted, and with
+their consent any address.
 """
 
 from __future__ import annotations
@@ -37,7 +37,16 @@ _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TOO_MANY, _FAULT = 401, 403, 404, 429, 5
 
 
 class Asker:
-    """Gets paths of a server, with an account's name and password, between entering and leaving."""
+    """HTTP client of a server for an account there; open while its context is entered.
+
+    Args:
+        url: URL of the server, which starts with https:// or http://.
+        allow_private: Whether to permit all addresses that the policy does not deny.
+        any_port: Whether to permit the URL's port, whatever the policy says.
+
+    Raises:
+        InvalidAddress: `url` is not the URL of a server.
+    """
 
     def __init__(
         self,
@@ -49,14 +58,6 @@ class Asker:
         allow_private: bool = False,
         any_port: bool = True,
     ) -> None:
-        """Ask the server at `url`, which starts with https:// or http://.
-
-        The policy says what may be asked, besides its port with `any_port`. `allow_private` allows
-        all addresses that the policy does not deny.
-
-        Raises:
-            RemoteError: It is not such a URL.
-        """
         try:
             self._server = FetchTarget.parse(url)
         except RequestRefused as error:
@@ -85,12 +86,12 @@ class Asker:
         await self._client.__aexit__(*raised)
 
     async def get(self, path: str, max_bytes: int) -> bytes:
-        """Return the body of a reply.
+        """Return the body of a reply; retries temporary failures.
 
         Raises:
             NotThere: The server has no such path.
             TooLong: The body is longer than `max_bytes`.
-            RemoteError: The request failed, for now or for good.
+            RemoteError: The request failed, temporarily or permanently.
         """
         reason = ""
         for pause_seconds in (0.0, *_PAUSES_SECONDS):
@@ -117,7 +118,7 @@ class Asker:
         answer = await self._send("GET", path, max_bytes)
         if answer.status != _UNAUTHORIZED:
             return answer
-        # gpodder2go takes a password at its login only, then its cookie for two minutes.
+        # gpodder2go accepts a password at its login only, then its cookie for two minutes.
         login = await self._send("POST", self._login, _LOGIN_BYTES)
         if login.status not in _SUCCESS:
             return answer
@@ -126,7 +127,7 @@ class Asker:
         return await self._send("GET", path, max_bytes)
 
     async def _send(self, method: str, path: str, max_bytes: int) -> Answer:
-        """Ask, and follow no redirect: the password is for the server that its owner named."""
+        # Redirects are not followed: the password is for the server that its owner named.
         return await self._client.ask(
             method, self._base + path, headers=self._headers, max_bytes=max_bytes
         )
@@ -145,7 +146,6 @@ class Asker:
         return RemoteError(f"The other server answered {answer.status}.")
 
     def _origin_elsewhere(self, answer: Answer) -> str | None:
-        """Return the server that a redirect leads to, if it is a URL of another one."""
         try:
             origin = self._server.followed(answer.location).origin
         except RequestRefused:

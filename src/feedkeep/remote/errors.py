@@ -1,4 +1,4 @@
-"""What can go wrong with another server; apart from asking it, since aiohttp imports slowly."""
+"""Errors of other servers; a separate module, since aiohttp imports slowly."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from feedkeep.model.errors import FeedkeepError
 
 
 class RemoteError(FeedkeepError):
-    """A request to the other server failed or was refused; `str()` of it says what to do.
+    """A request to the other server failed or was refused; `str()` says what to do.
 
-    It can contain text from that server, so it has to be shown as untrusted text.
+    It can contain untrusted text from that server.
     """
 
 
 class NotAccepted(RemoteError):
-    """The other server does not accept the name with the password."""
+    """The other server rejects the name or the password."""
 
 
 class InvalidAddress(RemoteError):
-    """What was given is not the address of a server."""
+    """The input is not the address of a server."""
 
 
 class Elsewhere(RemoteError):
-    """The other server redirects to another one.
+    """The other server redirects to a different one.
 
     Attributes:
-        origin: That one.
+        origin: Origin of that server.
     """
 
     def __init__(self, origin: str) -> None:
@@ -33,7 +33,7 @@ class Elsewhere(RemoteError):
 
 
 class Refused(RemoteError):
-    """The policy of this service does not let it ask that server."""
+    """The policy of this service does not permit requests to that server."""
 
 
 class NotThere(RemoteError):
@@ -41,4 +41,4 @@ class NotThere(RemoteError):
 
 
 class TooLong(RemoteError):
-    """The other server sends more than was asked for."""
+    """The reply is larger than the limit."""

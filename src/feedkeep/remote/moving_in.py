@@ -1,4 +1,4 @@
-"""Copying what an account of another server has, in steps that can be repeated."""
+"""Copy an account's data from another server, in resumable steps."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from feedkeep.service import Service
 from feedkeep.url_sync.messages import sent_actions
 
 MAX_SECONDS = 600.0
-"""How long a reply may take, including all attempts."""
+"""Timeout of a reply, including retries."""
 
 MAX_PAGES = 2_000
-"""How many replies with episode actions are asked for; mygpo's hold 1,000 each."""
+"""Maximum number of replies with episode actions; mygpo's hold 1,000 each."""
 
 _ACTIONS_AT_ONCE = 1_000
 
 
 class Copied(Value, frozen=True):
-    """How many episode actions were copied, of how many, and how many URLs were refused."""
+    """Progress of copying: copied actions, known actions, and refused URLs."""
 
     done: int = 0
     total: int = 0
@@ -37,12 +37,12 @@ async def copy_actions(
     where: str,
     told: Callable[[Copied], Awaitable[None]],
 ) -> Copied:
-    """Copy episode actions page after page, and tell how far it is.
+    """Copy episode actions page by page, and report the progress to `told`.
 
-    Where each page ends is stored, under the name `where`, so that the next run goes on from there.
+    The end of each page is stored under the name `where`, for the next run to resume.
 
     Raises:
-        RemoteError: The other server failed; what was copied until then stays.
+        RemoteError: The other server failed; actions copied so far stay.
     """
     app = Admitted(account, CredentialKind.COMMAND)
     so_far = await service.migrations.so_far(account.id, where)
@@ -72,10 +72,10 @@ async def copy_actions(
 
 
 async def in_time(answer: Awaitable[T]) -> T:
-    """Wait for an answer.
+    """Wait for a reply.
 
     Raises:
-        RemoteError: The whole answer took longer than `MAX_SECONDS`, however steadily it came.
+        RemoteError: The whole reply took longer than `MAX_SECONDS`, however steadily it came.
     """
     try:
         return await asyncio.wait_for(answer, MAX_SECONDS)

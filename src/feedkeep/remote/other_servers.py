@@ -1,8 +1,8 @@
-"""Clients of other podcast servers: what an account has there.
+"""Clients of other podcast servers.
 
-Such a server speaks gpodder.net's API, as mygpo, oPodSync, gpodder2go, goPodder, podsync, PinePods
-and feedkeep itself do, or only Nextcloud's gpoddersync. No reply is trusted: its size is limited
-before it is read, its parts are limited before it is parsed, and it must have the expected shape.
+They speak gpodder.net's API, like mygpo, oPodSync, gpodder2go, goPodder, podsync, PinePods and
+feedkeep itself, or only Nextcloud's gpoddersync. No reply is trusted: its size is limited before it
+is read, its parts are limited before it is parsed, and it must have the expected shape.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from feedkeep.remote.errors import NotThere, RemoteError, TooLong
 from feedkeep.rules.devices import MAX_DOCUMENTS, is_device_id
 
 MAX_OBJECTS = 500_000
-"""The maximum number of objects in a reply: five years of 250 episodes a day."""
+"""Maximum number of objects in a reply: five years of 250 episodes a day."""
 
 MAX_QUOTES = 1_000_000
-"""The maximum number of quotation marks in a list of feeds: two for each string in it."""
+"""Maximum number of quotation marks in a list of feeds: two for each string in it."""
 
 _MIB = 1024 * 1024
 _SHOWN_BYTES = 120
 _LEAST_BYTES = 100
-"""A reply has an object for each so many of the bytes that it may have, at most."""
+"""Bytes of a reply's maximum size that each object in it uses up."""
 
 _Second: TypeAlias = Annotated[int, Meta(ge=0, le=2**53)]
 _Whatever: TypeAlias = str | int | float | bool | None
 
 
 class DeviceThere(Struct):
-    """A device, as its server describes it."""
+    """Device as described by its server."""
 
     id: str
     caption: str | None = None
@@ -44,7 +44,7 @@ class DeviceThere(Struct):
 
 
 class ActionThere(Struct):
-    """An episode action; each field may be of any type, as apps wrote it."""
+    """Episode action; apps wrote fields of any type."""
 
     podcast: _Whatever = None
     episode: _Whatever = None
@@ -71,20 +71,20 @@ class _Changes(Struct):
 
 
 class _Feed(Struct):
-    """A feed in a whole list: its URL is `url` in mygpo's, and `feed` in oPodSync's."""
+    """Feed in a full list: its URL is `url` in mygpo's list, and `feed` in oPodSync's."""
 
     url: str = ""
     feed: str = ""
     title: Any = None
 
     def __post_init__(self) -> None:
-        """Refuse an object with neither; msgspec makes a `ValidationError` of it."""
+        # msgspec turns this into a `ValidationError`.
         if not self.url and not self.feed:
             raise ValueError
 
 
 class _Question(Generic[T]):
-    """The shape of a reply, and its limits."""
+    """Shape of a reply, and its limits."""
 
     def __init__(self, what: str, shape: type[T], max_bytes: int, max_quotes: int) -> None:
         self._what = what
@@ -94,11 +94,10 @@ class _Question(Generic[T]):
 
     @property
     def is_too_much(self) -> RemoteError:
-        """The error that says that there is more than can be read."""
         return RemoteError(f"The other server sent more {self._what} than can be read.")
 
     def answer(self, body: bytes, max_objects: int = MAX_OBJECTS) -> T:
-        """Return the decoded reply; raise `RemoteError` if it is too large or of another shape."""
+        """Decode a reply; raise `RemoteError` if it is too large or has another shape."""
         if body.count(b"{") > min(max_objects, MAX_OBJECTS) or body.count(b'"') > self._max_quotes:
             raise self.is_too_much
         try:
@@ -118,12 +117,16 @@ _ACTIONS = _Question("episode actions", ActionsThere, 128 * _MIB, 128 * _MIB)
 
 
 class Remote:
-    """An account on another server, between entering and leaving.
+    """Client of an account on another server; open while its context is entered.
 
     Its methods wait for the network, and raise `RemoteError`.
 
     Attributes:
-        titles: The titles that came with `subscriptions`, by URL.
+        titles: Titles that came with `subscriptions`, by URL.
+
+    Args:
+        max_bytes: Maximum size of a reply, and of all lists of feeds together. For the other
+            arguments, see `Asker`.
     """
 
     def __init__(
@@ -137,13 +140,6 @@ class Remote:
         any_port: bool = True,
         max_bytes: int = 128 * _MIB,
     ) -> None:
-        """Ask the server at `url`, which starts with https:// or http://, within a policy.
-
-        No reply may have more than `max_bytes`, nor may all lists of feeds together.
-
-        Raises:
-            RemoteError: It is not such a URL.
-        """
         self._asker = Asker(
             url, name, password, policy, allow_private=allow_private, any_port=any_port
         )
@@ -160,7 +156,7 @@ class Remote:
         await self._asker.__aexit__(*raised)
 
     async def devices(self) -> list[DeviceThere]:
-        """Return the devices. Nextcloud's gpoddersync has none, and is recognised by that."""
+        """Return the devices; an empty list for Nextcloud's gpoddersync, which this detects."""
         try:
             found = await self._ask(_DEVICES, f"/api/2/devices/{self._name}.json")
         except NotThere:
@@ -169,10 +165,10 @@ class Remote:
         return [device for device in found if is_device_id(device.id)][:MAX_DOCUMENTS]
 
     async def subscriptions(self, devices: Sequence[DeviceThere]) -> list[str]:
-        """Return the URLs of all feeds that are subscribed to on any device.
+        """Return the URLs of all feeds subscribed to on any device.
 
-        They are read device by device, since the whole list of oPodSync has removed feeds, too, and
-        that of gpodder2go is not JSON.
+        They are read device by device, since oPodSync's full list includes removed feeds, and
+        gpodder2go's is not JSON.
         """
         if self._is_nextcloud:
             return await self._subscribed("/index.php/apps/gpoddersync/subscriptions")
@@ -188,7 +184,7 @@ class Remote:
             found = await self._ask(_FEEDS, f"/subscriptions/{self._name}.json")
         except NotThere:  # podsync has no such list; without a device, it has no feeds
             return []
-        if any(isinstance(item, _Feed) and item.feed for item in found):  # oPodSync's
+        if any(isinstance(item, _Feed) and item.feed for item in found):  # oPodSync
             return await self._subscribed_on("default")  # any device has the whole list
         described = [item for item in found if isinstance(item, _Feed)]
         self.titles = {item.url: item.title for item in described if isinstance(item.title, str)}
@@ -201,8 +197,8 @@ class Remote:
         return (await self._ask(_CHANGES, f"{path}?since=0")).add or []
 
     async def episode_actions(self, since: int) -> ActionsThere:
-        """Return the actions since a second, and the next `since`."""
-        self._left_bytes = self._max_bytes  # what came before is stored by now
+        """Return the actions since a time in seconds, and the next `since`."""
+        self._left_bytes = self._max_bytes  # earlier replies have been stored
         path = (
             "/index.php/apps/gpoddersync/episode_action"
             if self._is_nextcloud
