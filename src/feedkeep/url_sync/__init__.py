@@ -1,1 +1,1 @@
-"""What the protocols share that know feeds by URL only: gpodder.net's API and Nextcloud's."""
+"""Shared parts of the protocols that identify feeds by URL: gpodder.net's API and Nextcloud's."""

@@ -1,4 +1,4 @@
-"""How podcast apps sync, in gpodder.net's API and Nextcloud's: changes by URL, episode actions."""
+"""Sync of podcast apps in gpodder.net's API and Nextcloud's: changes by URL, episode actions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ class Syncing(Resource):
     """The four handlers that both protocols share."""
 
     async def tell_changes(self, request: AdmittedRequest) -> Response:
-        """Send what was added and removed since a second."""
         since = read_since(request.query("since"))
         found = await self.service.url_lists.changes(
             request.admitted, since, device_of(request), request.header("user-agent")
@@ -33,7 +32,6 @@ class Syncing(Resource):
         return JsonResponse(await in_thread_if(len(changes.add) > LONG_LIST, encode, reply))
 
     async def receive_changes(self, request: AdmittedRequest) -> Response:
-        """Add and remove what an app uploads."""
         wanted = await self.json_object(request)
         added, removed = texts(wanted.get("add")), texts(wanted.get("remove"))
         self.check_count(len(added) + len(removed))
@@ -43,11 +41,8 @@ class Syncing(Resource):
         return JsonResponse(encode(upload_reply(uploaded)))
 
     async def tell_actions(self, request: AdmittedRequest) -> Response:
-        """Send the actions received since a second; of one podcast, if the query names it.
-
-        The actions of all devices are sent, also if the query names one: Music Assistant names a
-        device when it asks, and none when it uploads.
-        """
+        # The actions of all devices are sent even if the query names one: Music Assistant names a
+        # device here, but none when it uploads.
         found = await self.service.episode_actions.since(
             request.admitted,
             read_since(request.query("since")),
@@ -58,7 +53,6 @@ class Syncing(Resource):
         return await streamed(actions_in_chunks(found), is_head=request.method == "HEAD")
 
     async def receive_actions(self, request: AdmittedRequest) -> Response:
-        """Store the actions that an app uploads; one without a device is of the path's device."""
         body = await self.body(request)
         sent = await in_thread_if(len(body) > LONG_BYTES, self._sent, body, device_of(request))
         uploaded = await self.service.episode_actions.record(request.admitted, sent)
@@ -71,5 +65,5 @@ class Syncing(Resource):
 
 
 def device_of(request: AdmittedRequest) -> str:
-    """Return the device that the path names; "" if it names none."""
+    """Return the device in the path; "" for none."""
     return request.parameters.get("device", "")

@@ -1,4 +1,4 @@
-"""The JSON with which podcast apps sync: gpodder.net's, and the same of Nextcloud's gpoddersync."""
+"""JSON messages of podcast apps: gpodder.net's, and the same in Nextcloud's gpoddersync."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DIGITS = re.compile(r"[0-9]{1,15}")
 
 
 class ChangesReply(Struct):
-    """The reply to GET /api/2/subscriptions/{user}/{device}.json."""
+    """Reply to GET /api/2/subscriptions/{user}/{device}.json."""
 
     add: Sequence[str]
     remove: Sequence[str]
@@ -28,14 +28,14 @@ class ChangesReply(Struct):
 
 
 class UploadReply(Struct):
-    """The reply to an upload."""
+    """Reply to an upload."""
 
     timestamp: int
     update_urls: Sequence[tuple[str, str]]
 
 
 class ActionReply(Struct):
-    """An episode action; the numbers are there for `play` alone."""
+    """Episode action; the numbers are present for `play` only."""
 
     podcast: str
     episode: str
@@ -49,14 +49,14 @@ class ActionReply(Struct):
 
 
 class ActionsReply(Struct):
-    """The reply to GET /api/2/episodes/{user}.json."""
+    """Reply to GET /api/2/episodes/{user}.json."""
 
     actions: list[ActionReply]
     timestamp: int
 
 
 def sent_actions(items: Sequence[object], device: str = "") -> list[SentAction]:
-    """Return the actions of an upload, as they were sent; `device` is that of those without one."""
+    """Read the actions of an upload; `device` is the default device."""
     return [_sent_action(item, device) for item in items if isinstance(item, dict)]
 
 
@@ -83,7 +83,6 @@ def _number(value: object) -> int | None:
 
 
 def upload_reply(uploaded: Uploaded) -> UploadReply:
-    """Return what became of an upload."""
     return UploadReply(uploaded.timestamp, uploaded.update_urls)
 
 

@@ -1,4 +1,4 @@
-"""Times as apps write them, and as all of them can read them: whole seconds. Pure."""
+"""Times in whole seconds: read every format of apps, write a format that all apps read. Pure."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from feedkeep.model import Second
 from feedkeep.model.errors import InvalidInput
 from feedkeep.rules.seconds import FROM_NOTHING
 
-_LAST_SECOND = 253_402_300_799  # of the year 9999
-_FIRST_MILLISECONDS = 100_000_000_000  # as seconds, that would be the year 5138
+_LAST_SECOND = 253_402_300_799  # in the year 9999
+_FIRST_MILLISECONDS = 100_000_000_000  # in seconds, the year 5138
 
 _DATE_TIME = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,][0-9]+)?)?"
@@ -20,10 +20,10 @@ _NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]*)?")
 
 
 def read_time(value: object) -> int | None:
-    """Return the second in which an action was done, or None if the value is not a time.
+    """Return the time of an action in seconds, or None if the value is not a time.
 
-    Without an offset, a time is in UTC. Numbers are seconds, or milliseconds if they are that
-    large.
+    Without an offset, a time is in UTC. Numbers are seconds, or milliseconds if they are large
+    enough.
     """
     if isinstance(value, str):
         text = value.strip()
@@ -32,22 +32,22 @@ def read_time(value: object) -> int | None:
         value = float(text) if _NUMBER.fullmatch(text) else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    if not 0 <= value < (_LAST_SECOND + 1) * 1_000:  # first: larger ones cannot be divided
+    if not 0 <= value < (_LAST_SECOND + 1) * 1_000:  # first: larger numbers cannot be divided
         return None
     second = int(value / 1_000 if value >= _FIRST_MILLISECONDS else value)
     return second if second <= _LAST_SECOND else None
 
 
 def write_time(second: int) -> str:
-    """Return a time in UTC without an offset: Kasts cannot read any other."""
+    """Format a time in UTC without an offset: Kasts cannot read any other."""
     return datetime.fromtimestamp(second, UTC).replace(tzinfo=None).isoformat()
 
 
 def read_since(text: str) -> Second:
-    """Return the second that an app asks for changes since; without one, the first.
+    """Return an app's `since`; without one, the first second.
 
     Raises:
-        InvalidInput: It is not a number.
+        InvalidInput: The text is not a number.
     """
     text = text.strip()
     if not text:
