@@ -1,3 +1,3 @@
-"""The part of a Nextcloud with gpoddersync that apps use: its login and four endpoints."""
+"""The endpoints of Nextcloud with gpoddersync that apps use: login and four for sync."""
 
 from feedkeep.nextcloud.routes import nextcloud_routes as nextcloud_routes

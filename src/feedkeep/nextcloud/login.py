@@ -1,9 +1,9 @@
-"""The login flow v2: an app sends its owner to a page, and fetches a token once they let it in.
+"""Nextcloud's login flow v2: an app opens a page, and polls for a token until its owner grants it.
 
-Every app may come this way. Nextcloud has no scopes: without one, the app may read and write.
+Any app may use it. Nextcloud has no scopes: without one, the app gets read and write access.
 
-The app begins, and gets a secret that only it knows; the page's address has the SHA-256 of that.
-Nothing is stored until the owner has logged in on the page, so beginning a login costs nothing.
+The app starts with a new secret, whose SHA-256 is in the page's address. Nothing is stored before
+the owner has logged in on the page, so starting a login costs nothing.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from feedkeep.service.login_links import begun_at, login_of
 LOGIN = "[0-9a-f]{64}"
 _PATH = "/index.php/login/v2"
 _OTHER = "other"
-"""The parameter of who does not want to let the app in to the account that is signed in."""
+"""Query parameter for granting access to another account than the signed-in one."""
 
 _MAX_APP_CHARACTERS = 100
 
 _ASKING, _TOO_OLD, _USED = "asking", "too-old", "used"
-"""What the page says."""
+"""States of the page."""
 
 _UNKNOWN_APP = Sentence("An app")
 _FORM_TOO_OLD = Sentence("That form was too old. Please try again.")
@@ -48,10 +48,9 @@ _WRONG = Sentence("The name or the password is not right.")
 
 
 class BeginResource(Resource):
-    """/index.php/login/v2: the beginning of a login."""
+    """/index.php/login/v2: start of a login."""
 
     async def post(self, request: Request) -> Response:
-        """Give the app a secret to poll with, and the address to send its owner to."""
         base = self.base_url(request) + _PATH
         scope = _scope(request)
         secret = self.service.logins.begin_login(scope)
@@ -65,10 +64,9 @@ class BeginResource(Resource):
 
 
 class PollResource(Resource):
-    """/index.php/login/v2/poll: whether the owner has let the app in."""
+    """/index.php/login/v2/poll: delivery of the token."""
 
     async def post(self, request: Request) -> Response:
-        """Give the app its token, once; 404 until then, and after that."""
         body = await request.body(MAX_FORM_BYTES)
         fetched = await self.service.logins.fetch_login(_polled_with(body))
         if fetched is None:
@@ -80,7 +78,7 @@ class PollResource(Resource):
 
 
 class FlowResource(Resource):
-    """/index.php/login/v2/flow/{login}: the page on which the owner logs in and lets the app in."""
+    """/index.php/login/v2/flow/{login}: the page on which the owner logs in and grants access."""
 
     def __init__(self, service: Service, settings: Settings, pages: Pages) -> None:
         super().__init__(service, settings)
@@ -89,7 +87,6 @@ class FlowResource(Resource):
         self._password_login = settings.password_login
 
     async def get(self, request: Request) -> Response:
-        """Show the form, unless the link is too old or the app was let in just now."""
         note = read_note(request)
         if note and note.kind == GRANTED:
             response = self._page(request, GRANTED)
@@ -100,7 +97,6 @@ class FlowResource(Resource):
         return self._form(request, owner=await self._owner(request))
 
     async def post(self, request: Request) -> Response:
-        """Let the app in, for who is signed in or sends name and password."""
         if not self._is_open(request):
             return self._page(request, _TOO_OLD, FORBIDDEN)
         form = await read_form(request)
@@ -121,7 +117,7 @@ class FlowResource(Resource):
         return response
 
     async def _let_in(self, request: Request, form: Form) -> Admitted:
-        """Return who lets the app in; raises as `Authentication.admit_person` does."""
+        """Return the authenticated owner; raises as `Authentication.admit_person`."""
         name, password = form.text("name"), form.text("password")
         if not name and (owner := await self._owner(request)):
             return owner
@@ -131,7 +127,7 @@ class FlowResource(Resource):
         return await self.service.authentication.admit_person(name, password, request.address)
 
     async def _owner(self, request: Request) -> Admitted | None:
-        """Return who has signed in in this browser a short while ago, unless they are not meant."""
+        """Return who recently signed in in this browser, unless another account is requested."""
         text = read_cookie(request, BROWSER_SESSION)
         if not text or request.query(_OTHER):
             return None
@@ -212,7 +208,7 @@ class FlowResource(Resource):
 
 
 def _polled_with(body: bytes) -> str:
-    """Return the secret that an app polls with, from a form or from JSON (Cardo, PinePods)."""
+    # Most apps send a form, Cardo and PinePods JSON.
     if body.lstrip().startswith(b"{"):
         return text(read_object(body).get("token"))
     return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)).get("token", "")
@@ -224,10 +220,10 @@ def _is_from_our_page(request: Request, form: Form) -> bool:
 
 
 def _scope(request: Request) -> Scope:
-    """Return what an app asks for.
+    """Return the requested scope.
 
     Raises:
-        InvalidInput: There is no such scope.
+        InvalidInput: The scope does not exist.
     """
     try:
         return Scope(request.query("scope") or Scope.WRITE)
@@ -236,6 +232,6 @@ def _scope(request: Request) -> Scope:
 
 
 def _app(request: Request) -> str:
-    """Return what the app calls itself, if anything; anybody can have written it into a link."""
+    # Links can contain any name.
     name = request.query("app")
     return "".join(filter(str.isprintable, name)).strip()[:_MAX_APP_CHARACTERS]

@@ -1,4 +1,4 @@
-"""All routes that apps use of a Nextcloud, in one block."""
+"""Routes of the Nextcloud endpoints."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ _SYNC = "/index.php/apps/gpoddersync"
 def nextcloud_routes(
     service: Service, settings: Settings, pages: Pages
 ) -> list[Route | PublicRoute]:
-    """Return what is at every route."""
     known = (service, settings)
     flow, syncing = FlowResource(*known, pages), Syncing(*known)
     return [
