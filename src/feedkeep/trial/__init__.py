@@ -1,1 +1,1 @@
-"""What `feedkeep try` watches apps in front of: the real service on a throw-away database."""
+"""Service of `feedkeep try`: the real one, on a temporary database."""

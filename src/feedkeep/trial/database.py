@@ -1,4 +1,4 @@
-"""The throw-away database: its service, and going back to a state of it that was kept."""
+"""Temporary database with its service, and a saved state to restore."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from feedkeep.model import replace
 from feedkeep.service import Service
 
 NAME = "try"
-"""The name of its one account."""
+"""Name of the only account."""
 
 
 class TrialDatabase:
-    """A service on a SQLite file in a folder that is removed afterwards.
+    """Service on a SQLite file in a temporary folder.
 
     Attributes:
-        password: The password of its account.
-        token: A token of its account.
+        password: Password of the account.
+        token: Token of the account.
     """
 
     token: str
@@ -42,7 +42,6 @@ class TrialDatabase:
         self._under_way = 0
 
     async def __aenter__(self) -> Self:
-        """Make the account, with a token, and keep the empty list."""
         service = await self._open()
         await service.accounts.create(NAME, self.password, is_admin=True)
         self.token = (await service.tokens.create(NAME, "try", None)).text
@@ -55,11 +54,10 @@ class TrialDatabase:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close it."""
         await self._opened.aclose()
 
     async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request as the real service does."""
+        """Handle an ASGI request."""
         async with self._idle:
             self._under_way += 1
             application = self._application
@@ -71,13 +69,13 @@ class TrialDatabase:
                 self._idle.notify_all()
 
     async def keep(self) -> None:
-        """Back it up."""
+        """Save the current state in place of the last saved one."""
         async with self._idle:
             self._kept.unlink(missing_ok=True)
             await asyncio.to_thread(back_up, self._database(), self._kept)
 
     async def restore(self) -> None:
-        """Restore the backup, as an operator would: what came after it is lost."""
+        """Restore the saved state, as an operator would: later changes are lost."""
         async with self._idle:
             await self._idle.wait_for(lambda: self._under_way == 0)
             await self._opened.aclose()
