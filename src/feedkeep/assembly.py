@@ -333,7 +333,7 @@ async def open_store_once_there(
             else:
                 if told:
                     seconds = round(time.monotonic() - began, 1)
-                    _log.warning("the database is there", duration_seconds=seconds)
+                    _log.warning("database available", duration_seconds=seconds)
                 return store
 
 

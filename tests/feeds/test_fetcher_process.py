@@ -278,7 +278,7 @@ def test_who_ends_the_process_makes_no_feed_fail(
                 os.kill(child, signal.SIGKILL)
                 with pytest.raises(MachineFailed):
                     await slow
-        assert [log["event"] for log in logs] == ["feeds cannot be looked at for now"]
+        assert [log["event"] for log in logs] == ["cannot run feed fetcher; will retry"]
         assert (await process.look(at(host, "/a"), NOW)).content is not None
 
     run(settings_for(host), work)

@@ -182,7 +182,7 @@ def test_a_refused_url_in_a_list_that_is_put_unsubscribes_nothing_and_the_log_sa
     assert reply.status_code == 200
     assert person.subscribed() == {A, B, C}
     told = person.process.wait_for_line(reply.headers["X-Request-Id"])
-    assert "no feed URLs" in told["event"]
+    assert "invalid feed URLs" in told["event"]
     assert told["refused"] == 1
 
 

@@ -181,7 +181,7 @@ def test_the_successor_of_a_worker_has_its_port(told_by_two: FeedkeepProcess) ->
     urls = metrics_urls(told_by_two)
     starts = {scrape(url).of("process_start_time_seconds") for url in urls}
     os.kill(min(before), signal.SIGKILL)
-    told_by_two.wait_for_line("a worker died")
+    told_by_two.wait_for_line("worker died")
     after = {scrape(url).of("process_start_time_seconds") for url in urls}
     assert len(after - starts) == 1
 

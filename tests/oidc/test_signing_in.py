@@ -201,7 +201,7 @@ def test_what_cannot_be_believed_lets_nobody_in(
     provider.change, provider.sign = lambda claims: claims, provider.signed
     assert sign_in(browser, provider).status_code == 303
     assert name_in(browser) == "zoë"
-    service.wait_for_line("a sign-in was not believed")
+    service.wait_for_line("sign-in rejected")
 
 
 @pytest.mark.parametrize(
@@ -367,7 +367,7 @@ def test_a_provider_that_is_away_or_fails_lets_nobody_in(
     reply = browser.get(BACK, params=answer)
     assert (reply.status_code, "cannot be reached" in reply.text) == (503, True)
     provider.__enter__()
-    service.wait_for_line("the sign-in provider does not answer")
+    service.wait_for_line("sign-in provider unavailable")
 
 
 def test_a_secret_is_sent_as_the_provider_wants_it(

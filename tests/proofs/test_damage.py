@@ -194,11 +194,11 @@ if can_mount():  # where not, tests/running/test_running.py has a full disk that
                 for refused in (client.post("/subscriptions", json=NEW), client.get("/readyz")):
                     assert refused.status_code == 503
                     assert "full or read-only" in refused.json()["message"]
-                process.wait_for_line("the database can only be read for now")
+                process.wait_for_line("database is read-only")
                 Path(f"/proc/{process.process.pid}/root{process.folder}/ballast").unlink()
                 process.wait_until_ready()
                 assert client.post("/subscriptions", json=NEW).status_code == 200
-                process.wait_for_line("the database can be written again")
+                process.wait_for_line("database writable again")
 
     @pytest.mark.parametrize("has_lock", [True, False])
     def test_a_database_on_a_read_only_file_system_is_read_or_told_what_to_do(

@@ -190,10 +190,11 @@ def test_replaced_worker_of_a_newer_version_leaves_the_database_and_its_clients_
         before = version(older)
         (tmp_path / "new").touch()
         os.kill(older.workers()[0], signal.SIGKILL)
-        until(lambda: len(lines(older, "a worker cannot start")) > 1)  # its socket is closed by now
+        # Its socket is closed by now.
+        until(lambda: len(lines(older, "worker failed to start")) > 1)
         for _ in range(20):
             assert httpx.get(f"{older.base_url}/readyz").status_code == 200
-        [reason, *_] = {str(line["reason"]) for line in lines(older, "a worker cannot start")}
+        [reason, *_] = {str(line["reason"]) for line in lines(older, "worker failed to start")}
         assert f"has version {before} of the schema" in reason
         assert version(older) == before
 

@@ -62,7 +62,7 @@ def test_a_service_starts_where_what_it_prints_goes_to_a_full_disk(tmp_path: Pat
         process.terminate()
         assert process.wait(20) == 0
     told = [json.loads(line) for line in log.read_text().splitlines()]
-    assert [line["event"] for line in told].count("standard output cannot be written") == 1
+    assert [line["event"] for line in told].count("cannot write standard output") == 1
 
 
 def test_where_no_file_can_be_opened_idle_connections_give_way(serving: FeedkeepProcess) -> None:

@@ -173,7 +173,7 @@ def test_a_worker_that_dies_is_replaced_and_nothing_acknowledged_is_lost(
     assert second in serving.workers()
     until(lambda: all(answers(serving, "/readyz", 200) for _ in range(10)))
     log = [json.loads(line) for line in serving.log.read_text().splitlines()]
-    (line,) = [line for line in log if line["event"].startswith("a worker died")]
+    (line,) = [line for line in log if line["event"].startswith("worker died")]
     assert line["status"] == -signal.SIGKILL
 
 

@@ -188,8 +188,8 @@ def test_a_worker_that_hangs_is_replaced_and_the_watchdog_is_fed_all_the_while(
         hold(hung)
         manager.forget()
         manager.wait_for("WATCHDOG=1")
-        assert process.wait_for_line("a worker hangs; it is killed")["pid"] == hung
-        process.wait_for_line("a worker died")
+        assert process.wait_for_line("worker hangs; killing it")["pid"] == hung
+        process.wait_for_line("worker died")
         manager.wait_for("READY=1")  # all of them are, once another one has taken its place
         process.wait_for_workers(2)
         assert hung not in process.workers()

@@ -63,7 +63,7 @@ def test_a_worker_that_is_killed_is_replaced_and_the_other_one_serves_meanwhile(
     with two.client(name) as client:
         add(client, "https://a.example/feed")
     os.kill(first, signal.SIGKILL)
-    two.wait_for_line("a worker died")
+    two.wait_for_line("worker died")
     with two.client(name) as client:
         add(client, "https://b.example/feed")
     two.wait_for_workers(2)
@@ -83,15 +83,15 @@ def test_clients_of_a_killed_worker_go_to_the_other_one_at_once(tmp_path: Path) 
     authority.configure_trust(trusting)
     settings = {"tls_cert": str(cert), "tls_key": str(key)}
     with FeedkeepProcess(tmp_path, workers="2", **settings) as process:
-        while process.log.read_text().count("a worker is ready") < 2:
+        while process.log.read_text().count("worker ready") < 2:
             time.sleep(0.02)
         renewed.cert_chain_pems[0].write_to_path(cert)
         os.kill(process.workers()[0], signal.SIGKILL)
-        process.wait_for_line("a worker died")
+        process.wait_for_line("worker died")
         for _ in range(CONNECTIONS):
             alive = httpx.get(f"{process.base_url}/livez", verify=trusting, timeout=20)
             assert alive.status_code == 200
-        process.wait_for_line("a worker cannot start")
+        process.wait_for_line("worker failed to start")
         renewed.private_key_pem.write_to_path(key)
         process.wait_for_workers(2)
 

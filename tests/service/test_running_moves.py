@@ -38,7 +38,7 @@ def test_a_move_ends_after_its_time_and_makes_room(
         await asyncio.sleep(0)  # its room is given back
         assert ended.is_set()
         assert moves.may_begin(AccountId(2))
-        assert "moving in was interrupted" in capsys.readouterr().out
+        assert "moving in interrupted" in capsys.readouterr().out
         ended.clear()
         await moves.close()
         assert ended.is_set()

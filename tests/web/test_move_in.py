@@ -361,4 +361,4 @@ def test_an_account_that_is_deleted_meanwhile_ends_its_move(
     server.is_asked.wait()
     anna.post("/account/delete", {"name": name, "password": PASSWORD})
     server.may_answer.set()
-    assert here.wait_for_line("moving in was interrupted")
+    assert here.wait_for_line("moving in interrupted")

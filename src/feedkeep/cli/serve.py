@@ -319,7 +319,7 @@ def _tell(line: str) -> None:
     try:
         say(line)
     except OSError as error:
-        _log.warning("standard output cannot be written", reason=error.strerror)
+        _log.warning("cannot write standard output", reason=error.strerror)
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until exit
 
 

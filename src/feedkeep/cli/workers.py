@@ -158,7 +158,7 @@ class Workers:
         worker.silent_seconds = 0.0
         if sign == READY:
             worker.is_ready = True
-            _log.info("a worker is ready", pid=worker.process.pid)
+            _log.info("worker ready", pid=worker.process.pid)
             self._tell_if_ready()
 
     def _tell_if_ready(self) -> None:
@@ -176,7 +176,7 @@ class Workers:
             worker.silent_seconds += counted_seconds
             if worker.silent_seconds > HUNG_SECONDS:
                 worker.silent_seconds = None
-                _log.error("a worker hangs; it is killed", pid=worker.process.pid)
+                _log.error("worker hangs; killing it", pid=worker.process.pid)
                 worker.process.kill()
 
     def _tell_of_life(self, now: float) -> None:
@@ -196,7 +196,7 @@ class Workers:
                 worker.hearing.close()
             status = worker.process.exitcode
             pid = worker.process.pid
-            _log.error("a worker died; another one takes its place", pid=pid, status=status)
+            _log.error("worker died; starting another", pid=pid, status=status)
         if not all(worker.is_ready for _, worker in buried):
             time.sleep(PAUSE_SECONDS)
 
@@ -223,7 +223,7 @@ class Workers:
                     process.start()
                 except OSError as error:  # too many processes or too little memory, temporarily
                     hearing.close()
-                    _log.error("a worker cannot be started", reason=str(error))
+                    _log.error("cannot start a worker; will retry", reason=str(error))
                     self._send_clients_elsewhere(listener)
                     time.sleep(PAUSE_SECONDS)
                     return
@@ -248,7 +248,7 @@ def _work(
     try:
         uvloop.run(_serve_while_wanted(serve(settings, sockets, tell, None), tell))
     except FeedkeepError as error:
-        _log.error("a worker cannot start", reason=str(error))
+        _log.error("worker failed to start", reason=str(error))
         sys.exit(1)
 
 

@@ -64,7 +64,7 @@ async def run(chosen: Settings) -> None:
             except Exhausted:
                 looked = Lack.FILES
             except Exception as error:  # noqa: BLE001 - or all other looks would be lost with it
-                _log.error("a feed could not be read, through a defect", exc_info=error)
+                _log.error("internal error while fetching a feed", exc_info=error)
                 looked = FetchResult(failure=Failure.CRASHED, reason=repr(error))
             transport.write(write_frame(Report(job.number, looked)))
 

@@ -151,14 +151,14 @@ class FetcherProcess:
 
     def _blamed(self, feed: Feed, looked: FetchResult) -> FetchResult:
         self._suspects.pop(feed.guid, None)
-        _log.warning("a feed cannot be read", feed=feed.guid, reason=looked.reason)
+        _log.warning("cannot read feed", feed=feed.guid, reason=looked.reason)
         return looked
 
     def _failed(self, reason: str) -> MachineFailed:
         self._rests_until = asyncio.get_running_loop().time() + REST_SECONDS
         if not self._is_logged:
             self._is_logged = True
-            _log.warning("feeds cannot be looked at for now", reason=reason)
+            _log.warning("cannot run feed fetcher; will retry", reason=reason)
         return MachineFailed("This machine cannot look at feeds: {reason}", reason=reason)
 
 

@@ -251,7 +251,7 @@ class FetchScheduler:
         except MachineFailed:  # what looks has logged it, once
             self._begin(self._release_later(one))
         except Exception as error:  # noqa: BLE001 - others wait; and its lease ends by itself
-            _log.warning("what a look has found is not stored", reason=repr(error))
+            _log.warning("cannot store fetch result; will fetch again", reason=repr(error))
             self._leases.discard((one.feed.guid, one.until))
         else:
             self._leases.discard((one.feed.guid, one.until))
@@ -341,5 +341,5 @@ async def _again(work: Callable[[], Awaitable[None]]) -> None:
         try:
             await work()
         except Exception as error:  # noqa: BLE001 - it has to go on, whatever it was
-            _log.warning("feeds cannot be looked at for now", reason=repr(error))
+            _log.warning("feed scheduler failed; will retry", reason=repr(error))
             await asyncio.sleep(_SECONDS_AFTER_A_FAILURE)

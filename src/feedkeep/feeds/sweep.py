@@ -110,7 +110,7 @@ class SubscriptionSweep:
             except StoreUnavailable as error:
                 # A round through millions of lists takes hours. If each failure began it anew, it
                 # might never end, and no feed would be forgotten.
-                _log.warning("lists cannot be gone through for now", reason=str(error))
+                _log.warning("subscription sweep failed; will retry", reason=str(error))
                 seconds = _SECONDS_AFTER_A_FAILURE
             await asyncio.sleep(seconds)
 
@@ -144,14 +144,14 @@ class SubscriptionSweep:
         feed = feed and seen(feed, subscription.first_had, now)
         if feed and (moved_to := proved_move(feed)):
             if await self._moves.follow(account_id, url, moved_to):
-                _log.info("a feed moved", account=account_id, feed=url.guid, to=moved_to.guid)
+                _log.info("feed moved", account=account_id, feed=url.guid, to=moved_to.guid)
         elif subscription.app_url and subscription.app_url_until is None:
             old = urls[subscription.app_url]
             former = known.get(old.guid)
             # By its last change it had the feed there: nothing from before that counts.
             former = former and seen(former, subscription.subscription_changed, now)
             if former and is_dead(former, feed) and await self._moves.tell_apps(account_id, old):
-                _log.info("apps give up a dead address", account=account_id, feed=old.guid)
+                _log.info("removing dead feed URL from apps", account=account_id, feed=old.guid)
 
     async def _want(
         self, asked: Collection[tuple[AccountId, FeedUrl]], known: Mapping[Guid, Feed]

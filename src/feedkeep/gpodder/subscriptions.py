@@ -149,7 +149,7 @@ class WholeListResource(_WithCards):
         await self.service.feed_labels.take(account_id, [feed.filed() for feed in feeds])
         if refused:  # without the texts: no log has URLs
             _log.warning(
-                "a whole list had texts that are no feed URLs; so nothing was left",
+                "full list has invalid feed URLs; no feed removed",
                 request_id=request.id,
                 refused=refused,
             )

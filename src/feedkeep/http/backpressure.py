@@ -91,7 +91,7 @@ class InFlight:
             }
             await self._app(scope, request.receive, request.send)
         except NoRoom:  # before routing
-            _log.warning("no room for a request", in_flight_bytes=self.held_bytes)
+            _log.warning("request refused; memory limit reached", in_flight_bytes=self.held_bytes)
             await NO_ROOM.last_response()(scope, receive, send)
         except ClientTooSlow:
             pass  # the reply is incomplete, so the server cuts the connection

@@ -88,5 +88,5 @@ class Counting:
             try:
                 self.last = await self.count()
             except Exception as error:  # noqa: BLE001 - any error; the next round tries again
-                _log.warning("what is stored cannot be counted for now", reason=repr(error))
+                _log.warning("cannot count stored data; will retry", reason=repr(error))
             await asyncio.sleep(SECONDS_BETWEEN_ROUNDS)

@@ -237,7 +237,7 @@ class EpisodeActions:
             await self._resend(account_id, podcasts)
         except StoreUnavailable as error:
             _log.warning(
-                "apps are not sent again what was played of feeds",
+                "cannot resend episode actions; apps need a full sync",
                 account=account_id,
                 podcasts=len(podcasts),
                 reason=str(error),

@@ -68,6 +68,6 @@ class Forgetting:
                 if after is None:
                     seconds = _SECONDS_BETWEEN_ROUNDS
             except Exception as error:  # noqa: BLE001 - continue later after any error
-                _log.warning("nothing could be forgotten for now", reason=repr(error))
+                _log.warning("cannot delete expired data; will retry", reason=repr(error))
                 seconds = _SECONDS_AFTER_A_FAILURE
             await asyncio.sleep(seconds)

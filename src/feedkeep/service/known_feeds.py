@@ -209,7 +209,7 @@ class KnownFeeds:
         try:
             return await self._store.feeds.known(guids)
         except StoreUnavailable as error:  # in a cluster, feeds and lists are on different machines
-            _log.warning("what is known of feeds cannot be read", reason=str(error))
+            _log.warning("cannot read feed data; showing lists without it", reason=str(error))
             return {}
 
     async def picture(self, subscription: Subscription) -> Picture | None:

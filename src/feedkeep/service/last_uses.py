@@ -63,7 +63,7 @@ class LastUses:
             except Exception as error:  # noqa: BLE001 - no request waits, and a time may be lost
                 # Each request records its use again: log an outage once.
                 if not self._is_failing:
-                    _log.warning("last use of tokens not stored", reason=str(error))
+                    _log.warning("cannot store last use of tokens; will retry", reason=str(error))
                 self._is_failing = True
                 self._waiting.clear()
             for one in used:

@@ -164,7 +164,7 @@ class ListChanges:
             self._tallies.popitem(last=False)
         if is_wipe(at_first, so_far + unsubscribed) and not is_wipe(at_first, so_far):
             _log.warning(
-                "a list was wiped; its owner can bring it back",
+                "app unsubscribed most of a list; the owner can undo it",
                 account=account_id,
                 request_id=by.request,
                 feeds=so_far + unsubscribed,

@@ -89,7 +89,7 @@ class Migrations:
             async with asyncio.timeout(MOVE_SECONDS):
                 await work()
         except (NotAuthorized, StoreUnavailable, TimeoutError) as error:
-            _log.warning("moving in was interrupted", account=account_id, reason=repr(error))
+            _log.warning("moving in interrupted", account=account_id, reason=repr(error))
 
     async def close(self) -> None:
         """Interrupt all moves; call before the store is closed."""

@@ -42,7 +42,7 @@ class SteadyClock:
         if jump_us > DAY_US:
             self._believed_from = counted + AFTER_JUMP_SECONDS
             days = round(jump_us / DAY_US, 1)
-            _log.warning("the clock went ahead; no history is forgotten for a day", days=days)
+            _log.warning("clock jumped ahead; keeping history for a day", days=days)
         elif jump_us < -DAY_US:  # corrected, or now too early, which deletes nothing
             self._believed_from = counted
         return counted >= self._believed_from

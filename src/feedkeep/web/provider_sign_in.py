@@ -146,7 +146,7 @@ class ProviderSignIn(Page):
         try:
             subject, second = await provider.logged_out(form.text("logout_token"))
         except (SignInFailed, ProviderAway) as error:
-            _log.warning("a logout token was not believed", reason=error.reason)
+            _log.warning("logout token rejected", reason=error.reason)
             return Response(status_code=BAD_REQUEST)
         identity = identity_of(provider.issuer, subject)
         account_id = await self.service.identities.linked(identity)
@@ -229,9 +229,9 @@ class ProviderSignIn(Page):
             problem = _CANCELLED
         elif isinstance(error, ProviderAway):
             status = _UNAVAILABLE
-            _log.warning("the sign-in provider does not answer", reason=error.reason)
+            _log.warning("sign-in provider unavailable", reason=error.reason)
         elif isinstance(error, SignInFailed):
-            _log.warning("a sign-in was not believed", reason=error.reason, address=request.address)
+            _log.warning("sign-in rejected", reason=error.reason, address=request.address)
             is_stale = self._flow(request) is None
             problem = _TOO_OLD if is_stale else problem
         elif isinstance(error, NotAuthorized):

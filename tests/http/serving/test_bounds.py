@@ -131,7 +131,7 @@ def test_a_defect_in_looking_for_slow_clients_is_logged_and_spares_none_of_the_o
         connection.sendall(HEAD)
         assert until_closed(connection).startswith(b"HTTP/1.1 408 ")
     log = process.log.read_text()
-    assert '"event":"a client cannot be cut"' in log
+    assert '"event":"cannot abort a connection"' in log
     assert "ZeroDivisionError" in log
 
 

@@ -129,7 +129,7 @@ class Acceptor:
             )
 
     def _pause(self, error: OSError) -> None:
-        _log.error("no connection can be taken in", reason=error.strerror)
+        _log.error("cannot accept connections; will retry", reason=error.strerror)
         self._loop.remove_reader(self._listener)
         self._loop.call_later(PAUSE_SECONDS, self._go_on)
 

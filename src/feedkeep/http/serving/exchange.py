@@ -75,7 +75,7 @@ class Exchange:
         except asyncio.CancelledError:  # the grace period of a stop is over
             await self._refuse_while_stopping()
         except Exception as error:  # noqa: BLE001 - limited to this request
-            _log.error("a request failed without a reply", exc_info=error)
+            _log.error("request failed without a reply", exc_info=error)
         finally:
             # Only a cut connection shows the client that the reply is incomplete.
             if not self.is_answered:

@@ -175,7 +175,7 @@ class Server:
         """Continue to serve, so that load balancers move to other processes."""
         self._serving.draining.begin()
         if self._drain_seconds:
-            _log.info("draining: /readyz refuses, and each connection ends with its next reply")
+            _log.info("draining; connections close after their next reply")
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._drain_seconds):
                     await self._in_haste.wait()
@@ -191,7 +191,7 @@ class Server:
             for connection in list(connections):
                 connection.close_if_unused()
         if tasks:
-            _log.error("requests are ended that take too long at a stop", count=len(tasks))
+            _log.error("stopping; cancelling unfinished requests", count=len(tasks))
             for task in list(tasks):
                 task.cancel()
             await asyncio.wait(tasks, timeout=_CANCEL_SECONDS)
@@ -209,7 +209,7 @@ class Server:
                 try:
                     cut()
                 except Exception as error:  # noqa: BLE001 - the others have to be cut anyway
-                    _log.error("a client cannot be cut", exc_info=error)
+                    _log.error("cannot abort a connection", exc_info=error)
 
     def _set_date(self) -> None:
         self._serving.date = f"date: {formatdate(time.time(), usegmt=True)}\r\n".encode()

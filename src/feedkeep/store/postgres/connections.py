@@ -371,7 +371,7 @@ class Connections:
     async def _keep_no_statements(self) -> None:
         """Prepare each statement anew from now on, since a pooler on the way does not keep them."""
         if self._keeps_statements:
-            _log.warning("no prepared statements are kept between here and PostgreSQL")
+            _log.warning("connection pooler drops prepared statements; not using them")
             self._keeps_statements = False
             retired, self._pool = self._pool, self._new_pool()
             await self._pool

@@ -275,7 +275,7 @@ async def _bring_up_to_date(connections: Connections) -> None:
         try:
             return await connections.transact(migration.bring_up_to_date)
         except migration.TablesInUse as error:
-            _log.warning("the tables cannot be changed yet", reason=str(error))
+            _log.warning("cannot lock tables for migration; will retry", reason=str(error))
             await asyncio.sleep(RETRY_SECONDS)
 
 

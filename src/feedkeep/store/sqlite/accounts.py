@@ -123,7 +123,7 @@ class SqliteAccounts(PortableAccounts):
         try:
             await self._delete_rows(account_id, _STEPS_AT_ONCE)
         except StoreUnavailable as error:
-            _log.warning("rows of a deleted account are left for later", reason=str(error))
+            _log.warning("cannot delete rows of deleted account; will retry", reason=str(error))
 
     async def finish_deleting(self) -> None:
         for account_id in self._runner.read(deleted):

@@ -289,7 +289,7 @@ class SqliteRunner:
                     self._open_to_write()
             except (apsw.Error, OSError, RuntimeError, FeedkeepError) as error:
                 raise read_only() from error
-        _log.warning("the database can be written again")
+        _log.warning("database writable again")
 
     def _open_to_write(self) -> None:
         """Reopen to write a file that is open to read, if its disk accepts writes again.

@@ -159,7 +159,7 @@ async def _prepared(path: Path, lock_descriptor: int, before_migrating: BeforeMi
         is_of_disk = is_of_the_disk(error.__cause__)
         if not (is_of_disk and await asyncio.to_thread(can_be_read, path)):
             raise
-        _log.warning("the database can only be read for now", reason=str(error.__cause__))
+        _log.warning("database is read-only", reason=str(error.__cause__))
         return False
     return True
 
