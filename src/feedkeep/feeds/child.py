@@ -1,7 +1,7 @@
-"""The process that looks at feeds: nothing that a stranger sends is read where lists are served.
+"""The fetcher process, which keeps untrusted content out of the serving processes.
 
-It is started by `FetcherProcess`, is given jobs by its standard input, and reports by its standard
-output. It ends when its input does, so that it never outlives the process that started it.
+`FetcherProcess` starts it, sends it jobs by standard input, and gets reports by standard output. It
+ends with its input, so that it never outlives its parent.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MEBIBYTE = 1024 * 1024
 _log = structlog.get_logger()
 
 _READ_AT_ONCE = 4
-"""How many feeds and pictures are read at the same time; the other looks wait for hosts."""
+"""Maximum number of feeds and pictures read concurrently; other fetches wait for hosts."""
 
 _LESS_URGENT_BY = 10
 
@@ -36,16 +36,16 @@ _JOB = msgspec.msgpack.Decoder(FetchJob)
 
 
 def max_memory_bytes(chosen: Settings) -> int:
-    """Return how much address space the process may take, which grows with the looks at once.
+    """Return the address space limit, which grows with the number of concurrent fetches.
 
-    A hundred looks at feeds of 4 MiB with large pictures take 770 MiB, eight of them 450 MiB; what
-    is read may have twice that size.
+    A hundred fetches of 4 MiB feeds with large pictures need 770 MiB, eight of them 450 MiB; feeds
+    may have twice that size.
     """
     return (896 + 16 * chosen.fetch_connections) * _MEBIBYTE
 
 
 async def run(chosen: Settings) -> None:
-    """Carry out jobs until there are no more."""
+    """Carry out jobs until the input ends."""
     loop = asyncio.get_running_loop()
     loop.set_default_executor(ThreadPoolExecutor(_READ_AT_ONCE))
     reader = asyncio.StreamReader(loop=loop)
@@ -63,7 +63,7 @@ async def run(chosen: Settings) -> None:
                 looked = Lack.MEMORY
             except Exhausted:
                 looked = Lack.FILES
-            except Exception as error:  # noqa: BLE001 - or all other looks would be lost with it
+            except Exception as error:  # noqa: BLE001 - keep the other fetches running
                 _log.error("internal error while fetching a feed", exc_info=error)
                 looked = FetchResult(failure=Failure.CRASHED, reason=repr(error))
             transport.write(write_frame(Report(job.number, looked)))
@@ -77,7 +77,7 @@ async def run(chosen: Settings) -> None:
 
 
 def main() -> None:
-    """Run with the settings in the environment, in bounded memory, and after all else."""
+    """Run with the settings in the environment, limited memory and low priority."""
     os.nice(_LESS_URGENT_BY)
     configure_logs("warning")
     chosen = msgspec.json.decode(os.environ.pop("FEEDKEEP_LOOKS_WITH"), type=Settings)

@@ -1,4 +1,4 @@
-"""One look at a feed: what its address answers, what that says, and its picture."""
+"""One fetch of a feed: the response, its content, and the picture."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _ACCEPT = (
 )
 _ACCEPT_PICTURE = "image/webp, image/png, image/jpeg, image/gif;q=0.9, */*;q=0.5"
 _MORE_SECONDS = 15.0
-"""How long all else that a feed names may be waited for: its new address, and its picture.
+"""Timeout of all further requests of a fetch: the new address of a feed, and its picture.
 
-The publisher of a feed chooses these. They hold up other feeds for no longer than that, and than
-the look-up of a name that is under way then.
+The publisher of a feed chooses these, and delays other feeds by no more than that and a pending
+name lookup.
 """
 
 _MORE_REDIRECTS = 2
-"""How many redirects are followed for each of these."""
+"""Maximum number of redirects of each further request."""
 
 _MAX_HEADER = 1_000
 _PERMANENT = {HTTPStatus.MOVED_PERMANENTLY, HTTPStatus.PERMANENT_REDIRECT}
@@ -54,19 +54,18 @@ _FAILURES: dict[int, Failure] = {
 
 
 class Fetcher:
-    """Looks at feeds through the guarded client; that one cannot be read is a result, too."""
+    """Fetches feeds through the guarded client; a feed that cannot be read is a result, too."""
 
     def __init__(self, client: GuardedClient) -> None:
         self._client = client
-        self._decoding = asyncio.Lock()  # one picture at a time: a large one takes 260 MB
+        self._decoding = asyncio.Lock()  # one picture at a time: a large one needs 260 MB
 
     async def look(self, feed: Feed, now: Stamp) -> FetchResult:
-        """Return what is at the URL of a feed now.
-
-        Of the URLs that it names, only its new one and that of its picture are asked (C10.7).
+        """Fetch a feed, its new URL and its picture; other URLs in it are not requested (C10.7).
 
         Raises:
-            Exhausted: This machine cannot look, or `MemoryError`.
+            Exhausted: This machine lacks resources.
+            MemoryError: This machine lacks memory.
         """
         meter = Meter()
         looked = await self._look(feed, now, meter)
@@ -98,7 +97,7 @@ class Fetcher:
             except NotAFeed as error:
                 page = (answer.body, answer.content_type, answer.url)
                 named = await asyncio.to_thread(feeds_of_page, *page)
-                # What cannot be read as far as it was taken may be a feed, of JSON for example.
+                # A cut document may still be a feed, such as JSON.
                 failure = Failure.TOO_LARGE if answer.is_cut else Failure.NOT_A_FEED
                 return replace(looked, failure=failure, reason=str(error), page_feeds=named)
         loop = asyncio.get_running_loop()
@@ -110,7 +109,7 @@ class Fetcher:
             return looked
         try:
             picture = await self._picture(shown.picture_url, until, meter)
-        except (Exhausted, MemoryError):  # that was no try
+        except (Exhausted, MemoryError):  # does not count as a try
             return looked
         return replace(looked, picture=picture, picture_tried=shown.picture_url)
 
@@ -124,10 +123,10 @@ class Fetcher:
         now: Stamp,
         meter: Meter,
     ) -> Elsewhere | None:
-        """Return the feed where this one says that it moved to, by a redirect or in its own words.
+        """Return the feed at the new address, which a redirect or the feed itself names.
 
-        Words count only at its own address: behind a redirect that is not for good, there may be
-        anything, and where they lead, the feed must not name the old address again.
+        A feed's own statement counts only at its own address, since a temporary redirect may return
+        anything; and the feed at the new address must not name the old address in turn.
         """
         if looked.is_moved:
             return Elsewhere(answer.url, content) if content else None
@@ -171,7 +170,7 @@ class Fetcher:
 
 
 def _answered(answer: Answer, now: Stamp) -> FetchResult:
-    """Return what the status and the headers of an answer say."""
+    """Translate the status and headers of a response."""
     permanent = [hop.status in _PERMANENT for hop in answer.hops]
     looked = FetchResult(
         is_moved=bool(permanent) and all(permanent),
@@ -187,7 +186,7 @@ def _answered(answer: Answer, now: Stamp) -> FetchResult:
 
 
 def _seconds_until(retry_after: str, now: Stamp) -> int:
-    """Return for how long a host wants to be left alone (RFC 9110, section 10.2.3)."""
+    """Return the delay in seconds of a `Retry-After` header (RFC 9110, section 10.2.3)."""
     if retry_after.isdecimal():
         return min(int(retry_after[:9]), 10**9)
     with contextlib.suppress(ValueError, TypeError, OverflowError):
@@ -197,7 +196,6 @@ def _seconds_until(retry_after: str, now: Stamp) -> int:
 
 
 def _short(header: str) -> str:
-    """Return what is stored of a header; one that is too long is left out."""
     return header if len(header) <= _MAX_HEADER else ""
 
 

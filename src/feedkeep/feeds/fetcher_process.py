@@ -1,4 +1,4 @@
-"""Looks at feeds in a process of its own, which is started anew if it ends."""
+"""Run fetches in a separate process, which is restarted when it ends."""
 
 from __future__ import annotations
 
@@ -20,11 +20,14 @@ from feedkeep.model import Failure, Feed, FetchResult, Guid, Stamp
 from feedkeep.outbound.failures import MachineFailed
 
 LOOK_SECONDS = 120.0
-"""How long a look may take: 45 seconds for hosts to answer, 20 more for look-ups of names that are
-under way when these are over, and reading what came."""
+"""Timeout of a fetch.
+
+That is 45 seconds for responses, 20 for name lookups pending at that time, and the rest for
+reading.
+"""
 
 REST_SECONDS = 10.0
-"""How long nothing is tried after this machine could not look."""
+"""Pause after this machine could not fetch."""
 
 MAX_SUSPECTS = 1_000
 _ENDING_SECONDS = 5.0
@@ -35,13 +38,13 @@ _TOO_LARGE = FetchResult(
     failure=Failure.CRASHED, reason="What came takes too much memory to be read."
 )
 _FAULTS = {-fault for fault in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE)}
-"""How a process ends by a fault in what it runs; anything else is done to it, or lacks memory."""
+"""Exit codes of faults in the process itself; others are signals from outside or lack of memory."""
 
 _FEW_ARENAS = {"MALLOC_ARENA_MAX": "2"}
-"""glibc reserves 64 MiB of address space for an arena, and makes eight for each processor."""
+"""glibc reserves 64 MiB of address space for each arena, and creates eight per processor."""
 
 _BRIEF_LOOK_UPS = {"RES_OPTIONS": "timeout:2 attempts:2"}
-"""glibc waits ten to thirty seconds for silent name servers; with this, four to ten."""
+"""glibc waits 10 to 30 seconds for unresponsive name servers; with this, 4 to 10 seconds."""
 
 _PASSED_ON = ("PATH", "HOME", "LANG", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "PYTHONPATH")
 
@@ -49,11 +52,11 @@ _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class _Lost(Exception):
-    """The process ended before it reported, or took too long.
+    """The process ended before its report, or a fetch timed out.
 
     Attributes:
-        is_fault: Whether what it read did that, rather than this machine.
-        is_shared: Whether it was looking at other feeds, too.
+        is_fault: Whether the content caused that rather than this machine.
+        is_shared: Whether the process was fetching other feeds, too.
     """
 
     def __init__(self, *, is_fault: bool, is_shared: bool) -> None:
@@ -65,13 +68,13 @@ _Waiting: TypeAlias = dict[int, asyncio.Future[FetchResult | Lack]]
 
 
 class FetcherProcess:
-    """Sends feeds to the process that looks at them; one begins with the first look.
+    """Client of the fetcher process, which starts with the first fetch.
 
-    A crash of that process, or a look that takes too long, is the failure of a feed only if the
-    process was looking at no other. Of several, each is suspected; so is a feed that finds no
-    memory, or whose process is killed. A suspect is looked at in a process of its own next time,
-    which shows whether it is to blame. What this machine cannot do is no feed's failure. That is
-    logged once, until a look succeeds.
+    A crash or timeout counts as a failure of a feed only if the process was fetching no other feed.
+    With several, each becomes a suspect, and so does a feed for which memory runs out or whose
+    process is killed. A suspect is next fetched in a process of its own, which shows whether it is
+    to blame. Problems of this machine are no failure of a feed. They are logged once, until a fetch
+    succeeds.
     """
 
     def __init__(self, chosen: Settings) -> None:
@@ -84,10 +87,10 @@ class FetcherProcess:
         self._is_logged = False
 
     async def look(self, feed: Feed, now: Stamp) -> FetchResult:
-        """Return what is at the URL of a feed now.
+        """Fetch a feed.
 
         Raises:
-            MachineFailed: This machine could not look.
+            MachineFailed: This machine could not fetch.
         """
         if asyncio.get_running_loop().time() < self._rests_until:
             raise MachineFailed("This machine could not look at feeds just now.")
@@ -113,7 +116,6 @@ class FetcherProcess:
         return looked
 
     async def close(self) -> None:
-        """End the process."""
         for process in (self._process, self._alone):
             if process is not None:
                 await process.end()
@@ -126,7 +128,7 @@ class FetcherProcess:
 
     async def _look_alone(self, feed: Feed, now: Stamp) -> FetchResult | Lack:
         async with self._starting:
-            if self._alone is not None:  # this one has its turn later
+            if self._alone is not None:  # fetched later
                 raise MachineFailed("Another feed is being looked at alone.")
             self._alone = process = await _start(self._chosen)
         try:
@@ -136,10 +138,10 @@ class FetcherProcess:
             self._alone = None
 
     def _judged(self, feed: Feed, lost: _Lost) -> FetchResult:
-        """Return that a feed is to blame, if it surely is."""
+        """Blame a feed for the loss of the process if it is certainly the cause."""
         if lost.is_shared or not lost.is_fault:
             self._suspect(feed)
-        if not lost.is_fault:  # an operator did that, or the kernel, for want of memory
+        if not lost.is_fault:  # ended by an operator, or by the kernel for lack of memory
             raise self._failed("The process that looks at feeds was ended.")
         if lost.is_shared:
             raise MachineFailed("It is not known which feed could not be read.")
@@ -163,7 +165,7 @@ class FetcherProcess:
 
 
 class _Process:
-    """One process that looks at feeds."""
+    """A running fetcher process."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
@@ -176,10 +178,10 @@ class _Process:
         return self._process.returncode is not None
 
     async def look(self, feed: Feed, now: Stamp) -> FetchResult | Lack:
-        """Return what it reports of a feed.
+        """Fetch a feed in the process.
 
         Raises:
-            _Lost: It reports nothing.
+            _Lost: The process did not report.
         """
         number = next(self._numbers)
         report: asyncio.Future[FetchResult | Lack] = asyncio.get_running_loop().create_future()
@@ -198,7 +200,6 @@ class _Process:
             self._waiting.pop(number, None)
 
     async def end(self) -> None:
-        """End it at once."""
         await self._kill()
         await asyncio.wait([self._reports])
 
@@ -208,10 +209,10 @@ class _Process:
             while (frame := await read_frame(self._process.stdout)) is not None:
                 report = _REPORT.decode(frame)
                 one = self._waiting.get(report.number)
-                if one is not None and not one.done():  # it may have come too late
+                if one is not None and not one.done():  # it may have timed out
                     one.set_result(report.looked)
         with contextlib.suppress(TimeoutError):
-            # One that is killed while it ends would not tell how it did.
+            # Killing it now would hide its exit code.
             async with asyncio.timeout(_ENDING_SECONDS):
                 await self._process.wait()
         await self._kill()
@@ -232,13 +233,13 @@ class _Process:
 
 
 async def _start(chosen: Settings) -> _Process:
-    """Start a process that looks at feeds.
+    """Start a fetcher process.
 
     Raises:
-        OSError: This machine has no room for it.
+        OSError: This machine lacks resources for it.
     """
     passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    # It reads what strangers send, and the other settings have the database's password.
+    # It reads untrusted content, and other settings include the database's password.
     fetching = {name: value for name, value in asdict(chosen).items() if name.startswith("fetch_")}
     return _Process(
         await asyncio.create_subprocess_exec(
@@ -253,6 +254,6 @@ async def _start(chosen: Settings) -> _Process:
                 **_BRIEF_LOOK_UPS,
                 "FEEDKEEP_LOOKS_WITH": msgspec.json.encode(fetching).decode(),
             },
-            start_new_session=True,  # Ctrl-C at a terminal is for the process that serves
+            start_new_session=True,  # Ctrl-C at a terminal is for the serving process
         )
     )

@@ -1,4 +1,4 @@
-"""What is to be found out about a feed, and how a text becomes the value of it, or none."""
+"""Fields of a feed, and validation of their values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from feedkeep.rules.guids import guid_or_none
 from feedkeep.rules.text_limits import MAX_DESCRIPTION, MAX_LANGUAGE, MAX_TITLE
 
 MAX_URL = 2_000
-"""The most characters of an address."""
+"""Maximum length of an address, in characters."""
 
 _NO_WHITE_SPACE_OR_CONTROLS = re.compile(r"[^\s\x00-\x20\x7f-\x9f\ud800-\udfff]+")
 _MARKS = re.compile(r"""["<>\\^`{|}]""")
@@ -24,7 +24,7 @@ _NIL = "00000000-0000-0000-0000-000000000000"
 
 
 class Field(Enum):
-    """What is to be found out about a feed."""
+    """Field of a feed."""
 
     TITLE = "title"
     DESCRIPTION = "description"
@@ -38,12 +38,12 @@ class Field(Enum):
 
 
 def value_of(field: Field, text: str) -> str:
-    """Return the value that a text stands for, as it is stored; "" if it is none of that field."""
+    """Return the text as a valid value of the field, or ""."""
     return _VALUES[field](text)
 
 
 def absolute_url(text: str, limit: int) -> str:
-    """Return an absolute URL of http or https as it is, with its spaces escaped; else ""."""
+    """Return an absolute http or https URL, with spaces and some marks escaped; "" for others."""
     url = _MARKS.sub(lambda mark: f"%{ord(mark[0]):02X}", text.replace(" ", "%20"))
     if len(url) > limit or not _NO_WHITE_SPACE_OR_CONTROLS.fullmatch(url):
         return ""
@@ -61,7 +61,7 @@ def _language(text: str) -> str:
 
 def _podcast_guid(text: str) -> str:
     guid = guid_or_none(text)
-    # What a program writes that has no guid would make one podcast of all of its feeds.
+    # Programs without a guid write this; it would merge all of their feeds.
     return "" if guid is None or guid == _NIL else guid
 
 

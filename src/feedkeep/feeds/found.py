@@ -1,4 +1,4 @@
-"""What was found in a document of any format: of each field, the best of its valid values."""
+"""Values found in a document of any format: the best valid value of each field."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ MAX_ITEMS = 50
 
 
 MAX_OFFERS = 100
-"""How many values of a field are judged; to judge one takes long, and no feed has that many."""
+"""Maximum number of values validated per field: validation is slow, and no feed has that many."""
 
 _RELATIVE = 10
-"""How much lower a relative URL ranks than an absolute one: often it is a text that is no URL."""
+"""Rank penalty of a relative URL: often it is text instead of a URL."""
 
 _ABSOLUTE = re.compile(r"\s*(?:https?:)?//[^/\s]", re.IGNORECASE)
 _NO_REFERENCE = re.compile(
@@ -29,7 +29,7 @@ _NO_REFERENCE = re.compile(
 
 
 class FoundFields:
-    """Collects what a document says of its feed."""
+    """Collects the values in a document."""
 
     def __init__(self) -> None:
         self._best: dict[Field, tuple[int, str]] = {}
@@ -40,15 +40,15 @@ class FoundFields:
         self._last_dates: deque[str] = deque(maxlen=MAX_ITEMS)
 
     def offer(self, field: Field, rank: int, text: str) -> None:
-        """Keep the value of a text for a field, if it has one.
+        """Set a field if the text is valid, and better than the current value.
 
-        One of the same or a lower rank that is there already stays.
+        Lower ranks are better; on equal ranks, the first value stays.
         """
         if self._is_wanted(field, rank, text):
             self._judge(field, rank, text)
 
     def offer_url(self, field: Field, rank: int, bases: Sequence[str], reference: str) -> None:
-        """Keep a URL for a field as `offer` does; each of the bases is relative to the one before.
+        """Set a field to a URL, as `offer`; each base is relative to the one before.
 
         Any absolute URL is better than a relative one.
         """
@@ -60,7 +60,7 @@ class FoundFields:
             self._judge(field, rank, reduce(_joined, (*bases, reference)))
 
     def text(self, field: Field) -> str:
-        """Return the best value that there is for a field, or ""."""
+        """Return the best value of a field; "" without one."""
         return self._best.get(field, (0, ""))[1]
 
     def _is_wanted(self, field: Field, rank: int, text: str) -> bool:
@@ -74,7 +74,7 @@ class FoundFields:
             self._best[field] = rank, value
 
     def add_item(self, item_id: str, date: str) -> None:
-        """Add the next item of the document; either may be ""."""
+        """Add the next item of the document; either argument may be ""."""
         if date:
             if len(self._first_dates) < MAX_ITEMS:
                 self._first_dates.append(date)
@@ -85,7 +85,7 @@ class FoundFields:
             self._last.append(item_id)
 
     def newest_items(self) -> Sequence[str]:
-        """Return the ids of at most 50 items from that end of the document that is newer."""
+        """Return the ids of at most 50 items, from the newer end of the document."""
         if self._first_dates:
             begun, ended = _moment(self._first_dates[0]), _moment(self._last_dates[-1])
             if begun is not None and ended is not None and begun < ended:
@@ -93,24 +93,24 @@ class FoundFields:
         return self._first
 
     def newest_date(self, until: datetime) -> datetime | None:
-        """Return the newest date of the first and of the last 50 items; None if there is none.
+        """Return the newest date of the first and last 50 items; None without one.
 
-        Dates after `until` are no dates: some feeds announce what is to come, or are wrong.
+        Dates after `until` are ignored: some feeds announce future items, or are wrong.
         """
         moments = map(_moment, {*self._first_dates, *self._last_dates})
         return max((one for one in moments if one is not None and one <= until), default=None)
 
 
 def _joined(base: str, reference: str) -> str:
-    """Return the URL that a reference stands for; the reference itself if it is none."""
+    """Resolve a reference; one that is not valid is returned unchanged."""
     try:
         return urljoin(base, reference.strip())
-    except ValueError:  # such as brackets without an IPv6 address in them
+    except ValueError:  # such as brackets around other text than an IPv6 address
         return reference
 
 
 def _moment(date: str) -> datetime | None:
-    """Return a moment as RSS writes it, or as Atom and JSON Feed do; None if it is neither."""
+    """Parse a date of RSS, Atom or JSON Feed; None if it is not valid."""
     try:
         moment = datetime.fromisoformat(date)
     except ValueError:

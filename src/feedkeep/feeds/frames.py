@@ -1,4 +1,4 @@
-"""What the serving process and the one that looks at feeds say to each other, over pipes."""
+"""Messages between the serving process and the fetcher process, over pipes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import msgspec
 from feedkeep.model import Feed, FetchResult, Stamp, Value
 
 MAX_FRAME_BYTES = 4 * 1024 * 1024
-"""No feed and no look is nearly as large; what claims to be is a broken pipe."""
+"""Far more than any feed or result needs; a larger length means a broken pipe."""
 
 _LENGTH = struct.Struct("!I")
 
 
 class FetchJob(Value, frozen=True):
-    """A feed to look at.
+    """Request to fetch a feed.
 
     Attributes:
-        number: What the answer is matched by.
-        feed: What is known of it.
-        now: The present moment.
+        number: Number that the report repeats.
+        feed: Stored record of the feed.
+        now: Current time.
     """
 
     number: int
@@ -31,18 +31,18 @@ class FetchJob(Value, frozen=True):
 
 
 class Lack(StrEnum):
-    """What a process did not have enough of to look at a feed."""
+    """Resource that the fetcher process lacked."""
 
     MEMORY = "memory"
     FILES = "files"
 
 
 class Report(Value, frozen=True):
-    """What became of a fetch job.
+    """Result of a fetch job.
 
     Attributes:
-        number: That of the job.
-        looked: What was found, or what the process lacked.
+        number: Number of the job.
+        looked: Result of the fetch, or the missing resource.
     """
 
     number: int
@@ -53,13 +53,12 @@ _ENCODER = msgspec.msgpack.Encoder()
 
 
 def write_frame(message: FetchJob | Report) -> bytes:
-    """Return a message as it is sent."""
     body = _ENCODER.encode(message)
     return _LENGTH.pack(len(body)) + body
 
 
 async def read_frame(reader: asyncio.StreamReader) -> bytes | None:
-    """Return the next message; None if the other side has ended, or sends none of ours."""
+    """Return the next message; None after the end of the pipe, or if it is broken."""
     try:
         (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
         if length > MAX_FRAME_BYTES:

@@ -1,4 +1,4 @@
-"""What a reference of HTML such as `&eacute;` or `&#8217;` stands for."""
+"""HTML character references such as `&eacute;` or `&#8217;`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from html.entities import html5
 
 
 def characters_of(name: str) -> str | None:
-    """Return what a reference stands for, by what is after its `&`, as browsers read it.
+    """Decode an HTML character reference (`name`: the text after `&`) as browsers do.
 
-    Returns None if HTML does not know it. Numbers of Windows-1252 stand for its characters, and
-    those of no character for none.
+    Returns None for unknown names. Numbers of Windows-1252 are its characters; numbers without a
+    character become "".
     """
     if name.startswith("#"):
         return html.unescape(f"&{name}")
-    # Where unescape() does not know a name, it takes a part of it: a `&notebook;` begins with "¬".
+    # For an unknown name, unescape() replaces its beginning: `&notebook;` would start with "¬".
     return html5.get(name)

@@ -1,4 +1,4 @@
-"""JSON Feed, all versions: what a document says of its feed."""
+"""Reader of JSON Feed, all versions."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from feedkeep.feeds.found import FoundFields
 from feedkeep.model.errors import NotAFeed
 
 MAX_OBJECTS = 50_000
-"""The maximum of objects in a document; no feed has nearly as many."""
+"""Maximum number of objects in a document; no feed has nearly as many."""
 
 _MAX_ENDS = 30
-"""How many braces from the end of a document that was cut may be the end of its last whole item."""
+"""Maximum number of braces that are tried as the end of the last complete item of a cut document.
+"""
 
 _VERSIONS = ("https://jsonfeed.org/version/", "http://jsonfeed.org/version/")
 _ABSENT = msgspec.Raw(b"null")
 T = TypeVar("T")
 
 
-# What a field holds is looked at one by one: a number for a title must not hide the rest. What no
-# field asks for is never made into objects.
+# Fields are decoded one by one, so that a number as a title does not hide the rest. Unused fields
+# are never decoded.
 class _Feed(msgspec.Struct):
     version: msgspec.Raw = _ABSENT
     title: msgspec.Raw = _ABSENT
@@ -52,16 +53,16 @@ class _Attachment(msgspec.Struct):
 
 
 def read_json_feed(document: bytes, url: str, *, is_cut: bool = False) -> FoundFields:
-    """Return what a JSON Feed in UTF-8 says of its feed; of one that `is_cut`, as far as it goes.
+    """Read a JSON Feed in UTF-8; a document that `is_cut` is read up to its last complete item.
 
     Raises:
-        NotAFeed: It is something else, or not whole.
+        NotAFeed: The document is not a JSON Feed, or is truncated.
     """
     if document.count(b"{") > MAX_OBJECTS:
         raise NotAFeed("There are more than {max} objects in the JSON.", max=MAX_OBJECTS)
     try:
         feed = _beginning(document) if is_cut else msgspec.json.decode(document, type=_Feed)
-    except msgspec.ValidationError as error:  # an array, say
+    except msgspec.ValidationError as error:  # such as an array
         raise NotAFeed("This is JSON, but not JSON Feed.") from error
     except (msgspec.DecodeError, RecursionError) as error:
         raise NotAFeed("The JSON is broken or not whole.") from error
@@ -82,10 +83,10 @@ def read_json_feed(document: bytes, url: str, *, is_cut: bool = False) -> FoundF
 
 
 def _beginning(document: bytes) -> _Feed:
-    """Return what stands before the end of the last item that is whole.
+    """Decode a document up to the end of its last complete item.
 
     Raises:
-        msgspec.DecodeError: There is none near the end.
+        msgspec.DecodeError: There is no complete item near the end.
     """
     end = len(document)
     for _ in range(_MAX_ENDS):
@@ -106,7 +107,7 @@ def _text(raw: msgspec.Raw) -> str:
 
 
 def _list(raw: msgspec.Raw, kind: type[T]) -> list[T]:
-    # mypy knows no type that is made of a variable; msgspec takes it, and checks what it decodes.
+    # mypy rejects a variable as a type argument; msgspec validates the result.
     return _as(raw, list[kind]) or []  # type: ignore[valid-type]
 
 

@@ -1,4 +1,4 @@
-"""Pictures of feeds, made small: what a browser gets was decoded and written by this service."""
+"""Thumbnails of feed pictures: browsers get only images re-encoded by this service."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ MAX_BYTES = 4 * 1024 * 1024
 MAX_SIDE = 4_096
 MIN_SIDE = 16
 MAX_SCANS = 100
-"""The bounds of a picture: bytes, pixels of each side, and steps in which a JPEG gets sharper.
+"""Limits of a picture: bytes, pixels of each side, and progressive scans of a JPEG.
 
-A scan of a few bytes goes over all pixels once more. What is tiny is there to count readers.
+A scan of a few bytes processes all pixels again. Tiny pictures are tracking pixels.
 """
 
 SIDE = 300
@@ -43,20 +43,20 @@ _UPRIGHT = {
     8: Image.Transpose.ROTATE_90,
 }
 
-# Pillow's own bound for what it opens, as its manual has it; the sides are checked once more.
+# Pillow's own limit, as its manual recommends; the sides are checked, too.
 Image.MAX_IMAGE_PIXELS = MAX_SIDE * MAX_SIDE
 warnings.simplefilter("error", Image.DecompressionBombWarning)
 
 
 def shrink(picture: bytes) -> Picture:
-    """Return a picture of any size as a square that fits beside a title, of `SIDE` pixels at most.
+    """Return a picture as a square thumbnail of at most `SIDE` pixels.
 
-    What is nearly square is cut at its sides; of the rest, such as a logo with its name, all is
-    shown. Of an animation, it is the first frame. What is transparent becomes white: logos are made
-    for white pages. A picture that was cut off is refused, since its grey half would be kept.
+    A nearly square picture is cropped; others, such as logos with a name, are shown completely. Of
+    an animation, the first frame is used. Transparency becomes white: logos are made for white
+    pages. A truncated picture is refused, since its grey part would be kept.
 
     Raises:
-        NotAPicture: It is too large, none of PNG, JPEG, WebP and GIF, or damaged.
+        NotAPicture: The picture is too large, damaged, or not PNG, JPEG, WebP or GIF.
     """
     if len(picture) > MAX_BYTES:
         raise NotAPicture("The picture has more than {max} bytes.", max=MAX_BYTES)
@@ -65,11 +65,11 @@ def shrink(picture: bytes) -> Picture:
     _check_webp(picture)
     try:
         square = _square_of(picture)
-    except (NotAPicture, MemoryError):  # the second is this machine's, not the picture's
+    except (NotAPicture, MemoryError):  # out of memory is this machine's problem
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise _too_many_pixels() from error
-    except Exception as error:  # decoders raise errors of every kind for what is damaged
+    except Exception as error:  # decoders raise all kinds of errors for damaged pictures
         raise NotAPicture("The picture is damaged, or none of PNG, JPEG, WebP and GIF.") from error
     written = io.BytesIO()
     if features.check("webp"):
@@ -86,7 +86,7 @@ def _square_of(picture: bytes) -> Image.Image:
     with Image.open(io.BytesIO(picture), formats=_FORMATS) as image:
         _check_sides(*image.size)
         width, height, side = _shown_size(*image.size)
-        # A JPEG is decoded at an eighth of its size, if that is enough.
+        # A JPEG is decoded at an eighth of its size if that suffices.
         image.draft("RGB", (width, height))
         turn = _turn_upright(image)
         factor = min(image.width // width, image.height // height) // 2
@@ -100,21 +100,21 @@ def _square_of(picture: bytes) -> Image.Image:
 
 
 def _turn_upright(image: Image.Image) -> Image.Transpose | None:
-    """Return how a picture has to be turned; what a camera wrote may be damaged on its own."""
+    # Damaged metadata must not make the picture unusable.
     try:
         orientation = image.getexif().get(_ORIENTATION)
-    except MemoryError:  # it is this machine's, not the picture's
+    except MemoryError:  # this machine's problem
         raise
-    except Exception:  # noqa: BLE001 - decoders raise errors of every kind
+    except Exception:  # noqa: BLE001 - decoders raise all kinds of errors
         return None
     return _UPRIGHT.get(orientation) if isinstance(orientation, int) else None
 
 
 def _reduced(image: Image.Image, factor: int) -> Image.Image:
-    """Return a picture of which each pixel is the mean of some.
+    """Reduce a picture by averaging pixels.
 
-    Other modes take up to four times the memory of the one that was decoded, so only a strip is
-    converted at a time.
+    Conversion to another mode takes up to four times the memory of the decoded picture, so only a
+    strip is converted at a time.
     """
     strips = []
     for top in range(0, image.height, _STRIP_ROWS * factor):
@@ -129,17 +129,17 @@ def _reduced(image: Image.Image, factor: int) -> Image.Image:
 
 
 def _in_colours(image: Image.Image) -> Image.Image:
-    if image.mode.startswith("I"):  # 16 bits of grey, which would all be cut to white
+    if image.mode.startswith("I"):  # 16 bits of grey, which `convert` would clip to white
         return image.point(lambda value: value * (1 / 256)).convert("L").convert("RGB")
     mode = "RGBA" if image.has_transparency_data else "RGB"
     return image if image.mode == mode else image.convert(mode)
 
 
 def _shown_size(width: int, height: int) -> tuple[int, int, int]:
-    """Return the size that a picture is given, and the side of the square that it fills.
+    """Return the scaled size of a picture, and the side of its square.
 
-    A part of the picture may lie outside. A small one gets a small square: a white frame around it
-    would shine in the dark.
+    Parts of the picture may lie outside. A small picture gets a small square: a white frame would
+    be too bright on dark pages.
     """
     is_nearly_square = max(width, height) <= _MAX_CUT_RATIO * min(width, height)
     fitted = min(width, height) if is_nearly_square else max(width, height)
@@ -161,7 +161,7 @@ def _too_many_pixels() -> NotAPicture:
 
 
 def _check_webp(picture: bytes) -> None:
-    """Check the sides of a WebP by its header: to open it makes room for all of its pixels."""
+    """Check the size in a WebP header: opening the file allocates all of its pixels."""
     found = _WEBP.match(picture)
     if found is None:
         return

@@ -1,4 +1,4 @@
-"""Plain text of what feeds have in their titles and descriptions: HTML, or what only looks so."""
+"""Plain text from titles and descriptions of feeds, which are HTML or only look like it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from feedkeep.feeds.html_references import characters_of
 from feedkeep.rules.stream_safe import nfc
 
 MAX_MARKUP_CHARACTERS = 20_000
-"""What is longer is cut before it is looked at; no title or description needs as much."""
+"""Markup beyond this length is cut; titles and descriptions need less."""
 
 _ROUNDS = 4
 _INLINE = (
@@ -24,8 +24,7 @@ _BLOCKS += (
 )
 _BLOCKS += " option p param pre script section select source style summary svg table tbody td"
 _BLOCKS += " textarea tfoot th thead title tr ul video"
-# A letter is compared with another one rather than a tag if words follow, and no attribute has a
-# value: "a<b and c>d".
+# A single letter is part of a comparison if words follow without an attribute value: "a<b and c>d".
 _COMPARED = r"(?![abipqsu]\s+[^\s<>=/][^<>=]*>)"
 _ALTERNATIVES = {
     "inline": "|".join(sorted(_INLINE.split(), reverse=True)),
@@ -33,7 +32,7 @@ _ALTERNATIVES = {
     "compared": _COMPARED,
 }
 _NAMES = {*_INLINE.split(), *_BLOCKS.split()}
-# Names of HTML only, so that "1 < 2" and "The <Placeholder> Show" stay what they are.
+# Only names of HTML, so that "1 < 2" and "The <Placeholder> Show" stay unchanged.
 _MARKUP = re.compile(
     r"<(?P<hidden>script|style)\b[^<>]*>.*?(?:</(?P=hidden)\s*>|\Z)"
     r"|<!--.*?(?:-->|\Z)|<!doctype\b[^<>]*>"
@@ -41,11 +40,10 @@ _MARKUP = re.compile(
     r"|</?{compared}(?:{blocks})(?:[\s/][^<>]*)?>".format_map(_ALTERNATIVES),
     re.IGNORECASE | re.DOTALL,
 )
-# With its semicolon only: in "AT&T" and "R&D&region" nothing is escaped.
+# Only with a semicolon: "AT&T" and "R&D&region" contain no references.
 _REFERENCE = re.compile(r"&((?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,7}|[A-Za-z][A-Za-z0-9]{1,31});)")
-# What turns the direction of the text around it, and invisible characters, but white space. Marks
-# of direction that act on themselves alone, and joiners, belong to Arabic, Hebrew, Persian and
-# emoji.
+# Controls of the direction of surrounding text, and invisible characters except white space.
+# Isolated direction marks and joiners belong to Arabic, Hebrew, Persian and emoji.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufffe\uffff"
     "\ud800-\udfff]"
@@ -54,32 +52,32 @@ _JOINER = "\u200d"
 
 
 def plain_text(markup: str, limit: int) -> str:
-    """Return what a reader of some HTML sees, in one line of at most `limit` characters.
+    """Return HTML as plain text, in one line of at most `limit` characters.
 
-    Titles are escaped once, twice, or not at all, and nothing tells which, so all of it is undone.
+    Titles are escaped once, twice or not at all, with no indication which, so all levels are
+    undone.
     """
     text = markup[:MAX_MARKUP_CHARACTERS]
     for _ in range(_ROUNDS):
-        # A tag with something unseen in it would be one as soon as that is gone.
+        # Removing an invisible character may complete a tag.
         stripped = _REFERENCE.sub(_unescaped, _without_markup(_UNSEEN.sub("", text)))
         if stripped == text:
             break
         text = stripped
     text = _UNSEEN.sub("", text)
-    if _MARKUP.search(text):  # escaped more often than anybody does by mistake
+    if _MARKUP.search(text):  # escaped more often than by mistake
         text = text.replace("<", " ")
     return shortened(_one_line(text), limit)
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return a text, or its beginning with an ellipsis if it is longer than `limit` characters."""
+    """Truncate a text to `limit` characters, with an ellipsis."""
     if len(text) <= limit:
         return text
     return text[: limit - 1].rstrip(f" {_JOINER}") + "…"
 
 
 def is_html(name: str) -> bool:
-    """Say whether HTML has an element of this name."""
     return name.lower() in _NAMES
 
 

@@ -1,4 +1,4 @@
-"""What a document says of its feed: RSS, Atom or JSON Feed, as they are found in the wild."""
+"""Reader of feeds: RSS, Atom or JSON Feed, as found in the wild."""
 
 from __future__ import annotations
 
@@ -17,21 +17,20 @@ MAX_BYTES = 8 * 1024 * 1024
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST = Stamp(253_370_764_800_000_000)
-"""The beginning of the year 9999."""
+"""Start of the year 9999."""
 
 
 def read_feed(document: bytes, content_type: str, url: str, until: Stamp = _LAST) -> FeedContent:
-    """Return what a document says of its feed; never half of it.
+    """Read a feed completely, or raise.
 
     Args:
-        document: The bytes that another host sent, unpacked; what is beyond `MAX_BYTES` is not
-            read.
-        content_type: The header of that name, or "": only its charset counts, and not much.
-        url: Where the document came from: what its URLs are relative to.
-        until: No item is taken to be newer.
+        document: Decompressed bytes from another host; the part beyond `MAX_BYTES` is ignored.
+        content_type: The header's value, or "": only its charset counts, as a hint.
+        url: URL of the document, the base of relative URLs.
+        until: Latest valid date of items.
 
     Raises:
-        NotAFeed: It is no feed, or what it says of the feed cannot be read to the end.
+        NotAFeed: The document is not a feed, or is truncated before the feed's own fields end.
     """
     text = utf8(document[:MAX_BYTES], content_type).strip()
     if not text:

@@ -1,8 +1,7 @@
-"""Keeps what is known of feeds up to date, all day long, beside the requests.
+"""Fetch due feeds in the background.
 
-Feeds are looked at when it is their time, a few at once, and of each host one. Feeds that were just
-added, those that answered quickly, and those that did not, share the slots
-(`rules/fetch_order.py`).
+Due feeds are fetched a few at once, but one at a time per host. Newly added, fast and slow feeds
+share the slots (`rules/fetch_order.py`).
 """
 
 from __future__ import annotations
@@ -34,24 +33,22 @@ from feedkeep.runtime.tasks import end
 from feedkeep.store.base import Store
 
 LOOKS_A_SECOND = 4.0
-"""How many looks begin in a second at most: 345,000 feeds a day."""
+"""Maximum rate of fetches: 345,000 feeds a day."""
 
 LEASE_US = feed_schedule.LEASE_US
 _NEEDED_US = 3 * MINUTE_US
-"""What a lease has to last when a look begins; a look takes two minutes at most."""
+"""Minimum remaining lease when a fetch starts; a fetch takes two minutes at most."""
 
 _AHEAD = 8
-"""How many feeds wait here in each lane, besides one for each slot; the others wait in the store.
+"""Number of feeds queued in each lane, besides one for each slot; others wait in the store.
 
-So a feed that was just added waits for a few others at most, and a look begins while its lease
-lasts.
+So a newly added feed waits for a few others at most, and fetches start within their leases.
 """
 
 _OF_A_HOST = 4
-"""How many of these may be feeds of one host; with more, other hosts would have no turn.
+"""Maximum number of queued feeds of one host, so that other hosts have a turn.
 
-Those that were just added are put off until the host can be asked for them
-(`rules.fetch_order.HostQueues`).
+Newly added feeds beyond it are postponed until their host is free (`rules.fetch_order.HostQueues`).
 """
 
 _JUST_ADDED = {Lane.NEW, Lane.PUT_OFF}
@@ -66,22 +63,22 @@ _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class Looks(Protocol):
-    """What looks at feeds."""
+    """Fetcher of feeds."""
 
     async def look(self, feed: Feed, now: Stamp) -> FetchResult:
-        """Return what is at the URL of a feed now.
+        """Fetch a feed.
 
         Raises:
-            MachineFailed: This machine could not look; nothing is known of the feed by that.
+            MachineFailed: This machine could not fetch; that says nothing about the feed.
         """
 
     async def close(self) -> None:
-        """End what is under way."""
+        """End running fetches."""
 
 
 @dataclass(eq=False)
 class _Leased:
-    """A feed that waits here, or that is looked at."""
+    """A leased feed that is queued or being fetched."""
 
     feed: Feed
     until: Stamp
@@ -93,7 +90,15 @@ class _Leased:
 
 
 class FetchScheduler:
-    """Looks at the feeds of all lists."""
+    """Fetches the feeds of all lists while its context is entered.
+
+    Args:
+        fetch: Kinds of feeds to fetch.
+        at_once: Maximum number of concurrent fetches.
+        recorder: Counts fetches.
+        is_for_others: Whether to poll the store often, for feeds that other processes record
+            (`noting_new`) and cannot announce.
+    """
 
     def __init__(
         self,
@@ -107,11 +112,6 @@ class FetchScheduler:
         *,
         is_for_others: bool = False,
     ) -> None:
-        """Look at up to `at_once` feeds at a time; which ones, `fetch` says.
-
-        One that `is_for_others` looks at what other processes note (`noting_new`), which cannot
-        tell it so: it asks the store more often. `recorder` counts looks, if it is given.
-        """
         self._recorder = recorder
         self._longest_wait = _WAIT_FOR_OTHERS_SECONDS if is_for_others else _LONGEST_WAIT_SECONDS
         self._store = store
@@ -129,14 +129,13 @@ class FetchScheduler:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
-        """Begin, unless nothing is to be looked at."""
         if self._fetch is not Fetch.OFF:
             for work in (self._sweep.note_new, self._sweep.go_round, self._look_at_all):
                 self._begin(_again(work))
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """End; what was not looked at can be leased again at once."""
+        # Unfinished feeds can be leased again at once.
         await end(*self._tasks)
         await self._looks.close()
         if self._leasing:
@@ -150,15 +149,15 @@ class FetchScheduler:
         now = self._now()
         until = later(now, LEASE_US)
         are_more = is_full = False
-        # Feeds that were just added and feeds that are due are leased separately, so that many of
-        # one kind keep none of the other out of its lane.
+        # New and due feeds are leased separately, so that many of one kind do not keep the other
+        # out.
         new, due = (Stamp(0), Stamp(FIRST_DUE - 1)), (FIRST_DUE, now)
         for lane, between in ((Lane.NEW, new), (Lane.QUICK, due)):
             room = self._room(lane)
             if room < _AHEAD // 2:
                 is_full = True
                 continue
-            # A scheduler that ends meanwhile waits for what is leased, to release it.
+            # On exit, a pending lease must complete, to be released.
             self._leasing = asyncio.create_task(self._lease(now, until, room, between))
             leased = await asyncio.shield(self._leasing)
             for feed in leased:
@@ -181,10 +180,10 @@ class FetchScheduler:
         return self._at_once + _AHEAD - sum(one.lane is lane for one in self._here)
 
     async def _wait(self, now: Stamp, *, is_full: bool) -> None:
-        """Wait until a feed is due, or there is news here; other processes tell none.
+        """Wait until a feed is due or this process announces a new one.
 
-        Where a lane is full, feeds that have long been due wait in the store for room in it, so the
-        store cannot say when the first feed of another lane is due.
+        If a lane is full, overdue feeds wait in the store for it, and hide the due times of other
+        lanes, so this polls the store.
         """
         due = None if is_full else await self._store.feeds.next_fetch()
         seconds = _FULL_WAIT_SECONDS if is_full else self._longest_wait
@@ -195,7 +194,7 @@ class FetchScheduler:
                 await self._sweep.is_news.wait()
 
     async def _hand_on(self, feed: Feed, until: Stamp) -> None:
-        """Let a leased feed wait for its turn at its host."""
+        """Queue a leased feed for its host, or postpone it."""
         may = may_look_at(feed.url, self._fetch, is_permitted=feed.is_permitted)
         if not may or not is_wanted(feed, self._now()):
             await self._put_off(feed, until, WEEK_US)
@@ -211,7 +210,7 @@ class FetchScheduler:
         if not is_full and self._room(lane) > 0:
             self._let_wait(one)
             return
-        # Of those that were just added, the last one gives way.
+        # Of newly added feeds, the last one is postponed.
         rivals = (of_host if is_full else of_lane) if lane in _JUST_ADDED else []
         last = max([one, *(o for o in rivals if o.waits)], key=lambda o: o.rank)
         if last.task:
@@ -225,7 +224,6 @@ class FetchScheduler:
         one.task = self._begin(self._wait_and_look(one))
 
     def _until_room(self, one: _Leased) -> int:
-        """Return for how many microseconds to put off a feed for which there is no room now."""
         if one.lane not in _JUST_ADDED:
             return minutes_put_off(one.feed, _chance()) * MINUTE_US
         now = self._now()
@@ -233,7 +231,7 @@ class FetchScheduler:
         return self._queues.due(one.host, one.feed, now, ahead) - now
 
     def _rest_us(self, feed: Feed) -> int:
-        """Return for how long not to fetch a feed, somewhat more for some of its like."""
+        """Return the delay of a feed in microseconds, with jitter."""
         now = self._now()
         rest_us = self._queues.rest_us(host_of(feed.url), now)
         rest_us = max(rest_us, self._budgets.rest_us(feed, now))
@@ -248,9 +246,9 @@ class FetchScheduler:
     async def _wait_and_look(self, one: _Leased) -> None:
         try:
             await self._look_at(one)
-        except MachineFailed:  # what looks has logged it, once
+        except MachineFailed:  # the fetcher has logged it
             self._begin(self._release_later(one))
-        except Exception as error:  # noqa: BLE001 - others wait; and its lease ends by itself
+        except Exception as error:  # noqa: BLE001 - other feeds must go on; the lease expires
             _log.warning("cannot store fetch result; will fetch again", reason=repr(error))
             self._leases.discard((one.feed.guid, one.until))
         else:
@@ -267,7 +265,7 @@ class FetchScheduler:
             if now > later(until, -_NEEDED_US):
                 await self._store.feeds.release([feed.guid], until)
                 return
-            # Another feed of its host, or of its account, was fetched meanwhile.
+            # Another feed of its host or account was fetched while this one waited.
             if rest_us := self._rest_us(feed):
                 await self._put_off(feed, until, rest_us)
                 return
@@ -285,9 +283,10 @@ class FetchScheduler:
         await self._store.feeds.save(after, until, looked.picture, feed.next_fetch)
 
     async def _release_later(self, one: _Leased) -> None:
-        """Keep the lease of a feed for a minute; then let it be looked at in its turn as before.
+        """Hold the lease of a feed for a minute, then release it, which restores its due time.
 
-        At most `LOOKS_A_SECOND` begin to wait here. If the store is away then, the lease expires.
+        At most `LOOKS_A_SECOND` feeds start to wait here. If the store is unavailable, the lease
+        expires.
         """
         await asyncio.sleep(_SECONDS_AFTER_A_FAILURE)
         with contextlib.suppress(StoreUnavailable):
@@ -304,10 +303,10 @@ class FetchScheduler:
 
 @contextlib.asynccontextmanager
 async def noting_new(store: Store, sweep: SubscriptionSweep, fetch: Fetch) -> AsyncIterator[None]:
-    """Note within this context which feeds are new, for a process that looks at them.
+    """Context manager: record new feeds for another process that fetches them.
 
-    Where several processes serve one file, one of them looks at feeds: each by itself would ask a
-    host for several at a time.
+    Of several processes that serve one file, only one fetches: each by itself would send a host
+    several requests at once.
     """
     if fetch is Fetch.OFF:
         yield
@@ -329,17 +328,16 @@ def _chance() -> float:
 
 
 def _result(looked: FetchResult, after: Feed) -> str:
-    """Return what a look came to, for metrics."""
     if after.failure is not None:
         return after.failure.value
     return "unchanged" if looked.content is None else "read"
 
 
 async def _again(work: Callable[[], Awaitable[None]]) -> None:
-    """Do some work again and again, also after the store was away."""
+    """Repeat some work forever, with a pause after an error."""
     while True:
         try:
             await work()
-        except Exception as error:  # noqa: BLE001 - it has to go on, whatever it was
+        except Exception as error:  # noqa: BLE001 - log any error and continue
             _log.warning("feed scheduler failed; will retry", reason=repr(error))
             await asyncio.sleep(_SECONDS_AFTER_A_FAILURE)

@@ -1,4 +1,4 @@
-"""Slots for fetching feeds, shared between lanes, and of each host one at a time."""
+"""Fetch slots, shared between lanes, with one fetch at a time per host."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class _Waiter(NamedTuple):
 
 
 class Slots:
-    """Lets a bounded number of feeds be fetched at a time and in a second, and of each host one.
+    """Limits the number and rate of fetches, and fetches to one at a time per host.
 
-    In each lane, the lowest rank goes first. Those whose host is being asked are passed over: a
-    feed that waits for a slot of its lane keeps none waiting of its host in another lane.
+    In each lane, the lowest rank goes first, unless its host is busy. A feed that waits for a slot
+    does not delay feeds of the same host in other lanes.
     """
 
     def __init__(self, count: int, a_second: float) -> None:
@@ -39,7 +39,7 @@ class Slots:
 
     @asynccontextmanager
     async def of(self, lane: Lane, host: str, rank: int) -> AsyncIterator[None]:
-        """Wait until there is a slot and no other fetch asks the host, and hold both."""
+        """Context manager: wait for a slot and for the host, and occupy both."""
         turn = asyncio.get_running_loop().create_future()
         waiter = _Waiter(rank, next(self._numbers), host, turn)
         bisect.insort(self._waiting[lane], waiter)
@@ -56,7 +56,7 @@ class Slots:
                 self._grant()
 
     def _grant(self) -> None:
-        """Let the next one go, unless the last one has just gone."""
+        """Grant the next slot, unless the rate limit applies."""
         first = {lane: one for lane in Lane if (one := self._first(lane))}
         lane = next_lane(first, self._busy, self._served, self._count)
         if lane is None or self._rests:
@@ -75,7 +75,7 @@ class Slots:
         self._grant()
 
     def _first(self, lane: Lane) -> _Waiter | None:
-        """Return who may go first; those who have just given up are about to leave."""
+        # Cancelled waiters are about to leave.
         may = (
             one
             for one in self._waiting[lane]

@@ -1,4 +1,4 @@
-"""Whether a document can be a feed, by its beginning. Pure."""
+"""Recognise feeds by the beginning of a document. Pure."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import re
 from feedkeep.formats.decoding import utf8
 
 _BEFORE = b" \t\r\n\x0b\x0c\0" + "\ufeff".encode()
-"""White space, byte order marks, and the halves of both in UTF-16."""
+"""White space and byte order marks, also as single bytes of UTF-16."""
 
 _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-"""Bytes that no text has, in any encoding; ISO-2022 has the escape character."""
+"""Bytes absent from text in any encoding; ISO-2022 uses the escape character."""
 
 
 def may_be_feed(head: bytes, content_type: str) -> bool:
     """Whether a document with this beginning can be XML, JSON or a web page.
 
-    What stands before the first element, such as a warning of the publisher's program, is text.
-    `content_type` is the header of that name, of which only the charset counts.
+    Text may precede the first element, such as a warning of the publisher's program. Of the header
+    `content_type`, only the charset counts.
     """
     text = utf8(head, content_type).lstrip(_BEFORE)
     if text.startswith((b"<", b"{", b"[")):

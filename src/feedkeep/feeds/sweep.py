@@ -1,4 +1,4 @@
-"""Goes through all lists: no feed is missed, and lists follow feeds that moved."""
+"""Sweep over all lists: record the subscribers of feeds, and apply moves."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from feedkeep.service.known_feeds import New, NewFeeds
 from feedkeep.store.base import Store
 
 NOTED_A_SECOND = 100
-"""How many new feeds are noted in a second at most: far more than are looked at."""
+"""Maximum rate of recording new feeds, far above the rate of fetches."""
 
 NOTED_AT_ONCE = 100
 _SUBSCRIPTIONS_IN_A_STEP = 500
@@ -46,14 +46,13 @@ _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class SubscriptionSweep:
-    """Notes which feeds have subscribers, and carries out moves that are proved.
+    """Records which feeds have subscribers, and applies confirmed moves.
 
-    What is known of a feed is not of any account, and names none: so lists come to the feeds, and
-    not the other way round.
+    Records of feeds name no accounts, so the sweep goes from lists to feeds.
 
     Attributes:
-        is_news: Set when feeds were noted that may be new.
-        turns: The order in which feeds that accounts add are looked at.
+        is_news: Set when feeds were recorded that may be new.
+        turns: Order of fetching newly added feeds.
     """
 
     def __init__(
@@ -68,16 +67,16 @@ class SubscriptionSweep:
         self.turns = new.turns
 
     async def note_new(self) -> None:
-        """Wait until accounts have subscribed to feeds, and note these.
+        """Wait until accounts have subscribed to feeds, and record these.
 
-        One is noted at once, and what is added meanwhile together, in bounded numbers: each is a
-        row. As fast as thousands a second can be added, they would take a fifth from requests.
+        Feeds are recorded in batches with pauses: each is a row, and at thousands a second they
+        would take a fifth of the capacity for requests.
         """
         await self._note(await self._new.take(NOTED_AT_ONCE))
         await asyncio.sleep(_SECONDS_BETWEEN_STEPS)
 
     async def note_now(self, at_most: int) -> None:
-        """Note up to so many feeds to which accounts have subscribed, and wait for no others."""
+        """Record up to `at_most` newly subscribed feeds, without waiting."""
         for start in range(0, at_most, NOTED_AT_ONCE):
             if taken := self._new.take_now(min(NOTED_AT_ONCE, at_most - start)):
                 await self._note(taken)
@@ -89,8 +88,8 @@ class SubscriptionSweep:
         await self._look_for_newcomers(asked, known)
 
     async def go_round(self) -> None:
-        """Go through all lists, in steps beside other work, and then wait for a while."""
-        # Several processes that start together begin at different accounts.
+        """Sweep all lists in small steps, then pause."""
+        # Processes that start together start at different accounts.
         first = AccountId(secrets.randbits(63))
         await self._go_through(first, AccountId(2**63))
         await self._go_through(AccountId(0), first)
@@ -108,14 +107,14 @@ class SubscriptionSweep:
             try:
                 after = await self.step(after)
             except StoreUnavailable as error:
-                # A round through millions of lists takes hours. If each failure began it anew, it
-                # might never end, and no feed would be forgotten.
+                # A sweep over millions of lists takes hours. Restarting it at each failure could
+                # prevent it from ever finishing, and from deleting any feed.
                 _log.warning("subscription sweep failed; will retry", reason=str(error))
                 seconds = _SECONDS_AFTER_A_FAILURE
             await asyncio.sleep(seconds)
 
     async def step(self, after: AccountId) -> AccountId | None:
-        """Go through the lists of the next accounts; return the last one, None after all."""
+        """Sweep the lists of the next accounts; return the last of them, None after all."""
         last, listed = await self._store.feeds.subscribed(after, _SUBSCRIPTIONS_IN_A_STEP)
         if last is None:
             return None
@@ -126,7 +125,7 @@ class SubscriptionSweep:
         had = [(one, urls[feed.feed_url], feed.first_had) for one, feed in listed]
         await self._look_for_newcomers(had, known)
         for account_id, subscription in listed:
-            # The account is gone; or it has too much under way, and its turn comes next round.
+            # The account was deleted, or is busy until the next sweep.
             with contextlib.suppress(NotAuthorized, AccountBusy):
                 await self._follow(account_id, subscription, urls, known)
         return last
@@ -138,7 +137,7 @@ class SubscriptionSweep:
         urls: Mapping[str, FeedUrl],
         known: Mapping[Guid, Feed],
     ) -> None:
-        """Let a list follow a feed that moved, and apps give up a URL that is dead."""
+        """Apply a feed's confirmed move to a list, or remove a dead URL from its apps."""
         url, now = urls[subscription.feed_url], self._now()
         feed = known.get(url.guid)
         feed = feed and seen(feed, subscription.first_had, now)
@@ -148,7 +147,7 @@ class SubscriptionSweep:
         elif subscription.app_url and subscription.app_url_until is None:
             old = urls[subscription.app_url]
             former = known.get(old.guid)
-            # By its last change it had the feed there: nothing from before that counts.
+            # The list has this feed since its last change: earlier observations do not count.
             former = former and seen(former, subscription.subscription_changed, now)
             if former and is_dead(former, feed) and await self._moves.tell_apps(account_id, old):
                 _log.info("removing dead feed URL from apps", account=account_id, feed=old.guid)
@@ -156,7 +155,7 @@ class SubscriptionSweep:
     async def _want(
         self, asked: Collection[tuple[AccountId, FeedUrl]], known: Mapping[Guid, Feed]
     ) -> None:
-        """Note that accounts are subscribed to feeds, which are asked soon if they were not."""
+        """Record subscribers of feeds; new and renewed feeds become due."""
         wanted: dict[Guid, FeedUrl] = {}
         first: dict[Guid, AccountId] = {}
         for account_id, url in asked:
@@ -185,7 +184,6 @@ class SubscriptionSweep:
                 await asyncio.sleep(len(soon) / NOTED_A_SECOND)
 
     async def _looked_at(self, urls: Collection[FeedUrl], known: Mapping[Guid, Feed]) -> set[Guid]:
-        """Return the guids of those URLs that may be looked at."""
         is_long = sum(len(url.text) for url in urls) > LONG_BYTES
         return await in_thread_if(is_long, _which_may, urls, known, self._fetch)
 
@@ -194,9 +192,9 @@ class SubscriptionSweep:
         had: Collection[tuple[AccountId, FeedUrl, Stamp]],
         known: Mapping[Guid, Feed],
     ) -> None:
-        """Have known feeds looked at anew for accounts that are shown nothing of them yet.
+        """Fetch known feeds earlier for accounts that may not see older results.
 
-        They are asked as new ones are, in the turns of these accounts.
+        They are scheduled like new feeds, in the turns of these accounts.
         """
         now = self._now()
         newcomers: dict[Guid, Newcomer] = {}
@@ -230,9 +228,9 @@ def _which_may(urls: Iterable[FeedUrl], known: Mapping[Guid, Feed], fetch: Fetch
 def _asked(
     listed: Sequence[tuple[AccountId, Subscription]],
 ) -> list[tuple[AccountId, FeedUrl]]:
-    """Return the URLs that are to be looked at for subscriptions, each with its account.
+    """Return the URLs to fetch for subscriptions, each with its account.
 
-    The one that apps still know is looked at, too, until they are sent its removal.
+    The former URL that apps know is included until they receive its removal.
     """
     return [
         (account_id, parse_feed_url(text))

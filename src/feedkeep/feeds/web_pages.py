@@ -1,4 +1,4 @@
-"""The feeds that a web page names: who adds a podcast often has the address of its page."""
+"""Feed discovery in web pages: people often add the address of a podcast's page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from feedkeep.formats.decoding import utf8
 from feedkeep.rules.feed_urls import MAX_CHARACTERS, host_of
 
 _HEAD_BYTES = 256 * 1024
-"""The links stand in the head of a page."""
+"""Links are in the head of a page."""
 
 _LINK = re.compile(r"<link\b([^<>]{0,4000})>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(
@@ -28,16 +28,16 @@ _OF_COMMENTS = re.compile("comment", re.IGNORECASE)
 
 
 _NAMED_IN_SCRIPTS = {"podcasts.apple.com": "feedUrl", "youtube.com": "rssUrl"}
-"""What hosts that link to no feed in the head of a page call its feed in the data of the page."""
+"""Key of the feed URL in the page data of hosts that have no feed link in the head."""
 
 MAX_PAGE_FEEDS = 8
 
 
 def feeds_of_page(document: bytes, content_type: str, url: str) -> tuple[str, ...]:
-    """Return the URLs of the feeds that a web page names as its own, at most `MAX_PAGE_FEEDS`.
+    """Return the URLs of a web page's own feeds, at most `MAX_PAGE_FEEDS`.
 
-    Feeds of comments are passed over. `content_type` is the header of that name, and `url` is where
-    the document came from, which links are relative to (RSS Advisory Board, RSS Autodiscovery).
+    Feeds of comments are skipped. `content_type` is the header, and `url` the base of relative
+    links (RSS Advisory Board, RSS Autodiscovery).
     """
     head = utf8(document[:_HEAD_BYTES], content_type).decode(errors="replace")
     found = dict.fromkeys(filter(None, _linked(head, url)))
@@ -45,7 +45,6 @@ def feeds_of_page(document: bytes, content_type: str, url: str) -> tuple[str, ..
 
 
 def _linked(head: str, url: str) -> Iterator[str]:
-    """Yield the feeds that a page links to; "" for what is no URL of a feed."""
     for link in _LINK.finditer(head):
         named = {
             name.lower(): html.unescape(double or single or bare).strip()
@@ -59,7 +58,7 @@ def _linked(head: str, url: str) -> Iterator[str]:
 
 
 def _named_in_scripts(document: bytes, url: str) -> tuple[str, ...]:
-    """Return the feed that a directory's page about a podcast names in its data, if it does."""
+    """Return the feed URL in the data of a podcast directory's page, if any."""
     host = host_of(url).removeprefix("www.").removeprefix("m.")
     if host not in _NAMED_IN_SCRIPTS:
         return ()

@@ -1,6 +1,6 @@
-"""RSS of all versions and Atom: what a document says of its feed, by a table of elements.
+"""Reader of RSS, all versions, and Atom, driven by a table of elements.
 
-Python's own expat reads the XML, after `xml_mending` has made XML of it.
+`xml_mending` first repairs the document, then Python's expat parses it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ MAX_DEPTH = 100
 MAX_ATTRIBUTES = 50_000
 MAX_PREFIXES = 100
 MAX_TEXT_CHARACTERS = 20_000
-"""The maximum of each: what is beyond the first two is not read, and texts are cut. Any further
-prefix has its usual meaning.
+"""Limits of a document.
 
-A tag with all its attributes is read in one step, so that many of them would take much memory.
+Tags beyond the first two are not read, and texts are cut; further prefixes keep their usual
+meaning. A tag with all its attributes is parsed in one step, so many attributes would need much
+memory.
 """
 
 _PIECE_BYTES = 65_536
@@ -40,7 +41,7 @@ _OTHER_THINGS = {
 _PAGE_TYPE = re.compile(rb"<!doctype\s+html", re.IGNORECASE)
 _MANY_ATTRIBUTES = re.compile(rb"<(?:[^<=]*+=){%d}+" % MAX_ATTRIBUTES)
 
-# Of namespaces, in lower case, without scheme and what often varies at the end.
+# Namespaces in lower case, without the scheme and variable endings.
 _VOCABULARIES = {
     "www.itunes.com/dtds/podcast-1.0.dtd": "itunes:",
     "podcastindex.org/namespace/1.0": "podcast:",
@@ -62,7 +63,7 @@ _VOCABULARIES = {
 _CONTAINERS = {"rss", "rdf:rdf", "channel", "atom:feed"}
 _ITEMS = {"item", "atom:entry"}
 
-# Where each thing stands, the better places with the lower numbers.
+# Fields by element, each with its rank; lower ranks are better.
 _TEXTS = {
     "title": (Field.TITLE, 0),
     "atom:title": (Field.TITLE, 1),
@@ -91,19 +92,19 @@ _TEXTS = {
 }
 _URLS = {
     "link": (Field.SITE_URL, 0),
-    "itunes:image": (Field.PICTURE_URL, 1),  # a mistake for its attribute
+    "itunes:image": (Field.PICTURE_URL, 1),  # used by mistake instead of its attribute
     "image/url": (Field.PICTURE_URL, 4),
     "atom:logo": (Field.PICTURE_URL, 5),
     "atom:icon": (Field.PICTURE_URL, 7),
     "itunes:new-feed-url": (Field.NEW_FEED_URL, 0),
 }
 _ATTRIBUTES = {
-    "itunes:image": (("href", "url"), Field.PICTURE_URL, 0),  # the second by mistake
+    "itunes:image": (("href", "url"), Field.PICTURE_URL, 0),  # "url" is a common mistake
     "googleplay:image": (("href", "url"), Field.PICTURE_URL, 2),
     "media:thumbnail": (("url",), Field.PICTURE_URL, 6),
     "image": (("rdf:resource",), Field.PICTURE_URL, 8),
 }
-_LINKS = {"atom:link", "link"}  # the second by mistake
+_LINKS = {"atom:link", "link"}  # "link" is a common mistake
 _ITEM_TEXTS = {
     "guid": "id",
     "atom:id": "id",
@@ -127,14 +128,14 @@ _OUT_OF_MEMORY = expat.errors.codes[expat.errors.XML_ERROR_NO_MEMORY]
 
 
 def read_xml_feed(document: bytes, url: str) -> FoundFields:
-    """Return what an RSS or Atom document in UTF-8 says of its feed.
+    """Read an RSS or Atom document in UTF-8.
 
-    Mistakes in its tags are mended only if there are some, since that takes longer than to read
-    it. A document that breaks off counts up to there, if an item has begun or the channel has
-    ended: then all that is said of the feed itself was read.
+    Tags are repaired only after an error, since that takes longer than parsing. A truncated
+    document is accepted if an item has started or the channel has ended: then the feed's own fields
+    are complete.
 
     Raises:
-        NotAFeed: It is something else, or breaks off earlier.
+        NotAFeed: The document is not a feed, or is truncated earlier.
     """
     xml = mended(_from_root(document))
     if xml.count(b"=") >= MAX_ATTRIBUTES and _MANY_ATTRIBUTES.search(xml):
@@ -151,9 +152,9 @@ def read_xml_feed(document: bytes, url: str) -> FoundFields:
 
 
 def _from_root(document: bytes) -> bytes:
-    """Return a document from its first element on: what is before that says nothing.
+    """Return a document from its first element on.
 
-    Some servers write white space, warnings, or declarations of entities there.
+    Some servers write white space, warnings or entity declarations before it.
     """
     head = _COMMENT.sub(lambda comment: b" " * len(comment[0]), document[:_HEAD_BYTES])
     feed = _FEED.search(head)
@@ -162,7 +163,7 @@ def _from_root(document: bytes) -> bytes:
     }
     if others and (feed is None or min(others) < feed.start()):
         raise NotAFeed(others[min(others)])
-    if feed is None and _PAGE_TYPE.search(head):  # it may stand before a feed, too
+    if feed is None and _PAGE_TYPE.search(head):  # it may precede a feed, too
         raise NotAFeed(_PAGE)
     if feed is None:
         raise NotAFeed("This is neither RSS, nor Atom, nor JSON Feed.")
@@ -170,11 +171,11 @@ def _from_root(document: bytes) -> bytes:
 
 
 class _Broken(NotAFeed):
-    """The XML has a mistake that expat does not forgive."""
+    """The XML has a syntax error that expat does not accept."""
 
 
 class _CutOff(NotAFeed):
-    """The XML ends before its first element does."""
+    """The XML ends inside its first element."""
 
 
 class _Whole(Exception):
@@ -182,16 +183,16 @@ class _Whole(Exception):
 
 
 class _Enough(Exception):
-    """There are more tags, or deeper ones, than are read."""
+    """The limit of tags or depth is reached."""
 
 
 class _Scope(NamedTuple):
-    """What an element and those in it inherit.
+    """Context that an element passes on to its descendants.
 
     Attributes:
-        depth: The depth of that element.
-        bases: What its URLs are relative to: the document's URL, and each `xml:base` since.
-        vocabularies: What the names in it that have a prefix begin with in our table.
+        depth: Depth of the element.
+        bases: Bases of relative URLs: the document's URL, and each `xml:base` since.
+        vocabularies: Prefix in our table for each namespace prefix.
     """
 
     depth: int
@@ -200,11 +201,11 @@ class _Scope(NamedTuple):
 
 
 class _Reader:
-    """Collects what a parser meets at the places in the table.
+    """Collects the values of the elements in the table.
 
     Attributes:
-        found: What was collected.
-        is_head_whole: Whether all was read that is said of the feed itself.
+        found: Collected values.
+        is_head_whole: Whether the feed's own fields are complete.
     """
 
     def __init__(self, url: str) -> None:
@@ -227,9 +228,9 @@ class _Reader:
         self._parser.EndElementHandler = self._end
 
     def read(self, xml: bytes) -> NotAFeed | None:
-        """Read as much as can be read; return why that is not all of it, if it is not."""
+        """Parse as much as possible; return the problem if that is not everything."""
         try:
-            # Whole, it would be copied when something in it is not read to the end.
+            # A single large buffer would be copied at each incomplete token.
             for start in range(0, len(xml), _PIECE_BYTES):
                 self._parser.Parse(xml[start : start + _PIECE_BYTES], False)
             self._parser.Parse(b"", True)
@@ -308,7 +309,7 @@ class _Reader:
     def _end_item(self) -> None:
         self._item_depth = 0
         item = self._item
-        # Many feeds change all of their items now and then.
+        # Many feeds change all of their items from time to time.
         date = item.get("date") or item.get("changed", "")
         self.found.add_item(item["id"] or item.get("enclosure", ""), date)
 
@@ -323,7 +324,7 @@ class _Reader:
             self._characters += len(text)
 
     def _markup(self, begin: str, name: str) -> None:
-        """Keep a tag within a text as text, if it is HTML; nothing else belongs there."""
+        """Keep an HTML tag inside a text as text; drop other tags."""
         local = name.rpartition(":")[2]
         self._text(f"{begin}{local}>" if is_html(local) else " ")
 
@@ -364,19 +365,19 @@ class _Reader:
 
 
 def _vocabulary(prefix: str, namespace: str) -> str:
-    """Return what names with a prefix begin with in our table.
+    """Return the prefix in our table for a declared prefix.
 
-    Where the namespace is none of ours, the prefix counts: some feeds have their own ideas of
-    what the namespace of `itunes` is.
+    For an unknown namespace, the prefix itself counts: some feeds declare the wrong namespace for
+    `itunes`.
     """
     name = namespace.strip().lower().partition("://")[2].rstrip("/#")
     return _VOCABULARIES.get(name, f"{prefix.lower()}:" if prefix else "")
 
 
 def _of_root(name: str) -> dict[str, str]:
-    """Return what the prefix of the first element means, whatever was declared.
+    """Return the meaning of the first element's prefix, whatever was declared.
 
-    Some feeds declare none of their namespaces, and some RSS the namespace of Atom as its own.
+    Some feeds declare no namespaces, and some RSS feeds declare Atom's as the default.
     """
     prefix, _, local = name.rpartition(":")
     match local.lower():
@@ -389,10 +390,10 @@ def _of_root(name: str) -> dict[str, str]:
 
 
 def _as_refusal(error: expat.ExpatError) -> NotAFeed:
-    """Return why a document was not read to its end.
+    """Translate a parser error.
 
     Raises:
-        MemoryError: This machine could not; the document may well be right.
+        MemoryError: This machine lacks memory; the document may be valid.
     """
     if error.code == _OUT_OF_MEMORY:
         raise MemoryError

@@ -1,6 +1,6 @@
-"""Making XML of what feeds are: characters, comments and references are mended here.
+"""Repair characters, comments and references of XML.
 
-All of it works on bytes of UTF-8, in time that grows with their number only.
+Works on bytes of UTF-8, in linear time.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import re
 from feedkeep.feeds.html_references import characters_of
 
 MAX_MENDED = 300_000
-"""Mistakes, comments and references in a document; what comes after that many stays as it is."""
+"""Maximum number of repairs in a document; the rest stays unchanged."""
 
-# A section, comment or instruction that never ends goes on to the end, so that none is tried twice.
+# An unterminated section, comment or instruction extends to the end, to keep the time linear.
 _TO_MEND = re.compile(
     rb"<!\[CDATA\[.*?(?:\]\]>|\Z)"
     rb"|<!--.*?(?:-->|\Z)"
@@ -27,10 +27,10 @@ _NO_CHARACTERS = ("\ufffe".encode(), "\uffff".encode())
 
 
 def mended(document: bytes) -> bytes:
-    """Return a document without characters, comments and references that are not XML.
+    """Return a document without characters, comments and references that are not valid XML.
 
-    A reference that only HTML knows, such as `&nbsp;`, becomes its character, and a bare `&` text.
-    Nothing refers to an entity after that.
+    References of HTML such as `&nbsp;` become characters, and a bare `&` becomes text. Afterwards,
+    no entity is referenced.
     """
     document = document.translate(None, _CONTROLS)
     for character in _NO_CHARACTERS:

@@ -1,7 +1,6 @@
-"""Making every tag of an ill-formed document well-formed and nested, so that expat reads on.
+"""Repair the tags and nesting of a malformed document, so that expat can parse it.
 
-What stands before, around and after a mistake is kept. All of it works on bytes of UTF-8, in time
-that grows with their number only.
+Content around a mistake is kept. Works on bytes of UTF-8, in linear time.
 """
 
 from __future__ import annotations
@@ -11,13 +10,13 @@ from collections import defaultdict
 from typing import NamedTuple
 
 MAX_PARTS = 250_000
-"""Tags, attributes and CDATA sections in a document; what comes after that many is left out."""
+"""Maximum number of tags, attributes and CDATA sections; the rest of a document is dropped."""
 
 MAX_OPEN = 1_000
-"""Elements that have not ended where another begins; what comes after that is left out, too."""
+"""Maximum number of open elements; the rest of a document is dropped."""
 
 _QUOTED = rb"""(?:"[^"<]*+"|"[^">]*+"|'[^'<]*+'|'[^'>]*+')"""
-# A quote counts behind a "=" only. The end of a tag may be missing where the next one begins.
+# A quote counts only after "=". A tag may lack its end if the next one starts.
 _PART = re.compile(
     rb"<!\[CDATA\[.*?(?:\]\]>|\Z)"
     rb"|<(?P<slash>/?)\s*+(?P<name>[A-Za-z_][\w.:-]{0,99}+)(?=[\s/<>=\"'])"
@@ -40,17 +39,16 @@ _HTML = re.compile(
 
 
 def with_tags_mended(document: bytes) -> bytes:
-    """Return a document that begins with its first element, with mistakes in its tags mended.
+    """Repair the tags of a document that starts with its first element.
 
-    - An attribute gets quotes; one without a value, or that is there already, is left out.
-    - Tags of HTML, and any other `<` that begins no tag, are text: descriptions are put into feeds
-      without being escaped, and their `<br>` never ends.
-    - An item ends where the next one begins, at the latest, and so does everything in it.
-    - Any other element whose end is missing, or has another name (`<title>A</titel>`), ends at the
-      next tag.
-    - An end that fits no element is left out.
+    - Attributes get quotes; one without a value, or a repeated one, is dropped.
+    - Tags of HTML, and any other `<` that starts no tag, become text: descriptions are often not
+      escaped, and their `<br>` never ends.
+    - An item ends, with everything in it, where the next one starts.
+    - Any other element with a missing or misspelt end (`<title>A</titel>`) ends at the next tag.
+    - An end that matches no element is dropped.
 
-    What is still open at the end stays so: the document was cut off.
+    Elements that are open at the end stay open: the document was truncated.
     """
     mending = _Mending()
     at = 0
@@ -66,23 +64,23 @@ def with_tags_mended(document: bytes) -> bytes:
 
 
 class _Open(NamedTuple):
-    """An element that has begun: its name, and the number of its tag."""
+    """An open element: its name, and the number of its tag."""
 
     name: bytes
     number: int
 
 
 class _Mending:
-    """What was written so far, and which elements are open there."""
+    """Output so far, and the elements that are open there."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
-        self._tags: list[int] = []  # which of the pieces are tags
+        self._tags: list[int] = []  # indexes of the pieces that are tags
         self._parts = 0
         self._open: list[_Open] = []
         self._places: defaultdict[bytes, list[int]] = defaultdict(list)
         self._item = b""
-        self._containers = 0  # how many of the open ones items lie in: <rss>, and its <channel>
+        self._containers = 0  # number of open elements around items: <rss>, and its <channel>
 
     def written(self) -> bytes:
         return b"".join(self._pieces)
@@ -102,7 +100,7 @@ class _Mending:
             self.text(part[0].replace(b"<", b"&lt;"))
         else:
             self._tags.append(len(self._pieces))
-            self._pieces.append(b"")  # what ends at this tag is written before it
+            self._pieces.append(b"")  # ends that belong before this tag are prepended here
             tag = self._end(name) if part["slash"] else self._start(name, rest.rstrip())
             self._pieces[-1] += tag
 
@@ -130,7 +128,7 @@ class _Mending:
         return self._close_down_to(places[-1] + 1) + self._pop()
 
     def _close_down_to(self, count: int) -> bytes:
-        """Close what is open beyond so many elements; return what is to be written for it here."""
+        """Close open elements beyond `count`; return the ends to be written here."""
         ended = b""
         while len(self._open) > count:
             is_item_or_around = self._is_item_or_around(len(self._open) - 1)
