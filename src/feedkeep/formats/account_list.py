@@ -1,4 +1,4 @@
-"""Accounts to create, as a file lists them: CSV with a header, or a JSON object on each line."""
+"""Files of accounts to create: CSV with a header, or a JSON object on each line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BOOLS = {"": False, "false": False, "no": False, "0": False, "true": True, "yes
 
 
 class _Line(msgspec.Struct, forbid_unknown_fields=True):
-    """An account as an object of JSON."""
+    """Account as a JSON object."""
 
     name: str
     password: str | None = None
@@ -27,9 +27,9 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_accounts(file: BinaryIO) -> Iterator[tuple[int, ImportedAccount | AccountError]]:
-    """Yield each account of a file with the number of its line, or why the line is refused.
+    """Yield each account of a file with its line number, or the error of the line.
 
-    A line is read at a time, and never more of it than `MAX_LINE_BYTES`. Empty lines are ignored.
+    Reads at most `MAX_LINE_BYTES` of one line at a time. Empty lines are ignored.
 
     Raises:
         AccountError: The header of a CSV file is not valid.
@@ -49,13 +49,13 @@ def read_accounts(file: BinaryIO) -> Iterator[tuple[int, ImportedAccount | Accou
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, str | None]]:
-    """Yield the lines that are not empty; None for those that are too long or no text."""
+    """Yield the lines that are not empty; None for a line that is too long or not UTF-8."""
     number = 0
     while line := file.readline(MAX_LINE_BYTES + 1):
         number += 1
         is_whole = len(line) <= MAX_LINE_BYTES
         while not line.endswith(b"\n") and (rest := file.readline(MAX_LINE_BYTES)):
-            line = rest  # what is too long is passed over, a piece at a time
+            line = rest  # skip an overlong line piece by piece
             is_whole = False
         try:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip("\r\n")
@@ -92,7 +92,6 @@ def _csv_reader(header: str) -> Callable[[str], ImportedAccount]:
 
 
 def _cells(line: str) -> list[str]:
-    """Return the cells of a line; none goes on in the next line."""
     try:
         (cells,) = csv.reader([line], strict=True)
     except csv.Error as error:

@@ -1,4 +1,4 @@
-"""Atom feeds (RFC 4287) of a few short entries, which any reader or podcast app can follow."""
+"""Writer of Atom feeds (RFC 4287) with short entries, for feed readers and podcast apps."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from feedkeep.model.stamps import write_stamp
 
 ATOM = "application/atom+xml; charset=utf-8"
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What no XML may have (XML 1.0, section 2.2): names of feeds and apps may."""
+"""Characters that XML forbids (XML 1.0, section 2.2), but names of feeds and apps may contain."""
 
 _NAMESPACE = "http://www.w3.org/2005/Atom"
 
 
 class AtomEntry(Value, frozen=True):
-    """An entry of a feed.
+    """Entry of a feed.
 
     Attributes:
-        id: An IRI that is the same for this entry for ever.
+        id: Permanent IRI of this entry.
         title: A sentence.
-        link: The address of the page that it leads to.
-        updated: When it happened.
+        link: URL of the linked page.
+        updated: Time of the event.
     """
 
     id: str
@@ -35,7 +35,7 @@ class AtomEntry(Value, frozen=True):
 def write_atom(
     feed_id: str, title: str, language: str, link: str, entries: Sequence[AtomEntry]
 ) -> bytes:
-    """Return a feed with at least one entry, newest first."""
+    """Write a feed with at least one entry, newest first."""
     feed = Element("feed", {"xmlns": _NAMESPACE, "xml:lang": language})
     author = SubElement(feed, "author")
     _add(author, "name", "feedkeep")

@@ -1,6 +1,6 @@
-"""Bytes of a document in any encoding to UTF-8, whatever was declared about them.
+"""Convert documents in any encoding to UTF-8.
 
-Declarations are often wrong, so what the bytes are counts before what is said of them.
+Declared encodings are often wrong, so the bytes themselves take precedence.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from feedkeep.formats.encodings import SHOWN_BY_BEGINNING, codec_of
 
 _HEAD_BYTES = 1_024
 _PIECE_BYTES = 65_536
-"""Documents are decoded piece by piece: a letter of text can take four bytes of memory."""
+"""Size of a decoded piece: a decoded character can take four bytes of memory."""
 
 _DECLARED = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s{0,9}=\s{0,9}["']([\w.:-]{1,40})["']""")
 _CHARSET = re.compile(r"""charset\s{0,9}=\s{0,9}["']?([\w.:-]{1,40})""", re.IGNORECASE)
@@ -26,12 +26,12 @@ _CP1252_OF_STRAY_BYTES = {
 
 
 def utf8(document: bytes, content_type: str) -> bytes:
-    """Return a document in UTF-8, without a byte order mark; it never fails.
+    """Convert a document to UTF-8 without a byte order mark; never fails.
 
-    What begins with a byte order mark is what the mark says. What is valid UTF-8 is UTF-8: text in
-    another encoding hardly ever is so by accident. Else it is in the first encoding that the XML,
-    or the header Content-Type, declares and that all of it can be read in. Where UTF-8 is declared
-    and has stray bytes, these are Windows-1252, as in feeds that were put together from parts.
+    A byte order mark determines the encoding. Valid UTF-8 is UTF-8: text in another encoding hardly
+    ever is valid by accident. Otherwise the first encoding that decodes the whole document wins, of
+    those declared by the XML or the header Content-Type. In declared UTF-8, stray bytes are decoded
+    as Windows-1252, as in feeds assembled from parts.
     """
     shown = next((c for mark, c in SHOWN_BY_BEGINNING.items() if document.startswith(mark)), None)
     if shown == "utf-8-sig":
@@ -51,7 +51,6 @@ def utf8(document: bytes, content_type: str) -> bytes:
 
 
 def _declared(document: bytes, content_type: str) -> list[str]:
-    """Return the codecs that the XML and the header declare, in this order."""
     in_xml, in_header = _DECLARED.search(document[:_HEAD_BYTES]), _CHARSET.search(content_type)
     labels = [in_xml[1].decode("latin-1")] if in_xml else []
     labels += [in_header[1]] if in_header else []
@@ -72,12 +71,12 @@ def _decoded(document: bytes, codec: str, errors: str) -> bytes:
     pieces = _pieces(document, codec, errors)
     if errors == "surrogateescape":
         pieces = (piece.translate(_CP1252_OF_STRAY_BYTES) for piece in pieces)
-    # A half of a character of UTF-16 cannot be written in UTF-8.
+    # Unpaired surrogates of UTF-16 cannot be encoded.
     return b"".join(piece.encode("utf-8", "replace") for piece in pieces)
 
 
 def _pieces(document: bytes, codec: str, errors: str) -> Iterator[str]:
-    """Decode a document; what was cut off within its last character is no error."""
+    """Decode a document; a truncated last character is not an error."""
     decoder = codecs.getincrementaldecoder(codec)(errors)
     for start in range(0, len(document), _PIECE_BYTES):
         yield decoder.decode(document[start : start + _PIECE_BYTES])

@@ -1,7 +1,6 @@
-"""The encodings that a file may declare: those that browsers know (WHATWG, Encoding, 4.2).
+"""Supported encodings: those of browsers (WHATWG, Encoding, 4.2).
 
-Python knows more, and some of those are traps: decoding `punycode` takes time that grows with the
-square of the length.
+Some of Python's further codecs are dangerous: decoding `punycode` takes quadratic time.
 """
 
 from __future__ import annotations
@@ -9,24 +8,24 @@ from __future__ import annotations
 import codecs
 
 SHOWN_BY_BEGINNING = {
-    # The longer marks first: UTF-32's begins with UTF-16's.
+    # UTF-32's mark starts with UTF-16's, so it comes first.
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
-    # Without a mark, the first "<" shows it.
+    # Without a mark, the first "<" reveals the encoding.
     b"<\0\0\0": "utf-32-le",
     b"\0\0\0<": "utf-32-be",
     b"<\0": "utf-16-le",
     b"\0<": "utf-16-be",
 }
-"""The codecs that the first bytes of a document show, whatever it declares; the first counts."""
+"""Codecs by the first bytes of a document, whatever it declares; the first match wins."""
 
 _LABELS = {
     "utf-8": "utf-8 utf8 unicode-1-1-utf-8 unicode11utf8 unicode20utf8 x-unicode20utf8",
-    # A declaration that can be read as single bytes is not in one of these, whatever it says: .NET
-    # writes "utf-16" into files that it then saves as UTF-8.
+    # A declaration that is readable as single bytes cannot be in UTF-16: .NET declares "utf-16" in
+    # files that it then saves as UTF-8.
     "utf-8-sig": "utf-16 utf-16le utf-16be utf-32 utf-32le utf-32be ucs-2 iso-10646-ucs-2 unicode",
     "latin-1": "iso-8859-1 iso8859-1 iso88591 iso_8859-1 iso-ir-100 csisolatin1 latin1 l1 ascii"
     " us-ascii cp819 ibm819",
@@ -74,5 +73,4 @@ _CODECS = {label: codec for codec, labels in _LABELS.items() for label in labels
 
 
 def codec_of(label: str) -> str | None:
-    """Return the codec for the name of an encoding; None if the encoding is not supported."""
     return _CODECS.get(label.strip().lower())

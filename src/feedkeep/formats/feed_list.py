@@ -1,4 +1,4 @@
-"""Reading a feed list in any of the formats, and writing it in one of them."""
+"""Read feed lists in any format, and write them."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from feedkeep.rules.feed_urls import (
 from feedkeep.rules.guids import guid_or_none
 
 MAX_LINES = 400_000
-"""The maximum number of lines of a text; no list of feeds has nearly as many."""
+"""Maximum number of lines of a text; no list of feeds has nearly as many."""
 
 MAX_ITEMS = 400_000
-"""The maximum number of feeds of a list that an operator reads from a file."""
+"""Maximum number of feeds in a list that an operator reads from a file."""
 
 _ENOUGH_CHARACTERS = 1_024
 _EXAMPLES = 3
@@ -49,7 +49,7 @@ _ADDRESS = re.compile(rf"(?:https?://|(?:{'|'.join(LINK_SCHEMES)}):)\S", re.IGNO
 
 
 class Format(StrEnum):
-    """How a feed list is written."""
+    """Format of a written feed list."""
 
     OPML = "opml"
     JSON = "json"
@@ -62,21 +62,23 @@ class _JsonFeed(msgspec.Struct, omit_defaults=True):
 
 
 class _JsonList(msgspec.Struct):
-    """The body of POST /subscriptions, so that an export can be sent as it is."""
+    """Body of POST /subscriptions, so that an export can be sent unchanged."""
 
     subscriptions: list[_JsonFeed]
 
 
 def read_feed_list(data: bytes, max_items: int = MAX_ITEMS) -> FeedList:
-    """Return the feeds that a file lists, in its order; their URLs and guids are not checked.
+    """Read the feeds of a file, in order, without checking URLs and guids.
 
-    It may be in any encoding that browsers know, whatever it declares, and have wrong bytes.
-    Addresses are taken as a person means them: also links to subscribe, and without a protocol.
+    Any encoding of browsers is accepted, whatever the file declares, also with invalid bytes.
+    Addresses are interpreted as people mean them, such as links to subscribe, or without a
+    protocol.
 
     Raises:
-        InvalidInput: It has another format, is broken, is hostile, or has more than `max_items`.
+        InvalidInput: The file has another format, is broken or hostile, or has more than
+            `max_items` feeds.
     """
-    # Only what was cut off within its last character is not UTF-8 then.
+    # Now only a truncated last character can be invalid.
     text = utf8(data, "").decode(errors="ignore").lstrip("\ufeff")
     start = text.lstrip()
     if _JSON.match(start):
@@ -100,10 +102,10 @@ def _no_list() -> InvalidInput:
 
 
 def decoded_exactly(data: bytes) -> str:
-    """Return a text in UTF-8, or in an encoding that its first bytes show.
+    """Decode a text in UTF-8, or in the encoding that its first bytes reveal.
 
     Raises:
-        InvalidInput: It is in another encoding, or has a wrong byte.
+        InvalidInput: The text has another encoding, or an invalid byte.
     """
     codecs = (codec for mark, codec in SHOWN_BY_BEGINNING.items() if data.startswith(mark))
     try:
@@ -122,14 +124,13 @@ def write_feed_list(
     cards: Mapping[str, Card],
     labels: Labels = NO_LABELS,
 ) -> bytes:
-    """Return the list in a format that `read_feed_list` reads back.
+    """Write a list in a format that `read_feed_list` reads.
 
-    A guid that is not the one derived from the URL is written, too, except in the format `URLS`;
-    OPML also has what `cards` tell, which are by URL, and the titles and folders of
-    `labels`.
+    Guids that differ from the derived ones are included, except in the format `URLS`. OPML also has
+    the summaries in `cards`, by URL, and the titles and folders in `labels`.
 
     Raises:
-        InvalidInput: One of the URLs cannot be written in OPML.
+        InvalidInput: A URL cannot be written in OPML.
     """
     feeds = [
         ListedFeed(
@@ -156,13 +157,12 @@ def _is_derived(subscription: Subscription) -> bool:
 
 
 def _is_bracketed(text: str) -> bool:
-    """Say whether a text begins with an address between brackets, and not with a tag."""
     found = _BRACKETED.match(text)
     return found is not None and ("." in found[1] or ":/" in found[1])
 
 
 def _read_json(text: str, max_items: int) -> list[ListedFeed]:
-    """Return the feeds of our own exports, or of an array of addresses or of objects with one."""
+    """Read our own export, or an array of addresses or of objects with an address."""
     check_json(text.encode())
     try:
         found = msgspec.json.decode(text)
@@ -198,10 +198,10 @@ def _read_table(text: str, max_items: int) -> list[ListedFeed] | None:
 def read_urls(
     text: str, max_items: int = MAX_ITEMS, max_lines: int = MAX_LINES
 ) -> list[ListedFeed]:
-    """Return the feeds of a text with one URL a line; lines that start with # are comments.
+    """Read a text with one URL a line; lines that start with # are comments.
 
     Raises:
-        InvalidInput: It has more than `max_lines`, or more than `max_items` feeds.
+        InvalidInput: The text has more than `max_lines` lines, or more than `max_items` feeds.
     """
     feeds: list[ListedFeed] = []
     for number, line in _lines(text, max_lines):
@@ -211,7 +211,6 @@ def read_urls(
 
 
 def _lines(text: str, max_lines: int = MAX_LINES) -> Iterator[tuple[int, str]]:
-    """Yield the lines that may name a feed, with their numbers."""
     if sum(map(text.count, _LINE_ENDS)) - text.count("\r\n") > max_lines:
         raise InvalidInput("The text has more than {max} lines.", max=max_lines)
     for number, line in enumerate(text.splitlines(), 1):
@@ -221,9 +220,9 @@ def _lines(text: str, max_lines: int = MAX_LINES) -> Iterator[tuple[int, str]]:
 
 
 def _read_text(text: str, max_items: int) -> FeedList:
-    """Return the feeds of a text with one on each line, as newsboat and podget have them, too.
+    """Read a text with one feed a line, or more if all words are addresses.
 
-    There, tags, a title or a category follow the address.
+    In files of newsboat and podget, tags, a title or a category follow the address.
     """
     feeds: list[ListedFeed] = []
     not_used: list[str] = []
@@ -254,10 +253,10 @@ def _without_enclosure(word: str) -> str:
 
 
 def _without_copied_guids(feeds: Sequence[ListedFeed]) -> list[ListedFeed]:
-    """Return feeds without the guids that say nothing: those that several URLs of the file have.
+    """Remove guids that several URLs of the file share.
 
-    Publishers copy the guid of one podcast to another. Most guids are derived from a URL, so that
-    the guid of the one is also that of its URL.
+    Publishers copy the guid of one podcast to another. Most guids are derived from a URL, so the
+    derived guid of each URL counts, too.
     """
     urls: defaultdict[str, set[Guid]] = defaultdict(set)
     for feed in feeds:
@@ -274,7 +273,7 @@ def _without_copied_guids(feeds: Sequence[ListedFeed]) -> list[ListedFeed]:
 
 
 def _as_meant(found: FeedList) -> FeedList:
-    """Return a list with the addresses that are meant, as `as_feed_url` takes them."""
+    """Interpret the addresses as people mean them, by `as_feed_url`."""
     listed = [feed.feed_url for feed in found.feeds]
     meant = [as_feed_url(text) for text in listed]
     feeds = [
@@ -296,6 +295,5 @@ def _as_meant(found: FeedList) -> FeedList:
 
 
 def _counted(texts: Sequence[str]) -> dict[str, int | str]:
-    """Return how many texts there are, and the first of them."""
     examples = [text.strip()[:_MAX_EXAMPLE_CHARACTERS] for text in texts[:_EXAMPLES]]
     return {"count": len(texts), "examples": ", ".join(examples)}

@@ -1,4 +1,4 @@
-"""Lists of feeds in tables: CSV with a heading, as YouTube's Takeout and spreadsheets have them."""
+"""Feed lists as tables: CSV with a heading, such as YouTube's Takeout and spreadsheets."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _OF_TITLES = ("tit", "tít", "name")  # "Channel Title", "Kanaltitel", "Titre de
 
 
 def read(text: str, max_items: int) -> list[ListedFeed] | None:
-    """Return the feed of each row, "" for an address that is missing; None if this is no table.
+    """Return the feed of each row, "" for a missing address; None if the text is not a table.
 
-    That has a heading with a column of URLs, and an address there in its first row.
+    A table has a heading with a column of URLs, and an address there in its first row.
 
     Raises:
-        InvalidInput: It has more than `max_items` rows.
-        csv.Error: It has a cell of more than 131,072 characters.
+        InvalidInput: There are more than `max_items` rows.
+        csv.Error: A cell has more than 131,072 characters.
     """
     heading = text.lstrip().partition("\n")[0].rstrip()
     longest = max(map(len, text.split("\n")))
@@ -54,7 +54,6 @@ def read(text: str, max_items: int) -> list[ListedFeed] | None:
 
 
 def _place_of_url(names: Sequence[str]) -> int | None:
-    """Return which column has the addresses of feeds; None if there is no other column, or none."""
     places = [place for place, name in enumerate(names) if "url" in name or name in _OF_FEEDS]
     of_feeds = [place for place in places if _has_any(names[place], _OF_FEEDS)]
     return [*of_feeds, *places][0] if places and len(names) > 1 else None

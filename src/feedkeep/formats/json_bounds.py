@@ -1,4 +1,4 @@
-"""How deep and how large JSON from clients may be, checked before it is decoded. Pure."""
+"""Limits on depth and size of JSON from clients, checked before decoding. Pure."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from feedkeep.model.errors import InvalidInput
 
 MAX_JSON_DEPTH = 64
 MAX_JSON_PARTS = 400_000
-"""The maximum number of brackets, braces, commas and colons outside of strings.
+"""Maximum number of brackets, braces, commas and colons outside of strings.
 
 Ten thousand episode actions have half of that. Decoding takes far more time and memory than the
-text itself, and the process does nothing else meanwhile.
+text, and blocks the process.
 """
 
 _AT_ONCE_BYTES = 65_536
 _OTHER_BYTES = bytes(set(range(256)) - set(b"[]{},:"))
 _STEPS = bytes(1 if byte in b"[{" else 255 if byte in b"]}" else 0 for byte in range(256))
-"""What each byte does to the depth, as a signed byte."""
+"""Effect of each byte on the depth, as a signed byte."""
 
 
 def check_json(data: bytes) -> None:
-    """Check that JSON is neither too deep nor too large (C1.11), and not whether it is valid.
+    """Check the depth and size of JSON (C1.11), but not its validity.
 
     Raises:
-        InvalidInput: It is too deep or too large.
+        InvalidInput: The JSON is too deep or too large.
     """
     if len(data) <= MAX_JSON_PARTS and data.count(b"[") + data.count(b"{") <= MAX_JSON_DEPTH:
         return
-    plain = data.replace(rb"\\", b"").replace(rb"\"", b"")  # now each quote begins or ends a string
+    plain = data.replace(rb"\\", b"").replace(rb"\"", b"")  # now each quote starts or ends a string
     is_in_text, depth, parts = False, 0, 0
     for start in range(0, len(plain), _AT_ONCE_BYTES):
         pieces = plain[start : start + _AT_ONCE_BYTES].split(b'"')

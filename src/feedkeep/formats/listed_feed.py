@@ -1,4 +1,4 @@
-"""A list of feeds as it stands in a file."""
+"""Feed lists as read from files."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from feedkeep.rules.subscriptions import Refused, Wanted, want
 
 @dataclass(frozen=True, slots=True)
 class ListedFeed:
-    """A feed as it stands in a file; nothing is checked yet.
+    """Feed in a file, not yet validated.
 
     Attributes:
-        number: The number of its line, or of its item in JSON, from 1; 0 if it is from no file.
-        feed_url: The text of its URL; "" if there is something, but no address of a feed.
-        guid: The text of its guid, if there is one.
-        is_item: Whether items are counted and not lines.
-        title: What the file calls it; "" if it does not say.
-        folder: The folder that it is in there, as `folder_of` returns it.
-        card: What is known of it, for files that are written.
+        number: Line number, or number of the JSON item, from 1; 0 if the feed is not from a file.
+        feed_url: Text of its URL; "" if the entry has no address of a feed.
+        guid: Text of its guid; None without one.
+        is_item: Whether `number` counts items instead of lines.
+        title: Title in the file; "" if missing.
+        folder: Folder in the file, in the form of `folder_of`.
+        card: Summary of the feed, for writing.
     """
 
     number: int
@@ -35,25 +35,23 @@ class ListedFeed:
 
     @property
     def place(self) -> Sentence:
-        """Return where it stands in the file."""
+        """Its place in the file."""
         values = {"number": self.number}
         return (
             Sentence("item {number}", values) if self.is_item else Sentence("line {number}", values)
         )
 
     def filed(self) -> FiledFeed:
-        """Return what its owner called it."""
         return FiledFeed(self.feed_url, self.title, self.folder)
 
     def wanted(self) -> Wanted | Refused:
-        """Return it as an item to add."""
         if not self.feed_url:
             return Refused("", Sentence("No feed address was found here."))
         return want(self.feed_url, self.guid, is_from_file=True)
 
 
 def check_count(count: int, max_items: int) -> None:
-    """Check how many feeds a list has, before anything is made of them.
+    """Check the number of feeds before they are processed.
 
     Raises:
         InvalidInput: There are too many.
@@ -66,11 +64,10 @@ def check_count(count: int, max_items: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class FeedList:
-    """The feeds of a file, in its order.
+    """Feeds of a file, in order.
 
     Attributes:
-        feeds: What the file lists.
-        notes: What a person should know about how it was read; none if nothing was left out.
+        notes: Remarks for the person about ignored or interpreted parts.
     """
 
     feeds: Sequence[ListedFeed]

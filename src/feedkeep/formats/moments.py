@@ -1,4 +1,4 @@
-"""Moments as people write them: a date-time, a day, or how long ago. Pure."""
+"""Times as people write them: a date-time, a day, or a time ago. Pure."""
 
 from __future__ import annotations
 
@@ -24,14 +24,13 @@ _BEGINNING = Stamp(0)
 
 
 def read_moment(text: str, now: Stamp, with_zone: Callable[[datetime], datetime]) -> Stamp:
-    """Return the moment that a text names; it is never before 1970.
+    """Parse a time; never before 1970.
 
-    Taken are RFC 3339, "2026-11-20" (the beginning of that day), "2026-11-20 18:00", and a number
-    of minutes, hours, days or weeks ago. `with_zone` gives a date-time without a zone that of the
-    person who wrote it.
+    Accepts RFC 3339, "2026-11-20" (the start of that day), "2026-11-20 18:00", and a number of
+    minutes, hours, days or weeks ago. `with_zone` adds the writer's time zone to a naive date-time.
 
     Raises:
-        InvalidInput: It is none of these.
+        InvalidInput: The text has another format.
     """
     words = text.strip()
     if ago := _AGO.fullmatch(words):
@@ -40,7 +39,7 @@ def read_moment(text: str, now: Stamp, with_zone: Callable[[datetime], datetime]
         try:
             local = with_zone(datetime.strptime(words, written))  # noqa: DTZ007 - it gets its zone here
             return max(Stamp((local - _EPOCH) // _US), _BEGINNING)
-        except (ValueError, OverflowError):  # of another form, or too early for time zones
+        except (ValueError, OverflowError):  # another format, or too early for time zones
             continue
     try:
         return max(read_stamp(words), _BEGINNING)

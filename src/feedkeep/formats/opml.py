@@ -1,8 +1,7 @@
-"""OPML 1.0 and 2.0: reading without trusting the file, and writing.
+"""Reader of untrusted OPML 1.0 and 2.0, and writer.
 
-A guid that is not the one derived from the feed's URL is in the attribute `podcast:guid`. What is
-known of a feed is in the attributes that podcast apps write and read; what is not known has its URL
-for a title.
+A guid that differs from the one derived from the URL is in the attribute `podcast:guid`. Other data
+is in the attributes that podcast apps use; a feed without a title has its URL instead.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ from feedkeep.rules.text_limits import line_of
 MAX_TAGS = 400_000
 MAX_TAG_CHARACTERS = 200_000
 MAX_BARE_AMPERSANDS = 100_000
-"""The maximum of each in a file; no list of feeds has nearly as many.
+"""Maximum of each in a file; no list of feeds has nearly as many.
 
-A tag with all its attributes is read in one step, and the process does nothing else meanwhile.
+A tag with all its attributes is parsed in one step, which blocks the process.
 """
 
 _NAMESPACE = "https://podcastindex.org/namespace/1.0"
@@ -40,18 +39,18 @@ _MAX_PASSED_OVER = 1_000
 _NAME = "(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+)"
 _REFERENCE = re.compile(f"&{_NAME};")
 _MARKUP = re.compile(r"[^\W\d]|[:/!?]")
-"""What follows the beginning of a tag; a title such as "Two < 3" has others."""
+"""Characters after the "<" of a tag; a title such as "Two < 3" has others."""
 _BARE_AMPERSAND = re.compile(f"&(?!{_NAME};)")
 _PREFIX = r"(?:[\w.-]{1,40}:)?"
 _OPML = re.compile(rf"<{_PREFIX}(?:opml|outline)[\s/>]", re.IGNORECASE)
 _BEGINNING = re.compile(rf"<(?:\?xml\s|!doctype\s+opml\b|{_PREFIX}opml[\s>])", re.IGNORECASE)
 _OUTLINE = re.compile(rf"{_PREFIX}outline[\s/>]", re.IGNORECASE)
 _ADDRESSES = ("xmlurl", "feedurl", "rssurl", "url")
-"""The attributes that have the address of a feed, the usual one first."""
+"""Attributes for the address of a feed, the usual one first."""
 _NO_FEED_BY_URL = {"include", "audio"}
-"""The types of outlines whose attribute `url` leads to another list, or to music."""
+"""Types of outlines whose attribute `url` is another list, or music."""
 _OF_FEEDS = {"rss", "atom"}
-# Bounded, so that many quotes that never end do not take quadratic time.
+# Bounded: many unterminated quotes must not take quadratic time.
 _ATTRIBUTE = re.compile(
     rf"""(?<![\w:.-])(podcast:guid|type|htmlurl|{"|".join(_ADDRESSES)})\s{{0,9}}=\s{{0,9}}"""
     r"""(?:"([^"]{0,9000})"|'([^']{0,9000})'|["'\u201c-\u201f]?([^\s"'>\u201c-\u201f]{1,9000}))""",
@@ -63,26 +62,25 @@ _NOT_IN_XML = re.compile("[\ufffe\uffff]")
 
 
 def is_opml(text: str) -> bool:
-    """Say whether a text has an element of OPML anywhere, or too many tags to be looked through."""
+    """Whether a text has an element of OPML, or too many tags to search."""
     return text.count("<") > MAX_TAGS or _OPML.search(text) is not None
 
 
 def read(text: str, max_items: int) -> FeedList:
-    """Return the feeds of an OPML file, from all levels of its outline.
+    """Read the feeds of an OPML file, from all levels of its outline.
 
-    Its root may have any name, and what stands before its first tag, or after its last one, is
-    passed over. What titles have need not be escaped. A file that declares entities or attributes
-    is refused: only hostile files do. From a file that is broken in another way, as some apps write
-    them, every feed that can be found is returned. An outline that seems to be of a feed, but has
-    no address, is returned without one.
+    The root may have any name; text before the first tag and after the last one is skipped, and
+    titles need not be escaped. A file that declares entities or attributes is refused: only hostile
+    files do. From a file with other mistakes, as some apps write, every feed that can be found is
+    returned. An outline that looks like a feed without an address is returned with the URL "".
 
     Raises:
-        InvalidInput: It is not well-formed XML, is not OPML, declares something, is too large, or
-            has more than `max_items` feeds.
+        InvalidInput: The file is not well-formed XML, is not OPML, declares something, is too
+            large, or has more than `max_items` feeds.
     """
     text = _escaped(text)
     begin, end = _beginning(text), text.rfind(">") + 1
-    end = len(text) if "<" in text[end:] else end  # it was cut off there
+    end = len(text) if "<" in text[end:] else end  # the file is truncated
     notes = _passed_over(text[:begin], text[end:])
     try:
         first_line = 1 + text.count("\n", 0, begin)
@@ -101,10 +99,10 @@ def read(text: str, max_items: int) -> FeedList:
 
 
 def read_whole(text: str, max_items: int) -> Sequence[ListedFeed]:
-    """Return the feeds of an OPML file, if all of it can be read; raises as `read` does.
+    """Read an OPML file only if it is completely valid; raises as `read`.
 
-    Other attributes than `xmlUrl` may have the address of something else, so that an outline with
-    one of these is returned without an address.
+    Attributes other than `xmlUrl` may have other addresses, so an outline with one of them is
+    returned with the URL "".
     """
     return _parsed(_escaped(text.lstrip()), 1, max_items, _ADDRESSES[:1])
 
@@ -114,7 +112,7 @@ class BrokenXml(InvalidInput):
 
 
 def write(feeds: Iterable[ListedFeed]) -> bytes:
-    """Return the feeds as an OPML 2.0 file in UTF-8.
+    """Write the feeds as an OPML 2.0 file in UTF-8.
 
     Raises:
         InvalidInput: A URL has a character that XML does not allow.
@@ -132,7 +130,7 @@ def write(feeds: Iterable[ListedFeed]) -> bytes:
 
 
 def _beginning(text: str) -> int:
-    """Return where the XML begins: before it, there can be a warning of PHP, or a code fence."""
+    """Return the start of the XML, which a PHP warning or a code fence may precede."""
     first, found = text.find("<"), _BEGINNING.search(text)
     if found is None or _OPML.search(text, 0, found.start()):
         return max(first, 0)
@@ -140,7 +138,6 @@ def _beginning(text: str) -> int:
 
 
 def _passed_over(*texts: str) -> list[Sentence]:
-    """Return what a person should know of the texts around the XML."""
     shown = [" ".join(text[:_MAX_PASSED_OVER].split()) for text in texts]
     return [
         Sentence("Ignored text outside the list: {text}", {"text": text[:_MAX_SHOWN_CHARACTERS]})
@@ -170,7 +167,7 @@ def _parsed(
 
 
 class _Reader:
-    """Collects the feeds of the outlines that a parser meets."""
+    """Collects the feeds of a parser's outlines."""
 
     def __init__(self, first_line: int, max_items: int, addresses: Sequence[str]) -> None:
         self.feeds: list[ListedFeed] = []
@@ -189,7 +186,7 @@ class _Reader:
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self.root = self.root or name
         if _local(name) == "outline":
-            # Apps spell the attribute xmlUrl, xmlurl and xmlURL.
+            # Apps write xmlUrl, xmlurl and xmlURL.
             known = {key.lower(): value for key, value in attributes.items()}
             line = self._first_line - 1 + self.parser.CurrentLineNumber
             folders = self._folders[-1]
@@ -207,7 +204,6 @@ class _Reader:
 
 
 def _local(name: str) -> str:
-    """Return the name of an element in lower case, without its prefix."""
     return name.rpartition(":")[2].lower()
 
 
@@ -217,7 +213,7 @@ def _feeds_of(
     addresses: Sequence[str] = _ADDRESSES,
     folder: str = "",
 ) -> list[ListedFeed]:
-    """Return the feed of an outline with these attributes; none of a folder."""
+    """Return the feed of an outline with these attributes; an empty list for a folder."""
     kind = attributes.get("type", "").strip().lower()
     names = [name for name in addresses if name != "url" or kind not in _NO_FEED_BY_URL]
     urls = [attributes[name] for name in names if attributes.get(name, "").strip()]
@@ -231,10 +227,10 @@ def _feeds_of(
 
 
 def _salvaged(text: str) -> Iterator[ListedFeed]:
-    """Yield what all outlines list, wherever they are, but for those in comments.
+    """Yield the feeds of all outlines anywhere, except in comments.
 
-    Real exports have unescaped markup and quotes in their descriptions, which no parser reads. So
-    what belongs to an outline may stand behind another tag.
+    Real exports have unescaped markup and quotes in descriptions, which no parser accepts. So
+    attributes of an outline may follow another tag.
     """
     pieces = text.split("<")
     last_end = max((n for n, piece in enumerate(pieces) if "-->" in piece), default=-1)
@@ -243,7 +239,7 @@ def _salvaged(text: str) -> Iterator[ListedFeed]:
     is_comment = has_begun = False
     for number, piece in enumerate(pieces):
         seen = piece
-        # A comment that never ends hides nothing.
+        # An unterminated comment hides nothing.
         is_comment = is_comment or (number <= last_end and piece.startswith("!--"))
         if is_comment:
             _, ended, seen = piece.partition("-->")
@@ -252,7 +248,7 @@ def _salvaged(text: str) -> Iterator[ListedFeed]:
             yield from _feeds_of(known, start)
             known, start, has_begun = {}, line, True
         for name, value in _attributes(seen):
-            # Elsewhere, as in bookmarks, only these are about feeds.
+            # Outside of outlines, as in bookmarks, only these attributes are about feeds.
             if not has_begun and name not in _ADDRESSES[:-1]:
                 continue
             if name in _ADDRESSES and known.get(name):
@@ -266,14 +262,14 @@ def _salvaged(text: str) -> Iterator[ListedFeed]:
 
 
 def _attributes(piece: str) -> Iterator[tuple[str, str]]:
-    """Yield the attributes that tell of a feed, as far as their ends can be seen."""
+    """Yield the attributes of a feed, as far as their ends are recognizable."""
     for match in _ATTRIBUTE.finditer(piece) if "=" in piece else ():
         value = match[2] or match[3] or match[4] or ""
         if match[4] and match.end() == len(piece):
-            continue  # it was cut off
+            continue  # truncated
         if match[4] and piece.startswith(">", match.end()):
             value = value.removesuffix("/")
-        # Without its quote at the end, a value goes on to the next one.
+        # Without its closing quote, a value extends to the next one.
         words = value.split()
         if len(words) > 1 and _NEXT_ATTRIBUTE.fullmatch(words[-1]):
             value = words[0]
@@ -282,8 +278,8 @@ def _attributes(piece: str) -> Iterator[tuple[str, str]]:
 
 
 def _refuse_declarations(_name: str, _system: str | None, _public: str | None, own: bool) -> None:
-    # Entities can expand a billion times, or name a file of this machine. A document type that is
-    # only referred to is never fetched, and does no harm.
+    # Entities can expand a billion times, or name a local file. A document type that is only
+    # referenced is never fetched, and harmless.
     if own:
         raise InvalidInput(
             "The XML declares entities or attributes of its own, which no feed list needs;"
@@ -292,10 +288,10 @@ def _refuse_declarations(_name: str, _system: str | None, _public: str | None, o
 
 
 def _escaped(text: str) -> str:
-    """Return the text with what apps leave bare in titles escaped: "Q & A", "One < Two".
+    """Escape the characters that apps leave bare in titles: "Q & A", "One < Two".
 
-    Control characters become spaces. After that, there is no entity to expand, either. It is done
-    piece by piece, so that other threads can run; each piece is a tag with the text after it.
+    Control characters become spaces. Afterwards, no entity is left to expand. Each piece is a tag
+    with the text after it, so that other threads can run in between.
     """
     if text.count("<") > MAX_TAGS:
         raise InvalidInput("There are more than {max} tags in the XML.", max=MAX_TAGS)
@@ -320,7 +316,6 @@ def _escaped(text: str) -> str:
 
 
 def _outlines(feeds: Iterable[ListedFeed]) -> Iterator[str]:
-    """Yield the lines of feeds, those of a folder inside of its outline."""
     tree = _Folder()
     for feed in feeds:
         folder = tree
