@@ -1,3 +1,3 @@
-"""Scores any podcast sync server, by what happens to the people who use it."""
+"""Score podcast sync servers by the consequences for their users."""
 
 __version__ = "0.1.0"

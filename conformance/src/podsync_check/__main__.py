@@ -1,4 +1,4 @@
-"""Runs the command: `python -m podsync_check`."""
+"""Entry point of `python -m podsync_check`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""All checks and hard cases: each is one file in `checks/`, found by being there."""
+"""Discovery of all checks and hard cases: each is a file in `checks/`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from podsync_check.watching.hard_cases import HardCase
 
 @cache
 def all_checks() -> Sequence[Check]:
-    """Return all checks of servers, the gravest levels first, each level by name."""
+    """Return all checks of servers, by severity of the level, then by name."""
     order = list(Level)
     found: list[Check] = list(_marked("__check__"))
     return sorted(found, key=lambda check: (order.index(check.level), check.name))
@@ -23,7 +23,7 @@ def all_checks() -> Sequence[Check]:
 
 @cache
 def all_hard_cases() -> Sequence[HardCase]:
-    """Return all hard cases for apps: first those for which an app has to sync and no more."""
+    """Return all hard cases for apps, starting with the ones that need only a sync."""
     found: list[HardCase] = list(_marked("__hard_case__"))
     return sorted(found, key=lambda case: (not case.asks.startswith("Let "), case.asks, case.name))
 

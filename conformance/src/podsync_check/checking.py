@@ -1,4 +1,4 @@
-"""What a check is, and what it says with."""
+"""Definition of checks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ F = TypeVar("F", bound=Callable[..., None])
 
 
 class Level(StrEnum):
-    """What happens to people where checks of a level fail."""
+    """Kind of promise that a check tests, the gravest first."""
 
     KEPT = "kept"
     AGREED = "agreed"
@@ -31,30 +31,31 @@ MEANING = {
     Level.SAFE: "strangers and other accounts get nothing",
     Level.FAST: "a first sync takes seconds",
 }
-"""What each level says of a server that has all of it."""
+"""Meaning of each level for a server that passes all of it."""
 
 BY_DEFAULT = (Level.KEPT, Level.AGREED, Level.TOLERANT, Level.COMPLETE)
-"""The levels that are checked unless others are asked for: the rest costs the server more."""
+"""Levels checked by default; the others cost the server more."""
 
 
 class NotApplicable(Exception):
-    """A check does not apply to this server; the text says why."""
+    """The check does not apply to this server; the text gives the reason."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """A sentence that is true of a good server, and how to find out.
+    """A property of good servers, and its test.
 
     Attributes:
-        name: The name of its file.
-        sentence: What is so on a good server.
-        why: What happens to a person where it is not so.
-        seen: The client, or the public report (repository#number), that it comes from.
-        spec: What the protocol's text says about it, or that it says nothing.
-        asks_for: The class of what `run` takes: it says to which protocols the check applies.
-        only_reads: Whether it changes nothing on the server.
-        is_decision: Whether the public text leaves it open, and feedkeep decided it: a server that
-            differs is not scored lower.
+        name: Name of the file.
+        sentence: The property, as a sentence about a good server.
+        why: Consequence for a person where it does not hold.
+        seen: Client or public report (repository#number) that it is based on.
+        spec: Statement of the protocol's text, or its silence.
+        asks_for: Class of `run`'s argument, which determines the protocols that the check applies
+            to.
+        only_reads: Whether the check changes nothing on the server.
+        is_decision: Whether the public text leaves this open, and feedkeep decided it: servers that
+            differ are not scored lower.
     """
 
     name: str
@@ -78,13 +79,13 @@ def check(
     only_reads: bool = False,
     is_decision: bool = False,
 ) -> Callable[[F], F]:
-    """Make a check of a function; its docstring is the sentence, its module's file the name."""
+    """Decorator: make a check of a function. The docstring is the sentence, the file the name."""
 
     def made(function: F) -> F:
         hints = get_type_hints(function)
         hints.pop("return", None)
         (asks_for,) = hints.values()
-        # A function has no such attribute for the type checker; the catalogue looks for it.
+        # Type checkers do not know this attribute of a function; the catalogue reads it.
         function.__check__ = Check(  # type: ignore[attr-defined]
             name=function.__module__.rpartition(".")[2],
             level=level,
@@ -103,10 +104,10 @@ def check(
 
 
 def expect(is_so: bool, otherwise: str) -> None:
-    """Fail the check unless something is so.
+    """Fail the check unless `is_so`.
 
     Raises:
-        Wrong: It is not; the text is `otherwise`.
+        Wrong: The condition is false; the text is `otherwise`.
     """
     if not is_so:
         raise Wrong(otherwise)

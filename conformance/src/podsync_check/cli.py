@@ -88,10 +88,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _chosen(options: argparse.Namespace) -> list[Check]:
-    """Return the checks that were asked for.
+    """Return the requested checks.
 
     Raises:
-        CannotRun: A name is none of a check.
+        CannotRun: A name is unknown.
     """
     checks = all_checks()
     if unknown := sorted(set(options.check) - {check.name for check in checks}):

@@ -1,4 +1,4 @@
-"""Sends requests to the one server that was named, within bounds, and keeps what was said."""
+"""Send requests to the tested server, within limits, and record the exchanges."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from podsync_check.messages import Call, NoAnswer, Reply, Request, T, Wrong
 
 MAX_REPLY_BYTES = 64 * 1024 * 1024
 SHOWS_COOKIE = "-b cookies.txt"
-"""The option of curl for the cookie of a session."""
+"""curl's option for the session cookie."""
 
 _MAX_BODY_BYTES_KEPT = 20_000
 _NOT_LET_IN = 401
@@ -30,15 +30,15 @@ class CannotRun(Exception):
 
 
 class Spent(Exception):
-    """The requests or the seconds that the suite may take are used up."""
+    """The request or time limit of the run is used up."""
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server is.
+    """Address of a server.
 
     Attributes:
-        folder: What its paths begin with; "" at the root.
+        folder: Prefix of all paths; "" at the root.
     """
 
     scheme: str
@@ -57,10 +57,10 @@ class Address:
 
 
 def read_address(text: str) -> Address:
-    """Return the address that a person typed; https where no scheme is given.
+    """Parse an address as typed by a person; the default scheme is https.
 
     Raises:
-        CannotRun: It is no address of a web server.
+        CannotRun: The text is not the address of a web server.
     """
     try:
         parts = urlsplit(text if "://" in text else f"https://{text}")
@@ -77,14 +77,14 @@ def read_address(text: str) -> Address:
 
 @dataclass(frozen=True)
 class Credential:
-    """What a session shows: a name and a password, or a token if `name` is empty."""
+    """Name and password, or a token if `name` is empty."""
 
     name: str
     secret: str
 
     @property
     def header(self) -> str:
-        """The value of `Authorization`."""
+        """Value of the `Authorization` header."""
         if not self.name:
             return f"Bearer {self.secret}"
         pair = f"{self.name}:{self.secret}".encode()
@@ -92,16 +92,16 @@ class Credential:
 
     @property
     def curl(self) -> str:
-        """The option of curl that shows it, without the secret."""
+        """curl's option for the credential, without the secret."""
         return '-u "$LOGIN"' if self.name else '-H "Authorization: Bearer $TOKEN"'
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """A request as it was sent, and its reply; None if none came.
+    """A request as sent, and its reply; None if none came.
 
     Attributes:
-        shown_as: The options of curl for the credential that was sent.
+        shown_as: curl's options for the credential that was sent.
     """
 
     request: Request
@@ -112,12 +112,12 @@ class Exchange:
 
 @dataclass
 class Limits:
-    """What a run may cost the server.
+    """Limits on the cost of a run for the server.
 
     Attributes:
-        requests: How many requests it may still send.
-        ends_at_seconds: When it ends, by the monotonic clock.
-        timeout_seconds: How long it waits for one reply.
+        requests: Number of requests left.
+        ends_at_seconds: End of the run, by the monotonic clock.
+        timeout_seconds: Timeout of one reply.
     """
 
     requests: int
@@ -129,7 +129,7 @@ class Limits:
         """Count a request.
 
         Raises:
-            Spent: There is none left, or no time.
+            Spent: The request or time limit is used up.
         """
         with self._lock:
             if self.requests <= 0 or time.monotonic() > self.ends_at_seconds:
@@ -139,12 +139,13 @@ class Limits:
 
 @dataclass
 class Connection:
-    """Sends to one server, and to no other: a redirect is a reply like any other.
+    """Connection to one server; redirects are not followed.
 
     Attributes:
-        exchanges: All that was said.
-        told_from: From which exchange on a failure is told: what was tried before is left out.
-        clock: Returns the seconds of the day; `sleep` lets some pass.
+        exchanges: All exchanges so far.
+        told_from: Index of the first exchange to report for a failure.
+        clock: Wall clock in seconds.
+        sleep: Waits for some seconds.
     """
 
     address: Address
@@ -156,17 +157,17 @@ class Connection:
     sleep: Callable[[float], None] = time.sleep
 
     def begin_again(self) -> None:
-        """Leave out of what is told all that was said until now."""
+        """Exclude the exchanges so far from the reports of failures."""
         self.told_from = len(self.exchanges)
 
     def send(
         self, request: Request, headers: Mapping[str, str] | None = None, shown_as: str = ""
     ) -> Reply:
-        """Send a request; keep it with its reply.
+        """Send a request, and record it with its reply.
 
         Raises:
-            NoAnswer: No whole reply came in time.
-            Spent: The run is at its end.
+            NoAnswer: No complete reply came in time.
+            Spent: The request or time limit is used up.
         """
         self.limits.take()
         began = time.monotonic()
@@ -182,7 +183,7 @@ class Connection:
         return reply
 
     def exchange(self, request: Request, headers: Mapping[str, str]) -> Reply:
-        """Send a request over the network; raises what `http.client` does."""
+        """Send a request over the network; raises as `http.client`."""
         address = self.address
         timeout = self.limits.timeout_seconds
         if address.scheme == "https":
@@ -213,14 +214,14 @@ class Connection:
 
 
 def _cut(reply: Reply | None) -> Reply | None:
-    """Keep of a reply what a report shows."""
+    """Cut a reply to the part that reports show."""
     if reply is None or len(reply.body) <= _MAX_BODY_BYTES_KEPT:
         return reply
     return Reply(reply.status, reply.headers, reply.body[:_MAX_BODY_BYTES_KEPT])
 
 
 def _trusting() -> ssl.SSLContext:
-    """Return what takes any certificate, for a server of one's own that has none that is known."""
+    """Return a context that accepts any certificate, for servers with a private one."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -228,13 +229,13 @@ def _trusting() -> ssl.SSLContext:
 
 
 class Session:
-    """Sends as one app does: with its credential, with the cookie of a login, or with nothing.
+    """Sends requests like one app: with a credential, with the cookie of a login, or anonymously.
 
     Attributes:
-        credential: What each request shows; None for a stranger.
-        login: What begins a session; None for an app that shows its credential with each request.
-            AntennaPod begins one, and then shows its cookie alone.
-        agent: What the app calls itself beside the suite's own name.
+        credential: Credential of each request; None for a stranger.
+        login: Request that starts a session; None for apps that send their credential each time.
+            AntennaPod starts one, then sends only the cookie.
+        agent: User-Agent of the app, before the suite's own.
     """
 
     def __init__(
@@ -251,11 +252,11 @@ class Session:
         self.cookies: dict[str, str] = {}
 
     def send(self, request: Request) -> Reply:
-        """Send a request; begin a session before, if there is none, or if it has ended.
+        """Send a request; log in first if there is no session or it has ended.
 
         Raises:
-            NoAnswer: No whole reply came in time.
-            Spent: The run is at its end.
+            NoAnswer: No complete reply came in time.
+            Spent: The request or time limit is used up.
         """
         if self.login and not self.cookies:
             self._send(self.login)
@@ -289,10 +290,10 @@ class Session:
         return reply
 
     def ask(self, call: Call[T]) -> T:
-        """Send the request of a protocol; return what its reply says.
+        """Send a request of a protocol, and return its decoded reply.
 
         Raises:
-            Wrong: The reply is of no use to an app; the text begins with the request.
+            Wrong: Apps could not use the reply; the text begins with the request.
         """
         reply = self.send(call.request)
         try:
@@ -302,10 +303,10 @@ class Session:
 
 
 def secret_in(path: Path | None) -> str:
-    """Return the first line of a file, or of standard input.
+    """Return the first line of a file or of standard input.
 
     Raises:
-        CannotRun: There is none.
+        CannotRun: The file cannot be read, or the line is empty.
     """
     if path is None:
         raise CannotRun("Name the file with the password: --password-file FILE, or - to type it.")

@@ -1,4 +1,4 @@
-"""Shows what was sent as commands of curl, without secrets."""
+"""Render exchanges as curl commands, without secrets."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _LOGIN = 'curl -sS -c cookies.txt -u "$LOGIN" -X POST "$URL/api/2/auth/${LOGIN%%
 
 
 def commands(exchanges: Sequence[Exchange]) -> list[str]:
-    """Return a command for each request, with what came back as a comment below it.
+    """Return a command for each request, followed by its reply as a comment.
 
-    They take the server's address from `$URL`, and name and password (`name:password`) from
-    `$LOGIN`. Of very many, the last ones are shown.
+    The commands use `$URL` for the server's address and `$LOGIN` for `name:password`. Only the last
+    `MAX_SHOWN` requests are shown.
     """
     shown = [line for one in exchanges[-MAX_SHOWN:] for line in _command(one)]
     left_out = len(exchanges) - MAX_SHOWN
@@ -37,7 +37,7 @@ def _command(exchange: Exchange) -> list[str]:
         words.append(exchange.shown_as)
     headers = dict(request.headers)
     if request.body and not headers:
-        headers = {"Content-Type": ""}  # curl would name a form
+        headers = {"Content-Type": ""}  # curl would declare a form
     words += [f"-H {shlex.quote(f'{name}: {text}'.rstrip())}" for name, text in headers.items()]
     if request.body:
         text = request.body.decode("utf-8", "backslashreplace")

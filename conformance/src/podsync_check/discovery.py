@@ -1,4 +1,4 @@
-"""Finds out which protocols a server speaks, and what the account has already."""
+"""Detect a server's protocols, and existing data of the account."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _MAX_DEVICES = 50
 
 @dataclass(frozen=True)
 class Found:
-    """What a server speaks.
+    """Capabilities of a server and state of the account.
 
     Attributes:
-        protocols: The class of each protocol, in the order in which they are checked.
-        prefix: What the Open Podcast API's paths begin with.
-        takes_passwords: Whether a request of gpodder.net's API with the password needs no session.
-        has_data: The feeds and actions that the account has already, in words, without those that
-            an earlier run has left; "" for none.
-        devices: The device of each app; one for all if each device has a list of its own.
-        notes: What else is to be told of the server.
+        protocols: Class of each protocol, in the order of the checks.
+        prefix: Prefix of the Open Podcast API's paths.
+        takes_passwords: Whether requests of gpodder.net's API with the password need no session.
+        has_data: Existing feeds and actions of the account, in words, except leftovers of earlier
+            runs; "" for none.
+        devices: Device of each app; the same one for all if each device has its own list.
+        notes: Further remarks about the server.
     """
 
     protocols: Sequence[type[Server]]
@@ -50,10 +50,11 @@ class Found:
 
 
 def discover(connection: Connection, credential: Credential) -> Found:
-    """Return what a server speaks with a credential; this changes nothing there.
+    """Detect the protocols of a server, without changing anything there.
 
     Raises:
-        CannotRun: It speaks none of the protocols, or refuses the credential, or is not there.
+        CannotRun: The server is unreachable, speaks none of the protocols, or refuses the
+            credential.
     """
     protocols, refused = list[type[Server]](), list[str]()
     session = Session(connection, credential)
@@ -88,7 +89,7 @@ def discover(connection: Connection, credential: Credential) -> Found:
 
 
 def linked(connection: Connection, credential: Credential, found: Found) -> Found:
-    """Make the suite's devices and link them; return what is known of them then."""
+    """Create and link the suite's devices; return the updated capabilities."""
     if Gpodder not in found.protocols:
         return found
     login = GpodderCalls(credential.name, DEVICES[0]).log_in().request
@@ -134,7 +135,7 @@ def _open_podcast_prefix(session: Session, refused: list[str]) -> str | None:
 
 
 def _feeds_of_devices(session: Session, user: str) -> set[str]:
-    """Return the feeds of all devices, those of other apps, too."""
+    """Return the feeds of all devices, including other apps'."""
     found = set[str]()
     with suppress(Wrong):
         devices = session.ask(GpodderCalls(user, DEVICES[0]).devices())

@@ -1,4 +1,4 @@
-"""What is sent to a server, what comes back, and how that is read."""
+"""Requests, replies, and how replies are read."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _MAX_SHOWN_CHARACTERS = 200
 
 
 class Wrong(Exception):
-    """What a server did is not what it should have done; the text says both."""
+    """The server did something wrong; the text says what, and what was expected."""
 
 
 class NoAnswer(Wrong):
-    """A server cut the connection, or was silent for too long."""
+    """The server closed the connection, or the reply timed out."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A request, without credentials: those are the session's.
+    """A request without credentials, which the session adds.
 
     Attributes:
-        target: The path below the server's address, with its query.
+        target: Path below the server's address, with the query.
     """
 
     method: str
@@ -39,7 +39,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply; the names of its headers are in lower case."""
+    """A reply; header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -47,14 +47,14 @@ class Reply:
 
     @property
     def text(self) -> str:
-        """The body, whatever bytes are in it."""
+        """Body as text; invalid UTF-8 is replaced."""
         return self.body.decode("utf-8", "replace")
 
     def json(self) -> Any:
-        """Return the JSON of the body.
+        """Decode the JSON body.
 
         Raises:
-            Wrong: It has none.
+            Wrong: The body is not JSON.
         """
         try:
             return json.loads(self.body)
@@ -64,10 +64,10 @@ class Reply:
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
-    """A request of a protocol, and how its reply is read.
+    """A request of a protocol, and the reader of its reply.
 
     Attributes:
-        read: Takes the reply; raises `Wrong` if apps could not use it.
+        read: Decodes the reply; raises `Wrong` if apps could not use it.
     """
 
     request: Request
@@ -75,17 +75,17 @@ class Call(Generic[T]):
 
 
 def shortened(text: str) -> str:
-    """Return the beginning of a text that may be long."""
+    """Return the beginning of a long text."""
     if len(text) <= _MAX_SHOWN_CHARACTERS:
         return text
     return text[:_MAX_SHOWN_CHARACTERS] + " ..."
 
 
 def expect_status(reply: Reply, *expected: int) -> None:
-    """Refuse a reply with another status.
+    """Require one of the expected statuses.
 
     Raises:
-        Wrong: The status is none of `expected`.
+        Wrong: The reply has another status.
     """
     if reply.status not in expected:
         wanted = " or ".join(map(str, expected))
@@ -94,6 +94,5 @@ def expect_status(reply: Reply, *expected: int) -> None:
 
 
 def json_request(method: str, target: str, body: Any) -> Request:
-    """Return a request with a JSON body."""
     headers = {"Content-Type": "application/json"}
     return Request(method, target, json.dumps(body).encode(), headers)

@@ -1,4 +1,4 @@
-"""Runs checks against a server, and takes down how each ended."""
+"""Run checks against a server, and record the results."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from podsync_check.servers import (
 
 
 class Outcome(StrEnum):
-    """How a check ended.
+    """Result of a check.
 
     Attributes:
-        DIFFERS: The server does otherwise than feedkeep where the public text leaves it open.
-        NOT_APPLICABLE: The server lacks what the check is about.
-        NOT_RUN: The requests or the time of the run were used up before.
+        DIFFERS: The server differs from feedkeep where the public text leaves it open.
+        NOT_APPLICABLE: The server lacks the feature under test.
+        NOT_RUN: The request or time limit was used up.
     """
 
     PASSED = "passed"
@@ -43,11 +43,11 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Result:
-    """How one check ended in one protocol.
+    """Result of one check in one protocol.
 
     Attributes:
-        said: What the server did instead, or why the check did not run.
-        exchanges: What was sent, to reproduce it; empty if the check passed.
+        said: The server's wrong behaviour, or the reason why the check did not run.
+        exchanges: Exchanges that reproduce a failure; empty if the check passed.
     """
 
     check: Check
@@ -61,10 +61,10 @@ class Result:
 
 @dataclass
 class Report:
-    """What a run found.
+    """Results of a run.
 
     Attributes:
-        left_behind: What the run could not take away again.
+        left_behind: Data that the run could not remove.
     """
 
     address: str
@@ -79,7 +79,7 @@ class Report:
     seconds: float = 0.0
 
     def score(self, level: Level, protocol: str = "") -> tuple[int, int]:
-        """Return how many checks of a level passed, of how many that applied."""
+        """Return the number of passed checks of a level, and of applicable ones."""
         counted = [
             result.outcome
             for result in self.results
@@ -90,7 +90,7 @@ class Report:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing failed and all was run."""
+        """Whether every check was run and none failed."""
         bad = {Outcome.FAILED, Outcome.NOT_RUN}
         return not any(result.outcome in bad for result in self.results)
 
@@ -100,7 +100,7 @@ class Run:
     """One run of checks against one server.
 
     Attributes:
-        tell: Told of each result as soon as there is one.
+        tell: Called with each result.
     """
 
     connection: Connection
@@ -111,7 +111,7 @@ class Run:
     _sessions: dict[int, Session] = field(default_factory=dict)
 
     def go(self, checks: Sequence[Check]) -> None:
-        """Run checks, in every protocol that they apply to; then take the feeds away again."""
+        """Run checks in all protocols that they apply to, then remove the feeds."""
         began = time.monotonic()
         run = secrets.token_hex(3)
         for number, check in enumerate(checks):
@@ -149,7 +149,7 @@ class Run:
         except Spent:
             outcome, said = Outcome.NOT_RUN, "The run's requests or its time were used up."
         except (LookupError, TypeError, ValueError, AttributeError) as error:
-            # What came was JSON, but of another shape than the check reads.
+            # The reply is JSON of an unexpected shape.
             outcome, said = Outcome.FAILED, f"The reply has another shape: {error!r}."
         if outcome is Outcome.FAILED and check.is_decision:
             outcome = Outcome.DIFFERS
@@ -159,9 +159,9 @@ class Run:
         return Result(check, server.protocol, outcome, said, list(server.notes), exchanges, seconds)
 
     def _clear_away(self, marked: str) -> None:
-        """Remove what the checks added, and say what stays."""
+        """Remove the feeds that checks added, and report leftovers."""
         left = self.report.left_behind
-        self.connection.limits.requests += 50  # always enough to tidy up
+        self.connection.limits.requests += 50  # always enough for the cleanup
         self.connection.limits.ends_at_seconds += 30
         for protocol in self.found.protocols:
             server = self._server(protocol, marked)

@@ -1,4 +1,4 @@
-"""The server under test as checks see it: one class for each protocol that it speaks."""
+"""The tested server as seen by checks: one class for each protocol."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ from podsync_check.simulated.scripts import Device
 from podsync_check.simulated.strict import StrictApp
 
 MARK = "podsync-check-"
-"""What all hosts of the suite's feed URLs begin with, and all of its devices."""
+"""Prefix of the suite's devices, and of the hosts in its feed URLs."""
 
 DEVICES = ("podsync-check-1", "podsync-check-2", "podsync-check-3", "podsync-check-4")
-"""The devices that the suite makes and leaves: gpodder.net's API can delete none."""
+"""Devices that the suite creates and leaves: gpodder.net's API cannot delete them."""
 
 SYNC = "/api/v1/sync"
-"""The path of draft C, below the address."""
+"""Path of draft C below the server's address."""
 
 MAX_PAGES = 1_000
 SECONDS_OF_NOW = 10
@@ -62,14 +62,14 @@ _PLAYED_FROM = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 @dataclass
 class Server:
-    """The server in one of its protocols, for one run of one check.
+    """The server in one protocol, for one run of a check.
 
     Attributes:
-        mark: What no other run of a check has: it is in all feed URLs of this one.
-        notes: What the report says beside the outcome.
-        sessions: The sessions of the devices, which go on from check to check.
-        spoken: All protocols that the server speaks.
-        seed: What decides all that is random.
+        mark: Unique part of all feed URLs of this run of the check.
+        notes: Remarks for the report.
+        sessions: Sessions of the devices, shared by all checks.
+        spoken: All protocols of the server.
+        seed: Seed of all random choices.
     """
 
     connection: Connection
@@ -82,19 +82,18 @@ class Server:
     protocol: ClassVar[str]
 
     def feed(self, name: str = "feed") -> str:
-        """Return a feed URL that only this run of the check uses; the host does not exist."""
+        """Return a feed URL that is unique to this run of the check; its host does not exist."""
         return f"https://{self.mark}.example/{name}"
 
     def feeds(self, count: int) -> list[str]:
-        """Return as many such feed URLs."""
         return [self.feed(f"feed-{number}") for number in range(count)]
 
     def mine(self, urls: Iterable[str]) -> list[str]:
-        """Return those of some URLs that this run of the check uses, sorted."""
+        """Return the URLs of this run of the check, sorted."""
         return sorted(url for url in urls if f"{self.mark}.example" in url)
 
     def note(self, text: str) -> None:
-        """Say something in the report, whatever the outcome."""
+        """Add a remark to the report, whatever the outcome."""
         if text not in self.notes:
             self.notes.append(text)
 
@@ -103,16 +102,16 @@ class Server:
         return Session(self.connection)
 
     def session(self, agent: str = "") -> Session:
-        """Return a session that shows the credential with each request, as Kasts does."""
+        """Return a session that sends the credential with each request, like Kasts."""
         return Session(self.connection, self.credential, agent=agent)
 
 
 @dataclass
 class UrlLists(Server):
-    """A server of lists of URLs, as gpodder.net's API and Nextcloud's gpoddersync are.
+    """A server of URL lists: gpodder.net's API or Nextcloud's gpoddersync.
 
     Attributes:
-        played: How many episodes were played in this run of the check.
+        played: Number of episodes played in this run of the check.
     """
 
     played: int = 0
@@ -122,7 +121,6 @@ class UrlLists(Server):
         raise NotImplementedError
 
     def apps(self, count: int) -> list[App]:
-        """Return apps on as many devices."""
         return [self.app(number) for number in range(count)]
 
     def simulated(self) -> Sequence[Device]:
@@ -130,20 +128,20 @@ class UrlLists(Server):
         raise NotImplementedError
 
     def device(self, habits: Habits, calls: UrlListCalls, session: Session) -> Device:
-        """Return a device with a simulated app."""
         return Device(habits.name, partial(SimulatedApp, habits, calls), session)
 
     def logged_in_apps(self, count: int) -> list[App]:
-        """Return apps on as many devices, each of which has asked something before."""
+        """Return apps on `count` devices, each of which has sent a request before."""
         apps = self.apps(count)
         for app in apps:
             app.changes()
         return apps
 
     def play(self, feed: str, episode: int = 1, **more: Any) -> dict[str, Any]:
-        """Return the action of an app that played an episode up to its second minute.
+        """Return an action that plays an episode up to its second minute.
 
-        Each has a second of its own, unless one is given: nobody hears two episodes at once.
+        Each action gets a second of its own, unless `more` has one: people play one episode at a
+        time.
         """
         self.played += 1
         at = _PLAYED_FROM + timedelta(seconds=self.played)
@@ -159,7 +157,7 @@ class UrlLists(Server):
         return {**played, **more}
 
     def wait_for_the_next_second(self) -> None:
-        """Wait until a second has passed: these protocols tell times in seconds."""
+        """Wait for a second: timestamps of these protocols are whole seconds."""
         self.connection.sleep(1.05)
 
 
@@ -167,7 +165,7 @@ class App:
     """An app on a device.
 
     Attributes:
-        login: The request that begins a session, if the protocol has one.
+        login: Request that starts a session; None if the protocol has no sessions.
     """
 
     login: Request | None = None
@@ -177,18 +175,17 @@ class App:
         self.calls = calls
 
     def changes(self, since: int = 0) -> Changes:
-        """Ask what changed; raises `Wrong` as all of these do."""
+        """Get the changes. Like all of these methods, raises `Wrong`."""
         return self.session.ask(self.calls.changes(since))
 
     def upload(self, add: Sequence[str] = (), remove: Sequence[str] = ()) -> Uploaded:
-        """Tell what was added and removed."""
         return self.session.ask(self.calls.upload(add, remove))
 
     def actions(self, since: int = 0, **more: str) -> Actions:
-        """Ask what was played; go on if there is more. `more` is parameters of gpodder.net's API.
+        """Get all episode actions, in several requests if necessary.
 
-        mygpo tells a thousand at once, and the second of the last one: Kasts asks again as long as
-        that is not of now.
+        `more` holds parameters of gpodder.net's API. mygpo sends a thousand at once, with the
+        timestamp of the last one: Kasts repeats the request until the timestamp is recent.
         """
         told = self.session.ask(self.calls.actions(since, **more))
         found = list(told.actions)
@@ -202,11 +199,10 @@ class App:
         return Actions(found, told.timestamp)
 
     def upload_actions(self, *actions: Action) -> Uploaded:
-        """Tell what was played."""
         return self.session.ask(self.calls.upload_actions(actions))
 
     def played(self, feed: str, since: int = 0) -> list[Action]:
-        """Return what was played of a feed, in the order in which it was told."""
+        """Return the actions of a feed, in the order of the replies."""
         return [one for one in self.actions(since).actions if one.get("podcast") == feed]
 
 
@@ -226,8 +222,8 @@ class Gpodder(UrlLists):
     """A server of gpodder.net's API.
 
     Attributes:
-        devices: The device of each app.
-        takes_passwords: Whether a request with the password needs no session.
+        devices: Device of each app.
+        takes_passwords: Whether requests with the password need no session.
     """
 
     devices: Sequence[str] = DEVICES
@@ -236,7 +232,6 @@ class Gpodder(UrlLists):
 
     @property
     def user(self) -> str:
-        """The name of the account."""
         return self.credential.name
 
     def app(self, number: int = 0) -> GpodderApp:
@@ -247,7 +242,7 @@ class Gpodder(UrlLists):
         return GpodderApp(self.sessions[number], calls)
 
     def simulated(self) -> Sequence[Device]:
-        """Return devices with apps of different kinds; one of Nextcloud's if that is spoken."""
+        """Return devices with apps of different kinds, one of them Nextcloud's if available."""
         last = ANTENNAPOD_ON_NEXTCLOUD if Nextcloud in self.spoken else ANTENNAPOD
         kinds = (ANTENNAPOD, GPODDER, KASTS, last)
         return [self._device(number, habits) for number, habits in enumerate(kinds)]
@@ -261,7 +256,7 @@ class Gpodder(UrlLists):
         return self.device(habits, calls, self.logged_in(habits.agent))
 
     def logged_in(self, agent: str = "") -> Session:
-        """Return a session that logs in first, and then shows its cookie, as AntennaPod does."""
+        """Return a session that logs in, then sends only its cookie, like AntennaPod."""
         login = GpodderCalls(self.user, DEVICES[0]).log_in().request
         return Session(self.connection, self.credential, login, agent)
 
@@ -273,12 +268,11 @@ class Nextcloud(UrlLists):
     protocol = "nextcloud"
 
     def app(self, number: int = 0) -> App:
-        """Return an app; the protocol knows no devices."""
+        """Return an app; the protocol has no devices."""
         del number
         return App(self.session(), NextcloudCalls())
 
     def simulated(self) -> Sequence[Device]:
-        """Return devices with apps of different kinds."""
         kinds = (ANTENNAPOD_ON_NEXTCLOUD, KASTS, PINEPODS, CARDO)
         return [self.device(one, NextcloudCalls(), self.session(one.agent)) for one in kinds]
 
@@ -288,20 +282,19 @@ class OpenPodcast(Server):
     """A server of the Open Podcast API's subscriptions.
 
     Attributes:
-        prefix: What its paths begin with: "" or "/v1".
+        prefix: Prefix of its paths: "" or "/v1".
     """
 
     prefix: str = ""
     protocol = "open podcast api"
 
     def send(self, method: str, path: str, body: Any = None, base: str = "/subscriptions") -> Reply:
-        """Send a request below `/subscriptions`; `path` is what follows, "" for the list."""
+        """Send a request to `base` with `path` appended."""
         target = f"{self.prefix}{base}{path}"
         request = Request(method, target) if body is None else json_request(method, target, body)
         return self.session().send(request)
 
     def simulated(self) -> Sequence[Device]:
-        """Return devices with strict apps."""
         calls = OpenPodcastCalls(self.prefix)
         agents = [f"strict-{number}/1.0" for number in range(3)]
         return [
@@ -310,7 +303,7 @@ class OpenPodcast(Server):
         ]
 
     def add(self, *items: Mapping[str, Any]) -> Added:
-        """Add subscriptions; raises `Wrong` as all of these do."""
+        """Add subscriptions. Like all of these methods, raises `Wrong`."""
         reply = self.send("POST", "", {"subscriptions": list(items)})
         expect_status(reply, 200)
         found = reply.json()
@@ -324,28 +317,25 @@ class OpenPodcast(Server):
         return added.success[0]
 
     def get(self, guid: str) -> Mapping[str, Any]:
-        """Read one subscription."""
         reply = self.send("GET", f"/{guid}")
         expect_status(reply, 200)
         found: Mapping[str, Any] = reply.json()
         return found
 
     def patch(self, guid: str, **change: Any) -> Mapping[str, Any]:
-        """Change one subscription."""
         reply = self.send("PATCH", f"/{guid}", change)
         expect_status(reply, 200)
         found: Mapping[str, Any] = reply.json()
         return found
 
     def delete(self, guid: str) -> Mapping[str, Any]:
-        """Delete one subscription."""
         reply = self.send("DELETE", f"/{guid}")
         expect_status(reply, 202)
         found: Mapping[str, Any] = reply.json()
         return found
 
     def entries(self, since: str = "", per_page: int = 100) -> list[Mapping[str, Any]]:
-        """Follow the list to its end; return its entries, those of others too."""
+        """Return all entries of the list, page by page, including other checks'."""
         query = {"per_page": per_page, "since": since} if since else {"per_page": per_page}
         path = f"?{urlencode(query)}"
         found = list[Mapping[str, Any]]()
@@ -360,7 +350,7 @@ class OpenPodcast(Server):
         raise Wrong(f"The list does not end after {MAX_PAGES} pages.")
 
     def listed(self, since: str = "", per_page: int = 100) -> list[Mapping[str, Any]]:
-        """Return the entries that this run of the check made."""
+        """Return the entries of this run of the check."""
         return [
             entry
             for entry in self.entries(since, per_page)
@@ -369,30 +359,29 @@ class OpenPodcast(Server):
 
 
 class DraftC(Server):
-    """A server of `/sync`, of the Open Podcast API's draft C."""
+    """A server of `/sync` in draft C of the Open Podcast API."""
 
     protocol = "open podcast api, draft C"
 
     def client(self) -> DraftClient:
-        """Return a client of its own."""
         self.note("Draft C may still change: see OpenPodcastAPI/api-specs#171.")
         return DraftClient(self, str(uuid.uuid4()))
 
 
 @dataclass
 class DraftClient:
-    """A client of `/sync`, by its Client-ID."""
+    """A client of `/sync` with its own Client-ID."""
 
     server: DraftC
     client_id: str
     since: str = ""
 
     def subscribe(self, url: str) -> dict[str, Any]:
-        """Return the action of somebody who subscribes to a feed now."""
+        """Return the action of subscribing to a feed now."""
         return self._action("subscribe", {"guid": str(uuid.uuid4()), "feed_url": url})
 
     def unsubscribe(self, sync_id: str) -> dict[str, Any]:
-        """Return the action of somebody who unsubscribes now."""
+        """Return the action of unsubscribing now."""
         return self._action("unsubscribe", {"sync_id": sync_id})
 
     def _action(self, action: str, data: Mapping[str, str]) -> dict[str, Any]:
@@ -406,19 +395,17 @@ class DraftClient:
         }
 
     def act(self, action: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Send an action; return its result."""
         (result,) = self.act_all([action])
         return result
 
     def act_all(self, actions: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-        """Send actions in one request; return their results."""
         results: Sequence[Mapping[str, Any]] = self._send("POST", SYNC, {"requests": actions})[
             "results"
         ]
         return results
 
     def told(self) -> list[Mapping[str, Any]]:
-        """Ask what was changed since this client has last asked; return what the check made."""
+        """Return the check's changes since this client's last request."""
         found = list[Mapping[str, Any]]()
         for _ in range(MAX_PAGES):
             query = {"limit": 50, "since": self.since} if self.since else {"limit": 50}
@@ -451,9 +438,9 @@ class Added:
 def failures(
     act: Callable[[App, Any], object], shares: Sequence[Sequence[tuple[App, Any]]]
 ) -> list[str]:
-    """Let each device do its share, one thing after another and all devices at once.
+    """Run the shares of all devices concurrently; return descriptions of the failures.
 
-    Returns what failed, in words.
+    Each device does its share step by step.
     """
 
     def run(share: Sequence[tuple[App, Any]]) -> list[str]:
@@ -470,7 +457,7 @@ def failures(
 
 
 def link_devices(session: Session, user: str) -> bool:
-    """Make the suite's devices, and ask that they have one list; return whether they do.
+    """Create and link the suite's devices; return whether they have one list.
 
     Some servers keep a list for each device until they are linked, as gpodder.net did.
     """
@@ -486,5 +473,5 @@ def link_devices(session: Session, user: str) -> bool:
         is_one_list = feed in session.ask(other.changes(0)).add
         session.ask(one.upload([], [feed]))
     except Wrong:
-        return True  # the checks will tell
+        return True  # the checks will report it
     return is_one_list

@@ -1,1 +1,1 @@
-"""The checks, in a folder for each protocol: one file each, found by being there."""
+"""The checks: one file each, in a folder for each protocol."""

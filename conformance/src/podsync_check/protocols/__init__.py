@@ -1,1 +1,1 @@
-"""The protocols that podcast apps speak, as requests and how their replies are read."""
+"""Protocols of podcast apps: their requests, and readers of the replies."""

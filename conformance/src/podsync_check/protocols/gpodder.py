@@ -1,4 +1,4 @@
-"""gpodder.net's API, version 2: its requests and how their replies are read."""
+"""gpodder.net's API, version 2: requests, and readers of the replies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from podsync_check.protocols.url_lists import (
 
 @dataclass(frozen=True)
 class GpodderCalls:
-    """The requests of one app for one device."""
+    """Requests of one app for one device."""
 
     user: str
     device: str
@@ -31,57 +31,54 @@ class GpodderCalls:
         return f"{quote(self.user, safe='')}/{quote(self.device, safe='')}"
 
     def changes(self, since: int) -> Call[Changes]:
-        """Ask what changed since a second."""
+        """Get the changes since a time in seconds."""
         target = f"/api/2/subscriptions/{self._mine}.json?since={since}"
         return Call(Request("GET", target), read_changes)
 
     def upload(self, add: Sequence[str], remove: Sequence[str]) -> Call[Uploaded]:
-        """Tell what was added and removed on the device."""
+        """Upload the device's changes."""
         sent = {"add": list(add), "remove": list(remove)}
         request = json_request("POST", f"/api/2/subscriptions/{self._mine}.json", sent)
         return Call(request, read_uploaded)
 
     def actions(self, since: int, **more: str) -> Call[Actions]:
-        """Ask what was played since a second; `more` is further parameters."""
+        """Get the episode actions since a time in seconds; `more` holds further parameters."""
         query = urlencode({"since": since, **more})
         user = quote(self.user, safe="")
         return Call(Request("GET", f"/api/2/episodes/{user}.json?{query}"), read_actions)
 
     def upload_actions(self, actions: Sequence[Action]) -> Call[Uploaded]:
-        """Tell what was played on the device."""
         named = [{"device": self.device, **action} for action in actions]
         target = f"/api/2/episodes/{quote(self.user, safe='')}.json"
         return Call(json_request("POST", target, named), read_uploaded)
 
     def log_in(self) -> Call[Reply]:
-        """Begin a session; the credential is sent with it."""
+        """Start a session; the session sends the credential."""
         target = f"/api/2/auth/{quote(self.user, safe='')}/login.json"
         return Call(Request("POST", target), _ok)
 
     def log_out(self) -> Call[Reply]:
-        """End a session."""
         target = f"/api/2/auth/{quote(self.user, safe='')}/logout.json"
         return Call(Request("POST", target), _ok)
 
     def describe(self, **description: str) -> Call[Reply]:
-        """Give the device a caption and a type; it is created where it is not known."""
+        """Set the device's caption and type; unknown devices are created."""
         return Call(json_request("POST", f"/api/2/devices/{self._mine}.json", description), _ok)
 
     def devices(self) -> Call[Sequence[Mapping[str, Any]]]:
-        """Ask which devices there are."""
         target = f"/api/2/devices/{quote(self.user, safe='')}.json"
         return Call(Request("GET", target), _devices)
 
     def whole_list(self, form: str = "json") -> Call[Reply]:
-        """Ask for the whole list of the device."""
+        """Get the full list of the device."""
         return Call(Request("GET", f"/subscriptions/{self._mine}.{form}"), _ok)
 
     def put_list(self, urls: Sequence[str]) -> Call[Reply]:
-        """Replace the whole list of the device."""
+        """Replace the full list of the device."""
         return Call(json_request("PUT", f"/subscriptions/{self._mine}.json", list(urls)), _ok)
 
     def link(self, devices: Sequence[str]) -> Call[Reply]:
-        """Ask that devices have one list."""
+        """Request one list for several devices."""
         target = f"/api/2/sync-devices/{quote(self.user, safe='')}.json"
         sent = {"synchronize": [list(devices)], "stop-synchronize": []}
         return Call(json_request("POST", target, sent), lambda reply: reply)

@@ -1,4 +1,4 @@
-"""The Open Podcast API's subscriptions, as its draft has them: requests, and how they are read."""
+"""Subscriptions of the Open Podcast API's draft: requests, and readers of the replies."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ class Page:
 
 @dataclass(frozen=True)
 class OpenPodcastCalls:
-    """The requests of an app; `prefix` is what paths begin with: "" or "/v1"."""
+    """Requests of an app; `prefix` is "" or "/v1"."""
 
     prefix: str = ""
 
     def changes(self, since: str) -> Call[Page]:
-        """Ask for the first page of what changed after a moment, or of everything without one."""
+        """Get the first page of changes since a timestamp, or of everything if it is ""."""
         query: dict[str, object] = {"per_page": PER_PAGE}
         return self.page(
             f"{self.prefix}/subscriptions?{urlencode(query | ({'since': since} if since else {}))}"
         )
 
     def page(self, target: str) -> Call[Page]:
-        """Ask for a page, as `next` named it."""
+        """Get a page by the target in `next`."""
         return Call(Request("GET", target), _page)
 
     def add(self, url: str) -> Call[Entry | None]:
@@ -45,7 +45,7 @@ class OpenPodcastCalls:
         return Call(json_request("POST", f"{self.prefix}/subscriptions", body), _added)
 
     def change(self, guid: str, **change: Any) -> Call[Reply]:
-        """Change a subscription; one that is gone is no fault."""
+        """Change a subscription; a deleted one is not an error."""
         request = json_request("PATCH", f"{self.prefix}/subscriptions/{guid}", change)
         return Call(request, _changed)
 

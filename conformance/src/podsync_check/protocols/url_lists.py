@@ -1,6 +1,6 @@
-"""What gpodder.net's API and Nextcloud's gpoddersync have in common.
+"""Common parts of gpodder.net's API and Nextcloud's gpoddersync.
 
-Both tell apps which feed URLs were added and removed since a second, and what was played.
+Both send apps the feed URLs added and removed since a time in seconds, and episode actions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Action = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Changes:
-    """The feeds that were added and removed, and the second to go on from."""
+    """Added and removed feeds, and the next `since`."""
 
     add: Sequence[str]
     remove: Sequence[str]
@@ -28,7 +28,7 @@ class Changes:
 
 @dataclass(frozen=True)
 class Uploaded:
-    """The second of an upload, and the URLs that the server has in place of those sent."""
+    """Timestamp of an upload, and the server's corrections of URLs."""
 
     timestamp: int | None
     update_urls: Sequence[tuple[str, str]]
@@ -36,29 +36,29 @@ class Uploaded:
 
 @dataclass(frozen=True)
 class Actions:
-    """What was played, in the order in which the server told it."""
+    """Episode actions in the order of the reply, and the next `since`."""
 
     actions: Sequence[Action]
     timestamp: int
 
 
 class UrlListCalls(Protocol):
-    """The four requests that every such app sends."""
+    """The four requests of every app."""
 
     def changes(self, since: int) -> Call[Changes]:
-        """Ask what changed since a second."""
+        """Get the changes since a time in seconds."""
         ...
 
     def upload(self, add: Sequence[str], remove: Sequence[str]) -> Call[Uploaded]:
-        """Tell what was added and removed on the device."""
+        """Upload the device's changes."""
         ...
 
     def actions(self, since: int, **more: str) -> Call[Actions]:
-        """Ask what was played since a second; `more` is parameters of gpodder.net's API."""
+        """Get the episode actions since a time in seconds; `more` is for gpodder.net's API."""
         ...
 
     def upload_actions(self, actions: Sequence[Action]) -> Call[Uploaded]:
-        """Tell what was played on the device."""
+        """Upload episode actions of the device."""
         ...
 
 
@@ -73,7 +73,7 @@ def read_changes(reply: Reply) -> Changes:
 
 
 def read_actions(reply: Reply) -> Actions:
-    """Read the reply to a poll of what was played.
+    """Read the reply to a poll of episode actions.
 
     Raises:
         Wrong: Apps could not read it.

@@ -1,4 +1,4 @@
-"""A small server that is right: in memory, for one account, and for nothing but tests.
+"""A small correct server for tests, with one account, in memory.
 
-`podsync-check`'s own tests break it in one way at a time, to see that a check notices.
+`podsync-check`'s own tests break it in various ways, to see that a check notices.
 """

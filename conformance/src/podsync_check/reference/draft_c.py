@@ -1,4 +1,4 @@
-"""What the reference server keeps for `/sync`, of the Open Podcast API's draft C."""
+"""State of the reference server for `/sync` in draft C of the Open Podcast API."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass
 class Synced:
-    """A subscription: what is told of it, when it occurred, and when that was told to us."""
+    """A subscription: its data, the time of its last action, and the time of its receipt."""
 
     data: dict[str, Any]
     occurred: str
@@ -20,14 +20,14 @@ class Synced:
 
 @dataclass
 class SyncedList:
-    """All subscriptions of the account, by their `sync_id`."""
+    """All subscriptions of the account, by `sync_id`."""
 
     now: Callable[[], float]
     entries: dict[str, Synced] = field(default_factory=dict)
     _last_us: int = 0
 
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
-        """Carry out an action; return its result."""
+        """Apply an action; return its result."""
         told = {name: action[name] for name in ("action_id", "type", "action")}
         entry = self._entry(action)
         at = str(action["occurred_at"])
@@ -57,12 +57,12 @@ class SyncedList:
         return next(same, None)
 
     def stamp(self) -> str:
-        """Return a moment of the server's clock that is later than all before."""
+        """Return a timestamp later than all before."""
         self._last_us = max(int(self.now() * 1e6), self._last_us + 1)
         return datetime.fromtimestamp(self._last_us / 1e6, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
     def since(self, moment: str) -> Sequence[dict[str, Any]]:
-        """Return what was updated after a moment, in that order."""
+        """Return the subscriptions updated after a timestamp, in order."""
         found = sorted(self.entries.values(), key=lambda one: one.updated)
         return [
             {"type": "subscription", "last_updated": one.updated, "data": one.data}

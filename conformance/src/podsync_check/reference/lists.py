@@ -1,4 +1,4 @@
-"""What the reference server keeps of feeds and actions, and what it tells apps since a second."""
+"""Feeds and episode actions of the reference server, and timestamps for apps."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any
 
 @dataclass
 class SecondClock:
-    """Seconds that tell changes apart from what was told before.
+    """Timestamps that separate changes from earlier replies.
 
-    A change gets a later second than any that was told, so that an app may go on from that one or
-    from the next. A `since` that the app was never told, as that of its own clock, means all.
+    A change gets a later second than any timestamp that was sent, so that apps may continue from
+    that or from the next second. A `since` that the app never received, such as its own clock,
+    returns all.
 
     Attributes:
-        told: The seconds that each app was told, and so may ask since.
-        last_told: The second that each session was told last.
+        told: Valid `since` values of each app.
+        last_told: Last timestamp sent to each session.
     """
 
     now: Callable[[], float]
@@ -25,27 +26,27 @@ class SecondClock:
     last_told: dict[str, int] = field(default_factory=dict)
 
     def stamp(self) -> int:
-        """Return the second of a change."""
+        """Return the timestamp of a change."""
         self.last = max(int(self.now()), self.last)
         if self.last in self.last_told.values():
             self.last += 1
         return self.last
 
     def tell(self, app: str, session: str) -> int:
-        """Return the second that an app is told with a poll."""
+        """Return the timestamp for the reply to a poll."""
         second = max(int(self.now()), self.last)
         self.told.setdefault(app, set()).update({second, second + 1})
         self.last_told[session] = second
         return second
 
     def first(self, app: str, since: int) -> int:
-        """Return the second from which on an app has to be told everything."""
+        """Return the first second of the changes for a `since`."""
         return since if since in self.told.get(app, ()) else 0
 
 
 @dataclass
 class Feed:
-    """A feed of the list: whether it is subscribed to, and since when."""
+    """A feed of the list: its state, and the time of its last change."""
 
     is_subscribed: bool
     changed: int
@@ -53,10 +54,10 @@ class Feed:
 
 @dataclass
 class FeedList:
-    """The feeds of the account: one list for all devices.
+    """Feeds of the account: one list for all devices.
 
     Attributes:
-        corrected: What is kept in place of a URL that is sent.
+        corrected: Replacements of uploaded URLs.
     """
 
     clock: SecondClock
@@ -64,7 +65,7 @@ class FeedList:
     corrected: dict[str, str] = field(default_factory=dict)
 
     def change(self, add: Sequence[str], remove: Iterable[str]) -> list[tuple[str, str]]:
-        """Add and remove feeds; return each URL that is not kept as sent, with the one that is."""
+        """Add and remove feeds; return replaced URLs, each with its replacement, "" if refused."""
         replaced = [(url, self.corrected[url]) for url in add if url in self.corrected]
         add = [self.corrected.get(url, url) for url in add]
         for url in remove:
@@ -78,7 +79,7 @@ class FeedList:
         return replaced
 
     def changes(self, app: str, since: int) -> tuple[list[str], list[str]]:
-        """Return the feeds that were added and removed since a second."""
+        """Return the feeds added and removed since a time."""
         first = self.clock.first(app, since)
         changed = {url: feed for url, feed in self.feeds.items() if feed.changed >= first}
         add = [url for url, feed in changed.items() if feed.is_subscribed]
@@ -86,7 +87,6 @@ class FeedList:
         return add, gone if since else []
 
     def subscribed(self) -> list[str]:
-        """Return the whole list."""
         return [url for url, feed in self.feeds.items() if feed.is_subscribed]
 
 
@@ -95,13 +95,13 @@ _NUMBERS = ("started", "position", "total")
 
 @dataclass
 class ActionLog:
-    """What was played, in the order in which it was received."""
+    """Episode actions in the order of receipt."""
 
     clock: SecondClock
     actions: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
 
     def record(self, sent: Sequence[Mapping[str, Any]], device: str) -> None:
-        """Keep actions; what says nothing of where it was is left out."""
+        """Store actions, except actions with negative numbers."""
         for action in sent:
             kept = {name: value for name, value in action.items() if value is not None}
             numbers = [kept.get(name) for name in _NUMBERS]
@@ -113,9 +113,9 @@ class ActionLog:
             self.actions.append((self.clock.stamp(), kept))
 
     def since(self, app: str, since: int) -> list[dict[str, Any]]:
-        """Return the actions received since a second; of plays, the newest one of each episode.
+        """Return the actions received since a time; of plays, the newest one of each episode.
 
-        Apps go where any play says that they are sent.
+        Apps jump to the position of every play that they receive.
         """
         first = self.clock.first(app, since)
         plays = [action for _, action in self.actions if action["action"] == "play"]

@@ -1,4 +1,4 @@
-"""Answers requests of the three protocols from what the reference server keeps."""
+"""Request handlers of the reference server, for all protocols."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from podsync_check.reference.subscriptions import Entry, Subscriptions
 
 MAX_BODY_BYTES = 8 * 1024 * 1024
 MAX_GUESSES = 20
-"""How many wrong passwords are answered with 401 before it is 429."""
+"""Number of wrong passwords that get 401; further ones get 429."""
 MAX_LOGINS = 1_000
-"""How many logins in a browser can be begun: they need no password."""
+"""Maximum number of started logins in a browser: they need no password."""
 
 _CHALLENGE = {"WWW-Authenticate": 'Basic realm="reference", charset="UTF-8"'}
 _OPML = '<?xml version="1.0"?><opml version="2.0"><body>{}</body></opml>'
@@ -42,7 +42,7 @@ _WORDS = {
 
 
 class Refused(Exception):
-    """A request is answered with another status than 200."""
+    """A request gets another status than 200."""
 
     def __init__(self, status: int, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(status)
@@ -52,11 +52,11 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Asked:
-    """A request as handlers see it.
+    """A request as seen by handlers.
 
     Attributes:
-        path: Its path, without anything encoded.
-        app: What tells apps apart: their name and device.
+        path: Decoded path.
+        app: Name and device of the app, which identify it.
     """
 
     method: str
@@ -67,10 +67,10 @@ class Asked:
     app: str
 
     def json(self, kind: type) -> Any:
-        """Return the body as JSON of a kind.
+        """Decode the JSON body.
 
         Raises:
-            Refused: It is something else.
+            Refused: The body is too long, or is not JSON of that type.
         """
         if len(self.body) > MAX_BODY_BYTES:
             raise Refused(413)
@@ -84,35 +84,34 @@ class Asked:
 
     @property
     def cookie(self) -> str:
-        """The session that it shows; "" if it shows none."""
+        """Session in the cookie; "" without one."""
         cookies = self.headers.get("cookie", "").split(";")
         found = [one.strip().removeprefix("sessionid=") for one in cookies if "sessionid=" in one]
         return found[0] if found else ""
 
     @property
     def session(self) -> str:
-        """What tells apart two apps that call themselves the same."""
+        """Key that also separates apps with the same name."""
         return f"{self.app} {self.headers.get('authorization', '')} {self.cookie}"
 
     @property
     def base(self) -> str:
-        """The address of the server, as the app has it."""
+        """Address of the server, as the app knows it."""
         return f"http://{self.headers.get('host', 'reference.invalid')}"
 
     @property
     def since(self) -> int:
-        """The second since which it asks."""
         text = self.query.get("since", "0")
         return int(text) if text.isdecimal() else 0
 
 
 @dataclass
 class Reference:
-    """The server: one account, in memory.
+    """The server with one account, in memory.
 
     Attributes:
-        begun: The sessions that passwords began, by the app.
-        logins: The logins in a browser that have begun, and the app's own password once granted.
+        begun: Sessions started by passwords, by app.
+        logins: Started logins in a browser, by token; the value is the app's password once granted.
     """
 
     name: str
@@ -134,13 +133,13 @@ class Reference:
         self._lock = threading.Lock()
 
     def answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Reply:
-        """Answer one request; the names of its headers are in lower case."""
+        """Handle a request; header names are in lower case."""
         parts = urlsplit("/" + target.lstrip("/"))
         query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
         path = unquote(parts.path)
         device = re.search(r"/([^/]+)\.json", path)
         app = f"{headers.get('user-agent', '')} {device[1] if device else ''}"
-        method = "GET" if method == "HEAD" else method  # who serves it leaves the body out
+        method = "GET" if method == "HEAD" else method  # the HTTP server omits the body
         asked = Asked(method, path, query, headers, body, app)
         try:
             with self._lock:
@@ -148,7 +147,7 @@ class Reference:
         except Refused as refused:
             return _refusal(refused)
         except (AttributeError, LookupError, TypeError, ValueError):
-            return _refusal(Refused(400))  # what was sent has another shape
+            return _refusal(Refused(400))  # the body has an unexpected shape
 
     def _route(self, asked: Asked) -> Reply:
         for pattern, is_public, handler in _ROUTES:
@@ -162,7 +161,7 @@ class Reference:
         raise Refused(404)
 
     def _admit(self, asked: Asked) -> bool:
-        """Let a request in; return whether its password did, and not its session."""
+        """Authenticate a request; return whether by its password instead of its session."""
         if asked.cookie in self.sessions:
             return False
         scheme, _, sent = asked.headers.get("authorization", "").partition(" ")
@@ -185,7 +184,10 @@ class Reference:
         return scheme == "basic" and pair in {f"{self.name}:{one}" for one in known}
 
     def _remembered(self, asked: Asked, reply: Reply) -> Reply:
-        """Begin a session with a password, as gpodder.net did: mygpoclient sends it three times."""
+        """Start a session for a password, as gpodder.net did.
+
+        mygpoclient sends the password three times.
+        """
         is_login = asked.path.startswith("/api/2/auth/")
         if is_login or not asked.path.startswith(("/api/2/", "/subscriptions/")):
             return reply
@@ -198,21 +200,17 @@ class Reference:
         return session
 
     def log_in(self, asked: Asked, _: Mapping[str, str]) -> Reply:
-        """Begin a session."""
         return _reply({}, 200, _cookie(self._begin_session()))
 
     def log_out(self, asked: Asked, _: Mapping[str, str]) -> Reply:
-        """End a session."""
         self.sessions.discard(asked.cookie)
         return _reply({})
 
     def device(self, asked: Asked, named: Mapping[str, str]) -> Reply:
-        """Describe a device."""
         self.devices.setdefault(named["device"], {}).update(asked.json(dict))
         return Reply(200, {}, b"")
 
     def device_list(self, asked: Asked, _: Mapping[str, str]) -> Reply:
-        """Tell all devices."""
         count = len(self.list.subscribed())
         found = [
             {"id": one, "caption": "", "type": "other", **told, "subscriptions": count}
@@ -221,7 +219,6 @@ class Reference:
         return _reply(found)
 
     def feeds(self, asked: Asked, named: Mapping[str, str]) -> Reply:
-        """Tell what changed in the list, or take changes."""
         if device := named.get("device"):
             self.devices.setdefault(device, {})
         clock = self.list.clock
@@ -239,11 +236,10 @@ class Reference:
         return _reply({"timestamp": self._after_upload(clock, asked), "update_urls": changed})
 
     def _after_upload(self, clock: SecondClock, asked: Asked) -> int:
-        """Return the second that the app knows already: others can have changed something since."""
+        """Return the app's last timestamp: other devices may have changed something since."""
         return clock.last_told.get(asked.session, 1)
 
     def actions(self, asked: Asked, named: Mapping[str, str]) -> Reply:
-        """Tell what was played, or take it."""
         if asked.method == "POST":
             sent = asked.json(list)
             if not all(isinstance(action, dict) for action in sent):
@@ -259,7 +255,6 @@ class Reference:
         return _reply({"actions": told, "timestamp": self.log.clock.tell(asked.app, asked.session)})
 
     def whole_list(self, asked: Asked, named: Mapping[str, str]) -> Reply:
-        """Tell the whole list, or put another in its place."""
         feeds = self.list.subscribed()
         if asked.method == "PUT":
             wanted = _urls_in(asked, named["form"])
@@ -273,13 +268,11 @@ class Reference:
         return Reply(200, {}, lines.encode())
 
     def links(self, asked: Asked, _: Mapping[str, str]) -> Reply:
-        """Tell which devices are linked, or link some."""
         if asked.method == "POST":
             self.linked = asked.json(dict).get("synchronize", [])
         return _reply({"synchronized": self.linked, "not-synchronized": []})
 
     def setting(self, asked: Asked, named: Mapping[str, str]) -> Reply:
-        """Tell settings, or change them."""
         kept = self.settings.setdefault(named["scope"], {})
         if asked.method == "POST":
             sent = asked.json(dict)
@@ -289,17 +282,16 @@ class Reference:
         return _reply(kept)
 
     def favorites(self, asked: Asked, _: Mapping[str, str]) -> Reply:
-        """Tell the favorite episodes: there are none."""
+        # The reference server has none.
         return _reply([])
 
     def updates(self, asked: Asked, named: Mapping[str, str]) -> Reply:
-        """Tell in one reply what changed."""
         add, remove = self.list.changes(asked.app, asked.since)
         told = {"add": [{"url": url} for url in add], "rem": remove, "updates": []}
         return _reply({**told, "timestamp": self.list.clock.tell(asked.app, asked.session)})
 
     def begin_login(self, asked: Asked, _: Mapping[str, str]) -> Reply:
-        """Begin a login, which is granted as soon as its page is opened."""
+        """Start a login, which is granted as soon as its page is opened."""
         if len(self.logins) >= MAX_LOGINS:
             raise Refused(429, {"Retry-After": "60"})
         token = secrets.token_hex(16)
@@ -308,22 +300,20 @@ class Reference:
         return _reply({"poll": poll, "login": f"{asked.base}/login/{token}"})
 
     def grant_login(self, _: Asked, named: Mapping[str, str]) -> Reply:
-        """Grant a login: what it lets in to is a test account."""
+        """Grant a login without a password: it gives access to a test account only."""
         token = named["token"]
         if token not in self.logins:
             raise Refused(404)
-        self.logins[token] = self.logins[token] or secrets.token_hex(16)  # a page is loaded again
+        self.logins[token] = self.logins[token] or secrets.token_hex(16)  # the page may be reloaded
         return Reply(200, {"content-type": "text/html; charset=utf-8"}, _LET_IN)
 
     def poll_login(self, asked: Asked, _: Mapping[str, str]) -> Reply:
-        """Tell an app its own password, once its login was granted."""
         token = parse_qs(asked.body.decode("utf-8", "replace")).get("token", [""])[-1]
         if not (password := self.logins.get(token)):
             raise Refused(404)
         return _reply({"server": asked.base, "loginName": self.name, "appPassword": password})
 
     def subscription_list(self, asked: Asked, _: Mapping[str, str]) -> Reply:
-        """Tell a page of the list, or add subscriptions."""
         if asked.method == "POST":
             return self._add_subscriptions(asked)
         page, size = int(asked.query.get("page", 1)), int(asked.query.get("per_page", 50))
@@ -350,7 +340,6 @@ class Reference:
         return _reply({"success": [added for _, added in done if added], "failure": failure})
 
     def subscription(self, asked: Asked, named: Mapping[str, str]) -> Reply:
-        """Tell, change or delete one subscription."""
         guid = named["guid"].lower()
         try:
             uuid.UUID(guid)
@@ -374,7 +363,6 @@ class Reference:
         return _reply({"deletion_id": number, "message": "It will be deleted."}, 202)
 
     def sync(self, asked: Asked, _: Mapping[str, str]) -> Reply:
-        """Take actions of the draft C, or tell what was changed by them."""
         if asked.method == "POST":
             actions = asked.json(dict)["requests"]
             order = sorted(actions, key=lambda action: str(action["occurred_at"]))
@@ -388,7 +376,6 @@ class Reference:
         return _reply(told)
 
     def deletion(self, asked: Asked, named: Mapping[str, str]) -> Reply:
-        """Tell how a deletion went."""
         number = int(named["number"])
         return _reply({"deletion_id": number, "status": "SUCCESS", "message": "It is deleted."})
 
@@ -398,7 +385,6 @@ def _cookie(session: str) -> Mapping[str, str]:
 
 
 def _urls_in(asked: Asked, form: str) -> list[str]:
-    """Return the feeds of a list that was sent."""
     if form == "json":
         return list(asked.json(list))
     text = asked.body.decode("utf-8", "replace")
@@ -431,7 +417,7 @@ def _reply(body: object, status: int = 200, headers: Mapping[str, str] | None = 
 
 _APP = r"(/index\.php)?/+apps/gpoddersync"
 _MINE = r"(?P<user>[^/]+)/(?P<device>[^/]+)"
-_ROUTES: list[tuple[str, bool, str]] = [  # path, whether anybody may ask, the method
+_ROUTES: list[tuple[str, bool, str]] = [  # path, whether it is public, method
     (r"/api/2/auth/(?P<user>[^/]+)/login\.json", False, "log_in"),
     (r"/api/2/auth/(?P<user>[^/]+)/logout\.json", False, "log_out"),
     (r"/api/2/devices/(?P<user>[^/]+)\.json", False, "device_list"),

@@ -1,4 +1,4 @@
-"""What the reference server keeps of the Open Podcast API's subscriptions."""
+"""Subscriptions of the reference server for the Open Podcast API."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NAMESPACE = uuid.UUID("ead4c236-bf58-58c6-a2c6-a6b28d128cb6")
 
 @dataclass
 class Entry:
-    """A subscription, or a former guid that leads to one if `new_guid` is set."""
+    """A subscription, or a former guid that redirects to `new_guid`."""
 
     guid: str
     feed_url: str
@@ -26,13 +26,13 @@ class Entry:
 
     @property
     def revision(self) -> str:
-        """The last stamp of it."""
+        """Its last timestamp."""
         if self.new_guid:
             return self.guid_changed
         return max(self.changed, self.guid_changed, self.deleted)
 
     def shown(self) -> dict[str, Any]:
-        """Return it as the interface shows it."""
+        """Return the JSON object of the entry."""
         fields = {
             "feed_url": self.feed_url,
             "guid": self.guid,
@@ -47,7 +47,7 @@ class Entry:
 
 @dataclass
 class Subscriptions:
-    """All entries of the account, by their guids; `urls` has every URL that leads to one."""
+    """All entries of the account by guid; `urls` maps all known URLs to guids."""
 
     now: Callable[[], float]
     entries: dict[str, Entry] = field(default_factory=dict)
@@ -56,20 +56,19 @@ class Subscriptions:
     _deletions: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def stamp(self) -> str:
-        """Return a moment that is later than all before."""
+        """Return a timestamp later than all before."""
         self._last_us = max(int(self.now() * 1e6), self._last_us + 1)
         moment = datetime.fromtimestamp(self._last_us / 1e6, UTC)
         return moment.strftime("%Y-%m-%dT%H:%M:%S.%f") + "Z"
 
     def find(self, guid: str) -> Entry | None:
-        """Return what a guid names, or the subscription that it leads to."""
+        """Return the subscription of a guid, following redirects."""
         entry = self.entries.get(guid.lower())
         while entry and entry.new_guid:
             entry = self.entries[entry.new_guid]
         return entry
 
     def find_url(self, url: str) -> Entry | None:
-        """Return the subscription that a URL leads to."""
         return self.find(self.urls.get(url.partition("://")[2].rstrip("/"), ""))
 
     def add(self, item: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -120,6 +119,6 @@ class Subscriptions:
         return next(self._deletions)
 
     def since(self, moment: str) -> list[Entry]:
-        """Return what changed after a moment, in the order in which it did."""
+        """Return the entries changed after a timestamp, in order."""
         entries = sorted(self.entries.values(), key=lambda entry: entry.revision)
         return [entry for entry in entries if entry.revision > moment]

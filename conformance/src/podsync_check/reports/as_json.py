@@ -1,4 +1,4 @@
-"""The report for programs, as JSON."""
+"""JSON report for programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from podsync_check.running import Report, Result
 
 
 def as_json(report: Report) -> str:
-    """Return the whole report."""
     scores = {
         protocol: {level: list(report.score(level, protocol)) for level in Level}
         for protocol in report.protocols

@@ -1,4 +1,4 @@
-"""The report for CI services, as JUnit's XML."""
+"""JUnit XML report for CI services."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NOT_IN_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 
 def as_junit(report: Report) -> str:
-    """Return the whole report: a suite for each protocol."""
+    """Return the report with a test suite for each protocol."""
     suites = ET.Element("testsuites", name="podsync-check")
     for protocol in report.protocols:
         results = [result for result in report.results if result.protocol == protocol]

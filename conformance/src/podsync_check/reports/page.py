@@ -1,4 +1,4 @@
-"""The report as a page of HTML that needs nothing else."""
+"""Self-contained HTML report."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ pre { overflow-x: auto; padding: .8rem; border: 1px solid var(--line); border-ra
 
 
 def as_page(report: Report) -> str:
-    """Return the whole report."""
     return "\n".join(_parts(report))
 
 

@@ -1,4 +1,4 @@
-"""The report for a person at a terminal."""
+"""Report for the terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ _WIDTH = 100
 
 
 def line_of(result: Result) -> str:
-    """Return a result in one line."""
     return f"{_SIGNS[result.outcome]} {result.protocol:16} {result.check.sentence}"
 
 
@@ -37,7 +36,7 @@ def table(report: Report) -> str:
 
 
 def details(report: Report) -> str:
-    """Return each failure with its reason, and how to see it by hand."""
+    """Return each failure with its reason and curl commands."""
     return "\n\n".join("\n".join(_detail(one)) for one in report.results if one.said)
 
 
@@ -61,7 +60,7 @@ def _wrapped(text: str) -> list[str]:
 
 
 def whole(report: Report) -> str:
-    """Return what follows the lines of the checks."""
+    """Return the report that follows the lines of the checks."""
     parts = [details(report), table(report)]
     notes = [*report.notes]
     notes += [

@@ -1,1 +1,1 @@
-"""Apps with the habits of the real ones, and what they find out together."""
+"""Simulated apps that behave like real ones, and random tests with several of them."""

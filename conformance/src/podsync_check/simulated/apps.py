@@ -1,7 +1,7 @@
-"""Apps that sync as the real ones do: what each takes for its next `since`, and what it sends.
+"""Simulated apps that sync like real ones: their choice of `since`, and of uploads.
 
-They send nothing themselves: a sync is a generator of calls, so that whoever drives it can let the
-calls of several apps alternate, and lose replies.
+They do no I/O: a sync is a generator of calls, so that its driver can interleave the calls of
+several apps and lose replies.
 """
 
 from __future__ import annotations
@@ -14,29 +14,28 @@ from urllib.parse import unquote
 from podsync_check.protocols.url_lists import Changes
 
 Dialogue = Generator[Any, Any, None]
-"""What an app asks in one sync, call by call, and what it is answered."""
+"""Calls of an app during one sync; each is answered by `send`."""
 
 _FROM_NOTHING = 0
-_NOW = "9999-12-31T23:59:59"  # of what is to be uploaded without a time
+_NOW = "9999-12-31T23:59:59"  # for queued actions without a time
 
 
 @dataclass(frozen=True)
 class Habits:
-    """What a kind of app does that others do not.
+    """Differences between kinds of apps.
 
     Attributes:
-        agent: What it calls itself: servers that know apps by it take each for another.
-        since: What it asks with next: the "reply"'s timestamp, that "plus one", the "upload"'s if
-            there was one, or its own "clock" after an upload.
-        sends_all_first: Whether its first sync uploads all it has, changed or not.
-        echoes_removals: Whether it takes what it is told to remove for its owner's wish, and tells
-            the server so.
+        agent: User-Agent, by which some servers tell apps apart.
+        since: Source of the next `since`: the "reply"'s timestamp, that "plus one", the "upload"'s
+            if there was one, or its own "clock" after an upload.
+        sends_all_first: Whether the first sync uploads everything, changed or not.
+        echoes_removals: Whether the app uploads removals that it received as its own.
         takes_update_urls: Whether it renames feeds as the server says.
-        shows_password: Whether it shows the password with each request, and begins no session.
-        takes_plays: Which plays it takes over, of those that are not older than what it has still
-            to upload of the same episode: the "newest" of a reply, "each" in the reply's order, or
-            the "later" ones than its own position.
-        decode: What it makes of a URL that it is told, or that is typed.
+        shows_password: Whether it sends the password with each request, without a session.
+        takes_plays: Received plays that it applies, if not older than its own queued play of the
+            episode: the "newest" of a reply, "each" in the reply's order, or all "later" than its
+            own position.
+        decode: Normalizes a URL that is received or typed.
     """
 
     name: str
@@ -51,7 +50,7 @@ class Habits:
 
 
 def colons_decoded(url: str) -> str:
-    """Return a URL as AntennaPod keeps it."""
+    """Decode a URL like AntennaPod."""
     return url.replace("%3A", ":")
 
 
@@ -78,10 +77,10 @@ CARDO = Habits("Cardo", "Cardo/1.15", "reply", shows_password=True, takes_plays=
 
 @dataclass(frozen=True)
 class Position:
-    """Where somebody is in an episode, and since when.
+    """Position in an episode, and its time.
 
     Attributes:
-        timestamp: A time as the protocol writes it, or as a number; they compare.
+        timestamp: Time in the protocol's format, or a number; times are comparable.
     """
 
     timestamp: Any
@@ -89,34 +88,34 @@ class Position:
 
 
 def plain(url: str) -> str:
-    """Return what all spellings of a URL have in common."""
+    """Return a URL without scheme and trailing slashes."""
     return url.partition("://")[2].rstrip("/")
 
 
 class AppCalls(Protocol):
-    """What an app asks, in whatever form the one can answer who drives its dialogue."""
+    """Calls of an app; the results depend on the driver of its dialogue."""
 
     def changes(self, since: int) -> object:
-        """Ask what changed since a second: `Changes`."""
+        """Get changes since a time: `Changes`."""
 
     def upload(self, add: Sequence[str], remove: Sequence[str]) -> object:
-        """Tell what was added and removed on the device: `Uploaded`."""
+        """Upload changes: `Uploaded`."""
 
     def actions(self, since: int) -> object:
-        """Ask what was played since a second: `Actions`."""
+        """Get actions since a time: `Actions`."""
 
     def upload_actions(self, actions: Sequence[Any]) -> object:
-        """Tell what was played on the device: `Uploaded`."""
+        """Upload actions: `Uploaded`."""
 
 
 @dataclass
 class SimulatedApp:
-    """An app on a device: its list, what it was told, and what it has not told yet.
+    """App on a device: its list, received state, and queued uploads.
 
     Attributes:
-        prefix: What the feed URLs of its world begin with; it knows no others.
-        clock: Returns the seconds that it takes for now.
-        queued: The feeds that were added (true) or removed on it since it last told.
+        prefix: Prefix of the feed URLs in its world; others are ignored.
+        clock: Wall clock in seconds.
+        queued: Feeds added (true) or removed since the last upload.
     """
 
     habits: Habits
@@ -131,7 +130,7 @@ class SimulatedApp:
     actions_since: int = field(init=False, default=_FROM_NOTHING)
 
     def add(self, url: str) -> bool:
-        """Subscribe, as its owner does; return whether that changed anything."""
+        """Subscribe as the owner; return whether that changed anything."""
         url = self.habits.decode(url)
         if self.has(url):
             return False
@@ -140,11 +139,11 @@ class SimulatedApp:
         return True
 
     def has(self, url: str) -> bool:
-        """Say whether a feed is here in any spelling, as AntennaPod looks before it adds one."""
+        """Whether the feed is in the list in any spelling, as AntennaPod checks before adding."""
         return plain(url) in map(plain, self.feeds)
 
     def remove(self, url: str) -> bool:
-        """Unsubscribe; return whether that changed anything."""
+        """Unsubscribe as the owner; return whether that changed anything."""
         if url not in self.feeds:
             return False
         self.feeds.discard(url)
@@ -152,13 +151,13 @@ class SimulatedApp:
         return True
 
     def lose(self, url: str) -> None:
-        """Remove a feed as it was told."""
+        """Apply a received removal."""
         self.feeds.discard(url)
         if self.habits.echoes_removals:
             self.queued[url] = False
 
     def play(self, feed: str, timestamp: str, seconds: int) -> bool:
-        """Play the episode of a feed up to a second; return whether it keeps that."""
+        """Play the episode of a feed up to a position; return whether the app syncs positions."""
         episode = f"{feed}/1.mp3"
         self.positions[episode] = Position(timestamp, seconds)
         self.queued_actions.append(
@@ -175,7 +174,7 @@ class SimulatedApp:
         return True
 
     def dialogue(self) -> Dialogue:
-        """Ask what changed, and tell what did here: first of feeds, then of episodes."""
+        """Get and upload changes: first of feeds, then of episodes."""
         yield from self._sync_feeds()
         yield from self._sync_actions()
 
@@ -183,7 +182,7 @@ class SimulatedApp:
         told = yield self.calls.changes(self.since)
         if self.since == _FROM_NOTHING and self.habits.sends_all_first:
             self.queued = dict.fromkeys(sorted(self.feeds), True) | self.queued
-        sent = dict(self.queued)  # the echo of a removal goes with the next sync, if at all
+        sent = dict(self.queued)  # the echo of a removal waits for the next sync
         self._take_over(told)
         if not sent:
             self.since = self._next(told.timestamp, None, has_uploaded=False)
@@ -192,7 +191,7 @@ class SimulatedApp:
             [url for url, is_added in sent.items() if is_added],
             [url for url, is_added in sent.items() if not is_added],
         )
-        # AntennaPod clears all of its queue, and with it the echo of what this poll has removed.
+        # AntennaPod clears its whole queue, including echoes of removals in this poll.
         is_cleared = self.habits.echoes_removals
         left = {} if is_cleared else self.queued
         self.queued = {url: to for url, to in left.items() if sent.get(url) != to}
@@ -222,7 +221,7 @@ class SimulatedApp:
         self.actions_since = self._next(told.timestamp, uploaded.timestamp, has_uploaded=True)
 
     def _take_plays(self, actions: Sequence[Any]) -> None:
-        """Go where other devices were, as far as this app compares that with what it has."""
+        """Apply received plays, as far as this kind of app does."""
         waiting = dict(filter(None, map(self.read_play, self.queued_actions)))
         plays = list(filter(None, map(self.read_play, actions)))
         if self.habits.takes_plays == "newest":
@@ -235,7 +234,7 @@ class SimulatedApp:
                 self.positions[episode] = there
 
     def read_play(self, action: Any) -> tuple[str, Position] | None:
-        """Return the episode and the position of a play; None for other actions and worlds."""
+        """Return the episode and position of a play; None for other actions and worlds."""
         if not str(action.get("podcast")).startswith(self.prefix):
             return None
         if str(action.get("action")).lower() != "play" or not isinstance(

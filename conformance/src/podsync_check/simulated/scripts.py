@@ -1,7 +1,7 @@
-"""Scripts: what people do with their devices, at random, and what is lost at the end.
+"""Random scripts of people's actions on their devices, and detection of losses.
 
-A step that makes no sense where it stands does nothing, so that a script stays one when steps are
-taken out of it.
+A step that makes no sense in its place has no effect, so that scripts stay valid when steps are
+removed.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _SHRINKING_TRIES = 40
 
 @dataclass(frozen=True)
 class Step:
-    """Something that happens.
+    """Step of a script.
 
     Attributes:
-        what: "add", "remove" or "play" on one device, or "sync" of some.
-        devices: Which devices.
-        feed: Which feed; "" for a sync.
-        chance: What decides whose request comes next, and whose reply is lost.
+        what: "add", "remove" or "play" on one device, or "sync" of several.
+        devices: Indexes of the devices.
+        feed: Name of the feed; "" for a sync.
+        chance: Seed of the order of requests and of lost replies.
         is_lossy: Whether replies can be lost.
     """
 
@@ -52,7 +52,6 @@ class Step:
 
 
 def random_script(chance: random.Random, devices: int, length: int = 18) -> list[Step]:
-    """Return what people might do."""
     return [_random_step(chance, devices) for _ in range(length)]
 
 
@@ -66,13 +65,13 @@ def _random_step(chance: random.Random, devices: int) -> Step:
 
 
 class App(Protocol):
-    """An app that syncs, and what its owner does with it."""
+    """An app that syncs, and its owner's actions."""
 
     positions: dict[str, Position]
 
     @property
     def feeds(self) -> set[str]:
-        """The feeds that its owner sees."""
+        """Feeds that the owner sees."""
 
     def add(self, url: str) -> bool:
         """Subscribe; return whether that changed anything."""
@@ -81,18 +80,18 @@ class App(Protocol):
         """Unsubscribe; return whether that changed anything."""
 
     def play(self, feed: str, timestamp: str, seconds: int) -> bool:
-        """Play the episode of a feed up to a second; return whether it keeps that."""
+        """Play the episode of a feed up to a position; return whether the app syncs positions."""
 
     def dialogue(self) -> Dialogue:
-        """Tell what was changed here, and ask what was changed elsewhere."""
+        """Upload changes, and get those of other devices."""
 
 
 @dataclass
 class Device:
-    """A device of a world: which app it has, and how that reaches the server.
+    """A device of a world: its app and its session.
 
     Attributes:
-        new_app: Takes what the URLs of its world begin with, and its clock.
+        new_app: Creates the app from the prefix of the world's URLs and a clock.
     """
 
     name: str
@@ -102,11 +101,11 @@ class Device:
 
 @dataclass
 class World:
-    """Some devices and feeds, in which a script is played.
+    """Devices and feeds for playing one script.
 
     Attributes:
-        prefix: What the URLs of its feeds begin with.
-        devices: A new app is on each of them.
+        prefix: Prefix of the feed URLs.
+        devices: Devices, each with a new app.
     """
 
     prefix: str
@@ -116,7 +115,7 @@ class World:
     _newest: dict[str, tuple[str, int]] = field(default_factory=dict)
 
     def play(self, script: Iterable[Step]) -> str:
-        """Play a script; return what is lost at the end, in words; "" if nothing is.
+        """Play a script; return a description of the loss at its end, "" for none.
 
         Raises:
             Wrong: A request failed.
@@ -173,7 +172,7 @@ class World:
         return ""
 
     def _not_followed(self, apps: Sequence[App]) -> str:
-        """Add a feed where all is quiet, then remove it: each time, all have to follow."""
+        """Add a feed to the settled world, then remove it; all apps must follow both changes."""
         feed = f"{self.prefix}last"
         apps[0].add(feed)
         self._settle(apps)
@@ -191,9 +190,9 @@ class World:
 
 
 def together(syncing: Sequence[tuple[App, Session]], chance: random.Random, losses: float) -> None:
-    """Let apps sync at once: their requests alternate at random, and replies can be lost.
+    """Sync apps concurrently: their requests are interleaved at random, and replies can be lost.
 
-    An app whose reply is lost gives up until its next sync, as apps do.
+    An app whose reply is lost stops until its next sync, as real apps do.
 
     Raises:
         Wrong: A request failed.
@@ -215,7 +214,7 @@ def together(syncing: Sequence[tuple[App, Session]], chance: random.Random, loss
 def shortest(
     script: Sequence[Step], loses: Callable[[Sequence[Step]], bool], tries: int
 ) -> Sequence[Step]:
-    """Return a part of a script that still loses something: ever smaller pieces are taken out."""
+    """Return a smaller script that still loses something, by removing ever smaller parts."""
     size = len(script) // 2
     while size:
         at = 0
@@ -233,16 +232,16 @@ def shortest(
 
 
 class InOneWorld(Protocol):
-    """A server as random scripts see it."""
+    """A server for random scripts."""
 
     connection: Connection
     seed: int
 
     def feed(self, name: str) -> str:
-        """Return a feed URL that only this run of a check uses."""
+        """Return a feed URL that is unique to this run of the check."""
 
     def simulated(self) -> Sequence[Device]:
-        """Return devices with apps."""
+        pass
 
 
 def expect_no_loss(server: InOneWorld) -> None:

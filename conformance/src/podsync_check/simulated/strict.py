@@ -1,4 +1,4 @@
-"""An app that does what the Open Podcast API's draft says, and nothing else."""
+"""An app that does exactly what the Open Podcast API's draft says."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _STAMPS = ("subscription_changed", "guid_changed", "deleted")
 
 @dataclass
 class StrictApp:
-    """An app on a device: the entries that it was told, and what it has not told yet.
+    """App on a device: its received entries, and its queue.
 
-    It tells its changes one by one, in their order, and then asks for those since the greatest
-    stamp of the last list that it has read to its end.
+    It uploads its changes one by one, in order, then requests changes since the greatest timestamp
+    of the last complete list.
 
     Attributes:
-        prefix: What the feed URLs of its world begin with; it takes no others.
-        entries: The URL of each guid, and whether it is subscribed to.
-        queued: The feeds that were added (true) or removed since it last told, the oldest first.
+        prefix: Prefix of the feed URLs in its world; others are ignored.
+        entries: URL of each guid, and whether it is subscribed to.
+        queued: Feeds added (true) or removed since the last upload, the oldest first.
     """
 
     calls: OpenPodcastCalls
@@ -33,16 +33,15 @@ class StrictApp:
 
     @property
     def feeds(self) -> set[str]:
-        """The feeds that its owner sees: what was told, with what is queued on top."""
+        """Feeds that the owner sees: received entries, with the queue applied."""
         found = dict(self.entries.values()) | dict(self.queued)
         return {url for url, is_subscribed in found.items() if is_subscribed}
 
     def add(self, url: str) -> bool:
-        """Subscribe, as its owner does; return whether that changed anything."""
+        """Subscribe as the owner; return whether that changed anything."""
         return self._queue(url, is_subscribed=True)
 
     def remove(self, url: str) -> bool:
-        """Unsubscribe; return whether that changed anything."""
         return self._queue(url, is_subscribed=False)
 
     def _queue(self, url: str, *, is_subscribed: bool) -> bool:
@@ -52,11 +51,11 @@ class StrictApp:
         return True
 
     def play(self, feed: str, timestamp: str, seconds: int) -> bool:
-        """Do nothing: the draft has no episodes."""
+        # The draft has no episodes.
         return False
 
     def dialogue(self) -> Dialogue:
-        """Tell what was changed here, and ask what was changed elsewhere."""
+        """Upload changes, and get those of other devices."""
         while self.queued:
             url, is_subscribed = self.queued[0]
             if is_subscribed:

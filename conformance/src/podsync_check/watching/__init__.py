@@ -1,5 +1,5 @@
-"""A server with eyes: faults to order, what was wrong with each request, and hard cases in turn.
+"""A watching proxy for apps: injected faults, objections to requests, and hard cases.
 
-`podsync-check client` watches an app in front of the reference server; `feedkeep try` does so in
-front of feedkeep.
+`podsync-check client` runs it in front of the reference server, `feedkeep try` in front of
+feedkeep.
 """

@@ -1,4 +1,4 @@
-"""The command `podsync-check client`: a server that an app under test is pointed at."""
+"""The command `podsync-check client`: a server for an app under test."""
 
 from __future__ import annotations
 
@@ -26,13 +26,12 @@ from podsync_check.watching.watch import PLACE, Watch
 
 ALL_HELD, SOMETHING_WRONG, NOT_ALL_REACHED = 0, 1, 2
 
-_EVERYWHERE = "0.0.0.0"  # noqa: S104 - what it is called, and nothing that is listened at
+_EVERYWHERE = "0.0.0.0"  # noqa: S104 - compared with the option; nothing binds to it
 _DIGITS, _MAX_PORT = 6, 65_535
-_GRACE_SECONDS = 0.5  # for the app to get the reply of the request that ended the last case
+_GRACE_SECONDS = 0.5  # for the app to receive the reply to the last case's request
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the options of the command."""
     made = argparse.ArgumentParser(
         prog="podsync-check client",
         description="Serves an app under test, goes through hard cases with it, and says what the"
@@ -54,10 +53,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def client(arguments: Sequence[str], stopped: threading.Event | None = None) -> int:
-    """Run the command until all cases have ended, or `stopped` is set; return its exit status.
+    """Run the command until all cases have ended or `stopped` is set; return its exit status.
 
     Raises:
-        CannotRun: It cannot listen there, or a name is none of a case.
+        CannotRun: The port is not available, or a case is unknown.
     """
     options = parser().parse_args(arguments)
     cases = _chosen(options.case)
@@ -98,16 +97,16 @@ def _port(text: str) -> int:
 
 
 def _end_at_sigterm() -> None:
-    """Let SIGTERM end it as Ctrl-C does: with a report of what was seen by then."""
-    if threading.current_thread() is threading.main_thread():  # no other may
-        for number in (signal.SIGTERM, signal.SIGINT):  # a shell ignores SIGINT in the background
+    """End on SIGTERM as on Ctrl-C: with a report."""
+    if threading.current_thread() is threading.main_thread():  # Python's requirement
+        for number in (signal.SIGTERM, signal.SIGINT):  # shells ignore SIGINT for background jobs
             signal.signal(number, signal.default_int_handler)
 
 
 def _own_address() -> str:
-    """Return the address of this machine in its network, as far as that is known."""
+    """Return this machine's address in its network; 0.0.0.0 if unknown."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sought, suppress(OSError):
-        sought.connect(("192.0.2.1", 9))  # sends nothing, and decides by which way it would go
+        sought.connect(("192.0.2.1", 9))  # sends nothing, but selects the route
         return str(sought.getsockname()[0])
     return _EVERYWHERE
 
@@ -120,7 +119,7 @@ def _chosen(names: Sequence[str]) -> Sequence[HardCase]:
 
 
 def _teller(course: Course, ended: threading.Event) -> Callable[[WatchedExchange], None]:
-    """Return what prints each exchange, and what changed in the cases by it."""
+    """Return a function that prints each exchange and the resulting changes of cases."""
     told: list[Standing] = []
 
     def tell(exchange: WatchedExchange) -> None:

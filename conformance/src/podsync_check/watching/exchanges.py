@@ -1,4 +1,4 @@
-"""A request that an app sent, what it got, and what both mean for a list of feeds."""
+"""A request of an app, its reply, and their meaning for a list of feeds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from urllib.parse import parse_qs
 from podsync_check.watching.faults import Fault
 
 MAX_READ_BYTES = 16 * 1024 * 1024
-"""How much of a body is read. A page of a thousand long URLs has half of that."""
+"""Maximum size of a body that is read: twice a page of a thousand long URLs."""
 
 URL_LISTS = frozenset({"gpodder.net", "nextcloud"})
 OPEN_PODCAST = "openpodcast"
@@ -26,13 +26,13 @@ _GZIP = 31
 
 
 class Kind(StrEnum):
-    """What a request is for, in whichever protocol.
+    """Purpose of a request, in any protocol.
 
     Attributes:
-        POLL: It asks what changed in the list.
-        UPLOAD: It tells what changed in the list.
-        PLAYS_POLL: It asks what was played.
-        PLAYS_UPLOAD: It tells what was played.
+        POLL: Gets changes of the list.
+        UPLOAD: Uploads changes of the list.
+        PLAYS_POLL: Gets episode actions.
+        PLAYS_UPLOAD: Uploads episode actions.
     """
 
     POLL = "poll"
@@ -68,16 +68,16 @@ class WatchedExchange:
     """A request and its reply.
 
     Attributes:
-        number: Which one it is, from 1.
-        at_seconds: When it came, by a clock that only goes on.
-        prefix: What its path began with before `path`: `/v1`, or nothing.
-        headers: Its headers, by their names in lower case.
-        body: Its body; only the beginning, once it was read.
-        fault: What was made to go wrong; None if nothing was.
-        status: The status of the reply; None if it was lost.
-        reply: The body of the reply, as `body`.
-        objections: What a strict reader has against the request.
-        urls: The feed URLs of guids, as far as replies told them by then.
+        number: Sequence number, from 1.
+        at_seconds: Time of arrival, by a monotonic clock.
+        prefix: Prefix of the path before `path`: `/v1`, or "".
+        headers: Headers by lower-case name.
+        body: Body; cut after it was read.
+        fault: Injected fault; None for none.
+        status: Status of the reply; None if it was lost.
+        reply: Body of the reply, cut like `body`.
+        objections: Objections to the request.
+        urls: Known feed URLs of guids.
     """
 
     number: int
@@ -97,39 +97,42 @@ class WatchedExchange:
 
     @property
     def target(self) -> str:
-        """The path and the query, as the request had them."""
+        """Path and query, as requested."""
         path = self.prefix + self.path
         return f"{path}?{self.query}" if self.query else path
 
     @property
     def client(self) -> str:
-        """What tells clients apart: what they call themselves, their credential, their session."""
+        """Key of the client: its name, credential and session."""
         return " ".join(self.headers.get(name, "") for name in _TELL_APART)
 
     @property
     def name(self) -> str:
-        """What the app calls itself."""
+        """Name of the app."""
         return self.headers.get("user-agent", "")
 
     @property
     def device(self) -> str:
-        """The device that it is of, as its path says; "" if it says nothing."""
+        """Device in the path; "" if none."""
         found = re.fullmatch(r"/api/2/subscriptions/[^/]+/([^/]+)\.json", self.path)
         return found[1] if found else ""
 
     def may_be_of(self, other: WatchedExchange) -> bool:
-        """Whether both can be of one device: the session may be another, and not all name one."""
+        """Whether both may come from one device.
+
+        Its session may change, and not all requests name the device.
+        """
         is_one = self.device == other.device or not (self.device and other.device)
         return is_one and self.name == other.name
 
     @property
     def is_first_page(self) -> bool:
-        """Whether it asks for the beginning of a list."""
+        """Whether the request gets the beginning of a list."""
         return self.asked.get("page", "1") == "1" and "after" not in self.asked
 
     @cached_property
     def _route(self) -> tuple[str, Kind]:
-        # mygpoclient asks without a credential first, each time: to be asked for one.
+        # mygpoclient sends each request without a credential first, to get a challenge.
         if not {"authorization", "cookie"} & self.headers.keys():
             return "", Kind.OTHER
         for pattern, protocol, kinds in _ROUTES:
@@ -139,34 +142,34 @@ class WatchedExchange:
 
     @property
     def protocol(self) -> str:
-        """The protocol whose list or actions it is about; "" if it is about something else."""
+        """Protocol of a request about lists or actions; "" for others."""
         return self._route[0]
 
     @property
     def kind(self) -> Kind:
-        """What it is for; without a credential, nothing."""
+        """Purpose; OTHER without a credential."""
         return self._route[1]
 
     @cached_property
     def asked(self) -> Mapping[str, str]:
-        """The parameters of the query."""
+        """Query parameters."""
         parsed = parse_qs(self.query, keep_blank_values=True)
         return {name: values[-1] for name, values in parsed.items()}
 
     @cached_property
     def sent(self) -> Any:
-        """The JSON of the request; None if it has none."""
+        """JSON of the request; None without any."""
         return _json(bytes(self.body))
 
     @cached_property
     def got(self) -> Any:
-        """The JSON of the reply, as if it had arrived; None if it has none."""
+        """JSON of the reply, as if it had arrived; None without any."""
         is_coded = self.reply_headers.get("content-encoding") == "gzip"
         return _json(_expanded(self.reply) if is_coded else bytes(self.reply))
 
     @cached_property
     def added(self) -> frozenset[str]:
-        """The feeds that an upload adds."""
+        """Feeds that an upload adds."""
         if self.protocol in URL_LISTS:
             return _texts(self.sent, "add")
         if self.method == "POST":
@@ -176,13 +179,13 @@ class WatchedExchange:
 
     @cached_property
     def removed(self) -> frozenset[str]:
-        """The feeds that an upload removes."""
+        """Feeds that an upload removes."""
         if self.protocol in URL_LISTS:
             return _texts(self.sent, "remove")
         return self._named_if(wanted=False)
 
     def _named_if(self, *, wanted: bool) -> frozenset[str]:
-        """Return the feed of the path's guid if the request subscribes to it, or if it does not."""
+        """Return the feed of the path's guid if the request sets its subscription to `wanted`."""
         url = self.urls.get(self.path.rpartition("/")[2].lower())
         is_wanted = self.sent.get("is_subscribed") if isinstance(self.sent, dict) else None
         said = False if self.method == "DELETE" else is_wanted
@@ -190,7 +193,7 @@ class WatchedExchange:
 
     @cached_property
     def told(self) -> Mapping[str, bool]:
-        """The feeds that the reply to a poll has, and whether they are in the list."""
+        """Feeds in the reply to a poll, and whether they are in the list."""
         if self.protocol in URL_LISTS:
             return dict.fromkeys(_texts(self.got, "remove"), False) | dict.fromkeys(
                 _texts(self.got, "add"), True
@@ -203,18 +206,18 @@ class WatchedExchange:
 
     @property
     def since(self) -> int:
-        """The second since which an app of gpodder.net's API or gpoddersync asks."""
+        """`since` of an app of gpodder.net's API or gpoddersync; 0 without one."""
         text = self.asked.get("since", "")
         return int(text) if re.fullmatch("[0-9]{1,15}", text) else 0
 
     @property
     def timestamp(self) -> int | None:
-        """The second to go on from that a reply of those tells."""
+        """Timestamp in the reply of these protocols; None without one."""
         found = self.got.get("timestamp") if isinstance(self.got, dict) else None
         return found if isinstance(found, int) else None
 
     def shorten(self) -> None:
-        """Keep of the bodies what is shown, and nothing that was read from them."""
+        """Cut the bodies to the displayed part, and drop cached results."""
         for name in ("sent", "got", "told", "added", "removed"):
             self.__dict__.pop(name, None)
         if self.reply_headers.get("content-encoding") == "gzip":
@@ -225,7 +228,7 @@ class WatchedExchange:
 
 
 def objects(body: Any, name: str) -> Sequence[Mapping[str, Any]]:
-    """Return the objects of a list in a JSON object, whatever it is."""
+    """Return the objects of a list in a JSON object; empty for any other value."""
     found = body.get(name) if isinstance(body, dict) else None
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
@@ -240,7 +243,7 @@ def _is_text(one: object) -> bool:
 
 
 def _expanded(body: bytearray) -> bytes:
-    return zlib.decompressobj(_GZIP).decompress(body)  # as much as there is of it
+    return zlib.decompressobj(_GZIP).decompress(body)  # as far as it is complete
 
 
 def _json(body: bytes) -> Any:

@@ -1,25 +1,25 @@
-"""What can be made to go wrong with the next requests."""
+"""Faults that can be injected into requests."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
 SLOW_SECONDS = 15.0
-"""How long a slow reply takes: longer than most apps wait without saying so."""
+"""Duration of a slow reply: longer than most apps wait without a message."""
 
 MAX_PENDING = 100
-"""How many requests faults can be kept for."""
+"""Maximum number of pending faults."""
 
 
 class Fault(StrEnum):
-    """A fault of one request, as its page calls it.
+    """A fault of one request; the value is its name on the page.
 
     Attributes:
-        UNAVAILABLE: 503 with `Retry-After`; nothing is done.
-        TOO_MANY: 429 with `Retry-After`; nothing is done.
-        EXPIRED: 401, as with a token that ended; nothing is done.
-        LOST: It is done, and the reply never arrives.
-        TORN: It is done, and the reply ends in the middle.
+        UNAVAILABLE: 503 with `Retry-After`; the request is not carried out.
+        TOO_MANY: 429 with `Retry-After`; the request is not carried out.
+        EXPIRED: 401, as for an expired token; the request is not carried out.
+        LOST: The request is carried out, but the reply never arrives.
+        TORN: The request is carried out, but the reply is truncated.
         SLOW: The reply takes `SLOW_SECONDS`.
         UNCHANGED: 304 to the next request with `If-None-Match`.
     """
@@ -42,4 +42,4 @@ WHAT_HAPPENS = {
     Fault.SLOW: f"the response takes {SLOW_SECONDS:.0f} seconds",
     Fault.UNCHANGED: "304 to the next GET with If-None-Match",
 }
-"""What each fault does to a request, in the words of the page."""
+"""Effect of each fault, as shown on the page."""

@@ -1,7 +1,7 @@
-"""Hard cases for apps, one after the other: each decides what the next requests get, and judges.
+"""Hard cases for apps, run in sequence: each injects faults into requests, and judges the app.
 
-A case is a generator, one small file in `checks/apps/`. It yields what it waits for, and gets the
-exchange that came; between, it lets another device change the list.
+A case is a generator in a file of `checks/apps/`. It yields conditions to wait for, and receives
+the matching exchange; in between, another device changes the list.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from podsync_check.watching.exchanges import OPEN_PODCAST, URL_LISTS, Kind, Watc
 from podsync_check.watching.faults import Fault
 
 PATIENCE_POLLS = 3
-"""Within how many polls an app has to have done what it should."""
+"""Number of polls within which an app must react."""
 
 _PROTOCOLS = frozenset({*URL_LISTS, OPEN_PODCAST})
 _DONE = {200, 202}
@@ -26,15 +26,15 @@ _DONE = {200, 202}
 
 @dataclass(frozen=True)
 class Wait:
-    """What a case waits for.
+    """Condition that a case waits for.
 
     Attributes:
-        fits: Whether it is this request; it sees what was sent, and no reply.
-        fault: What that request gets.
-        within_polls: How many polls of the list may pass meanwhile: a sync has one. None if it
-            waits for a person.
-        otherwise: What was wrong if it did not come in time; "" if that is well.
-        watch: Looks at each exchange that passes meanwhile; raises `Wrong` if one is.
+        fits: Whether a request matches, judged before its reply.
+        fault: Fault to inject into that request.
+        within_polls: Maximum number of polls of the list until then; a sync has one. None waits for
+            a person.
+        otherwise: Error text if no request matches in time; "" if that is acceptable.
+        watch: Called for each other exchange; raises `Wrong` for a wrong one.
     """
 
     fits: Callable[[WatchedExchange], bool]
@@ -45,7 +45,7 @@ class Wait:
 
 
 Play: TypeAlias = Generator[Wait, WatchedExchange | None, None]
-"""A case as it is played; it gets None where what it waited for did not come, and that is well."""
+"""A running case; receives None if no request matched in time and that is acceptable."""
 
 
 class Elsewhere(Protocol):
@@ -55,30 +55,30 @@ class Elsewhere(Protocol):
         """Subscribe to a feed."""
 
     def remove(self, url: str) -> None:
-        """Unsubscribe from it."""
+        """Unsubscribe from a feed."""
 
     def move(self, old: str, new: str) -> None:
-        """Give a feed another URL."""
+        """Change the URL of a feed."""
 
     def correct(self, url: str, to: str) -> None:
-        """Have the server take one URL for another when it is uploaded, and say so."""
+        """Make the server replace a URL in uploads, and report that in `update_urls`."""
 
     def end_sessions(self) -> None:
-        """End all sessions, so that apps have to sign in again."""
+        """End all sessions, so that apps have to log in again."""
 
 
 @dataclass(frozen=True)
 class HardCase:
-    """A sentence that is true of a good app, and how to find out.
+    """A property of good apps, and its test.
 
     Attributes:
-        name: The name of its file.
-        sentence: What a good app does.
-        asks: What the person is to do with the app meanwhile.
-        why: What happens to a person whose app does not.
-        seen: The client, or the public report (repository#number), that it comes from.
-        spec: What the protocol's text says about it, or that it says nothing.
-        protocols: The protocols that it applies to.
+        name: Name of the file.
+        sentence: The property, as a sentence about a good app.
+        asks: Instruction to the person with the app.
+        why: Consequence for a person whose app fails.
+        seen: Client or public report (repository#number) that it is based on.
+        spec: Statement of the protocol's text, or its silence.
+        protocols: Protocols that it applies to.
     """
 
     name: str
@@ -97,13 +97,16 @@ F = TypeVar("F", bound=Callable[[Elsewhere], Play])
 def hard_case(
     *, asks: str, why: str, seen: str, spec: str, protocols: frozenset[str] = _PROTOCOLS
 ) -> Callable[[F], F]:
-    """Make a hard case of a generator; its docstring is the sentence, its file the name."""
+    """Decorator: make a hard case of a generator.
+
+    The docstring is the sentence, the file the name.
+    """
 
     def made(function: F) -> F:
         name = function.__module__.rpartition(".")[2]
         sentence = (function.__doc__ or "").strip()
         case = HardCase(name, sentence, asks, why, seen, spec, protocols, function)
-        # A function has no such attribute for the type checker; the catalogue looks for it.
+        # Type checkers do not know this attribute of a function; the catalogue reads it.
         function.__hard_case__ = case  # type: ignore[attr-defined]
         return function
 
@@ -111,7 +114,7 @@ def hard_case(
 
 
 class Verdict(StrEnum):
-    """How a hard case ended, or that it has not."""
+    """Result of a hard case."""
 
     HELD = "held"
     WRONG = "wrong"
@@ -121,11 +124,11 @@ class Verdict(StrEnum):
 
 @dataclass
 class Standing:
-    """How far a case is.
+    """Progress of a case.
 
     Attributes:
-        said: What the app did instead.
-        request: The number of the request that ended it.
+        said: The app's wrong behaviour.
+        request: Number of the request that ended the case.
     """
 
     case: HardCase
@@ -136,13 +139,12 @@ class Standing:
 
 @dataclass
 class Course:
-    """Goes through hard cases with one app.
+    """Runs hard cases with one app, in sequence.
 
-    A case is about the device whose request it began with: those of others neither count nor are
-    judged.
+    A case judges only the device whose request started it.
 
     Attributes:
-        standings: The cases, and how each ended.
+        standings: Cases with their results.
     """
 
     cases: Sequence[HardCase]
@@ -158,18 +160,18 @@ class Course:
 
     @property
     def current(self) -> Standing | None:
-        """The case that is under way; None if all have ended."""
+        """The case in progress; None if all have ended."""
         return next((one for one in self.standings if one.verdict is Verdict.OPEN), None)
 
     def fault_of(self, exchange: WatchedExchange) -> Fault | None:
-        """Return what a request gets that has come; begin the next case if it is a first one."""
+        """Return the fault for a request; starts the next case if none is in progress."""
         if self._wait is None:
             self._begin(exchange)
         is_it = self._wait and self._is_judged(exchange) and self._wait.fits(exchange)
         return self._wait.fault if self._wait and is_it else None
 
     def go_on(self, exchange: WatchedExchange) -> None:
-        """Let the case that is under way see an exchange that has ended."""
+        """Pass a completed exchange to the case in progress."""
         if (wait := self._wait) is None or not self._is_judged(exchange):
             return
         try:
@@ -212,7 +214,7 @@ class Course:
         self._play = self._wait = None
 
     def told(self) -> dict[str, Any]:
-        """Return all of it for a program."""
+        """Return the state for programs."""
         cases = [
             {
                 "name": one.case.name,
@@ -228,37 +230,37 @@ class Course:
 
 
 def feed() -> str:
-    """Return the URL of a feed that no other case uses."""
+    """Return a feed URL that is unique to a case."""
     return f"https://feeds.example/podsync-check-{secrets.token_hex(4)}"
 
 
 def is_poll(exchange: WatchedExchange) -> bool:
-    """Whether it asks what changed in the list; further pages of that are no polls."""
+    """Whether the request polls for changes of the list; further pages do not count."""
     return exchange.kind is Kind.POLL and exchange.is_first_page
 
 
 def is_change(exchange: WatchedExchange) -> bool:
-    """Whether it tells of a feed that was added or removed."""
+    """Whether the request uploads an added or removed feed."""
     return exchange.kind is Kind.UPLOAD and bool(exchange.added | exchange.removed)
 
 
 def a_poll(fault: Fault | None = None) -> Wait:
-    """Wait for a poll, however long that takes."""
+    """Wait for a poll, without a time limit."""
     return Wait(is_poll, fault)
 
 
 def is_accepted(exchange: WatchedExchange | None) -> bool:
-    """Whether a request was carried out, and its reply sent."""
+    """Whether a request was carried out and answered."""
     return exchange is not None and exchange.status in _DONE
 
 
 def some_polls(watch: Callable[[WatchedExchange], None]) -> Play:
-    """Wait for a few polls, and let `watch` look at all that is sent meanwhile."""
+    """Wait for a few polls, while `watch` sees all exchanges."""
     yield Wait(lambda _: False, within_polls=PATIENCE_POLLS, watch=watch)
 
 
 def until_told(url: str) -> Play:
-    """Wait until a reply told the app of a feed, on whichever page."""
+    """Wait until a reply has sent the app a feed, on any page."""
     while True:
         exchange = yield Wait(lambda one: one.kind is Kind.POLL)
         if exchange and is_accepted(exchange) and url in exchange.told:
@@ -268,7 +270,7 @@ def until_told(url: str) -> Play:
 def never(
     added: str = "", removed: str = "", because: str = ""
 ) -> Callable[[WatchedExchange], None]:
-    """Return what objects to an upload that adds the one feed, or removes the other."""
+    """Return a function that objects to uploads that add or remove the given feeds."""
 
     def look(exchange: WatchedExchange) -> None:
         if exchange.kind is Kind.UPLOAD and (

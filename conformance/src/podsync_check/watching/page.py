@@ -1,4 +1,4 @@
-"""The page of what an app sent: it is one file, and loads nothing."""
+"""The page that shows requests of an app; self-contained."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def page(
     *,
     stays: bool,
 ) -> str:
-    """Return the page, with what both sides said if it `stays`; else it loads itself again."""
+    """Return the page, with bodies if it `stays`; otherwise it reloads itself."""
     return "\n".join(
         [
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',

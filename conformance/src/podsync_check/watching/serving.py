@@ -1,6 +1,6 @@
-"""Serves a watched application on a port of its own, by Python's own HTTP server.
+"""Serve a watched application with Python's HTTP server.
 
-It is for one app under test: a request has a thread, and all are answered on one event loop.
+It is for one app under test: each request has a thread, and all share one event loop.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _Answer = Callable[[str, str, dict[str, str], bytes], Reply]
 
 _MAX_LINE_BYTES = 8_192
 _SILENT_SECONDS = 60.0
-"""After how long without a request a connection is closed."""
+"""Idle timeout of a connection."""
 
 
 def application(answer: _Answer) -> Application:
-    """Return a server that answers a request at once as an ASGI application."""
+    """Wrap a synchronous server as an ASGI application."""
 
     async def answered(scope: Scope, receive: Receive, send: Send) -> None:
         body = bytearray()
@@ -50,10 +50,10 @@ def application(answer: _Answer) -> Application:
 
 @contextmanager
 def serving(watched: Application, host: str, port: int) -> Iterator[tuple[str, int]]:
-    """Serve until the context ends; yield the address and port.
+    """Context manager: serve, and return the address and port.
 
     Raises:
-        OSError: It cannot listen there.
+        OSError: The port is not available.
     """
 
     class Handler(_Handler):
@@ -90,10 +90,10 @@ def serving(watched: Application, host: str, port: int) -> Iterator[tuple[str, i
                 self.write(message)
 
     class Server(ThreadingHTTPServer):
-        daemon_threads = True  # a connection that an app keeps open does not keep the command
+        daemon_threads = True  # open connections of apps do not keep the command running
 
         def handle_error(self, request: Any, client_address: Any) -> None:
-            if not isinstance(sys.exception(), ConnectionError):  # an app may go at any time
+            if not isinstance(sys.exception(), ConnectionError):  # apps may disconnect at any time
                 super().handle_error(request, client_address)
 
     with Server((host, port), Handler) as listening:
@@ -117,7 +117,7 @@ def serving(watched: Application, host: str, port: int) -> Iterator[tuple[str, i
 
 
 async def _cancel_all() -> None:
-    """Cut off what is still being answered, as a reply that is slow on purpose."""
+    """Cancel requests in progress, such as a deliberately slow reply."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()
@@ -125,24 +125,24 @@ async def _cancel_all() -> None:
 
 
 class _TooLong(ValueError):
-    """A body is longer than is read."""
+    """A body exceeds the read limit."""
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One connection: its requests one after the other.
+    """One connection, with its requests in sequence.
 
-    It lets web apps of any origin in, as browsers ask for with CORS.
+    Permits web apps of any origin (CORS).
     """
 
     protocol_version = "HTTP/1.1"
     timeout = _SILENT_SECONDS
 
     def answer(self, body: bytes) -> None:
-        """Answer a request that was read."""
+        """Handle a request with its body."""
         raise NotImplementedError
 
     def write(self, message: Message) -> None:
-        """Write a part of a reply; without its last part, the connection is cut."""
+        """Write part of a reply; the connection is closed if the last part is missing."""
         if message["type"] == "http.response.start":
             self.send_response_only(message["status"])
             for name, value in message["headers"]:
@@ -156,7 +156,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _read(self) -> None:
         self.is_last = self.headers.get("connection", "").lower() == "close"
-        self.close_connection = True  # unless all of a reply is written
+        self.close_connection = True  # until a reply is complete
         try:
             body = self._body()
         except _TooLong:
@@ -164,7 +164,7 @@ class _Handler(BaseHTTPRequestHandler):
         except ValueError:
             self.send_error(400, "The length of the body cannot be read.")
         except EOFError:
-            pass  # the app is gone, and what it wanted to say is unknown
+            pass  # the app has disconnected in the middle of its request
         else:
             self.answer(body)
 
@@ -172,9 +172,9 @@ class _Handler(BaseHTTPRequestHandler):
         """Return the body of the request.
 
         Raises:
-            _TooLong: It is longer than is read.
-            ValueError: Its length cannot be read.
-            EOFError: The connection has ended before it.
+            _TooLong: It exceeds the read limit.
+            ValueError: Its length is not valid.
+            EOFError: The connection ended before it.
         """
         if "transfer-encoding" not in self.headers:
             return self._exactly(_bounded(int(self.headers.get("content-length", "0"))))
@@ -193,7 +193,7 @@ class _Handler(BaseHTTPRequestHandler):
         return body
 
     def _preflight(self) -> None:
-        """Tell a browser that a web app may send its request."""
+        """Answer a preflight request of a browser."""
         self.send_response_only(204)
         self._allow_origin()
         self.send_header("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
@@ -211,7 +211,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_OPTIONS = _preflight  # noqa: N815 - the base's name
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
-        """Write no log: the watch tells what came."""
+        """Suppress the log: the watch reports requests."""
 
 
 def _bounded(size: int, before: int = 0) -> int:

@@ -1,6 +1,6 @@
-"""Watches what apps send to a server: an ASGI application around the server's own.
+"""Watch the requests of apps: an ASGI application that wraps the server's.
 
-ASGI is only a way to call one another, so that this needs no package: see `serving` for a server.
+ASGI serves as a calling convention, without any package; `serving` has a server.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 Deed: TypeAlias = Callable[[], Awaitable[None]]
 
 PLACE = "/try"
-"""Where its page is."""
+"""Path of the page."""
 
 MAX_EXCHANGES = 200
-"""How many exchanges are shown, the newest."""
+"""Maximum number of exchanges on the page."""
 
 _MAX_FORM_BYTES = 4_096
 _PREFIX = "/v1"
@@ -48,17 +48,23 @@ _REFUSED: Mapping[Fault, tuple[int, str, Sequence[tuple[str, str]]]] = {
 
 
 class Untellable(ValueError):
-    """What the watch was told to do makes no sense; the text says why."""
+    """An instruction to the watch is not valid; the text says why."""
 
 
 class Watch:
-    """Answers as the server does, unless a fault was ordered or a hard case has one.
+    """Forwards requests to the server, and injects faults.
 
     Attributes:
-        exchanges: The newest exchanges, the newest first.
-        objection_count: How many objections there were, to all exchanges.
-        course: The hard cases; without any, it is over from the start.
-        tell: Told of each exchange when it has ended.
+        exchanges: Recent exchanges, the newest first.
+        objection_count: Number of objections to all exchanges.
+        course: Hard cases; without any, it is over from the start.
+        tell: Called with each completed exchange.
+
+    Args:
+        application: The server.
+        deeds: Actions on the page besides faults: "keep" backs up the list, "restore" restores it.
+        passed_over: Prefixes of paths for people, which are not watched.
+        clock: Monotonic clock.
     """
 
     def __init__(
@@ -70,16 +76,6 @@ class Watch:
         course: Course | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Watch an application.
-
-        Args:
-            application: The server.
-            deeds: What the page offers beside faults: "keep" keeps the list as a backup does, and
-                "restore" brings it back.
-            passed_over: What the paths begin with that are for people, and not watched.
-            course: Hard cases to go through.
-            clock: Counts seconds, and only goes on.
-        """
         self._application = application
         self._deeds = deeds
         self._passed_over = passed_over
@@ -92,7 +88,6 @@ class Watch:
         self.tell: Callable[[WatchedExchange], None] = lambda _: None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         path = scope["path"]
         if path == PLACE or path.startswith(f"{PLACE}/"):
             await self._own(scope, receive, send)
@@ -102,7 +97,7 @@ class Watch:
             await self._record(scope, receive, send)
 
     async def _record(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request of an app, and keep what it sent and got."""
+        """Forward a request of an app, and record the exchange."""
         self.count += 1
         headers = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
         prefix = _PREFIX if scope["path"].startswith(f"{_PREFIX}/") else ""
@@ -117,8 +112,8 @@ class Watch:
             prefix=prefix,
         )
         self.exchanges.appendleft(exchange)
-        # All of it is read first: what is sent decides whether a hard case is about it, and a
-        # server that refuses it would not have read it.
+        # Read the whole body first: its content determines whether a hard case applies, and a
+        # server that refuses the request may not read it.
         body = await _read(receive, exchange)
         exchange.fault = self._ordered(exchange) or self.course.fault_of(exchange)
         try:
@@ -156,7 +151,7 @@ class Watch:
             await self._application(scope, receive, send)
 
     async def _own(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request of its own page, or of a test that tells it what to do."""
+        """Handle a request of the page, or an instruction of a test."""
         path, method = scope["path"].removeprefix(PLACE), scope["method"]
         if (path, method) in {("", "GET"), ("", "HEAD")}:
             shown = self.shown(stays=b"stay" in scope["query_string"]).encode()
@@ -182,7 +177,7 @@ class Watch:
             await self._deeds[what]()
 
     def told(self) -> dict[str, Any]:
-        """Return the newest exchanges for a test, the oldest of them first, and the hard cases."""
+        """Return recent exchanges, the oldest first, and the hard cases, for tests."""
         requests = [
             {
                 "number": one.number,
@@ -198,7 +193,7 @@ class Watch:
         return found | self.course.told()
 
     def shown(self, *, stays: bool) -> str:
-        """Return the page; unless it `stays`, it loads itself again and again."""
+        """Return the page; it reloads itself unless it `stays`."""
         pending, deeds = list(self._pending), list(self._deeds)
         return page(
             list(self.exchanges), self.objection_count, pending, deeds, self.course, stays=stays
@@ -206,10 +201,10 @@ class Watch:
 
 
 def _faults_of(form: Mapping[str, str], room: int) -> Sequence[Fault]:
-    """Return the faults that a form asks for.
+    """Return the requested faults.
 
     Raises:
-        Untellable: There is no such fault, or no room for so many.
+        Untellable: The fault is unknown, or there are too many.
     """
     times = form.get("times", "1")
     if form.get("fault") not in set(Fault):
@@ -220,7 +215,6 @@ def _faults_of(form: Mapping[str, str], room: int) -> Sequence[Fault]:
 
 
 async def _form(receive: Receive) -> dict[str, str]:
-    """Return the fields of a form, or of a JSON object."""
     body = bytearray()
     more = True
     while more and len(body) < _MAX_FORM_BYTES:
@@ -248,7 +242,7 @@ async def _reply(
         (b"x-content-type-options", b"nosniff"),
         (b"x-request-id", secrets.token_hex(8).encode()),
     ]
-    if kind is None:  # a 304 has neither a body nor what tells of one
+    if kind is None:  # a 304 has no body, and no headers of one
         own = own[1:]
     else:
         own.append((b"content-type", kind))
@@ -257,7 +251,7 @@ async def _reply(
 
 
 async def _read(receive: Receive, exchange: WatchedExchange) -> list[Message]:
-    """Return the messages of a body, as many as are read, and keep their bytes."""
+    """Return the messages of a body, up to the read limit, and record its bytes."""
     messages = []
     more = True
     while more and len(exchange.body) < MAX_READ_BYTES:
@@ -270,7 +264,7 @@ async def _read(receive: Receive, exchange: WatchedExchange) -> list[Message]:
 
 
 def _again(messages: list[Message], receive: Receive) -> Receive:
-    """Return what gives the messages that were received once more, and then those that follow."""
+    """Return a `receive` that repeats the given messages before continuing."""
 
     async def again() -> Message:
         return messages.pop(0) if messages else await receive()
@@ -293,7 +287,7 @@ def _told(send: Send, exchange: WatchedExchange) -> Send:
 
 
 def _cut(send: Send, *, is_torn: bool) -> Send:
-    """Return what sends no reply, or the first half of it: the server cuts what has no end."""
+    """Return a `send` that drops the reply, or its second half, so that the server aborts it."""
     torn = False
 
     async def cut(message: Message) -> None:

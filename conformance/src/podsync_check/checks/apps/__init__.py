@@ -1,1 +1,1 @@
-"""What apps are held to: objections to single requests, and hard cases that each take several."""
+"""Requirements for apps: objections to single requests, and hard cases of several requests."""

@@ -1,5 +1,3 @@
-"""Whether a change survives a server that is away when it is told."""
-
 from podsync_check.watching.exchanges import Kind, WatchedExchange
 from podsync_check.watching.faults import Fault
 from podsync_check.watching.hard_cases import (
@@ -19,13 +17,12 @@ from podsync_check.watching.hard_cases import (
     spec="RFC 9110, 15.6.4: the service is unable to handle the request now.",
 )
 def a_change_that_meets_503_is_sent_again(_: Elsewhere) -> Play:
-    """A change that is answered with 503 is sent again."""
+    """A change answered with 503 is sent again."""
     first = yield Wait(is_change, Fault.UNAVAILABLE)
     assert first is not None
     added, removed = set(first.added), set(first.removed)
 
     def completes(later: WatchedExchange) -> bool:
-        """Say whether all has been sent by now, perhaps in several requests."""
         if later.kind is Kind.UPLOAD and later is not first:
             added.difference_update(later.added)
             removed.difference_update(later.removed)

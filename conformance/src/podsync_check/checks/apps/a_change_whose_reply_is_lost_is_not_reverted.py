@@ -1,5 +1,3 @@
-"""Whether an app takes a reply that never came for a refusal."""
-
 from podsync_check.messages import Wrong
 from podsync_check.watching.exchanges import Kind, WatchedExchange
 from podsync_check.watching.faults import Fault
@@ -20,7 +18,7 @@ from podsync_check.watching.hard_cases import (
     spec="RFC 9110, 9.2.2: whether a request was done is unknown when its reply is lost.",
 )
 def a_change_whose_reply_is_lost_is_not_reverted(_: Elsewhere) -> Play:
-    """A change whose reply is lost is sent again or left alone, and never reverted."""
+    """A change whose reply is lost is sent again or left alone, never reverted."""
     first = yield Wait(is_change, Fault.LOST)
     assert first is not None
     added, removed, number = first.added, first.removed, first.number

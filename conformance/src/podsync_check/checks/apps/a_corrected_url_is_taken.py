@@ -1,5 +1,3 @@
-"""Whether an app takes the URL that the server has in place of the one that it sent."""
-
 from podsync_check.messages import Wrong
 from podsync_check.watching.exchanges import URL_LISTS, Kind, WatchedExchange
 from podsync_check.watching.hard_cases import Elsewhere, Play, Wait, hard_case, some_polls
@@ -13,7 +11,7 @@ from podsync_check.watching.hard_cases import Elsewhere, Play, Wait, hard_case, 
     protocols=URL_LISTS,
 )
 def a_corrected_url_is_taken(elsewhere: Elsewhere) -> Play:
-    """A URL that the server corrects in `update_urls` is not sent again as it was."""
+    """A URL that the server corrects in `update_urls` is not sent in its old form again."""
 
     def adds(exchange: WatchedExchange) -> bool:
         if exchange.kind is Kind.UPLOAD and exchange.added:

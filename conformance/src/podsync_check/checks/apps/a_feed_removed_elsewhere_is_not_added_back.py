@@ -1,5 +1,3 @@
-"""Whether a removal on one device is undone by another."""
-
 from podsync_check.watching.hard_cases import (
     Elsewhere,
     Play,
@@ -18,7 +16,7 @@ from podsync_check.watching.hard_cases import (
     spec="gpodder.net, Subscriptions API: `remove` has what was removed on other devices.",
 )
 def a_feed_removed_elsewhere_is_not_added_back(elsewhere: Elsewhere) -> Play:
-    """A feed that was removed on another device is not added again."""
+    """A feed removed on another device is not added again."""
     url = feed()
     elsewhere.add(url)
     yield from until_told(url)

@@ -1,5 +1,3 @@
-"""Whether a feed that moved elsewhere is one feed afterwards."""
-
 from podsync_check.messages import Wrong
 from podsync_check.watching.exchanges import Kind, WatchedExchange
 from podsync_check.watching.hard_cases import (
@@ -20,7 +18,7 @@ from podsync_check.watching.hard_cases import (
     " Podcast API, the entry of the guid has the new URL.",
 )
 def a_moved_feed_is_followed(elsewhere: Elsewhere) -> Play:
-    """A feed that moved on another device is not sent with its old URL, nor the new one removed."""
+    """After a feed moved on another device, its old URL is not sent, nor its new one removed."""
     old, new = feed(), feed()
     elsewhere.add(old)
     yield from until_told(old)

@@ -1,5 +1,3 @@
-"""Whether a position survives a server that is away when it is told."""
-
 from podsync_check.watching.exchanges import URL_LISTS, Kind, WatchedExchange
 from podsync_check.watching.faults import Fault
 from podsync_check.watching.hard_cases import PATIENCE_POLLS, Elsewhere, Play, Wait, hard_case
@@ -18,7 +16,7 @@ def _episodes(exchange: WatchedExchange) -> frozenset[str]:
     protocols=URL_LISTS,
 )
 def a_play_that_meets_503_is_sent_again(_: Elsewhere) -> Play:
-    """What was played is told again when it was answered with 503."""
+    """A played position answered with 503 is sent again."""
     first = yield Wait(
         lambda one: one.kind is Kind.PLAYS_UPLOAD and bool(_episodes(one)), Fault.UNAVAILABLE
     )
@@ -26,7 +24,6 @@ def a_play_that_meets_503_is_sent_again(_: Elsewhere) -> Play:
     missing, number = set(_episodes(first)), first.number
 
     def completes(later: WatchedExchange) -> bool:
-        """Say whether all has been sent by now, at whichever position, in several requests."""
         if later.kind is Kind.PLAYS_UPLOAD and later is not first:
             missing.difference_update(_episodes(later))
         return not missing

@@ -1,5 +1,3 @@
-"""Whether an app tells the server what the server told it."""
-
 from podsync_check.watching.hard_cases import (
     Elsewhere,
     Play,
@@ -18,7 +16,7 @@ from podsync_check.watching.hard_cases import (
     spec="gpodder.net, Subscriptions API: an upload has the changes of the device itself.",
 )
 def a_removal_told_is_not_sent_as_its_own(elsewhere: Elsewhere) -> Play:
-    """A removal that the app was told is not sent as its own."""
+    """A removal received from the server is not uploaded as the app's own."""
     url = feed()
     elsewhere.add(url)
     yield from until_told(url)

@@ -1,5 +1,3 @@
-"""Whether an app signs in again when the server has forgotten its session."""
-
 from podsync_check.watching.exchanges import Kind, WatchedExchange
 from podsync_check.watching.hard_cases import Elsewhere, Play, Wait, a_poll, hard_case
 
@@ -9,10 +7,10 @@ from podsync_check.watching.hard_cases import Elsewhere, Play, Wait, a_poll, har
     why="The server was restarted, and the phone has not synced since; nobody notices for months.",
     seen="kd2org/opodsync#38",
     spec="gpodder.net, Authentication API: 401 if the session is invalid.",
-    protocols=frozenset({"gpodder.net"}),  # the others have no sessions
+    protocols=frozenset({"gpodder.net"}),  # the other protocols have no sessions
 )
 def an_ended_session_begins_again(elsewhere: Elsewhere) -> Play:
-    """An app whose session ended signs in again, and goes on."""
+    """An app whose session ended logs in again and continues."""
     yield a_poll()
     elsewhere.end_sessions()
 

@@ -1,5 +1,3 @@
-"""Whether an app asks for what another device uploads in the second of its own poll."""
-
 from podsync_check.messages import Wrong
 from podsync_check.watching.exchanges import URL_LISTS
 from podsync_check.watching.hard_cases import Elsewhere, Play, a_poll, hard_case, is_accepted
@@ -13,7 +11,7 @@ from podsync_check.watching.hard_cases import Elsewhere, Play, a_poll, hard_case
     protocols=URL_LISTS,
 )
 def an_upload_in_the_same_second_is_asked_for(_: Elsewhere) -> Play:
-    """The next poll asks since the second that the last one was told, and not since a later one."""
+    """The next poll's `since` is at most the last timestamp, to include its second."""
     first, told = None, None
     while first is None or told is None:
         first = yield a_poll()

@@ -1,6 +1,6 @@
-"""What a strict reader has against what apps send, in any protocol. It reads no clock.
+"""Objections to single requests of apps, in any protocol. Reads no clock.
 
-Numbers such as C6.10 are those of the sentences of feedkeep's contract (docs/contract.md).
+Numbers such as C6.10 refer to feedkeep's contract (docs/contract.md).
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ _NOT_LET_IN, _OK, _NOT_MODIFIED, _INVALID = 401, 200, 304, 405
 
 
 class Hint(str):
-    """What is worth a look, and can be right: it is not counted as an objection."""
+    """A remark about a request that may be right; not counted as an objection."""
 
     __slots__ = ()
 
 
 @dataclass
 class _Client:
-    """What one client was told.
+    """State of one client, from the replies that it received.
 
     Attributes:
-        epoch: The epoch of its last list page.
-        has_to_read_all: Whether the epoch changed, and it has not asked for the whole list since.
+        epoch: Epoch of its last list page.
+        has_to_read_all: Whether the epoch changed, and it has not requested the full list since.
         has_listed: Whether it has read a page of the list.
-        may_ask_at_seconds: When it may send its next request of a method to a path.
-        is_let_in: Whether its credential was accepted when it was last sent.
-        gone: The requests that it was told are about what is not there.
-        refused: The feed URLs that it was told cannot be added.
-        is_named: Whether it was told to name itself.
-        page: The page of the list that it asked for last.
+        may_ask_at_seconds: Earliest time of its next request, by method and path.
+        is_let_in: Whether its credential was accepted the last time.
+        gone: Requests about missing resources that it sent.
+        refused: Feed URLs that were refused.
+        is_named: Whether the missing User-Agent was reported.
+        page: Page of the list that it requested last.
     """
 
     epoch: str = ""
@@ -70,26 +70,26 @@ class _Client:
 
 
 class StrictReader:
-    """Reads all exchanges with a service, in the order in which they ended.
+    """Judges all exchanges with a service, in the order in which they ended.
 
-    It objects only to what no client that keeps the contract would do: one device is not told from
-    another with the same token, so what could be that of another passes.
+    It objects only to requests that no client following the contract would send. Devices with the
+    same token cannot be told apart, so a request that may belong to another device passes.
 
     Attributes:
-        urls: The feed URL of each guid that a reply named.
+        urls: Feed URL of each guid in a reply.
     """
 
     def __init__(self) -> None:
         self.urls: dict[str, str] = {}
         self._clients: dict[str, _Client] = {}
-        self._ends: set[datetime] = set()  # of list pages
-        self._guids: set[str] = set()  # what replies named
-        self._nexts: set[str] = set()  # the queries of `next` in list pages
-        self._seconds: set[int] = set()  # what replies of the other protocols told to go on from
-        self._told: set[tuple[str, str, bool]] = set()  # which apps were told one, and of what
+        self._ends: set[datetime] = set()  # ends of list pages
+        self._guids: set[str] = set()  # guids in replies
+        self._nexts: set[str] = set()  # queries of `next` in list pages
+        self._seconds: set[int] = set()  # timestamps in replies of the URL-list protocols
+        self._told: set[tuple[str, str, bool]] = set()  # apps that received one, and the kind
 
     def read(self, exchange: WatchedExchange) -> list[str]:
-        """Return what is against a request; learn from its reply."""
+        """Return the objections to a request, and learn from its reply."""
         if max(len(exchange.body), len(exchange.reply)) >= MAX_READ_BYTES:
             return []
         _limit(self._clients)
@@ -115,7 +115,7 @@ class StrictReader:
             yield (
                 "It counts pages, and can miss an entry that moved. Follow `next` unchanged (C6.8)."
             )
-        # Before its first page, it goes on from what a server that ran before has told it.
+        # Its first `since` may come from an earlier run of the server.
         is_guess = not self._is_an_end(since) and client.has_listed if since else False
         if is_guess and not is_next:
             yield (
@@ -132,7 +132,7 @@ class StrictReader:
         if exchange.protocol not in URL_LISTS:
             return
         since = exchange.since
-        # Kasts asks one second later. One that was told none yet has that of a server before.
+        # Kasts adds one second. The first `since` may come from an earlier run of the server.
         if since and not {since, since - 1} & self._seconds and _who(exchange) in self._told:
             yield (
                 f"since={since} is in no reply that was sent. One of the app's own clock skips"
@@ -163,7 +163,7 @@ class StrictReader:
 
     def _is_an_end(self, since: str) -> bool:
         moment = _moment(since)
-        return moment is None or moment in self._ends  # one that was refused is told as such
+        return moment is None or moment in self._ends  # a refused one gets its own objection
 
     def _learn(self, exchange: WatchedExchange, client: _Client) -> None:
         retry_after = exchange.reply_headers.get("retry-after", "")
@@ -237,7 +237,7 @@ def _unknown(sent: Mapping[str, Any], method: str) -> Iterator[str]:
 
 def _moment(text: str) -> datetime | None:
     try:
-        return datetime.fromisoformat(text.replace(" ", "+"))  # a plus that was not encoded
+        return datetime.fromisoformat(text.replace(" ", "+"))  # an unencoded plus
     except ValueError:
         return None
 
@@ -253,7 +253,7 @@ def _guids_in(got: Any) -> Iterator[str]:
 
 
 def _who(exchange: WatchedExchange) -> tuple[str, str, bool]:
-    """Return which app it is, and whether it is about plays: those have seconds of their own."""
+    """Return the app, and whether the request is about plays, which have separate timestamps."""
     is_of_plays = exchange.kind in {Kind.PLAYS_POLL, Kind.PLAYS_UPLOAD}
     return exchange.name, exchange.device, is_of_plays
 
@@ -263,7 +263,7 @@ def _in_order(query: Mapping[str, str]) -> str:
 
 
 def _limit(*known: set[Any] | dict[Any, Any]) -> None:
-    """Forget all of what has become too much to hold."""
+    """Clear collections that have become too large."""
     for one in known:
         if len(one) > _MAX_KNOWN:
             one.clear()

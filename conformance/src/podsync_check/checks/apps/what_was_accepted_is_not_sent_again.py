@@ -1,5 +1,3 @@
-"""Whether an app knows what it has told already."""
-
 from podsync_check.messages import Wrong
 from podsync_check.watching.exchanges import Kind, WatchedExchange
 from podsync_check.watching.hard_cases import (
@@ -20,7 +18,7 @@ from podsync_check.watching.hard_cases import (
     spec="gpodder.net, Subscriptions API: only the changes since the last upload are sent.",
 )
 def what_was_accepted_is_not_sent_again(_: Elsewhere) -> Play:
-    """A change that was accepted is not sent again."""
+    """An accepted change is not sent again."""
     first = None
     while first is None or not is_accepted(first):
         first = yield Wait(is_change)

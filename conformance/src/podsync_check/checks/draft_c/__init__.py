@@ -1,1 +1,1 @@
-"""Checks of `/sync`, of the Open Podcast API's draft C: pull request 171, which may change."""
+"""Checks of `/sync` in draft C of the Open Podcast API: pull request 171, which may change."""

@@ -1,5 +1,3 @@
-"""Whether what was done offline is told to clients that have synced since."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import DraftC
 
@@ -12,7 +10,7 @@ from podsync_check.servers import DraftC
     is_decision=True,
 )
 def a_late_sync_action_reaches_the_others(server: DraftC) -> None:
-    """An action that is told late reaches a client that has synced since it occurred."""
+    """An action sent late reaches a client that has synced since it occurred."""
     phone, laptop = server.client(), server.client()
     late = phone.subscribe(server.feed("late"))
     laptop.act(laptop.subscribe(server.feed("early")))

@@ -1,5 +1,3 @@
-"""Whether a feed that one client subscribes to is told to another by `/sync`."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import DraftC
 
@@ -11,7 +9,7 @@ from podsync_check.servers import DraftC
     spec="Draft C, sync: `subscribe` is applied, and GET tells the entity.",
 )
 def a_subscription_is_told_by_sync(server: DraftC) -> None:
-    """A feed that one client subscribes to is told to another."""
+    """A client's new subscription reaches the other clients."""
     phone, laptop = server.client(), server.client()
     done = phone.act(phone.subscribe(server.feed()))
     expect(done["status"] == "applied", f"The result is {done}.")

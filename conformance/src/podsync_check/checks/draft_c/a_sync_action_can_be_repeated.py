@@ -1,5 +1,3 @@
-"""Whether an action whose reply was lost can be sent once more."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import DraftC
 
@@ -11,7 +9,7 @@ from podsync_check.servers import DraftC
     spec="Draft C, sync: what is not later than the entity's last change is ignored.",
 )
 def a_sync_action_can_be_repeated(server: DraftC) -> None:
-    """An action that is sent twice is applied, and then ignored."""
+    """An action sent twice is applied once; the repetition is ignored."""
     phone = server.client()
     action = phone.subscribe(server.feed())
     statuses = [phone.act(action)["status"] for _ in range(2)]

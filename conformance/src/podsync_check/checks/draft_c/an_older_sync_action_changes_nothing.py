@@ -1,5 +1,3 @@
-"""Whether what happened first, and is told last, undoes what came after."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import DraftC
 
@@ -11,7 +9,7 @@ from podsync_check.servers import DraftC
     spec="Draft C, sync: the action that occurred last wins, in whatever order they arrive.",
 )
 def an_older_sync_action_changes_nothing(server: DraftC) -> None:
-    """Of two actions, the one that occurred last wins, also where it arrives first."""
+    """Of two actions, the one that occurred last wins, even if it arrives first."""
     phone, laptop = server.client(), server.client()
     late = phone.subscribe(server.feed())
     done = laptop.act(laptop.subscribe(server.feed()))

@@ -1,5 +1,3 @@
-"""Whether a feed that one client unsubscribes from is told to another by `/sync`."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import DraftC
 
@@ -11,7 +9,7 @@ from podsync_check.servers import DraftC
     spec="Draft C, sync: entities that are unsubscribed are told, too, with `unsubscribed_at`.",
 )
 def an_unsubscription_is_told_by_sync(server: DraftC) -> None:
-    """A feed that one client unsubscribes from is told to another, with the moment."""
+    """A client's unsubscription reaches the other clients, with its time."""
     phone, laptop = server.client(), server.client()
     done = phone.act(phone.subscribe(server.feed()))
     laptop.told()

@@ -1,5 +1,3 @@
-"""Whether one action that cannot be applied stops those beside it."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import DraftC
 
@@ -12,7 +10,7 @@ from podsync_check.servers import DraftC
     " rejected.",
 )
 def one_unknown_entity_blocks_nothing(server: DraftC) -> None:
-    """An action of an unknown entity is rejected with a reason, and the one beside it applied."""
+    """An action on an unknown entity is rejected with a reason; others are applied."""
     phone = server.client()
     unknown = phone.unsubscribe("00000000-0000-4000-8000-000000000000")
     got = phone.act_all([unknown, phone.subscribe(server.feed())])

@@ -1,1 +1,1 @@
-"""Checks of gpodder.net's API alone."""
+"""Checks specific to gpodder.net's API."""

@@ -1,5 +1,3 @@
-"""Whether gPodder takes the reply to the description of a device for success."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import Gpodder
 
@@ -11,7 +9,7 @@ from podsync_check.servers import Gpodder
     spec="gpodder.net, Device API: 200, without saying what the body is.",
 )
 def a_change_of_a_device_is_answered_emptily(server: Gpodder) -> None:
-    """The reply to the description of a device, and to a whole list, has an empty body."""
+    """The reply to a device's description, and to a full list, has an empty body."""
     app = server.app()
     described = app.session.ask(app.calls.describe(caption="Laptop", type="laptop"))
     expect(not described.body, f"The reply to the description is {described.text!r:.80}.")

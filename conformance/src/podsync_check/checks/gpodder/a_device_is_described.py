@@ -1,5 +1,3 @@
-"""Whether devices have a name and a kind."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import Gpodder
 
@@ -11,7 +9,7 @@ from podsync_check.servers import Gpodder
     spec="gpodder.net, Device API: caption, type, id and subscriptions.",
 )
 def a_device_is_described(server: Gpodder) -> None:
-    """A device that is given a caption and a type is listed with them."""
+    """A device's caption and type are stored and listed."""
     app = server.app()
     caption = f"Phone {server.mark}"
     app.session.ask(app.calls.describe(caption=caption, type="mobile"))

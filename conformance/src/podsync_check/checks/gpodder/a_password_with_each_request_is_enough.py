@@ -1,5 +1,3 @@
-"""Whether an app that begins no session is let in."""
-
 from podsync_check.checking import Level, check
 from podsync_check.protocols.gpodder import GpodderCalls
 from podsync_check.servers import Gpodder
@@ -13,5 +11,5 @@ from podsync_check.servers import Gpodder
     only_reads=True,
 )
 def a_password_with_each_request_is_enough(server: Gpodder) -> None:
-    """A request with the password is let in without a session."""
+    """A request with a password needs no session."""
     server.session().ask(GpodderCalls(server.user, server.app().calls.device).devices())

@@ -1,5 +1,3 @@
-"""Whether a logout ends a session."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import Gpodder
 
@@ -11,7 +9,7 @@ from podsync_check.servers import Gpodder
     spec="gpodder.net, Authentication API: the session is ended.",
 )
 def a_session_ends_with_a_logout(server: Gpodder) -> None:
-    """After a logout, the cookie is worth nothing."""
+    """After a logout, the cookie is not accepted."""
     session = server.logged_in()
     calls = server.app().calls
     session.ask(calls.devices())

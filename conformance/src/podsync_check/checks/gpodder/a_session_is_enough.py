@@ -1,5 +1,3 @@
-"""Whether an app that shows its cookie alone is let in."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.connection import Session
 from podsync_check.messages import expect_status
@@ -14,7 +12,7 @@ from podsync_check.servers import Gpodder
     only_reads=True,
 )
 def a_session_is_enough(server: Gpodder) -> None:
-    """After a login, the cookie alone is enough."""
+    """After a login, the cookie alone is accepted."""
     calls = server.app().calls
     login = Session(server.connection, server.credential)
     login.ask(calls.log_in())

@@ -1,5 +1,3 @@
-"""Whether a request without credentials is answered so that apps send them."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.messages import expect_status
 from podsync_check.servers import Gpodder
@@ -13,7 +11,7 @@ from podsync_check.servers import Gpodder
     only_reads=True,
 )
 def a_stranger_is_asked_for_a_password(server: Gpodder) -> None:
-    """A request without credentials is answered 401 with a challenge for Basic that has a realm."""
+    """A request without credentials gets 401 and a Basic challenge with a realm."""
     reply = server.stranger().send(server.app().calls.devices().request)
     expect_status(reply, 401)
     challenge = reply.headers.get("www-authenticate", "").lower()

@@ -1,5 +1,3 @@
-"""Whether the whole list is there in each of its forms."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import Gpodder
 

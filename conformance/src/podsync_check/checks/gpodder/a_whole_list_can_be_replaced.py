@@ -1,5 +1,3 @@
-"""Whether a PUT of a list does what it says, and tells others."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import Gpodder
 
@@ -11,7 +9,7 @@ from podsync_check.servers import Gpodder
     spec="gpodder.net, Subscriptions API: PUT replaces the list of the device.",
 )
 def a_whole_list_can_be_replaced(server: Gpodder) -> None:
-    """A list that is put in place of another is read back, without what it left out."""
+    """After a list is replaced, the new one is read, without feeds of the old one."""
     app = server.app()
     first, second = server.feeds(2)
     app.upload(add=[first])

@@ -1,5 +1,3 @@
-"""Whether only the latest action of each episode can be asked for."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import Gpodder
 
@@ -11,7 +9,7 @@ from podsync_check.servers import Gpodder
     spec="gpodder.net, Episode Actions API: `aggregated=true` gives the latest of each episode.",
 )
 def actions_can_be_asked_as_one_each(server: Gpodder) -> None:
-    """With `aggregated=true`, the latest action of an episode is told, once."""
+    """With `aggregated=true`, only the latest action of each episode is listed."""
     phone = server.app()
     for minute in (1, 2, 3):
         time = f"2026-01-02T08:0{minute}:00"

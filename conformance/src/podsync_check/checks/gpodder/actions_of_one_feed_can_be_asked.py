@@ -1,5 +1,3 @@
-"""Whether actions can be asked by feed and by device."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import Gpodder
 
@@ -11,7 +9,7 @@ from podsync_check.servers import Gpodder
     spec="gpodder.net, Episode Actions API: the parameters `podcast` and `device`.",
 )
 def actions_of_one_feed_can_be_asked(server: Gpodder) -> None:
-    """Actions can be asked of one feed, and of one device."""
+    """Actions can be requested by feed, and by device."""
     phone, laptop = server.app(0), server.app(1)
     first, second = server.feeds(2)
     phone.upload_actions(server.play(first))
@@ -23,5 +21,6 @@ def actions_of_one_feed_can_be_asked(server: Gpodder) -> None:
     told = {one["podcast"] for one in by_device}
     expect(second in told, "Asked for one device, it leaves out what that one played.")
     if first in told:
-        # Music Assistant asks for a device, and uploads without one: a filter would hide its own.
+        # Music Assistant requests by device, but uploads without one: a filter would hide its
+        # actions.
         server.note("Asked for one device, it tells what all of them played.")

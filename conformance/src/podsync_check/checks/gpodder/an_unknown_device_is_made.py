@@ -1,5 +1,3 @@
-"""Whether a device has to be described before it can upload."""
-
 from podsync_check.checking import Level, NotApplicable, check, expect
 from podsync_check.protocols.gpodder import GpodderCalls
 from podsync_check.servers import Gpodder
@@ -12,7 +10,7 @@ from podsync_check.servers import Gpodder
     spec="gpodder.net, Device API: a device is made when it is first used.",
 )
 def an_unknown_device_is_made(server: Gpodder) -> None:
-    """A device that was never described can upload; the suite makes one of a fixed name."""
+    """A device that was never described can upload; the suite creates one with a fixed name."""
     session = server.logged_in()
     calls = GpodderCalls(server.user, "podsync-check-new")
     known = {one.get("id") for one in session.ask(calls.devices())}

@@ -1,5 +1,3 @@
-"""Whether what is added on one device reaches another that nobody linked by hand."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.protocols.gpodder import GpodderCalls
 from podsync_check.servers import DEVICES, Gpodder
@@ -15,7 +13,7 @@ from podsync_check.servers import DEVICES, Gpodder
     ),
 )
 def devices_have_one_list(server: Gpodder) -> None:
-    """A feed that is added on one device is told to another, which was linked to it."""
+    """A feed added on one device reaches the device linked to it."""
     session = server.logged_in()
     one, other, *_ = (GpodderCalls(server.user, device) for device in DEVICES)
     session.ask(one.upload([server.feed()], []))

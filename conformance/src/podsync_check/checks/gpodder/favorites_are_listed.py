@@ -1,5 +1,3 @@
-"""Whether there is a list of favorite episodes."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.messages import Request, expect_status
 from podsync_check.servers import Gpodder
@@ -13,7 +11,7 @@ from podsync_check.servers import Gpodder
     only_reads=True,
 )
 def favorites_are_listed(server: Gpodder) -> None:
-    """The list of favorite episodes can be asked for, and is a list."""
+    """A list of favorite episodes is available."""
     reply = server.app().session.send(Request("GET", f"/api/2/favorites/{server.user}.json"))
     expect_status(reply, 200)
     expect(isinstance(reply.json(), list), "It is no list.")

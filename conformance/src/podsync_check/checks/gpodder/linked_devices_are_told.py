@@ -1,5 +1,3 @@
-"""Whether devices can be linked, and are told as linked."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.messages import Request, expect_status
 from podsync_check.servers import DEVICES, Gpodder
@@ -12,7 +10,7 @@ from podsync_check.servers import DEVICES, Gpodder
     spec="gpodder.net, Device Synchronization API.",
 )
 def linked_devices_are_told(server: Gpodder) -> None:
-    """Devices that were linked are told as linked."""
+    """Linked devices are listed as linked."""
     app = server.app()
     expect_status(app.session.send(app.calls.link(DEVICES).request), 200)
     reply = app.session.send(Request("GET", f"/api/2/sync-devices/{server.user}.json"))

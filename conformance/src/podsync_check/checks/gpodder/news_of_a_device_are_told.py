@@ -1,5 +1,3 @@
-"""Whether one request tells all that is new for a device."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.messages import Request, expect_status
 from podsync_check.servers import Gpodder
@@ -12,7 +10,7 @@ from podsync_check.servers import Gpodder
     spec="gpodder.net, Device API: `/api/2/updates/{user}/{device}.json`.",
 )
 def news_of_a_device_are_told(server: Gpodder) -> None:
-    """One request tells the feeds that were added and removed since, with a timestamp."""
+    """One request returns the feeds added and removed since, with a timestamp."""
     app = server.app()
     app.upload(add=[server.feed()])
     target = f"/api/2/updates/{server.user}/{app.calls.device}.json?since=0"

@@ -1,5 +1,3 @@
-"""Whether settings can be stored."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.messages import expect_status, json_request
 from podsync_check.servers import Gpodder
@@ -12,7 +10,7 @@ from podsync_check.servers import Gpodder
     spec="gpodder.net, Settings API.",
 )
 def settings_are_kept(server: Gpodder) -> None:
-    """A setting of the account is kept, and can be removed."""
+    """A setting of the account is stored, and can be removed."""
     app = server.app()
     target = f"/api/2/settings/{server.user}/account.json"
 

@@ -1,5 +1,3 @@
-"""Whether somebody can read the list of another account."""
-
 from urllib.parse import quote
 
 from podsync_check.checking import Level, check, expect
@@ -15,7 +13,7 @@ from podsync_check.servers import Gpodder
     only_reads=True,
 )
 def the_path_of_another_user_is_closed(server: Gpodder) -> None:
-    """With one's own credential, the paths of another name are refused."""
+    """The paths of another account are refused."""
     session = server.logged_in()
     session.ask(server.app().calls.devices())
     other = quote(f"not-{server.user}", safe="")

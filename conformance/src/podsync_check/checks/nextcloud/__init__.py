@@ -1,1 +1,1 @@
-"""Checks of Nextcloud's gpoddersync alone."""
+"""Checks specific to Nextcloud's gpoddersync."""

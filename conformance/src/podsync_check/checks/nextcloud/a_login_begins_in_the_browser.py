@@ -1,5 +1,3 @@
-"""Whether the login flow of Nextcloud begins."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.messages import Request, expect_status
 from podsync_check.servers import Nextcloud
@@ -13,7 +11,7 @@ from podsync_check.servers import Nextcloud
     only_reads=True,
 )
 def a_login_begins_in_the_browser(server: Nextcloud) -> None:
-    """A login begins with an address to open and one to poll, which says 404 until then."""
+    """A login starts with a page to open, and a URL to poll that is 404 until access is granted."""
     stranger = server.stranger()
     reply = stranger.send(Request("POST", "/index.php/login/v2"))
     expect_status(reply, 200)

@@ -1,5 +1,3 @@
-"""Whether Basic in the URL-safe alphabet is read."""
-
 import base64
 from dataclasses import replace
 
@@ -16,7 +14,7 @@ from podsync_check.servers import Nextcloud
     only_reads=True,
 )
 def a_password_in_other_base64_is_taken(server: Nextcloud) -> None:
-    """A password in the URL-safe alphabet of base64 is read."""
+    """A password in the URL-safe alphabet of base64 is accepted."""
     pair = f"{server.credential.name}:{server.credential.secret}".encode()
     text = base64.urlsafe_b64encode(pair).decode()
     if text == base64.b64encode(pair).decode():

@@ -1,5 +1,3 @@
-"""Whether an address with a slash at its end works."""
-
 from dataclasses import replace
 
 from podsync_check.checking import Level, check
@@ -15,7 +13,7 @@ from podsync_check.servers import Nextcloud
     only_reads=True,
 )
 def doubled_slashes_are_taken(server: Nextcloud) -> None:
-    """A path that begins with two slashes is answered as with one."""
+    """A path with two slashes at its start works like one with a single slash."""
     app = server.app()
     request = app.calls.changes(0).request
     expect_status(app.session.send(replace(request, target=f"/{request.target}")), 200)

@@ -1,5 +1,3 @@
-"""Whether an app that goes on from its own clock misses what others did while it synced."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import Nextcloud
 
@@ -14,10 +12,10 @@ MAX_SECONDS_AHEAD = 60
     spec="Silent: the reply to an upload has no timestamp there.",
 )
 def since_its_own_clock_misses_nothing(server: Nextcloud) -> None:
-    """An app that takes its own clock after an upload misses nothing of what came before."""
+    """An app whose next `since` is its own clock after an upload misses no earlier change."""
     phone, laptop = server.apps(2)
     added, known = server.feeds(TRIES), set[str]()
-    for _ in range(MAX_SECONDS_AHEAD):  # where checks before have pushed the server's clock ahead
+    for _ in range(MAX_SECONDS_AHEAD):  # earlier checks may have pushed the server's clock ahead
         since = phone.changes().timestamp
         if since < server.connection.clock():
             break

@@ -1,1 +1,1 @@
-"""Checks of the Open Podcast API's subscriptions."""
+"""Checks of subscriptions in the Open Podcast API."""

@@ -1,5 +1,3 @@
-"""Whether a feed that was deleted can be added once more."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import OpenPodcast
 
@@ -11,7 +9,7 @@ from podsync_check.servers import OpenPodcast
     spec="Draft A: `deleted` is cleared when a deleted feed is added.",
 )
 def a_deleted_feed_can_be_added_again(server: OpenPodcast) -> None:
-    """A feed that was deleted is subscribed to again when it is added."""
+    """Adding a deleted feed subscribes to it again."""
     guid = server.add_one(server.feed())["guid"]
     server.delete(guid)
     again = server.add_one(server.feed())["guid"]

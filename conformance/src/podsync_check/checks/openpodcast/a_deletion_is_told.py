@@ -1,5 +1,3 @@
-"""Whether other devices learn of a deletion."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.messages import expect_status
 from podsync_check.servers import OpenPodcast
@@ -12,7 +10,7 @@ from podsync_check.servers import OpenPodcast
     spec="Draft A: 202, then 410 for the guid; the list has it with `deleted`.",
 )
 def a_deletion_is_told(server: OpenPodcast) -> None:
-    """A deleted subscription is answered with 410, and listed with the time of its deletion."""
+    """A deleted subscription gets 410, and is listed with the time of its deletion."""
     item = server.add_one(server.feed())
     done = server.delete(item["guid"])
     expect(isinstance(done.get("deletion_id"), int), f"The reply is {done}.")

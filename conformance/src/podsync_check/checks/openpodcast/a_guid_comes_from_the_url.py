@@ -1,5 +1,3 @@
-"""Whether the guid of a feed without one is the same on every server."""
-
 import uuid
 
 from podsync_check.checking import Level, check, expect
@@ -15,7 +13,7 @@ NAMESPACE = uuid.UUID("ead4c236-bf58-58c6-a2c6-a6b28d128cb6")
     spec="Draft A: a UUID; its text refers to the podcast:guid tag for how it is made.",
 )
 def a_guid_comes_from_the_url(server: OpenPodcast) -> None:
-    """The guid of a feed that is added without one is that of Podcasting 2.0."""
+    """The guid of a feed added without one is Podcasting 2.0's."""
     plain = server.feed().removeprefix("https://")
     got = server.add_one(server.feed())["guid"]
     expect(got == str(uuid.uuid5(NAMESPACE, plain)), f"It is {got}.")

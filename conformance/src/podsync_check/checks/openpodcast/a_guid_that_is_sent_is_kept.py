@@ -1,5 +1,3 @@
-"""Whether the guid of the item is the guid of the subscription."""
-
 import uuid
 
 from podsync_check.checking import Level, check, expect
@@ -13,7 +11,7 @@ from podsync_check.servers import OpenPodcast
     spec="Draft A: a guid that is sent is the guid of the subscription.",
 )
 def a_guid_that_is_sent_is_kept(server: OpenPodcast) -> None:
-    """A subscription that is added with a guid has that guid."""
+    """A subscription added with a guid keeps it."""
     guid = str(uuid.uuid4())
     added = server.add({"feed_url": server.feed(), "guid": guid})
     got = [item["guid"] for item in added.success]

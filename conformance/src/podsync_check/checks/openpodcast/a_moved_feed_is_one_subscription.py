@@ -1,5 +1,3 @@
-"""Whether a feed that moved is still the same subscription."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import OpenPodcast
 
@@ -11,7 +9,7 @@ from podsync_check.servers import OpenPodcast
     spec="Draft A: `new_feed_url` replaces the URL; the old one stays linked to the subscription.",
 )
 def a_moved_feed_is_one_subscription(server: OpenPodcast) -> None:
-    """A subscription with a new URL keeps its guid, and its old URL leads to it."""
+    """A subscription with a new URL keeps its guid, and its old URL redirects to it."""
     old, new = server.feed("old"), server.feed("new")
     guid = server.add_one(old)["guid"]
     changed = server.patch(guid, new_feed_url=new)

@@ -1,5 +1,3 @@
-"""Whether an app that knows a subscription by its old guid finds it."""
-
 import uuid
 
 from podsync_check.checking import Level, check, expect
@@ -13,7 +11,7 @@ from podsync_check.servers import OpenPodcast
     spec="Draft A: the old guid stays linked to the subscription; `new_guid` names the new one.",
 )
 def a_renamed_guid_leads_on(server: OpenPodcast) -> None:
-    """After `new_guid`, the subscription is found by the new guid, and the old one leads to it."""
+    """After `new_guid`, the new guid finds the subscription, and the old one redirects to it."""
     old, new = server.add_one(server.feed())["guid"], str(uuid.uuid4())
     changed = server.patch(old, new_guid=new)
     expect(changed.get("new_guid") == new, f"The reply is {changed}.")

@@ -1,5 +1,3 @@
-"""Whether a change whose reply was lost can be sent again."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import OpenPodcast
 
@@ -11,7 +9,7 @@ from podsync_check.servers import OpenPodcast
     spec="Draft A: PATCH sets values.",
 )
 def a_repeated_change_is_taken(server: OpenPodcast) -> None:
-    """A change that is sent twice is taken twice, and does what it does once."""
+    """A change sent twice is accepted twice, and applied once."""
     guid = server.add_one(server.feed("old"))["guid"]
     for _ in range(2):
         server.patch(guid, new_feed_url=server.feed("new"), is_subscribed=False)

@@ -1,5 +1,3 @@
-"""Whether an addition whose reply was lost can be sent again."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import OpenPodcast
 
@@ -11,7 +9,7 @@ from podsync_check.servers import OpenPodcast
     spec="Draft A: a known feed is not made again.",
 )
 def adding_twice_makes_one(server: OpenPodcast) -> None:
-    """A feed that is added twice is one subscription, with the same guid."""
+    """A feed added twice is one subscription, with the same guid."""
     guids = {server.add_one(server.feed())["guid"] for _ in range(2)}
     expect(len(guids) == 1, f"It has the guids {sorted(guids)}.")
     expect(len(server.listed()) == 1, f"The list has it {len(server.listed())} times.")

@@ -1,5 +1,3 @@
-"""Whether what was added can be read, and is in the list."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import OpenPodcast
 
@@ -11,7 +9,7 @@ from podsync_check.servers import OpenPodcast
     spec="Draft A: the item is under `success` and can be read by its guid.",
 )
 def an_added_subscription_is_kept(server: OpenPodcast) -> None:
-    """A subscription that was added can be read by its guid, and is in the list."""
+    """An added subscription can be read by its guid, and is listed."""
     item = server.add_one(server.feed())
     expect(item["feed_url"] == server.feed(), f"The URL is given back as {item['feed_url']}.")
     expect(item["is_subscribed"] is True, "It is not subscribed to.")

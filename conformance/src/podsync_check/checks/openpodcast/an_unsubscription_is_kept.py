@@ -1,5 +1,3 @@
-"""Whether somebody who unsubscribes stays unsubscribed."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import OpenPodcast
 
@@ -11,7 +9,7 @@ from podsync_check.servers import OpenPodcast
     spec="Draft A: `is_subscribed` is set, and `subscription_changed` with it.",
 )
 def an_unsubscription_is_kept(server: OpenPodcast) -> None:
-    """After `is_subscribed: false`, the subscription is read so, and listed so."""
+    """After `is_subscribed: false`, the subscription is read and listed as unsubscribed."""
     item = server.add_one(server.feed())
     changed = server.patch(item["guid"], is_subscribed=False)
     expect(changed.get("is_subscribed") is False, f"The reply is {changed}.")

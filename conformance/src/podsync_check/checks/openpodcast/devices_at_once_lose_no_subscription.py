@@ -1,5 +1,3 @@
-"""Whether devices that add at the same moment get in one another's way."""
-
 from concurrent.futures import ThreadPoolExecutor
 
 from podsync_check.checking import Level, check, expect
@@ -14,7 +12,7 @@ from podsync_check.servers import OpenPodcast
     spec="Silent.",
 )
 def devices_at_once_lose_no_subscription(server: OpenPodcast) -> None:
-    """Of four devices that add ten feeds each at once, none is refused and none loses any."""
+    """When four devices add ten feeds each at once, all are accepted and kept."""
     feeds = server.feeds(40)
 
     def add(share: list[str]) -> list[str]:

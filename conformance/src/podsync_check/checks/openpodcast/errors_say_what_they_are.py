@@ -1,5 +1,3 @@
-"""Whether errors have the codes and the body of the draft."""
-
 import uuid
 from typing import Any
 
@@ -15,7 +13,7 @@ from podsync_check.servers import OpenPodcast
     spec="Draft A: 401, 404, 405 and 410 with `code` and `message`.",
 )
 def errors_say_what_they_are(server: OpenPodcast) -> None:
-    """What is unknown gets 404, what is not valid 405, each with `code` and `message`."""
+    """Unknown resources get 404, invalid input 405, each with `code` and `message`."""
     unknown = str(uuid.uuid4())
     cases: list[tuple[str, Reply, int]] = [
         ("GET of an unknown guid", server.send("GET", f"/{unknown}"), 404),

@@ -1,5 +1,3 @@
-"""Whether a device that goes on from the last stamp is told everything."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import OpenPodcast
 
@@ -13,7 +11,7 @@ STAMPS = ("subscription_changed", "guid_changed", "deleted")
     spec="Draft A: `since` gives what changed after it.",
 )
 def following_the_list_misses_nothing(server: OpenPodcast) -> None:
-    """A device whose next `since` is the greatest stamp that it was told misses no change."""
+    """A device whose next `since` is the greatest timestamp it received misses no change."""
     known, since = set[str](), ""
     feeds = server.feeds(12)
     for feed in feeds:

@@ -1,5 +1,3 @@
-"""Whether a feed is there twice after its publisher turned to https."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import OpenPodcast
 
@@ -12,7 +10,7 @@ from podsync_check.servers import OpenPodcast
     is_decision=True,
 )
 def http_and_https_are_one_feed(server: OpenPodcast) -> None:
-    """A feed by http, by https, and with a slash at its end is one subscription."""
+    """A feed by http, by https, and with a trailing slash is one subscription."""
     plain = server.feed().removeprefix("https://")
     urls = [f"https://{plain}", f"http://{plain}", f"https://{plain}/"]
     guids = {server.add_one(url)["guid"] for url in urls}

@@ -1,5 +1,3 @@
-"""Whether an old queue can say: only if it is unchanged."""
-
 from dataclasses import replace
 
 from podsync_check.checking import Level, NotApplicable, check, expect
@@ -15,7 +13,7 @@ from podsync_check.servers import OpenPodcast
     is_decision=True,
 )
 def if_match_guards_a_change(server: OpenPodcast) -> None:
-    """A change with the tag of before is refused with 412, and does nothing."""
+    """A change with an outdated ETag gets 412, and has no effect."""
     guid = server.add_one(server.feed())["guid"]
     target = f"{server.prefix}/subscriptions/{guid}"
     tag = server.session().send(Request("GET", target)).headers.get("etag", "")

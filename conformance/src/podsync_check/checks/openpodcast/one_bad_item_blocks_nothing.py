@@ -1,5 +1,3 @@
-"""Whether a URL without a protocol makes the others fail."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import OpenPodcast
 
@@ -11,7 +9,7 @@ from podsync_check.servers import OpenPodcast
     spec="Draft A: each item is handled on its own; `failure` has the URL and a message.",
 )
 def one_bad_item_blocks_nothing(server: OpenPodcast) -> None:
-    """Of a good and a bad URL, one is under `success`, the other under `failure` with a message."""
+    """A good URL is under `success`, a bad one beside it under `failure` with a message."""
     bad = server.feed("bad").removeprefix("https://")
     added = server.add({"feed_url": bad}, {"feed_url": server.feed()})
     good = [item["feed_url"] for item in added.success]

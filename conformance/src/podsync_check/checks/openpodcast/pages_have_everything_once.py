@@ -1,5 +1,3 @@
-"""Whether the pages of the list have all entries."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import OpenPodcast
 
@@ -11,7 +9,7 @@ from podsync_check.servers import OpenPodcast
     spec="Draft A: `page`, `per_page`, `next` and `previous`.",
 )
 def pages_have_everything_once(server: OpenPodcast) -> None:
-    """Whoever follows `next` to its end is told each of 25 feeds, once."""
+    """The pages linked by `next` have each of 25 feeds once."""
     feeds = server.feeds(25)
     server.add(*({"feed_url": feed} for feed in feeds))
     got = sorted(entry["feed_url"] for entry in server.listed(per_page=10))

@@ -1,5 +1,3 @@
-"""Whether apps that do what the draft says end with the same list, whatever happens in between."""
-
 from podsync_check.checking import Level, check
 from podsync_check.servers import OpenPodcast
 from podsync_check.simulated.scripts import expect_no_loss
@@ -12,5 +10,5 @@ from podsync_check.simulated.scripts import expect_no_loss
     spec="OpenPodcastAPI/api-specs, subscriptions: `since`, and requests that can be repeated.",
 )
 def random_orders_lose_nothing(server: OpenPodcast) -> None:
-    """Strict apps end alike, whatever order their requests come in, and whose reply is lost."""
+    """Strict apps end with the same list, whatever the order of requests and lost replies."""
     expect_no_loss(server)

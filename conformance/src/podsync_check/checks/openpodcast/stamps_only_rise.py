@@ -1,5 +1,3 @@
-"""Whether changes in the same moment can be told apart."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import OpenPodcast
 
@@ -12,7 +10,7 @@ from podsync_check.servers import OpenPodcast
     is_decision=True,
 )
 def stamps_only_rise(server: OpenPodcast) -> None:
-    """No two changes have the same stamp, and each is later than the one before."""
+    """Each change has a later timestamp than the one before."""
     guid = server.add_one(server.feed())["guid"]
     stamps = [
         str(server.patch(guid, is_subscribed=number % 2 == 0)["subscription_changed"])

@@ -1,5 +1,3 @@
-"""Whether anybody is let in who shows nothing, or something made up."""
-
 import uuid
 
 from podsync_check.checking import Level, check, expect
@@ -16,7 +14,7 @@ from podsync_check.servers import OpenPodcast
     only_reads=True,
 )
 def strangers_get_no_subscription(server: OpenPodcast) -> None:
-    """Each request without a credential, or with a token that was made up, is refused with 401."""
+    """Requests without a credential, or with an invented token, get 401."""
     made_up = Session(server.connection, Credential("", "made-up"))
     path = f"{server.prefix}/subscriptions"
     requests = [

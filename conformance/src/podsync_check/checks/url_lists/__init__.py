@@ -1,1 +1,1 @@
-"""Checks of what gpodder.net's API and Nextcloud's gpoddersync have in common."""
+"""Checks common to gpodder.net's API and Nextcloud's gpoddersync."""

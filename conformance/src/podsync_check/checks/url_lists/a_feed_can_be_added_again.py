@@ -1,5 +1,3 @@
-"""Whether a feed that was removed can be added once more."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 
@@ -11,7 +9,7 @@ from podsync_check.servers import UrlLists
     spec="gpodder.net, Subscriptions API: each upload changes the list of the device.",
 )
 def a_feed_can_be_added_again(server: UrlLists) -> None:
-    """A feed that was removed and added again is in the list of another device."""
+    """A feed that is removed and added again is in the list of another device."""
     phone, laptop = server.apps(2)
     phone.upload(add=[server.feed()])
     phone.upload(remove=[server.feed()])

@@ -1,5 +1,3 @@
-"""How long the first sync of somebody who listens a lot takes."""
-
 import time
 
 from podsync_check.checking import Level, check, expect
@@ -17,7 +15,7 @@ MAX_SECONDS = 10.0
     spec="Silent.",
 )
 def a_first_sync_of_many_actions_takes_seconds(server: UrlLists) -> None:
-    """Each upload of 100 actions, and the poll of 10,000, take less than ten seconds."""
+    """Each upload of 100 actions, and the poll of 10,000, takes less than ten seconds."""
     phone, laptop = server.apps(2)
     plays = [server.play(server.feed(), number) for number in range(ACTIONS)]
     slowest, began = 0.0, time.monotonic()

@@ -1,5 +1,3 @@
-"""How long the first sync of somebody with a thousand podcasts takes."""
-
 import time
 
 from podsync_check.checking import Level, check, expect
@@ -16,7 +14,7 @@ MAX_SECONDS = 10.0
     spec="Silent.",
 )
 def a_first_sync_of_many_feeds_takes_seconds(server: UrlLists) -> None:
-    """An upload of 1,000 feeds, and the poll of all of them, take less than ten seconds each."""
+    """The upload of 1,000 feeds, and the poll of all of them, take less than ten seconds each."""
     phone, laptop = server.apps(2)
     began = time.monotonic()
     phone.upload(add=server.feeds(FEEDS))

@@ -1,5 +1,3 @@
-"""Whether what a device played while offline reaches those that have synced since."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 
@@ -14,7 +12,7 @@ from podsync_check.servers import UrlLists
     ),
 )
 def a_late_upload_reaches_the_others(server: UrlLists) -> None:
-    """An action of last week that is uploaded now is told to a device that has synced since."""
+    """Last week's action, uploaded now, reaches a device that has synced since."""
     phone, laptop = server.apps(2)
     since = laptop.actions().timestamp
     server.wait_for_the_next_second()

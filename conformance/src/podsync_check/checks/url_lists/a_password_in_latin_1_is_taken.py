@@ -1,5 +1,3 @@
-"""Whether a password with an umlaut is read as apps on Android send it."""
-
 import base64
 from dataclasses import replace
 
@@ -16,7 +14,7 @@ from podsync_check.servers import UrlLists
     only_reads=True,
 )
 def a_password_in_latin_1_is_taken(server: UrlLists) -> None:
-    """A name and password in Latin-1 are read as well as those in UTF-8."""
+    """A name and password are accepted in Latin-1 as in UTF-8."""
     pair = f"{server.credential.name}:{server.credential.secret}"
     if pair.isascii():
         raise NotApplicable("This name and password are the same in both encodings.")

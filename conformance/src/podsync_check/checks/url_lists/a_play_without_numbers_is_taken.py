@@ -1,5 +1,3 @@
-"""Whether the beginning of playback makes an upload fail."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 
@@ -11,7 +9,7 @@ from podsync_check.servers import UrlLists
     spec="gpodder.net, Episode Actions API: `started`, `position` and `total` are optional.",
 )
 def a_play_without_numbers_is_taken(server: UrlLists) -> None:
-    """A play without numbers, or with nulls in their place, is taken with what is beside it."""
+    """A play without numbers, or with nulls, is accepted together with other actions."""
     phone, laptop = server.apps(2)
     bare = {name: server.play(server.feed())[name] for name in ("podcast", "episode", "action")}
     nulls = dict.fromkeys(("started", "position", "total", "guid"))

@@ -1,5 +1,3 @@
-"""Whether another device can go on where one stopped."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 
@@ -11,7 +9,7 @@ from podsync_check.servers import UrlLists
     spec="gpodder.net, Episode Actions API: `started`, `position` and `total` of a play.",
 )
 def a_position_is_kept(server: UrlLists) -> None:
-    """A position comes back on another device as it was sent, with start and length."""
+    """A position reaches another device as uploaded, with start and length."""
     phone, laptop = server.apps(2)
     phone.upload_actions(server.play(server.feed(), started=15, position=120, total=3600))
     plays = laptop.played(server.feed())

@@ -1,5 +1,3 @@
-"""Whether a `since` in the far future is answered."""
-
 from podsync_check.checking import Level, check
 from podsync_check.servers import UrlLists
 
@@ -12,7 +10,7 @@ from podsync_check.servers import UrlLists
     only_reads=True,
 )
 def a_probe_of_the_far_future_is_answered(server: UrlLists) -> None:
-    """A poll since the far future is answered as any other."""
+    """A poll since the far future is answered like any other."""
     told = server.app().changes(2**31 - 1)
     if told.add or told.remove:
         server.note("Asked since the far future, it tells everything, as to a clock that is wrong.")

@@ -1,5 +1,3 @@
-"""Whether removing what is not there is refused."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 
@@ -11,7 +9,7 @@ from podsync_check.servers import UrlLists
     spec="Silent.",
 )
 def a_removal_can_be_repeated(server: UrlLists) -> None:
-    """Removing a feed that is gone, or was never there, is taken, and what is beside it as well."""
+    """Removing a feed that is gone or never existed is accepted, together with other changes."""
     phone, laptop = server.apps(2)
     first, second, third = server.feeds(3)
     phone.upload(add=[first])

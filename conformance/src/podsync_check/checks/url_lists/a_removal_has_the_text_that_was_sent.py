@@ -1,5 +1,3 @@
-"""Whether a removal names a feed as the other devices know it."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 
@@ -11,7 +9,7 @@ from podsync_check.servers import UrlLists
     spec="gpodder.net, Subscriptions API: lists of feed URLs; `update_urls` tells other texts.",
 )
 def a_removal_has_the_text_that_was_sent(server: UrlLists) -> None:
-    """What is told to be removed is, letter for letter, what was told to be added."""
+    """A feed is removed by exactly the text by which it was added."""
     phone, laptop = server.apps(2)
     feed = server.feed("Caf%C3%A9/feed?user=a%3Ab&x=1+2")
     phone.upload(add=[feed])

@@ -1,5 +1,3 @@
-"""Whether a removal reaches the other devices, and stays."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 
@@ -11,7 +9,7 @@ from podsync_check.servers import UrlLists
     spec="gpodder.net, Subscriptions API: `remove` has the feeds that were removed since.",
 )
 def a_removed_feed_is_gone_for_others(server: UrlLists) -> None:
-    """A feed that one device removes is told as removed to another, and is in no list after."""
+    """A feed that one device removes is a removal for another, and in no list afterwards."""
     phone, laptop = server.apps(2)
     phone.upload(add=[server.feed()])
     server.wait_for_the_next_second()

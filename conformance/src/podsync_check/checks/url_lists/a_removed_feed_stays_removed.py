@@ -1,5 +1,3 @@
-"""Whether a removed feed comes back with what another device uploads next."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 
@@ -11,7 +9,7 @@ from podsync_check.servers import UrlLists
     spec="Silent: uploads of one device say nothing of feeds that they do not name.",
 )
 def a_removed_feed_stays_removed(server: UrlLists) -> None:
-    """A removed feed stays removed when a device that has not heard of it uploads another."""
+    """A removed feed stays removed when a device unaware of it uploads another feed."""
     phone, laptop = server.apps(2)
     first, second = server.feeds(2)
     phone.upload(add=[first])

@@ -1,5 +1,3 @@
-"""Whether a first upload of what was played is kept whole."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 
@@ -11,7 +9,7 @@ from podsync_check.servers import UrlLists
     spec="Silent about how many.",
 )
 def a_thousand_actions_are_kept(server: UrlLists) -> None:
-    """Of 1,000 episodes that are told in uploads of 30, as AntennaPod does, all are kept."""
+    """All of 1,000 episodes are kept, uploaded 30 at a time like AntennaPod does."""
     phone, laptop = server.apps(2)
     plays = [server.play(server.feed(), number) for number in range(1_000)]
     for first in range(0, len(plays), 30):

@@ -1,5 +1,3 @@
-"""Whether a device that was away for long is told everything."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 
@@ -11,7 +9,7 @@ from podsync_check.servers import UrlLists
     spec="gpodder.net, Subscriptions API: all changes since, however long ago that is.",
 )
 def a_year_away_misses_nothing(server: UrlLists) -> None:
-    """A device that asks since a year ago is told the feeds that there are, and no others."""
+    """A poll since a year ago returns exactly the current feeds as added."""
     phone, tablet = server.apps(2)
     stays, goes = server.feeds(2)
     phone.upload(add=[stays, goes])
@@ -21,5 +19,5 @@ def a_year_away_misses_nothing(server: UrlLists) -> None:
     told = tablet.changes(since)
     expect(stays in told.add, "It is not told of the feed that was added.")
     expect(goes not in told.add, "It is told to add the feed that was removed.")
-    if goes not in told.remove:  # a year ago, it did not have it
+    if goes not in told.remove:  # the device did not have it a year ago
         server.note("What came and went since then is not told as removed.")

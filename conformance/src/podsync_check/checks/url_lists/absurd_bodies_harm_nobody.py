@@ -1,5 +1,3 @@
-"""Whether one request can take all memory, or the server down."""
-
 from contextlib import suppress
 from dataclasses import replace
 
@@ -17,11 +15,11 @@ MAX_BYTES = 64 * 1024 * 1024
     spec="Silent; RFC 9110, 15.5.14: 413.",
 )
 def absurd_bodies_harm_nobody(server: UrlLists) -> None:
-    """A body of 64 MiB, and one of 100,000 brackets, are refused, and the server goes on."""
+    """A body of 64 MiB, and one of 100,000 brackets, are refused, and the server continues."""
     app = server.app()
     request = app.calls.upload([], []).request
     for body in (b'{"add": ["' + b"x" * MAX_BYTES + b'"]}', b"[" * 100_000):
-        with suppress(NoAnswer):  # a server may cut the connection instead of reading all of it
+        with suppress(NoAnswer):  # the server may close the connection early
             reply = app.session.send(replace(request, body=body))
             what = f"{len(body)} bytes that begin with {body[:6]!r}"
             expect(400 <= reply.status < 500, f"{what} are answered with {reply.status}.")

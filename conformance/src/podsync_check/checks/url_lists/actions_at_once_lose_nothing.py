@@ -1,5 +1,3 @@
-"""Whether what is played on two devices at the same moment is kept."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists, failures
 
@@ -11,7 +9,7 @@ from podsync_check.servers import UrlLists, failures
     spec="Silent.",
 )
 def actions_at_once_lose_nothing(server: UrlLists) -> None:
-    """Of four devices that tell at the same time what was played, none loses any of it."""
+    """When four devices upload actions at once, all are kept."""
     apps = server.logged_in_apps(4)
     plays = [server.play(server.feed(), number) for number in range(40)]
     shares = [[(app, play) for play in plays[number::4]] for number, app in enumerate(apps)]

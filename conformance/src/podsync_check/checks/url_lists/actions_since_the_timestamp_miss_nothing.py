@@ -1,5 +1,3 @@
-"""Whether an app that goes on from a timestamp misses what was played."""
-
 from datetime import UTC, datetime
 
 from podsync_check.checking import Level, check, expect
@@ -15,7 +13,7 @@ TRIES = 8
     spec="gpodder.net, Episode Actions API: `timestamp` is the `since` of the next poll.",
 )
 def actions_since_the_timestamp_miss_nothing(server: UrlLists) -> None:
-    """Apps whose next `since` is the timestamp, or one more, are told all that was played."""
+    """Apps whose next `since` is the timestamp, or one more, receive all actions."""
     for plus in (0, 1):
         missed = _missed(server, plus, server.feed(f"plus-{plus}"))
         asked = "the timestamp" if plus == 0 else "the timestamp + 1"

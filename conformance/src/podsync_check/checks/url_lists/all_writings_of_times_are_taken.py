@@ -1,5 +1,3 @@
-"""Whether the times that apps write are understood."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 
@@ -19,7 +17,7 @@ TIMES = (
     spec="gpodder.net, Episode Actions API: ISO 8601, in UTC.",
 )
 def all_writings_of_times_are_taken(server: UrlLists) -> None:
-    """An action is taken with its time with or without an offset, and with fractions."""
+    """Times of actions are accepted with or without an offset, and with fractions."""
     phone, laptop = server.apps(2)
     for number, time in enumerate(TIMES):
         phone.upload_actions(server.play(server.feed(), number, timestamp=time))

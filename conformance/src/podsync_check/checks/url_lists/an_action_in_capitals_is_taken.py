@@ -1,5 +1,3 @@
-"""Whether the kinds of actions are known in capitals."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 
@@ -11,7 +9,7 @@ from podsync_check.servers import UrlLists
     spec="gpodder.net, Episode Actions API: lower case. Nextcloud's own examples: capitals.",
 )
 def an_action_in_capitals_is_taken(server: UrlLists) -> None:
-    """An action is taken in capitals, and told with its position."""
+    """An action in capital letters is accepted, and listed with its position."""
     phone, laptop = server.apps(2)
     phone.upload_actions(server.play(server.feed(), action="PLAY"))
     plays = laptop.played(server.feed())

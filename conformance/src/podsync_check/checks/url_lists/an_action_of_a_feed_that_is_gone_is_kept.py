@@ -1,5 +1,3 @@
-"""Whether an action is kept whose feed is not in the list."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 
@@ -11,7 +9,7 @@ from podsync_check.servers import UrlLists
     spec="Silent.",
 )
 def an_action_of_a_feed_that_is_gone_is_kept(server: UrlLists) -> None:
-    """What was played of a feed that is not in the list is taken, and told to others."""
+    """An action of a feed outside the list is accepted, and reaches other devices."""
     phone, laptop = server.apps(2)
     phone.upload_actions(server.play(server.feed()))
     expect(bool(laptop.played(server.feed())), "The other device is not told of it.")

@@ -1,5 +1,3 @@
-"""Whether a feed that one device adds is in the list of another."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 

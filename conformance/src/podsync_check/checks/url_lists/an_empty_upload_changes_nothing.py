@@ -1,5 +1,3 @@
-"""Whether an upload of nothing leaves the list alone."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 
@@ -11,7 +9,7 @@ from podsync_check.servers import UrlLists
     spec="gpodder.net, Subscriptions API: the upload has the changes, not the list.",
 )
 def an_empty_upload_changes_nothing(server: UrlLists) -> None:
-    """An upload of nothing changes nothing."""
+    """An empty upload changes nothing."""
     phone, laptop = server.apps(2)
     phone.upload(add=server.feeds(3))
     laptop.upload()

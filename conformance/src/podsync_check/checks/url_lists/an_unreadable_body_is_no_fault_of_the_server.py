@@ -1,5 +1,3 @@
-"""Whether nonsense is refused as such."""
-
 from dataclasses import replace
 
 from podsync_check.checking import Level, check, expect
@@ -15,7 +13,7 @@ BODIES = (b"", b"{", b"[1, 2]", b'"text"', b'{"add": "x"}', b'{"add": [null, 1]}
     spec="gpodder.net: 400 for what cannot be read.",
 )
 def an_unreadable_body_is_no_fault_of_the_server(server: UrlLists) -> None:
-    """A body that is no JSON, or of another shape, is no reason for a 500."""
+    """A body that is not JSON, or has the wrong shape, does not cause a 500."""
     app = server.app()
     request = app.calls.upload([], []).request
     for body in BODIES:

@@ -1,5 +1,3 @@
-"""Whether an upload whose reply was lost can be sent once more."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 
@@ -11,7 +9,7 @@ from podsync_check.servers import UrlLists
     spec="Silent; every app repeats what got no reply.",
 )
 def an_upload_can_be_repeated(server: UrlLists) -> None:
-    """An upload that is sent twice does what it does once."""
+    """An upload sent twice has the effect of one."""
     phone, laptop = server.apps(2)
     first, second = server.feeds(2)
     phone.upload(add=[second])

@@ -1,5 +1,3 @@
-"""Whether JSON is taken under another name."""
-
 from dataclasses import replace
 
 from podsync_check.checking import Level, check, expect
@@ -19,7 +17,7 @@ TYPES = (
     spec="gpodder.net: the body is JSON; silent about its Content-Type.",
 )
 def any_content_type_is_taken(server: UrlLists) -> None:
-    """An upload of JSON is taken whatever its Content-Type says."""
+    """JSON is accepted with any Content-Type."""
     app = server.app()
     for number, name in enumerate(TYPES):
         feed = server.feed(f"{number}")

@@ -1,5 +1,3 @@
-"""Whether devices that sync at the same moment get in one another's way."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists, failures
 
@@ -11,7 +9,7 @@ from podsync_check.servers import UrlLists, failures
     spec="Silent.",
 )
 def devices_at_once_lose_nothing(server: UrlLists) -> None:
-    """Of four devices that add ten feeds each at once, none is refused and none loses any."""
+    """When four devices add ten feeds each at once, all are accepted and kept."""
     feeds = server.feeds(40)
     apps = server.logged_in_apps(4)
     shares = [[(app, feed) for feed in feeds[number::4]] for number, app in enumerate(apps)]

@@ -1,5 +1,3 @@
-"""Whether passwords can be guessed at full speed."""
-
 import time
 
 from podsync_check.checking import Level, check, expect
@@ -17,7 +15,7 @@ SLOW_SECONDS = 20.0
     spec="Silent; RFC 6585, 4: 429.",
 )
 def guessing_is_slowed_down(server: UrlLists) -> None:
-    """Of 40 wrong passwords in a row, some are answered with 429, or they take 20 seconds."""
+    """Some of 40 wrong passwords in a row get 429, or they take 20 seconds."""
     app = server.app()
     app.changes()
     request = app.calls.changes(0).request

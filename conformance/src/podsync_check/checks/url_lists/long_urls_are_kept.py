@@ -1,5 +1,3 @@
-"""Whether the long addresses of today are kept."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 
@@ -11,7 +9,7 @@ from podsync_check.servers import UrlLists
     spec="Silent.",
 )
 def long_urls_are_kept(server: UrlLists) -> None:
-    """A feed and an episode whose URLs have 1,500 characters are kept."""
+    """A feed and an episode with URLs of 1,500 characters are kept."""
     phone, laptop = server.apps(2)
     feed = server.feed("x" * 1_460)
     phone.upload(add=[feed])

@@ -1,5 +1,3 @@
-"""Whether a poll without `since` is answered."""
-
 from dataclasses import replace
 
 from podsync_check.checking import Level, check, expect
@@ -13,7 +11,7 @@ from podsync_check.servers import UrlLists
     spec="gpodder.net: `since` is optional for actions; Nextcloud's: optional for both.",
 )
 def no_since_means_everything(server: UrlLists) -> None:
-    """A poll of actions without `since` is answered with all of them."""
+    """A poll of actions without `since` returns all of them."""
     app = server.app()
     app.upload_actions(server.play(server.feed()))
     call = app.calls.actions(0)

@@ -1,5 +1,3 @@
-"""Whether a reply can have a feed among both the added and the removed ones."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 
@@ -11,7 +9,7 @@ from podsync_check.servers import UrlLists
     spec="gpodder.net, Subscriptions API: a feed is added or removed, not both.",
 )
 def nothing_is_added_and_removed_at_once(server: UrlLists) -> None:
-    """After a feed was added, removed and added again, it is told as added alone."""
+    """A feed that was added, removed and added again is listed as added only."""
     phone, laptop = server.apps(2)
     back, gone = server.feeds(2)
     since = laptop.changes().timestamp

@@ -1,5 +1,3 @@
-"""Whether a play without a position makes an upload fail, or a position jump back."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 
@@ -11,7 +9,7 @@ from podsync_check.servers import UrlLists
     spec="gpodder.net, Episode Actions API: the numbers of a play are whole and given together.",
 )
 def numbers_below_zero_are_taken(server: UrlLists) -> None:
-    """An action whose numbers are all -1 is taken, and hides no position that is known."""
+    """An action with -1 for all numbers is accepted, and hides no known position."""
     phone, laptop = server.apps(2)
     known = server.play(server.feed(), timestamp="2026-01-02T08:00:00")
     nothing = {"started": -1, "position": -1, "total": -1, "timestamp": "2026-01-02T08:00:10"}

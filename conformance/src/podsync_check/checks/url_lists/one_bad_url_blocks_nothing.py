@@ -1,5 +1,3 @@
-"""Whether one URL that nobody can use makes an upload fail."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 
@@ -13,7 +11,7 @@ BAD = ("antennapod_local:content://tree/primary%3AMusic", "feed", "", "ftp://exa
     spec="gpodder.net, Subscriptions API: what cannot be used is answered with an empty URL.",
 )
 def one_bad_url_blocks_nothing(server: UrlLists) -> None:
-    """Of an upload with a URL that cannot be used, the others are taken."""
+    """An unusable URL in an upload does not prevent the others from being accepted."""
     phone, laptop = server.apps(2)
     for number, bad in enumerate(BAD):
         feed = server.feed(f"{number}")

@@ -1,5 +1,3 @@
-"""Whether a first upload of many feeds is kept whole."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 
@@ -11,7 +9,7 @@ from podsync_check.servers import UrlLists
     spec="Silent about how many.",
 )
 def one_upload_of_many_is_kept(server: UrlLists) -> None:
-    """Of 500 feeds in one upload, all are kept."""
+    """All of 500 feeds in one upload are kept."""
     phone, laptop = server.apps(2)
     phone.upload(add=server.feeds(500))
     got = server.mine(laptop.changes().add)

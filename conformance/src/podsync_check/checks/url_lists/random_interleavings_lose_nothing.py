@@ -1,5 +1,3 @@
-"""Whether apps of several kinds end with the same list, whatever happens in between."""
-
 from podsync_check.checking import Level, check
 from podsync_check.servers import UrlLists
 from podsync_check.simulated.scripts import expect_no_loss
@@ -12,5 +10,5 @@ from podsync_check.simulated.scripts import expect_no_loss
     spec="gpodder.net and Nextcloud: devices of one account have one list.",
 )
 def random_interleavings_lose_nothing(server: UrlLists) -> None:
-    """Apps with the habits of the real ones end alike, whatever order their requests come in."""
+    """Apps that behave like real ones end with the same list, whatever the order of requests."""
     expect_no_loss(server)

@@ -1,5 +1,3 @@
-"""Whether a URL comes back as it was sent."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 
@@ -13,7 +11,7 @@ PATHS = ("a%3Ab", "a:b", "x?a=1&b=2", "x?q=a+b", "caf%C3%A9", "x?a=%7Bb%7D", "~m
     spec="gpodder.net: URLs may be cleaned, and `update_urls` tells how.",
 )
 def signs_in_urls_are_kept(server: UrlLists) -> None:
-    """URLs with escapes and queries come back as they were sent, or `update_urls` says how."""
+    """URLs with escapes and queries are returned unchanged, or corrected by `update_urls`."""
     phone, laptop = server.apps(2)
     feeds = [server.feed(path) for path in PATHS]
     changed = dict(phone.upload(add=feeds).update_urls)

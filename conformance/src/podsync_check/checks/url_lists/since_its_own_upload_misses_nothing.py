@@ -1,5 +1,3 @@
-"""Whether an app that goes on from its upload misses what came between."""
-
 from podsync_check.checking import Level, NotApplicable, check, expect
 from podsync_check.servers import UrlLists
 
@@ -11,7 +9,7 @@ from podsync_check.servers import UrlLists
     spec="gpodder.net, Subscriptions API: the upload's timestamp is the next `since`, too.",
 )
 def since_its_own_upload_misses_nothing(server: UrlLists) -> None:
-    """An app whose next `since` is that of its upload is told what others added before."""
+    """An app whose next `since` is its upload's timestamp receives earlier changes of others."""
     phone, laptop = server.apps(2)
     first, second = server.feeds(2)
     phone.changes()

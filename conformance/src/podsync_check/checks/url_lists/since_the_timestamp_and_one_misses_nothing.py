@@ -1,5 +1,3 @@
-"""Whether an app that goes on one second after the timestamp misses a change."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.checks.url_lists.since_the_timestamp_misses_nothing import (
     TRIES,
@@ -15,6 +13,6 @@ from podsync_check.servers import UrlLists
     spec="Silent about whether `since` includes its second.",
 )
 def since_the_timestamp_and_one_misses_nothing(server: UrlLists) -> None:
-    """An app whose next `since` is one more than the timestamp misses nothing either."""
+    """An app whose next `since` is the timestamp plus one misses no change."""
     missed = changes_missed(server, plus=1)
     expect(missed == 0, f"Of {TRIES} feeds that were added right after a poll, {missed} are lost.")

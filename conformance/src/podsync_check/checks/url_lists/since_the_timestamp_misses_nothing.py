@@ -1,5 +1,3 @@
-"""Whether an app that goes on from the timestamp that it was told misses a change."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 
@@ -13,13 +11,13 @@ TRIES = 8
     spec="gpodder.net, Subscriptions API: `timestamp` is the `since` of the next poll.",
 )
 def since_the_timestamp_misses_nothing(server: UrlLists) -> None:
-    """An app whose next `since` is the timestamp it was told misses nothing of that second."""
+    """An app whose next `since` is the last timestamp misses no change in that second."""
     missed = changes_missed(server, plus=0)
     expect(missed == 0, f"Of {TRIES} feeds that were added right after a poll, {missed} are lost.")
 
 
 def changes_missed(server: UrlLists, plus: int) -> int:
-    """Return how many feeds a device misses that asks with its timestamp and some seconds."""
+    """Count the feeds missed by a device whose `since` is the timestamp and `plus` seconds."""
     phone, laptop = server.apps(2)
     known = set[str]()
     since = laptop.changes().timestamp

@@ -1,5 +1,3 @@
-"""Whether anybody is let in who shows nothing."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 
@@ -12,7 +10,7 @@ from podsync_check.servers import UrlLists
     only_reads=True,
 )
 def strangers_get_nothing(server: UrlLists) -> None:
-    """Each request without a credential is refused with 401, and changes nothing."""
+    """Requests without a credential get 401, and change nothing."""
     calls = server.app().calls
     requests = [
         calls.changes(0).request,

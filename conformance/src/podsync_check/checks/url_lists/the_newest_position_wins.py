@@ -1,5 +1,3 @@
-"""Whether the position that was reached last is the one that is told last."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 
@@ -11,13 +9,13 @@ from podsync_check.servers import UrlLists
     spec="gpodder.net, Episode Actions API: the time of an action says which is newer.",
 )
 def the_newest_position_wins(server: UrlLists) -> None:
-    """Of positions that two devices reached in turn, apps end with the one of the last moment."""
+    """Of two devices' positions, apps end with the one reached last."""
     phone, laptop, third = server.apps(3)
     phone.upload_actions(server.play(server.feed(), position=100, timestamp="2026-01-02T08:00:00"))
     laptop.upload_actions(server.play(server.feed(), position=900, timestamp="2026-01-02T09:00:00"))
     plays = third.played(server.feed())
     expect(bool(plays), "What was played is not told.")
-    # Apps either apply actions in the order of the reply, or take the newest by its time.
+    # Apps apply actions in the order of the reply, or choose the newest by its time.
     newest = max(plays, key=lambda action: str(action["timestamp"]))
     got = sorted({plays[-1]["position"], newest["position"]})
     expect(got == [900], f"Apps end at {got}, and the last position was 900.")

@@ -1,5 +1,3 @@
-"""Whether a feed that two devices add in the same second is there once."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists, failures
 
@@ -11,7 +9,7 @@ from podsync_check.servers import UrlLists, failures
     spec="gpodder.net, Subscriptions API: a list has each feed once.",
 )
 def the_same_feed_at_once_is_one(server: UrlLists) -> None:
-    """A feed that four devices add at the same time is in the list once, and can be removed."""
+    """A feed that four devices add at once is listed once, and can be removed."""
     apps = server.logged_in_apps(4)
     shares = [[(app, server.feed())] for app in apps]
     refused = failures(lambda app, feed: app.upload([feed]), shares)

@@ -1,5 +1,3 @@
-"""Whether the times of a reply can be read by every app."""
-
 import re
 
 from podsync_check.checking import Level, check, expect
@@ -15,7 +13,7 @@ _PLAIN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ?|\d{4}-\d\d-\d\dT\d\d:\d\d
     spec="gpodder.net, Episode Actions API: ISO 8601, in UTC, without an offset in its examples.",
 )
 def told_times_are_plain(server: UrlLists) -> None:
-    """The time of an action is told as it was sent, whole seconds in UTC."""
+    """The time of an action is returned as uploaded, in whole seconds of UTC."""
     phone, laptop = server.apps(2)
     phone.upload_actions(server.play(server.feed(), timestamp="2026-01-02T03:04:05"))
     plays = laptop.played(server.feed())

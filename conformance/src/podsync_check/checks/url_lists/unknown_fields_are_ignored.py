@@ -1,5 +1,3 @@
-"""Whether a field that the server does not know makes an upload fail."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 
@@ -11,7 +9,7 @@ from podsync_check.servers import UrlLists
     spec="Silent.",
 )
 def unknown_fields_are_ignored(server: UrlLists) -> None:
-    """An action with a guid, and with a field of the future, is taken."""
+    """An action with a guid and an unknown field is accepted."""
     phone, laptop = server.apps(2)
     phone.upload_actions(server.play(server.feed(), guid="tag:example,2026:1", speed=1.5))
     plays = laptop.played(server.feed())

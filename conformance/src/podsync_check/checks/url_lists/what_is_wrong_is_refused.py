@@ -1,5 +1,3 @@
-"""Whether a wrong password, or a session that was never begun, is let in."""
-
 from dataclasses import replace
 
 from podsync_check.checking import Level, check, expect
@@ -7,7 +5,7 @@ from podsync_check.connection import Credential, Session
 from podsync_check.servers import UrlLists
 
 REFUSED = (401, 429)
-"""429 where somebody has guessed before."""
+"""429 is for earlier guesses."""
 
 
 @check(
@@ -18,7 +16,7 @@ REFUSED = (401, 429)
     only_reads=True,
 )
 def what_is_wrong_is_refused(server: UrlLists) -> None:
-    """A wrong password and a cookie that was made up are refused with 401."""
+    """A wrong password and an invented cookie get 401."""
     request = server.app().calls.changes(0).request
     wrong = Credential(server.credential.name, f"{server.credential.secret}-wrong")
     status = Session(server.connection, wrong).send(request).status

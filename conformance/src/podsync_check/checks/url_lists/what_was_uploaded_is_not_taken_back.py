@@ -1,5 +1,3 @@
-"""Whether a device's own upload comes back to it as somebody else's removal."""
-
 from podsync_check.checking import Level, check, expect
 from podsync_check.servers import UrlLists
 
@@ -11,7 +9,7 @@ from podsync_check.servers import UrlLists
     spec="gpodder.net, Subscriptions API: only what was removed since is in `remove`.",
 )
 def what_was_uploaded_is_not_taken_back(server: UrlLists) -> None:
-    """A feed that a device removed long ago and adds now is not told to it as removed."""
+    """A feed that a device removed long ago and adds now is not returned as removed."""
     phone, laptop = server.apps(2)
     phone.upload(add=[server.feed()])
     phone.upload(remove=[server.feed()])
