@@ -23,6 +23,7 @@ A, B, C = (Guid(f"00000000-0000-4000-8000-00000000000{number}") for number in ra
         ("https://a.example/feed?/", "https://a.example/feed"),
         ("https://a.example/feed?a&/", "https://a.example/feed?a"),
         ("https://a.example:443/feed", "http://a.example:80/feed"),
+        ("https://a.example:0443/feed", "http://a.example:0080/feed"),
         ("https://a.example/a%3Ab?c=%2Fd", "https://a.example/a:b?c=/d"),
         ("https://a.example/%C3%BCber", "https://a.example/\u00fcber"),
         ("https://b\u00fccher.example/feed", "https://www.xn--bcher-kva.example/feed"),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from running import PASSWORD, Clock, run
 
-from feedkeep.model import Admitted, Author, CredentialKind, Second, SyncProgress
+from feedkeep.model import Admitted, Author, CredentialKind, DocumentKind, Second, SyncProgress
 from feedkeep.model import Clock as Changing
+from feedkeep.rules import devices
 from feedkeep.service import Service
 from feedkeep.service.progress import Progress
 from feedkeep.store.base import Store
@@ -46,5 +48,20 @@ def test_what_was_read_with_the_credential_counts_only_if_nothing_was_waited_for
         added = ["https://a.example/feed"]
         await service.url_lists.upload(Admitted(account, CredentialKind.BROWSER), added, [], other)
         assert await poll() == (told, told)
+
+    run(open_store, work)
+
+
+def test_progress_of_apps_without_cookies_is_bounded_for_each_account(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(devices, "MAX_DOCUMENTS", 2)
+
+    async def work(service: Service, store: Store, _: Clock) -> None:
+        account = await service.accounts.create("Bob", PASSWORD)
+        for app in ("Kasts", "GlassCast", "cliamp", "Kasts"):
+            admitted = Admitted(account, CredentialKind.PASSWORD, user_agent=app)
+            await service.url_lists.changes(admitted, Second(5), "a")
+        assert len(await store.documents.of(account.id, DocumentKind.COOKIELESS)) == 2
 
     run(open_store, work)

@@ -170,6 +170,12 @@ def test_without_an_author_no_state_is_kept_and_nothing_before_is_known() -> Non
     assert (on.former_count, on.known_from) == (3, 11)
 
 
+def test_a_change_without_an_author_keeps_a_later_known_from() -> None:
+    on = Overlay(AccountId(7), Stamp(10), Counts(), [ONE], known_from=Stamp(50))
+    change(on, 11, one(11), author=None)
+    assert on.known_from == 50
+
+
 def test_a_history_has_what_is_stored_and_what_the_batch_has_changed() -> None:
     two = Sub(G2, "https://b.example", True, 2)
     on = Overlay(AccountId(7), Stamp(10), Counts(), known_from=Stamp(1))

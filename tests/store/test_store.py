@@ -376,6 +376,8 @@ def test_pages_are_counted_off_from_since_or_go_on_after_a_stamp(open_store: Cal
         assert (guids(second), second.total, second.has_more) == (expected[2:4], 5, True)
         last = await store.entries.page(ALICE, since(-1, page=3, per_page=2))
         assert (guids(last), last.has_more) == (expected[4:], False)
+        full = await store.entries.page(ALICE, since(-1, per_page=5))
+        assert (guids(full), full.has_more) == (expected, False)
         beyond = await store.entries.page(ALICE, since(-1, page=10**9, per_page=1_000))
         assert (guids(beyond), beyond.total, beyond.has_more) == ([], 5, False)
         after = added[2].revision

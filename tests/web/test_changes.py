@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from feedkeep.model import Author, CredentialKind, Guid, Stamp
+from feedkeep.model import Author, CredentialKind, Guid, Stamp, replace
 from feedkeep.rules.list_changes import ChangeKind, FeedChange, ListChange
 from feedkeep.service.history import ListedChanges
 from feedkeep.web.changes import (
@@ -78,6 +78,11 @@ def test_the_steps_of_a_request_are_one_line_and_others_are_not() -> None:
     assert [line.total for line in lines] == [1, 5, 1, 1, 1]
     assert lines[1].before == 3
     assert lines[1].counts == [(ChangeKind.ADDED, 5)]
+
+
+def test_changes_without_a_request_id_are_a_line_each() -> None:
+    changes = listed((2, "a", 1), (1, "a", 1))
+    assert len(lines_of(replace(changes, authors={"a": Author(APP)}), {}, {})) == 2
 
 
 def test_a_request_that_may_go_on_is_left_to_the_next_page_unless_it_is_the_only_one() -> None:

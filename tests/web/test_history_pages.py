@@ -472,6 +472,7 @@ def test_a_wipe_that_was_meant_is_asked_about_no_more_but_the_next_one_is(
     anna: PageClient, phone: Phone
 ) -> None:
     add(anna, *URLS)
+    phone.has(URLS[0], *URLS[6:])
     phone.has(URLS[0])
     wiped = anna.get("/")
     stamps = wiped.values("stamps")[0]
