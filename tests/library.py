@@ -5,14 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncIterator, Iterator
 
-from msgspec.structs import fields
-
 from feedkeep.model import (
     Account,
     AccountId,
     Alias,
     Deletion,
-    Details,
     Document,
     Entry,
     EntryState,
@@ -30,11 +27,6 @@ from feedkeep.model import (
 )
 from feedkeep.rules.counts import count
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.store.tables import type_of
-
-_OTHER = {str: "é", bool: True, int: 1}
-DETAILS = {field.name: _OTHER[type_of(field.type)] for field in fields(Details)}
-"""A value of each field that a PATCH sets, none of which is the default."""
 
 KINDS = 9
 ENTRIES_IN_A_FAMILY = 5
@@ -135,8 +127,7 @@ def _family(number: int) -> Iterator[Entry]:
     renamed, moved = Guid(f"{number:08x}-0000-4000-8000-000000000001"), _url("new", number)
     former = _url("old", number)
     had = clock - 5
-    first = Subscription(renamed, moved, number % 3 > 0, clock + 2, clock + 2, first_had=had)
-    yield replace(first, **DETAILS)
+    yield Subscription(renamed, moved, number % 3 > 0, clock + 2, clock + 2, first_had=had)
     yield Pointer(_derived(moved), renamed, clock + 1)
     yield Pointer(
         _derived(former), renamed, None, Alias(former, number % 2 == 0, first_had=had - 1)
@@ -159,7 +150,7 @@ def _former(number: int) -> Iterator[EntryState]:
     clock = 10**15 + 10 * number
     renamed, former = Guid(f"{number:08x}-0000-4000-8000-000000000001"), _url("old", number)
     app_url = _url("app", number)
-    first = Subscription(_derived(former), former, True, clock, app_url=app_url, **DETAILS)
+    first = Subscription(_derived(former), former, True, clock, app_url=app_url)
     yield EntryState(first, None, "", clock + 1)
     second = replace(first, guid=renamed, guid_changed=clock + 1, first_had=clock - 2)
     yield EntryState(second, clock + 1, '{"name":"Zoë"}', clock + 2)

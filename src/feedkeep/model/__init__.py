@@ -29,10 +29,8 @@ from feedkeep.model.documents import (
     KnownDocument,
 )
 from feedkeep.model.entries import (
-    DETAILS,
     Alias,
     Counts,
-    Details,
     Entry,
     Page,
     PageRequest,
@@ -78,7 +76,6 @@ from feedkeep.model.values import (
 )
 
 __all__ = [
-    "DETAILS",
     "EPISODE_KEY_BYTES",
     "UNNUMBERED",
     "Account",
@@ -95,7 +92,6 @@ __all__ = [
     "CredentialKind",
     "Decision",
     "Deletion",
-    "Details",
     "Document",
     "DocumentKind",
     "DocumentName",

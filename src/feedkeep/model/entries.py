@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import TypeAlias
 
 from feedkeep.model.values import Guid, Stamp, Value
 
@@ -29,25 +29,7 @@ class Alias(Value, frozen=True):
     first_had: Stamp = Stamp(0)
 
 
-class Details(Value, frozen=True, kw_only=True):
-    """Fields of a subscription that a PATCH sets as sent; URL, guid and status are not among them.
-
-    Requests, replies, rules, history and stores use each field that is named here: it is a field of
-    the JSON and a column of the same name. A PATCH with it stamps the subscription; a merge keeps
-    the value of the subscription that stays; undo restores it. Its type bounds it. Its default,
-    which is never None since a PATCH sends no null, is the value in older rows, and lists omit it.
-
-    CONTRIBUTING.md lists the steps of adding a field.
-    """
-
-
-DETAILS: Mapping[str, Any] = dict(
-    zip(Details.__struct_fields__, Details.__struct_defaults__, strict=True)
-)
-"""The defaults of these fields by name; they are the last fields of `Subscription`."""
-
-
-class Subscription(Details, frozen=True):
+class Subscription(Value, frozen=True):
     """A feed of an account, under its present guid.
 
     Attributes:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import ClassVar, NewType, TypeAlias, TypeVar
 
 import msgspec
-from msgspec import Meta as Meta  # noqa: PLC0414 - bounds of fields of `Details`
 from msgspec.structs import replace as replace  # noqa: PLC0414 - it goes with `Value`
 
 Guid = NewType("Guid", str)

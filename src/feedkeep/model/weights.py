@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from operator import attrgetter
 
-from feedkeep.model.entries import DETAILS, Entry, Subscription
+from feedkeep.model.entries import Entry, Subscription
 from feedkeep.model.episode_actions import EpisodeAction
 
 KIB = 1_024
@@ -15,8 +15,6 @@ REST_BYTES = 512
 TEXTS_OF_ACTION = ("podcast", "episode", "device", "episode_guid")
 """The fields of an episode action that can hold long texts."""
 
-_TEXTS = ("feed_url", "app_url", *(name for name, it in DETAILS.items() if isinstance(it, str)))
-_texts_of = attrgetter(*_TEXTS)
 _texts_of_action = attrgetter(*TEXTS_OF_ACTION)
 
 
@@ -33,7 +31,7 @@ def weight_of_entry(entry: Entry) -> int:
     """Return the weight of an entry, which also counts for each of its former states."""
     alias_url = entry.alias.url if entry.alias else None
     if isinstance(entry, Subscription):
-        return weight(alias_url, *_texts_of(entry))
+        return weight(alias_url, entry.feed_url, entry.app_url)
     return weight(alias_url)
 
 

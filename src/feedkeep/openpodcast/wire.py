@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TypeVar, cast
-
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
-from msgspec.structs import fields
 
 from feedkeep.model import (
-    DETAILS,
     Deletion,
-    Details,
     Feed,
     FeedContent,
     Page,
     Pointer,
     Stamp,
-    Subscription,
     View,
-    replace,
 )
 from feedkeep.model.stamps import write_stamp
 from feedkeep.rules.feed_names import moved_to, title_of, web_url
@@ -27,8 +20,6 @@ from feedkeep.rules.feed_urls import parse_new_feed_url
 from feedkeep.rules.guids import parse_guid
 from feedkeep.rules.subscriptions import Added, Refused, Update, Updated, Wanted, want
 from feedkeep.rules.text_limits import MAX_DESCRIPTION, MAX_LANGUAGE, MAX_TITLE, line_of
-
-S = TypeVar("S", bound=Struct)
 
 
 class AddItem(Struct):
@@ -44,13 +35,6 @@ class AddRequest(Struct):
     subscriptions: list[AddItem]
 
 
-def with_details(struct: type[S]) -> type[S]:
-    """Class decorator: add the fields of `Details` to a struct, all optional."""
-    added = [(field.name, field.type | None | UnsetType, UNSET) for field in fields(Details)]
-    return cast("type[S]", msgspec.defstruct(struct.__name__, added, bases=(struct,)))
-
-
-@with_details
 class UpdateRequest(Struct):
     """The body of PATCH /subscriptions/{guid}; null counts as omitted (C1.21)."""
 
@@ -87,7 +71,6 @@ class AddReply(Struct):
     failure: list[FailureItem]
 
 
-@with_details
 class SubscriptionReply(Struct):
     """An entry: the reply to GET /subscriptions/{guid}, and an item of a list (C10.1)."""
 
@@ -100,7 +83,6 @@ class SubscriptionReply(Struct):
     deleted: str | UnsetType = UNSET
 
 
-@with_details
 class UpdateReply(Struct):
     """The reply to PATCH /subscriptions/{guid}: the fields in the request."""
 
@@ -168,12 +150,10 @@ def update_wanted(request: UpdateRequest) -> Update:
         InvalidInput: The URL or the guid is invalid.
     """
     url, guid = request.new_feed_url, request.new_guid
-    sent = ((name, getattr(request, name)) for name in DETAILS)
     return Update(
         None if url is None else parse_new_feed_url(url),
         None if guid is None else parse_guid(guid),
         request.is_subscribed,
-        {name: value for name, value in sent if value is not UNSET and value is not None},
     )
 
 
@@ -192,16 +172,15 @@ def subscription_reply(view: View) -> SubscriptionReply:
     """Return an entry for the API; a pointer with the subscription it resolves to (C5.15)."""
     entry, subscription = view.entry, view.subscription
     if isinstance(entry, Pointer):
-        reply = SubscriptionReply(
+        return SubscriptionReply(
             subscription.feed_url,
             entry.guid,
             subscription.is_subscribed,
             new_guid=entry.new_guid,
             guid_changed=_stamp_or_unset(entry.guid_changed),
         )
-        return _with_details_of(subscription, reply)
     # Positional arguments, and no call for missing values: a page has 50 of these.
-    reply = SubscriptionReply(
+    return SubscriptionReply(
         entry.feed_url,
         entry.guid,
         entry.is_subscribed,
@@ -210,7 +189,6 @@ def subscription_reply(view: View) -> SubscriptionReply:
         UNSET if entry.guid_changed is None else write_stamp(entry.guid_changed),
         UNSET if entry.deleted is None else write_stamp(entry.deleted),
     )
-    return _with_details_of(entry, reply) if DETAILS else reply
 
 
 def update_reply(updated: Updated) -> UpdateReply:
@@ -220,7 +198,6 @@ def update_reply(updated: Updated) -> UpdateReply:
         subscription_changed=_stamp_or_unset(updated.subscription_changed),
         new_guid=UNSET if updated.new_guid is None else updated.new_guid,
         guid_changed=_stamp_or_unset(updated.guid_changed),
-        **updated.details,
     )
 
 
@@ -274,12 +251,6 @@ def _success_item(added: Added) -> SuccessItem:
         write_stamp(subscription.subscription_changed),
         UNSET if subscription.feed_url == added.feed_url else subscription.feed_url,
     )
-
-
-def _with_details_of(subscription: Subscription, reply: SubscriptionReply) -> SubscriptionReply:
-    values = {name: getattr(subscription, name) for name in DETAILS}
-    shown = {name: value for name, value in values.items() if value != DETAILS[name]}
-    return replace(reply, **shown) if shown else reply
 
 
 def _stamp_or_unset(stamp: Stamp | None) -> str | UnsetType:

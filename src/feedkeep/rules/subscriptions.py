@@ -5,7 +5,7 @@ Each rule takes a snapshot and returns a decision: what has to change, and the o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TypeAlias
 
 from feedkeep.model import (
@@ -84,7 +84,6 @@ class Update(Value, frozen=True):
     """What to change of a subscription; a field that is None changes nothing.
 
     Attributes:
-        details: The values of fields of `Details`, by their names.
         notify_apps: Whether apps that know only URLs are told to replace the former URLs by the
             present one. They lose downloads and play states of the feed, so only the owner asks for
             this, when the old URL is dead.
@@ -93,7 +92,6 @@ class Update(Value, frozen=True):
     new_feed_url: FeedUrl | None = None
     new_guid: Guid | None = None
     is_subscribed: bool | None = None
-    details: Mapping[str, object] = {}
     notify_apps: bool = False
 
     def guids(self) -> list[Guid]:
@@ -117,7 +115,6 @@ class Updated(Value, frozen=True):
     subscription_changed: Stamp | None = None
     new_guid: Guid | None = None
     guid_changed: Stamp | None = None
-    details: Mapping[str, object] = {}
 
 
 IsExpected: TypeAlias = Callable[[View], bool]
@@ -222,7 +219,7 @@ def update(
         subscription.is_subscribed != found.is_subscribed
     )
     # Also where nothing has another value than before (C5.19).
-    is_sent = has_new_status or wanted.new_feed_url is not None or bool(wanted.details)
+    is_sent = has_new_status or wanted.new_feed_url is not None
     is_stamped = is_sent or has_merged
     is_renamed = wanted.new_guid is not None
     subscription = draft.put(
@@ -230,7 +227,6 @@ def update(
             subscription,
             subscription_changed=stamp if is_stamped else subscription.subscription_changed,
             guid_changed=stamp if is_renamed else subscription.guid_changed,
-            **wanted.details,
         )
     )
     check_room(snapshot.counts, draft.counts, limits)
@@ -242,7 +238,6 @@ def update(
             subscription_changed=stamp if is_sent else None,
             new_guid=wanted.new_guid,
             guid_changed=stamp if is_renamed else None,
-            details=wanted.details,
         )
     )
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, get_args
 
 from msgspec.structs import fields
 
-from feedkeep.model import DETAILS, Guid, Value
+from feedkeep.model import Guid, Value
 from feedkeep.store.tables import is_value, type_of
 
 Row: TypeAlias = Sequence[Any]
@@ -54,12 +54,7 @@ def expression(
                 )
         else:
             made = _READ.get(kind, "{}").format(columns[column])
-        arguments.append(
-            # Null in rows from before there was the column.
-            f"{field.name}={field.default!r} if {columns[column]} is None else {made}"
-            if field.name in DETAILS
-            else made
-        )
+        arguments.append(made)
     return f"{value.__name__}({', '.join(arguments)})"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import NoneType
-from typing import Annotated, Any, get_args, get_origin
+from typing import Any, get_args
 
 from msgspec.structs import fields
 
@@ -46,10 +46,9 @@ NEW_TOKEN = TOKEN[: TOKEN.index("last_sent_subscriptions")]
 
 
 def type_of(hint: Any) -> Any:
-    """Return the type of a field without its bounds, and without the None that it may be."""
-    kinds = [kind for kind in get_args(hint) if kind is not NoneType]
-    is_bounded, may_be_none = get_origin(hint) is Annotated, NoneType in get_args(hint)
-    return type_of(kinds[0]) if is_bounded or may_be_none else hint
+    """Return the type of a field without the None that it may be."""
+    kinds = get_args(hint)
+    return next(kind for kind in kinds if kind is not NoneType) if NoneType in kinds else hint
 
 
 def is_value(kind: Any) -> bool:
