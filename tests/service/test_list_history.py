@@ -275,8 +275,8 @@ def once(ask: Callable[..., Any], then: Callable[[], Any]) -> Callable[..., Any]
     """Return `ask`, after which `then` happens the first time, before the answer is there."""
     waiting = [then]
 
-    async def asked(*arguments: Any) -> Any:
-        answer = await ask(*arguments)
+    async def asked(*arguments: Any, **more: Any) -> Any:
+        answer = await ask(*arguments, **more)
         if waiting:
             await waiting.pop()()
         return answer
@@ -328,7 +328,7 @@ def test_an_address_that_an_app_takes_while_a_move_is_taken_back_goes_on_leading
         account, back = await moved(service)
         lists = service.url_lists
         ask = partial(lists.changes, Admitted(account, TOKEN), Second(0), "phone")
-        monkeypatch.setattr(store.documents, "of", once(store.documents.of, ask))
+        monkeypatch.setattr(store.entries, "change", once(store.entries.change, ask))
         await go_back(service, account, back)
         now = await service.accounts.named(account.name)
         await lists.upload(Admitted(now, TOKEN), [], [MOVED], PHONE)

@@ -24,6 +24,7 @@ from feedkeep.model import (
     Document,
     DocumentKind,
     DocumentName,
+    DocumentSelector,
     Entry,
     EpisodeAction,
     Grant,
@@ -712,6 +713,45 @@ def test_changes_of_entries_are_given_the_documents_they_name_and_see_one_anothe
         assert len(await store.documents.of(ALICE, "device")) == 20
         (told,) = await store.tokens.of(ALICE)
         assert (told.last_sent_subscriptions, told.last_sent_actions) == (24, None)
+
+    run(open_store, work)
+
+
+def test_a_change_that_names_a_kind_is_given_its_documents_and_those_of_changes_before(
+    open_store: Callable,
+) -> None:
+    device, new, other = (
+        DocumentName(DocumentKind.DEVICE, "a"),
+        DocumentName(DocumentKind.DEVICE, "b"),
+        DocumentName(DocumentKind.SETTINGS, "a"),
+    )
+
+    async def work(store: Store) -> None:
+        async def given(*wanted: DocumentSelector) -> Mapping[DocumentName, KnownDocument]:
+            seen: list[Snapshot] = []
+
+            def look(snapshot: Snapshot) -> Decision:
+                seen.append(snapshot)
+                return keeping(snapshot)
+
+            await store.entries.change(ALICE, [], look, wanted)
+            return seen[-1].documents
+
+        for name in (device, other):
+            await store.documents.change(ALICE, name.kind, name.name, lambda *_: "{}")
+        assert await given(new.kind) == {device: KnownDocument("{}")}
+        saved = Document(new.kind, new.name, "{1}")
+        _, seen, named, settings = await asyncio.gather(
+            store.entries.change(ALICE, [], lambda snapshot: keeping(snapshot, saved), [new]),
+            given(new.kind),
+            given(other, new.kind, DocumentName(other.kind, "b")),
+            given(other.kind),
+        )
+        devices = {device: KnownDocument("{}", 1), new: KnownDocument("{1}", 1)}
+        assert seen == devices
+        others = {other: KnownDocument("{}"), DocumentName(other.kind, "b"): KnownDocument(None, 1)}
+        assert named == devices | others
+        assert settings == {other: KnownDocument("{}")}
 
     run(open_store, work)
 

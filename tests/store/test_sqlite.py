@@ -371,7 +371,7 @@ def test_a_large_account_that_changes_meanwhile_is_decided_anew_and_in_the_end_i
         def change(times: int) -> Awaitable[int]:
             seen.clear()
             return store.entries.change(
-                ALICE, None, lambda snapshot: decide(snapshot, times), [name]
+                ALICE, None, lambda snapshot: decide(snapshot, times), [name.kind]
             )
 
         await store.entries.change(ALICE, [GUID], subscribe)

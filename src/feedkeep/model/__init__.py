@@ -26,6 +26,7 @@ from feedkeep.model.documents import (
     Document,
     DocumentKind,
     DocumentName,
+    DocumentSelector,
     KnownDocument,
 )
 from feedkeep.model.entries import (
@@ -95,6 +96,7 @@ __all__ = [
     "Document",
     "DocumentKind",
     "DocumentName",
+    "DocumentSelector",
     "Elsewhere",
     "Entry",
     "EntryState",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TypeAlias
 
 from feedkeep.model.values import Value
 
@@ -38,6 +39,10 @@ class DocumentName(Value, frozen=True):
 
     kind: DocumentKind
     name: str
+
+
+DocumentSelector: TypeAlias = DocumentName | DocumentKind
+"""One document, which may not exist, or all documents of a kind."""
 
 
 class KnownDocument(Value, frozen=True):

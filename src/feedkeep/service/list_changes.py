@@ -14,6 +14,7 @@ from feedkeep.model import (
     Decision,
     DocumentKind,
     DocumentName,
+    DocumentSelector,
     Entry,
     Guid,
     Now,
@@ -23,7 +24,6 @@ from feedkeep.model import (
     T_co,
     Value,
 )
-from feedkeep.model.weights import weight_of_document
 from feedkeep.rules.app_identity import author_key
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.wipes import WINDOW_US, can_wipe, is_wipe
@@ -34,9 +34,6 @@ from feedkeep.service.remembered_apps import read_app_urls
 from feedkeep.store.base import Store
 
 _MAX_TALLIES = 10_000
-
-_NO_APP = DocumentName(DocumentKind.APP_URLS, "none")
-"""A document name that no app has: reading it returns the number of apps."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -87,7 +84,7 @@ class ListChanges:
         guids: Sequence[Guid] | None,
         decide: Callable[[Snapshot], Decision[T]],
         by: Author,
-        documents: Sequence[DocumentName] = (),
+        documents: Sequence[DocumentSelector] = (),
         history_from: Stamp | None = None,
     ) -> Changed[T]:
         """Make a change as `Entries.change` does, and record that `by` made it."""
@@ -131,25 +128,19 @@ class ListChanges:
         `decide` also receives the guids derived from the URLs that apps have, which must not be
         forgotten. Documents of apps are read only if a URL would be forgotten.
         """
-        apps: list[DocumentName] = []
 
-        def decide_knowing_all(snapshot: Snapshot) -> Decision[T | _Unknown]:
-            if apps:
-                known = (snapshot.documents[app].body for app in apps)
-                if snapshot.documents[_NO_APP].others > sum(map(weight_of_document, known)):
-                    return Draft(snapshot).decision(_Unknown())
+        def decide_without_apps(snapshot: Snapshot) -> Decision[T | _Unknown]:
             decision = decide(snapshot, _held(snapshot))
-            if decision.forgotten and not apps:
-                return Draft(snapshot).decision(_Unknown())
-            return decision
+            return Draft(snapshot).decision(_Unknown()) if decision.forgotten else decision
 
-        while True:
-            names = [*documents, *apps]
-            made = await self.make(account_id, guids, decide_knowing_all, by, names, history_from)
-            if not isinstance(made.outcome, _Unknown):
-                return Changed(made.outcome, made.stamp)
-            known = await self._store.documents.of(account_id, DocumentKind.APP_URLS)
-            apps = [_NO_APP, *(DocumentName(app.kind, app.name) for app in known)]
+        def decide_with_apps(snapshot: Snapshot) -> Decision[T]:
+            return decide(snapshot, _held(snapshot))
+
+        made = await self.make(account_id, guids, decide_without_apps, by, documents, history_from)
+        if not isinstance(made.outcome, _Unknown):
+            return Changed(made.outcome, made.stamp)
+        with_apps: list[DocumentSelector] = [*documents, DocumentKind.APP_URLS]
+        return await self.make(account_id, guids, decide_with_apps, by, with_apps, history_from)
 
     def _note(self, account_id: AccountId, by: Author, subscribed: int, unsubscribed: int) -> None:
         """Log that an app unsubscribed most of a list, with this or earlier requests."""

@@ -12,6 +12,7 @@ from feedkeep.model import (
     Deletion,
     Document,
     DocumentName,
+    DocumentSelector,
     Entry,
     EntryState,
     Guid,
@@ -108,12 +109,23 @@ class Overlay:
         self.load(state.entry)
         self._stored_origins[state.entry.guid] = Origin(state.began, state.author or None)
 
+    def known_documents(
+        self, wanted: Iterable[DocumentSelector]
+    ) -> dict[DocumentName, KnownDocument]:
+        """Return documents as the jobs so far have left them."""
+        chosen = frozenset(wanted)
+        return {
+            name: known
+            for name, known in self.documents.items()
+            if name in chosen or (name.kind in chosen and known.body is not None)
+        }
+
     def run(
         self,
         guids: Iterable[Guid] | None,
         decide: Callable[[Snapshot], Decision[T]],
         now: Stamp,
-        documents: Iterable[DocumentName] = (),
+        documents: Iterable[DocumentSelector] = (),
         *,
         author: str | None = None,
         history_from: Stamp | None = None,
@@ -126,7 +138,7 @@ class Overlay:
         Raises what `decide` raises; nothing is changed then.
         """
         entries = self._index.whole() if guids is None else self._index.closure(guids)
-        known = {name: self.documents[name] for name in documents}
+        known = self.known_documents(documents)
         history = None if history_from is None else self._history(history_from)
         decision = decide(Snapshot(entries, self.last_stamp, now, self.counts, known, history))
         for document in decision.documents:

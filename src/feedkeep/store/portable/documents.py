@@ -12,6 +12,7 @@ from feedkeep.model import (
     Document,
     DocumentKind,
     DocumentName,
+    DocumentSelector,
     KnownDocument,
 )
 from feedkeep.model.weights import weight_of_document
@@ -66,21 +67,26 @@ class PortableDocuments:
 
 
 async def known_documents(
-    statements: Statements, account_id: AccountId, names: Iterable[DocumentName]
+    statements: Statements, account_id: AccountId, wanted: Iterable[DocumentSelector]
 ) -> dict[DocumentName, KnownDocument]:
-    """Return documents as they are; each takes one statement."""
-    known: dict[DocumentName, KnownDocument] = {}
+    """Return documents as they are; each name or kind takes one statement."""
+    bodies: dict[DocumentName, str | None] = {}
     weights: dict[DocumentKind, int] = {}
-    for name in names:
-        key = (account_id, name.kind, name.name)
-        if name.kind in weights:
-            body = await statements.fetchval(_BODY, *key)
+    for one in wanted:
+        if isinstance(one, DocumentKind):
+            rows = await statements.fetch(_OF_KIND, account_id, one)
+            bodies |= {DocumentName(one, name): body for name, body in rows}
+            weights[one] = sum(weight_of_document(body) for _, body in rows)
+        elif one.kind in weights:
+            bodies[one] = await statements.fetchval(_BODY, account_id, one.kind, one.name)
         else:
-            row = await statements.fetchrow(_BODY_AND_WEIGHT, *key)
+            row = await statements.fetchrow(_BODY_AND_WEIGHT, account_id, one.kind, one.name)
             assert row is not None, "a sum has a row"
-            body, weights[name.kind] = row
-        known[name] = KnownDocument(body, weights[name.kind] - weight_of_document(body))
-    return known
+            bodies[one], weights[one.kind] = row
+    return {
+        name: KnownDocument(body, weights[name.kind] - weight_of_document(body))
+        for name, body in bodies.items()
+    }
 
 
 async def save_document(statements: Statements, account_id: AccountId, document: Document) -> None:

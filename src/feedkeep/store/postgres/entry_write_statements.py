@@ -71,7 +71,7 @@ class ChangeStatements:
         keep_made: Writes former states.
         remember_deletion: Writes deletions.
         forget_deletions: Deletes an account's oldest deletions.
-        load_documents: Reads documents by kind and name, and the weight of all those of a kind.
+        load_documents: Reads documents by kind and name, or all of a kind, and the weight of these.
         save_documents: Writes documents.
         save_progress: Writes how far a token's app has come, by clock.
         may_find_none: The statements that may change fewer rows than they are given.
@@ -174,7 +174,7 @@ class ChangeStatements:
             SELECT d.account_id, d.kind, d.name, d.body, NULL::bigint AS weight
             FROM {named}
             JOIN feedkeep.document d
-            ON {same("d")} AND d.kind = w.kind AND d.name = w.name
+            ON {same("d")} AND d.kind = w.kind AND (w.name IS NULL OR d.name = w.name)
             UNION ALL
             SELECT d.account_id, d.kind, NULL, NULL, sum{WEIGHT_OF_DOCUMENT}
             FROM (SELECT DISTINCT w.account_id, w.kind FROM {named}) k

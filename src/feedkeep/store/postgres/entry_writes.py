@@ -16,7 +16,9 @@ from feedkeep.model import (
     Clock,
     Counts,
     Decision,
+    DocumentKind,
     DocumentName,
+    DocumentSelector,
     Guid,
     KnownDocument,
     Now,
@@ -64,7 +66,7 @@ class Change(Value, frozen=True):
     account_id: AccountId
     guids: Sequence[Guid] | None
     decide: Callable[[Snapshot], Decision[Any]]
-    documents: Sequence[DocumentName] = ()
+    documents: Sequence[DocumentSelector] = ()
     author: str | None = None
     history_from: Stamp | None = None
 
@@ -189,24 +191,26 @@ class Changes:
         overlays: dict[AccountId, Overlay],
     ) -> None:
         wanted = {
-            (change.account_id, name.kind, name.name): name
+            (change.account_id, document, None)
+            if isinstance(document, DocumentKind)
+            else (change.account_id, document.kind, document.name)
             for change in changes
-            for name in change.documents
+            for document in change.documents
             if change.account_id in overlays
         }
         if not wanted:
             return
-        bodies: dict[tuple[Any, ...], str] = {}
+        bodies: dict[tuple[Any, ...], str | None] = {key: None for key in wanted if key[2]}
         weights: dict[tuple[Any, ...], int] = {}
         for row in await connection.fetch(self._sql.load_documents, *as_columns([*wanted])):
             if row[2] is None:
                 weights[row[0], row[1]] = row[4]
             else:
                 bodies[tuple(row[:3])] = row[3]
-        for key, name in wanted.items():
-            body = bodies.get(key)
-            others = weights.get(key[:2], 0) - weight_of_document(body)
-            overlays[key[0]].documents[name] = KnownDocument(body, others)
+        for (account_id, kind, name), body in bodies.items():
+            others = weights.get((account_id, kind), 0) - weight_of_document(body)
+            known = KnownDocument(body, others)
+            overlays[account_id].documents[DocumentName(DocumentKind(kind), name)] = known
 
     async def _save_all(
         self, connection: asyncpg.Connection, overlays: Collection[Overlay]
@@ -366,9 +370,9 @@ async def _decide(change: Change, overlay: Overlay, now: Stamp) -> Outcome[Any]:
         author=change.author,
         history_from=change.history_from,
     )
-    documents = (overlay.documents[name] for name in change.documents)
+    documents = overlay.known_documents(change.documents)
     try:
-        if is_light(change.guids, overlay.rows, documents):
+        if is_light(change.guids, overlay.rows, documents.values()):
             return Done(decide())
         return Done(await asyncio.to_thread(decide))
     except Exception as error:  # noqa: BLE001 - a refusal or a defect; it must not fail the others

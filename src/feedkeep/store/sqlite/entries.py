@@ -14,7 +14,7 @@ from feedkeep.model import (
     AccountId,
     Decision,
     Deletion,
-    DocumentName,
+    DocumentSelector,
     Entry,
     Guid,
     Now,
@@ -90,7 +90,7 @@ class _Change(Value, Generic[T], frozen=True):
     account_id: AccountId
     guids: Sequence[Guid] | None
     decide: Callable[[Snapshot], Decision[T]]
-    documents: Sequence[DocumentName]
+    documents: Sequence[DocumentSelector]
     author: str | None
     history_from: Stamp | None
 
@@ -118,7 +118,7 @@ class _Change(Value, Generic[T], frozen=True):
         self, connection: apsw.Connection, before: entry_writes.Loaded, decision: Decision[T]
     ) -> Yielding[bool]:
         """Save what was decided, unless the account has changed since; return whether it did."""
-        if not entry_writes.is_as_loaded(connection, self.account_id, before):
+        if not entry_writes.is_as_loaded(connection, self.account_id, self.documents, before):
             return False
         yield from entry_writes.save(connection, self.account_id, decision, self.author, before)
         return True
@@ -137,7 +137,7 @@ class SqliteEntries:
         account_id: AccountId,
         guids: Sequence[Guid] | None,
         decide: Callable[[Snapshot], Decision[T]],
-        documents: Sequence[DocumentName] = (),
+        documents: Sequence[DocumentSelector] = (),
         *,
         author: str | None = None,
         history_from: Stamp | None = None,

@@ -12,7 +12,7 @@ from feedkeep.model import (
     AccountId,
     Counts,
     Decision,
-    DocumentName,
+    DocumentSelector,
     Entry,
     EntryState,
     Guid,
@@ -197,7 +197,7 @@ def loaded(
     account_id: AccountId,
     guids: Sequence[Guid] | None,
     now: Stamp,
-    documents: Sequence[DocumentName] = (),
+    documents: Sequence[DocumentSelector] = (),
     history_from: Stamp | None = None,
 ) -> Yielding[Loaded]:
     """Return what a change begins with; the arguments are those of `Entries.change`.
@@ -230,7 +230,12 @@ def rows_of(connection: apsw.Connection, account_id: AccountId) -> int:
     return counts.entries + former_count
 
 
-def is_as_loaded(connection: apsw.Connection, account_id: AccountId, before: Loaded) -> bool:
+def is_as_loaded(
+    connection: apsw.Connection,
+    account_id: AccountId,
+    documents: Sequence[DocumentSelector],
+    before: Loaded,
+) -> bool:
     """Say whether nothing of an account has changed since by what its next change is decided.
 
     Each change of its entries sets its clock; what forgets history sets how far that goes back.
@@ -243,7 +248,7 @@ def is_as_loaded(connection: apsw.Connection, account_id: AccountId, before: Loa
     was = (snapshot.last_stamp, snapshot.counts, before.known_from, before.former_count)
     return (
         _account(connection, account_id) == was
-        and done(known_documents(statements, account_id, snapshot.documents)) == snapshot.documents
+        and done(known_documents(statements, account_id, documents)) == snapshot.documents
     )
 
 
