@@ -253,6 +253,8 @@ def test_accounts_are_read_by_id_in_pages_and_those_that_are_left_are_counted(
         assert await store.accounts.by_id(AccountId(0), 2) == [bob, carol]
         assert await store.accounts.by_id(CAROL, 2) == [alice]
         assert await store.accounts.by_id(ALICE, 2) == []
+        assert await store.accounts.with_id(BOB) == bob
+        assert await store.accounts.with_id(AccountId(BOB + 1)) is None
         counts = [await store.accounts.count(AccountId(after)) for after in (0, BOB, ALICE)]
         assert counts == [3, 2, 0]
 

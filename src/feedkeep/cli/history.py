@@ -29,7 +29,6 @@ from feedkeep.cli.common import (
 from feedkeep.formats.moments import read_moment
 from feedkeep.model import Account, AccountId, Author, CredentialKind, Stamp, replace
 from feedkeep.model.errors import AccountError, ChangedSince, UnknownChange
-from feedkeep.rules.clock import later
 from feedkeep.rules.list_changes import ChangeKind, FeedChange, in_kinds
 from feedkeep.rules.undo import BroughtBack, ConflictPolicy, ListAt, Undo
 from feedkeep.service import Service
@@ -302,8 +301,7 @@ async def _done_by(service: Service, account_id: AccountId, done: BroughtBack) -
     """Describe the change made by an undo or restore, from the history."""
     if done.stamp is None:
         return ""
-    listed = await service.history.page(account_id, later(done.stamp, 1), per_page=1)
-    return _what(listed.changes[0].feeds) if listed.changes else ""
+    return _what(await service.history.feeds_of_change(account_id, done.stamp))
 
 
 def _tell(name: str, done: BroughtBack, what: str) -> None:

@@ -116,6 +116,16 @@ class ListHistory:
         whole = await self._store.entries.whole(account_id)
         return await _listed(shown, whole, has_more=len(stamps) > per_page)
 
+    async def feeds_of_change(self, account_id: AccountId, stamp: Stamp) -> Sequence[FeedChange]:
+        """Return what the change with a stamp did to feeds; empty if it is not stored."""
+        listed = await self.page(account_id, later(stamp, 1), per_page=1)
+        return next((change.feeds for change in listed.changes if change.stamp == stamp), ())
+
+    async def known_from(self, account_id: AccountId) -> Stamp:
+        """Return the stamp from which on a history is known."""
+        found = await self._store.history.page(account_id, NEWEST, 1)
+        return max(found.known_from, self._horizon())
+
     async def of_feed(
         self, account_id: AccountId, guids: Sequence[Guid], whole: Snapshot, count: int
     ) -> ListedChanges:

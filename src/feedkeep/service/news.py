@@ -57,12 +57,12 @@ class News:
             raise NotAuthorized
         account_id, address_hash = link
         preferences = await self._preferences.of(account_id)
-        found = await self._store.accounts.by_id(AccountId(account_id - 1), 1)
-        if not found or found[0].id != account_id or found[0].is_disabled:
+        account = await self._store.accounts.with_id(account_id)
+        if account is None or account.is_disabled:
             raise NotAuthorized
-        if not hmac.compare_digest(_address_hash(found[0], preferences), address_hash.hex()):
+        if not hmac.compare_digest(_address_hash(account, preferences), address_hash.hex()):
             raise NotAuthorized
-        return found[0]
+        return account
 
     async def dismiss(self, account_id: AccountId, until: Stamp, apps: Sequence[str]) -> None:
         """Record that the owner has seen news up to a timestamp, and apps by their keys.

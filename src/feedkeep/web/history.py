@@ -210,8 +210,7 @@ class ListHistoryPage(Page):
         account = request.admitted.account
         known_from = account.created
         if self.service.history.days:
-            listed = await self.service.history.page(account.id, per_page=1)
-            known_from = max(listed.known_from, account.created)
+            known_from = max(await self.service.history.known_from(account.id), account.created)
         return await self.show(
             request,
             "restore.html",
@@ -227,8 +226,7 @@ class ListHistoryPage(Page):
         """Return the next page's note about an undo."""
         if done.stamp is None:
             return Note("nothing-to-take-back")
-        listed = await self.service.history.page(account_id, later(done.stamp, 1), per_page=1)
-        feeds = [feed for change in listed.changes for feed in change.feeds]
+        feeds = await self.service.history.feeds_of_change(account_id, done.stamp)
         values: dict[str, str | int | bool | list[str]] = {
             "count": done.feeds,
             "left": done.left,

@@ -46,6 +46,9 @@ class Accounts(Protocol):
     async def find(self, name_key: str) -> Account | None:
         """Return the account with that name key, as it is now, if there is one."""
 
+    async def with_id(self, account_id: AccountId) -> Account | None:
+        """Return the account with that id, if there is one."""
+
     async def linked(self, identity: bytes) -> Account | None:
         """Return the account that is linked to a person of a provider, if there is one.
 

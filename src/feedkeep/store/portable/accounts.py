@@ -27,6 +27,9 @@ _BY_ID = f"""
 SELECT {_ACCOUNT_COLUMNS} FROM feedkeep.account a
 WHERE a.account_id > $1 AND {IS_NOT_DELETED} ORDER BY a.account_id LIMIT $2
 """
+_WITH_ID = f"""
+SELECT {_ACCOUNT_COLUMNS} FROM feedkeep.account a WHERE a.account_id = $1 AND {IS_NOT_DELETED}
+"""
 _ADMINISTRATORS = f"""
 SELECT {_ACCOUNT_COLUMNS} FROM feedkeep.account a
 WHERE a.is_admin AND NOT a.is_disabled ORDER BY a.created, a.account_id
@@ -99,6 +102,10 @@ class PortableAccounts(ABC):
     async def by_id(self, after: AccountId, limit: int) -> list[Account]:
         rows = await self._driver.scan(_BY_ID, after, limit)
         return [account_of(row) for row in rows]
+
+    async def with_id(self, account_id: AccountId) -> Account | None:
+        rows = await self._driver.read(_WITH_ID, account_id)
+        return account_of(rows[0]) if rows else None
 
     async def newest_stamp(self) -> Stamp:
         [stamps] = await self._driver.scan(_NEWEST_STAMPS)
