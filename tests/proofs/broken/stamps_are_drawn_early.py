@@ -16,12 +16,11 @@ from feedkeep.rules import draft
 from feedkeep.store.overlay import Overlay
 from feedkeep.store.postgres.entry_write_statements import ChangeStatements
 from feedkeep.store.postgres.entry_writes import Changes
-from feedkeep.store.postgres.shape import Shape
 
 _own = os.getpid() % 2
 _last = _own
 _save_all = Changes._save_all
-_init = ChangeStatements.__init__
+_advance = ChangeStatements.advance
 
 
 def next_stamp(_last_of_account: Stamp, now: Stamp) -> Stamp:
@@ -37,14 +36,12 @@ async def save_all(
     await _save_all(self, connection, overlays)
 
 
-def init(self: ChangeStatements, shape: Shape) -> None:
-    _init(self, shape)
-    advanced = "last_stamp = greatest(a.last_stamp, w.last_stamp)"
-    kept = self.advance.replace("last_stamp = w.last_stamp", advanced)
-    assert kept != self.advance
-    self.advance = kept
+def advance(self: ChangeStatements, first: int) -> str:
+    statement, now = _advance(self, first), "last_stamp = w.last_stamp"
+    assert now in statement
+    return statement.replace(now, "last_stamp = greatest(a.last_stamp, w.last_stamp)")
 
 
 draft.next_stamp = next_stamp  # type: ignore[attr-defined]  # it uses it
 Changes._save_all = save_all
-ChangeStatements.__init__ = init
+ChangeStatements.advance = advance

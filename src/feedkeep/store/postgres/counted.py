@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 import asyncpg
@@ -12,6 +11,9 @@ import asyncpg
 from feedkeep.store.postgres.shape import as_columns
 
 Row: TypeAlias = tuple[Any, ...]
+
+Numbered: TypeAlias = Callable[[int], str]
+"""Returns a statement whose parameters have numbers from the given one on."""
 
 
 class NotAllWritten(Exception):
@@ -32,7 +34,7 @@ class RowsToWrite(NamedTuple):
         may_find_none: Whether the statement may change fewer rows than it is given.
     """
 
-    statement: str
+    statement: Numbered
     rows: Sequence[Row]
     may_find_none: bool
 
@@ -65,7 +67,7 @@ async def write_in_turn(connection: asyncpg.Connection, writes: Iterable[RowsToW
         NotAllWritten: A statement wrote fewer rows than it has to.
     """
     for write in writes:
-        status = await connection.execute(write.statement, *as_columns(write.rows))
+        status = await connection.execute(write.statement(1), *as_columns(write.rows))
         write.check(changed_rows(status))
 
 
@@ -87,19 +89,14 @@ async def write_at_once(connection: asyncpg.Connection, writes: Sequence[RowsToW
 
 
 @lru_cache(256)
-def _together(statements: tuple[tuple[str, int], ...]) -> str:
+def _together(statements: tuple[tuple[Numbered, int], ...]) -> str:
     """Return one statement for several, each with its number of parameters; it counts the rows."""
-    parts, counts, before = [], [], 0
+    parts, counts, first = [], [], 1
     for number, (statement, parameters) in enumerate(statements):
-        numbered = re.sub(r"\$(\d+)", partial(_moved, before), statement)
-        parts.append(f"w{number} AS ({numbered} RETURNING 1)")
+        parts.append(f"w{number} AS ({statement(first)} RETURNING 1)")
         counts.append(f"(SELECT count(*) FROM w{number})")
-        before += parameters
+        first += parameters
     return f"WITH {', '.join(parts)} SELECT {', '.join(counts)}"
-
-
-def _moved(before: int, parameter: re.Match[str]) -> str:
-    return f"${int(parameter[1]) + before}"
 
 
 def _check(written: int, rows: int) -> None:

@@ -92,7 +92,7 @@ class PostgresEntries:
         same, wanted = shape.same, shape.wanted
         self._views = f"""
             SELECT w.n, {columns(ENTRY, "e")}, {columns(ENTRY, "s")}
-            FROM {wanted("WITH ORDINALITY", guid="uuid")}
+            FROM {wanted(1, "WITH ORDINALITY", guid="uuid")}
             JOIN feedkeep.entry e ON {same("e")} AND e.guid = w.guid
             LEFT JOIN feedkeep.entry s ON {same("s")} AND s.guid = e.new_guid
         """
@@ -100,7 +100,12 @@ class PostgresEntries:
         # By its order, the first entry is found in the index. Without one, PostgreSQL goes through
         # the entries of all accounts where one of them has most, for each row of the page anew.
         page = wanted(
-            "WITH ORDINALITY", since="bigint", after="bigint", max_rows="bigint", skipped="bigint"
+            1,
+            "WITH ORDINALITY",
+            since="bigint",
+            after="bigint",
+            max_rows="bigint",
+            skipped="bigint",
         )
         self._pages = f"""
             SELECT w.n, CASE WHEN b.is_any THEN t.total ELSE a.announced_count END, p.* FROM {page}

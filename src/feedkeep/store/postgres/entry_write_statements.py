@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from feedkeep.model import Clock, Guid, Stamp
+from feedkeep.store.postgres.counted import Numbered
 from feedkeep.store.postgres.shape import Shape
 from feedkeep.store.tables import (
     COUNTS,
@@ -50,45 +53,30 @@ CLOCK = ("last_stamp", "known_from", "former_count", *COUNTS)
 
 _ADVANCED = dict.fromkeys(CLOCK, "bigint")
 _SAVED_DOCUMENT = dict.fromkeys(DOCUMENTS.columns, "text")
+_PROGRESS = {"id": "bigint", "last_sent": "bigint", "acknowledged": "bigint", "own": "text"}
 _SAVED = {name: SQL_TYPES[TYPES[name]] for name in ENTRIES.columns}
 _FORMER = {name: SQL_TYPES[TYPES[name]] for name in FORMER_ENTRIES.columns}
+_KEEP = f"INSERT INTO feedkeep.former_entry (account_id, {columns(FORMER_ENTRIES.columns)})"
 _RESTAMPED = {name: kind for name, kind in _FORMER.items() if name not in ORIGIN}
 
 
 class ChangeStatements:
     """What a batch of changes executes; each statement is about rows of many accounts.
 
+    Those that write are given the number of their first parameter, and can be parts of another one.
+
     Attributes:
         lock: Locks accounts.
         lock_what_is_free: Does so with those that nobody else has locked.
-        advance: Writes an account's last stamp, and what is counted of it.
         load: Reads accounts, the subscriptions that entries lead to, and all pointers to these, up
             to so many. A row is of an account or of an entry, and empty in the other's columns.
-        save: Writes entries.
-        forget: Deletes entries.
-        keep_stored: Copies entries as they are stored to the former states.
-        keep_restamped: Copies those that are given, with what is stored of where they came from.
-        keep_made: Writes former states.
-        remember_deletion: Writes deletions.
-        forget_deletions: Deletes an account's oldest deletions.
         load_documents: Reads documents by kind and name, or all of a kind, and the weight of these.
-        save_documents: Writes documents.
         save_progress: Writes how far a token's app has come, by clock.
         may_find_none: The statements that may change fewer rows than they are given.
     """
 
     def __init__(self, shape: Shape) -> None:
-        self._shape = shape
-        self._of_accounts()
-        self._of_entries()
-        self._of_former_states()
-        self._of_deletions()
-        self._of_documents()
-        self._of_progress()
-        # What is to be forgotten may never have been stored, and a token may be gone.
-        self.may_find_none = {self.forget, self.forget_deletions, *self.save_progress.values()}
-
-    def _of_accounts(self) -> None:
+        self._shape, self._same = shape, shape.same
         # In id order, so that no two transactions wait for each other: that would be a deadlock. In
         # a statement of its own, so that the next one sees what the last holder has committed: the
         # snapshot of a statement is taken before it waits for a lock.
@@ -97,80 +85,40 @@ class ChangeStatements:
             WHERE a.account_id = ANY($1::bigint[]) ORDER BY a.account_id FOR NO KEY UPDATE
         """
         self.lock_what_is_free = f"{self.lock} SKIP LOCKED"
-        self.advance = f"""
-            UPDATE feedkeep.account a SET {", ".join(f"{name} = w.{name}" for name in _ADVANCED)}
-            FROM {self._shape.wanted(**_ADVANCED)} WHERE {self._shape.same("a")}
-        """
+        self.load = self._load()
+        self.load_documents = self._load_documents()
+        self.save_progress: dict[Clock, Numbered] = {
+            clock: partial(self._save_progress, clock) for clock in Clock
+        }
+        # What is to be forgotten may never have been stored, and a token may be gone.
+        self.may_find_none = {self.forget, self.forget_deletions, *self.save_progress.values()}
 
-    def _of_entries(self) -> None:
-        same, wanted = self._shape.same, self._shape.wanted
+    def _load(self) -> str:
         # All pointers are loaded, although nobody named them: the next change of the batch may name
         # one, and is given what is loaded here, without another query.
         no_clock = ", ".join("NULL::bigint" for _ in CLOCK)
         no_entry = ", ".join(f"NULL::{SQL_TYPES[TYPES[name]]}" for name in ENTRY)
-        self.load = f"""
+        return f"""
             SELECT a.account_id, {columns(CLOCK, "a")}, {no_entry} FROM feedkeep.account a
             WHERE a.account_id = ANY($1::bigint[])
             UNION ALL (
                 WITH t AS (
                     SELECT DISTINCT e.account_id, coalesce(e.new_guid, e.guid) AS guid
-                    FROM {wanted(guid="uuid")}
-                    JOIN feedkeep.entry e ON {same("e")} AND e.guid = w.guid
+                    FROM {self._shape.wanted(guid="uuid")}
+                    JOIN feedkeep.entry e ON {self._same("e")} AND e.guid = w.guid
                 )
                 SELECT s.account_id, {no_clock}, {columns(ENTRY, "s")}
-                FROM t JOIN feedkeep.entry s ON {same("s", "t")} AND s.guid = t.guid
+                FROM t JOIN feedkeep.entry s ON {self._same("s", "t")} AND s.guid = t.guid
                 UNION ALL
                 SELECT p.account_id, {no_clock}, {columns(ENTRY, "p")}
-                FROM t JOIN feedkeep.entry p ON {same("p", "t")} AND p.new_guid = t.guid
+                FROM t JOIN feedkeep.entry p ON {self._same("p", "t")} AND p.new_guid = t.guid
                 LIMIT $3
             )
         """
-        self.save = f"""
-            INSERT INTO feedkeep.entry (account_id, {columns(ENTRIES.columns)})
-            {self._shape.selected(**_SAVED)}
-            {ENTRIES.or_update}
-        """
-        self.forget = f"""
-            DELETE FROM feedkeep.entry e USING {wanted(guid="uuid")}
-            WHERE {same("e")} AND e.guid = w.guid
-        """
 
-    def _of_former_states(self) -> None:
-        same, wanted = self._shape.same, self._shape.wanted
-        insert = (
-            f"INSERT INTO feedkeep.former_entry (account_id, {columns(FORMER_ENTRIES.columns)})"
-        )
-        self.keep_stored = f"""
-            {insert}
-            SELECT e.account_id, {columns(STATE, "e")}, w.ended
-            FROM {wanted(guid="uuid", ended="bigint")}
-            JOIN feedkeep.entry e ON {same("e")} AND e.guid = w.guid
-        """
-        self.keep_restamped = f"""
-            {insert}
-            SELECT e.account_id, {columns(ENTRY, "w")}, {columns(ORIGIN, "e")}, w.ended
-            FROM {wanted(**_RESTAMPED)}
-            JOIN feedkeep.entry e ON {same("e")} AND e.guid = w.guid
-        """
-        self.keep_made = f"{insert} {self._shape.selected(**_FORMER)}"
-
-    def _of_deletions(self) -> None:
-        same, wanted = self._shape.same, self._shape.wanted
-        self.remember_deletion = f"""
-            INSERT INTO feedkeep.deletion (account_id, {columns(DELETIONS.columns)})
-            {self._shape.selected(id="bigint", guid="uuid")}
-        """
-        self.forget_deletions = f"""
-            DELETE FROM feedkeep.deletion d USING {wanted(max_stored="bigint")}
-            WHERE {same("d")} AND d.id <= (
-                SELECT o.id FROM feedkeep.deletion o
-                WHERE {same("o")} ORDER BY o.id DESC LIMIT 1 OFFSET w.max_stored
-            )
-        """
-
-    def _of_documents(self) -> None:
-        same, named = self._shape.same, self._shape.wanted(kind="text", name="text")
-        self.load_documents = f"""
+    def _load_documents(self) -> str:
+        same, named = self._same, self._shape.wanted(kind="text", name="text")
+        return f"""
             SELECT d.account_id, d.kind, d.name, d.body, NULL::bigint AS weight
             FROM {named}
             JOIN feedkeep.document d
@@ -181,24 +129,82 @@ class ChangeStatements:
             JOIN feedkeep.document d ON {same("d", "k")} AND d.kind = k.kind
             GROUP BY d.account_id, d.kind
         """
-        self.save_documents = f"""
+
+    def advance(self, first: int) -> str:
+        """Write accounts' last stamps, and what is counted of them."""
+        return f"""
+            UPDATE feedkeep.account a SET {", ".join(f"{name} = w.{name}" for name in _ADVANCED)}
+            FROM {self._shape.wanted(first, **_ADVANCED)} WHERE {self._same("a")}
+        """
+
+    def save(self, first: int) -> str:
+        """Write entries."""
+        return f"""
+            INSERT INTO feedkeep.entry (account_id, {columns(ENTRIES.columns)})
+            {self._shape.selected(first, **_SAVED)}
+            {ENTRIES.or_update}
+        """
+
+    def forget(self, first: int) -> str:
+        """Delete entries."""
+        return f"""
+            DELETE FROM feedkeep.entry e USING {self._shape.wanted(first, guid="uuid")}
+            WHERE {self._same("e")} AND e.guid = w.guid
+        """
+
+    def keep_stored(self, first: int) -> str:
+        """Copy entries as they are stored to the former states."""
+        return f"""
+            {_KEEP}
+            SELECT e.account_id, {columns(STATE, "e")}, w.ended
+            FROM {self._shape.wanted(first, guid="uuid", ended="bigint")}
+            JOIN feedkeep.entry e ON {self._same("e")} AND e.guid = w.guid
+        """
+
+    def keep_restamped(self, first: int) -> str:
+        """Copy entries that are given, with what is stored of where they came from."""
+        return f"""
+            {_KEEP}
+            SELECT e.account_id, {columns(ENTRY, "w")}, {columns(ORIGIN, "e")}, w.ended
+            FROM {self._shape.wanted(first, **_RESTAMPED)}
+            JOIN feedkeep.entry e ON {self._same("e")} AND e.guid = w.guid
+        """
+
+    def keep_made(self, first: int) -> str:
+        """Write former states."""
+        return f"{_KEEP} {self._shape.selected(first, **_FORMER)}"
+
+    def remember_deletion(self, first: int) -> str:
+        """Write deletions."""
+        return f"""
+            INSERT INTO feedkeep.deletion (account_id, {columns(DELETIONS.columns)})
+            {self._shape.selected(first, id="bigint", guid="uuid")}
+        """
+
+    def forget_deletions(self, first: int) -> str:
+        """Delete accounts' oldest deletions."""
+        return f"""
+            DELETE FROM feedkeep.deletion d USING {self._shape.wanted(first, max_stored="bigint")}
+            WHERE {self._same("d")} AND d.id <= (
+                SELECT o.id FROM feedkeep.deletion o
+                WHERE {self._same("o")} ORDER BY o.id DESC LIMIT 1 OFFSET w.max_stored
+            )
+        """
+
+    def save_documents(self, first: int) -> str:
+        """Write documents."""
+        return f"""
             INSERT INTO feedkeep.document (account_id, {columns(DOCUMENTS.columns)})
-            {self._shape.selected(**_SAVED_DOCUMENT)}
+            {self._shape.selected(first, **_SAVED_DOCUMENT)}
             {DOCUMENTS.or_update}
         """
 
-    def _of_progress(self) -> None:
-        progress = self._shape.wanted(
-            id="bigint", last_sent="bigint", acknowledged="bigint", own="text"
-        )
-        self.save_progress = {
-            clock: f"""
+    def _save_progress(self, clock: Clock, first: int) -> str:
+        return f"""
             UPDATE feedkeep.token t SET
                 last_sent_{clock.value} = w.last_sent,
                 acknowledged_{clock.value} =
                     greatest(t.acknowledged_{clock.value}, w.acknowledged),
                 own_{clock.value} = w.own
-            FROM {progress} WHERE {self._shape.same("t")} AND t.id = w.id
-            """
-            for clock in Clock
-        }
+            FROM {self._shape.wanted(first, **_PROGRESS)} WHERE {self._same("t")} AND t.id = w.id
+        """

@@ -33,6 +33,7 @@ from feedkeep.store.batch import Done, Outcome, weight_of_change
 from feedkeep.store.overlay import Origin, Overlay
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.counted import (
+    Numbered,
     Row,
     RowsToWrite,
     write_at_once,
@@ -232,7 +233,7 @@ class Changes:
         for progress in of_other_clocks:
             await self._execute(connection, progress)
 
-    def _ended(self, changed: Sequence[Overlay]) -> dict[str, Iterator[Row]]:
+    def _ended(self, changed: Sequence[Overlay]) -> dict[Numbered, Iterator[Row]]:
         """Return the former states to keep, by statement."""
         return {
             self._sql.keep_stored: (
@@ -254,7 +255,7 @@ class Changes:
 
     def _saved(
         self, overlays: Collection[Overlay], changed: Sequence[Overlay]
-    ) -> dict[str, Iterator[Row]]:
+    ) -> dict[Numbered, Iterator[Row]]:
         """Return what to write of the list and its documents, by statement, in their order."""
         return {
             self._sql.save: (row for o in changed for row in _saved_rows(o)),
@@ -280,7 +281,7 @@ class Changes:
         }
 
     async def _execute(
-        self, connection: asyncpg.Connection, statements: Mapping[str, Iterator[Row]]
+        self, connection: asyncpg.Connection, statements: Mapping[Numbered, Iterator[Row]]
     ) -> None:
         """Execute statements for all their rows, some hundred at a time."""
         writes: list[RowsToWrite] = []

@@ -29,18 +29,18 @@ class Shape:
             return is_same
         return f"{is_same} AND {table}.account_id = ANY($1::bigint[])"
 
-    def wanted(self, extra: str = "", **types: str) -> str:
+    def wanted(self, first: int = 1, extra: str = "", /, **types: str) -> str:
         """Return the FROM item `w` with the account and the columns that `types` names."""
-        return given_rows({"account_id": "bigint", **types}, 1, extra)
+        return given_rows({"account_id": "bigint", **types}, first, extra)
 
-    def selected(self, **types: str) -> str:
+    def selected(self, first: int = 1, /, **types: str) -> str:
         """Return the SELECT of what is to be inserted: the account, and the columns of `wanted`.
 
         If tables are split, it reads the account's row, too. Without that, Citus brings the rows to
         the coordinator and commits in two phases. Then acknowledged writes can be invisible while a
         machine is away.
         """
-        columns, rows = ", ".join(f"w.{name}" for name in types), self.wanted(**types)
+        columns, rows = ", ".join(f"w.{name}" for name in types), self.wanted(first, **types)
         if not self.is_distributed:
             return f"SELECT w.account_id, {columns} FROM {rows}"
         return (

@@ -40,11 +40,11 @@ class PostgresTokens(PortableTokens):
         """
         asked = {"hash": "bytea", "guid": "uuid"}
         self._find = f"""
-            SELECT w.n, NULL, {found} FROM {wanted("WITH ORDINALITY", **asked)} {joined}
+            SELECT w.n, NULL, {found} FROM {wanted(1, "WITH ORDINALITY", **asked)} {joined}
         """
         asked |= {"kind": "text", "name": "text"}
         self._find_with_documents = f"""
-            SELECT w.n, d.body, {found} FROM {wanted("WITH ORDINALITY", **asked)} {joined}
+            SELECT w.n, d.body, {found} FROM {wanted(1, "WITH ORDINALITY", **asked)} {joined}
             LEFT JOIN feedkeep.document d ON {same("d")} AND d.kind = w.kind AND d.name = w.name
         """
         used = wanted(id="bigint")
