@@ -367,7 +367,6 @@ def back_up_into(
     keep_weekly: int,
     *,
     believe_checksums: bool = True,
-    now: Now = wall_clock.now,
 ) -> tuple[Path, list[Path]]:
     """Back up into an existing folder, as `back_up`, then delete superseded backups.
 
@@ -378,7 +377,7 @@ def back_up_into(
     """
     if not folder.is_dir():
         raise StoreUnusable(f"There is no folder {folder}; make it first.")
-    newest = now()
+    newest = wall_clock.now()
     target = folder / backup_name(newest)
     back_up(settings, target, believe_checksums=believe_checksums, now=lambda: newest)
     there = backups_in(folder)

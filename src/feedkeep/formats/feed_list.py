@@ -136,7 +136,7 @@ def write_feed_list(
         ListedFeed(
             0,
             item.feed_url,
-            None if _is_derived(item) else item.guid,
+            None if parse_feed_url(item.feed_url).guid == item.guid else item.guid,
             folder=labels.folder(item.feed_url),
             card=labels.titled(item.feed_url, cards.get(item.feed_url)),
         )
@@ -150,10 +150,6 @@ def write_feed_list(
             return msgspec.json.format(msgspec.json.encode(listed), indent=2) + b"\n"
         case Format.URLS:
             return "".join(f"{feed.feed_url}\n" for feed in feeds).encode()
-
-
-def _is_derived(subscription: Subscription) -> bool:
-    return parse_feed_url(subscription.feed_url).guid == subscription.guid
 
 
 def _is_bracketed(text: str) -> bool:

@@ -29,7 +29,7 @@ def is_cross_site(request: Request, allowed: Collection[str], public_url: str) -
     """
     origin = request.header("origin")
     fetched_from = request.header("sec-fetch-site")
-    if not origin or _is_of_app(origin):
+    if not origin or origin in _OF_APPS or not origin.startswith(_OF_PAGES):
         return fetched_from in {"cross-site", "same-site"}
     if origin in allowed or fetched_from == "same-origin":
         return False
@@ -50,10 +50,6 @@ def is_from_own_page(request: Request, public_url: str) -> bool:
         return fetched_from in {"same-origin", "none"}
     origin = request.header("origin")
     return not origin or origin.partition("://")[2] in _own_hosts(request, public_url)
-
-
-def _is_of_app(origin: str) -> bool:
-    return origin in _OF_APPS or not origin.startswith(_OF_PAGES)
 
 
 def _own_hosts(request: Request, public_url: str) -> set[str]:

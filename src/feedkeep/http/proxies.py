@@ -33,7 +33,7 @@ class Proxies:
         self._networks = [network(one) for one in networks]
         self._clock = clock
         self._silent_until_seconds = -math.inf
-        self.trusts = lru_cache(_REMEMBERED)(self._trusts) if self._networks else _trusts_none
+        self.trusts = lru_cache(_REMEMBERED)(self._trusts) if self._networks else lambda _: False
 
     def client_behind(self, peer: str, forwarded_for: str) -> str:
         """Return the address of the last hop that is not a trusted proxy.
@@ -59,7 +59,3 @@ class Proxies:
         except ValueError:
             return False
         return any(read in one for one in self._networks)
-
-
-def _trusts_none(_address: str) -> bool:
-    return False

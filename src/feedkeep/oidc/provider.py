@@ -68,26 +68,15 @@ class Metadata(Value, frozen=True):
 
 
 class Provider:
-    """Configured provider.
+    """Configured provider."""
 
-    Args:
-        now_seconds: Wall clock.
-        monotonic: Monotonic clock.
-    """
-
-    def __init__(
-        self,
-        settings: Settings,
-        now_seconds: Callable[[], float] = time.time,
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, settings: Settings) -> None:
         self.issuer = settings.oidc_issuer
         self._client_id = settings.oidc_client_id
         self._client_secret = settings.oidc_client_secret
         self.cookies = FlowCookies(settings.oidc_client_secret)
         self._claim = settings.oidc_admin_claim.partition("=")[0]
         self._settings = settings
-        self._now_seconds, self._monotonic = now_seconds, monotonic
         self._turns = AddressQueue(MAX_AT_ONCE)
         self._asking = asyncio.Lock()
         self._metadata: tuple[float, Metadata] | None = None
@@ -134,7 +123,7 @@ class Provider:
             raise SignInFailed("the provider sent no ID token")
 
         def believed(keys: KeySet) -> Mapping[str, Any]:
-            now = int(self._now_seconds())
+            now = int(time.time())
             return id_token_claims(token, keys, self.issuer, self._client_id, flow.nonce, now)
 
         return await self._by_its_keys(metadata, believed)
@@ -149,7 +138,7 @@ class Provider:
         metadata = await self._described()
 
         def believed(keys: KeySet) -> tuple[str, float]:
-            now = int(self._now_seconds())
+            now = int(time.time())
             return logged_out(token, keys, self.issuer, self._client_id, now)
 
         return await self._by_its_keys(metadata, believed)
@@ -170,7 +159,7 @@ class Provider:
             with self._rested():
                 told = await self._document(f"{self.issuer.rstrip('/')}{_WELL_KNOWN}")
                 metadata = self._read(told)
-            self._metadata = (self._monotonic(), metadata)
+            self._metadata = (time.monotonic(), metadata)
             return metadata
 
     async def _known_keys(self, metadata: Metadata, *, is_again: bool) -> KeySet:
@@ -180,11 +169,11 @@ class Provider:
                 return self._keys[1]
             with self._rested():
                 keys = keys_of(await self._document(metadata.jwks_uri))
-            self._keys = (self._monotonic(), keys)
+            self._keys = (time.monotonic(), keys)
             return keys
 
     def _is_recent(self, at: float, seconds: float) -> bool:
-        return self._monotonic() - at < seconds
+        return time.monotonic() - at < seconds
 
     def _read(self, told: Mapping[str, Any]) -> Metadata:
         """Validate the provider's metadata.
@@ -262,7 +251,7 @@ class Provider:
         try:
             yield
         except ProviderAway:
-            self._failed = self._monotonic()
+            self._failed = time.monotonic()
             raise
 
     async def _document(self, url: str) -> Mapping[str, Any]:

@@ -15,7 +15,7 @@ _MOST_MEMBERS = 1_000
 _PLAIN = {"", "identity"}
 _GZIP = {"gzip", "x-gzip"}
 _GZIP_WBITS = 16 + zlib.MAX_WBITS
-_GZIP_MAGIC = 0x1F
+_GZIP_MAGIC = b"\x1f"
 _ZLIB_METHOD = 0x08
 
 
@@ -91,10 +91,8 @@ class Body:
                 data = stream.unused_data
                 self._stream = None
                 # All programs ignore data after the last gzip stream.
-                self._is_over = bool(data) and not self._goes_on_with(data[0])
-
-    def _goes_on_with(self, first: int) -> bool:
-        return self._encoding in _GZIP and first == _GZIP_MAGIC
+                goes_on = self._encoding in _GZIP and data[:1] == _GZIP_MAGIC
+                self._is_over = bool(data) and not goes_on
 
     def _next_member(self, data: bytes) -> zlib._Decompress:
         self._members += 1

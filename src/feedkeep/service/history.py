@@ -312,13 +312,10 @@ class ListHistory:
 async def _listed(shown: HistoryPage, whole: Snapshot, *, has_more: bool) -> ListedChanges:
     is_long = len(shown.states) + len(whole.entries) > LONG_LIST
     changes = await in_thread_if(is_long, changes_on, shown, whole.entries)
-    return ListedChanges(changes, _authors(changes), shown.known_from, has_more)
+    stored = {change.author for change in changes}
+    authors = {text: author for text in stored if (author := read_author(text))}
+    return ListedChanges(changes, authors, shown.known_from, has_more)
 
 
 def _first(wanted: Undo) -> Stamp:
     return min(wanted.stamps, default=NEWEST)
-
-
-def _authors(changes: Sequence[ListChange]) -> dict[str, Author]:
-    stored = {change.author for change in changes}
-    return {text: author for text in stored if (author := read_author(text))}

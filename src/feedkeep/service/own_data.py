@@ -12,7 +12,6 @@ from feedkeep.model import (
     DocumentKind,
     Entry,
     EntryState,
-    FeedLabel,
     Pointer,
     Purpose,
     Scope,
@@ -75,19 +74,17 @@ class OwnData:
         """
         whole = await self._store.entries.whole(account_id, _ALL_STATES)
         entries, states = whole.entries.values(), whole.history.states if whole.history else ()
+        labels = await self._store.feed_labels.of(account_id)
         return {
             "feeds": _each(entry for entry in entries if isinstance(entry, Subscription)),
             "former_guids": _each(entry for entry in entries if isinstance(entry, Pointer)),
-            "titles_and_folders": _each(await self._labels(account_id)),
+            "titles_and_folders": _each(found.label for found in labels),
             "history": _each(map(_own_state, states)),
             "devices": _each(await self._devices.all(account_id)),
             "episode_actions": self._played(account_id),
             "documents": self._documents(account_id),
             "secrets": self._secrets(account_id),
         }
-
-    async def _labels(self, account_id: AccountId) -> list[FeedLabel]:
-        return [found.label for found in await self._store.feed_labels.of(account_id)]
 
     async def _played(self, account_id: AccountId) -> AsyncIterator[object]:
         async for page in await self._actions.all(account_id):

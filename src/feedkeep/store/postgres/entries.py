@@ -29,7 +29,7 @@ from feedkeep.model import (
 from feedkeep.model.errors import NotAuthorized
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.store.base.entries import MAX_ESCAPED
-from feedkeep.store.batch import MAX_SHARE, Outcome
+from feedkeep.store.batch import MAX_SHARE, Outcome, weight_of_change
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.entry_write_statements import STATES
 from feedkeep.store.postgres.entry_writes import Change, Changes, Held
@@ -67,6 +67,7 @@ SELECT feed_url, alias_url FROM feedkeep.entry
 WHERE account_id = $1 AND (strpos(feed_url, '%') > 0 OR strpos(alias_url, '%') > 0)
 ORDER BY guid LIMIT {MAX_ESCAPED}
 """
+_TWICE = ", ".join(f"{alias}.{name} AS {alias}_{name}" for alias in "es" for name in ENTRY)
 _DELETION = "SELECT id, guid FROM feedkeep.deletion WHERE account_id = $1 AND id = $2"
 
 
@@ -119,7 +120,7 @@ class PostgresEntries:
                 WHERE {same("c")} AND c.revision > w.since AND b.is_any
             ) t
             LEFT JOIN LATERAL (
-                SELECT {_twice("e", "s")} FROM feedkeep.entry e
+                SELECT {_TWICE} FROM feedkeep.entry e
                 LEFT JOIN feedkeep.entry s ON {same("s")} AND s.guid = e.new_guid
                 WHERE {same("e")} AND e.revision > w.after
                 ORDER BY e.revision LIMIT w.max_rows OFFSET w.skipped
@@ -137,7 +138,7 @@ class PostgresEntries:
         history_from: Stamp | None = None,
     ) -> T:
         change = Change(account_id, guids, decide, documents, author, history_from)
-        weight = change.weigh()
+        weight = weight_of_change(guids, history_from)
         value: T
         if weight <= MAX_SHARE:
             key = await self._runner.key(account_id)
@@ -239,10 +240,3 @@ def _range(request: PageRequest) -> tuple[int, int, int, int]:
     if request.after is not None:
         return request.since, request.after, max_rows, 0
     return request.since, request.since, max_rows, (request.page - 1) * request.per_page
-
-
-def _twice(entry: str, subscription: str) -> str:
-    """Return the columns of two aliases of `entry`, each under a name of its own."""
-    return ", ".join(
-        f"{alias}.{name} AS {alias}_{name}" for alias in (entry, subscription) for name in ENTRY
-    )

@@ -29,7 +29,7 @@ from feedkeep.model import (
 from feedkeep.model.errors import NotAuthorized
 from feedkeep.model.weights import weight_of_document
 from feedkeep.store.base import MAX_DELETIONS, MAX_FORMER_STATES
-from feedkeep.store.batch import Done, Outcome, weight_of_change
+from feedkeep.store.batch import Done, Outcome
 from feedkeep.store.overlay import Origin, Overlay
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.counted import (
@@ -70,10 +70,6 @@ class Change(Value, frozen=True):
     documents: Sequence[DocumentSelector] = ()
     author: str | None = None
     history_from: Stamp | None = None
-
-    def weigh(self) -> int:
-        """Return how much of a batch it takes up."""
-        return weight_of_change(self.guids, self.history_from)
 
 
 class Held(Exception):
