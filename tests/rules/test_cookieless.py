@@ -8,7 +8,7 @@ from feedkeep.model import Clock, Second, SyncProgress
 from feedkeep.rules.cookieless import CookielessApp, after_naming, progress_of, with_progress
 from feedkeep.rules.seconds import NOTHING
 
-TOLD = SyncProgress(Second(9), Second(8), is_alone=True)
+SENT = SyncProgress(Second(9), Second(8), is_alone=True)
 DESK = CookielessApp("desk")
 
 
@@ -31,20 +31,20 @@ def test_a_second_device_ends_that_it_is_one_app(
 
 @pytest.mark.parametrize("clock", Clock)
 def test_of_one_app_is_known_how_far_it_knows_what_changed(clock: Clock) -> None:
-    told = with_progress(DESK, clock, TOLD)
-    assert progress_of(told, clock) == progress_of(told, clock, Second(9)) == TOLD
+    sent = with_progress(DESK, clock, SENT)
+    assert progress_of(sent, clock) == progress_of(sent, clock, Second(9)) == SENT
     other = next(one for one in Clock if one is not clock)
-    assert progress_of(told, other) == SyncProgress(is_alone=True)
+    assert progress_of(sent, other) == SyncProgress(is_alone=True)
 
 
 def test_who_asks_for_everything_begins_anew() -> None:
-    told = with_progress(DESK, Clock.ACTIONS, TOLD)
-    assert progress_of(told, Clock.ACTIONS, Second(0)) == SyncProgress(is_alone=True)
+    sent = with_progress(DESK, Clock.ACTIONS, SENT)
+    assert progress_of(sent, Clock.ACTIONS, Second(0)) == SyncProgress(is_alone=True)
 
 
 def test_of_several_apps_nothing_is_known() -> None:
     app = CookielessApp("desk", is_several=True)
-    assert with_progress(app, Clock.ACTIONS, TOLD) == app
+    assert with_progress(app, Clock.ACTIONS, SENT) == app
     assert progress_of(app, Clock.ACTIONS) == NOTHING
 
 
@@ -53,6 +53,6 @@ def test_of_an_app_that_names_no_device_it_is_known_too_and_stays_known_once_it_
     clock: Clock,
 ) -> None:
     """Nextcloud's requests name none."""
-    told = with_progress(after_naming(CookielessApp(), [""]), clock, TOLD)
-    assert progress_of(told, clock) == TOLD
-    assert progress_of(after_naming(told, ["desk"]), clock) == TOLD
+    sent = with_progress(after_naming(CookielessApp(), [""]), clock, SENT)
+    assert progress_of(sent, clock) == SENT
+    assert progress_of(after_naming(sent, ["desk"]), clock) == SENT

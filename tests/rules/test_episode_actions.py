@@ -29,6 +29,7 @@ from feedkeep.rules.episode_actions import (
     RefusedUrl,
     SentAction,
     among,
+    as_sent,
     grouped,
     in_order,
     judge,
@@ -38,7 +39,6 @@ from feedkeep.rules.episode_actions import (
     resent,
     spelled,
     spelled_for_apps,
-    told,
     without_own,
 )
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -88,10 +88,10 @@ class Stored:
         news = [one for one in decision.saved if one.revision > before]
         return sorted(news, key=lambda one: one.revision)
 
-    def told(self) -> list[tuple[str, int | None]]:
+    def as_sent(self) -> list[tuple[str, int | None]]:
         """Return where an app that starts from nothing is sent to go: devices, and positions."""
         rows = sorted(self.actions.values(), key=lambda one: one.revision)
-        return [(one.device, one.position) for one in told(rows) if not one.is_superseded]
+        return [(one.device, one.position) for one in as_sent(rows) if not one.is_superseded]
 
 
 def is_looked_up(stored: EpisodeAction, sent: EpisodeAction) -> bool:
@@ -123,9 +123,9 @@ def test_numbers_are_kept_and_sent_up_to_what_antennapod_can_hold() -> None:
     assert MAX_SECONDS * 1_000 < 2**31 < (MAX_SECONDS + 1) * 1_000
     most = {"started": MAX_SECONDS, "position": MAX_SECONDS, "total": MAX_SECONDS}
     stored = replace(action(**most), received=Stamp(NOW))
-    assert told([stored]) == [stored]
+    assert as_sent([stored]) == [stored]
     for name in most:
-        assert told([replace(stored, **{name: MAX_SECONDS + 1})]) == []
+        assert as_sent([replace(stored, **{name: MAX_SECONDS + 1})]) == []
 
 
 @pytest.mark.parametrize("position", [None, 0, -1, MAX_SECONDS + 1, 2**60])
@@ -147,8 +147,8 @@ def test_a_play_is_told_with_its_start_and_only_if_its_length_is_known() -> None
         replace(action(kind=kind), received=received)
         for kind in ("download", "delete", "new", "flattr")
     ]
-    assert told([whole, unknown, *before, *others]) == [replace(whole, started=0), *others]
-    assert told([replace(whole, started=5)]) == [replace(whole, started=5)]
+    assert as_sent([whole, unknown, *before, *others]) == [replace(whole, started=0), *others]
+    assert as_sent([replace(whole, started=5)]) == [replace(whole, started=5)]
 
 
 def test_a_length_stays_known_when_a_play_comes_without_one() -> None:
@@ -243,12 +243,12 @@ def test_a_clock_that_is_ahead_wins_nothing() -> None:
     """Others are told the time of receipt, which new stamps do not move."""
     stored = Stored()
     (first,) = stored.record(ahead(86_400, device="tablet"))
-    assert [item.done for item in told([first])] == [NOW_SECOND]
+    assert [item.done for item in as_sent([first])] == [NOW_SECOND]
     (second,) = stored.record(ahead(5, position=10), now=NOW + 10_000_000)
-    assert stored.told() == [("phone", 10)]
+    assert stored.as_sent() == [("phone", 10)]
     for now in (NOW + HOUR, NOW + 2 * HOUR):
         (anew,) = stored.take(resent, [first, second], now)
-        assert [item.done for item in told([anew])] == [NOW_SECOND + 5]
+        assert [item.done for item in as_sent([anew])] == [NOW_SECOND + 5]
         assert anew.revision >= now
 
 
@@ -256,7 +256,7 @@ def test_a_server_whose_clock_is_behind_its_own_stamps_makes_nothing_older() -> 
     stored = Stored()
     stored.last_stamp = NOW
     (first,) = stored.record(ahead(-1), now=NOW - HOUR)
-    assert [item.done for item in told([first])] == [NOW_SECOND - 1]
+    assert [item.done for item in as_sent([first])] == [NOW_SECOND - 1]
 
 
 @pytest.mark.parametrize("later", [0, HOUR, 2 * 86_400_000_000])
@@ -291,8 +291,8 @@ def test_of_what_was_uploaded_together_the_last_one_done_has_the_last_stamp() ->
     sent.append(ahead(800, position=7))
     news = stored.record(*sent[:2], sent[3])
     assert [item.device for item in news] == ["b", "phone", "a"]
-    assert len({item.done for item in told(news)}) == 1
-    assert stored.told() == [("a", 9)]
+    assert len({item.done for item in as_sent(news)}) == 1
+    assert stored.as_sent() == [("a", 9)]
     assert grouped(sent) == [sent[1], sent[0], sent[2], sent[3]], "what has one key is together"
 
 
@@ -339,19 +339,19 @@ def test_a_play_without_a_length_is_told_as_soon_as_another_app_sends_it(
     unknown = action(device="desk", total=None, position=20, done=1_001, episode_guid=guids[0])
     lengths = [action(device=f"{total}", total=total, episode_guid=guids[1]) for total in (50, 60)]
     stored = Stored()
-    told_of = told(stored.record(unknown)) if is_first else []
+    told_of = as_sent(stored.record(unknown)) if is_first else []
     assert told_of == []
-    told_of += told(stored.record(*lengths))
+    told_of += as_sent(stored.record(*lengths))
     if not is_first:
-        told_of += told(stored.record(unknown))
+        told_of += as_sent(stored.record(unknown))
     assert [(one.position, one.total) for one in told_of if one.device == "desk"] == [(20, 60)]
-    assert stored.told() == [("desk", 20)]
+    assert stored.as_sent() == [("desk", 20)]
     before = dict(stored.actions)
     assert stored.record(unknown, *lengths) == []
     assert stored.actions == before
     other = action(device="desk", episode="https://a.example/2.mp3", total=None)
     assert stored.record(other) != []
-    assert told([stored.actions[other.key]]) == []
+    assert as_sent([stored.actions[other.key]]) == []
 
 
 LATE = {"device": "tablet", "position": 5, "done": 900}
@@ -368,7 +368,7 @@ def test_an_older_play_that_comes_late_is_stored_and_sent_to_no_app(
     before = stored.actions[newest.key]
     (late,) = stored.record(action(**LATE, episode_guid=guids[1]))
     assert (late.is_superseded, stored.actions[late.key]) == (True, late)
-    assert stored.told() == [("phone", 9)]
+    assert stored.as_sent() == [("phone", 9)]
     assert stored.actions[newest.key] == before, "apps have it, and need no new stamp"
     assert stored.record(action(**LATE, episode_guid=guids[1])) == [], "it was sent before"
 
@@ -380,9 +380,9 @@ def test_a_newer_play_takes_the_place_of_those_of_other_devices(
     stored = Stored()
     stored.record(action(episode_guid=guids[0]))
     stored.record(action(device="tablet", position=30, done=1_001, episode_guid=guids[1]))
-    assert stored.told() == [("tablet", 30)]
+    assert stored.as_sent() == [("tablet", 30)]
     stored.record(action(position=40, done=1_002, episode_guid=guids[0]))
-    assert stored.told() == [("phone", 40)]
+    assert stored.as_sent() == [("phone", 40)]
     assert len(stored.actions) == 2
 
 
@@ -390,7 +390,7 @@ def test_a_play_by_its_file_alone_is_of_no_episode_where_two_have_that_file() ->
     stored = Stored()
     stored.record(*(action(episode_guid=guid, device=guid) for guid in "AB"))
     stored.record(action(position=30, done=1_001))
-    assert sorted(stored.told()) == [("A", 9), ("B", 9), ("phone", 30)]
+    assert sorted(stored.as_sent()) == [("A", 9), ("B", 9), ("phone", 30)]
 
 
 def test_of_two_episodes_that_turn_out_to_be_one_the_newest_play_is_sent_again() -> None:
@@ -399,11 +399,11 @@ def test_of_two_episodes_that_turn_out_to_be_one_the_newest_play_is_sent_again()
     stored = Stored()
     stored.record(action(position=50, done=2_000))
     stored.record(action(device="desk", position=7, episode=other, episode_guid="G"))
-    assert sorted(stored.told()) == [("desk", 7), ("phone", 50)]
+    assert sorted(stored.as_sent()) == [("desk", 7), ("phone", 50)]
     late = action(device="tablet", position=8, done=1_500, episode_guid="G")
     news = [one for one in stored.record(late) if not one.is_superseded]
     assert [(one.device, one.position) for one in news] == [("phone", 50)]
-    assert stored.told() == [("phone", 50)]
+    assert stored.as_sent() == [("phone", 50)]
 
 
 @pytest.mark.parametrize(("done", "is_sent"), [(999, False), (1_000, True), (1_001, True)])
@@ -416,8 +416,8 @@ def test_a_deletion_before_the_newest_play_is_sent_to_no_app(
     sent = [action(kind="delete", device="tablet", done=done), action(done=1_000)]
     for one in sent if is_first else reversed(sent):
         stored.record(one)
-    assert (("tablet", None) in stored.told()) is is_sent
-    assert ("phone", 9) in stored.told()
+    assert (("tablet", None) in stored.as_sent()) is is_sent
+    assert ("phone", 9) in stored.as_sent()
 
 
 @pytest.mark.parametrize("changed", [{}, {"total": None}, {"done": NOW_SECOND + HOUR}])
@@ -475,7 +475,7 @@ def join(stored: Stored, *former: EpisodeAction) -> list[EpisodeAction]:
     for one in removed:
         del stored.actions[one.key]
     assert {one.podcast for one in stored.actions.values()} == {PLAYED.podcast}
-    return [one for one in told(news) if not one.is_superseded]
+    return [one for one in as_sent(news) if not one.is_superseded]
 
 
 def stored_elsewhere(stored: Stored, **changed: object) -> EpisodeAction:
@@ -491,9 +491,9 @@ def test_of_two_podcasts_that_become_one_the_newest_play_is_sent_again(
     stored = Stored()
     stored.record(action())
     former = stored_elsewhere(stored, device="desk", position=50, done=done)
-    assert len(stored.told()) == 2
+    assert len(stored.as_sent()) == 2
     assert [(one.device, one.position) for one in join(stored, former)] == [newest]
-    assert stored.told() == [newest]
+    assert stored.as_sent() == [newest]
 
 
 def test_of_two_podcasts_that_become_one_a_device_keeps_its_later_action() -> None:
@@ -516,7 +516,7 @@ def test_what_was_superseded_of_a_podcast_that_becomes_another_stays_so() -> Non
     stored.record(action(podcast=OTHER, **LATE))
     late = action(podcast=OTHER, **LATE)
     join(stored, former, stored.actions[late.key])
-    assert stored.told() == [("phone", 9)]
+    assert stored.as_sent() == [("phone", 9)]
     assert len(stored.actions) == 2
 
 

@@ -28,10 +28,10 @@ def test_changes_in_a_reply_are_before_its_second_and_later_ones_after_it(
     last: int, now: int
 ) -> None:
     clock = settled(last)
-    told = second_of(clock)
+    sent = second_of(clock)
     assert last <= clock
-    assert is_settled(last) or second_of(last) < told
-    assert second_of(next_stamp(clock, now)) >= told + 1
+    assert is_settled(last) or second_of(last) < sent
+    assert second_of(next_stamp(clock, now)) >= sent + 1
 
 
 @given(last=STAMPS)

@@ -39,15 +39,15 @@ def test_what_was_read_with_the_credential_counts_only_if_nothing_was_waited_for
 
         nothing = SyncProgress(is_alone=True)
         assert await poll() == (nothing, nothing)
-        told, read_before = await poll()
-        assert told.last_sent is not None
+        sent, read_before = await poll()
+        assert sent.last_sent is not None
         assert read_before == nothing  # the clock stands where it was: nothing was waited for
         account = await store.accounts.find("bob")
         assert account is not None
         other = Author(CredentialKind.BROWSER)
         added = ["https://a.example/feed"]
         await service.url_lists.upload(Admitted(account, CredentialKind.BROWSER), added, [], other)
-        assert await poll() == (told, told)
+        assert await poll() == (sent, sent)
 
     run(open_store, work)
 

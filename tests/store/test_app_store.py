@@ -213,7 +213,7 @@ def test_no_change_gets_a_stamp_that_the_clock_was_set_past_before(open_store: C
 # What a token's bearer knows
 
 
-def test_how_far_a_token_knows_is_kept_by_clock_and_what_it_heard_never_goes_back(
+def test_token_progress_is_kept_by_clock_and_what_was_acknowledged_never_goes_back(
     open_store: Callable,
 ) -> None:
     async def work(store: Store) -> None:
@@ -222,9 +222,9 @@ def test_how_far_a_token_knows_is_kept_by_clock_and_what_it_heard_never_goes_bac
         theirs = await store.tokens.add(BOB, Token(0, b"\1" * 32, "", 0))
         assert first.last_sent_actions is None
 
-        async def note(clock: Clock, told: int | None, heard: int | None) -> Token:
+        async def note(clock: Clock, sent: int | None, acknowledged: int | None) -> Token:
             await store.tokens.save_progress(
-                ALICE, TokenProgress(first.id, clock, SyncProgress(told, heard))
+                ALICE, TokenProgress(first.id, clock, SyncProgress(sent, acknowledged))
             )
             found = await store.tokens.find(ALICE, first.hash)
             assert found is not None
@@ -711,8 +711,8 @@ def test_changes_of_entries_are_given_the_documents_they_name_and_see_one_anothe
         ]
         assert await store.documents.body(ALICE, "device", "d7") == "{1}"
         assert len(await store.documents.of(ALICE, "device")) == 20
-        (told,) = await store.tokens.of(ALICE)
-        assert (told.last_sent_subscriptions, told.last_sent_actions) == (24, None)
+        (stored,) = await store.tokens.of(ALICE)
+        assert (stored.last_sent_subscriptions, stored.last_sent_actions) == (24, None)
 
     run(open_store, work)
 

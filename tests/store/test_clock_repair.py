@@ -40,8 +40,8 @@ class Household:
         self.service = service
         self.token = ""
         self.feeds: set[str] = set()
-        self.told = Second(0)
-        self.actions_told = Second(0)
+        self.sent = Second(0)
+        self.actions_sent = Second(0)
         self.positions: set[int | None] = set()
         self.followed = database_restores.BEGINNING
         self.entries: dict = {}
@@ -68,12 +68,12 @@ class Household:
 
     async def sync(self) -> None:
         lists, actions = self.service.url_lists, self.service.episode_actions
-        told = await lists.changes(await self.let_in(), self.told)
-        self.feeds = self.feeds.union(told.changes.add).difference(told.changes.remove)
-        self.told = told.timestamp
-        since = await actions.since(await self.let_in(), self.actions_told)
+        sent = await lists.changes(await self.let_in(), self.sent)
+        self.feeds = self.feeds.union(sent.changes.add).difference(sent.changes.remove)
+        self.sent = sent.timestamp
+        since = await actions.since(await self.let_in(), self.actions_sent)
         self.positions |= {action.position async for page in since.pages for action in page}
-        self.actions_told = since.timestamp
+        self.actions_sent = since.timestamp
         account = (await self.let_in()).account
         asked = PageRequest(self.followed, None, 1, 1_000)
         page = await self.service.subscriptions.page(account, asked)
@@ -162,11 +162,11 @@ def test_a_clock_that_was_ahead_is_set_right_and_what_it_stamped_keeps_its_order
         whole = await service.subscriptions.whole(account_id)
         assert order(whole.entries.values()) == order(before.entries.values())
         anew = await service.history.page(account_id)
-        told, shown = (
+        sent, shown = (
             [[feed.guid for feed in change.feeds] for change in page.changes]
             for page in (anew, history)  # of ten years later, when it shows no more of the past
         )
-        assert told[: len(shown)] == shown
+        assert sent[: len(shown)] == shown
         assert anew.changes[0].stamp <= found.last_stamp
         states = (await store.entries.whole(account_id, Stamp(0))).history
         assert states.known_from == whole.entries[unkept.guid].revision

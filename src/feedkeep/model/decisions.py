@@ -66,14 +66,14 @@ class Restamped(Value, frozen=True):
         known_from: Stamp from which every state of its list is stored.
         stamps: The new stamp for each stamp of the list that was ahead.
         action_stamps: The new stamp for each stamp of an episode action that was ahead.
-        told: Second up to which each app that was ever sent anything counts as informed.
+        sent: Second up to which each app that was ever sent anything counts as informed.
     """
 
     account: Account
     known_from: Stamp
     stamps: Mapping[Stamp, Stamp]
     action_stamps: Mapping[Stamp, Stamp]
-    told: Second
+    sent: Second
 
 
 class Decision(Value, Generic[T_co], frozen=True):

@@ -462,7 +462,7 @@ def can_be_sent(action: EpisodeAction) -> bool:
     return min(numbers) > 0 and max(*numbers, action.started or 0) <= MAX_SECONDS
 
 
-def told(actions: Iterable[EpisodeAction]) -> list[EpisodeAction]:
+def as_sent(actions: Iterable[EpisodeAction]) -> list[EpisodeAction]:
     """Return the actions to send to apps, in the form to send.
 
     AntennaPod uses the numbers of a `play` only if it also has the position where playing began.

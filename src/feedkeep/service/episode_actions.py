@@ -83,16 +83,16 @@ class EpisodeActions:
         wanted = ActionRequest(stamp, of_podcast, LISTED_AT_ONCE, clock)
         is_everything = first <= seconds.EVERYTHING
 
-        def told(page: Sequence[EpisodeAction]) -> Sequence[EpisodeAction]:
+        def as_sent(page: Sequence[EpisodeAction]) -> Sequence[EpisodeAction]:
             if not is_everything:
                 page = episode_actions.without_own(page, app.known, since)
-            return episode_actions.told(page)
+            return episode_actions.as_sent(page)
 
         listed = ActionPages(
             self._store,
             admitted.account.id,
             wanted,
-            told,
+            as_sent,
             episode_actions.spelled_for_apps,
         )
         if first < second:

@@ -265,10 +265,10 @@ class UrlLists:
         of the new URLs no longer resolves, since another client has undone a move: the app could
         never unsubscribe from it.
         """
-        told = after.known - before.known
+        sent = after.known - before.known
 
         def decide(snapshot: Snapshot) -> Decision[bool]:
-            leads = told <= snapshot.entries.keys()
+            leads = sent <= snapshot.entries.keys()
             learned: list[Document] = []
             if leads:
                 documents, now = snapshot.documents, snapshot.last_stamp
@@ -280,7 +280,7 @@ class UrlLists:
         if after == before and before != NO_RECORD:
             return True
         # Requests of an app can run concurrently: `merged` keeps what another has already stored.
-        return await self._store.entries.change(account_id, list(told), decide, [app.document])
+        return await self._store.entries.change(account_id, list(sent), decide, [app.document])
 
     async def move(
         self,

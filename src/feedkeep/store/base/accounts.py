@@ -185,6 +185,6 @@ class Accounts(Protocol):
     async def restamp(self, account_id: AccountId, now: Stamp, decide: DecideStamps) -> None:
         """Replace stamps of an account that are later than `now`, as `decide` says, in one commit.
 
-        What is known of the URLs that its apps have is forgotten, and each app that was told
-        anything counts as told as `decide` says. Nothing is done if the account is gone.
+        The URLs that its apps are known to have are forgotten, and each app that was sent anything
+        counts as informed as `decide` says. Nothing is done if the account is gone.
         """

@@ -45,7 +45,7 @@ async def restamp(
         await _write(statements, table, account_id, rows[table], decided.stamps)
     await _write(statements, ACTIONS, account_id, rows[ACTIONS], decided.action_stamps)
     for resend in _RESEND:
-        await statements.execute(resend, account_id, decided.told)
+        await statements.execute(resend, account_id, decided.sent)
     await statements.execute(_FORGET_APP_URLS, account_id, DocumentKind.APP_URLS)
     return decided.account
 
