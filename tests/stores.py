@@ -10,13 +10,21 @@ import pytest
 from forms import in_the_long_form
 from postgres_server import drop_database, execute, new_database
 
-from feedkeep.model import Now
+from feedkeep.model import Now, Snapshot, replace
+from feedkeep.rules.room import MAX_SUBSCRIPTIONS, limits_for
 from feedkeep.runtime import wall_clock
 from feedkeep.store.base import Store
 from feedkeep.store.postgres import PostgresStore
 from feedkeep.store.sqlite import SqliteStore
 
+LIMITS = limits_for(MAX_SUBSCRIPTIONS)
+
 OpenStore = Callable[..., AbstractAsyncContextManager[Store]]
+
+
+def limited(snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot of a store with limits, as the service gives it to a rule."""
+    return replace(snapshot, limits=LIMITS)
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from feedkeep.model.errors import (
 from feedkeep.rules import subscriptions, undo, url_lists
 from feedkeep.rules.app_urls import UNKNOWN
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.room import MAX_SUBSCRIPTIONS, limits_for
 from feedkeep.rules.subscriptions import Added, Update, want
 from feedkeep.rules.undo import ConflictPolicy, Undo
 
@@ -156,9 +157,8 @@ class Account:
 
     def decide(self, decide: Callable[[Snapshot], Decision[Any]]) -> Any:
         known = self.kept.history()
-        decision = decide(
-            Snapshot(dict(self.entries), self.last_stamp, 0, self.counts, history=known)
-        )
+        state = (dict(self.entries), self.last_stamp, 0, self.counts)
+        decision = decide(Snapshot(*state, history=known, limits=limits_for(MAX_SUBSCRIPTIONS)))
         if decision.saved or decision.forgotten:
             self.kept.keep(decision)
         self.entries |= {entry.guid: entry for entry in decision.saved}

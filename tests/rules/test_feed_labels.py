@@ -16,6 +16,7 @@ from feedkeep.model import (
     FeedLabel,
     Guid,
     Labelled,
+    Limits,
     Pointer,
     Snapshot,
     Stamp,
@@ -59,7 +60,8 @@ class Account:
 
     @property
     def whole(self) -> Snapshot:
-        return Snapshot(self.entries, self._clock, Stamp(self._clock + 1), Counts())
+        state = (self.entries, self._clock, Stamp(self._clock + 1), Counts())
+        return Snapshot(*state, limits=Limits(20, 100))
 
     def do(self, rule: Callable[..., Decision], *arguments: object) -> None:
         decision = rule(self.whole, *arguments)

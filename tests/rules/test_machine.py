@@ -19,6 +19,7 @@ from feedkeep.model import (
     Decision,
     Entry,
     Guid,
+    Limits,
     Pointer,
     Snapshot,
     Stamp,
@@ -32,7 +33,7 @@ from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.guids import parse_guid
 from feedkeep.rules.history_invariants import history_violations
 from feedkeep.rules.invariants import violations
-from feedkeep.rules.room import DEFAULT_LIMITS, Limits
+from feedkeep.rules.room import MAX_SUBSCRIPTIONS, limits_for
 from feedkeep.rules.seen_feeds import NEVER
 from feedkeep.rules.subscriptions import MAX_POINTERS, Added, Update, guids_wanted, want
 from feedkeep.rules.undo import BroughtBack, ConflictPolicy, Undo
@@ -68,7 +69,7 @@ class Rules(RuleBasedStateMachine):
     """One account, changed by the rules and by the reference, and a device that follows it."""
 
     max_pointers = MAX_POINTERS
-    limits = DEFAULT_LIMITS
+    limits = limits_for(MAX_SUBSCRIPTIONS)
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,7 +94,7 @@ class Rules(RuleBasedStateMachine):
         outcome = self.decide(
             now,
             guids_wanted(wanted),
-            lambda snapshot: subscriptions.add(snapshot, wanted, self.limits),
+            lambda snapshot: subscriptions.add(snapshot, wanted),
         )
         guids = self.reference.own_guids(items)
         for (url, _), guid, item in zip(items, guids, outcome, strict=True):
@@ -130,9 +131,7 @@ class Rules(RuleBasedStateMachine):
             self.decide(
                 now,
                 [Guid(guid), *change.guids()],
-                lambda snapshot: subscriptions.update(
-                    snapshot, Guid(guid), change, self.limits, held
-                ),
+                lambda snapshot: subscriptions.update(snapshot, Guid(guid), change, held),
             )
             was_done = True
         except (UnknownSubscription, InvalidInput):
@@ -192,7 +191,7 @@ class Rules(RuleBasedStateMachine):
         done = self.bring_back(
             now,
             stamps[0],
-            lambda whole: undo.bring_back_removed(whole, stamps, limits=self.limits),
+            lambda whole: undo.bring_back_removed(whole, stamps),
         )
         if done is None:
             return
@@ -209,7 +208,7 @@ class Rules(RuleBasedStateMachine):
         again = self.bring_back(
             now,
             stamps[0],
-            lambda whole: undo.bring_back_removed(whole, stamps, limits=self.limits),
+            lambda whole: undo.bring_back_removed(whole, stamps),
         )
         assert again is None or again.stamp is None
 
@@ -250,7 +249,7 @@ class Rules(RuleBasedStateMachine):
         done = self.bring_back(
             now,
             moment,
-            lambda whole: undo.restore(whole, moment, keeps_added=keeps_added, limits=self.limits),
+            lambda whole: undo.restore(whole, moment, keeps_added=keeps_added),
         )
         if done is None:
             return
@@ -278,9 +277,7 @@ class Rules(RuleBasedStateMachine):
 
     def undo(self, now: int, wanted: Undo) -> BroughtBack | None:
         first = min(wanted.stamps)
-        return self.bring_back(
-            now, first, lambda whole: undo.undo(whole, wanted, limits=self.limits)
-        )
+        return self.bring_back(now, first, lambda whole: undo.undo(whole, wanted))
 
     def bring_back(
         self, now: int, history_from: Stamp, decide: Callable[[Snapshot], Decision[BroughtBack]]
@@ -379,7 +376,9 @@ class Rules(RuleBasedStateMachine):
         before, clock = dict(self.entries), self.last_stamp
         given = self.named_by(guids)
         known = None if history_from is None else self.kept.history()
-        decision = decide(Snapshot(given, clock, now, self.counts, history=known))
+        decision = decide(
+            Snapshot(given, clock, now, self.counts, history=known, limits=self.limits)
+        )
         assert given == self.named_by(guids), "a rule changed what it was given"
         changed_guids = {*(e.guid for e in decision.saved), *decision.forgotten}
         assert changed_guids & before.keys() <= given.keys(), "a rule changed what it was not given"

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 from test_subscriptions import Account, guid
 
-from feedkeep.model import Guid, Subscription
+from feedkeep.model import Guid, Limits, Subscription
 from feedkeep.model.errors import InvalidInput
 from feedkeep.rules import subscriptions
 from feedkeep.rules.clock import next_stamp
-from feedkeep.rules.room import Limits
 
 URLS = [f"https://{number}.example/feed" for number in range(8)]
 GUIDS = [guid(url) for url in URLS]
@@ -63,8 +62,9 @@ def test_a_deleted_feed_is_not_brought_back() -> None:
 def test_a_full_list_takes_none_of_several() -> None:
     known = account(3)
     set_subscribed(known, GUIDS[:2], False)
+    known.limits = Limits(2, 100)
     with pytest.raises(InvalidInput, match="maximum"):
-        subscriptions.set_subscribed(known.snapshot(), GUIDS[:2], True, Limits(2, 100))
+        subscriptions.set_subscribed(known.snapshot(), GUIDS[:2], True)
     assert subscribed(known) == {GUIDS[2]}
 
 

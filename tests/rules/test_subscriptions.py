@@ -11,6 +11,7 @@ from feedkeep.model import (
     Decision,
     Entry,
     Guid,
+    Limits,
     NotLookedUp,
     Pointer,
     Snapshot,
@@ -22,12 +23,14 @@ from feedkeep.model import (
 from feedkeep.model.errors import DeletedSubscription, InvalidInput, UnknownSubscription
 from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.room import MAX_SUBSCRIPTIONS, limits_for
 from feedkeep.rules.seen_feeds import NEVER
 from feedkeep.rules.subscriptions import MAX_POINTERS, Added, Refused, Update, want
 
 A, B, C = "https://a.example/feed", "https://b.example/feed", "https://c.example/feed"
 D = "https://d.example/feed"
 G1, G2, G3 = (Guid(f"00000000-0000-4000-8000-00000000000{i}") for i in (1, 2, 3))
+DEFAULT_LIMITS = limits_for(MAX_SUBSCRIPTIONS)
 
 
 def guid(url: str) -> Guid:
@@ -37,15 +40,17 @@ def guid(url: str) -> Guid:
 class Account:
     """One account's entries, changed the way a store changes them."""
 
-    def __init__(self, now: int = 1_000) -> None:
+    def __init__(self, now: int = 1_000, limits: Limits = DEFAULT_LIMITS) -> None:
         self.entries: dict[Guid, Entry] = {}
         self.last_stamp = 0
         self.counts = Counts()
         self.now = now
+        self.limits = limits
         self.kept = KeptStates()
 
     def snapshot(self) -> Snapshot:
-        return Snapshot(dict(self.entries), self.last_stamp, self.now, self.counts)
+        state = (dict(self.entries), self.last_stamp, self.now, self.counts)
+        return Snapshot(*state, limits=self.limits)
 
     def snapshot_with_history(self) -> Snapshot:
         return replace(self.snapshot(), history=self.kept.history())

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 import pytest
 from test_subscriptions import G1, G2, A, Account, B, C, guid
 
-from feedkeep.model import Alias, Guid, History, Pointer, Stamp, Subscription, replace
+from feedkeep.model import Alias, Guid, History, Limits, Pointer, Stamp, Subscription, replace
 from feedkeep.model.entry_index import target_guid
 from feedkeep.model.errors import ChangedSince, InvalidInput, UnknownChange
 from feedkeep.rules import subscriptions, undo, url_lists
 from feedkeep.rules.app_urls import UNKNOWN, AppUrls
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.room import Limits
 from feedkeep.rules.subscriptions import Update
 from feedkeep.rules.undo import BroughtBack, ConflictPolicy, ListAt, Undo
 from feedkeep.rules.url_lists import url_changes
@@ -161,9 +160,10 @@ def test_a_list_without_room_brings_nothing_back_that_was_removed() -> None:
     known = account(A, B)
     gone = leave(known, A)
     known.add((C, None))
+    known.limits = Limits(2, 10)
     before = dict(known.entries)
     with pytest.raises(InvalidInput, match="maximum"):
-        undo.bring_back_removed(known.snapshot_with_history(), [gone], limits=Limits(2, 10))
+        undo.bring_back_removed(known.snapshot_with_history(), [gone])
     assert known.entries == before
 
 
@@ -609,8 +609,9 @@ def test_a_list_without_room_comes_back_as_a_whole_or_not_at_all() -> None:
     known = account(A, B)
     gone = leave(known, A, B)
     known.add((C, None))
+    known.limits = Limits(2, 10)
     with pytest.raises(InvalidInput, match="the maximum"):
-        undo.undo(known.snapshot_with_history(), Undo([gone]), limits=Limits(2, 10))
+        undo.undo(known.snapshot_with_history(), Undo([gone]))
 
 
 def test_apps_that_know_urls_only_are_told_of_each_feed_that_is_back_once() -> None:

@@ -23,6 +23,7 @@ from further_steps import with_further
 from library import library, renamed
 from postgres_server import PostgresServer, drop_database, execute, new_database, with_connection
 from recorded import COMMITS, FAILED_COMMITS, recorded
+from stores import limited
 from transaction_pooler import Pooler
 
 from feedkeep.model import (
@@ -458,7 +459,7 @@ def test_what_postgres_says_of_a_row_that_it_refuses_has_no_url_in_it(database: 
     execute(database, "ALTER TABLE feedkeep.entry ADD CHECK (feed_url NOT LIKE '%private%')")
 
     def private(snapshot: Snapshot) -> Decision[None]:
-        return subscriptions.add(snapshot, [want("https://private.example/feed", None)])
+        return subscriptions.add(limited(snapshot), [want("https://private.example/feed", None)])
 
     async def work(store: PostgresStore) -> None:
         with pytest.raises(asyncpg.CheckViolationError) as raised:
@@ -550,7 +551,9 @@ def test_an_account_whose_change_loads_much_has_a_transaction_of_its_own(
     async def work(store: PostgresStore) -> None:
         items = [want(url, guid) for url, guid in renamed("https://a.example", GUID, 8)]
         add = subscriptions.guids_wanted(items)
-        await store.entries.change(ALICE, add, lambda given: subscriptions.add(given, items))
+        await store.entries.change(
+            ALICE, add, lambda given: subscriptions.add(limited(given), items)
+        )
         monkeypatch.setattr(entry_writes.Changes, "make", make_and_note)
         monkeypatch.setattr(entry_writes, "MAX_ROWS_IN_A_BATCH", 4)
         loaded = await answers(*(store.entries.change(one, [GUID], keep) for one in (ALICE, BOB)))
@@ -598,7 +601,7 @@ def test_the_rows_of_a_large_account_go_with_statements_that_each_take_a_moment(
             await store.entries.change(
                 ALICE,
                 subscriptions.guids_wanted(items),
-                lambda given, items=items: subscriptions.add(given, items),
+                lambda given, items=items: subscriptions.add(limited(given), items),
             )
         await asyncio.to_thread(
             with_connection, database, lambda one: one.execute(_REFUSE_LONG_DELETES)

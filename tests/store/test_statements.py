@@ -15,6 +15,7 @@ from library import library
 from msgspec.structs import astuple
 from postgres_server import execute, with_connection
 from sqlglot import exp
+from stores import limited
 
 from feedkeep.model import (
     Account,
@@ -146,7 +147,7 @@ async def every_request(store: PostgresStore) -> None:
 
     async def add(account_id: AccountId) -> None:
         await store.entries.change(
-            account_id, guids_wanted(items), lambda given: subscriptions.add(given, items)
+            account_id, guids_wanted(items), lambda given: subscriptions.add(limited(given), items)
         )
 
     await asyncio.gather(add(ALICE), add(BOB))
@@ -156,7 +157,7 @@ async def every_request(store: PostgresStore) -> None:
         await store.entries.change(
             ALICE,
             [guid, url.guid],
-            lambda given, update=update: subscriptions.update(given, guid, update),
+            lambda given, update=update: subscriptions.update(limited(given), guid, update),
         )
     await every_request_about_history(store)
     deletion = await store.entries.change(

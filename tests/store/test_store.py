@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from library import renamed
+from stores import limited
 from whole_store import all_accounts
 
 from feedkeep.model import (
@@ -62,7 +63,7 @@ async def add(
 ) -> list[Subscription]:
     wanted = [want(url, guid) for url, guid in items]
     results = await store.entries.change(
-        to, guids_wanted(wanted), lambda snapshot: subscriptions.add(snapshot, wanted)
+        to, guids_wanted(wanted), lambda snapshot: subscriptions.add(limited(snapshot), wanted)
     )
     return [item.subscription for item in results if isinstance(item, Added)]
 
@@ -71,7 +72,7 @@ async def update(store: Store, guid: Guid, change: Update) -> subscriptions.Upda
     return await store.entries.change(
         ALICE,
         [guid, *change.guids()],
-        lambda snapshot: subscriptions.update(snapshot, guid, change),
+        lambda snapshot: subscriptions.update(limited(snapshot), guid, change),
     )
 
 
@@ -236,7 +237,9 @@ def test_a_long_change_that_is_refused_changes_nothing_and_the_next_one_goes_on(
         assert whole.counts.subscribed == 1_501
         assert list(violations(whole)) == []
         wanted = url_lists.whole_list([A])
-        await store.entries.change(ALICE, None, lambda given: url_lists.replace_list(given, wanted))
+        await store.entries.change(
+            ALICE, None, lambda given: url_lists.replace_list(limited(given), wanted)
+        )
         whole = await store.entries.whole(ALICE)
         assert whole.counts.subscribed == 1
         assert list(violations(whole)) == []

@@ -159,7 +159,7 @@ class EveryStore(Rules):
         named = guids if history_from is None else None  # what comes back may be any of the list
 
         def at_that_time(snapshot: Snapshot) -> Decision[Any]:
-            return decide(replace(snapshot, now=now))
+            return decide(replace(snapshot, now=now, limits=self.limits))
 
         try:
             answer = super().decide(now, guids, decide, history_from)

@@ -14,6 +14,7 @@ from feedkeep.model import (
     Failure,
     Fetch,
     Guid,
+    Limits,
     Pointer,
     Snapshot,
     Stamp,
@@ -63,7 +64,8 @@ def test_row_of_a_feed_with_an_impossible_host_is_withheld_while_subscribed() ->
 
 
 def snapshot(*entries: Subscription | Pointer) -> Snapshot:
-    return Snapshot({entry.guid: entry for entry in entries}, Stamp(9), Stamp(9), Counts())
+    by_guid = {entry.guid: entry for entry in entries}
+    return Snapshot(by_guid, Stamp(9), Stamp(9), Counts(), limits=Limits(9, 99))
 
 
 def row(url: str, known: Headline | None = None) -> Row:

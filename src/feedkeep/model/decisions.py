@@ -7,7 +7,7 @@ from typing import Generic
 
 from feedkeep.model.accounts import Account
 from feedkeep.model.documents import Document, DocumentName, KnownDocument
-from feedkeep.model.entries import Counts, Entry
+from feedkeep.model.entries import Counts, Entry, Limits
 from feedkeep.model.history import History
 from feedkeep.model.progress import TokenProgress
 from feedkeep.model.values import Guid, Second, Stamp, T, T_co, Value
@@ -36,6 +36,7 @@ class Snapshot(Value, frozen=True):
         counts: Counts of the whole list.
         documents: The requested documents.
         history: Former states of the list; None if they were not requested.
+        limits: Limits of the list; None for decisions that add nothing to it.
     """
 
     entries: Mapping[Guid, Entry]
@@ -44,6 +45,7 @@ class Snapshot(Value, frozen=True):
     counts: Counts
     documents: Mapping[DocumentName, KnownDocument] = {}
     history: History | None = None
+    limits: Limits | None = None
 
 
 class Restored(Value, frozen=True):

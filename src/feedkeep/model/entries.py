@@ -110,6 +110,20 @@ class Counts(Value, frozen=True):
     entries: int = 0
 
 
+class Limits(Value, frozen=True):
+    """The limits of an account's list.
+
+    Attributes:
+        subscriptions: The maximum number of feeds that an account is subscribed to.
+        entries: The maximum weight of all entries, including unsubscribed and deleted feeds and
+            former guids and URLs. These stay for devices that were offline for a year, so an
+            account that adds and deletes without end reaches this limit.
+    """
+
+    subscriptions: int
+    entries: int
+
+
 class View(Value, frozen=True):
     """An entry as the account's owner sees it: a pointer is shown with its subscription.
 

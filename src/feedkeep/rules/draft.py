@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from feedkeep.model import (
     Alias,
+    Counts,
     Decision,
     Deletion,
     Entry,
@@ -30,7 +31,7 @@ from feedkeep.rules.clock import next_stamp
 from feedkeep.rules.counts import counted
 from feedkeep.rules.entry_states import is_same_state
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
-from feedkeep.rules.room import DEFAULT_LIMITS, Limits, check_room
+from feedkeep.rules.room import check_room
 from feedkeep.rules.seen_feeds import NEVER
 
 E = TypeVar("E", bound=Entry)
@@ -41,12 +42,11 @@ class Draft:
 
     Attributes:
         counts: The counts of the account's list, with the changes so far.
-        limits: The limits of the list.
     """
 
-    def __init__(self, snapshot: Snapshot, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(self, snapshot: Snapshot) -> None:
         self.counts = snapshot.counts
-        self.limits = limits
+        self._limits = snapshot.limits
         self._now = snapshot.now
         self._last_stamp = snapshot.last_stamp
         self._first_stamp = next_stamp(snapshot.last_stamp, snapshot.now)
@@ -91,13 +91,23 @@ class Draft:
         self._replaced = {}
         try:
             outcome = change()
-            check_room(counts, self.counts, self.limits)
+            self.check_room(counts)
         except InvalidInput:
             for guid, entry in self._replaced.items():
                 self._index.set(guid, entry)
             self.counts, self._last_stamp = counts, last_stamp
             raise
         return outcome
+
+    def check_room(self, before: Counts) -> None:
+        """Check a list that has grown since `before` against its limits.
+
+        Raises:
+            InvalidInput: A limit is exceeded.
+        """
+        if self._limits is None:
+            raise LookupError("The limits were not loaded before they are checked.")
+        check_room(before, self.counts, self._limits)
 
     def pointer_count(self, subscription: Subscription) -> int:
         """Return how many pointers lead to the subscription."""

@@ -9,7 +9,6 @@ from feedkeep.model.errors import FeedkeepError
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
 from feedkeep.rules.moves import may_move
-from feedkeep.rules.room import DEFAULT_LIMITS, Limits
 from feedkeep.rules.url_lists import move
 
 MAX_REMEMBERED = 1_000
@@ -44,7 +43,6 @@ def follow(
     old: FeedUrl,
     new: FeedUrl,
     followed: Sequence[Followed],
-    limits: Limits = DEFAULT_LIMITS,
     held: Collection[Guid] = (),
 ) -> Decision[MoveOutcome]:
     """Give a subscription the URL that its feed moved to, as a PATCH would (C10.11).
@@ -55,7 +53,7 @@ def follow(
     the first subscriber's spelling, which may have been HTTP. `held` is as in
     `subscriptions.update`.
     """
-    draft = Draft(snapshot, limits)
+    draft = Draft(snapshot)
     nothing = draft.decision(MoveOutcome(False, followed))
     feed = draft.find(old.guid)
     this = Followed(old.guid, new.guid)
@@ -64,7 +62,7 @@ def follow(
     if not may_move(feed.feed_url, new.text):
         return nothing
     try:
-        decision = move(snapshot, old, new, notify_apps=False, limits=limits, held=held)
+        decision = move(snapshot, old, new, notify_apps=False, held=held)
     except FeedkeepError:  # the list has the new URL as well, or has no room for more pointers
         return nothing
     back = Followed(new.guid, old.guid)
@@ -72,20 +70,18 @@ def follow(
     return decision.telling(MoveOutcome(True, [*others, this][-MAX_REMEMBERED:]))
 
 
-def tell_apps(
-    snapshot: Snapshot, old: FeedUrl, limits: Limits = DEFAULT_LIMITS
-) -> Decision[Sequence[Guid]]:
+def tell_apps(snapshot: Snapshot, old: FeedUrl) -> Decision[Sequence[Guid]]:
     """Make apps replace the dead URL of a feed by the present one.
 
     The outcome is the derived guids of all URLs of the feed; empty if there is nothing to send.
     """
-    draft = Draft(snapshot, limits)
+    draft = Draft(snapshot)
     feed = draft.find(old.guid)
     if feed is None or not feed.is_subscribed or feed.app_url is None:
         return draft.decision(())
     if feed.app_url_until is not None or parse_feed_url(feed.app_url).guid != old.guid:
         return draft.decision(())
-    return move(snapshot, old, parse_feed_url(feed.feed_url), notify_apps=True, limits=limits)
+    return move(snapshot, old, parse_feed_url(feed.feed_url), notify_apps=True)
 
 
 def _is_at(feed: Subscription, url: FeedUrl) -> bool:

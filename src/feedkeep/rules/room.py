@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
-from feedkeep.model import Counts, Value
+from feedkeep.model import Counts, Limits
 from feedkeep.model.errors import InvalidInput
 
 MAX_SUBSCRIPTIONS = 20_000  # C3.12
 
 _ENTRIES_FOR_EACH = 5  # C3.13
-
-
-class Limits(Value, frozen=True):
-    """The limits of an account's list.
-
-    Attributes:
-        subscriptions: Maximum number of subscribed feeds.
-        entries: Maximum weight of all entries, including unsubscribed and deleted feeds and former
-            guids and URLs. These stay for devices that were offline for a year, so an account that
-            adds and deletes without end reaches this limit.
-    """
-
-    subscriptions: int = MAX_SUBSCRIPTIONS
-    entries: int = _ENTRIES_FOR_EACH * MAX_SUBSCRIPTIONS
-
-
-DEFAULT_LIMITS = Limits()
-"""The limits without a setting."""
 
 
 def limits_for(max_subscriptions: int) -> Limits:

@@ -32,7 +32,6 @@ from feedkeep.model.errors import (
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.feed_urls import FeedUrl, is_for_apps, parse_feed_url, parse_new_feed_url
 from feedkeep.rules.guids import parse_guid
-from feedkeep.rules.room import DEFAULT_LIMITS, Limits, check_room
 
 MAX_POINTERS = 1_000
 """How many pointers may lead to one subscription (C3.11)."""
@@ -138,11 +137,9 @@ def guids_wanted(items: Sequence[Wanted | Refused]) -> list[Guid]:
     return list(guids)
 
 
-def add(
-    snapshot: Snapshot, items: Sequence[Wanted | Refused], limits: Limits = DEFAULT_LIMITS
-) -> Decision[list[Added | Refused]]:
+def add(snapshot: Snapshot, items: Sequence[Wanted | Refused]) -> Decision[list[Added | Refused]]:
     """Add each item in turn; each sees those before it (C5.2); a refused one changes nothing."""
-    draft = Draft(snapshot, limits)
+    draft = Draft(snapshot)
     return draft.decision(add_items(draft, items))
 
 
@@ -180,7 +177,6 @@ def update(
     snapshot: Snapshot,
     guid: Guid,
     wanted: Update,
-    limits: Limits = DEFAULT_LIMITS,
     held: Collection[Guid] = (),
     is_expected: IsExpected | None = None,
 ) -> Decision[Updated]:
@@ -195,7 +191,7 @@ def update(
         InvalidInput: The URL leads to another subscription, there would be too many pointers, or
             the list has no room.
     """
-    draft = Draft(snapshot, limits)
+    draft = Draft(snapshot)
     found = _live(draft, guid, is_expected)
     if wanted == Update():  # C5.18
         return draft.decision(Updated(found))
@@ -229,7 +225,7 @@ def update(
             guid_changed=stamp if is_renamed else subscription.guid_changed,
         )
     )
-    check_room(snapshot.counts, draft.counts, limits)
+    draft.check_room(snapshot.counts)
     return draft.decision(
         Updated(
             subscription=subscription,
@@ -470,7 +466,6 @@ def set_subscribed(
     snapshot: Snapshot,
     guids: Iterable[Guid],
     is_subscribed: bool,
-    limits: Limits = DEFAULT_LIMITS,
 ) -> Decision[int]:
     """Subscribe to feeds of the list, or unsubscribe from them; return how many that changed.
 
@@ -479,14 +474,14 @@ def set_subscribed(
     Raises:
         InvalidInput: The list has no room; nothing is changed.
     """
-    draft = Draft(snapshot, limits)
+    draft = Draft(snapshot)
     changed = 0
     for guid in dict.fromkeys(guids):
         found = draft.find(guid)
         if found and found.deleted is None and found.is_subscribed != is_subscribed:
             set_status(draft, found, is_subscribed)
             changed += 1
-    check_room(snapshot.counts, draft.counts, limits)
+    draft.check_room(snapshot.counts)
     return draft.decision(changed)
 
 

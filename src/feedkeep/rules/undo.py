@@ -23,7 +23,6 @@ from feedkeep.rules.bringing_back import Past, bring_back, scope_of, status_rank
 from feedkeep.rules.clock import later
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.entry_states import is_same_state, states_at
-from feedkeep.rules.room import DEFAULT_LIMITS, Limits, check_room
 from feedkeep.rules.subscriptions import set_status
 
 HISTORY_DAYS = 90
@@ -79,7 +78,6 @@ def undo(
     snapshot: Snapshot,
     wanted: Undo,
     held: Collection[Guid] = (),
-    limits: Limits = DEFAULT_LIMITS,
 ) -> Decision[BroughtBack]:
     """Bring what changes touched back to what it was before the first of them (C9.8).
 
@@ -97,7 +95,7 @@ def undo(
         raise UnknownChange
     moment = later(first, -1)
     _check_known(history, moment)
-    draft = Draft(snapshot, limits)
+    draft = Draft(snapshot)
     past = _past(history, moment, held)
     changed_since = _changed_since(history, first, wanted.stamps)
     # What is as it was stays as it is, also where apps have a feed by another URL than then.
@@ -114,7 +112,7 @@ def undo(
         raise ChangedSince(sorted(since, reverse=True), left)
     scope = set().union(*groups) - leaving
     bring_back(draft, past, scope, keeps_added=False)
-    check_room(snapshot.counts, draft.counts, limits)
+    draft.check_room(snapshot.counts)
     return _brought_back(draft, left)
 
 
@@ -122,7 +120,6 @@ def bring_back_removed(
     snapshot: Snapshot,
     stamps: Collection[Stamp],
     held: Collection[Guid] = (),
-    limits: Limits = DEFAULT_LIMITS,
 ) -> Decision[BroughtBack]:
     """Bring back what changes of a whole account removed, and change nothing else.
 
@@ -134,7 +131,7 @@ def bring_back_removed(
     Raises:
         InvalidInput: The list has no room.
     """
-    history, draft = _history_of(snapshot), Draft(snapshot, limits)
+    history, draft = _history_of(snapshot), Draft(snapshot)
     deleted: defaultdict[Stamp, list[Guid]] = defaultdict(list)
     for feed, was, stamp in _removed(history, frozenset(stamps)):
         if feed.deleted is not None:
@@ -144,7 +141,7 @@ def bring_back_removed(
     for stamp, guids in sorted(deleted.items(), reverse=True):
         past = _past(history, later(stamp, -1), held)
         bring_back(draft, past, scope_of(draft, past, guids), keeps_added=True)
-    check_room(snapshot.counts, draft.counts, limits)
+    draft.check_room(snapshot.counts)
     return _brought_back(draft, 0)
 
 
@@ -154,7 +151,6 @@ def restore(
     *,
     keeps_added: bool,
     held: Collection[Guid] = (),
-    limits: Limits = DEFAULT_LIMITS,
 ) -> Decision[BroughtBack]:
     """Bring a whole list back to what it was at a moment; the snapshot has its history from then.
 
@@ -167,7 +163,7 @@ def restore(
     history = _history_of(snapshot)
     _check_known(history, moment)
     past = _past(history, moment, held)
-    return _restored(snapshot, past, keeps_added=keeps_added, limits=limits)
+    return _restored(snapshot, past, keeps_added=keeps_added)
 
 
 class ListAt(Value, frozen=True):
@@ -199,7 +195,6 @@ def restore_from(
     *,
     keeps_added: bool,
     held: Collection[Guid] = (),
-    limits: Limits = DEFAULT_LIMITS,
 ) -> Decision[BroughtBack]:
     """Bring a whole list to what a backup of its account had, as `restore` does.
 
@@ -211,18 +206,16 @@ def restore_from(
     states = _history_of(snapshot).states
     since = [state for state in states if state.ended is None or state.ended > wanted.moment]
     past = Past(wanted.entries, EntryIndex(wanted.entries), since, held)
-    return _restored(snapshot, past, keeps_added=keeps_added, limits=limits)
+    return _restored(snapshot, past, keeps_added=keeps_added)
 
 
-def _restored(
-    snapshot: Snapshot, past: Past, *, keeps_added: bool, limits: Limits
-) -> Decision[BroughtBack]:
-    draft = Draft(snapshot, limits)
+def _restored(snapshot: Snapshot, past: Past, *, keeps_added: bool) -> Decision[BroughtBack]:
+    draft = Draft(snapshot)
     guids = [
         guid for guid in {**past.entries, **snapshot.entries} if _differs(past, snapshot, [guid])
     ]
     bring_back(draft, past, scope_of(draft, past, guids), keeps_added=keeps_added)
-    check_room(snapshot.counts, draft.counts, limits)
+    draft.check_room(snapshot.counts)
     return _brought_back(draft, 0)
 
 

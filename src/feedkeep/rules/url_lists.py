@@ -37,7 +37,6 @@ from feedkeep.rules.feed_urls import (
     parse_feed_url,
     usual_spellings,
 )
-from feedkeep.rules.room import DEFAULT_LIMITS, Limits
 from feedkeep.rules.seconds import NOTHING, clock_after_upload, is_own
 from feedkeep.rules.subscriptions import (
     Added,
@@ -245,7 +244,6 @@ def upload(
     removed: Sequence[FeedUrl],
     app: AppUrls = UNKNOWN,
     progress: SyncProgress = NOTHING,
-    limits: Limits = DEFAULT_LIMITS,
     escaped: EscapedUrls = NONE_ESCAPED,
 ) -> Decision[Synced]:
     """Unsubscribe from the URLs that an app removed, and add each item in turn.
@@ -254,7 +252,7 @@ def upload(
     changes nothing, so an upload can be sent again. A feed whose removal may be an echo stays, and
     the app is sent it as added again.
     """
-    draft = Draft(snapshot, limits)
+    draft = Draft(snapshot)
     items = [_as_known(draft, item, escaped) for item in items]
     removed = [
         as_known(url, draft.find, escaped.others(url.text), may_be_unsubscribed=True)
@@ -406,14 +404,13 @@ def move(
     new: FeedUrl,
     *,
     notify_apps: bool,
-    limits: Limits = DEFAULT_LIMITS,
     held: Collection[Guid] = (),
 ) -> Decision[list[Guid]]:
     """Give a feed another URL, as `update` does; return the derived guids of all its URLs.
 
     Raises what `update` raises.
     """
-    decision = update(snapshot, old.guid, Update(new, notify_apps=notify_apps), limits, held)
+    decision = update(snapshot, old.guid, Update(new, notify_apps=notify_apps), held)
     after = {**snapshot.entries, **{entry.guid: entry for entry in decision.saved}}
     moved = target_guid(after[new.guid])
     guids = [guid for guid, entry in after.items() if target_guid(entry) == moved]
@@ -486,7 +483,6 @@ def replace_list(
     wanted: WholeList,
     app: AppUrls = UNKNOWN,
     progress: SyncProgress = NOTHING,
-    limits: Limits = DEFAULT_LIMITS,
     escaped: EscapedUrls = NONE_ESCAPED,
 ) -> Decision[Synced]:
     """Subscribe a whole account to exactly these feeds; what is subscribed already is not changed.
@@ -497,7 +493,7 @@ def replace_list(
     Raises:
         InvalidInput: There is no room for one of the feeds; then nothing is changed (C3.14).
     """
-    draft = Draft(snapshot, limits)
+    draft = Draft(snapshot)
     urls = [as_known(url, draft.find, escaped.others(url.text)) for url in wanted.urls]
     added, removed = to_replace(snapshot, urls)
     # A text that is not a URL may have meant any feed of the account, and gPodder's button "Upload
@@ -506,9 +502,7 @@ def replace_list(
         removed = []
     # The list states what its owner wants: a feed that it lacks is no echo of a removal.
     app = replace(_after_replacing(snapshot, {url.guid for url in urls}, app), echoes=None)
-    decision = upload(
-        snapshot, [want(url.text, None) for url in added], removed, app, progress, limits
-    )
+    decision = upload(snapshot, [want(url.text, None) for url in added], removed, app, progress)
     for result in decision.outcome.results:
         if isinstance(result, Refused):
             # mygpoclient takes every reply but an empty one for a failure, so a reply cannot say

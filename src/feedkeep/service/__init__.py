@@ -115,10 +115,11 @@ class Service:
         recorder: Recorder | None = None,
         app_passwords_url: str = "",
     ) -> None:
-        limits, progress = limits_for(max_subscriptions), Progress(store)
+        progress = Progress(store)
         self.new_feeds = NewFeeds()
         self.episode_actions = actions = EpisodeActions(store, progress)
-        changes = ListChanges(store, now, history_days, self.new_feeds, actions)
+        limits = limits_for(max_subscriptions)
+        changes = ListChanges(store, now, history_days, limits, self.new_feeds, actions)
         self._throttle = throttle = Throttle()
         passwords, last_uses = Passwords(throttle, workers), LastUses(store)
         self.now = now
@@ -146,12 +147,12 @@ class Service:
         self.apps = Apps(store, now)
         self.clock_repair = ClockRepair(store, accounts, self.preferences, progress, now)
         self.tokens = Tokens(store, self.accounts, now)
-        self.subscriptions = Subscriptions(store, changes, limits)
+        self.subscriptions = Subscriptions(store, changes)
         self.forgetting = Forgetting(store, now, history_days)
-        self.history = ListHistory(store, changes, actions, limits, now, history_days)
-        self.url_lists = UrlLists(store, changes, actions, limits, progress)
+        self.history = ListHistory(store, changes, actions, now, history_days)
+        self.url_lists = UrlLists(store, changes, actions, progress)
         self.known_feeds = KnownFeeds(store, now, self.new_feeds.turns)
-        self.followed_moves = FollowedMoves(changes, actions, limits)
+        self.followed_moves = FollowedMoves(changes, actions)
         self.feed_labels = FeedLabels(store)
         self.not_duplicates = NotDuplicates(store)
         self.devices = Devices(store)

@@ -20,7 +20,6 @@ from feedkeep.model import (
 )
 from feedkeep.rules.feed_urls import FeedUrl
 from feedkeep.rules.followed_moves import Followed, MoveOutcome, follow, tell_apps
-from feedkeep.rules.room import Limits
 from feedkeep.service.documents import as_json
 from feedkeep.service.episode_actions import EpisodeActions
 from feedkeep.service.list_changes import ListChanges
@@ -35,10 +34,9 @@ _FOLLOWED = msgspec.json.Decoder(tuple[Followed, ...])
 class FollowedMoves:
     """Makes lists follow moved feeds, by ordinary changes that can be undone."""
 
-    def __init__(self, changes: ListChanges, actions: EpisodeActions, limits: Limits) -> None:
+    def __init__(self, changes: ListChanges, actions: EpisodeActions) -> None:
         self._changes = changes
         self._actions = actions
-        self._limits = limits
 
     async def follow(self, account_id: AccountId, old: FeedUrl, new: FeedUrl) -> bool:
         """Replace the URL of a moved feed; return whether anything changed.
@@ -49,7 +47,7 @@ class FollowedMoves:
         def decide(snapshot: Snapshot, held: Collection[Guid]) -> Decision[MoveOutcome]:
             body = snapshot.documents[_NAME].body
             followed = _FOLLOWED.decode(body) if body else ()
-            decision = follow(snapshot, old, new, followed, self._limits, held)
+            decision = follow(snapshot, old, new, followed, held)
             if not decision.outcome.is_done:
                 return decision
             remembered = as_json(decision.outcome.followed)
@@ -65,7 +63,7 @@ class FollowedMoves:
         Apps then delete the feed's episode actions, and are sent them again.
         """
         changed = await self._changes.make(
-            account_id, [old.guid], lambda snapshot: tell_apps(snapshot, old, self._limits), _DEAD
+            account_id, [old.guid], lambda snapshot: tell_apps(snapshot, old), _DEAD
         )
         await self._actions.resend(account_id, changed.outcome)
         return bool(changed.outcome)

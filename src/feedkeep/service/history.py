@@ -24,7 +24,6 @@ from feedkeep.model.errors import InvalidInput, UnknownChange
 from feedkeep.rules import undo
 from feedkeep.rules.clock import DAY_US, is_before_its_time, later
 from feedkeep.rules.list_changes import FeedChange, ListChange, changes_on, differences
-from feedkeep.rules.room import Limits
 from feedkeep.rules.undo import BroughtBack, ListAt, Undo
 from feedkeep.rules.wipes import Wipe, may_be_wiped, wipes
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
@@ -86,14 +85,12 @@ class ListHistory:
         store: Store,
         changes: ListChanges,
         actions: EpisodeActions,
-        limits: Limits,
         now: Now,
         history_days: int,
     ) -> None:
         self._store = store
         self._changes = changes
         self._actions = actions
-        self._limits = limits
         self._now = now
         self._days = history_days
 
@@ -192,7 +189,7 @@ class ListHistory:
         some = sorted(stamps, reverse=True)[:_LOOKED_AT_FOR_WIPES]
 
         def decide(snapshot: Snapshot, held: Collection[Guid]) -> Decision[BroughtBack]:
-            return undo.bring_back_removed(self._within(snapshot), some, held, self._limits)
+            return undo.bring_back_removed(self._within(snapshot), some, held)
 
         return await self._bring_back(account_id, decide, min(some, default=NEWEST), by)
 
@@ -248,11 +245,11 @@ class ListHistory:
 
     def _restoring_from(self, wanted: ListAt, *, keeps_added: bool) -> Decide:
         return lambda snapshot, held: undo.restore_from(
-            snapshot, wanted, keeps_added=keeps_added, held=held, limits=self._limits
+            snapshot, wanted, keeps_added=keeps_added, held=held
         )
 
     def _undoing(self, wanted: Undo) -> Decide:
-        return lambda snapshot, held: undo.undo(self._within(snapshot), wanted, held, self._limits)
+        return lambda snapshot, held: undo.undo(self._within(snapshot), wanted, held)
 
     def _restoring(self, moment: Stamp, *, keeps_added: bool) -> Decide:
         return lambda snapshot, held: undo.restore(
@@ -260,7 +257,6 @@ class ListHistory:
             moment,
             keeps_added=keeps_added,
             held=held,
-            limits=self._limits,
         )
 
     async def _bring_back(
@@ -274,7 +270,7 @@ class ListHistory:
 
     async def _preview(self, account_id: AccountId, decide: Decide, first: Stamp) -> RestorePreview:
         self._check_kept()
-        whole = await self._store.entries.whole(account_id, first)
+        whole = await self._changes.whole(account_id, first)
 
         def look() -> RestorePreview:
             decision = decide(whole, ())

@@ -17,12 +17,14 @@ from feedkeep.model import (
     DocumentSelector,
     Entry,
     Guid,
+    Limits,
     Now,
     Snapshot,
     Stamp,
     T,
     T_co,
     Value,
+    replace,
 )
 from feedkeep.rules.app_identity import author_key
 from feedkeep.rules.draft import Draft
@@ -68,6 +70,7 @@ class ListChanges:
         store: Store,
         now: Now,
         history_days: int,
+        limits: Limits,
         new: NewFeeds,
         actions: EpisodeActions,
     ) -> None:
@@ -76,7 +79,13 @@ class ListChanges:
         self._store = store
         self._now = now
         self._is_kept = history_days > 0
+        self._limits = limits
         self._tallies: OrderedDict[tuple[AccountId, str], tuple[Stamp, int, int]] = OrderedDict()
+
+    async def whole(self, account_id: AccountId, history_from: Stamp | None = None) -> Snapshot:
+        """Return a snapshot of the whole list, for a decision that is shown and not carried out."""
+        whole = await self._store.entries.whole(account_id, history_from)
+        return replace(whole, limits=self._limits)
 
     async def make(
         self,
@@ -94,7 +103,8 @@ class ListChanges:
 
         def decide_and_note(snapshot: Snapshot) -> Decision[T]:
             nonlocal before, entries, made
-            before, entries, made = snapshot.counts.subscribed, snapshot.entries, decide(snapshot)
+            before, entries = snapshot.counts.subscribed, snapshot.entries
+            made = decide(replace(snapshot, limits=self._limits))
             return made
 
         outcome = await self._store.entries.change(

@@ -21,7 +21,6 @@ from feedkeep.model.errors import InvalidInput, UnknownSubscription
 from feedkeep.rules import database_restores, subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.guids import guid_or_none, parse_guid
-from feedkeep.rules.room import Limits
 from feedkeep.rules.subscriptions import Added, IsExpected, Refused, Update, Updated, Wanted
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.service.list_changes import Changed, ListChanges
@@ -31,10 +30,9 @@ from feedkeep.store.base import Store
 class Subscriptions:
     """Adds, reads, changes, deletes and lists subscriptions; `by` is the author."""
 
-    def __init__(self, store: Store, changes: ListChanges, limits: Limits) -> None:
+    def __init__(self, store: Store, changes: ListChanges) -> None:
         self._store = store
         self._changes = changes
-        self._limits = limits
 
     async def add(
         self, account_id: AccountId, items: Sequence[Wanted | Refused], by: Author
@@ -43,16 +41,16 @@ class Subscriptions:
         return await self._changes.make(
             account_id,
             subscriptions.guids_wanted(items),
-            lambda snapshot: subscriptions.add(snapshot, items, self._limits),
+            lambda snapshot: subscriptions.add(snapshot, items),
             by,
         )
 
     async def preview_add(
         self, account_id: AccountId, items: Sequence[Wanted | Refused]
     ) -> list[Added | Refused]:
-        whole = await self._store.entries.whole(account_id)
+        whole = await self._changes.whole(account_id)
         is_long = len(items) + len(whole.entries) > LONG_LIST
-        decision = await in_thread_if(is_long, subscriptions.add, whole, items, self._limits)
+        decision = await in_thread_if(is_long, subscriptions.add, whole, items)
         return decision.outcome
 
     def read(self, admitted: Admitted, guid: str) -> View:
@@ -113,9 +111,7 @@ class Subscriptions:
         return await self._changes.make_for_apps(
             account_id,
             [guid, *wanted.guids()],
-            lambda snapshot, held: subscriptions.update(
-                snapshot, guid, wanted, self._limits, held, is_expected
-            ),
+            lambda snapshot, held: subscriptions.update(snapshot, guid, wanted, held, is_expected),
             by,
         )
 
@@ -133,9 +129,7 @@ class Subscriptions:
         return await self._changes.make(
             account_id,
             known,
-            lambda snapshot: subscriptions.set_subscribed(
-                snapshot, known, is_subscribed, self._limits
-            ),
+            lambda snapshot: subscriptions.set_subscribed(snapshot, known, is_subscribed),
             by,
         )
 

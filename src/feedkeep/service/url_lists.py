@@ -28,7 +28,6 @@ from feedkeep.rules.app_urls import NO_RECORD, UNKNOWN, AppUrls
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.escaped_urls import EscapedUrls
 from feedkeep.rules.feed_urls import parse_feed_url, parse_new_feed_url
-from feedkeep.rules.room import Limits
 from feedkeep.rules.seen_feeds import had_at
 from feedkeep.rules.url_lists import Synced, UrlChanges
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
@@ -84,13 +83,11 @@ class UrlLists:
         store: Store,
         changes: ListChanges,
         actions: EpisodeActions,
-        limits: Limits,
         progress: Progress,
     ) -> None:
         self._store = store
         self._actions = actions
         self._list_changes = changes
-        self._limits = limits
         self._progress = progress
 
     async def changes(
@@ -169,9 +166,7 @@ class UrlLists:
         guids = await in_thread_if(is_long, url_lists.guids_named, items, unwanted, escaped)
 
         def decide(snapshot: Snapshot, known: AppUrls, progress: SyncProgress) -> Decision[Synced]:
-            return url_lists.upload(
-                snapshot, items, unwanted, known, progress, self._limits, escaped
-            )
+            return url_lists.upload(snapshot, items, unwanted, known, progress, escaped)
 
         progress = await self._progress_of(admitted, by)
         synced = await self._sync(admitted, by, guids, decide, progress)
@@ -197,7 +192,7 @@ class UrlLists:
         escaped = await self._escaped(admitted.account.id)
 
         def decide(snapshot: Snapshot, known: AppUrls, progress: SyncProgress) -> Decision[Synced]:
-            return url_lists.replace_list(snapshot, wanted, known, progress, self._limits, escaped)
+            return url_lists.replace_list(snapshot, wanted, known, progress, escaped)
 
         progress = await self._progress_of(admitted, by)
         await self._sync(admitted, by, None, decide, progress)
@@ -306,7 +301,7 @@ class UrlLists:
                 account_id,
                 [old.guid, new.guid],
                 lambda snapshot, held: url_lists.move(
-                    snapshot, old, new, notify_apps=notify_apps, limits=self._limits, held=held
+                    snapshot, old, new, notify_apps=notify_apps, held=held
                 ),
                 by,
             )
