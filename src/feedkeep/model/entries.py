@@ -114,10 +114,10 @@ class Limits(Value, frozen=True):
     """The limits of an account's list.
 
     Attributes:
-        subscriptions: The maximum number of feeds that an account is subscribed to.
-        entries: The maximum weight of all entries, including unsubscribed and deleted feeds and
-            former guids and URLs. These stay for devices that were offline for a year, so an
-            account that adds and deletes without end reaches this limit.
+        subscriptions: Maximum number of subscribed feeds.
+        entries: Maximum weight of all entries, including unsubscribed and deleted feeds and former
+            guids and URLs. These stay for devices that were offline for a year, so an account that
+            adds and deletes without end reaches this limit.
     """
 
     subscriptions: int

@@ -95,10 +95,9 @@ class Update(Value, frozen=True):
 
     def guids(self) -> list[Guid]:
         """Return the guids, besides the subscription's own, that this update may read or change."""
-        return [
-            *([self.new_guid] if self.new_guid else []),
-            *([self.new_feed_url.guid] if self.new_feed_url else []),
-        ]
+        url = self.new_feed_url
+        guids = (self.new_guid, url.guid if url else None)
+        return [guid for guid in guids if guid is not None]
 
 
 class Updated(Value, frozen=True):
@@ -117,7 +116,7 @@ class Updated(Value, frozen=True):
 
 
 IsExpected: TypeAlias = Callable[[View], bool]
-"""Says whether an entry is as a client last saw it (If-Match)."""
+"""Whether an entry is as a client last saw it (If-Match)."""
 
 
 def want(feed_url: str, guid: str | None, *, is_from_file: bool = False) -> Wanted | Refused:
@@ -132,9 +131,8 @@ def want(feed_url: str, guid: str | None, *, is_from_file: bool = False) -> Want
 def guids_wanted(items: Sequence[Wanted | Refused]) -> list[Guid]:
     """Return the guids that adding these items may read or change, each once."""
     wanted = [item for item in items if isinstance(item, Wanted)]
-    guids = dict.fromkeys(item.url.guid for item in wanted)
-    guids.update(dict.fromkeys(item.guid for item in wanted if item.guid))
-    return list(guids)
+    sent = [item.guid for item in wanted if item.guid]
+    return list(dict.fromkeys([*(item.url.guid for item in wanted), *sent]))
 
 
 def add(snapshot: Snapshot, items: Sequence[Wanted | Refused]) -> Decision[list[Added | Refused]]:
@@ -145,14 +143,8 @@ def add(snapshot: Snapshot, items: Sequence[Wanted | Refused]) -> Decision[list[
 
 def add_items(draft: Draft, items: Sequence[Wanted | Refused]) -> list[Added | Refused]:
     """Do the same within a longer operation; return the result of each item at its end."""
-    results = [
-        _add_or_refuse(draft, item) if isinstance(item, Wanted) else (item, False)
-        for item in _with_own_guids(items)
-    ]
-    return [
-        _at_the_end(draft, item, was_subscribed) if isinstance(item, Wanted) else item
-        for item, was_subscribed in results
-    ]
+    outcomes = [_add_or_refuse(draft, item) for item in _with_own_guids(items)]
+    return [_at_the_end(draft, *outcome) for outcome in outcomes]
 
 
 def read(view: View | NotLookedUp | None) -> View:
@@ -195,34 +187,23 @@ def update(
     found = _live(draft, guid, is_expected)
     if wanted == Update():  # C5.18
         return draft.decision(Updated(found))
-    subscription, has_merged = found, False
-    if wanted.new_guid is not None:
-        subscription, has_merged = _take_guid(draft, subscription, wanted.new_guid)
-    if wanted.new_feed_url is not None:
-        subscription = _take_feed_url(draft, subscription, wanted.new_feed_url, held)
-    check_pointers(draft, subscription)
+    renamed, has_merged = _take_guid(draft, found, wanted.new_guid)
+    moved = _take_feed_url(draft, renamed, wanted.new_feed_url, held)
+    check_pointers(draft, moved)
 
     stamp = draft.tick()
-    # Apps were not sent the feed by its former URL, and would not be sent the move (C3.18).
-    is_new_to_apps = not is_for_apps(found.app_url or found.feed_url)
-    if wanted.notify_apps or (wanted.new_feed_url is not None and is_new_to_apps):
-        # To apps that know only URLs, this is a new subscription: they are sent nothing else.
-        subscription = draft.retire_urls(subscription, stamp)
-        subscription = replace(subscription, status_changed=stamp, app_url=None, app_url_until=None)
-    if wanted.is_subscribed is not None:  # after a merge, so that it counts (C5.22)
-        subscription = with_status(subscription, wanted.is_subscribed, stamp)
+    changed = _with_status_for_apps(draft, moved, found, wanted, stamp)
     has_new_status = wanted.is_subscribed is not None or (
-        subscription.is_subscribed != found.is_subscribed
+        changed.is_subscribed != found.is_subscribed
     )
     # Also where nothing has another value than before (C5.19).
     is_sent = has_new_status or wanted.new_feed_url is not None
-    is_stamped = is_sent or has_merged
     is_renamed = wanted.new_guid is not None
     subscription = draft.put(
         replace(
-            subscription,
-            subscription_changed=stamp if is_stamped else subscription.subscription_changed,
-            guid_changed=stamp if is_renamed else subscription.guid_changed,
+            changed,
+            subscription_changed=stamp if is_sent or has_merged else changed.subscription_changed,
+            guid_changed=stamp if is_renamed else changed.guid_changed,
         )
     )
     draft.check_room(snapshot.counts)
@@ -269,21 +250,20 @@ def with_status(subscription: Subscription, is_subscribed: bool, stamp: Stamp) -
     return changed
 
 
-def set_status(draft: Draft, subscription: Subscription, is_subscribed: bool) -> None:
-    """Subscribe to a feed of the list that has the other status, or unsubscribe from it."""
+def set_status(
+    draft: Draft, subscription: Subscription, is_subscribed: bool, *, is_renamed: bool = False
+) -> None:
+    """Set the status of a feed; its stamp is after those of pointers that changed before (C4.5)."""
     stamp = draft.tick()
     changed = with_status(subscription, is_subscribed, stamp)
-    draft.put(replace(changed, subscription_changed=stamp))
+    guid_changed = stamp if is_renamed else subscription.guid_changed
+    draft.put(replace(changed, subscription_changed=stamp, guid_changed=guid_changed))
 
 
 def subscribed(snapshot: Snapshot) -> list[Subscription]:
     """Return the subscriptions of a whole account that are subscribed, oldest change first."""
-    found = [
-        entry
-        for entry in snapshot.entries.values()
-        if isinstance(entry, Subscription) and entry.is_subscribed
-    ]
-    return sorted(found, key=lambda subscription: subscription.revision)
+    feeds = [entry for entry in snapshot.entries.values() if isinstance(entry, Subscription)]
+    return sorted((feed for feed in feeds if feed.is_subscribed), key=lambda feed: feed.revision)
 
 
 def _live(draft: Draft, guid: Guid, is_expected: IsExpected | None) -> Subscription:
@@ -303,19 +283,19 @@ def _with_own_guids(items: Sequence[Wanted | Refused]) -> list[Wanted | Refused]
     the first one's subscription, and its feed would be missing from the list.
     """
     wanted = [item for item in items if isinstance(item, Wanted)]
-    owners = {item.url.guid: item.url.guid for item in wanted}
-    for item in wanted:
-        if item.guid:
-            owners.setdefault(item.guid, item.url.guid)
+    owners = {item.guid: item.url.guid for item in reversed(wanted)}
+    owners |= {item.url.guid: item.url.guid for item in wanted}
     return [
         replace(item, guid=None)
-        if isinstance(item, Wanted) and item.guid and owners[item.guid] != item.url.guid
+        if isinstance(item, Wanted) and owners[item.guid] != item.url.guid
         else item
         for item in items
     ]
 
 
-def _add_or_refuse(draft: Draft, item: Wanted) -> tuple[Wanted | Refused, bool]:
+def _add_or_refuse(draft: Draft, item: Wanted | Refused) -> tuple[Wanted | Refused, bool]:
+    if isinstance(item, Refused):
+        return item, False
     try:
         return item, draft.attempt(lambda: _add_one(draft, item))
     except InvalidInput as reason:
@@ -329,73 +309,69 @@ def _add_one(draft: Draft, item: Wanted) -> bool:
         InvalidInput: There would be too many pointers; nothing was changed.
     """
     by_url = _found_by_url(draft, item.url)
-    if item.is_from_file and item.guid and not _may_decide(draft, item.guid, by_url):
-        item = replace(item, guid=None)
-    by_guid = draft.find(item.guid) if item.guid else None
-    # The guid sent is authoritative, not the URL beside it (C5.5).
-    found = by_guid or by_url
-    if found is None:
-        draft.create(item.guid or item.url.guid, item.url)  # C5.7
+    guid = _guid_from_file(draft, item, by_url) if item.is_from_file else item.guid
+    by_guid = draft.find(guid) if guid else None
+    if by_guid is not None:
+        # The guid sent is authoritative (C5.5). It renames nothing: it may be a former one, sent by
+        # a device that was offline for a long time (C5.12).
+        found = _absorb_by_guid(draft, by_guid, by_url, item.url)
+    elif by_url is not None:
+        check_pointers(draft, by_url, gained=1 if guid else 0)
+        found = draft.rename(by_url, guid) if guid else by_url  # C5.10
+    else:
+        draft.create(guid or item.url.guid, item.url)  # C5.7
         return False
-
-    # A guid that is new to the account becomes the present one (C5.10). One that it knows renames
-    # nothing: it may be a former one, sent by a device that was offline for a long time (C5.12).
-    is_renamed = item.guid is not None and by_guid is None
-    # Two subscriptions merge by a guid that was sent, never by a URL alone: an app that mistakes a
-    # login page for a moved feed would fold thirty feeds into one (C3.16).
-    absorbed = by_url if by_url and by_url.guid != found.guid else None
-    # Checked before anything is changed: moving a thousand pointers for each item that is then
-    # refused held up all other writers.
-    target_guid = draft.find(item.url.guid)
-    # A URL that already leads here needs no new pointer, so sending it again never fails.
-    is_led_here = target_guid is not None and target_guid in (found, absorbed)
-    gained = 1 if is_renamed or not is_led_here else 0
-    gained += draft.pointer_count(absorbed) + 1 if absorbed else 0
-    check_pointers(draft, found, gained)
-
-    subscription = found
-    if item.guid and is_renamed:
-        subscription = draft.rename(found, item.guid)
-    elif absorbed:
-        subscription = draft.absorb(found, absorbed)  # C5.11
-    was_subscribed = subscription.is_subscribed
-    if subscription.deleted is not None:
-        # It gets the URL that was sent (C5.9); any other one keeps its own (C5.8). A client that
-        # adds a feed knows nothing of its moves: this undoes none, and drops no URL.
-        subscription = draft.move(subscription, item.url, may_undo=False)
-    # The feed never moved away from a URL that was only sent beside its guid. Moving to it later is
-    # a new move, not an undo, and drops no URL.
-    if draft.find(item.url.guid) != subscription:
-        first_had = draft.first_had(item.url, is_only_sent=True)
-        alias = Alias(item.url.text, moved_away=False, first_had=first_had)
-        draft.lead(item.url.guid, subscription, alias)
-
-    # Drawn last: pointers are stamped before the subscription they lead to (C4.5).
-    stamp = draft.tick()
-    draft.put(
-        replace(
-            with_status(subscription, True, stamp),
-            deleted=None,
-            subscription_changed=stamp,
-            guid_changed=stamp if is_renamed else subscription.guid_changed,
-        )
-    )
-    return was_subscribed
+    led = _lead_url(draft, found, item.url)
+    is_renamed = guid is not None and by_guid is None
+    set_status(draft, replace(led, deleted=None), True, is_renamed=is_renamed)
+    return found.is_subscribed
 
 
-def _may_decide(draft: Draft, guid: Guid, by_url: Subscription | None) -> bool:
-    """Say whether a guid in a file says which feed an item is.
+def _guid_from_file(draft: Draft, item: Wanted, by_url: Subscription | None) -> Guid | None:
+    """Return the guid of an item of a file, unless it may be that of another podcast.
 
     Publishers copy the guid of one podcast to another. So it renames and merges nothing, and stands
     for a feed of the list only if it is derived from one of that feed's URLs: then the file, as our
     own exports do, names a feed that has moved.
     """
-    if by_url is not None:
-        return False
-    entry, found = draft.get(guid), draft.find(guid)
-    if entry is None or found is None:
-        return True
-    return entry.alias is not None or guid == parse_feed_url(found.feed_url).guid
+    if item.guid is None or by_url is not None:
+        return None
+    view = draft.view(item.guid)
+    if view is None or view.entry.alias is not None:
+        return item.guid
+    derived = parse_feed_url(view.subscription.feed_url).guid
+    return derived if item.guid == derived else None
+
+
+def _absorb_by_guid(
+    draft: Draft, by_guid: Subscription, by_url: Subscription | None, url: FeedUrl
+) -> Subscription:
+    """Merge the subscription of the URL into the subscription of the guid (C5.11).
+
+    Two subscriptions merge by a guid that was sent, never by a URL alone: an app that mistakes a
+    login page for a moved feed would fold thirty feeds into one (C3.16).
+    """
+    if by_url is None or by_url.guid == by_guid.guid:
+        # A URL that leads here already needs no new pointer, so sending it again never fails.
+        check_pointers(draft, by_guid, gained=0 if draft.find(url.guid) == by_guid else 1)
+        return by_guid
+    # Moving a thousand pointers for each item that is then refused held up all other writers.
+    check_pointers(draft, by_guid, gained=draft.pointer_count(by_url) + 1)
+    return draft.absorb(by_guid, by_url)
+
+
+def _lead_url(draft: Draft, subscription: Subscription, url: FeedUrl) -> Subscription:
+    """Make a URL that was sent lead to the subscription; a deleted one gets it (C5.8, C5.9).
+
+    A client that adds a feed knows nothing of its moves: this undoes none, and drops no URL.
+    """
+    if subscription.deleted is not None:
+        return draft.move(subscription, url, may_undo=False)
+    if draft.find(url.guid) != subscription:
+        # The feed never moved away from this URL: moving to it later is a new move, not an undo.
+        first_had = draft.first_had(url, is_only_sent=True)
+        draft.lead(url.guid, subscription, Alias(url.text, moved_away=False, first_had=first_had))
+    return subscription
 
 
 def _found_by_url(draft: Draft, url: FeedUrl) -> Subscription | None:
@@ -410,15 +386,21 @@ def _is_present(subscription: Subscription, url_guid: Guid) -> bool:
     return url_guid in {subscription.guid, parse_feed_url(subscription.feed_url).guid}
 
 
-def _at_the_end(draft: Draft, item: Wanted, was_subscribed: bool) -> Added:
+def _at_the_end(draft: Draft, item: Wanted | Refused, was_subscribed: bool) -> Added | Refused:
+    if isinstance(item, Refused):
+        return item
     # A later item of the same request may have renamed or absorbed this one's subscription (C5.13).
     subscription = draft.find(item.url.guid)
     assert subscription is not None, "an accepted URL leads to its subscription"
     return Added(item.url.text, subscription, was_subscribed)
 
 
-def _take_guid(draft: Draft, subscription: Subscription, guid: Guid) -> tuple[Subscription, bool]:
-    """Let `guid` be the present guid (C5.20); say whether the subscription absorbed another."""
+def _take_guid(
+    draft: Draft, subscription: Subscription, guid: Guid | None
+) -> tuple[Subscription, bool]:
+    """Make `guid` the present guid (C5.20); return whether another subscription was absorbed."""
+    if guid is None:
+        return subscription, False
     other = draft.find(guid)
     # Deleted or not: a rename over another subscription's guid would lose that one (C5.21).
     has_merged = other is not None and other.guid != subscription.guid
@@ -428,8 +410,10 @@ def _take_guid(draft: Draft, subscription: Subscription, guid: Guid) -> tuple[Su
 
 
 def _take_feed_url(
-    draft: Draft, subscription: Subscription, url: FeedUrl, held: Collection[Guid]
+    draft: Draft, subscription: Subscription, url: FeedUrl | None, held: Collection[Guid]
 ) -> Subscription:
+    if url is None:
+        return subscription
     other = draft.find(url.guid)
     if other is not None and other.guid != subscription.guid:
         if other.deleted is None:
@@ -447,6 +431,21 @@ def _take_feed_url(
     return draft.move(subscription, url, may_undo=True, held=held)
 
 
+def _with_status_for_apps(
+    draft: Draft, moved: Subscription, before: Subscription, wanted: Update, stamp: Stamp
+) -> Subscription:
+    """Set the status, which no merge changes any more (C5.22), and what apps are to be sent."""
+    # Apps were not sent the feed by its former URL, and would not be sent the move (C3.18).
+    is_new_to_apps = not is_for_apps(before.app_url or before.feed_url)
+    if wanted.notify_apps or (wanted.new_feed_url is not None and is_new_to_apps):
+        # To apps that know only URLs, this is a new subscription: they are sent nothing else.
+        moved = draft.retire_urls(moved, stamp)
+        moved = replace(moved, status_changed=stamp, app_url=None, app_url_until=None)
+    if wanted.is_subscribed is None:
+        return moved
+    return with_status(moved, wanted.is_subscribed, stamp)
+
+
 def check_pointers(draft: Draft, subscription: Subscription, gained: int = 0) -> None:
     """Check how many pointers lead to a subscription, and `gained` ones on top.
 
@@ -462,11 +461,7 @@ def check_pointers(draft: Draft, subscription: Subscription, gained: int = 0) ->
         )
 
 
-def set_subscribed(
-    snapshot: Snapshot,
-    guids: Iterable[Guid],
-    is_subscribed: bool,
-) -> Decision[int]:
+def set_subscribed(snapshot: Snapshot, guids: Iterable[Guid], is_subscribed: bool) -> Decision[int]:
     """Subscribe to feeds of the list, or unsubscribe from them; return how many that changed.
 
     What is there already, was deleted, or is not known to the account, is left as it is.
@@ -486,20 +481,12 @@ def set_subscribed(
 
 
 def count_added(results: Sequence[Added | Refused]) -> int:
-    """Return how many feeds are subscribed to, since items were added, that were not before."""
-    return len(
-        {
-            result.subscription.guid
-            for result in results
-            if isinstance(result, Added) and not result.was_subscribed
-        }
-    )
+    """Return the number of feeds that items were added for and that were not subscribed before."""
+    added = [result for result in results if isinstance(result, Added)]
+    return len({item.subscription.guid for item in added if not item.was_subscribed})
 
 
 def count_unsubscribed(snapshot: Snapshot) -> int:
-    """Return how many feeds of a whole account are there, but not subscribed to."""
-    return sum(
-        not entry.is_subscribed and entry.deleted is None
-        for entry in snapshot.entries.values()
-        if isinstance(entry, Subscription)
-    )
+    """Return the number of feeds of a whole account that are unsubscribed and not deleted."""
+    feeds = [entry for entry in snapshot.entries.values() if isinstance(entry, Subscription)]
+    return sum(not feed.is_subscribed and feed.deleted is None for feed in feeds)
