@@ -7,6 +7,7 @@ from account import Account
 
 from feedkeep.model import (
     Guid,
+    Limits,
     OwnUpload,
     Snapshot,
     Stamp,
@@ -114,7 +115,8 @@ def sync(account: Account, added: list[str], removed: list[str]) -> list[str]:
 
 
 def whole(account: Account) -> Snapshot:
-    return Snapshot(account.entries, account.last_stamp, 0, account.counts)
+    state = (account.entries, account.last_stamp, 0, account.counts)
+    return Snapshot(*state, limits=Limits(20, 100))
 
 
 def changes(account: Account) -> tuple[list[str], list[str]]:
@@ -1031,3 +1033,10 @@ def test_an_upload_reads_what_its_urls_may_mean_and_no_more() -> None:
     removed, _ = to_remove([NO_COLONS], known)
     assert url_lists.guids_named([], removed, known) == [guid(NO_COLONS), guid(COLONS)]
     assert url_lists.guids_named([to_add(A)], [], known) == [guid(A)]
+
+
+def test_a_url_that_a_feed_has_only_its_guid_of_is_no_echo_once_it_was_added() -> None:
+    account = Account()
+    account.add((A, guid(B)))
+    app = AppUrls(echoes=Echoes(Stamp(1), frozenset({guid(B)})))
+    assert url_lists.upload(whole(account), [to_add(B)], [], app).outcome.app.echoes is None

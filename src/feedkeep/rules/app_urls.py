@@ -59,6 +59,10 @@ class AppUrls(Value, frozen=True):
         """Whether the app may have any URL of a feed that last changed at stamp `changed`."""
         if self.began is None or changed > self.began:
             return False
+        return self.knows_nothing_of(feed_guids)
+
+    def knows_nothing_of(self, feed_guids: Collection[Guid]) -> bool:
+        """Whether no URL of a feed is known that the app has, or no longer has."""
         return self.known.isdisjoint(feed_guids) and self.gone.isdisjoint(feed_guids)
 
     def may_echo(self, removed: Guid, subscribed: Stamp, feed_guids: Collection[Guid]) -> bool:
@@ -82,19 +86,6 @@ UNKNOWN = AppUrls()
 
 NO_RECORD = AppUrls(began=Stamp(2**63 - 1))
 """The app was never recorded: it may have any URL of each moved feed."""
-
-
-def after_adding(
-    added: Guid, feed_guids: Collection[Guid], older: Collection[Guid], app: AppUrls
-) -> AppUrls:
-    """Return the record after the app has added a URL of a moved feed.
-
-    `older` are the feed's URLs that an app without record may have from before the moves; apps were
-    sent each of the others, which is recorded.
-    """
-    # Without this, an app with both URLs that removes the new one would unsubscribe its owner.
-    is_new_here = app.known.isdisjoint(feed_guids) and app.gone.isdisjoint(feed_guids)
-    return (app.with_known(older) if is_new_here else app).with_known([added])
 
 
 def in_doubt(stored: AppUrls, after: AppUrls) -> AppUrls:

@@ -121,11 +121,6 @@ class Draft:
         aliases = {guid: self._index[guid].alias for guid in (subscription.guid, *pointers)}
         return {guid: alias for guid, alias in aliases.items() if alias is not None}
 
-    def merged_urls(self, subscription: Subscription) -> frozenset[Guid]:
-        """Return those of its former URLs, by their guids, that were feeds of their own."""
-        former = self.former_urls(subscription).items()
-        return frozenset(guid for guid, alias in former if alias.was_own)
-
     def first_had(self, url: FeedUrl, *, is_only_sent: bool = False) -> Stamp:
         """Return when the account first had the feed at a URL that is no feed's present one.
 

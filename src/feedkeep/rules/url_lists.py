@@ -5,8 +5,10 @@ Apps are sent when a feed was subscribed or unsubscribed, and no moves (`app_url
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from typing import NamedTuple, TypeAlias
 
 from feedkeep.model import (
     Alias,
@@ -25,8 +27,8 @@ from feedkeep.model import (
 from feedkeep.model.entry_index import target_guid
 from feedkeep.model.errors import InvalidFeedUrl, InvalidInput
 from feedkeep.rules import echoes
-from feedkeep.rules.app_removals import has_unsubscribed, is_in_doubt
-from feedkeep.rules.app_urls import MAX_APP_URLS, UNKNOWN, AppUrls, after_adding
+from feedkeep.rules.app_removals import FeedUrls, has_unsubscribed, is_in_doubt
+from feedkeep.rules.app_urls import MAX_APP_URLS, UNKNOWN, AppUrls
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.escaped_urls import NONE_ESCAPED, EscapedUrls, as_known, without_escapes
 from feedkeep.rules.feed_urls import (
@@ -51,6 +53,9 @@ from feedkeep.rules.subscriptions import (
     want,
 )
 
+_FormerUrls: TypeAlias = defaultdict[Guid, dict[Guid, Alias]]
+"""The former URLs of each feed, by their derived guids."""
+
 LOCAL = "antennapod_local:"
 """How AntennaPod names a folder on the phone, which is in its list, but is not a feed."""
 
@@ -61,10 +66,9 @@ class UrlChanges(Value, frozen=True):
     Attributes:
         add: The URLs to add.
         remove: The URLs to remove.
-        removed_texts: What is sent for these: each URL in all its usual spellings, or one text for
-            each feed to an app that removes by count. An app may have
-            a feed by another spelling than is stored, and AntennaPod removes a podcast by the exact
-            text only.
+        removed_texts: The texts to send for these: each URL in all its usual spellings, or one text
+            for each feed to an app that removes by count. An app may have a feed by another
+            spelling than is stored, and AntennaPod removes a podcast by the exact text only.
         removals: The feeds of these removals, as `Echoes.last` has them; empty if none.
         app: What is known of the app once it was sent these.
         had: When the account first had the feeds to add, as `seen_feeds.had_at` tells.
@@ -79,6 +83,14 @@ class UrlChanges(Value, frozen=True):
 
 
 NO_CHANGES = UrlChanges((), (), (), UNKNOWN)
+
+
+class _FeedChange(NamedTuple):
+    """The URLs by which an app adds a feed, and by which it removes it, with the former URLs."""
+
+    former: Mapping[Guid, Alias]
+    add: Sequence[str]
+    remove: Sequence[str]
 
 
 class Synced(Value, frozen=True):
@@ -109,7 +121,7 @@ def without_own(
 
 
 def removes_by_count(user_agent: str) -> bool:
-    """Say whether an app removes some feed for each text that it is sent as removed.
+    """Whether an app removes some feed for each text that it is sent as removed.
 
     Podcini.X does (last read: 11.2.2.7): whatever the text names, it deletes the last feed that it
     finds, and uploads that as its owner's wish.
@@ -138,35 +150,47 @@ def url_changes(
     """
     entries = list(entries)
     former = _former_urls(entries)
-    feeds = [entry for entry in entries if isinstance(entry, Subscription)]
-    add: dict[str, None] = {}
-    remove: dict[str, None] = {}
-    known: list[Guid] = []
-    gone: list[Guid] = []
-    one_each: list[str] = []
-    for feed in sorted(feeds, key=lambda feed: feed.status_changed):
-        aliases = former.get(feed.guid, {})
-        added, removed = _changes_of(feed, aliases, first, app, is_from_nothing=is_from_nothing)
-        add |= dict.fromkeys(added)
-        remove |= dict.fromkeys(removed)
-        one_each += [] if feed.is_subscribed else [url for url in removed[:1] if is_for_apps(url)]
-        if aliases or app.known or app.gone:
-            gone += [guid for url in removed if (guid := _guid_of(url)) in app.known or aliases]
-            known += [guid for url in added if (guid := _guid_of(url)) in app.gone or aliases]
-        if is_from_nothing:  # also of a feed that is not subscribed to, and may be one day
-            gone += aliases  # what else it has of the feed, it uploads
-    after = (app.anew() if is_from_nothing else app).with_gone(gone).with_known(known)
+    found = [entry for entry in entries if isinstance(entry, Subscription)]
+    feeds = sorted(found, key=lambda feed: feed.status_changed)
+    if is_from_nothing:
+        return _all_changes(feeds, former, first, app)
+    changes = [_change_of(feed, former[feed.guid], first, app) for feed in feeds]
+    gone = [guid for one in changes for guid in _to_note(one.remove, one.former, app.known)]
+    known = [guid for one in changes for guid in _to_note(one.add, one.former, app.gone)]
+    add = dict.fromkeys(url for one in changes for url in one.add)
+    remove = dict.fromkeys(url for one in changes for url in one.remove)
     # Of a feed that it is to have, no spelling is removed: AntennaPod adds none that it has so. And
     # Kasts, which decodes all that it is sent, would remove what it has just added.
-    kept = {_guid_of(url) for url in add} if remove else set()
-    decoded = {without_escapes(url) for url in add} if remove else set()
+    kept = set(map(_guid_of, add)) if remove else set()
+    decoded = set(map(without_escapes, add)) if remove else set()
     left = [
         url for url in remove if _guid_of(url) not in kept and without_escapes(url) not in decoded
     ]
-    texts = dict.fromkeys(text for url in left for text in usual_spellings(url))
+    texts = [text for url in left for text in usual_spellings(url)]
     if by_count:
-        texts = dict.fromkeys(url for url in one_each if _guid_of(url) not in kept)
-    return UrlChanges(list(add), left, list(texts), after, _feeds_of(left))
+        urls = [f.feed_url for f in feeds if not f.is_subscribed and f.status_changed >= first]
+        texts = [url for url in urls if is_for_apps(url) and _guid_of(url) not in kept]
+    after = app.with_gone(gone).with_known(known)
+    return UrlChanges(list(add), left, list(dict.fromkeys(texts)), after, _feeds_of(left))
+
+
+def _all_changes(
+    feeds: Sequence[Subscription], former: _FormerUrls, first: Stamp, app: AppUrls
+) -> UrlChanges:
+    """Return the changes for an app that starts from nothing."""
+    new = [f for f in feeds if f.is_subscribed and f.status_changed >= first]
+    add = {feed.feed_url: former[feed.guid] for feed in new if is_for_apps(feed.feed_url)}
+    known = [guid for url, aliases in add.items() for guid in _to_note([url], aliases, app.gone)]
+    # Also of a feed that is not subscribed to, and may be one day: what it has of it, it uploads.
+    gone = [guid for feed in feeds for guid in former[feed.guid]]
+    return UrlChanges(list(add), (), (), app.anew().with_gone(gone).with_known(known))
+
+
+def _to_note(urls: Iterable[str], former: Collection[Guid], noted: Collection[Guid]) -> list[Guid]:
+    """Return the URLs to note for an app: of a feed that moved, or with the opposite `noted`."""
+    if not former and not noted:  # nearly always: the URLs need not be parsed again
+        return []
+    return [guid for guid in map(_guid_of, urls) if former or guid in noted]
 
 
 def _feeds_of(removed: Collection[str]) -> frozenset[Guid] | None:
@@ -176,7 +200,7 @@ def _feeds_of(removed: Collection[str]) -> frozenset[Guid] | None:
     """
     if len(removed) > MAX_APP_URLS:
         return None
-    guids = {_guid_of(url) for url in removed}
+    guids = set(map(_guid_of, removed))
     for url in removed:
         if "%" in url:
             with suppress(InvalidFeedUrl):
@@ -184,32 +208,23 @@ def _feeds_of(removed: Collection[str]) -> frozenset[Guid] | None:
     return frozenset(guids)
 
 
-def _changes_of(
-    feed: Subscription,
-    former: Mapping[Guid, Alias],
-    first: Stamp,
-    app: AppUrls,
-    *,
-    is_from_nothing: bool,
-) -> tuple[list[str], list[str]]:
-    """Return the URLs by which an app adds a feed, and those by which it removes it."""
+def _change_of(
+    feed: Subscription, former: Mapping[Guid, Alias], first: Stamp, app: AppUrls
+) -> _FeedChange:
     is_news = feed.status_changed >= first
     if not feed.is_subscribed:
         urls = [feed.feed_url, *filter(None, [feed.app_url]), *(a.url for a in former.values())]
-        return [], urls if is_news and not is_from_nothing else []
-    url = feed.feed_url if is_from_nothing else _url_for(feed, former, first, app)
+        return _FeedChange(former, (), urls if is_news else ())
+    url = _url_for(feed, former, first, app)
     added = [url] if is_news and is_for_apps(url) else []
-    retired = [a.url for a in former.values() if a.retired is not None and a.retired >= first]
-    if is_from_nothing:
-        return added, []
-    lost: list[str] = []
+    removed = [a.url for a in former.values() if a.retired is not None and a.retired >= first]
     if is_news and app.may_have_missed_removals(first):
         # It may have the feed by one of these still. Then it would have the feed twice, and
         # removing one of the two would be taken for its owner's wish.
         spellings = {_guid_of(feed.feed_url): feed.feed_url}
         spellings |= {guid: alias.url for guid, alias in former.items()}
-        lost = [text for guid, text in spellings.items() if guid in app.gone and text != url]
-    return added, list(dict.fromkeys([*retired, *lost]))
+        removed += [text for guid, text in spellings.items() if guid in app.gone and text != url]
+    return _FeedChange(former, added, removed)
 
 
 def _url_for(feed: Subscription, former: Mapping[Guid, Alias], first: Stamp, app: AppUrls) -> str:
@@ -225,12 +240,11 @@ def _url_for(feed: Subscription, former: Mapping[Guid, Alias], first: Stamp, app
     return next((url for url in may_have if _guid_of(url) not in app.gone), may_have[0])
 
 
-def _former_urls(entries: Iterable[Entry]) -> dict[Guid, dict[Guid, Alias]]:
-    """Return the former URLs of each feed that has any, by their derived guids."""
-    former: dict[Guid, dict[Guid, Alias]] = {}
+def _former_urls(entries: Iterable[Entry]) -> _FormerUrls:
+    former: _FormerUrls = defaultdict(dict)
     for entry in entries:
         if entry.alias:
-            former.setdefault(target_guid(entry), {})[entry.guid] = entry.alias
+            former[target_guid(entry)][entry.guid] = entry.alias
     return former
 
 
@@ -253,7 +267,12 @@ def upload(
     the app is sent it as added again.
     """
     draft = Draft(snapshot)
-    items = [_as_known(draft, item, escaped) for item in items]
+    items = [
+        replace(item, url=as_known(item.url, draft.find, escaped.others(item.url.text)))
+        if isinstance(item, Wanted)
+        else item
+        for item in items
+    ]
     removed = [
         as_known(url, draft.find, escaped.others(url.text), may_be_unsubscribed=True)
         for url in removed
@@ -261,42 +280,29 @@ def upload(
     # AntennaPod renames a feed by itself when its old URL redirects. An app that says so removes
     # the old URL and adds the new one, and has not unsubscribed.
     found = [draft.find(item.url.guid) for item in items if isinstance(item, Wanted)]
-    wanted = {feed.guid for feed in found if feed is not None}
-    echoed: dict[Guid, None] = {}
+    wanted = {feed.guid for feed in found if feed}
+    again: list[Guid] = []
     for url in removed:
-        app = _remove(draft, url, app, wanted, echoed, escaped)
+        app, to_send = _remove(draft, url, app, wanted, escaped)
+        again += to_send
     results = add_items(draft, items)
     for item in results:
         if isinstance(item, Added):
             app = _after_adding(draft, item, app)
-    ended = clock_after_upload(progress, snapshot.last_stamp, draft.last_stamp)
     guids = [url.guid for url in removed]
     app = replace(app, echoes=echoes.after_upload(app.echoes, guids, progress.last_sent))
-    synced = Synced(results, app, snapshot.last_stamp, ended)
-    draft.advance(ended)
-    # After the end of the upload: what is sent again must not be taken for the app's own change.
-    for guid in echoed:
-        _tell_again(draft, guid)
-    decision = draft.decision(synced)
-    return replace(decision, last_stamp=max(decision.last_stamp, ended))
-
-
-def _as_known(draft: Draft, item: Wanted | Refused, escaped: EscapedUrls) -> Wanted | Refused:
-    """Return an item with the URL by which the account has its feed."""
-    if isinstance(item, Refused) or not (others := escaped.others(item.url.text)):
-        return item
-    return replace(item, url=as_known(item.url, draft.find, others))
+    ended = clock_after_upload(progress, snapshot.last_stamp, draft.last_stamp)
+    _send_again(draft, again, ended)
+    return draft.decision(Synced(results, app, snapshot.last_stamp, ended))
 
 
 def guids_named(
     items: Sequence[Wanted | Refused], removed: Sequence[FeedUrl], escaped: EscapedUrls
 ) -> list[Guid]:
     """Return the guids that an upload may read or change, each once."""
-    guids = dict.fromkeys([*guids_wanted(items), *(url.guid for url in removed)])
-    urls = [item.url for item in items if isinstance(item, Wanted)]
-    for url in [*urls, *removed]:
-        guids |= dict.fromkeys(other.guid for other in escaped.others(url.text))
-    return list(guids)
+    urls = [*(item.url for item in items if isinstance(item, Wanted)), *removed]
+    others = [other.guid for url in urls for other in escaped.others(url.text)]
+    return list(dict.fromkeys([*guids_wanted(items), *(url.guid for url in removed), *others]))
 
 
 def kept_as(item: Wanted | Refused, result: Added | Refused) -> tuple[str, str]:
@@ -315,57 +321,43 @@ def kept_as(item: Wanted | Refused, result: Added | Refused) -> tuple[str, str]:
     return sent, kept
 
 
-def _tell_again(draft: Draft, guid: Guid) -> None:
-    feed = draft.find(guid)
-    if feed is not None and feed.is_subscribed:
-        stamp = draft.tick()
-        draft.put(replace(feed, status_changed=stamp, subscription_changed=stamp))
+def _send_again(draft: Draft, guids: Iterable[Guid], ended: Stamp) -> None:
+    """Stamp feeds after the end of an upload, so that they do not count as the app's own change."""
+    draft.advance(ended)
+    for guid in dict.fromkeys(guids):
+        feed = draft.find(guid)
+        if feed is not None and feed.is_subscribed:
+            stamp = draft.tick()
+            draft.put(replace(feed, status_changed=stamp, subscription_changed=stamp))
 
 
 def _remove(
-    draft: Draft,
-    url: FeedUrl,
-    app: AppUrls,
-    wanted: Collection[Guid],
-    echoed: dict[Guid, None],
-    escaped: EscapedUrls,
-) -> AppUrls:
-    """Unsubscribe from a feed if removing its URL means that; return what is known of the app.
+    draft: Draft, url: FeedUrl, app: AppUrls, wanted: Collection[Guid], escaped: EscapedUrls
+) -> tuple[AppUrls, list[Guid]]:
+    """Unsubscribe from a feed, unless it is `wanted`, if removing its URL means that.
 
-    A feed whose removal may be an echo, or is in doubt, is put into `echoed` to be sent again.
+    Returns what is known of the app, and the feed if the app is to be sent it again.
     """
     feed = draft.find(url.guid)
     if feed is None:
-        return app
-    former, present = draft.former_urls(feed), _guid_of(feed.feed_url)
-    alike = [one for one in escaped.others(url.text) if one.guid in {present, *former}]
-    removed = _as_app_knows(url, alike, app)
-    can_change = feed.is_subscribed and feed.guid not in wanted
-    may_have_both = bool(draft.merged_urls(feed)) or app.may_predate(
-        feed.subscription_changed, {present, *former}
-    )
-    if can_change and has_unsubscribed(removed, present, former, app, may_have_both=may_have_both):
-        if app.may_echo(url.guid, feed.status_changed, {present, *former}):
-            echoed[feed.guid] = None
-        else:
-            set_status(draft, feed, False)
-    elif can_change and may_have_both and is_in_doubt(removed, present, former, app):
-        # Sent another URL of it, the app has one that can be removed without any doubt.
-        echoed[feed.guid] = None
+        return app, []
+    urls = FeedUrls(_guid_of(feed.feed_url), draft.former_urls(feed))
+    # It names no URL that it was not sent. One that decodes escapes names another that it was sent.
+    alike = [one.guid for one in escaped.others(url.text) if one.guid in urls.all]
+    removed = next((guid for guid in (url.guid, *alike) if guid in app.known), url.guid)
     # Whatever it meant, the app no longer has this URL. A feed that never moved has only one, so
     # there is nothing to remember, unless it was a URL of another feed, which was deleted since.
-    return app.with_gone([url.guid, removed]) if former or removed in app.known else app
-
-
-def _as_app_knows(url: FeedUrl, others: Iterable[FeedUrl], app: AppUrls) -> Guid:
-    """Return which URL an app means that removes one: it names none that it was not sent.
-
-    An app that decodes escapes names what it was sent by one of the `others`, which are the same as
-    the URL without the escapes of both.
-    """
-    if url.guid in app.known:
-        return url.guid
-    return next((other.guid for other in others if other.guid in app.known), url.guid)
+    after = app.with_gone([url.guid, removed]) if urls.former or removed in app.known else app
+    if feed.guid in wanted or not feed.is_subscribed:
+        return after, []
+    may_have_both = bool(urls.merged) or app.may_predate(feed.subscription_changed, urls.all)
+    if not has_unsubscribed(removed, urls, app, may_have_both=may_have_both):
+        # Sent another URL of it, the app has one that can be removed without any doubt.
+        return after, [feed.guid] if may_have_both and is_in_doubt(removed, urls, app) else []
+    if app.may_echo(url.guid, feed.status_changed, urls.all):
+        return after, [feed.guid]
+    set_status(draft, feed, False)
+    return after, []
 
 
 def _after_adding(draft: Draft, added: Added, app: AppUrls) -> AppUrls:
@@ -373,29 +365,26 @@ def _after_adding(draft: Draft, added: Added, app: AppUrls) -> AppUrls:
     former = draft.former_urls(feed)
     if not (former or app.gone or app.echoes):  # nearly always: its URL need not be parsed again
         return app
-    guid = _guid_of(added.feed_url)
+    guid, urls = _guid_of(added.feed_url), FeedUrls(_guid_of(feed.feed_url), former)
+    # A feed can be added with the guid of a URL that it never had, and be found by that URL.
+    app = replace(app, echoes=echoes.after_adding(app.echoes, urls.all if former else {guid}))
     if not former:
-        app = replace(app, echoes=echoes.after_adding(app.echoes, {guid}))
         return app.with_known([guid]) if guid in app.gone else app
-    older = _urls_of_older_apps(draft, feed, former)
-    feed_guids = {_guid_of(feed.feed_url), *former}
-    app = replace(app, echoes=echoes.after_adding(app.echoes, feed_guids))
-    return after_adding(guid, feed_guids, older, app)
+    # Without this, an app that has both URLs and removes the new one would unsubscribe its owner.
+    older = _urls_of_older_apps(feed, urls) if app.knows_nothing_of(urls.all) else set()
+    return app.with_known({*older, guid})
 
 
-def _urls_of_older_apps(
-    draft: Draft, feed: Subscription, former: Mapping[Guid, Alias]
-) -> set[Guid]:
+def _urls_of_older_apps(feed: Subscription, urls: FeedUrls) -> set[Guid]:
     """Return the URLs by which an app may have a feed if nothing is known of it, as derived guids.
 
     An app that is older than all moves has the feed by the URL that it began with.
     """
-    present, merged = _guid_of(feed.feed_url), draft.merged_urls(feed)
-    if feed.guid in {present, *former} and not merged:
+    if feed.guid in urls.all and not urls.merged:
         return {feed.guid}  # derived from its first URL
-    retired = {guid for guid, alias in former.items() if alias.retired is not None}
-    gone_on_with = _guid_of(feed.app_url) if feed.app_url else present
-    return {gone_on_with, *retired} | ({present, *merged} if merged else set())
+    retired = {guid for guid, alias in urls.former.items() if alias.retired is not None}
+    gone_on_with = _guid_of(feed.app_url) if feed.app_url else urls.present
+    return {gone_on_with, *retired} | ({urls.present, *urls.merged} if urls.merged else set())
 
 
 def move(
@@ -487,8 +476,7 @@ def replace_list(
 ) -> Decision[Synced]:
     """Subscribe a whole account to exactly these feeds; what is subscribed already is not changed.
 
-    If the list has texts that are not valid, feeds are only added: these texts may
-    have meant any feed.
+    If the list has texts that are not valid, feeds are only added: these texts may have meant any.
 
     Raises:
         InvalidInput: There is no room for one of the feeds; then nothing is changed (C3.14).
@@ -513,11 +501,10 @@ def replace_list(
 
 def _after_replacing(snapshot: Snapshot, sent: Collection[Guid], app: AppUrls) -> AppUrls:
     """Return what is known of an app that has sent its whole list."""
-    spellings: set[Guid] = set()
-    for guid, former in _former_urls(snapshot.entries.values()).items():
-        feed = snapshot.entries[guid]
-        assert isinstance(feed, Subscription)
-        spellings |= {_guid_of(feed.feed_url), *former}
+    entries = snapshot.entries
+    former = _former_urls(entries.values())
+    moved = [feed for guid in former if isinstance(feed := entries[guid], Subscription)]
+    spellings = {_guid_of(feed.feed_url) for feed in moved}.union(*former.values())
     return app.with_known(spellings.intersection(sent)).with_gone(spellings.difference(sent))
 
 
