@@ -56,6 +56,7 @@ from feedkeep.service.forgetting import Forgetting
 from feedkeep.store import migrate
 from feedkeep.store.driver import Statements
 from feedkeep.store.migrate import newest_version
+from feedkeep.store.sql import sql
 from feedkeep.store.sqlite import (
     SqliteStore,
     accounts,
@@ -277,7 +278,7 @@ def test_who_writes_little_waits_for_one_heavy_change_and_not_for_those_behind_i
 def test_a_job_that_is_refused_after_it_wrote_leaves_nothing_and_the_others_are_committed(
     path: Path,
 ) -> None:
-    rename = "UPDATE account SET name = ? WHERE id = ?"
+    rename = "UPDATE account SET name = ? WHERE account_id = ?"
 
     def refuse(connection: apsw.Connection) -> None:
         connection.execute(rename, ("refused", ALICE))
@@ -300,7 +301,7 @@ def test_a_job_that_is_refused_after_it_wrote_leaves_nothing_and_the_others_are_
 
 def test_a_job_of_both_stores_that_waits_for_something_else_is_a_defect(path: Path) -> None:
     async def wait(statements: Statements) -> None:
-        await statements.execute("UPDATE feedkeep.account AS a SET name = $1", "other")
+        await statements.execute(sql("UPDATE feedkeep.account AS a SET name = $1"), "other")
         await asyncio.sleep(0)
 
     async def work(store: SqliteStore) -> None:
@@ -538,7 +539,8 @@ def test_what_history_costs_does_not_grow_with_the_states_that_are_stored(
         prepare(file)
         with closing(connect(file, 1)) as opened:
             opened.execute(
-                "INSERT INTO account (id, name, name_key, created, known_from, former_count)"
+                "INSERT INTO account"
+                " (account_id, name, name_key, created, known_from, former_count)"
                 " VALUES (?, 'alice', 'alice', 0, 2, 1)",
                 (ALICE,),
             )

@@ -1,8 +1,4 @@
-"""What topics that are written once for both databases need: statements, in transactions.
-
-Their SQL is PostgreSQL's, as far as SQLite has the same. Parameters are `$1`, `$2` and so on, and
-tables are in the schema `feedkeep`. `a` stands for the table `account`, and for no other.
-"""
+"""What topics that are written once for both databases need: statements, in transactions."""
 
 from __future__ import annotations
 
@@ -14,24 +10,25 @@ from feedkeep.model import Account, AccountId, T
 from feedkeep.model.errors import NotAuthorized
 from feedkeep.store.row_readers import Row
 from feedkeep.store.rows import Rows
+from feedkeep.store.sql import Sql
 
 
 class Statements(Protocol):
     """Executes statements in a transaction; asyncpg's connections do so as they are."""
 
-    async def fetch(self, statement: str, *arguments: Any) -> Sequence[Row]:
+    async def fetch(self, statement: Sql, *arguments: Any) -> Sequence[Row]:
         """Return all rows, of which there must be few."""
 
-    async def fetchrow(self, statement: str, *arguments: Any) -> Row | None:
+    async def fetchrow(self, statement: Sql, *arguments: Any) -> Row | None:
         """Return the first row, if there is one."""
 
-    async def fetchval(self, statement: str, *arguments: Any) -> Any:
+    async def fetchval(self, statement: Sql, *arguments: Any) -> Any:
         """Return the first column of the first row; None if there is none."""
 
-    async def execute(self, statement: str, *arguments: Any) -> Any:
+    async def execute(self, statement: Sql, *arguments: Any) -> Any:
         """Execute a statement that returns no rows."""
 
-    async def executemany(self, statement: str, rows: Sequence[Row]) -> Any:
+    async def executemany(self, statement: Sql, rows: Sequence[Row]) -> Any:
         """Execute a statement for each row of parameters."""
 
 
@@ -52,11 +49,11 @@ class Driver(ABC):
     rows: Rows
 
     @abstractmethod
-    async def read(self, statement: str, *arguments: Any) -> Sequence[Row]:
+    async def read(self, statement: Sql, *arguments: Any) -> Sequence[Row]:
         """Read a few rows."""
 
     @abstractmethod
-    async def scan(self, statement: str, *arguments: Any) -> Sequence[Row]:
+    async def scan(self, statement: Sql, *arguments: Any) -> Sequence[Row]:
         """Read what may take long; other reads do not wait for it."""
 
     @abstractmethod

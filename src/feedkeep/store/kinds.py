@@ -49,13 +49,13 @@ class Kind(Generic[R]):
     where: str = ""
 
 
-def every(kind: Kind[Any], schema: str, account_id: str = "account_id") -> str:
+def every(kind: Kind[Any], schema: str) -> str:
     """Return the statement that reads all records of a kind, in their order."""
     table = kind.table
     return (
-        f"SELECT {columns((account_id, *table.columns))}"  # noqa: S608 - all names are our own
+        f"SELECT {columns(('account_id', *table.columns))}"  # noqa: S608 - all names are our own
         f" FROM {schema}{table.name} {kind.where}"
-        f" ORDER BY {columns((account_id, *table.key))}"
+        f" ORDER BY {columns(('account_id', *table.key))}"
     )
 
 

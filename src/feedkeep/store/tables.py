@@ -101,6 +101,10 @@ def columns(names: Sequence[str], alias: str = "") -> str:
     return ", ".join(f"{alias}.{name}" if alias else name for name in names)
 
 
+ACCOUNT_COLUMNS = f"a.account_id, {columns(ACCOUNT, 'a')}"
+"""The columns of the table `account`, called `a`, that make an account."""
+
+
 def weight(names: Sequence[str]) -> str:
     """Return the expression of `model.weights.weight` for texts in columns."""
     size = " + ".join(f"coalesce(octet_length({name}), 0)" for name in names)

@@ -11,67 +11,69 @@ from feedkeep.store.base import CheckChange, DecideRestored, DecideStamps, anyth
 from feedkeep.store.driver import Driver, Statements
 from feedkeep.store.portable.stamping import restamp
 from feedkeep.store.rows import Rows, account_of, restored_row, stamped_row, token_of
-from feedkeep.store.tables import ACCOUNT, ENTRY, RESTORED, STAMPED, TOKEN, columns
+from feedkeep.store.sql import AND_NOT_DELETED, Sql, sql
+from feedkeep.store.tables import ACCOUNT_COLUMNS, ENTRY, RESTORED, STAMPED, TOKEN, columns
 
-IS_NOT_DELETED = "a.name <> ''"
-"""On SQLite, the row of a deleted account has no name until all else of it is gone."""
-
-_ACCOUNT_COLUMNS = f"a.account_id, {columns(ACCOUNT, 'a')}"
-_COUNT = f"""
-SELECT count(*) FROM feedkeep.account a WHERE a.account_id > $1 AND {IS_NOT_DELETED}
-"""
-_NEWEST_STAMPS = """
+CREATE = sql("""
+INSERT INTO feedkeep.account
+    (account_id, name, name_key, password_hash, is_disabled, created, is_admin)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
+""")
+_COUNT = sql(f"""
+SELECT count(*) FROM feedkeep.account a WHERE a.account_id > $1 {AND_NOT_DELETED}
+""")
+_NEWEST_STAMPS = sql("""
 SELECT max(a.last_stamp), max(a.last_action_stamp) FROM feedkeep.account a
-"""
-_BY_ID = f"""
-SELECT {_ACCOUNT_COLUMNS} FROM feedkeep.account a
-WHERE a.account_id > $1 AND {IS_NOT_DELETED} ORDER BY a.account_id LIMIT $2
-"""
-_WITH_ID = f"""
-SELECT {_ACCOUNT_COLUMNS} FROM feedkeep.account a WHERE a.account_id = $1 AND {IS_NOT_DELETED}
-"""
-_ADMINISTRATORS = f"""
-SELECT {_ACCOUNT_COLUMNS} FROM feedkeep.account a
+""")
+_BY_ID = sql(f"""
+SELECT {ACCOUNT_COLUMNS} FROM feedkeep.account a
+WHERE a.account_id > $1 {AND_NOT_DELETED} ORDER BY a.account_id LIMIT $2
+""")
+_WITH_ID = sql(f"""
+SELECT {ACCOUNT_COLUMNS} FROM feedkeep.account a WHERE a.account_id = $1 {AND_NOT_DELETED}
+""")
+_ADMINISTRATORS = sql(f"""
+SELECT {ACCOUNT_COLUMNS} FROM feedkeep.account a
 WHERE a.is_admin AND NOT a.is_disabled ORDER BY a.created, a.account_id
-"""
-_LINKED = f"""
-SELECT {_ACCOUNT_COLUMNS} FROM feedkeep.account a WHERE a.identity = $1 AND {IS_NOT_DELETED}
-"""
-COUNT_OTHERS = """
+""")
+_LINKED = sql(f"""
+SELECT {ACCOUNT_COLUMNS} FROM feedkeep.account a WHERE a.identity = $1 {AND_NOT_DELETED}
+""")
+COUNT_OTHERS = sql("""
 SELECT count(*) FROM feedkeep.account a
 WHERE a.is_admin AND NOT a.is_disabled AND a.account_id <> $1
-"""
-_SET_PASSWORD = "UPDATE feedkeep.account AS a SET password_hash = $2 WHERE a.account_id = $1"
-_REPLACE_HASH = f"{_SET_PASSWORD} AND a.password_hash = $3"
-_SET_DISABLED = "UPDATE feedkeep.account AS a SET is_disabled = $2 WHERE a.account_id = $1"
-_SET_ADMIN = "UPDATE feedkeep.account AS a SET is_admin = $2 WHERE a.account_id = $1"
-_SET_IDENTITY = "UPDATE feedkeep.account AS a SET identity = $2 WHERE a.account_id = $1"
-_END_SESSIONS = """
+""")
+_SET_PASSWORD = sql("UPDATE feedkeep.account AS a SET password_hash = $2 WHERE a.account_id = $1")
+_REPLACE_HASH = sql(f"{_SET_PASSWORD} AND a.password_hash = $3")
+_SET_DISABLED = sql("UPDATE feedkeep.account AS a SET is_disabled = $2 WHERE a.account_id = $1")
+_SET_ADMIN = sql("UPDATE feedkeep.account AS a SET is_admin = $2 WHERE a.account_id = $1")
+_SET_IDENTITY = sql("UPDATE feedkeep.account AS a SET identity = $2 WHERE a.account_id = $1")
+_END_SESSIONS = sql("""
 DELETE FROM feedkeep.token AS t
 WHERE t.account_id = $1 AND (t.is_session AND t.of_token IS NULL OR t.purpose = 'reset')
-"""
-_WITH_HASH = f"""
+""")
+_WITH_HASH = sql(f"""
 SELECT {columns(TOKEN, "t")} FROM feedkeep.token t WHERE t.account_id = $1 AND t.hash = $2
-"""
-_FORGET_TOKEN = "DELETE FROM feedkeep.token AS t WHERE t.account_id = $1 AND t.id = $2"
+""")
+_FORGET_TOKEN = sql("DELETE FROM feedkeep.token AS t WHERE t.account_id = $1 AND t.id = $2")
 _OPEN_GRANTS = "FROM feedkeep.login_grant WHERE account_id = $1 AND fetched IS NULL"
-_HAS_OPEN_GRANTS = f"SELECT EXISTS (SELECT 1 {_OPEN_GRANTS})"
-_END_GRANTS = f"DELETE {_OPEN_GRANTS}"
-_NEWEST_ENTRY = f"""
+_HAS_OPEN_GRANTS = sql(f"SELECT EXISTS (SELECT 1 {_OPEN_GRANTS})")
+_END_GRANTS = sql(f"DELETE {_OPEN_GRANTS}")
+_NEWEST_ENTRY = sql(f"""
 SELECT {columns(ENTRY, "e")} FROM feedkeep.entry e
 WHERE e.account_id = $1 AND e.revision IS NOT NULL ORDER BY e.revision DESC LIMIT 1
-"""
-_SET_RESTORED = f"""
+""")
+_SET_RESTORED = sql(f"""
 UPDATE feedkeep.account AS a SET {", ".join(f"{name} = ${n}" for n, name in enumerate(RESTORED, 2))}
 WHERE a.account_id = $1
-"""
-_STAMP_ANEW = f"""
+""")
+_STAMP_ANEW = sql(f"""
 UPDATE feedkeep.entry AS e SET {", ".join(f"{name} = ${n}" for n, name in enumerate(STAMPED, 3))}
 WHERE e.account_id = $1 AND e.guid = $2
-"""
+""")
 _CLOCKS = {Clock.SUBSCRIPTIONS: "last_stamp", Clock.ACTIONS: "last_action_stamp"}
 _SET_CLOCK = {
-    clock: f"UPDATE feedkeep.account AS a SET {column} = $2 WHERE a.account_id = $1"
+    clock: sql(f"UPDATE feedkeep.account AS a SET {column} = $2 WHERE a.account_id = $1")
     for clock, column in _CLOCKS.items()
 }
 
@@ -84,7 +86,7 @@ class PortableAccounts(ABC):
 
     @property
     @abstractmethod
-    def _are_there(self) -> str:
+    def _are_there(self) -> Sql:
         """The statement that says whether there is any account."""
 
     @abstractmethod

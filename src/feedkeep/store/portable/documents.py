@@ -18,24 +18,25 @@ from feedkeep.model import (
 from feedkeep.model.weights import weight_of_document
 from feedkeep.store.base import DecideDocument
 from feedkeep.store.driver import Driver, Statements
+from feedkeep.store.sql import sql
 from feedkeep.store.tables import DOCUMENTS, WEIGHT_OF_DOCUMENT, columns
 
-_OF_KIND = """
+_OF_KIND = sql("""
 SELECT d.name, d.body FROM feedkeep.document d
 WHERE d.account_id = $1 AND d.kind = $2 ORDER BY d.name
-"""
-_BODY = """
+""")
+_BODY = sql("""
 SELECT d.body FROM feedkeep.document d
 WHERE d.account_id = $1 AND d.kind = $2 AND d.name = $3
-"""
-_BODY_AND_WEIGHT = f"""
+""")
+_BODY_AND_WEIGHT = sql(f"""
 SELECT max(CASE WHEN d.name = $3 THEN d.body END), coalesce(sum{WEIGHT_OF_DOCUMENT}, 0)
 FROM feedkeep.document d WHERE d.account_id = $1 AND d.kind = $2
-"""
-_SAVE = f"""
+""")
+_SAVE = sql(f"""
 INSERT INTO feedkeep.document (account_id, {columns(DOCUMENTS.columns)}) VALUES ($1, $2, $3, $4)
 {DOCUMENTS.or_update}
-"""
+""")
 
 
 class PortableDocuments:

@@ -9,11 +9,12 @@ from feedkeep.store.base import Learn
 from feedkeep.store.driver import Statements
 from feedkeep.store.portable.documents import known_documents, save_document
 from feedkeep.store.portable.tokens import save_progress
+from feedkeep.store.sql import sql
 
-_ADVANCE = """
+_ADVANCE = sql("""
 UPDATE feedkeep.account AS a SET last_action_stamp = $2, action_count = a.action_count + $3
 WHERE a.account_id = $1
-"""
+""")
 
 
 async def end_recording(

@@ -7,20 +7,21 @@ from feedkeep.model.errors import NotAuthorized
 from feedkeep.store.driver import Driver, Statements
 from feedkeep.store.portable.accounts import is_still_let_in
 from feedkeep.store.portable.tokens import add_token
+from feedkeep.store.sql import sql
 
-_SAVE = """
+_SAVE = sql("""
 INSERT INTO feedkeep.login_grant (login, account_id, label, created) VALUES ($1, $2, $3, $4)
 ON CONFLICT (login) DO NOTHING RETURNING true
-"""
-_FIND = """
+""")
+_FIND = sql("""
 SELECT login, account_id, label, created FROM feedkeep.login_grant
 WHERE login = $1 AND fetched IS NULL
-"""
-_FETCH = """
+""")
+_FETCH = sql("""
 UPDATE feedkeep.login_grant SET fetched = $3
 WHERE login = $1 AND account_id = $2 AND fetched IS NULL RETURNING true
-"""
-_FORGET = "DELETE FROM feedkeep.login_grant WHERE created < $1"
+""")
+_FORGET = sql("DELETE FROM feedkeep.login_grant WHERE created < $1")
 
 
 class PortableLogins:

@@ -9,20 +9,42 @@ from feedkeep.store.base import DecideStamps
 from feedkeep.store.driver import Statements
 from feedkeep.store.row_readers import Row
 from feedkeep.store.rows import stamps_in
+from feedkeep.store.sql import Sql, sql
 from feedkeep.store.tables import ACTIONS, OF_THE_LIST, Table, columns
 
-_KNOWN_FROM = "SELECT a.known_from FROM feedkeep.account a WHERE a.account_id = $1"
-_SET_KNOWN_FROM = "UPDATE feedkeep.account AS a SET known_from = $2 WHERE a.account_id = $1"
+_KNOWN_FROM = sql("SELECT a.known_from FROM feedkeep.account a WHERE a.account_id = $1")
+_SET_KNOWN_FROM = sql("UPDATE feedkeep.account AS a SET known_from = $2 WHERE a.account_id = $1")
 _RESEND = [
-    f"""
+    sql(f"""
     UPDATE feedkeep.token AS t
     SET last_sent_{clock.value} = $2, acknowledged_{clock.value} = NULL,
         own_{clock.value} = NULL
     WHERE t.account_id = $1 AND t.last_sent_{clock.value} IS NOT NULL
-    """
+    """)
     for clock in Clock
 ]
-_FORGET_APP_URLS = "DELETE FROM feedkeep.document AS d WHERE d.account_id = $1 AND d.kind = $2"
+_FORGET_APP_URLS = sql("DELETE FROM feedkeep.document AS d WHERE d.account_id = $1 AND d.kind = $2")
+
+
+def _ahead(table: Table) -> Sql:
+    """Return the statement that reads the key and the stamps of rows with one later than `$2`."""
+    is_ahead = " OR ".join(f"r.{name} > $2" for name in table.stamps)
+    return sql(
+        f"SELECT {columns((*table.key, *table.stamps), 'r')} FROM feedkeep.{table.name} r"
+        f" WHERE r.account_id = $1 AND ({is_ahead}) ORDER BY r.{table.stamps[0]}"
+    )
+
+
+def _stamp_anew(table: Table) -> Sql:
+    """Return the statement that replaces the stamps of the row with a key."""
+    key = " AND ".join(f"r.{name} = ${n}" for n, name in enumerate(table.key, 2))
+    stamps = enumerate(table.stamps, 2 + len(table.key))
+    changed = ", ".join(f"{name} = ${n}" for n, name in stamps)
+    return sql(f"UPDATE feedkeep.{table.name} AS r SET {changed} WHERE r.account_id = $1 AND {key}")
+
+
+_AHEAD = {table: _ahead(table) for table in (*OF_THE_LIST, ACTIONS)}
+_STAMP_ANEW = {table: _stamp_anew(table) for table in _AHEAD}
 
 
 async def restamp(
@@ -34,7 +56,8 @@ async def restamp(
     """
     account_id = account.id
     rows = {
-        table: await _ahead(statements, table, account_id, now) for table in (*OF_THE_LIST, ACTIONS)
+        table: await statements.fetch(statement, account_id, now)
+        for table, statement in _AHEAD.items()
     }
     stamps = {table: stamps_in(rows[table], len(table.stamps), now) for table in rows}
     known_from = await statements.fetchval(_KNOWN_FROM, account_id)
@@ -50,20 +73,6 @@ async def restamp(
     return decided.account
 
 
-async def _ahead(
-    statements: Statements, table: Table, account_id: AccountId, now: Stamp
-) -> list[Row]:
-    """Return the key and the stamps of each row that has one later than `now`, the first first."""
-    is_ahead = " OR ".join(f"r.{name} > $2" for name in table.stamps)
-    found = await statements.fetch(
-        f"SELECT {columns((*table.key, *table.stamps), 'r')} FROM feedkeep.{table.name} r"
-        f" WHERE r.account_id = $1 AND ({is_ahead}) ORDER BY r.{table.stamps[0]}",
-        account_id,
-        now,
-    )
-    return [tuple(row) for row in found]
-
-
 async def _write(
     statements: Statements,
     table: Table,
@@ -73,11 +82,8 @@ async def _write(
 ) -> None:
     # By rising stamps, none of which gets later: so no row gets one that another still has.
     width = len(table.key)
-    places = enumerate(table.key, 2), enumerate(table.stamps, 2 + width)
-    key = " AND ".join(f"r.{name} = ${n}" for n, name in places[0])
-    changed = ", ".join(f"{name} = ${n}" for n, name in places[1])
     await statements.executemany(
-        f"UPDATE feedkeep.{table.name} AS r SET {changed} WHERE r.account_id = $1 AND {key}",
+        _STAMP_ANEW[table],
         [
             (account_id, *row[:width], *(anew.get(stamp, stamp) for stamp in row[width:]))
             for row in rows

@@ -19,31 +19,36 @@ from feedkeep.store.base import DecideTokens
 from feedkeep.store.driver import Driver, Statements
 from feedkeep.store.portable.accounts import is_still_let_in, set_password
 from feedkeep.store.rows import new_token_row, progress_row, token_of
+from feedkeep.store.sql import sql
 from feedkeep.store.tables import NEW_TOKEN, TOKEN, columns
 
 TOKEN_COLUMNS = columns(TOKEN, "t")
 
-_OF_ACCOUNT = f"SELECT {TOKEN_COLUMNS} FROM feedkeep.token t WHERE t.account_id = $1 ORDER BY t.id"
-_OF_PURPOSE = f"""
+_OF_ACCOUNT = sql(
+    f"SELECT {TOKEN_COLUMNS} FROM feedkeep.token t WHERE t.account_id = $1 ORDER BY t.id"
+)
+_OF_PURPOSE = sql(f"""
 SELECT {TOKEN_COLUMNS} FROM feedkeep.token t
 WHERE t.account_id = $1 AND t.purpose = $2 ORDER BY t.id
-"""
-_WITH_ID = f"SELECT {TOKEN_COLUMNS} FROM feedkeep.token t WHERE t.account_id = $1 AND t.id = $2"
-_NEXT_ID = """
+""")
+_WITH_ID = sql(
+    f"SELECT {TOKEN_COLUMNS} FROM feedkeep.token t WHERE t.account_id = $1 AND t.id = $2"
+)
+_NEXT_ID = sql("""
 UPDATE feedkeep.account AS a SET last_token_id = last_token_id + 1
 WHERE a.account_id = $1 RETURNING last_token_id
-"""
-_ADD = f"""
+""")
+_ADD = sql(f"""
 INSERT INTO feedkeep.token (account_id, {columns(NEW_TOKEN)})
 VALUES ($1, {", ".join(f"${number}" for number, _ in enumerate(NEW_TOKEN, 2))})
-"""
-_IS_ALIVE = """
+""")
+_IS_ALIVE = sql("""
 SELECT EXISTS (
     SELECT 1 FROM feedkeep.token t WHERE t.account_id = $1 AND t.id = $2 AND t.revoked IS NULL
 )
-"""
+""")
 _NEWEST = "s.id = $2 DESC, s.revoked IS NULL DESC, s.expires DESC, s.id DESC"
-_FORGET_SESSIONS = f"""
+_FORGET_SESSIONS = sql(f"""
 DELETE FROM feedkeep.token AS t WHERE t.account_id = $1 AND t.id IN (
     SELECT n.id FROM (
         SELECT s.id, row_number() OVER (ORDER BY {_NEWEST}) AS n,
@@ -51,19 +56,19 @@ DELETE FROM feedkeep.token AS t WHERE t.account_id = $1 AND t.id IN (
         FROM feedkeep.token s WHERE s.account_id = $1 AND s.is_session AND s.purpose = $5
     ) n WHERE n.n > $3 OR n.n_alike > $4
 )
-"""
-_FORGET = "DELETE FROM feedkeep.token AS t WHERE t.account_id = $1 AND t.id = $2"
-_FORGET_OF_PURPOSE = f"{_FORGET} AND t.purpose = $3"
-_EXTEND = """
+""")
+_FORGET = sql("DELETE FROM feedkeep.token AS t WHERE t.account_id = $1 AND t.id = $2")
+_FORGET_OF_PURPOSE = sql(f"{_FORGET} AND t.purpose = $3")
+_EXTEND = sql("""
 UPDATE feedkeep.token AS t SET expires = $3
 WHERE t.account_id = $1 AND t.id = $2 AND t.revoked IS NULL
-"""
-_REVOKE = """
+""")
+_REVOKE = sql("""
 UPDATE feedkeep.token AS t SET revoked = coalesce(t.revoked, $3)
 WHERE t.account_id = $1 AND (t.id = $2 OR t.of_token = $2)
-"""
+""")
 _SAVE_PROGRESS = {
-    clock: f"""
+    clock: sql(f"""
     UPDATE feedkeep.token AS t SET
         last_sent_{clock.value} = $3,
         acknowledged_{clock.value} = CASE
@@ -72,7 +77,7 @@ _SAVE_PROGRESS = {
         END,
         own_{clock.value} = $5
     WHERE t.account_id = $1 AND t.id = $2
-    """
+    """)
     for clock in Clock
 }
 

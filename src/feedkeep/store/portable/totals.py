@@ -7,21 +7,21 @@ from collections import Counter
 from feedkeep.model import AccountId, FeedHealth, Guid, Purpose, Stamp
 from feedkeep.store.base import SomeAccounts, SomeFeeds
 from feedkeep.store.driver import Driver
-from feedkeep.store.portable.accounts import IS_NOT_DELETED
+from feedkeep.store.sql import AND_NOT_DELETED, sql
 
-_ACCOUNTS = f"""
+_ACCOUNTS = sql(f"""
 SELECT a.account_id, a.former_count FROM feedkeep.account a
-WHERE a.account_id > $1 AND {IS_NOT_DELETED} ORDER BY a.account_id LIMIT $2
-"""
-_SESSIONS = """
+WHERE a.account_id > $1 {AND_NOT_DELETED} ORDER BY a.account_id LIMIT $2
+""")
+_SESSIONS = sql("""
 SELECT t.purpose, count(*) FROM feedkeep.token t
 WHERE t.account_id > $1 AND t.account_id <= $2 AND t.is_session AND t.revoked IS NULL
 AND (t.expires IS NULL OR t.expires > $3) GROUP BY t.purpose
-"""
-_FEEDS = """
+""")
+_FEEDS = sql("""
 SELECT f.guid, f.failing IS NOT NULL, f.known IS NULL FROM feedkeep.feed f
 WHERE f.guid > $1 ORDER BY f.guid LIMIT $2
-"""
+""")
 LOOKS = (_ACCOUNTS, _SESSIONS, _FEEDS)
 """The statements: on a cluster, each reads rows of all machines, and changes nothing."""
 

@@ -10,15 +10,16 @@ from feedkeep.model import Account, AccountId, Person
 from feedkeep.model.errors import NameTaken
 from feedkeep.store.base import CheckChange, anything_goes
 from feedkeep.store.driver import Statements
-from feedkeep.store.portable.accounts import PortableAccounts
+from feedkeep.store.portable.accounts import CREATE, PortableAccounts
 from feedkeep.store.postgres.connections import Connections
-from feedkeep.store.postgres.driver import ACCOUNT_COLUMNS, PostgresDriver
+from feedkeep.store.postgres.driver import PostgresDriver
 from feedkeep.store.postgres.runner import PostgresRunner
 from feedkeep.store.rows import account_of, key_range, new_account_row
-from feedkeep.store.tables import ACCOUNTS, ENTRIES, TABLES, Table, columns
+from feedkeep.store.sql import Sql, sql
+from feedkeep.store.tables import ACCOUNT_COLUMNS, ACCOUNTS, ENTRIES, TABLES, Table, columns
 
-_FIND_NAME = "SELECT account_id FROM feedkeep.account_name WHERE name_key = $1"
-_WITH_ID = f"SELECT {ACCOUNT_COLUMNS} FROM feedkeep.account a WHERE a.account_id = $1"
+_FIND_NAME = sql("SELECT account_id FROM feedkeep.account_name WHERE name_key = $1")
+_WITH_ID = sql(f"SELECT {ACCOUNT_COLUMNS} FROM feedkeep.account a WHERE a.account_id = $1")
 _NAMES = """
 SELECT account_id FROM feedkeep.account_name
 WHERE name_key >= $1 AND name_key < $2 AND name_key <> $3 ORDER BY name_key LIMIT $4
@@ -31,33 +32,28 @@ SELECT p.last_used, {ACCOUNT_COLUMNS} FROM feedkeep.account a LEFT JOIN (
 ) p ON p.account_id = a.account_id
 WHERE a.account_id = ANY($1::bigint[]) ORDER BY a.name_key COLLATE "C"
 """
-_TAKE_NAME = """
+_TAKE_NAME = sql("""
 INSERT INTO feedkeep.account_name (name_key, account_id) VALUES ($1, $2)
 ON CONFLICT (name_key) DO NOTHING RETURNING account_id
-"""
+""")
 _TAKE_NAMES = """
 INSERT INTO feedkeep.account_name (name_key, account_id)
 SELECT * FROM unnest($1::text[], $2::bigint[])
 ON CONFLICT (name_key) DO NOTHING RETURNING account_id
 """
-_CREATE = """
-INSERT INTO feedkeep.account
-    (account_id, name, name_key, password_hash, is_disabled, created, is_admin)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
-"""
-_DELETE = "DELETE FROM feedkeep.account WHERE account_id = $1 RETURNING name_key"
+_DELETE = sql("DELETE FROM feedkeep.account WHERE account_id = $1 RETURNING name_key")
 _ROWS_AT_ONCE = 20_000
 """How many rows of a deleted account go with one statement, which takes 0.1 s: each may take 5."""
 
 
-def _delete_some(table: Table, condition: str = "") -> str:
+def _delete_some(table: Table, condition: str = "") -> Sql:
     """Return the statement that deletes some rows of an account."""
     key = columns(table.key)
-    return f"""
+    return sql(f"""
         DELETE FROM feedkeep.{table.name} t WHERE t.account_id = $1 AND ({key}) IN (
             SELECT {key} FROM feedkeep.{table.name} s WHERE s.account_id = $1{condition} LIMIT $2
         )
-    """
+    """)
 
 
 _FULL = f"DELETE {_ROWS_AT_ONCE}"
@@ -66,15 +62,15 @@ _DELETE_SOME = (
     *(_delete_some(table) for table in TABLES if table is not ACCOUNTS),
 )
 # Each statement checks its own rows. Else the commit would check all: 6 s, and it may take 5.
-_CHECK_EACH = "SET CONSTRAINTS ALL IMMEDIATE"
-_FREE_NAME = "DELETE FROM feedkeep.account_name WHERE name_key = $1"
+_CHECK_EACH = sql("SET CONSTRAINTS ALL IMMEDIATE")
+_FREE_NAME = sql("DELETE FROM feedkeep.account_name WHERE name_key = $1")
 
 
 class PostgresAccounts(PortableAccounts):
     """The tables `account` and `account_name`."""
 
     # Names are on every machine of a cluster, so the service can start while one of them is away.
-    _are_there = "SELECT EXISTS (SELECT 1 FROM feedkeep.account_name)"
+    _are_there = sql("SELECT EXISTS (SELECT 1 FROM feedkeep.account_name)")
 
     def __init__(self, runner: PostgresRunner) -> None:
         super().__init__(PostgresDriver(runner))
@@ -108,7 +104,7 @@ class PostgresAccounts(PortableAccounts):
             keys, ids = [key for _, key in ordered], [account.id for account, _ in ordered]
             free = {row[0] for row in await connection.fetch(_TAKE_NAMES, keys, ids)}
             rows = [new_account_row(*named) for named in ordered if named[0].id in free]
-            await connection.executemany(_CREATE, rows)
+            await connection.executemany(CREATE, rows)
             return [account.id in free for account, _ in accounts]
 
         return await self._runner.write(create)
@@ -134,4 +130,4 @@ class PostgresAccounts(PortableAccounts):
             holder = await statements.fetchval(_FIND_NAME, name_key)
             [taken] = await statements.fetch(_WITH_ID, holder)
             raise NameTaken(account_of(taken).name)
-        await statements.execute(_CREATE, *new_account_row(account, name_key))
+        await statements.execute(CREATE, *new_account_row(account, name_key))

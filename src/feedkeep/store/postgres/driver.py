@@ -15,19 +15,18 @@ from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import PostgresRunner
 from feedkeep.store.row_readers import Row
 from feedkeep.store.rows import account_of
-from feedkeep.store.tables import ACCOUNT, columns
+from feedkeep.store.sql import Sql, sql
+from feedkeep.store.tables import ACCOUNT_COLUMNS
 
 TURN_SECONDS = 5.0
 """How long a job waits for those of the same account that this process got before it."""
 
-ACCOUNT_COLUMNS = f"a.account_id, {columns(ACCOUNT, 'a')}"
-
-_HOLD = f"""
+_HOLD = sql(f"""
 SELECT {ACCOUNT_COLUMNS} FROM feedkeep.account a WHERE a.account_id = $1 FOR NO KEY UPDATE
-"""
+""")
 # What is to hold for all accounts together has no row that could be locked: whoever takes a right
 # away from an administrator, or creates the first account, takes this lock, the letters "fkad".
-_LOCK_OUT_OTHERS = f"SELECT pg_advisory_xact_lock({0x666B6164})"
+_LOCK_OUT_OTHERS = sql(f"SELECT pg_advisory_xact_lock({0x666B6164})")
 
 
 class PostgresDriver(Driver):
@@ -44,10 +43,10 @@ class PostgresDriver(Driver):
         self._runner = runner
         self._turns: WeakValueDictionary[AccountId, asyncio.Lock] = WeakValueDictionary()
 
-    async def read(self, statement: str, *arguments: Any) -> Sequence[Row]:
+    async def read(self, statement: Sql, *arguments: Any) -> Sequence[Row]:
         return await self._runner.read(lambda database: database.fetch(statement, *arguments))
 
-    async def scan(self, statement: str, *arguments: Any) -> Sequence[Row]:
+    async def scan(self, statement: Sql, *arguments: Any) -> Sequence[Row]:
         return await self._runner.scan(lambda database: database.fetch(statement, *arguments))
 
     async def write(self, job: Job[T], account_id: AccountId | None = None) -> T:

@@ -14,17 +14,18 @@ from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import PostgresRunner
 from feedkeep.store.postgres.shape import as_columns
 from feedkeep.store.row_readers import Row
+from feedkeep.store.sql import sql
 from feedkeep.store.tables import ENTRY, LABELS, columns
 
 AT_ONCE = 1_000
 """How many labels are written with one statement."""
 
-_OF = f"""
+_OF = sql(f"""
 SELECT {columns(LABELS.columns, "l")}, {columns(ENTRY, "e")}, {columns(ENTRY, "s")}
 FROM feedkeep.feed_label l JOIN feedkeep.entry e ON e.account_id = $1 AND e.guid = l.guid
 LEFT JOIN feedkeep.entry s ON s.account_id = $1 AND s.guid = e.new_guid
 WHERE l.account_id = $1 ORDER BY l.guid
-"""
+""")
 _TYPES = ("uuid", "text", "text", "boolean", "boolean")
 
 
@@ -34,11 +35,11 @@ class PostgresFeedLabels:
     def __init__(self, runner: PostgresRunner) -> None:
         self._driver = PostgresDriver(runner)
         types = dict(zip(LABELS.columns, _TYPES, strict=True))
-        self._save = f"""
+        self._save = sql(f"""
             INSERT INTO feedkeep.feed_label AS feed_label (account_id, {columns(LABELS.columns)})
             {runner.shape.selected(**types)}
             {LABELS.or_update}
-        """
+        """)
 
     async def of(self, account_id: AccountId) -> list[Labelled]:
         return await _read(await self._driver.scan(_OF, account_id))

@@ -13,11 +13,11 @@ from msgspec.structs import astuple
 from feedkeep.model import AccountId, DocumentName, Found, Guid, Stamp, TokenId
 from feedkeep.store.portable.tokens import TOKEN_COLUMNS, PortableTokens
 from feedkeep.store.postgres.connections import Connections
-from feedkeep.store.postgres.driver import ACCOUNT_COLUMNS, PostgresDriver
+from feedkeep.store.postgres.driver import PostgresDriver
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import PostgresRunner
 from feedkeep.store.postgres.shape import as_columns
-from feedkeep.store.tables import ENTRY, columns
+from feedkeep.store.tables import ACCOUNT_COLUMNS, ENTRY, columns
 
 MAX_FOUND_IN_A_BATCH = 256
 

@@ -14,35 +14,43 @@ from feedkeep.model.errors import NameTaken, StoreUnavailable
 from feedkeep.runtime.cooperative import Yielding
 from feedkeep.store.base import CheckChange, anything_goes
 from feedkeep.store.driver import Statements
-from feedkeep.store.portable.accounts import PortableAccounts
+from feedkeep.store.portable.accounts import CREATE, PortableAccounts
 from feedkeep.store.rows import account_of, key_range, new_account_row
-from feedkeep.store.sqlite.driver import ACCOUNT_COLUMNS, IS_THERE, SqliteDriver
+from feedkeep.store.sql import AND_NOT_DELETED, for_sqlite, sql, sqlite_form
+from feedkeep.store.sqlite.driver import SqliteDriver
 from feedkeep.store.sqlite.runner import SqliteRunner
-from feedkeep.store.tables import ACCOUNTS, COUNTS, ENTRIES, TABLES, TOKENS, Table, columns
+from feedkeep.store.tables import (
+    ACCOUNT_COLUMNS,
+    ACCOUNTS,
+    COUNTS,
+    ENTRIES,
+    TABLES,
+    TOKENS,
+    Table,
+    columns,
+)
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
-_FIND = f"SELECT {ACCOUNT_COLUMNS} FROM account a WHERE a.name_key = ? AND {IS_THERE}"
-_PEOPLE = f"""
-SELECT (SELECT max(t.last_used) FROM token t WHERE t.account_id = a.id), {ACCOUNT_COLUMNS}
-FROM account a WHERE a.name_key >= ? AND a.name_key < ? AND a.name_key <> ? AND {IS_THERE}
-ORDER BY a.name_key LIMIT ?
-"""
-_CREATE = """
-INSERT INTO account (id, name, name_key, password_hash, is_disabled, created, is_admin)
-VALUES (?, ?, ?, ?, ?, ?, ?)
-"""
+_FIND = sql(f"""
+SELECT {ACCOUNT_COLUMNS} FROM feedkeep.account a WHERE a.name_key = $1 {AND_NOT_DELETED}
+""")
+_PEOPLE = for_sqlite(f"""
+SELECT (SELECT max(t.last_used) FROM token t WHERE t.account_id = a.account_id), {ACCOUNT_COLUMNS}
+FROM account a WHERE a.name_key >= $1 AND a.name_key < $2 AND a.name_key <> $3 {AND_NOT_DELETED}
+ORDER BY a.name_key LIMIT $4
+""")
 # No name has a colon, so that nobody can ask for this one.
-_MARK_DELETED = f"""
-UPDATE account SET name = '', name_key = ':' || id, password_hash = NULL, is_disabled = 1,
-    is_admin = 0, identity = NULL, former_count = 0, action_count = 0,
+_MARK_DELETED = sql(f"""
+UPDATE feedkeep.account SET name = '', name_key = ':' || account_id, password_hash = NULL,
+    is_disabled = 1, is_admin = 0, identity = NULL, former_count = 0, action_count = 0,
     {", ".join(f"{name} = 0" for name in COUNTS)}
-WHERE id = ?
-"""
-_END_TOKENS = "DELETE FROM token WHERE account_id = ?"
-_END_ALL_GRANTS = "DELETE FROM login_grant WHERE account_id = ?"
-_DELETED = "SELECT id FROM account WHERE name_key >= ':' AND name_key < ';'"
-_DELETE = "DELETE FROM account WHERE id = ?"  # what else there is of it goes with it
+WHERE account_id = $1
+""")
+_END_TOKENS = sql("DELETE FROM feedkeep.token WHERE account_id = $1")
+_END_ALL_GRANTS = sql("DELETE FROM feedkeep.login_grant WHERE account_id = $1")
+_DELETED = "SELECT account_id FROM account WHERE name_key >= ':' AND name_key < ';'"
+_DELETE = "DELETE FROM account WHERE account_id = ?"  # what else there is of it goes with it
 
 
 def _delete_some(table: Table, condition: str = "") -> str:
@@ -69,7 +77,9 @@ _STEPS_AT_ONCE = 20
 class SqliteAccounts(PortableAccounts):
     """The table `account`."""
 
-    _are_there = f"SELECT EXISTS (SELECT 1 FROM account WHERE {IS_THERE})"
+    _are_there = sql(f"""
+    SELECT EXISTS (SELECT 1 FROM feedkeep.account a WHERE a.account_id > 0 {AND_NOT_DELETED})
+    """)
 
     def __init__(self, runner: SqliteRunner) -> None:
         super().__init__(SqliteDriver(runner))
@@ -94,7 +104,7 @@ class SqliteAccounts(PortableAccounts):
         def create_if_free(connection: apsw.Connection, account: Account, name_key: str) -> bool:
             is_free = _find(connection, name_key) is None
             if is_free:
-                connection.execute(_CREATE, new_account_row(account, name_key))
+                connection.execute(sqlite_form(CREATE), new_account_row(account, name_key))
             return is_free
 
         return await self._runner.write(
@@ -105,7 +115,7 @@ class SqliteAccounts(PortableAccounts):
         row = await statements.fetchrow(_FIND, name_key)
         if row is not None:
             raise NameTaken(account_of(row).name)
-        await statements.execute(_CREATE, *new_account_row(account, name_key))
+        await statements.execute(CREATE, *new_account_row(account, name_key))
 
     async def delete(self, account_id: AccountId, check: CheckChange = anything_goes) -> None:
         """Mark it, so that it is gone for everybody, and delete its rows in small steps.
@@ -159,5 +169,5 @@ def deleted(connection: apsw.Connection) -> list[AccountId]:
 
 
 def _find(connection: apsw.Connection, name_key: str) -> Account | None:
-    row = connection.execute(_FIND, (name_key,)).get
+    row = connection.execute(sqlite_form(_FIND), (name_key,)).get
     return account_of(row) if row else None

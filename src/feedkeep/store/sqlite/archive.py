@@ -14,17 +14,11 @@ from feedkeep.store.kinds import KINDS, every, kind_of
 from feedkeep.store.sqlite.accounts import deleted
 from feedkeep.store.sqlite.errors import Translating
 from feedkeep.store.sqlite.rows import ROWS, insert_into
-from feedkeep.store.tables import ACCOUNTS, TABLES, Table
-
-
-def _id_in(table: Table) -> str:
-    """Return the name of the column with the account's id."""
-    return "id" if table is ACCOUNTS else "account_id"
-
+from feedkeep.store.tables import TABLES
 
 _COUNT = "SELECT " + " + ".join(f"(SELECT count(*) FROM {table.name})" for table in TABLES)
 _COUNT_OF = "SELECT " + " + ".join(
-    f"(SELECT count(*) FROM {table.name} WHERE {_id_in(table)} = ?1)" for table in TABLES
+    f"(SELECT count(*) FROM {table.name} WHERE account_id = ?1)" for table in TABLES
 )
 _HAS_ACCOUNTS = "SELECT EXISTS (SELECT 1 FROM account)"
 
@@ -47,7 +41,7 @@ class SqliteArchive:
         with Translating():
             gone = frozenset(deleted(self._connection))
         for kind in KINDS:
-            cursor = self._connection.execute(every(kind, "", _id_in(kind.table)))
+            cursor = self._connection.execute(every(kind, ""))
             while chunk := _next(cursor):
                 if rows := [row for row in chunk if row[0] not in gone]:
                     yield [(AccountId(row[0]), kind.read(ROWS, row)) for row in rows]
@@ -63,7 +57,7 @@ async def fill(
         kind = kind_of(chunk[0][1])
         rows = [(account_id, *kind.write(ROWS, record)) for account_id, record in chunk]
         with Translating():
-            connection.executemany(insert_into(kind.table, _id_in(kind.table)), rows)
+            connection.executemany(insert_into(kind.table), rows)
     if check is not None:
         await check(SqliteArchive(connection))
 

@@ -158,7 +158,7 @@ def _check(partial: Path) -> None:
 def _note_restored(partial: Path, decide: DecideRestored) -> None:
     prepare(partial)  # a backup of an older feedkeep may lack a clock
     with closing(connect(partial, READER_PATIENCE_SECONDS)) as copy:
-        accounts: list[tuple[Any, ...]] = copy.execute("SELECT id FROM account").fetchall()
+        accounts: list[tuple[Any, ...]] = copy.execute("SELECT account_id FROM account").fetchall()
         statements = SqliteStatements(copy)
         copy.execute("BEGIN")
         for (account_id,) in accounts:

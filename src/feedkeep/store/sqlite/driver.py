@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Coroutine, Sequence
-from functools import cache
 from typing import Any
 
 import apsw
@@ -14,15 +12,14 @@ from feedkeep.model.errors import NotAuthorized
 from feedkeep.store.driver import Driver, Job, Statements
 from feedkeep.store.row_readers import Row
 from feedkeep.store.rows import account_of
+from feedkeep.store.sql import AND_NOT_DELETED, Sql, sql, sqlite_form
 from feedkeep.store.sqlite.rows import ROWS
 from feedkeep.store.sqlite.runner import SqliteRunner
-from feedkeep.store.tables import ACCOUNT, columns
+from feedkeep.store.tables import ACCOUNT_COLUMNS
 
-ACCOUNT_COLUMNS = f"a.id, {columns(ACCOUNT, 'a')}"
-IS_THERE = "name_key NOT BETWEEN ':' AND ';'"
-"""The condition that leaves out accounts that are deleted, and whose rows are not all gone yet."""
-
-_WITH_ID = f"SELECT {ACCOUNT_COLUMNS} FROM account a WHERE a.id = ? AND {IS_THERE}"
+_WITH_ID = sql(f"""
+SELECT {ACCOUNT_COLUMNS} FROM feedkeep.account a WHERE a.account_id = $1 {AND_NOT_DELETED}
+""")
 
 
 class SqliteStatements:
@@ -31,22 +28,22 @@ class SqliteStatements:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
 
-    async def fetch(self, statement: str, *arguments: Any) -> Sequence[Row]:
-        return self._connection.execute(_in_sqlite(statement), arguments).fetchall()
+    async def fetch(self, statement: Sql, *arguments: Any) -> Sequence[Row]:
+        return self._connection.execute(sqlite_form(statement), arguments).fetchall()
 
-    async def fetchrow(self, statement: str, *arguments: Any) -> Row | None:
+    async def fetchrow(self, statement: Sql, *arguments: Any) -> Row | None:
         rows = await self.fetch(statement, *arguments)
         return rows[0] if rows else None
 
-    async def fetchval(self, statement: str, *arguments: Any) -> Any:
+    async def fetchval(self, statement: Sql, *arguments: Any) -> Any:
         rows = await self.fetch(statement, *arguments)
         return rows[0][0] if rows else None
 
-    async def execute(self, statement: str, *arguments: Any) -> None:
-        self._connection.execute(_in_sqlite(statement), arguments)
+    async def execute(self, statement: Sql, *arguments: Any) -> None:
+        self._connection.execute(sqlite_form(statement), arguments)
 
-    async def executemany(self, statement: str, rows: Sequence[Row]) -> None:
-        self._connection.executemany(_in_sqlite(statement), rows)
+    async def executemany(self, statement: Sql, rows: Sequence[Row]) -> None:
+        self._connection.executemany(sqlite_form(statement), rows)
 
 
 class SqliteDriver(Driver):
@@ -57,12 +54,12 @@ class SqliteDriver(Driver):
     def __init__(self, runner: SqliteRunner) -> None:
         self._runner = runner
 
-    async def read(self, statement: str, *arguments: Any) -> Sequence[Row]:
+    async def read(self, statement: Sql, *arguments: Any) -> Sequence[Row]:
         return self._runner.read(
             lambda connection: done(SqliteStatements(connection).fetch(statement, *arguments))
         )
 
-    async def scan(self, statement: str, *arguments: Any) -> Sequence[Row]:
+    async def scan(self, statement: Sql, *arguments: Any) -> Sequence[Row]:
         return await self._runner.scan(
             lambda connection: done(SqliteStatements(connection).fetch(statement, *arguments))
         )
@@ -105,12 +102,5 @@ def there(connection: apsw.Connection, account_id: AccountId) -> Account:
 
 def with_id(connection: apsw.Connection, account_id: AccountId) -> Account | None:
     """Return the account with that id, if there is one."""
-    row = connection.execute(_WITH_ID, (account_id,)).get
+    row = connection.execute(sqlite_form(_WITH_ID), (account_id,)).get
     return account_of(row) if row else None
-
-
-@cache
-def _in_sqlite(statement: str) -> str:
-    """Return a statement as SQLite takes it: without a schema, and with its own parameters."""
-    in_one_schema = statement.replace("feedkeep.", "").replace("$", "?")
-    return re.sub(r"\ba\.account_id\b", "a.id", in_one_schema)

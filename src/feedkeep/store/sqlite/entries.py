@@ -63,7 +63,7 @@ SELECT {columns(ENTRY)} FROM entry WHERE account_id = ? AND revision > ?
 ORDER BY revision LIMIT ? OFFSET ?
 """
 _IS_ANY_BEFORE = "SELECT EXISTS (SELECT 1 FROM entry WHERE account_id = ? AND revision <= ?)"
-_ANNOUNCED = "SELECT announced_count FROM account WHERE id = ?"
+_ANNOUNCED = "SELECT announced_count FROM account WHERE account_id = ?"
 _CHANGED = f"""
 SELECT {columns(ENTRY, "e")} FROM entry e WHERE e.account_id = ? AND e.revision >= ?
 UNION ALL

@@ -29,7 +29,8 @@ from feedkeep.runtime.cooperative import Yielding
 from feedkeep.store.base import MAX_DELETIONS, MAX_FORMER_STATES
 from feedkeep.store.portable.documents import known_documents, save_document
 from feedkeep.store.portable.tokens import save_progress
-from feedkeep.store.sqlite.driver import IS_THERE, SqliteStatements, done
+from feedkeep.store.sql import AND_NOT_DELETED, for_sqlite
+from feedkeep.store.sqlite.driver import SqliteStatements, done
 from feedkeep.store.sqlite.rows import ROWS, insert_into, to_bytes, update
 from feedkeep.store.tables import (
     COUNTS,
@@ -51,12 +52,14 @@ _NAMED_AT_ONCE = 100
 
 _ENTRY = columns(ENTRY)
 
-_ACCOUNT = f"""
-SELECT last_stamp, {columns(COUNTS)}, known_from, former_count FROM account
-WHERE id = ? AND {IS_THERE}
-"""
+_ACCOUNT = for_sqlite(f"""
+SELECT a.last_stamp, {columns(COUNTS, "a")}, a.known_from, a.former_count FROM feedkeep.account a
+WHERE a.account_id = $1 {AND_NOT_DELETED}
+""")
 _ADVANCED = ("last_stamp", *COUNTS, "known_from", "former_count")
-_ADVANCE = f"UPDATE account SET {', '.join(f'{name} = ?' for name in _ADVANCED)} WHERE id = ?"
+_ADVANCE = f"""
+UPDATE account SET {", ".join(f"{name} = ?" for name in _ADVANCED)} WHERE account_id = ?
+"""
 # A cross join, so that SQLite looks up what is named, whatever size it takes the table to have.
 _NAMED = f"""
 SELECT {columns(ENTRY, "e")} FROM carray(?) named

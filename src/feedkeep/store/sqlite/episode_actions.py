@@ -29,7 +29,8 @@ from feedkeep.store.base import (
     learn_nothing,
 )
 from feedkeep.store.portable.episode_actions import end_recording
-from feedkeep.store.sqlite.driver import IS_THERE, SqliteStatements, done, there
+from feedkeep.store.sql import AND_NOT_DELETED, for_sqlite
+from feedkeep.store.sqlite.driver import SqliteStatements, done, there
 from feedkeep.store.sqlite.rows import ROWS, insert_into, to_bytes
 from feedkeep.store.sqlite.runner import SqliteRunner, undone_if_refused
 from feedkeep.store.tables import ACTION, ACTIONS, WEIGHT_OF_ACTION, columns
@@ -68,11 +69,11 @@ WHERE account_id = ?1 AND podcast_guid = ?2 AND +revision BETWEEN ?3 AND ?4
     AND is_superseded <= ?5
 ORDER BY +revision LIMIT ?6
 """
-_WEIGHTS = f"""
-SELECT action_count, (
-    SELECT coalesce(sum{WEIGHT_OF_ACTION}, 0) FROM episode_action WHERE account_id = ?1
-) FROM account WHERE id = ?1 AND {IS_THERE}
-"""
+_WEIGHTS = for_sqlite(f"""
+SELECT a.action_count, (
+    SELECT coalesce(sum{WEIGHT_OF_ACTION}, 0) FROM episode_action WHERE account_id = $1
+) FROM feedkeep.account a WHERE a.account_id = $1 {AND_NOT_DELETED}
+""")
 _LAST_OF_EACH = """
 WITH told AS (
     SELECT revision, podcast_guid, episode, kind, episode_guid,

@@ -22,8 +22,8 @@ from feedkeep.store.feed_rows import (
     picture_of,
     picture_row,
 )
+from feedkeep.store.sql import AND_NOT_DELETED, for_sqlite
 from feedkeep.store.sqlite.connection import one_moment
-from feedkeep.store.sqlite.driver import IS_THERE
 from feedkeep.store.sqlite.rows import ROWS, to_bytes, to_guid
 from feedkeep.store.sqlite.runner import SqliteRunner
 from feedkeep.store.tables import ENTRY, columns
@@ -82,14 +82,16 @@ SELECT min(moment) FROM (
 _PICTURE = f"SELECT {columns(PICTURE)} FROM feed_picture WHERE guid = ?"
 _UNWANTED = "SELECT guid FROM feed WHERE wanted < ? ORDER BY wanted LIMIT ?"
 _FORGET = "DELETE FROM feed WHERE guid = ?"  # its picture goes with it
-_SOME_ACCOUNTS = f"""
-SELECT id, subscribed_count FROM account WHERE id > ? AND {IS_THERE} ORDER BY id LIMIT ?
-"""
-_SUBSCRIBED = f"""
-SELECT account_id, {columns(ENTRY)} FROM entry
-WHERE account_id > ? AND account_id <= ? AND is_subscribed
-AND account_id IN (SELECT id FROM account WHERE {IS_THERE}) ORDER BY account_id
-"""
+_SOME_ACCOUNTS = for_sqlite(f"""
+SELECT a.account_id, a.subscribed_count FROM feedkeep.account a
+WHERE a.account_id > $1 {AND_NOT_DELETED} ORDER BY a.account_id LIMIT $2
+""")
+_SUBSCRIBED = for_sqlite(f"""
+SELECT e.account_id, {columns(ENTRY, "e")} FROM feedkeep.entry e
+WHERE e.account_id > $1 AND e.account_id <= $2 AND e.is_subscribed AND EXISTS (
+    SELECT 1 FROM feedkeep.account a WHERE a.account_id = e.account_id {AND_NOT_DELETED}
+) ORDER BY e.account_id
+""")
 
 
 class SqliteFeeds:

@@ -17,20 +17,22 @@ from feedkeep.store.tables import STATE, columns
 _FEW_ACCOUNTS, _MANY_ACCOUNTS = 20, 500
 """Through how many accounts a step looks, with and without a look at their entries."""
 
-_KNOWN = "SELECT known_from, former_count, last_stamp FROM account WHERE id = ?"
-_SET_KNOWN = "UPDATE account SET known_from = ?, former_count = ? WHERE id = ?"
-_SOME_ACCOUNTS = "SELECT * FROM account WHERE id > :after ORDER BY id LIMIT :accounts"
-_LAST_OF_SOME = f"SELECT max(id) FROM ({_SOME_ACCOUNTS})"
+_KNOWN = "SELECT known_from, former_count, last_stamp FROM account WHERE account_id = ?"
+_SET_KNOWN = "UPDATE account SET known_from = ?, former_count = ? WHERE account_id = ?"
+_SOME_ACCOUNTS = (
+    "SELECT * FROM account WHERE account_id > :after ORDER BY account_id LIMIT :accounts"
+)
+_LAST_OF_SOME = f"SELECT max(account_id) FROM ({_SOME_ACCOUNTS})"
 
 # Without ORDER BY: SQLite reads the inner query in its order, and stops at the first account that
 # matches. Sorting would look at the entries of each one.
 _NEXT = f"""
-SELECT a.id FROM ({_SOME_ACCOUNTS}) a WHERE a.former_count > 0 AND (
+SELECT a.account_id FROM ({_SOME_ACCOUNTS}) a WHERE a.former_count > 0 AND (
     a.known_from < :until OR EXISTS (
-        SELECT 1 FROM former_entry f WHERE f.account_id = a.id AND f.ended <= :until
+        SELECT 1 FROM former_entry f WHERE f.account_id = a.account_id AND f.ended <= :until
     )
 ) OR :with_authors AND EXISTS (
-    SELECT 1 FROM entry e WHERE e.account_id = a.id AND e.author IS NOT NULL
+    SELECT 1 FROM entry e WHERE e.account_id = a.account_id AND e.author IS NOT NULL
 ) LIMIT 1
 """
 
@@ -46,7 +48,7 @@ def _changes_statement(condition: str) -> str:
     here = f"account_id = :account_id {condition}"
     since, first = "(SELECT stamp FROM since)", "(SELECT stamp FROM first)"
     return f"""
-        WITH known AS (SELECT known_from FROM account WHERE id = :account_id),
+        WITH known AS (SELECT known_from FROM account WHERE account_id = :account_id),
         ends AS MATERIALIZED (
             SELECT DISTINCT ended AS stamp FROM former_entry
             WHERE {here} AND ended < :before AND ended > (SELECT known_from FROM known)

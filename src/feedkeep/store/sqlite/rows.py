@@ -26,10 +26,10 @@ def to_guid(raw: bytes) -> Guid:
 ROWS = Rows(to_bytes, to_guid)
 
 
-def insert_into(table: Table, account_id: str = "account_id") -> str:
+def insert_into(table: Table) -> str:
     """Return the statement that adds a row; the account's id is its first parameter."""
     places = ", ".join("?" * (len(table.columns) + 1))
-    return f"INSERT INTO {table.name} ({account_id}, {columns(table.columns)}) VALUES ({places})"
+    return f"INSERT INTO {table.name} (account_id, {columns(table.columns)}) VALUES ({places})"
 
 
 def update(table: Table, kept: Sequence[str] = ()) -> str:

@@ -107,7 +107,9 @@ class SqliteStore:
             lambda connection: connection.pragma("application_id", APPLICATION_ID)
         )
         self._runner.read(
-            lambda connection: connection.execute("SELECT id FROM account LIMIT 1").fetchall()
+            lambda connection: connection.execute(
+                "SELECT account_id FROM account LIMIT 1"
+            ).fetchall()
         )
 
     async def missing_rights(self) -> Sequence[str]:

@@ -8,20 +8,20 @@ import apsw
 
 from feedkeep.model import AccountId, DocumentName, Found, Guid, Stamp, TokenId
 from feedkeep.store.portable.tokens import TOKEN_COLUMNS, PortableTokens
-from feedkeep.store.sqlite.driver import ACCOUNT_COLUMNS, SqliteDriver
+from feedkeep.store.sqlite.driver import SqliteDriver
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
 from feedkeep.store.sqlite.runner import SqliteRunner
-from feedkeep.store.tables import ENTRY, columns
+from feedkeep.store.tables import ACCOUNT_COLUMNS, ENTRY, columns
 
 # The text of a statement is hashed and compared each time it is run, and each column is made into
 # an object: so there is no join here that only a pointer would need.
 _FIND = f"""
-SELECT {ACCOUNT_COLUMNS}, {TOKEN_COLUMNS} FROM token t JOIN account a ON a.id = t.account_id
+SELECT {ACCOUNT_COLUMNS}, {TOKEN_COLUMNS} FROM token t JOIN account a ON a.account_id = t.account_id
 WHERE t.account_id = ? AND t.hash = ?
 """
 _FIND_WITH_ENTRY = f"""
 SELECT {ACCOUNT_COLUMNS}, {TOKEN_COLUMNS}, {columns(ENTRY, "e")}
-FROM token t JOIN account a ON a.id = t.account_id
+FROM token t JOIN account a ON a.account_id = t.account_id
 LEFT JOIN entry e ON e.account_id = t.account_id AND e.guid = ?
 WHERE t.account_id = ? AND t.hash = ?
 """

@@ -3,7 +3,7 @@
 -- 1970-01-01T00:00:00Z, and guids their 16 bytes.
 
 CREATE TABLE account (
-    id                INTEGER PRIMARY KEY CHECK (id > 0),  -- random, 63 bits
+    account_id        INTEGER PRIMARY KEY CHECK (account_id > 0),  -- random, 63 bits
     name              TEXT NOT NULL,                -- as it was given
     name_key          TEXT NOT NULL UNIQUE,         -- equal for all spellings of the name
     password_hash     TEXT,                         -- Argon2id in PHC form; null: tokens only
@@ -32,13 +32,13 @@ CREATE TABLE account (
 ) STRICT;
 
 -- Administrators are few among many.
-CREATE INDEX account_administrator ON account (id) WHERE is_admin;
+CREATE INDEX account_administrator ON account (account_id) WHERE is_admin;
 
 CREATE UNIQUE INDEX account_identity ON account (identity) WHERE identity IS NOT NULL;
 
 -- Secrets: tokens, sessions, links and codes. A session comes from a sign-in; its text is a cookie.
 CREATE TABLE token (
-    account_id INTEGER NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    account_id INTEGER NOT NULL REFERENCES account (account_id) ON DELETE CASCADE,
     id         INTEGER NOT NULL,                         -- counts from 1 in its account
     hash       BLOB NOT NULL CHECK (length(hash) = 32),  -- SHA-256 of its text
     label      TEXT NOT NULL,                            -- chosen by its owner
@@ -79,7 +79,7 @@ CREATE TABLE token (
 -- expire, so that no login is granted twice.
 CREATE TABLE login_grant (
     login      BLOB PRIMARY KEY CHECK (length(login) = 32),  -- SHA-256 of the app's secret
-    account_id INTEGER NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    account_id INTEGER NOT NULL REFERENCES account (account_id) ON DELETE CASCADE,
     label      TEXT NOT NULL,                                -- name of the app
     created    INTEGER NOT NULL,                             -- time of the grant
     fetched    INTEGER                                       -- time of the token's fetch
@@ -90,7 +90,7 @@ CREATE TABLE login_grant (
 -- guids, which are as good as random, a hundred new entries wrote 116 pages of a list of 5,000
 -- instead of 57.
 CREATE TABLE entry (
-    account_id           INTEGER NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    account_id           INTEGER NOT NULL REFERENCES account (account_id) ON DELETE CASCADE,
     guid                 BLOB NOT NULL CHECK (length(guid) = 16),
     new_guid             BLOB,     -- pointer: present guid of its subscription
     feed_url             TEXT,     -- subscription: present feed URL, as it was sent
@@ -144,7 +144,7 @@ CREATE INDEX entry_with_escapes ON entry (account_id, guid)
 -- Rows are in the order of their arrival, and the key is the only index: each change adds some, in
 -- one commit with those of other accounts, and another order or index would write more pages.
 CREATE TABLE former_entry (
-    account_id           INTEGER NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    account_id           INTEGER NOT NULL REFERENCES account (account_id) ON DELETE CASCADE,
     ended                INTEGER NOT NULL,  -- time of the change that ended this state
     guid                 BLOB NOT NULL CHECK (length(guid) = 16),
     new_guid             BLOB,              -- this and the rest: as in entry
@@ -169,7 +169,7 @@ CREATE TABLE former_entry (
 
 -- Deletions, whose outcome apps can request by id.
 CREATE TABLE deletion (
-    account_id INTEGER NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    account_id INTEGER NOT NULL REFERENCES account (account_id) ON DELETE CASCADE,
     id         INTEGER NOT NULL,  -- timestamp of the deletion
     guid       BLOB NOT NULL,     -- the deleted subscription
     PRIMARY KEY (account_id, id)
@@ -178,7 +178,7 @@ CREATE TABLE deletion (
 -- Titles and folders that owners give their feeds. A label stays with its guid when the feed gets
 -- another; pointers lead from there to the subscription.
 CREATE TABLE feed_label (
-    account_id       INTEGER NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    account_id       INTEGER NOT NULL REFERENCES account (account_id) ON DELETE CASCADE,
     guid             BLOB NOT NULL CHECK (length(guid) = 16),
     title            TEXT NOT NULL,     -- '' if there is none
     folder           TEXT NOT NULL,     -- folder names joined by ' / '; '' if none
@@ -191,7 +191,7 @@ CREATE TABLE feed_label (
 -- their arrival, in which apps are sent them; ordered by the key, each one over 1,002 bytes would
 -- take a page of its own, too.
 CREATE TABLE episode_action (
-    account_id   INTEGER NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    account_id   INTEGER NOT NULL REFERENCES account (account_id) ON DELETE CASCADE,
     key          BLOB NOT NULL CHECK (length(key) = 16),  -- hash of episode, device and kind
     file         BLOB NOT NULL CHECK (length(file) = 10),  -- hash of podcast_guid and episode
     podcast_guid BLOB NOT NULL CHECK (length(podcast_guid) = 16),  -- derived from podcast
@@ -220,7 +220,7 @@ CREATE INDEX episode_action_by_file ON episode_action (account_id, podcast_guid,
 
 -- JSON documents of an account, such as devices, settings and preferences (model/documents.py).
 CREATE TABLE document (
-    account_id INTEGER NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    account_id INTEGER NOT NULL REFERENCES account (account_id) ON DELETE CASCADE,
     kind       TEXT NOT NULL,
     name       TEXT NOT NULL,
     body       TEXT NOT NULL,  -- JSON
