@@ -39,7 +39,9 @@ from feedkeep.service.logins import MAX_SESSIONS_OF_AN_APP
 from feedkeep.store.base import Store
 from feedkeep.store.postgres import PostgresStore, connections, entry_writes
 from feedkeep.store.postgres.counted import write_in_turn
-from feedkeep.store.sqlite import SqliteStore, episode_actions
+from feedkeep.store.postgres.driver import PostgresDriver
+from feedkeep.store.sqlite import SqliteStore, driver
+from feedkeep.store.sqlite.driver import SqliteDriver
 from feedkeep.store.sqlite.runner import SqliteRunner
 
 A, B, C = "https://a.example", "https://b.example", "https://c.example"
@@ -262,8 +264,8 @@ async def admitted(service: Service, name: str) -> Admitted:
 @pytest.fixture(autouse=True)
 def one_action_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let an upload be taken in parts, of which each is looked up and saved by itself."""
-    for store in ("sqlite", "postgres"):
-        monkeypatch.setattr(f"feedkeep.store.{store}.episode_actions._AT_ONCE", 1)
+    for kind in (SqliteDriver, PostgresDriver):
+        monkeypatch.setattr(kind, "rows_at_once", 1)
 
 
 OPERATIONS: list[Operation] = [
@@ -402,7 +404,7 @@ def test_the_proof_notices_statements_without_a_transaction(
 
     monkeypatch.setattr(SqliteRunner, "_begin", begin_nothing)
     monkeypatch.setattr(SqliteRunner, "_run_batch", SqliteRunner._run_jobs)
-    monkeypatch.setattr(episode_actions, "undone_if_refused", lambda work: work)
+    monkeypatch.setattr(driver, "undone_if_refused", lambda work: work)
     monkeypatch.setattr(connections, "_BEGIN", "SELECT 1;")
     # All that a change writes there is one statement, which is done as a whole in any case.
     monkeypatch.setattr(entry_writes, "write_at_once", write_in_turn)

@@ -301,7 +301,7 @@ def test_the_proof_notices_a_store_that_mixes_accounts(
     "statement",
     [
         "sqlite.entries._CHANGED",
-        "sqlite.episode_actions._PAGE",
+        "portable.episode_actions._PAGE",
         "portable.documents._BODY",
         "portable.documents._OF_KIND",
     ],

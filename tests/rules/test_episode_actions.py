@@ -42,7 +42,7 @@ from feedkeep.rules.episode_actions import (
     without_own,
 )
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.store.base import DecideActions
+from feedkeep.store.portable.episode_actions import DecideActions
 
 NOW = 1_700_000_000_000_000
 NOW_SECOND = NOW // 1_000_000

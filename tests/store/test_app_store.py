@@ -47,7 +47,10 @@ from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.history_invariants import history_violations
 from feedkeep.rules.invariants import violations
 from feedkeep.rules.subscriptions import Update
-from feedkeep.store.base import MAX_OF_AN_EPISODE, Store
+from feedkeep.store.base import Store
+from feedkeep.store.portable.episode_actions import MAX_OF_AN_EPISODE
+from feedkeep.store.postgres.driver import PostgresDriver
+from feedkeep.store.sqlite.driver import SqliteDriver
 
 PODCASTS = [parse_feed_url(url).guid for url in (A, B)]
 
@@ -501,8 +504,8 @@ def test_a_rule_is_given_the_actions_of_the_same_episodes(open_store: Callable) 
 def test_a_store_says_up_to_where_an_upload_changed_nothing_but_what_was_sent(
     open_store: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("sqlite", "postgres"):
-        monkeypatch.setattr(f"feedkeep.store.{module}.episode_actions._AT_ONCE", 1)
+    for driver in (SqliteDriver, PostgresDriver):
+        monkeypatch.setattr(driver, "rows_at_once", 1)
 
     def decide(snapshot: ActionSnapshot, some: Sequence[EpisodeAction]) -> ActionDecision:
         """Give the second action and those after it two stamps."""

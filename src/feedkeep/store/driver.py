@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from feedkeep.model import Account, AccountId, T
@@ -14,7 +14,7 @@ from feedkeep.store.sql import Sql
 
 
 class Statements(Protocol):
-    """Executes statements in a transaction; asyncpg's connections do so as they are."""
+    """Executes statements in a transaction."""
 
     async def fetch(self, statement: Sql, *arguments: Any) -> Sequence[Row]:
         """Return all rows, of which there must be few."""
@@ -31,6 +31,18 @@ class Statements(Protocol):
     async def executemany(self, statement: Sql, rows: Sequence[Row]) -> Any:
         """Execute a statement for each row of parameters."""
 
+    async def find_each(
+        self, statement: Sql, account_id: AccountId, rows: Collection[Row]
+    ) -> Sequence[Row]:
+        """Return all rows that a statement of `sql.find_each` finds for rows of parameters."""
+
+    async def write_each(self, statement: Sql, account_id: AccountId, rows: Sequence[Row]) -> None:
+        """Execute a statement of `sql.save_each` or `sql.delete_each`.
+
+        Raises:
+            NotAllWritten: PostgreSQL wrote another number of rows.
+        """
+
 
 Job: TypeAlias = Callable[[Statements], Coroutine[Any, Any, T]]
 """Work inside a transaction, which awaits nothing but statements; it may run more than once."""
@@ -44,9 +56,11 @@ class Driver(ABC):
 
     Attributes:
         rows: How the database writes guids.
+        rows_at_once: How many rows a job handles between two calls of `pause`.
     """
 
     rows: Rows
+    rows_at_once: int
 
     @abstractmethod
     async def read(self, statement: Sql, *arguments: Any) -> Sequence[Row]:
@@ -59,6 +73,10 @@ class Driver(ABC):
     @abstractmethod
     async def write(self, job: Job[T], account_id: AccountId | None = None) -> T:
         """Run a job in the turn of an account, if one is named; return its value when durable."""
+
+    @abstractmethod
+    async def pause(self) -> None:
+        """Let other tasks run in the middle of a job of `change_in_turns`."""
 
     @abstractmethod
     async def lock_out_others(self, statements: Statements) -> None:
@@ -74,14 +92,11 @@ class Driver(ABC):
         Raises:
             NotAuthorized: The account is gone.
         """
+        return await self.write(self._held(account_id, job), account_id)
 
-        async def held(statements: Statements) -> T:
-            account = await self._hold(statements, account_id)
-            if account is None:
-                raise NotAuthorized
-            return await job(statements, account)
-
-        return await self.write(held, account_id)
+    async def change_in_turns(self, account_id: AccountId, job: AccountJob[T], _weight: int) -> T:
+        """Do what `change` does, for a job of many rows that awaits `pause` between some."""
+        return await self.change(account_id, job)
 
     async def change_if_there(self, account_id: AccountId, job: AccountJob[T]) -> T | None:
         """Do what `change` does; if the account is gone, do nothing and return None."""
@@ -91,3 +106,12 @@ class Driver(ABC):
             return None if account is None else await job(statements, account)
 
         return await self.write(held, account_id)
+
+    def _held(self, account_id: AccountId, job: AccountJob[T]) -> Job[T]:
+        async def held(statements: Statements) -> T:
+            account = await self._hold(statements, account_id)
+            if account is None:
+                raise NotAuthorized
+            return await job(statements, account)
+
+        return held

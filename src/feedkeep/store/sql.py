@@ -6,39 +6,102 @@ words for is a constant of this module. Each statement is rendered when its modu
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import NewType
+
+from feedkeep.model import Guid, Value
+from feedkeep.store.tables import Table, columns, columns_of
 
 Sql = NewType("Sql", str)
 """A statement that was rendered for both databases; its text is PostgreSQL's."""
 
-AND_NOT_DELETED = "/* and not deleted */"
+AND_NOT_DELETED = "[and not deleted]"
 """The condition that an account `a` is not deleted.
 
 On PostgreSQL a deleted account has no row. On SQLite its row stays, without a name, until its other
 rows are deleted.
 """
 
-_IN_SQLITE = {
-    "feedkeep.": "",
-    "$": "?",
-    AND_NOT_DELETED: "AND a.name <> ''",
-}
+_IN_POSTGRES = {AND_NOT_DELETED: ""}
+_IN_SQLITE = {AND_NOT_DELETED: "AND a.name <> ''", "feedkeep.": "", "$": "?"}
+_POSTGRES_TYPES = {bool: "boolean", bytes: "bytea", Guid: "uuid", str: "text"}
 _rendered: dict[str, str] = {}
 
 
 def sql(text: str) -> Sql:
     """Render a statement for both databases; return it."""
-    _rendered[text] = for_sqlite(text)
-    return Sql(text)
+    return _both(text, text)
 
 
 def for_sqlite(text: str) -> str:
     """Render a statement for SQLite alone."""
-    for words, own_words in _IN_SQLITE.items():
-        text = text.replace(words, own_words)
-    return text
+    return _replaced(text, _IN_SQLITE)
 
 
 def sqlite_form(statement: Sql) -> str:
     """Return a statement as SQLite takes it."""
     return _rendered[statement]
+
+
+def find_each(select: str, *types: str) -> Sql:
+    """Render a SELECT for `Statements.find_each`.
+
+    `$1` is an account. The other parameters are the columns of a row, of the given types, and are
+    written as `w.p2`, `w.p3` and so on.
+    """
+    return _each(f"SELECT k.* FROM {_rows(types)} CROSS JOIN LATERAL ({select}) k", select)
+
+
+def delete_each(table: Table, value: type[Value]) -> Sql:
+    """Render a statement for `Statements.write_each` that deletes rows by their keys.
+
+    Columns have the types of the fields of `value`.
+    """
+    key = " AND ".join(f"{name} = w.p{n}" for n, name in enumerate(table.key, 2))
+    delete, where = f"DELETE FROM feedkeep.{table.name}", f"WHERE account_id = $1 AND {key}"
+    rows = _rows(_types(table.key, value))
+    return _each(f"{delete} USING {rows} {where}", f"{delete} {where}")
+
+
+def save_each(table: Table, value: type[Value]) -> Sql:
+    """Render a statement for `Statements.write_each` that inserts rows or replaces existing ones.
+
+    Columns have the types of the fields of `value`. On PostgreSQL it also reads the account's row.
+    Otherwise Citus brings the rows to the coordinator and commits in two phases, and while a
+    machine is away, acknowledged writes can be invisible.
+    """
+    insert = f"INSERT INTO feedkeep.{table.name} (account_id, {columns(table.columns)})"
+    values = ", ".join(f"w.p{n}" for n, _ in enumerate(table.columns, 2))
+    rows = _rows(_types(table.columns, value))
+    return _each(
+        f"{insert} SELECT a.account_id, {values} FROM {rows}, feedkeep.account a"
+        f" WHERE a.account_id = $1 {table.or_update}",
+        f"{insert} VALUES ($1, {values}) {table.or_update}",
+    )
+
+
+def _types(names: Sequence[str], value: type[Value]) -> list[str]:
+    kinds = columns_of(value)
+    return [_POSTGRES_TYPES.get(kinds[name], "bigint") for name in names]
+
+
+def _rows(types: Sequence[str]) -> str:
+    """Return the FROM item `w`, whose columns `p2`, `p3` and so on are given as arrays."""
+    arrays = ", ".join(f"${n}::{kind}[]" for n, kind in enumerate(types, 2))
+    return f"unnest({arrays}) AS w ({', '.join(f'p{n}' for n, _ in enumerate(types, 2))})"
+
+
+def _each(postgres: str, sqlite: str) -> Sql:
+    return _both(postgres, sqlite.replace("w.p", "$"))
+
+
+def _both(postgres: str, sqlite: str) -> Sql:
+    statement = Sql(_replaced(postgres, _IN_POSTGRES))
+    _rendered[statement] = for_sqlite(sqlite)
+    return statement
+
+
+def _replaced(text: str, words: Mapping[str, str]) -> str:
+    for word, own_word in words.items():
+        text = text.replace(word, own_word)
+    return text

@@ -3,41 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from feedkeep.model import (
     Account,
     AccountId,
     Clock,
-    Entry,
     Person,
-    Restamped,
-    Restored,
     Stamp,
     Token,
 )
-
-CheckChange: TypeAlias = Callable[[Account, int], None]
-"""Raises an error if an account must stay as it is.
-
-It is given the account, and how many other administrators are not disabled.
-"""
-
-DecideRestored: TypeAlias = Callable[[Account, Entry | None], Restored]
-"""Returns what a restore makes of an account and of the entry with the greatest revision."""
-
-DecideStamps: TypeAlias = Callable[
-    [Account, Stamp, Collection[Stamp], Collection[Stamp]], Restamped
-]
-"""Returns what becomes of an account whose clocks were ahead.
-
-It is given the account, the stamp from which on its history is known, and those stamps of its list
-and of its episode actions that are ahead.
-"""
-
-
-def anything_goes(_account: Account, _others: int) -> None:
-    """Allow each change of an account."""
+from feedkeep.store.portable.accounts import CheckChange, DecideRestored, anything_goes
+from feedkeep.store.portable.stamping import DecideStamps
 
 
 class Accounts(Protocol):

@@ -1,28 +1,24 @@
-"""Storing secrets, and logins that were granted."""
+"""Storing secrets."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias
+from collections.abc import Sequence
+from typing import Protocol
 
 from feedkeep.model import (
     Account,
     AccountId,
     DocumentName,
     Found,
-    Grant,
     Guid,
     Purpose,
     Stamp,
     Token,
-    TokenDecision,
     TokenId,
     TokenProgress,
     TokensChanged,
 )
-
-DecideTokens: TypeAlias = Callable[[Account, Sequence[Token]], TokenDecision]
-"""Decides about an account's secrets of one purpose; is given them as they are, by number."""
+from feedkeep.store.portable.tokens import DecideTokens
 
 
 class Tokens(Protocol):
@@ -95,27 +91,3 @@ class Tokens(Protocol):
 
     async def save_progress(self, account_id: AccountId, changed: TokenProgress) -> None:
         """Store how far a token's app knows what changed; what it acknowledged never goes back."""
-
-
-class Logins(Protocol):
-    """Logins of Nextcloud that accounts' owners have granted."""
-
-    async def save(self, account: Account, grant: Grant, forgotten_before: Stamp) -> bool:
-        """Save a grant; say whether that was done: a login can be granted only once.
-
-        That holds also after it was fetched. All grants that were made before `forgotten_before`
-        are deleted.
-
-        Raises:
-            NotAuthorized: The account now has another password than `account`, is disabled, or is
-                gone.
-        """
-
-    async def find(self, login: bytes) -> Grant | None:
-        """Return the grant of a login, unless it was fetched; nothing is written."""
-
-    async def fetch(self, grant: Grant, token: Token, now: Stamp) -> Account | None:
-        """Save the token that an app gets for a grant, and that it was fetched, in one commit.
-
-        Returns the account of the grant; None if it was fetched before, or was deleted.
-        """

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import TypeAlias
 
-from feedkeep.model import Account, AccountId, Clock, Stamp, Token
+from feedkeep.model import Account, AccountId, Clock, Entry, Restored, Stamp, Token
 from feedkeep.model.errors import IdentityTaken, NotAuthorized
-from feedkeep.store.base import CheckChange, DecideRestored, DecideStamps, anything_goes
 from feedkeep.store.driver import Driver, Statements
-from feedkeep.store.portable.stamping import restamp
+from feedkeep.store.portable.stamping import DecideStamps, restamp
 from feedkeep.store.rows import Rows, account_of, restored_row, stamped_row, token_of
 from feedkeep.store.sql import AND_NOT_DELETED, Sql, sql
 from feedkeep.store.tables import ACCOUNT_COLUMNS, ENTRY, RESTORED, STAMPED, TOKEN, columns
+
+CheckChange: TypeAlias = Callable[[Account, int], None]
+"""Raises an error if an account must stay as it is.
+
+It is given the account, and how many other administrators are not disabled.
+"""
+
+DecideRestored: TypeAlias = Callable[[Account, Entry | None], Restored]
+"""Returns what a restore makes of an account and of the entry with the greatest revision."""
 
 CREATE = sql("""
 INSERT INTO feedkeep.account
@@ -76,6 +85,10 @@ _SET_CLOCK = {
     clock: sql(f"UPDATE feedkeep.account AS a SET {column} = $2 WHERE a.account_id = $1")
     for clock, column in _CLOCKS.items()
 }
+
+
+def anything_goes(_account: Account, _others: int) -> None:
+    """Allow each change of an account."""
 
 
 class PortableAccounts(ABC):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 from msgspec.structs import astuple
 
@@ -16,10 +17,12 @@ from feedkeep.model import (
     KnownDocument,
 )
 from feedkeep.model.weights import weight_of_document
-from feedkeep.store.base import DecideDocument
 from feedkeep.store.driver import Driver, Statements
 from feedkeep.store.sql import sql
 from feedkeep.store.tables import DOCUMENTS, WEIGHT_OF_DOCUMENT, columns
+
+DecideDocument: TypeAlias = Callable[[str | None, int], str]
+"""Returns a document's new body; is given the fields of `KnownDocument`."""
 
 _OF_KIND = sql("""
 SELECT d.name, d.body FROM feedkeep.document d
@@ -39,23 +42,32 @@ INSERT INTO feedkeep.document (account_id, {columns(DOCUMENTS.columns)}) VALUES 
 """)
 
 
-class PortableDocuments:
-    """The table `document`."""
+class Documents:
+    """Small texts that are stored for apps: the table `document`."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
 
     async def of(self, account_id: AccountId, kind: DocumentKind) -> list[Document]:
+        """Return all documents of a kind, ordered by name."""
         rows = await self._driver.scan(_OF_KIND, account_id, kind)
         return [Document(kind, *row) for row in rows]
 
     async def body(self, account_id: AccountId, kind: DocumentKind, name: str) -> str | None:
+        """Return the body of a document, if it exists."""
         rows = await self._driver.read(_BODY, account_id, kind, name)
         return rows[0][0] if rows else None
 
     async def change(
         self, account_id: AccountId, kind: DocumentKind, name: str, decide: DecideDocument
     ) -> str:
+        """Load a document, save what `decide` makes of it, and return that.
+
+        Raises:
+            NotAuthorized: The account is gone.
+            FeedkeepError: Whatever `decide` raises; nothing is changed then.
+        """
+
         async def change(statements: Statements, _: Account) -> str:
             named = DocumentName(kind, name)
             known = (await known_documents(statements, account_id, [named]))[named]

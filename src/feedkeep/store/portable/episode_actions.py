@@ -1,38 +1,247 @@
-"""What is stored with episode actions once all of them are recorded."""
+"""Episode actions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias, cast
 
-from feedkeep.model import AccountId, DocumentName, Recorded, TokenProgress
-from feedkeep.store.base import Learn
-from feedkeep.store.driver import Statements
+import msgspec
+
+from feedkeep.model import (
+    EPISODE_KEY_BYTES,
+    Account,
+    AccountId,
+    ActionDecision,
+    ActionRequest,
+    ActionSnapshot,
+    Document,
+    DocumentName,
+    EpisodeAction,
+    KnownDocument,
+    Now,
+    Recorded,
+    Stamp,
+    TokenProgress,
+)
+from feedkeep.model.errors import NotAuthorized
+from feedkeep.runtime.cooperative import LONG_BYTES, LONG_LIST, in_thread_if
+from feedkeep.store.driver import Driver, Statements
 from feedkeep.store.portable.documents import known_documents, save_document
 from feedkeep.store.portable.tokens import save_progress
-from feedkeep.store.sql import sql
+from feedkeep.store.sql import AND_NOT_DELETED, delete_each, find_each, save_each, sql
+from feedkeep.store.tables import ACTION, ACTIONS, WEIGHT_OF_ACTION, columns
 
+DecideActions: TypeAlias = Callable[[ActionSnapshot, Sequence[EpisodeAction]], ActionDecision]
+"""A rule about episode actions: decides what is saved of a chunk of those that were sent."""
+
+Learn: TypeAlias = Callable[
+    [Recorded, Mapping[DocumentName, KnownDocument]], TokenProgress | Document | None
+]
+"""Returns what is to be stored of the app that sent actions; is given what became of them."""
+
+MAX_OF_AN_EPISODE = 20
+"""Maximum number of stored actions that a rule is given for each guid, and for each file."""
+
+_NUMBERS = msgspec.json.Decoder(list[int])
+_LAST_OF_KEYS = b"\xff" * 6
+_ACTION = columns(ACTION, "e")
+_OF_THE_EPISODE = f"SELECT {_ACTION} FROM feedkeep.episode_action e WHERE e.account_id = $1"
+# The actions with the same key, with the same guid, and of the same file.
+_KNOWN = find_each(
+    f"""
+    {_OF_THE_EPISODE} AND e.podcast_guid = w.p2 AND e.key = w.p3
+    UNION ALL SELECT * FROM (
+        {_OF_THE_EPISODE} AND e.podcast_guid = w.p2 AND e.key BETWEEN w.p4 AND w.p5
+            AND NOT e.is_superseded
+        LIMIT {MAX_OF_AN_EPISODE}
+    ) g UNION ALL SELECT * FROM (
+        {_OF_THE_EPISODE} AND e.podcast_guid = w.p2 AND e.file = w.p6
+            AND NOT e.is_superseded AND e.kind IN ('play', 'delete')
+        LIMIT {MAX_OF_AN_EPISODE}
+    ) f
+    """,
+    *("uuid", "bytea", "bytea", "bytea", "bytea"),
+)
+_SAVE, _REMOVE = save_each(ACTIONS, EpisodeAction), delete_each(ACTIONS, EpisodeAction)
 _ADVANCE = sql("""
 UPDATE feedkeep.account AS a SET last_action_stamp = $2, action_count = a.action_count + $3
 WHERE a.account_id = $1
 """)
+_PAGE = sql(f"""
+SELECT {_ACTION} FROM feedkeep.episode_action e
+WHERE e.account_id = $1 AND e.revision BETWEEN $2 AND $3 AND (NOT e.is_superseded OR $4)
+ORDER BY e.revision LIMIT $5
+""")
+# The zero keeps the planner from going through the actions of all podcasts by revision.
+_PAGE_OF_PODCAST = sql(f"""
+SELECT {_ACTION} FROM feedkeep.episode_action e
+WHERE e.account_id = $1 AND e.podcast_guid = $6 AND e.revision + 0 BETWEEN $2 AND $3
+    AND (NOT e.is_superseded OR $4)
+ORDER BY e.revision + 0 LIMIT $5
+""")
+_WEIGHTS = sql(f"""
+SELECT a.action_count, (
+    SELECT coalesce(sum{WEIGHT_OF_ACTION}, 0) FROM feedkeep.episode_action e
+    WHERE e.account_id = $1
+) FROM feedkeep.account a WHERE a.account_id = $1 {AND_NOT_DELETED}
+""")
+# As JSON: a hundred thousand numbers are a megabyte that way, and ten as rows.
+_LAST_OF_EACH = sql("""
+WITH told AS (
+    SELECT e.revision, e.podcast_guid, e.episode, e.kind, e.episode_guid,
+        min(e.episode_guid) OVER file AS lowest, max(e.episode_guid) OVER file AS highest,
+        CASE WHEN e.done < e.received / 1000000 THEN e.done ELSE e.received / 1000000 END AS done
+    FROM feedkeep.episode_action e
+    WHERE e.account_id = $1 AND e.revision BETWEEN $2 AND $3
+    AND (CAST($4 AS uuid) IS NULL OR e.podcast_guid = $4)
+    AND NOT e.is_superseded AND (e.kind <> 'play' OR e.position > 0 AND e.total > 0)
+    WINDOW file AS (PARTITION BY e.podcast_guid, e.episode)
+), named AS (
+    SELECT t.revision, t.podcast_guid, t.episode, t.kind, t.done,
+        coalesce(t.episode_guid, CASE WHEN t.lowest = t.highest THEN t.lowest END) AS guid
+    FROM told t
+)
+SELECT '[' || coalesce(string_agg(CAST(l.revision AS text), ','), '') || ']' FROM (
+    SELECT m.revision, row_number() OVER (
+        PARTITION BY m.podcast_guid, m.kind, m.guid, CASE WHEN m.guid IS NULL THEN m.episode END
+        ORDER BY m.done DESC, m.revision DESC
+    ) AS n
+    FROM named m
+) l WHERE l.n = 1
+""")
 
 
-async def end_recording(
-    statements: Statements,
-    account_id: AccountId,
-    recorded: Recorded,
-    learn: Learn,
-    documents: Sequence[DocumentName],
-) -> None:
-    """Set clock and count, and save what is learned; the arguments are as in `record`.
+def learn_nothing(_: Recorded, __: Mapping[DocumentName, KnownDocument]) -> None:
+    """Store nothing of the app: a `Learn`."""
 
-    The account is locked.
-    """
-    if recorded.ended != recorded.began or recorded.added:
-        await statements.execute(_ADVANCE, account_id, recorded.ended, recorded.added)
-    known = await known_documents(statements, account_id, documents)
-    learned = learn(recorded, known)
-    if isinstance(learned, TokenProgress):
-        await save_progress(statements, account_id, learned)
-    elif learned is not None:
-        await save_document(statements, account_id, learned)
+
+class EpisodeActions:
+    """The episode actions of all accounts: the table `episode_action`."""
+
+    def __init__(self, driver: Driver, now: Now) -> None:
+        self._driver = driver
+        self._rows = driver.rows
+        self._now = now
+
+    async def record(
+        self,
+        account_id: AccountId,
+        sent: Sequence[EpisodeAction],
+        decide: DecideActions,
+        until: Callable[[Stamp, Stamp], Stamp],
+        learn: Learn = learn_nothing,
+        documents: Sequence[DocumentName] = (),
+    ) -> Recorded:
+        """Save what `decide` makes of the actions `sent`, in one commit, however many they are.
+
+        They are taken in order, in chunks: `decide` is given the stored actions of the same
+        episodes (`ActionSnapshot.known`), and those that were sent; it sees what was decided about
+        the chunks before. In the end the clock of actions is set to what `until`
+        returns. It is given where the clock stood before, and where the last decision moved it.
+        What `learn` then returns of the app that sent them is stored, too; it is given the
+        `documents` as they are. All else is as in `Entries.change`.
+
+        Raises:
+            NotAuthorized: The account is gone.
+            FeedkeepError: Whatever `decide` raises; nothing is changed then.
+        """
+
+        async def record(statements: Statements, account: Account) -> Recorded:
+            clock = began = account.last_action_stamp
+            added = 0
+            sent_until: Stamp | None = None
+            for start in range(0, len(sent), self._driver.rows_at_once):
+                chunk = sent[start : start + self._driver.rows_at_once]
+                known = await self._known(statements, account_id, chunk)
+                count = account.action_count + added
+                decision = decide(ActionSnapshot(known, clock, self._now(), count), chunk)
+                added += decision.added
+                await self._driver.pause()
+                if decision.removed:
+                    keys = [
+                        (self._rows.write_guid(action.podcast_guid), action.key)
+                        for action in decision.removed
+                    ]
+                    await statements.write_each(_REMOVE, account_id, keys)
+                if decision.saved:
+                    rows = [self._rows.action_row(action) for action in decision.saved]
+                    await statements.write_each(_SAVE, account_id, rows)
+                    clock = decision.last_stamp
+                    if sent_until is None:
+                        sent_until = decision.sent_until
+                await self._driver.pause()
+            recorded = Recorded(began, until(began, clock), added, sent_until)
+            if recorded.ended != began or added:
+                await statements.execute(_ADVANCE, account_id, recorded.ended, added)
+            learned = learn(recorded, await known_documents(statements, account_id, documents))
+            if isinstance(learned, TokenProgress):
+                await save_progress(statements, account_id, learned)
+            elif learned is not None:
+                await save_document(statements, account_id, learned)
+            return recorded
+
+        return await self._driver.change_in_turns(account_id, record, len(sent))
+
+    async def weights(self, account_id: AccountId) -> tuple[int, int]:
+        """Return an account's `action_count`, and the same added up now; all read at one moment.
+
+        Raises:
+            NotAuthorized: The account is gone.
+        """
+        rows = await self._driver.scan(_WEIGHTS, account_id)
+        if not rows:
+            raise NotAuthorized
+        return rows[0][0], rows[0][1]
+
+    async def page(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
+        """Return the episode actions that are wanted, by rising revision."""
+        wanted = (account_id, request.first, request.last, request.with_superseded, request.limit)
+        if request.podcast_guid is None:
+            rows = await self._driver.scan(_PAGE, *wanted)
+        else:
+            podcast = self._rows.write_guid(request.podcast_guid)
+            rows = await self._driver.scan(_PAGE_OF_PODCAST, *wanted, podcast)
+        return await in_thread_if(
+            len(rows) > LONG_LIST, lambda: [self._rows.action_of(row) for row in rows]
+        )
+
+    async def last_of_each(self, account_id: AccountId, request: ActionRequest) -> Sequence[Stamp]:
+        """Return the revision of the last action of each kind with each episode, as they rise.
+
+        The last action is the one that was done last, of those that can be told
+        (`rules.episode_actions.can_be_sent`, `sent_second`). An episode is known by its guid; one
+        that was sent by its URL alone is the one with the only guid that is wanted here and has
+        this URL, or else another one. The limit of the request does not apply:
+        revisions are numbers, which take eight bytes each.
+        """
+        podcast = self._rows.write_guid(request.podcast_guid) if request.podcast_guid else None
+        wanted = (account_id, request.first, request.last, podcast)
+        text: str = (await self._driver.scan(_LAST_OF_EACH, *wanted))[0][0]
+        return await in_thread_if(len(text) > LONG_BYTES, _numbers_in, text)
+
+    async def _known(
+        self, statements: Statements, account_id: AccountId, chunk: Sequence[EpisodeAction]
+    ) -> dict[bytes, EpisodeAction]:
+        """Return the stored actions of the episodes of a chunk: `ActionSnapshot.known`."""
+        rows = await statements.find_each(
+            _KNOWN,
+            account_id,
+            {
+                (self._rows.write_guid(one.podcast_guid), one.key, *_keys_of_guid(one), one.file)
+                for one in chunk
+            },
+        )
+        return {row[0]: self._rows.action_of(row) for row in rows}
+
+
+def _numbers_in(text: str) -> Sequence[Stamp]:
+    return cast("Sequence[Stamp]", array("q", sorted(_NUMBERS.decode(text))))
+
+
+def _keys_of_guid(action: EpisodeAction) -> tuple[bytes | None, bytes | None]:
+    """Return the first and the last key that actions with the same episode guid can have."""
+    if action.episode_guid is None:
+        return None, None
+    beginning = action.key[:EPISODE_KEY_BYTES]
+    return beginning, beginning + _LAST_OF_KEYS

@@ -24,13 +24,23 @@ WHERE login = $1 AND account_id = $2 AND fetched IS NULL RETURNING true
 _FORGET = sql("DELETE FROM feedkeep.login_grant WHERE created < $1")
 
 
-class PortableLogins:
-    """The table `login_grant`."""
+class Logins:
+    """Logins of Nextcloud that accounts' owners have granted: the table `login_grant`."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
 
     async def save(self, account: Account, grant: Grant, forgotten_before: Stamp) -> bool:
+        """Save a grant; say whether that was done: a login can be granted only once.
+
+        That holds also after it was fetched. All grants that were made before `forgotten_before`
+        are deleted.
+
+        Raises:
+            NotAuthorized: The account now has another password than `account`, is disabled, or is
+                gone.
+        """
+
         async def save(statements: Statements, found: Account) -> bool:
             if not is_still_let_in(found, account):
                 raise NotAuthorized
@@ -41,10 +51,16 @@ class PortableLogins:
         return await self._driver.change(account.id, save)
 
     async def find(self, login: bytes) -> Grant | None:
+        """Return the grant of a login, unless it was fetched; nothing is written."""
         rows = await self._driver.read(_FIND, login)
         return Grant(*rows[0]) if rows else None
 
     async def fetch(self, grant: Grant, token: Token, now: Stamp) -> Account | None:
+        """Save the token that an app gets for a grant, and that it was fetched, in one commit.
+
+        Returns the account of the grant; None if it was fetched before, or was deleted.
+        """
+
         async def fetch(statements: Statements, account: Account) -> Account | None:
             if not await statements.fetchval(_FETCH, grant.login, grant.account_id, now):
                 return None

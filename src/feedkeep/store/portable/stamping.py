@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeAlias
 
-from feedkeep.model import Account, AccountId, Clock, DocumentKind, Stamp
-from feedkeep.store.base import DecideStamps
+from feedkeep.model import Account, AccountId, Clock, DocumentKind, Restamped, Stamp
 from feedkeep.store.driver import Statements
 from feedkeep.store.row_readers import Row
 from feedkeep.store.rows import stamps_in
 from feedkeep.store.sql import Sql, sql
 from feedkeep.store.tables import ACTIONS, OF_THE_LIST, Table, columns
+
+DecideStamps: TypeAlias = Callable[
+    [Account, Stamp, Collection[Stamp], Collection[Stamp]], Restamped
+]
+"""Returns what becomes of an account whose clocks were ahead.
+
+It is given the account, the stamp from which on its history is known, and those stamps of its list
+and of its episode actions that are ahead.
+"""
 
 _KNOWN_FROM = sql("SELECT a.known_from FROM feedkeep.account a WHERE a.account_id = $1")
 _SET_KNOWN_FROM = sql("UPDATE feedkeep.account AS a SET known_from = $2 WHERE a.account_id = $1")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
 from feedkeep.model import (
     Account,
     AccountId,
@@ -9,18 +12,21 @@ from feedkeep.model import (
     Purpose,
     Stamp,
     Token,
+    TokenDecision,
     TokenId,
     TokenProgress,
     TokensChanged,
     replace,
 )
 from feedkeep.model.errors import AccountError, NotAuthorized
-from feedkeep.store.base import DecideTokens
 from feedkeep.store.driver import Driver, Statements
 from feedkeep.store.portable.accounts import is_still_let_in, set_password
 from feedkeep.store.rows import new_token_row, progress_row, token_of
 from feedkeep.store.sql import sql
 from feedkeep.store.tables import NEW_TOKEN, TOKEN, columns
+
+DecideTokens: TypeAlias = Callable[[Account, Sequence[Token]], TokenDecision]
+"""Decides about an account's secrets of one purpose; is given them as they are, by number."""
 
 TOKEN_COLUMNS = columns(TOKEN, "t")
 

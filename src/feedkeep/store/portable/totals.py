@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from feedkeep.model import AccountId, FeedHealth, Guid, Purpose, Stamp
-from feedkeep.store.base import SomeAccounts, SomeFeeds
 from feedkeep.store.driver import Driver
 from feedkeep.store.sql import AND_NOT_DELETED, sql
 
@@ -26,13 +27,44 @@ LOOKS = (_ACCOUNTS, _SESSIONS, _FEEDS)
 """The statements: on a cluster, each reads rows of all machines, and changes nothing."""
 
 
-class PortableTotals:
-    """Counts rows of the tables `account`, `token` and `feed`."""
+@dataclass(frozen=True, slots=True)
+class SomeAccounts:
+    """What was counted of some accounts.
+
+    Attributes:
+        last: The last one of them.
+        accounts: How many they are.
+        former_states: Sum of the weights of the former states of their lists.
+        sessions: How many sessions they have that have not ended, by purpose.
+    """
+
+    last: AccountId
+    accounts: int
+    former_states: int
+    sessions: Mapping[Purpose, int]
+
+
+@dataclass(frozen=True, slots=True)
+class SomeFeeds:
+    """What was counted of some feeds.
+
+    Attributes:
+        last: The last one of them.
+        health: How many there are of each.
+    """
+
+    last: Guid
+    health: Mapping[FeedHealth, int]
+
+
+class Totals:
+    """How much is stored. Each step reads a few rows by key, and delays no request."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
 
     async def of_accounts(self, after: AccountId, limit: int, now: Stamp) -> SomeAccounts | None:
+        """Count the next `limit` accounts by rising id; None if there is none after `after`."""
         accounts = await self._driver.scan(_ACCOUNTS, after, limit)
         if not accounts:
             return None
@@ -42,6 +74,7 @@ class PortableTotals:
         return SomeAccounts(last, len(accounts), sum(row[1] for row in accounts), sessions)
 
     async def of_feeds(self, after: Guid, limit: int) -> SomeFeeds | None:
+        """Count the next `limit` feeds by rising guid; None if there is none after `after`."""
         guids = self._driver.rows
         rows = await self._driver.scan(_FEEDS, guids.write_guid(after), limit)
         if not rows:

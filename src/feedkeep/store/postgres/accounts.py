@@ -8,9 +8,8 @@ import asyncpg
 
 from feedkeep.model import Account, AccountId, Person
 from feedkeep.model.errors import NameTaken
-from feedkeep.store.base import CheckChange, anything_goes
 from feedkeep.store.driver import Statements
-from feedkeep.store.portable.accounts import CREATE, PortableAccounts
+from feedkeep.store.portable.accounts import CREATE, CheckChange, PortableAccounts, anything_goes
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.driver import PostgresDriver
 from feedkeep.store.postgres.runner import PostgresRunner

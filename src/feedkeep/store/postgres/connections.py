@@ -8,14 +8,14 @@ import secrets
 import ssl
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 import asyncpg
 import structlog
 
-from feedkeep.model import T
+from feedkeep.model import AccountId, T
 from feedkeep.model.errors import (
     AccountBusy,
     FeedkeepError,
@@ -27,7 +27,8 @@ from feedkeep.runtime.recorder import Recorder
 from feedkeep.store.base import Pool
 from feedkeep.store.batch import FailedBeforeCommit
 from feedkeep.store.postgres.breaker import Breaker
-from feedkeep.store.postgres.counted import NotAllWritten, changed_rows
+from feedkeep.store.postgres.counted import NotAllWritten, changed_rows, write_all
+from feedkeep.store.postgres.shape import as_columns
 from feedkeep.store.postgres.urls import (
     NO_CERTIFICATE,
     NO_URL,
@@ -36,6 +37,8 @@ from feedkeep.store.postgres.urls import (
     split_by_host,
     wanted_session,
 )
+from feedkeep.store.row_readers import Row
+from feedkeep.store.sql import Sql
 
 CONNECT_SECONDS = 3.0
 """How long connecting may take, to whichever host takes writes; each has an equal part of it."""
@@ -171,6 +174,18 @@ class Connection(asyncpg.Connection):  # type: ignore[misc]  # asyncpg has no ty
 
     def _get_unique_id(self, prefix: str) -> str:
         return f"{super()._get_unique_id(prefix)}{self._suffix}"
+
+    async def find_each(
+        self, statement: Sql, account_id: AccountId, rows: Collection[Row]
+    ) -> Sequence[Row]:
+        found: Sequence[Row] = ()
+        if rows:
+            found = await self.fetch(statement, account_id, *as_columns(rows))
+        return found
+
+    async def write_each(self, statement: Sql, account_id: AccountId, rows: Sequence[Row]) -> None:
+        if rows:
+            await write_all(self, statement, len(rows), account_id, *as_columns(rows))
 
 
 class Connections:

@@ -38,6 +38,7 @@ class PostgresDriver(Driver):
     """
 
     rows = ROWS
+    rows_at_once = 250  # some milliseconds of a statement
 
     def __init__(self, runner: PostgresRunner) -> None:
         self._runner = runner
@@ -73,6 +74,9 @@ class PostgresDriver(Driver):
             yield
         finally:
             turn.release()
+
+    async def pause(self) -> None:
+        """Do nothing: other tasks run while the server executes a statement."""
 
     async def lock_out_others(self, statements: Statements) -> None:
         await statements.execute(_LOCK_OUT_OTHERS)

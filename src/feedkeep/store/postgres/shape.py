@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +55,6 @@ def given_rows(types: Mapping[str, str], first: int, extra: str = "") -> str:
     return f"unnest({arrays}) {extra} AS w ({columns})"
 
 
-def as_columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
+def as_columns(rows: Collection[Sequence[Any]]) -> list[list[Any]]:
     """Return the parameters for rows that start with their account: an array for each column."""
     return [list(column) for column in zip(*rows, strict=True)]

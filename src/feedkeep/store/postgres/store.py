@@ -17,9 +17,10 @@ from feedkeep.runtime.recorder import Recorder
 from feedkeep.store.base import Check, StoreSize, StoreState
 from feedkeep.store.batch import FailedBeforeCommit
 from feedkeep.store.migrate import BeforeMigrating, migrate_at_once, pending_migrations
-from feedkeep.store.portable.documents import PortableDocuments
-from feedkeep.store.portable.logins import PortableLogins
-from feedkeep.store.portable.totals import PortableTotals
+from feedkeep.store.portable.documents import Documents
+from feedkeep.store.portable.episode_actions import EpisodeActions
+from feedkeep.store.portable.logins import Logins
+from feedkeep.store.portable.totals import Totals
 from feedkeep.store.postgres import archive, migration
 from feedkeep.store.postgres.accounts import PostgresAccounts
 from feedkeep.store.postgres.archive import PostgresArchive
@@ -27,7 +28,6 @@ from feedkeep.store.postgres.attempts import PostgresAttempts
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.driver import PostgresDriver
 from feedkeep.store.postgres.entries import PostgresEntries
-from feedkeep.store.postgres.episode_actions import PostgresEpisodeActions
 from feedkeep.store.postgres.feed_labels import PostgresFeedLabels
 from feedkeep.store.postgres.feeds import PostgresFeeds
 from feedkeep.store.postgres.history import PostgresHistory
@@ -106,13 +106,13 @@ class PostgresStore:
         self.history = PostgresHistory(runner)
         self.feed_labels = PostgresFeedLabels(runner)
         self.feeds = PostgresFeeds(runner)
-        self.episode_actions = PostgresEpisodeActions(runner, now)
-        self.documents = PortableDocuments(driver)
-        self.logins = PortableLogins(driver)
+        self.episode_actions = EpisodeActions(driver, now)
+        self.documents = Documents(driver)
+        self.logins = Logins(driver)
         self.accounts = PostgresAccounts(runner)
         self.tokens = PostgresTokens(runner)
         self.attempts = PostgresAttempts(runner)
-        self.totals = PortableTotals(driver)
+        self.totals = Totals(driver)
 
     @classmethod
     async def open(

@@ -12,9 +12,8 @@ import structlog
 from feedkeep.model import Account, AccountId, Person
 from feedkeep.model.errors import NameTaken, StoreUnavailable
 from feedkeep.runtime.cooperative import Yielding
-from feedkeep.store.base import CheckChange, anything_goes
 from feedkeep.store.driver import Statements
-from feedkeep.store.portable.accounts import CREATE, PortableAccounts
+from feedkeep.store.portable.accounts import CREATE, CheckChange, PortableAccounts, anything_goes
 from feedkeep.store.rows import account_of, key_range, new_account_row
 from feedkeep.store.sql import AND_NOT_DELETED, for_sqlite, sql, sqlite_form
 from feedkeep.store.sqlite.driver import SqliteDriver

@@ -14,8 +14,7 @@ import apsw
 
 from feedkeep.model import Stamp
 from feedkeep.model.errors import StoreUnavailable, StoreUnusable
-from feedkeep.store.base import DecideRestored
-from feedkeep.store.portable.accounts import note_restored
+from feedkeep.store.portable.accounts import DecideRestored, note_restored
 from feedkeep.store.sqlite.connection import (
     READER_PATIENCE_SECONDS,
     check_ours,

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Sequence
+from collections.abc import Collection, Coroutine, Sequence
+from types import coroutine
 from typing import Any
 
 import apsw
 
 from feedkeep.model import Account, AccountId, T
 from feedkeep.model.errors import NotAuthorized
-from feedkeep.store.driver import Driver, Job, Statements
+from feedkeep.runtime.cooperative import Yielding
+from feedkeep.store.driver import AccountJob, Driver, Job, Statements
 from feedkeep.store.row_readers import Row
 from feedkeep.store.rows import account_of
 from feedkeep.store.sql import AND_NOT_DELETED, Sql, sql, sqlite_form
 from feedkeep.store.sqlite.rows import ROWS
-from feedkeep.store.sqlite.runner import SqliteRunner
+from feedkeep.store.sqlite.runner import SqliteRunner, undone_if_refused
 from feedkeep.store.tables import ACCOUNT_COLUMNS
 
 _WITH_ID = sql(f"""
@@ -45,11 +47,24 @@ class SqliteStatements:
     async def executemany(self, statement: Sql, rows: Sequence[Row]) -> None:
         self._connection.executemany(sqlite_form(statement), rows)
 
+    async def find_each(
+        self, statement: Sql, account_id: AccountId, rows: Collection[Row]
+    ) -> Sequence[Row]:
+        return self._each(statement, account_id, rows).fetchall()
+
+    async def write_each(self, statement: Sql, account_id: AccountId, rows: Sequence[Row]) -> None:
+        self._each(statement, account_id, rows)
+
+    def _each(self, statement: Sql, account_id: AccountId, rows: Collection[Row]) -> apsw.Cursor:
+        parameters = [(account_id, *row) for row in rows]
+        return self._connection.executemany(sqlite_form(statement), parameters)
+
 
 class SqliteDriver(Driver):
     """Runs what is written once for both databases as jobs of the one writer."""
 
     rows = ROWS
+    rows_at_once = 10  # within a millisecond
 
     def __init__(self, runner: SqliteRunner) -> None:
         self._runner = runner
@@ -69,12 +84,31 @@ class SqliteDriver(Driver):
             lambda connection: done(job(SqliteStatements(connection))), account_id
         )
 
+    async def change_in_turns(self, account_id: AccountId, job: AccountJob[T], weight: int) -> T:
+        held = self._held(account_id, job)
+        in_parts = undone_if_refused(lambda connection: _parts(held(SqliteStatements(connection))))
+        return await self._runner.write_in_turns(in_parts, account_id, weight)
+
+    async def pause(self) -> None:
+        await _yielded()
+
     async def lock_out_others(self, statements: Statements) -> None:
         """Do nothing: the transaction has locked out all that write."""
 
     async def _hold(self, statements: Statements, account_id: AccountId) -> Account | None:
         row = await statements.fetchrow(_WITH_ID, account_id)
         return account_of(row) if row else None
+
+
+@coroutine
+def _yielded() -> Yielding[None]:
+    """Let `_parts` yield; other tasks may run."""
+    yield None
+
+
+def _parts(work: Coroutine[Any, Any, T]) -> Yielding[T]:
+    """Return a job as the runner does it in parts: it yields where it awaits `pause`."""
+    return (yield from work.__await__())
 
 
 def done(work: Coroutine[Any, Any, T]) -> T:

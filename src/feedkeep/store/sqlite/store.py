@@ -16,9 +16,10 @@ from feedkeep.model.errors import StoreUnavailable, StoreUnusable
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.store.base import Check, StoreSize, StoreState
 from feedkeep.store.migrate import BeforeMigrating, migrate_at_once
-from feedkeep.store.portable.documents import PortableDocuments
-from feedkeep.store.portable.logins import PortableLogins
-from feedkeep.store.portable.totals import PortableTotals
+from feedkeep.store.portable.documents import Documents
+from feedkeep.store.portable.episode_actions import EpisodeActions
+from feedkeep.store.portable.logins import Logins
+from feedkeep.store.portable.totals import Totals
 from feedkeep.store.sqlite import archive, lock
 from feedkeep.store.sqlite.accounts import SqliteAccounts
 from feedkeep.store.sqlite.archive import SqliteArchive
@@ -33,7 +34,6 @@ from feedkeep.store.sqlite.connection import (
 )
 from feedkeep.store.sqlite.driver import SqliteDriver
 from feedkeep.store.sqlite.entries import SqliteEntries
-from feedkeep.store.sqlite.episode_actions import SqliteEpisodeActions
 from feedkeep.store.sqlite.feed_labels import SqliteFeedLabels
 from feedkeep.store.sqlite.feeds import SqliteFeeds
 from feedkeep.store.sqlite.history import SqliteHistory
@@ -57,13 +57,13 @@ class SqliteStore:
         self.history = SqliteHistory(runner)
         self.feed_labels = SqliteFeedLabels(runner)
         self.feeds = SqliteFeeds(runner)
-        self.episode_actions = SqliteEpisodeActions(runner, now)
-        self.documents = PortableDocuments(driver)
-        self.logins = PortableLogins(driver)
+        self.episode_actions = EpisodeActions(driver, now)
+        self.documents = Documents(driver)
+        self.logins = Logins(driver)
         self.accounts = SqliteAccounts(runner)
         self.tokens = SqliteTokens(runner)
         self.attempts = SqliteAttempts(runner)
-        self.totals = PortableTotals(driver)
+        self.totals = Totals(driver)
 
     @classmethod
     async def open(
