@@ -31,13 +31,14 @@ class Statements(Protocol):
     async def executemany(self, statement: Sql, rows: Sequence[Row]) -> Any:
         """Execute a statement for each row of parameters."""
 
-    async def find_each(
-        self, statement: Sql, account_id: AccountId, rows: Collection[Row]
-    ) -> Sequence[Row]:
-        """Return all rows that a statement of `sql.find_each` finds for rows of parameters."""
+    async def find_each(self, statement: Sql, rows: Collection[Row], *shared: Any) -> Sequence[Row]:
+        """Return all rows that a statement of `sql.find_each` finds for rows of parameters.
 
-    async def write_each(self, statement: Sql, account_id: AccountId, rows: Sequence[Row]) -> None:
-        """Execute a statement of `sql.save_each` or `sql.delete_each`.
+        The first parameters are `shared` by all rows.
+        """
+
+    async def write_each(self, statement: Sql, rows: Collection[Row], *shared: Any) -> None:
+        """Insert or delete rows by a statement of `sql.save_each` and the like.
 
         Raises:
             NotAllWritten: PostgreSQL wrote another number of rows.

@@ -22,8 +22,22 @@ On PostgreSQL a deleted account has no row. On SQLite its row stays, without a n
 rows are deleted.
 """
 
+NOW = "CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS bigint)"
+"""The time in microseconds by the database's own clock."""
+
+SKIP_LOCKED = "FOR NO KEY UPDATE SKIP LOCKED"
+"""The end of a SELECT that locks the rows it returns, and leaves out those that are locked."""
+
 _IN_POSTGRES = {AND_NOT_DELETED: ""}
-_IN_SQLITE = {AND_NOT_DELETED: "AND a.name <> ''", "feedkeep.": "", "$": "?"}
+_IN_SQLITE = {
+    AND_NOT_DELETED: "AND a.name <> ''",
+    NOW: "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)",
+    SKIP_LOCKED: "",
+    "greatest(": "max(",
+    "least(": "min(",
+    "feedkeep.": "",
+    "$": "?",
+}
 _POSTGRES_TYPES = {bool: "boolean", bytes: "bytea", Guid: "uuid", str: "text"}
 _rendered: dict[str, str] = {}
 
@@ -49,22 +63,22 @@ def find_each(select: str, *types: str) -> Sql:
     `$1` is an account. The other parameters are the columns of a row, of the given types, and are
     written as `w.p2`, `w.p3` and so on.
     """
-    return _each(f"SELECT k.* FROM {_rows(types)} CROSS JOIN LATERAL ({select}) k", select)
+    return _each(f"SELECT k.* FROM {_rows(types, 2)} CROSS JOIN LATERAL ({select}) k", select)
 
 
 def delete_each(table: Table, value: type[Value]) -> Sql:
-    """Render a statement for `Statements.write_each` that deletes rows by their keys.
+    """Render a statement for `Statements.write_each` that deletes rows of an account by their keys.
 
     Columns have the types of the fields of `value`.
     """
     key = " AND ".join(f"{name} = w.p{n}" for n, name in enumerate(table.key, 2))
     delete, where = f"DELETE FROM feedkeep.{table.name}", f"WHERE account_id = $1 AND {key}"
-    rows = _rows(_types(table.key, value))
+    rows = _rows(_types(table.key, value), 2)
     return _each(f"{delete} USING {rows} {where}", f"{delete} {where}")
 
 
 def save_each(table: Table, value: type[Value]) -> Sql:
-    """Render a statement for `Statements.write_each` that inserts rows or replaces existing ones.
+    """Render a statement for `Statements.write_each` that inserts or replaces rows of an account.
 
     Columns have the types of the fields of `value`. On PostgreSQL it also reads the account's row.
     Otherwise Citus brings the rows to the coordinator and commits in two phases, and while a
@@ -72,11 +86,22 @@ def save_each(table: Table, value: type[Value]) -> Sql:
     """
     insert = f"INSERT INTO feedkeep.{table.name} (account_id, {columns(table.columns)})"
     values = ", ".join(f"w.p{n}" for n, _ in enumerate(table.columns, 2))
-    rows = _rows(_types(table.columns, value))
+    rows = _rows(_types(table.columns, value), 2)
     return _each(
         f"{insert} SELECT a.account_id, {values} FROM {rows}, feedkeep.account a"
         f" WHERE a.account_id = $1 {table.or_update}",
         f"{insert} VALUES ($1, {values}) {table.or_update}",
+    )
+
+
+def insert_each(insert: str, values: str, rest: str, *types: str) -> Sql:
+    """Render an INSERT for `Statements.write_each` into a table that belongs to no account.
+
+    In `values`, the columns of a row are written as `w.p1`, `w.p2` and so on.
+    """
+    rows = _rows(types, 1)
+    return _each(
+        f"{insert} SELECT {values} FROM {rows} {rest}", f"{insert} VALUES ({values}) {rest}"
     )
 
 
@@ -85,10 +110,11 @@ def _types(names: Sequence[str], value: type[Value]) -> list[str]:
     return [_POSTGRES_TYPES.get(kinds[name], "bigint") for name in names]
 
 
-def _rows(types: Sequence[str]) -> str:
-    """Return the FROM item `w`, whose columns `p2`, `p3` and so on are given as arrays."""
-    arrays = ", ".join(f"${n}::{kind}[]" for n, kind in enumerate(types, 2))
-    return f"unnest({arrays}) AS w ({', '.join(f'p{n}' for n, _ in enumerate(types, 2))})"
+def _rows(types: Sequence[str], first: int) -> str:
+    """Return the FROM item `w`, whose columns `p1`, `p2` and so on are given as arrays."""
+    numbers = range(first, first + len(types))
+    arrays = ", ".join(f"${n}::{kind}[]" for n, kind in zip(numbers, types, strict=True))
+    return f"unnest({arrays}) AS w ({', '.join(f'p{n}' for n in numbers)})"
 
 
 def _each(postgres: str, sqlite: str) -> Sql:

@@ -7,7 +7,6 @@ operation was done as a whole, or not at all.
 
 from feedkeep.store.base.accounts import Accounts
 from feedkeep.store.base.archive import RECORDS_AT_ONCE, Archive, Check
-from feedkeep.store.base.attempts import Attempts
 from feedkeep.store.base.credentials import Tokens
 from feedkeep.store.base.entries import MAX_DELETIONS, MAX_FORMER_STATES, Entries, ListHistory
 from feedkeep.store.base.feed_labels import DecideLabels, FeedLabels
@@ -21,7 +20,6 @@ __all__ = [
     "RECORDS_AT_ONCE",
     "Accounts",
     "Archive",
-    "Attempts",
     "Check",
     "DecideLabels",
     "Entries",

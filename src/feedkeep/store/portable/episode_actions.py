@@ -163,10 +163,10 @@ class EpisodeActions:
                         (self._rows.write_guid(action.podcast_guid), action.key)
                         for action in decision.removed
                     ]
-                    await statements.write_each(_REMOVE, account_id, keys)
+                    await statements.write_each(_REMOVE, keys, account_id)
                 if decision.saved:
                     rows = [self._rows.action_row(action) for action in decision.saved]
-                    await statements.write_each(_SAVE, account_id, rows)
+                    await statements.write_each(_SAVE, rows, account_id)
                     clock = decision.last_stamp
                     if sent_until is None:
                         sent_until = decision.sent_until
@@ -226,11 +226,11 @@ class EpisodeActions:
         """Return the stored actions of the episodes of a chunk: `ActionSnapshot.known`."""
         rows = await statements.find_each(
             _KNOWN,
-            account_id,
             {
                 (self._rows.write_guid(one.podcast_guid), one.key, *_keys_of_guid(one), one.file)
                 for one in chunk
             },
+            account_id,
         )
         return {row[0]: self._rows.action_of(row) for row in rows}
 

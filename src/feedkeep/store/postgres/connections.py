@@ -15,7 +15,7 @@ from typing import Any
 import asyncpg
 import structlog
 
-from feedkeep.model import AccountId, T
+from feedkeep.model import T
 from feedkeep.model.errors import (
     AccountBusy,
     FeedkeepError,
@@ -175,17 +175,15 @@ class Connection(asyncpg.Connection):  # type: ignore[misc]  # asyncpg has no ty
     def _get_unique_id(self, prefix: str) -> str:
         return f"{super()._get_unique_id(prefix)}{self._suffix}"
 
-    async def find_each(
-        self, statement: Sql, account_id: AccountId, rows: Collection[Row]
-    ) -> Sequence[Row]:
+    async def find_each(self, statement: Sql, rows: Collection[Row], *shared: Any) -> Sequence[Row]:
         found: Sequence[Row] = ()
         if rows:
-            found = await self.fetch(statement, account_id, *as_columns(rows))
+            found = await self.fetch(statement, *shared, *as_columns(rows))
         return found
 
-    async def write_each(self, statement: Sql, account_id: AccountId, rows: Sequence[Row]) -> None:
+    async def write_each(self, statement: Sql, rows: Collection[Row], *shared: Any) -> None:
         if rows:
-            await write_all(self, statement, len(rows), account_id, *as_columns(rows))
+            await write_all(self, statement, len(rows), *shared, *as_columns(rows))
 
 
 class Connections:

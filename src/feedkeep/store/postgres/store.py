@@ -17,6 +17,7 @@ from feedkeep.runtime.recorder import Recorder
 from feedkeep.store.base import Check, StoreSize, StoreState
 from feedkeep.store.batch import FailedBeforeCommit
 from feedkeep.store.migrate import BeforeMigrating, migrate_at_once, pending_migrations
+from feedkeep.store.portable.attempts import Attempts
 from feedkeep.store.portable.documents import Documents
 from feedkeep.store.portable.episode_actions import EpisodeActions
 from feedkeep.store.portable.logins import Logins
@@ -24,7 +25,6 @@ from feedkeep.store.portable.totals import Totals
 from feedkeep.store.postgres import archive, migration
 from feedkeep.store.postgres.accounts import PostgresAccounts
 from feedkeep.store.postgres.archive import PostgresArchive
-from feedkeep.store.postgres.attempts import PostgresAttempts
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.driver import PostgresDriver
 from feedkeep.store.postgres.entries import PostgresEntries
@@ -111,7 +111,7 @@ class PostgresStore:
         self.logins = Logins(driver)
         self.accounts = PostgresAccounts(runner)
         self.tokens = PostgresTokens(runner)
-        self.attempts = PostgresAttempts(runner)
+        self.attempts = Attempts(driver)
         self.totals = Totals(driver)
 
     @classmethod

@@ -47,16 +47,14 @@ class SqliteStatements:
     async def executemany(self, statement: Sql, rows: Sequence[Row]) -> None:
         self._connection.executemany(sqlite_form(statement), rows)
 
-    async def find_each(
-        self, statement: Sql, account_id: AccountId, rows: Collection[Row]
-    ) -> Sequence[Row]:
-        return self._each(statement, account_id, rows).fetchall()
+    async def find_each(self, statement: Sql, rows: Collection[Row], *shared: Any) -> Sequence[Row]:
+        return self._each(statement, rows, shared).fetchall()
 
-    async def write_each(self, statement: Sql, account_id: AccountId, rows: Sequence[Row]) -> None:
-        self._each(statement, account_id, rows)
+    async def write_each(self, statement: Sql, rows: Collection[Row], *shared: Any) -> None:
+        self._each(statement, rows, shared)
 
-    def _each(self, statement: Sql, account_id: AccountId, rows: Collection[Row]) -> apsw.Cursor:
-        parameters = [(account_id, *row) for row in rows]
+    def _each(self, statement: Sql, rows: Collection[Row], shared: Row) -> apsw.Cursor:
+        parameters = [(*shared, *row) for row in rows]
         return self._connection.executemany(sqlite_form(statement), parameters)
 
 
@@ -70,13 +68,13 @@ class SqliteDriver(Driver):
         self._runner = runner
 
     async def read(self, statement: Sql, *arguments: Any) -> Sequence[Row]:
-        return self._runner.read(
-            lambda connection: done(SqliteStatements(connection).fetch(statement, *arguments))
-        )
+        text = sqlite_form(statement)
+        return self._runner.read(lambda connection: connection.execute(text, arguments).fetchall())
 
     async def scan(self, statement: Sql, *arguments: Any) -> Sequence[Row]:
+        text = sqlite_form(statement)
         return await self._runner.scan(
-            lambda connection: done(SqliteStatements(connection).fetch(statement, *arguments))
+            lambda connection: connection.execute(text, arguments).fetchall()
         )
 
     async def write(self, job: Job[T], account_id: AccountId | None = None) -> T:

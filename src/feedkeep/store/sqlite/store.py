@@ -16,6 +16,7 @@ from feedkeep.model.errors import StoreUnavailable, StoreUnusable
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.store.base import Check, StoreSize, StoreState
 from feedkeep.store.migrate import BeforeMigrating, migrate_at_once
+from feedkeep.store.portable.attempts import Attempts
 from feedkeep.store.portable.documents import Documents
 from feedkeep.store.portable.episode_actions import EpisodeActions
 from feedkeep.store.portable.logins import Logins
@@ -23,7 +24,6 @@ from feedkeep.store.portable.totals import Totals
 from feedkeep.store.sqlite import archive, lock
 from feedkeep.store.sqlite.accounts import SqliteAccounts
 from feedkeep.store.sqlite.archive import SqliteArchive
-from feedkeep.store.sqlite.attempts import SqliteAttempts
 from feedkeep.store.sqlite.backup import last_backup
 from feedkeep.store.sqlite.connection import (
     APPLICATION_ID,
@@ -62,7 +62,7 @@ class SqliteStore:
         self.logins = Logins(driver)
         self.accounts = SqliteAccounts(runner)
         self.tokens = SqliteTokens(runner)
-        self.attempts = SqliteAttempts(runner)
+        self.attempts = Attempts(driver)
         self.totals = Totals(driver)
 
     @classmethod
