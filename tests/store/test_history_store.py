@@ -600,10 +600,10 @@ def test_an_account_that_goes_while_it_is_looked_at_ends_no_sweep(
         runner: Any = store._runner  # type: ignore[attr-defined]
         write = runner.write
 
-        async def late(job: Callable) -> Any:
+        async def late(job: Callable, *account_id: AccountId | None) -> Any:
             monkeypatch.setattr(runner, "write", write)
             await store.accounts.delete(ALICE)
-            return await write(job)
+            return await write(job, *account_id)
 
         monkeypatch.setattr(runner, "write", late)
         assert await sweep(store, 30, 100, with_authors=True) == [ALICE]

@@ -56,7 +56,8 @@ from feedkeep.service.forgetting import Forgetting
 from feedkeep.store import migrate
 from feedkeep.store.driver import Statements
 from feedkeep.store.migrate import newest_version
-from feedkeep.store.sql import sql
+from feedkeep.store.portable import history
+from feedkeep.store.sql import sql, sqlite_form
 from feedkeep.store.sqlite import (
     SqliteStore,
     accounts,
@@ -75,7 +76,6 @@ from feedkeep.store.sqlite.connection import (
     verifying_vfs,
 )
 from feedkeep.store.sqlite.driver import SqliteDriver
-from feedkeep.store.sqlite.history import _LIST_CHANGES, _LIST_CHANGES_OF_FEED, _next
 from feedkeep.store.sqlite.rows import to_bytes
 from feedkeep.store.tables import TABLES
 
@@ -527,12 +527,19 @@ def test_what_history_costs_does_not_grow_with_the_states_that_are_stored(
         if what == "drop":
             assert len(entry_writes.drop_states(opened, ALICE, Stamp(10**9), 5)) == 5
         elif what == "look":
-            found = _next(opened, AccountId(0), Stamp(1), with_authors=False)
-            assert found == (None, ALICE)
+            last = opened.execute(sqlite_form(history._LAST_OF_SOME), (0, 500)).get
+            assert last == ALICE
+            found = opened.execute(sqlite_form(history._NEXT), (0, last, 1)).fetchall()
+            assert found == []
         else:
-            statement = _LIST_CHANGES if what == "page" else _LIST_CHANGES_OF_FEED
-            wanted = {"account_id": ALICE, "before": 10**9, "limit": 5, "guid": to_bytes(GUID)}
-            assert len(opened.execute(statement, wanted).fetchall()) == 6
+            of_all, of_feed = history.LIST_CHANGES, history.LIST_CHANGES_OF_FEED
+            wanted = (ALICE, 10**9, 5, to_bytes(GUID))
+            found = (
+                opened.execute(sqlite_form(of_all), wanted[:3])
+                if what == "page"
+                else opened.execute(sqlite_form(of_feed), wanted)
+            )
+            assert len(found.fetchall()) == 6
 
     def steps(states: int) -> int:
         file = path.with_name(f"{states}.db")

@@ -52,10 +52,10 @@ from feedkeep.rules.subscriptions import Update, guids_wanted, want
 from feedkeep.runtime import wall_clock
 from feedkeep.store.portable import totals as totals_module
 from feedkeep.store.portable.accounts import COUNT_OTHERS  # sent when one ceases to be admin
+from feedkeep.store.portable.history import LOOKS
 from feedkeep.store.postgres import PostgresStore, connections, migration
 from feedkeep.store.postgres import entry_writes as changes_module
 from feedkeep.store.postgres import feeds as feeds_module
-from feedkeep.store.postgres.history import LOOKS
 
 ALICE, BOB = AccountId(7), AccountId(3)
 URL = "https://a.example"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -159,13 +159,23 @@ class Rows:
         entry_of: Returns the entry whose `ENTRY` columns a row begins with.
         read_guid: Returns the guid of what a column has.
         write_guid: Returns what a column has for a guid.
+        write_numbers: Returns the parameter for one or more numbers.
+        write_guids: Returns the parameter for one or more guids.
     """
 
     entry_of: Callable[[Row], Entry]
 
-    def __init__(self, write_guid: Callable[[Guid], Any], read_guid: Callable[[Any], Guid]) -> None:
+    def __init__(
+        self,
+        write_guid: Callable[[Guid], Any],
+        read_guid: Callable[[Any], Guid],
+        write_numbers: Callable[[Collection[int]], Any],
+        write_guids: Callable[[Collection[Guid]], Any],
+    ) -> None:
         self.write_guid = write_guid
         self.read_guid = read_guid
+        self.write_numbers = write_numbers
+        self.write_guids = write_guids
         made = expression(Subscription, _AT)
         pointer = expression(Pointer, _AT)
         self.entry_of = compiled(

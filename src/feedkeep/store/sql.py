@@ -6,6 +6,7 @@ words for is a constant of this module. Each statement is rendered when its modu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NewType
 
@@ -38,6 +39,7 @@ _IN_SQLITE = {
     "feedkeep.": "",
     "$": "?",
 }
+_AMONG = re.compile(r"= ANY\(\?(\d+)::\w+\[\]\)")
 _POSTGRES_TYPES = {bool: "boolean", bytes: "bytea", Guid: "uuid", str: "text"}
 _rendered: dict[str, str] = {}
 
@@ -49,7 +51,7 @@ def sql(text: str) -> Sql:
 
 def for_sqlite(text: str) -> str:
     """Render a statement for SQLite alone."""
-    return _replaced(text, _IN_SQLITE)
+    return _AMONG.sub(r"IN (SELECT value FROM carray(?\1))", _replaced(text, _IN_SQLITE))
 
 
 def sqlite_form(statement: Sql) -> str:

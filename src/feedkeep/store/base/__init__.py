@@ -8,7 +8,7 @@ operation was done as a whole, or not at all.
 from feedkeep.store.base.accounts import Accounts
 from feedkeep.store.base.archive import RECORDS_AT_ONCE, Archive, Check
 from feedkeep.store.base.credentials import Tokens
-from feedkeep.store.base.entries import MAX_DELETIONS, MAX_FORMER_STATES, Entries, ListHistory
+from feedkeep.store.base.entries import MAX_DELETIONS, MAX_FORMER_STATES, Entries
 from feedkeep.store.base.feed_labels import DecideLabels, FeedLabels
 from feedkeep.store.base.feeds import Feeds
 from feedkeep.store.base.whole import Files, Pool, Store, StoreSize, StoreState
@@ -26,7 +26,6 @@ __all__ = [
     "FeedLabels",
     "Feeds",
     "Files",
-    "ListHistory",
     "Pool",
     "Store",
     "StoreSize",

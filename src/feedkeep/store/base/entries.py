@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from feedkeep.model import (
@@ -12,7 +12,6 @@ from feedkeep.model import (
     DocumentSelector,
     Entry,
     Guid,
-    HistoryPage,
     Page,
     PageRequest,
     Snapshot,
@@ -89,35 +88,4 @@ class Entries(Protocol):
         """Return the URLs with a "%" in them of an account's feeds, present and former ones.
 
         Only those of the first `MAX_ESCAPED` entries that have any, by guid; no others are read.
-        """
-
-
-class ListHistory(Protocol):
-    """The former states of the entries of all lists; `Entries.change` writes them."""
-
-    async def page(
-        self, account_id: AccountId, before: Stamp, limit: int, guid: Guid | None = None
-    ) -> HistoryPage:
-        """Return the last changes before a stamp, at most `limit`, all read at one moment.
-
-        With `guid`, only changes of its entry count, and only its states are returned.
-
-        Raises:
-            NotAuthorized: The account is gone.
-        """
-
-    async def is_any_there(self, account_id: AccountId, stamps: Collection[Stamp]) -> bool:
-        """Say whether any of some stamps is that of a change of which a state is kept."""
-
-    async def forget(
-        self, after: AccountId, until: Stamp, max_states: int, *, with_authors: bool
-    ) -> AccountId | None:
-        """Forget, of the next account, up to `max_states` states that ended at a stamp or before.
-
-        That is the account with the smallest id greater than `after` of which there is anything to
-        look at. Its list is known from that stamp on then, or from its own last one if that is
-        earlier. With `with_authors`, who made its entries as they are is forgotten as well. Returns
-        the id to go on after, which is `after` while there is more to forget; None after the last.
-        It takes a millisecond or so, and waits for nobody: an account that is being changed is
-        passed over.
         """

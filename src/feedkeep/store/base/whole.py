@@ -11,12 +11,13 @@ from feedkeep.model import Records, Stamp
 from feedkeep.store.base.accounts import Accounts
 from feedkeep.store.base.archive import Archive, Check
 from feedkeep.store.base.credentials import Tokens
-from feedkeep.store.base.entries import Entries, ListHistory
+from feedkeep.store.base.entries import Entries
 from feedkeep.store.base.feed_labels import FeedLabels
 from feedkeep.store.base.feeds import Feeds
 from feedkeep.store.portable.attempts import Attempts
 from feedkeep.store.portable.documents import Documents
 from feedkeep.store.portable.episode_actions import EpisodeActions
+from feedkeep.store.portable.history import ListHistory
 from feedkeep.store.portable.logins import Logins
 from feedkeep.store.portable.totals import Totals
 

@@ -20,6 +20,7 @@ from feedkeep.store.migrate import BeforeMigrating, migrate_at_once, pending_mig
 from feedkeep.store.portable.attempts import Attempts
 from feedkeep.store.portable.documents import Documents
 from feedkeep.store.portable.episode_actions import EpisodeActions
+from feedkeep.store.portable.history import ListHistory
 from feedkeep.store.portable.logins import Logins
 from feedkeep.store.portable.totals import Totals
 from feedkeep.store.postgres import archive, migration
@@ -30,7 +31,6 @@ from feedkeep.store.postgres.driver import PostgresDriver
 from feedkeep.store.postgres.entries import PostgresEntries
 from feedkeep.store.postgres.feed_labels import PostgresFeedLabels
 from feedkeep.store.postgres.feeds import PostgresFeeds
-from feedkeep.store.postgres.history import PostgresHistory
 from feedkeep.store.postgres.runner import PostgresRunner, repeated
 from feedkeep.store.postgres.tokens import PostgresTokens
 
@@ -103,7 +103,7 @@ class PostgresStore:
         self._runner = runner
         driver = PostgresDriver(runner)
         self.entries = PostgresEntries(runner, now)
-        self.history = PostgresHistory(runner)
+        self.history = ListHistory(driver)
         self.feed_labels = PostgresFeedLabels(runner)
         self.feeds = PostgresFeeds(runner)
         self.episode_actions = EpisodeActions(driver, now)

@@ -28,8 +28,9 @@ from feedkeep.model.weights import weight_of_entry
 from feedkeep.runtime.cooperative import Yielding
 from feedkeep.store.base import MAX_DELETIONS, MAX_FORMER_STATES
 from feedkeep.store.portable.documents import known_documents, save_document
+from feedkeep.store.portable.history import DROP
 from feedkeep.store.portable.tokens import save_progress
-from feedkeep.store.sql import AND_NOT_DELETED, for_sqlite
+from feedkeep.store.sql import AND_NOT_DELETED, for_sqlite, sqlite_form
 from feedkeep.store.sqlite.driver import SqliteStatements, done
 from feedkeep.store.sqlite.rows import ROWS, insert_into, to_bytes, update
 from feedkeep.store.tables import (
@@ -86,12 +87,6 @@ SELECT ended FROM (
         WHERE account_id = ?1 ORDER BY ended LIMIT ?2
     )
 ) WHERE weight >= ?2 ORDER BY ended LIMIT 1
-"""
-_DROP = f"""
-DELETE FROM former_entry WHERE (account_id, ended, guid) IN (
-    SELECT account_id, ended, guid FROM former_entry
-    WHERE account_id = ? AND ended <= ? ORDER BY ended LIMIT ?
-) RETURNING {WEIGHT_OF_STATE}
 """
 # What was loaded tells which entries are new; an upsert, which finds it out, takes longer.
 _ADD = insert_into(ENTRIES)
@@ -332,7 +327,9 @@ def drop_states(
     connection: apsw.Connection, account_id: AccountId, until: Stamp, max_states: int
 ) -> list[int]:
     """Delete up to `max_states` former states that ended by a stamp; return their weights."""
-    return [row[0] for row in connection.execute(_DROP, (account_id, until, max_states))]
+    return [
+        row[0] for row in connection.execute(sqlite_form(DROP), (account_id, until, max_states))
+    ]
 
 
 def _keep(

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import struct
+from array import array
 from binascii import hexlify
 from collections.abc import Sequence
+
+import apsw
 
 from feedkeep.model import Guid
 from feedkeep.store.rows import Rows
@@ -23,7 +26,12 @@ def to_guid(raw: bytes) -> Guid:
     return Guid(b"-".join(_GROUPS(hexlify(raw))).decode())
 
 
-ROWS = Rows(to_bytes, to_guid)
+ROWS = Rows(
+    to_bytes,
+    to_guid,
+    write_numbers=lambda numbers: apsw.carray(array("q", numbers)),
+    write_guids=lambda guids: apsw.carray(tuple(map(to_bytes, guids))),
+)
 
 
 def insert_into(table: Table) -> str:
