@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import apsw
 import pytest
 from postgres_server import execute
 
-from feedkeep.model import Alias
+from feedkeep.model import Entry, Guid, Pointer, Stamp, Value
 from feedkeep.runtime import wall_clock
 from feedkeep.store.migrate import migrations
 from feedkeep.store.postgres import PostgresStore
 from feedkeep.store.postgres.entry_write_statements import SQL_TYPES
-from feedkeep.store.row_readers import compiled, expression, places
-from feedkeep.store.tables import ENTRIES, FORMER_ENTRIES, TYPES, Table
+from feedkeep.store.rows import Row, Rows, account_of, token_of
+from feedkeep.store.tables import (
+    ACCOUNT,
+    COUNTS,
+    ENTRIES,
+    ENTRY,
+    FORMER_ENTRIES,
+    TOKEN,
+    TYPES,
+    Table,
+)
+
+NO_UPLOADS = {"own_subscriptions": None, "own_actions": None}
 
 TABLES = pytest.mark.parametrize("table", [ENTRIES, FORMER_ENTRIES], ids=lambda table: table.name)
 
@@ -49,13 +62,40 @@ def test_a_table_of_postgres_has_the_columns_and_types_that_are_described(
     assert json.loads(found) == described
 
 
-def test_a_field_without_a_column_is_an_error() -> None:
-    with pytest.raises(KeyError, match="moved_away"):
-        expression(Alias, places(["url"]))
+def entry_of(row: Row) -> Entry:
+    return Rows(str, Guid, list, list).entry_of(row)
 
 
-def test_columns_are_found_by_name_in_any_order_and_beside_others() -> None:
-    fields = ("first_had", "retired", "was_own", "moved_away", "url")
-    read = compiled(expression(Alias, places(fields, first=2)), Alias)
-    alias = Alias("https://a.example", True, False, None, 7)
-    assert read(("x", "y", 7, None, 0, 1, "https://a.example", "z")) == alias
+# A null is kept, and so is what is not read as a flag: each other column has a number of its own.
+@pytest.mark.parametrize(
+    ("read", "columns", "fixed"),
+    [
+        (entry_of, ENTRY, {"new_guid": None}),
+        (account_of, ("id", *ACCOUNT), {}),
+        (token_of, TOKEN, {"purpose": "apps", "scope": "read", **NO_UPLOADS}),
+    ],
+    ids=["subscription", "account", "token"],
+)
+def test_each_column_is_read_into_the_field_of_its_name(
+    read: Callable[[Row], Value], columns: Sequence[str], fixed: dict[str, Any]
+) -> None:
+    row = {name: number for number, name in enumerate(columns, 2)} | fixed
+    value = read([*row.values(), "what comes after"])
+    for name, column in row.items():
+        found = field_of(value, name)
+        expected = bool(column) if isinstance(found, bool) else column
+        assert found == expected or (found, column) == ((), None), name
+
+
+def test_a_pointer_is_read_from_its_columns() -> None:
+    row = dict.fromkeys(ENTRY) | {"guid": "a", "new_guid": "b", "guid_changed": 7}
+    assert entry_of(list(row.values())) == Pointer(Guid("a"), Guid("b"), Stamp(7))
+
+
+def field_of(value: Any, column: str) -> Any:
+    """Return the field of a value that a column has: `alias_url` is `url` of `alias`."""
+    if column in value.__struct_fields__:
+        return getattr(value, column)
+    if column in COUNTS:
+        return getattr(value.counts, column.partition("_")[0].replace("entry", "entries"))
+    return None if column == "new_guid" else getattr(value.alias, column.removeprefix("alias_"))

@@ -8,8 +8,7 @@ from typing import Any, Protocol, TypeAlias
 
 from feedkeep.model import Account, AccountId, T
 from feedkeep.model.errors import NotAuthorized
-from feedkeep.store.row_readers import Row
-from feedkeep.store.rows import Rows
+from feedkeep.store.rows import Row, Rows
 from feedkeep.store.sql import Sql
 
 

@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import asdict, fields
 
 from feedkeep.model import AccountId, Feed, Guid, Picture
-from feedkeep.store.row_readers import Row
+from feedkeep.store.rows import Row
 
 WANTED_AGAIN_US = 24 * 60 * 60 * 1_000_000
 """How old it has to be that a feed was wanted, before that is written anew."""

@@ -21,8 +21,7 @@ from feedkeep.model import (
     Token,
 )
 from feedkeep.store import tables
-from feedkeep.store.row_readers import Row
-from feedkeep.store.rows import Rows, owner_of, owner_row, token_of, token_row
+from feedkeep.store.rows import Row, Rows, owner_of, owner_row, token_of, token_row
 from feedkeep.store.tables import Table, columns
 
 R = TypeVar("R", bound=Record)

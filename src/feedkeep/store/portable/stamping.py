@@ -7,8 +7,7 @@ from typing import TypeAlias
 
 from feedkeep.model import Account, AccountId, Clock, DocumentKind, Restamped, Stamp
 from feedkeep.store.driver import Statements
-from feedkeep.store.row_readers import Row
-from feedkeep.store.rows import stamps_in
+from feedkeep.store.rows import Row, stamps_in
 from feedkeep.store.sql import Sql, sql
 from feedkeep.store.tables import ACTIONS, OF_THE_LIST, Table, columns
 

@@ -37,7 +37,7 @@ from feedkeep.store.postgres.urls import (
     split_by_host,
     wanted_session,
 )
-from feedkeep.store.row_readers import Row
+from feedkeep.store.rows import Row
 from feedkeep.store.sql import Sql
 
 CONNECT_SECONDS = 3.0

@@ -13,8 +13,7 @@ from feedkeep.model.errors import AccountBusy
 from feedkeep.store.driver import Driver, Job, Statements
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import PostgresRunner
-from feedkeep.store.row_readers import Row
-from feedkeep.store.rows import account_of
+from feedkeep.store.rows import Row, account_of
 from feedkeep.store.sql import Sql, sql
 from feedkeep.store.tables import ACCOUNT_COLUMNS
 

@@ -13,7 +13,7 @@ from feedkeep.store.postgres.driver import PostgresDriver
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import PostgresRunner
 from feedkeep.store.postgres.shape import as_columns
-from feedkeep.store.row_readers import Row
+from feedkeep.store.rows import Row
 from feedkeep.store.sql import sql
 from feedkeep.store.tables import ENTRY, LABELS, columns
 

@@ -31,7 +31,7 @@ from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.counted import changed_rows
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import PostgresRunner
-from feedkeep.store.row_readers import Row
+from feedkeep.store.rows import Row
 from feedkeep.store.tables import ENTRY, columns
 
 _AT_ONCE = 100

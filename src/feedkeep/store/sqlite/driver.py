@@ -12,8 +12,7 @@ from feedkeep.model import Account, AccountId, T
 from feedkeep.model.errors import NotAuthorized
 from feedkeep.runtime.cooperative import Yielding
 from feedkeep.store.driver import AccountJob, Driver, Job, Statements
-from feedkeep.store.row_readers import Row
-from feedkeep.store.rows import account_of
+from feedkeep.store.rows import Row, account_of
 from feedkeep.store.sql import AND_NOT_DELETED, Sql, sql, sqlite_form
 from feedkeep.store.sqlite.rows import ROWS
 from feedkeep.store.sqlite.runner import SqliteRunner, undone_if_refused
