@@ -253,7 +253,7 @@ def test_two_parts_of_the_document_cannot_define_the_same_thing() -> None:
         ("Change", history_wire.ChangeReply),
         ("Author", history_wire.AuthorReply),
         ("FeedChange", history_wire.FeedChangeReply),
-        ("BroughtBack", history_wire.BroughtBackReply),
+        ("BroughtBack", history_wire.ListRestoredReply),
         ("Preview", history_wire.PreviewReply),
         ("Error", json_bodies.Problem),
         ("Conflict", json_bodies.Conflict),

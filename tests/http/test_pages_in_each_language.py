@@ -189,7 +189,7 @@ RESTORE: dict[str, Any] = {
 NO_CHANGES: dict[str, Any] = {"counts": [0, 0, 0], "back": [], "gone": [], "others": []}
 PREVIEWED: dict[str, Any] = RESTORE | {
     "moment": NOW,
-    "keeps_added": True,
+    "keep_added": True,
     "counts": [1, 1, 1],
     "back": CHANGES[:1],
     "gone": CHANGES[:1],
@@ -366,9 +366,9 @@ STATES: dict[str, list[dict[str, Any]]] = {
         RESTORE | {"days": 0},
         RESTORE | {"problems": {"moment": TOO_LONG}, "moment": NOW},
         PREVIEWED,
-        PREVIEWED | {"counts": [3, 2, 1_234], "keeps_added": False, "ahead_until": NOW},
+        PREVIEWED | {"counts": [3, 2, 1_234], "keep_added": False, "ahead_until": NOW},
         PREVIEWED | NO_CHANGES,
-        PREVIEWED | NO_CHANGES | {"keeps_added": False},
+        PREVIEWED | NO_CHANGES | {"keep_added": False},
     ],
     "web/guide.html": [
         {

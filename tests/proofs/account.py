@@ -133,10 +133,10 @@ class Account:
         done = self.decide(lambda snapshot: undo.undo(snapshot, wanted))
         return 200, (done.stamp is not None, done.feeds, done.left)
 
-    def restore(self, keeps_added: bool) -> tuple[int, object]:
+    def restore(self, keep_added: bool) -> tuple[int, object]:
         """Restore what was there after the requests to begin with."""
         moment = self.kept.stamps[len(BEFOREHAND) - 1]
-        done = self.decide(lambda snapshot: undo.restore(snapshot, moment, keeps_added=keeps_added))
+        done = self.decide(lambda snapshot: undo.restore(snapshot, moment, keep_added=keep_added))
         return 200, (done.stamp is not None, done.feeds, done.left)
 
     def poll(self, _: None) -> tuple[int, object]:

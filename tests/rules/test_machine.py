@@ -36,7 +36,7 @@ from feedkeep.rules.invariants import violations
 from feedkeep.rules.room import MAX_SUBSCRIPTIONS, limits_for
 from feedkeep.rules.seen_feeds import NEVER
 from feedkeep.rules.subscriptions import MAX_POINTERS, Added, Update, guids_wanted, want
-from feedkeep.rules.undo import BroughtBack, ConflictPolicy, Undo
+from feedkeep.rules.undo import ConflictPolicy, ListRestored, Undo
 
 URL_TEXTS = ["http://a.example/", "https://a.example", "http://b.example", "https://c.example/x"]
 GUID_TEXTS = [f"00000000-0000-4000-8000-00000000000{i}" for i in range(3)]
@@ -191,7 +191,7 @@ class Rules(RuleBasedStateMachine):
         done = self.bring_back(
             now,
             stamps[0],
-            lambda whole: undo.bring_back_removed(whole, stamps),
+            lambda whole: undo.restore_removed(whole, stamps),
         )
         if done is None:
             return
@@ -208,7 +208,7 @@ class Rules(RuleBasedStateMachine):
         again = self.bring_back(
             now,
             stamps[0],
-            lambda whole: undo.bring_back_removed(whole, stamps),
+            lambda whole: undo.restore_removed(whole, stamps),
         )
         assert again is None or again.stamp is None
 
@@ -232,10 +232,10 @@ class Rules(RuleBasedStateMachine):
         for was in (self.lists[-2], self.lists[-1]):
             if self.undo(now, Undo(self.kept.stamps[-1:])) is None:
                 return
-            self.assert_back(was, keeps_added=False)
+            self.assert_back(was, keep_added=False)
 
-    @rule(back=st.integers(0, 8), ahead=st.integers(0, 2), keeps_added=st.booleans(), now=CLOCK)
-    def restore(self, back: int, ahead: int, keeps_added: bool, now: int) -> None:
+    @rule(back=st.integers(0, 8), ahead=st.integers(0, 2), keep_added=st.booleans(), now=CLOCK)
+    def restore(self, back: int, ahead: int, keep_added: bool, now: int) -> None:
         number = max(0, len(self.kept.stamps) - back)
         was = self.lists[number]
         moment = self.kept.stamps[number - 1] if number else Stamp(0)
@@ -249,18 +249,18 @@ class Rules(RuleBasedStateMachine):
         done = self.bring_back(
             now,
             moment,
-            lambda whole: undo.restore(whole, moment, keeps_added=keeps_added),
+            lambda whole: undo.restore(whole, moment, keep_added=keep_added),
         )
         if done is None:
             return
-        self.assert_back(was, keeps_added=keeps_added)
-        if keeps_added:
+        self.assert_back(was, keep_added=keep_added)
+        if keep_added:
             for guids in had:
                 assert any(self.is_subscribed(guid) for guid in guids)
         there = {(e.guid, e.feed_url) for e in self.entries.values()
                  if isinstance(e, Subscription) and e.is_subscribed}  # fmt: skip
         wanted = {(feed.guid, feed.url) for feed in feeds if feed.on}
-        assert wanted <= there if keeps_added else wanted == there
+        assert wanted <= there if keep_added else wanted == there
 
     def feeds_with_those_of(self, was: dict[Guid, Entry]) -> list[list[Guid]]:
         """Return the guid of each feed that is subscribed, and of those that are a part of it."""
@@ -275,16 +275,16 @@ class Rules(RuleBasedStateMachine):
         entry = self.entries[self.target(guid)]
         return isinstance(entry, Subscription) and entry.is_subscribed
 
-    def undo(self, now: int, wanted: Undo) -> BroughtBack | None:
+    def undo(self, now: int, wanted: Undo) -> ListRestored | None:
         first = min(wanted.stamps)
         return self.bring_back(now, first, lambda whole: undo.undo(whole, wanted))
 
     def bring_back(
-        self, now: int, history_from: Stamp, decide: Callable[[Snapshot], Decision[BroughtBack]]
-    ) -> BroughtBack | None:
+        self, now: int, history_from: Stamp, decide: Callable[[Snapshot], Decision[ListRestored]]
+    ) -> ListRestored | None:
         before = dict(self.entries)
         try:
-            done: BroughtBack = self.decide(now, list(self.entries), decide, history_from)
+            done: ListRestored = self.decide(now, list(self.entries), decide, history_from)
         except (InvalidInput, ChangedSince):
             assert before == self.entries
             return None
@@ -294,7 +294,7 @@ class Rules(RuleBasedStateMachine):
             self.reference.remember(done.stamp)
         return done
 
-    def assert_back(self, was: dict[Guid, Entry], *, keeps_added: bool) -> None:
+    def assert_back(self, was: dict[Guid, Entry], *, keep_added: bool) -> None:
         """All that clients could see then, they can see again; what they were told leads there."""
         for guid, then in was.items():
             now = self.entries.get(guid)
@@ -309,9 +309,9 @@ class Rules(RuleBasedStateMachine):
                 status_rank, stood = (
                     (feed.deleted is None, feed.is_subscribed) for feed in (now, then)
                 )
-                assert status_rank == stood or (keeps_added and status_rank > stood)
+                assert status_rank == stood or (keep_added and status_rank > stood)
         for guid, now in self.entries.items():
-            if guid not in was and isinstance(now, Subscription) and not keeps_added:
+            if guid not in was and isinstance(now, Subscription) and not keep_added:
                 assert now.deleted is not None
 
     @rule()

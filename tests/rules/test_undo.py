@@ -14,7 +14,7 @@ from feedkeep.rules import subscriptions, undo, url_lists
 from feedkeep.rules.app_urls import UNKNOWN, AppUrls
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import Update
-from feedkeep.rules.undo import BroughtBack, ConflictPolicy, ListAt, Undo
+from feedkeep.rules.undo import ConflictPolicy, ListAt, ListRestored, Undo
 from feedkeep.rules.url_lists import url_changes
 
 URLS = [f"https://{number}.example/feed" for number in range(12)]
@@ -31,14 +31,14 @@ def undo_changes(
     *stamps: Stamp,
     guids: Sequence[Guid] | None = None,
     when: ConflictPolicy = ConflictPolicy.ASK,
-) -> BroughtBack:
+) -> ListRestored:
     wanted = Undo(stamps or known.kept.stamps[-1:], guids, when)
     return known.keep(undo.undo(known.snapshot_with_history(), wanted))
 
 
-def restore(known: Account, moment: Stamp, *, keeps_added: bool = True) -> BroughtBack:
+def restore(known: Account, moment: Stamp, *, keep_added: bool = True) -> ListRestored:
     snapshot = known.snapshot_with_history()
-    return known.keep(undo.restore(snapshot, moment, keeps_added=keeps_added))
+    return known.keep(undo.restore(snapshot, moment, keep_added=keep_added))
 
 
 def subscribed(known: Account) -> set[str]:
@@ -56,11 +56,11 @@ def leave(known: Account, *urls: str) -> Stamp:
 
 
 def from_backup(
-    known: Account, backup: Account, held: Sequence[Guid] = (), *, keeps_added: bool = True
+    known: Account, backup: Account, held: Sequence[Guid] = (), *, keep_added: bool = True
 ) -> None:
     wanted = ListAt(dict(backup.entries), backup.last_stamp)
     snapshot = known.snapshot_with_history()
-    known.keep(undo.restore_from(snapshot, wanted, keeps_added=keeps_added, held=held))
+    known.keep(undo.restore_from(snapshot, wanted, keep_added=keep_added, held=held))
 
 
 def test_a_list_of_a_backup_comes_into_an_empty_one_with_all_that_leads_to_its_feeds() -> None:
@@ -86,7 +86,7 @@ def test_a_list_of_a_backup_leaves_or_drops_what_was_added_since() -> None:
     known.add((C, None))
     from_backup(known, backup)
     assert subscribed(known) == {A, B, C}
-    from_backup(known, backup, keeps_added=False)
+    from_backup(known, backup, keep_added=False)
     assert subscribed(known) == {A, B}
 
 
@@ -123,10 +123,10 @@ def test_what_was_the_last_to_remove_a_feed_brings_it_back_and_nothing_else_chan
     known.move(guid(URLS[0]), "https://moved.example")
     known.delete(guid(URLS[1]))
     snapshot = known.snapshot_with_history()
-    done = known.keep(undo.bring_back_removed(snapshot, [first, second]))
+    done = known.keep(undo.restore_removed(snapshot, [first, second]))
     assert done.feeds == 5  # its owner has deleted the second one, which no app had removed last
     assert subscribed(known) == {"https://moved.example", *URLS[2:]}
-    again = known.keep(undo.bring_back_removed(known.snapshot_with_history(), [first, second]))
+    again = known.keep(undo.restore_removed(known.snapshot_with_history(), [first, second]))
     assert told(again) == (None, 0, 0)
 
 
@@ -135,7 +135,7 @@ def test_feeds_that_were_deleted_by_what_is_brought_back_are_there_again() -> No
     known.delete(guid(A))
     stamp = known.kept.stamps[-1]
     known.add((C, None))
-    done = known.keep(undo.bring_back_removed(known.snapshot_with_history(), [stamp]))
+    done = known.keep(undo.restore_removed(known.snapshot_with_history(), [stamp]))
     assert done.podcasts == {guid(A)}
     assert subscribed(known) == {A, B, C}
 
@@ -149,7 +149,7 @@ def test_what_was_unsubscribed_and_then_deleted_comes_back_as_it_was_and_stays_s
         stamps.append(known.kept.stamps[-1])
     for count in (3, 0):
         snapshot = known.snapshot_with_history()
-        done = known.keep(undo.bring_back_removed(snapshot, stamps))
+        done = known.keep(undo.restore_removed(snapshot, stamps))
         assert done.feeds == count
         assert subscribed(known) == {A, B}
         assert known.subscription(guid(C)).deleted is None
@@ -163,7 +163,7 @@ def test_a_list_without_room_brings_nothing_back_that_was_removed() -> None:
     known.limits = Limits(2, 10)
     before = dict(known.entries)
     with pytest.raises(InvalidInput, match="maximum"):
-        undo.bring_back_removed(known.snapshot_with_history(), [gone])
+        undo.restore_removed(known.snapshot_with_history(), [gone])
     assert known.entries == before
 
 
@@ -434,7 +434,7 @@ def test_each_url_that_apps_may_have_beside_another_is_known_as_one() -> None:
     known.move(guid(B), C)
     known.move(guid(B), URLS[0])
     snapshot = known.snapshot_with_history()
-    known.keep(undo.restore(snapshot, moment, keeps_added=True, held={guid(URLS[0])}))
+    known.keep(undo.restore(snapshot, moment, keep_added=True, held={guid(URLS[0])}))
     assert known.subscription(guid(A)).alias == Alias(
         A, moved_away=False, was_own=True, first_had=1_000
     )
@@ -471,22 +471,22 @@ def test_a_former_url_is_none_of_a_merge_once_the_merge_is_taken_back() -> None:
 
 
 def test_a_restored_list_is_the_one_of_that_moment_with_or_without_what_was_added_since() -> None:
-    for keeps_added in (True, False):
+    for keep_added in (True, False):
         known = account(A, B)
         moment = known.last_stamp
         leave(known, A)
         known.move(guid(B), "https://moved.example")
         known.add((C, None))
-        restore(known, moment, keeps_added=keeps_added)
-        assert subscribed(known) == ({A, B, C} if keeps_added else {A, B})
-        assert (known.subscription(guid(C)).deleted is None) == keeps_added
+        restore(known, moment, keep_added=keep_added)
+        assert subscribed(known) == ({A, B, C} if keep_added else {A, B})
+        assert (known.subscription(guid(C)).deleted is None) == keep_added
 
 
 # C9.16, C9.17
 @pytest.mark.parametrize("was", ["deleted", "unsubscribed"])
-@pytest.mark.parametrize("keeps_added", [True, False])
+@pytest.mark.parametrize("keep_added", [True, False])
 def test_a_feed_that_was_added_again_since_stays_like_any_other_that_was_added(
-    was: str, keeps_added: bool
+    was: str, keep_added: bool
 ) -> None:
     known = Account()
     known.add((A, None), (B, None))
@@ -498,11 +498,11 @@ def test_a_feed_that_was_added_again_since_stays_like_any_other_that_was_added(
     known.update(guid(B), Update(is_subscribed=False))
     known.add((A, None))
     first = Stamp(known.last_stamp + 1)
-    restore(known, moment, keeps_added=keeps_added)
-    assert subscribed(known) == ({A, B} if keeps_added else {B})
-    assert polled(known, first) == ([B], [] if keeps_added else [A])
-    assert (known.subscription(guid(A)).deleted is None) == (keeps_added or was != "deleted")
-    assert restore(known, moment, keeps_added=keeps_added).stamp is None
+    restore(known, moment, keep_added=keep_added)
+    assert subscribed(known) == ({A, B} if keep_added else {B})
+    assert polled(known, first) == ([B], [] if keep_added else [A])
+    assert (known.subscription(guid(A)).deleted is None) == (keep_added or was != "deleted")
+    assert restore(known, moment, keep_added=keep_added).stamp is None
 
 
 def deleted_and_added_by_a_former_url(own_guid: str | None = None) -> tuple[Account, Stamp, Stamp]:
@@ -539,7 +539,7 @@ def test_so_does_one_that_has_a_guid_of_its_own() -> None:
 def test_without_what_was_added_apps_are_told_to_remove_what_is_a_deleted_feed_again() -> None:
     known, moment, _ = deleted_and_added_by_a_former_url()
     first = Stamp(known.last_stamp + 1)
-    restore(known, moment, keeps_added=False)
+    restore(known, moment, keep_added=False)
     assert subscribed(known) == set()
     assert set(polled(known, first)[1]) >= {A, C}
 
@@ -554,9 +554,45 @@ def test_of_two_feeds_that_were_deleted_then_and_are_one_now_one_stays() -> None
     known.add((A, G1), (B, G2))
     known.update(G1, Update(new_guid=G2))
     restore(known, moment)
-    assert len(subscribed(known)) == 1
-    restore(known, moment, keeps_added=False)
+    assert subscribed(known) == {B}
+    restore(known, moment, keep_added=False)
     assert subscribed(known) == set()
+
+
+# C9.18
+@pytest.mark.parametrize("unsubscribed", [A, B])
+def test_merged_feeds_are_restored_each_with_its_own_status(unsubscribed: str) -> None:
+    known = Account()
+    known.add((A, G1), (B, G2))
+    leave(known, unsubscribed)
+    moment = known.last_stamp
+    known.update(G1, Update(new_guid=G2))
+    restore(known, moment)
+    assert subscribed(known) == {A, B} - {unsubscribed}
+
+
+def test_feed_renamed_twice_and_moved_is_restored_as_the_same_feed() -> None:
+    known = account(A)
+    moment = known.last_stamp
+    for new_guid in (G1, G2):
+        known.update(guid(A), Update(new_guid=new_guid))
+    known.move(G2, B)
+    restore(known, moment)
+    assert subscribed(known) == {A}
+    assert known.subscription(guid(A)).status_changed == moment
+
+
+def test_apps_are_not_sent_a_restored_feed_that_they_have_by_its_former_urls() -> None:
+    known = account(A)
+    for url in (*URLS[:3], C):
+        known.move(guid(A), url)
+    moment = known.last_stamp
+    known.delete(guid(A))
+    known.add(*((url, None) for url in URLS[:3]))
+    leave(known, URLS[2])
+    has_it_since = known.subscription(guid(URLS[1])).status_changed
+    restore(known, moment)
+    assert known.subscription(guid(A)).status_changed == has_it_since
 
 
 def test_restoring_what_is_there_already_changes_nothing() -> None:
@@ -587,8 +623,8 @@ def test_what_came_before_the_moment_changes_nothing_of_what_comes_back() -> Non
     short = replace(known.snapshot(), history=History(states, Stamp(0)))
     whole = known.snapshot_with_history()
     assert (
-        undo.restore(short, moment, keeps_added=False).saved
-        == undo.restore(whole, moment, keeps_added=False).saved
+        undo.restore(short, moment, keep_added=False).saved
+        == undo.restore(whole, moment, keep_added=False).saved
     )
 
 
@@ -598,10 +634,10 @@ def test_what_was_forgotten_cannot_be_restored() -> None:
     shown = replace(known.kept.history(), known_from=known.last_stamp)
     snapshot = replace(known.snapshot(), history=shown)
     with pytest.raises(InvalidInput, match="does not go back that far"):
-        undo.restore(snapshot, Stamp(known.last_stamp - 1), keeps_added=True)
+        undo.restore(snapshot, Stamp(known.last_stamp - 1), keep_added=True)
     with pytest.raises(InvalidInput, match="does not go back that far"):
         undo.undo(snapshot, Undo([known.last_stamp]))
-    assert undo.restore(snapshot, known.last_stamp, keeps_added=True).outcome.stamp is None
+    assert undo.restore(snapshot, known.last_stamp, keep_added=True).outcome.stamp is None
 
 
 # C9.8
@@ -648,7 +684,7 @@ def remove(known: Account, url: str, app: AppUrls) -> None:
     known.keep(url_lists.upload(known.snapshot(), [], [parse_feed_url(url)], app))
 
 
-def told(done: BroughtBack) -> tuple[Stamp | None, int, int]:
+def told(done: ListRestored) -> tuple[Stamp | None, int, int]:
     return done.stamp, done.feeds, done.left
 
 

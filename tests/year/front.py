@@ -214,17 +214,17 @@ class Front:
         found = await self._service.history.newest_wipe(account.id, whole, Stamp(0))
         if found is None:
             return None
-        await self._service.history.bring_back_removed(account.id, found[0].stamps, OWNER)
+        await self._service.history.restore_removed(account.id, found[0].stamps, OWNER)
         clock, entries = await self._clock_and_entries(account.id, name)
         return clock, entries, [feed.guid for feed in found[0].feeds]
 
     async def restore_list(
-        self, name: str, moment: int, keeps_added: bool
+        self, name: str, moment: int, keep_added: bool
     ) -> tuple[int, list[Entry]]:
         """Bring a list back to what it was; return its clock and entries."""
         account = await self._service.accounts.named(name)
         await self._service.history.restore(
-            account.id, Stamp(moment), keeps_added=keeps_added, by=OWNER
+            account.id, Stamp(moment), keep_added=keep_added, by=OWNER
         )
         return await self._clock_and_entries(account.id, name)
 

@@ -266,11 +266,11 @@ class Person:
         stamps = [stamp for stamp in self.ledger.lists if oldest_us < stamp <= now_us]
         if not stamps:
             return
-        moment, keeps_added = self.chance.choice(stamps), self.chance.random() < 0.7
-        stamp, entries = await self.client.ask("restore_list", self.name, moment, keeps_added)
+        moment, keep_added = self.chance.choice(stamps), self.chance.random() < 0.7
+        stamp, entries = await self.client.ask("restore_list", self.name, moment, keep_added)
         wanted = {feed[:2] for feed in self.ledger.list_at(moment) if feed[2]}
         has = {feed[:2] for feed in known(entries) if feed[2]}
-        if not wanted <= has or (not keeps_added and wanted != has):
+        if not wanted <= has or (not keep_added and wanted != has):
             self.wrong.append(f"restored to {moment}: {sorted(wanted ^ has)}")
         self.ledger.become(entries)
         self.ledger.remember(stamp)

@@ -30,7 +30,7 @@ from feedkeep.formats.moments import read_moment
 from feedkeep.model import Account, AccountId, Author, CredentialKind, Stamp, replace
 from feedkeep.model.errors import AccountError, ChangedSince, UnknownChange
 from feedkeep.rules.list_changes import ChangeKind, FeedChange, in_kinds
-from feedkeep.rules.undo import BroughtBack, ConflictPolicy, ListAt, Undo
+from feedkeep.rules.undo import ConflictPolicy, ListAt, ListRestored, Undo
 from feedkeep.service import Service
 from feedkeep.service.history import NEWEST, ListedChanges, RestorePreview
 
@@ -151,7 +151,7 @@ def undo(
     """
     choice = ConflictPolicy(changed_since or ConflictPolicy.ASK)
 
-    async def take_back(service: Service) -> tuple[BroughtBack, str]:
+    async def take_back(service: Service) -> tuple[ListRestored, str]:
         account = await service.accounts.named(name)
         wanted = Undo([Stamp(change)], None, choice)
         try:
@@ -210,11 +210,11 @@ def restore_list(
         account = await service.accounts.named(name)
         if then is not None:
             preview = await service.history.preview_from(
-                account.id, then, keeps_added=not drop_added
+                account.id, then, keep_added=not drop_added
             )
             return account, then.moment, preview
         wanted = _moment_of(service, account, at or "")
-        preview = await service.history.preview(account.id, wanted, keeps_added=not drop_added)
+        preview = await service.history.preview(account.id, wanted, keep_added=not drop_added)
         return account, wanted, preview
 
     account, wanted, preview = with_service(chosen, look)
@@ -229,13 +229,13 @@ def restore_list(
     if not yes:
         typer.confirm(f"Do this to the list of {account.name}?", abort=True)
 
-    async def restore(service: Service) -> tuple[BroughtBack, str]:
-        by, keeps_added = command_author("restore-list"), not drop_added
+    async def restore(service: Service) -> tuple[ListRestored, str]:
+        by, keep_added = command_author("restore-list"), not drop_added
         if then is None:
-            done = await service.history.restore(account.id, wanted, keeps_added=keeps_added, by=by)
+            done = await service.history.restore(account.id, wanted, keep_added=keep_added, by=by)
         else:
             done = await service.history.restore_from(
-                account.id, then, keeps_added=keeps_added, by=by
+                account.id, then, keep_added=keep_added, by=by
             )
         return done, await _done_by(service, account.id, done)
 
@@ -297,14 +297,14 @@ def _asking(error: ChangedSince) -> AccountError:
     )
 
 
-async def _done_by(service: Service, account_id: AccountId, done: BroughtBack) -> str:
+async def _done_by(service: Service, account_id: AccountId, done: ListRestored) -> str:
     """Describe the change made by an undo or restore, from the history."""
     if done.stamp is None:
         return ""
     return _what(await service.history.feeds_of_change(account_id, done.stamp))
 
 
-def _tell(name: str, done: BroughtBack, what: str) -> None:
+def _tell(name: str, done: ListRestored, what: str) -> None:
     say(f"Done: {what}." if done.stamp else "There was nothing to change.")
     if done.left:
         say(f"{_feeds(done.left)} changed again since then; that is left alone.")

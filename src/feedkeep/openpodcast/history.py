@@ -59,7 +59,7 @@ class UndoResource:
         done = await self._service.history.undo(
             request.admitted.account.id, wanted, request.author()
         )
-        return JsonResponse(encode(history_wire.brought_back_reply(done)))
+        return JsonResponse(encode(history_wire.list_restored_reply(done)))
 
     def _wanted(self, stamp: Stamp, body: bytes) -> Undo:
         sent = decode(history_wire.UNDO_REQUEST, body if body.strip() else b"{}")
@@ -83,9 +83,9 @@ class RestoreResource:
         at = paging.one_value(query, "at", paging.read_moment, None)
         if at is None:
             raise InvalidInput("The query has no at: the moment whose list is wanted.")
-        keeps_added = paging.one_value(query, "keep_added", paging.read_yes_or_no, True)
+        keep_added = paging.one_value(query, "keep_added", paging.read_yes_or_no, True)
         preview = await self._service.history.preview(
-            request.admitted.account.id, at, keeps_added=keeps_added
+            request.admitted.account.id, at, keep_added=keep_added
         )
         request.hold(feed.feed_url for feed in preview.feeds)
         is_long = len(preview.feeds) > LONG_LIST
@@ -102,8 +102,8 @@ class RestoreResource:
             at = paging.read_moment(wanted.at)
         except InvalidInput as reason:
             raise InvalidInput(f"at: {reason}") from reason
-        keeps_added = wanted.keep_added is not False
+        keep_added = wanted.keep_added is not False
         done = await self._service.history.restore(
-            request.admitted.account.id, at, keeps_added=keeps_added, by=request.author()
+            request.admitted.account.id, at, keep_added=keep_added, by=request.author()
         )
-        return JsonResponse(encode(history_wire.brought_back_reply(done)))
+        return JsonResponse(encode(history_wire.list_restored_reply(done)))

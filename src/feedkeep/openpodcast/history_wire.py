@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct, UnsetType
 from feedkeep.model import Author, Stamp
 from feedkeep.model.stamps import write_stamp
 from feedkeep.rules.list_changes import FeedChange, ListChange, in_kinds
-from feedkeep.rules.undo import BroughtBack, ConflictPolicy
+from feedkeep.rules.undo import ConflictPolicy, ListRestored
 from feedkeep.service.history import ListedChanges, RestorePreview
 
 MAX_FEEDS_OF_A_CHANGE = 100
@@ -71,7 +71,7 @@ class RestoreRequest(Struct):
     keep_added: bool | None = None
 
 
-class BroughtBackReply(Struct):
+class ListRestoredReply(Struct):
     """The reply to POST /history/{stamp}/undo and POST /restore."""
 
     stamp: int | None
@@ -113,8 +113,8 @@ def history_reply(listed: ListedChanges, next_url: str | None) -> HistoryReply:
     )
 
 
-def brought_back_reply(done: BroughtBack) -> BroughtBackReply:
-    return BroughtBackReply(done.stamp, done.feeds, done.left)
+def list_restored_reply(done: ListRestored) -> ListRestoredReply:
+    return ListRestoredReply(done.stamp, done.feeds, done.left)
 
 
 def preview_reply(at: Stamp, preview: RestorePreview) -> PreviewReply:

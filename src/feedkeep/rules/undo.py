@@ -19,10 +19,10 @@ from feedkeep.model import (
 )
 from feedkeep.model.entry_index import EntryIndex, target_guid
 from feedkeep.model.errors import ChangedSince, InvalidInput, UnknownChange
-from feedkeep.rules.bringing_back import Past, bring_back, scope_of, status_rank
 from feedkeep.rules.clock import later
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.entry_states import is_same_state, states_at
+from feedkeep.rules.list_restore import Past, restore_entries, status_rank, tied_groups
 from feedkeep.rules.subscriptions import set_status
 
 HISTORY_DAYS = 90
@@ -57,7 +57,7 @@ class Undo(Value, frozen=True):
     when_changed: ConflictPolicy = ConflictPolicy.ASK
 
 
-class BroughtBack(Value, frozen=True):
+class ListRestored(Value, frozen=True):
     """The outcome of undoing or restoring.
 
     Attributes:
@@ -78,7 +78,7 @@ def undo(
     snapshot: Snapshot,
     wanted: Undo,
     held: Collection[Guid] = (),
-) -> Decision[BroughtBack]:
+) -> Decision[ListRestored]:
     """Bring what changes touched back to what it was before the first of them (C9.8).
 
     The snapshot is of a whole account, with its history from that first change on; `held` are the
@@ -100,7 +100,7 @@ def undo(
     changed_since = _changed_since(history, first, wanted.stamps)
     # What is as it was stays as it is, also where apps have a feed by another URL than then.
     groups = [
-        group for group in _groups(draft, past, sorted(touched)) if _differs(past, snapshot, group)
+        group for group in tied_groups(draft, past, touched) if _differs(past, snapshot, group)
     ]
     leaving: set[Guid] = set()
     if wanted.when_changed is not ConflictPolicy.OVERWRITE:
@@ -111,16 +111,16 @@ def undo(
         since = {stamp for guid in leaving for stamp in changed_since.get(guid, ())}
         raise ChangedSince(sorted(since, reverse=True), left)
     scope = set().union(*groups) - leaving
-    bring_back(draft, past, scope, keeps_added=False)
+    restore_entries(draft, past, scope, keep_added=False)
     draft.check_room(snapshot.counts)
-    return _brought_back(draft, left)
+    return _list_restored(draft, left)
 
 
-def bring_back_removed(
+def restore_removed(
     snapshot: Snapshot,
     stamps: Collection[Stamp],
     held: Collection[Guid] = (),
-) -> Decision[BroughtBack]:
+) -> Decision[ListRestored]:
     """Bring back what changes of a whole account removed, and change nothing else.
 
     A feed comes back if these changes were the last to remove it, and is what it was before the
@@ -140,21 +140,22 @@ def bring_back_removed(
             set_status(draft, feed, True)
     for stamp, guids in sorted(deleted.items(), reverse=True):
         past = _past(history, later(stamp, -1), held)
-        bring_back(draft, past, scope_of(draft, past, guids), keeps_added=True)
+        scope = set().union(*tied_groups(draft, past, guids))
+        restore_entries(draft, past, scope, keep_added=True)
     draft.check_room(snapshot.counts)
-    return _brought_back(draft, 0)
+    return _list_restored(draft, 0)
 
 
 def restore(
     snapshot: Snapshot,
     moment: Stamp,
     *,
-    keeps_added: bool,
+    keep_added: bool,
     held: Collection[Guid] = (),
-) -> Decision[BroughtBack]:
+) -> Decision[ListRestored]:
     """Bring a whole list back to what it was at a moment; the snapshot has its history from then.
 
-    `held` is as in `undo`. Feeds that were added since are deleted, or with `keeps_added` left as
+    `held` is as in `undo`. Feeds that were added since are deleted, or with `keep_added` left as
     they are.
 
     Raises:
@@ -163,7 +164,7 @@ def restore(
     history = _history_of(snapshot)
     _check_known(history, moment)
     past = _past(history, moment, held)
-    return _restored(snapshot, past, keeps_added=keeps_added)
+    return _restored(snapshot, past, keep_added=keep_added)
 
 
 class ListAt(Value, frozen=True):
@@ -186,16 +187,16 @@ def list_at(whole: Snapshot, moment: Stamp) -> ListAt:
     """
     history = _history_of(whole)
     _check_known(history, moment)
-    return ListAt(_past(history, moment, ()).entries, moment)
+    return ListAt(_past(history, moment, ()).entries.whole(), moment)
 
 
 def restore_from(
     snapshot: Snapshot,
     wanted: ListAt,
     *,
-    keeps_added: bool,
+    keep_added: bool,
     held: Collection[Guid] = (),
-) -> Decision[BroughtBack]:
+) -> Decision[ListRestored]:
     """Bring a whole list to what a backup of its account had, as `restore` does.
 
     The history of the snapshot may begin later than the backup: it shows renames only.
@@ -205,18 +206,18 @@ def restore_from(
     """
     states = _history_of(snapshot).states
     since = [state for state in states if state.ended is None or state.ended > wanted.moment]
-    past = Past(wanted.entries, EntryIndex(wanted.entries), since, held)
-    return _restored(snapshot, past, keeps_added=keeps_added)
+    past = Past(EntryIndex(wanted.entries), since, held)
+    return _restored(snapshot, past, keep_added=keep_added)
 
 
-def _restored(snapshot: Snapshot, past: Past, *, keeps_added: bool) -> Decision[BroughtBack]:
+def _restored(snapshot: Snapshot, past: Past, *, keep_added: bool) -> Decision[ListRestored]:
     draft = Draft(snapshot)
-    guids = [
-        guid for guid in {**past.entries, **snapshot.entries} if _differs(past, snapshot, [guid])
-    ]
-    bring_back(draft, past, scope_of(draft, past, guids), keeps_added=keeps_added)
+    known = {**past.entries.whole(), **snapshot.entries}
+    guids = [guid for guid in known if _differs(past, snapshot, [guid])]
+    scope = set().union(*tied_groups(draft, past, guids))
+    restore_entries(draft, past, scope, keep_added=keep_added)
     draft.check_room(snapshot.counts)
-    return _brought_back(draft, 0)
+    return _list_restored(draft, 0)
 
 
 def _history_of(snapshot: Snapshot) -> History:
@@ -237,7 +238,7 @@ def _past(history: History, moment: Stamp, held: Collection[Guid]) -> Past:
     entries = {guid: state.entry for guid, state in then.items()}
     # A guid may have had other lives before that moment.
     later_states = [s for s in history.states if s.ended is None or s.ended > moment]
-    return Past(entries, EntryIndex(entries), later_states, held)
+    return Past(EntryIndex(entries), later_states, held)
 
 
 def _removed(
@@ -320,35 +321,23 @@ def _still_to_undo(snapshot: Snapshot, past: Past, groups: Sequence[set[Guid]]) 
         return set()
     trial = Draft(snapshot)
     with suppress(InvalidInput):  # too many pointers: checked last, when all is changed
-        bring_back(trial, past, set().union(*groups), keeps_added=False)
-    decision = trial.decision(None)
-    changed = {entry.guid for entry in decision.saved}.union(decision.forgotten)
-    return set().union(*(group for group in groups if not changed.isdisjoint(group)))
+        restore_entries(trial, past, set().union(*groups), keep_added=False)
+    now = snapshot.entries
+    return set().union(
+        *(group for group in groups if any(trial.get(guid) != now.get(guid) for guid in group))
+    )
 
 
-def _groups(draft: Draft, past: Past, guids: Iterable[Guid]) -> list[set[Guid]]:
-    """Return what can only come back together (C9.12)."""
-    group_of: dict[Guid, set[Guid]] = {}
-    for guid in guids:
-        if guid not in group_of:
-            group = scope_of(draft, past, [guid])
-            # A scope of one feed alone may be a part of that of another one.
-            for other in {id(known): known for g in group if (known := group_of.get(g))}.values():
-                group |= other
-            group_of.update(dict.fromkeys(group, group))
-    return list({id(group): group for group in group_of.values()}.values())
-
-
-def _brought_back(draft: Draft, left: int) -> Decision[BroughtBack]:
+def _list_restored(draft: Draft, left: int) -> Decision[ListRestored]:
     decision = draft.decision(None)
     if not decision.saved and not decision.forgotten:  # C9.20
-        return decision.telling(BroughtBack(None, 0, left))
+        return decision.telling(ListRestored(None, 0, left))
     feeds = [entry for entry in decision.saved if isinstance(entry, Subscription)]
     podcasts: set[Guid] = set()
     for feed in feeds:
         if feed.is_subscribed and feed.status_changed >= decision.stamp:
             podcasts |= {feed.guid, *draft.pointers_to(feed.guid)}
-    return decision.telling(BroughtBack(decision.stamp, len(feeds), left, frozenset(podcasts)))
+    return decision.telling(ListRestored(decision.stamp, len(feeds), left, frozenset(podcasts)))
 
 
 def _count_feeds(entries: Mapping[Guid, Entry], guids: Iterable[Guid]) -> int:

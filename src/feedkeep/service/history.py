@@ -24,7 +24,7 @@ from feedkeep.model.errors import InvalidInput, UnknownChange
 from feedkeep.rules import undo
 from feedkeep.rules.clock import DAY_US, is_before_its_time, later
 from feedkeep.rules.list_changes import FeedChange, ListChange, changes_on, differences
-from feedkeep.rules.undo import BroughtBack, ListAt, Undo
+from feedkeep.rules.undo import ListAt, ListRestored, Undo
 from feedkeep.rules.wipes import Wipe, may_be_wiped, wipes
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.service.authors import read_author
@@ -38,7 +38,7 @@ NEWEST = Stamp(2**63 - 1)
 _LOOKED_AT_FOR_WIPES = 50
 _ASKED_ABOUT_DAYS = 30
 
-Decide: TypeAlias = Callable[[Snapshot, Collection[Guid]], Decision[BroughtBack]]
+Decide: TypeAlias = Callable[[Snapshot, Collection[Guid]], Decision[ListRestored]]
 """Decides what to restore, given the URLs that apps have for moved feeds."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -167,7 +167,7 @@ class ListHistory:
         )
         return (found_wipes[0], listed.author_of(found_wipes[0])) if found_wipes else None
 
-    async def undo(self, account_id: AccountId, wanted: Undo, by: Author) -> BroughtBack:
+    async def undo(self, account_id: AccountId, wanted: Undo, by: Author) -> ListRestored:
         """Undo changes in one step or not at all; the result can be undone, too.
 
         Raises:
@@ -176,11 +176,11 @@ class ListHistory:
             InvalidInput: The history does not reach back so far, or the list exceeds its limits.
         """
         await self._check_there(account_id, wanted)
-        return await self._bring_back(account_id, self._undoing(wanted), _first(wanted), by)
+        return await self._restore(account_id, self._undoing(wanted), _first(wanted), by)
 
-    async def bring_back_removed(
+    async def restore_removed(
         self, account_id: AccountId, stamps: Collection[Stamp], by: Author
-    ) -> BroughtBack:
+    ) -> ListRestored:
         """Subscribe again to feeds last removed by these changes, in one step or not at all.
 
         Raises:
@@ -188,10 +188,10 @@ class ListHistory:
         """
         some = sorted(stamps, reverse=True)[:_LOOKED_AT_FOR_WIPES]
 
-        def decide(snapshot: Snapshot, held: Collection[Guid]) -> Decision[BroughtBack]:
-            return undo.bring_back_removed(self._within(snapshot), some, held)
+        def decide(snapshot: Snapshot, held: Collection[Guid]) -> Decision[ListRestored]:
+            return undo.restore_removed(self._within(snapshot), some, held)
 
-        return await self._bring_back(account_id, decide, min(some, default=NEWEST), by)
+        return await self._restore(account_id, decide, min(some, default=NEWEST), by)
 
     async def preview_undo(self, account_id: AccountId, wanted: Undo) -> RestorePreview:
         """Preview `undo`; raises the same errors."""
@@ -199,23 +199,23 @@ class ListHistory:
         return await self._preview(account_id, self._undoing(wanted), _first(wanted))
 
     async def restore(
-        self, account_id: AccountId, moment: Stamp, *, keeps_added: bool, by: Author
-    ) -> BroughtBack:
+        self, account_id: AccountId, moment: Stamp, *, keep_added: bool, by: Author
+    ) -> ListRestored:
         """Restore a list as of a time, in one step or not at all (C9.15).
 
-        Feeds added since then stay with `keeps_added`; otherwise they are deleted.
+        Feeds added since then stay with `keep_added`; otherwise they are deleted.
 
         Raises:
             InvalidInput: The history does not reach back so far, or the list exceeds its limits.
         """
-        decide = self._restoring(moment, keeps_added=keeps_added)
-        return await self._bring_back(account_id, decide, moment, by)
+        decide = self._restoring(moment, keep_added=keep_added)
+        return await self._restore(account_id, decide, moment, by)
 
     async def preview(
-        self, account_id: AccountId, moment: Stamp, *, keeps_added: bool
+        self, account_id: AccountId, moment: Stamp, *, keep_added: bool
     ) -> RestorePreview:
         """Preview `restore` (C9.14); raises the same errors."""
-        decide = self._restoring(moment, keeps_added=keeps_added)
+        decide = self._restoring(moment, keep_added=keep_added)
         return await self._preview(account_id, decide, moment)
 
     async def list_at(self, account_id: AccountId, moment: Stamp | None = None) -> ListAt:
@@ -230,38 +230,38 @@ class ListHistory:
         return undo.list_at(whole, moment)
 
     async def restore_from(
-        self, account_id: AccountId, wanted: ListAt, *, keeps_added: bool, by: Author
-    ) -> BroughtBack:
+        self, account_id: AccountId, wanted: ListAt, *, keep_added: bool, by: Author
+    ) -> ListRestored:
         """Restore a list from a backup of its account, as `restore` does."""
-        decide = self._restoring_from(wanted, keeps_added=keeps_added)
-        return await self._bring_back(account_id, decide, wanted.moment, by)
+        decide = self._restoring_from(wanted, keep_added=keep_added)
+        return await self._restore(account_id, decide, wanted.moment, by)
 
     async def preview_from(
-        self, account_id: AccountId, wanted: ListAt, *, keeps_added: bool
+        self, account_id: AccountId, wanted: ListAt, *, keep_added: bool
     ) -> RestorePreview:
         """Preview `restore_from`; raises the same errors."""
-        decide = self._restoring_from(wanted, keeps_added=keeps_added)
+        decide = self._restoring_from(wanted, keep_added=keep_added)
         return await self._preview(account_id, decide, wanted.moment)
 
-    def _restoring_from(self, wanted: ListAt, *, keeps_added: bool) -> Decide:
+    def _restoring_from(self, wanted: ListAt, *, keep_added: bool) -> Decide:
         return lambda snapshot, held: undo.restore_from(
-            snapshot, wanted, keeps_added=keeps_added, held=held
+            snapshot, wanted, keep_added=keep_added, held=held
         )
 
     def _undoing(self, wanted: Undo) -> Decide:
         return lambda snapshot, held: undo.undo(self._within(snapshot), wanted, held)
 
-    def _restoring(self, moment: Stamp, *, keeps_added: bool) -> Decide:
+    def _restoring(self, moment: Stamp, *, keep_added: bool) -> Decide:
         return lambda snapshot, held: undo.restore(
             self._within(snapshot),
             moment,
-            keeps_added=keeps_added,
+            keep_added=keep_added,
             held=held,
         )
 
-    async def _bring_back(
+    async def _restore(
         self, account_id: AccountId, decide: Decide, first: Stamp, by: Author
-    ) -> BroughtBack:
+    ) -> ListRestored:
         self._check_kept()
         made = await self._changes.make_for_apps(account_id, None, decide, by, history_from=first)
         # An app that was sent the removal of a feed has deleted its episode actions.

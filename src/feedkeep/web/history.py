@@ -17,7 +17,7 @@ from feedkeep.model.errors import ChangedSince, InvalidInput, Sentence, UnknownC
 from feedkeep.rules.clock import DAY_US, MINUTE_US, later
 from feedkeep.rules.guids import guid_or_none
 from feedkeep.rules.list_changes import in_kinds, is_back
-from feedkeep.rules.undo import BroughtBack, ConflictPolicy, Undo
+from feedkeep.rules.undo import ConflictPolicy, ListRestored, Undo
 from feedkeep.runtime.cooperative import in_thread_if
 from feedkeep.service.history import NEWEST
 from feedkeep.web.changes import FEEDS_OF_A_CHANGE, change_of, lines_of, shown_urls, urls_of
@@ -60,7 +60,7 @@ class ListHistoryPage(Page):
         form = await read_form(request)
         account_id = request.admitted.account.id
         try:
-            done = await self.service.history.bring_back_removed(
+            done = await self.service.history.restore_removed(
                 account_id, _stamps(form.text("stamps")), request.author()
             )
         except InvalidInput as error:
@@ -89,16 +89,16 @@ class ListHistoryPage(Page):
                 problem = Sentence("Choose a day and a time.")
                 return await self._restore(request, BAD_REQUEST, problems={"moment": problem})
             moment = self._within_time(read)
-        return await self._preview(request, moment, keeps_added=request.query("keep") != "0")
+        return await self._preview(request, moment, keep_added=request.query("keep") != "0")
 
     async def restore(self, request: AdmittedRequest) -> Response:
         """Restore the list to an earlier time."""
         form = await read_form(request)
-        moment, keeps_added = self._moment(form.text("at")), form.text("keep") != "0"
+        moment, keep_added = self._moment(form.text("at")), form.text("keep") != "0"
         account_id = request.admitted.account.id
         try:
             done = await self.service.history.restore(
-                account_id, moment, keeps_added=keeps_added, by=request.author()
+                account_id, moment, keep_added=keep_added, by=request.author()
             )
         except InvalidInput as error:
             return await self._restore(
@@ -180,13 +180,11 @@ class ListHistoryPage(Page):
         )
 
     async def _preview(
-        self, request: AdmittedRequest, moment: Stamp, *, keeps_added: bool
+        self, request: AdmittedRequest, moment: Stamp, *, keep_added: bool
     ) -> Response:
         account_id = request.admitted.account.id
         try:
-            preview = await self.service.history.preview(
-                account_id, moment, keeps_added=keeps_added
-            )
+            preview = await self.service.history.preview(account_id, moment, keep_added=keep_added)
         except InvalidInput as error:
             return await self._restore(
                 request, BAD_REQUEST, moment=moment, problems={"moment": error.sentence}
@@ -198,7 +196,7 @@ class ListHistoryPage(Page):
         return await self._restore(
             request,
             moment=moment,
-            keeps_added=keeps_added,
+            keep_added=keep_added,
             ahead_until=preview.ahead_until,
             counts=[*map(len, all_kinds)],
             back=[change_of(feed, titles) for feed in shown[0]],
@@ -222,7 +220,7 @@ class ListHistoryPage(Page):
             **({"moment": None, "counts": None, "ahead_until": None} | values),
         )
 
-    async def _note(self, account_id: AccountId, done: BroughtBack) -> Note:
+    async def _note(self, account_id: AccountId, done: ListRestored) -> Note:
         """Return the next page's note about an undo."""
         if done.stamp is None:
             return Note("nothing-to-take-back")
