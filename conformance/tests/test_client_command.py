@@ -119,7 +119,7 @@ def test_it_ends_with_0_when_an_app_held_in_all_cases(
     assert running.ask("HEAD", "/try") == (200, b"")
     running.ask("GET", POLL + str(second))
     assert running.end() == ALL_HELD
-    assert "held  The next poll asks since the second" in running.printed
+    assert "held  The next poll's `since` is" in running.printed
     told = json.loads((tmp_path / "told.json").read_text())
     assert [one["verdict"] for one in told["cases"]] == ["held"]
     assert [one["status"] for one in told["requests"]] == [200, 200]

@@ -18,7 +18,7 @@ from podsync_check.watching.hard_cases import (
     " Podcast API, the entry of the guid has the new URL.",
 )
 def a_moved_feed_is_followed(elsewhere: Elsewhere) -> Play:
-    """After a feed moved on another device, its old URL is not sent, nor its new one removed."""
+    """A feed that moved on another device is not sent by its old URL, nor its new one removed."""
     old, new = feed(), feed()
     elsewhere.add(old)
     yield from until_told(old)
