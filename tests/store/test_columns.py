@@ -63,7 +63,7 @@ def test_a_table_of_postgres_has_the_columns_and_types_that_are_described(
 
 
 def entry_of(row: Row) -> Entry:
-    return Rows(str, Guid, list, list).entry_of(row)
+    return Rows(str, Guid, list).entry_of(row)
 
 
 # A null is kept, and so is what is not read as a flag: each other column has a number of its own.

@@ -37,7 +37,7 @@ class Statements(Protocol):
         """
 
     async def write_each(self, statement: Sql, rows: Collection[Row], *shared: Any) -> None:
-        """Insert or delete rows by a statement of `sql.save_each` and the like.
+        """Execute a statement of `sql.save_each`, `sql.delete_each` or `sql.insert_each`.
 
         Raises:
             NotAllWritten: PostgreSQL wrote another number of rows.

@@ -158,7 +158,6 @@ class Rows:
         read_guid: Returns the guid of what a column has.
         write_guid: Returns what a column has for a guid.
         write_numbers: Returns the parameter for one or more numbers.
-        write_guids: Returns the parameter for one or more guids.
     """
 
     def __init__(
@@ -166,12 +165,10 @@ class Rows:
         write_guid: Callable[[Guid], Any],
         read_guid: Callable[[Any], Guid],
         write_numbers: Callable[[Collection[int]], Any],
-        write_guids: Callable[[Collection[Guid]], Any],
     ) -> None:
         self.write_guid = write_guid
         self.read_guid = read_guid
         self.write_numbers = write_numbers
-        self.write_guids = write_guids
 
     def entry_of(self, row: Row) -> Entry:
         """Return the entry whose `ENTRY` columns a row begins with.

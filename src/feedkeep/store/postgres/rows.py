@@ -9,5 +9,4 @@ ROWS = Rows(
     write_guid=lambda guid: guid,
     read_guid=lambda raw: Guid(str(raw)),
     write_numbers=list,
-    write_guids=list,
 )

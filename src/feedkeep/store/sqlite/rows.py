@@ -30,7 +30,6 @@ ROWS = Rows(
     to_bytes,
     to_guid,
     write_numbers=lambda numbers: apsw.carray(array("q", numbers)),
-    write_guids=lambda guids: apsw.carray(tuple(map(to_bytes, guids))),
 )
 
 
