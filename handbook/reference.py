@@ -151,7 +151,8 @@ def pages_page() -> str:
 
 def pages() -> Iterator[Target]:
     """Yield the route of each page; without a store, they cannot answer requests."""
-    everything = targets(edges(Service(cast("Any", None), wall_clock.now), Settings()))
+    service = Service(cast("Any", None), wall_clock.now, cast("Any", None), history_days=0)
+    everything = targets(edges(service, Settings()))
     return (target for target in everything if target.edge.is_for_own_pages)
 
 

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
+from stores import service_on
+
 from feedkeep.config.settings import Settings
 from feedkeep.edges import edges
 from feedkeep.http.routing import Target, targets
 from feedkeep.runtime import wall_clock
-from feedkeep.service import Service
 
 _NAME = re.compile(r"{(\w+)(?::((?:[^{}]|{[0-9]+})+))?}")
 
@@ -26,7 +27,7 @@ def all_pages() -> Iterator[Target]:
 
 
 def _targets() -> Iterator[Target]:
-    return targets(edges(Service(cast("Any", None), wall_clock.now), Settings()))
+    return targets(edges(service_on(cast("Any", None), wall_clock.now), Settings()))
 
 
 def bare(template: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,16 @@ from postgres_server import drop_database, execute, new_database
 
 from feedkeep.model import Now, Snapshot, replace
 from feedkeep.rules.room import MAX_SUBSCRIPTIONS, limits_for
+from feedkeep.rules.undo import HISTORY_DAYS
 from feedkeep.runtime import wall_clock
+from feedkeep.service import Service
 from feedkeep.store.base import Store
 from feedkeep.store.postgres import PostgresStore
 from feedkeep.store.sqlite import SqliteStore
 
 LIMITS = limits_for(MAX_SUBSCRIPTIONS)
+
+service_on = partial(Service, limits=LIMITS, history_days=HISTORY_DAYS)
 
 OpenStore = Callable[..., AbstractAsyncContextManager[Store]]
 

@@ -30,6 +30,7 @@ from feedkeep.http.serving import serving_metrics
 from feedkeep.model import Fetch, Now
 from feedkeep.model.errors import StoreDamaged, StoreMisconfigured, StoreUnavailable, StoreUnusable
 from feedkeep.rules.database_restores import restored
+from feedkeep.rules.room import limits_for
 from feedkeep.runtime import wall_clock
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.security.tokens import new_epoch
@@ -103,10 +104,10 @@ async def open_service(
     service = Service(
         store,
         now,
-        settings.workers,
-        settings.max_subscriptions,
-        settings.registration,
+        limits_for(settings.max_subscriptions),
         settings.history_days,
+        settings.workers,
+        settings.registration,
         recorder,
         f"{settings.public_url.rstrip('/')}/apps/connect"
         if settings.app_passwords_only or not settings.password_login

@@ -10,6 +10,7 @@ import pytest
 from authors import TESTER
 from recorded import recorded
 from scripted_looks import Clock, ScriptedLooks
+from stores import service_on
 
 from feedkeep.feeds import scheduler as keeping
 from feedkeep.feeds import sweep as going_round
@@ -36,7 +37,6 @@ from feedkeep.rules.fetch_budgets import DAILY_BYTES
 from feedkeep.rules.fetch_order import FIRST_DUE, PAYERS, USUAL_FETCH_US
 from feedkeep.rules.subscriptions import want
 from feedkeep.runtime.recorder import Recorder
-from feedkeep.service import Service
 from feedkeep.store.base import Store
 
 PATIENCE_SECONDS = 30.0
@@ -60,7 +60,7 @@ class World:
     def __init__(self, store: Store, clock: Clock) -> None:
         self.store = store
         self.clock = clock
-        self.service = Service(store, self.clock)
+        self.service = service_on(store, self.clock)
         self.looks = ScriptedLooks()
 
     def scheduler(

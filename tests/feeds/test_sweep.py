@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from authors import TESTER
 from scripted_looks import Clock
+from stores import service_on
 
 from feedkeep.feeds import sweep as rounds
 from feedkeep.feeds.sweep import SubscriptionSweep
@@ -36,7 +37,6 @@ from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.fetch_order import PAYERS
 from feedkeep.rules.subscriptions import Wanted
 from feedkeep.rules.undo import Undo
-from feedkeep.service import Service
 from feedkeep.store.base import Store
 
 OLD, NEW, OTHER = (f"https://{name}.example/feed" for name in ("old", "new", "other"))
@@ -76,7 +76,7 @@ def test_a_round_comes_to_each_account_once_wherever_it_begins_and_if_the_store_
 class World:
     def __init__(self, store: Store, clock: Clock) -> None:
         self.store, self.clock = store, clock
-        self.service = service = Service(store, clock)
+        self.service = service = service_on(store, clock)
         moves = service.followed_moves
         self.rounds = SubscriptionSweep(store, service.new_feeds, moves, clock, Fetch.PUBLIC)
 

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from people import basic
+from stores import service_on
 
 from feedkeep.config.settings import Settings
 from feedkeep.edges import edges
@@ -19,7 +20,6 @@ from feedkeep.http import resource
 from feedkeep.http.application import Application
 from feedkeep.openpodcast import resources
 from feedkeep.runtime import wall_clock
-from feedkeep.service import Service
 from feedkeep.store.sqlite import SqliteStore
 from feedkeep.url_sync import handlers as syncing
 
@@ -32,7 +32,7 @@ ACTION = {"podcast": URLS[0], "episode": URLS[0], "action": "delete"}
 
 def run(path: Path, work: Callable[[httpx.AsyncClient], Awaitable[None]]) -> None:
     async def go() -> None:
-        service = Service(await SqliteStore.open(path, wall_clock.now), wall_clock.now)
+        service = service_on(await SqliteStore.open(path, wall_clock.now), wall_clock.now)
         await service.accounts.create("alice", PASSWORD)
         transport = httpx.ASGITransport(Application(edges(service, Settings()), Settings()))
         headers = {"Authorization": basic("alice", PASSWORD)}

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import httpx
 from people import basic
+from stores import service_on
 
 from feedkeep.config.settings import Settings
 from feedkeep.edges import edges
 from feedkeep.http.application import Application
 from feedkeep.runtime import wall_clock
-from feedkeep.service import Service
 from feedkeep.store.sqlite import SqliteStore
 
 PASSWORD = "a good passphrase"
@@ -35,7 +35,7 @@ def statements_of(store: SqliteStore) -> list[str]:
 def test_a_poll_with_a_password_asks_one_thing_more_in_the_same_transaction(tmp_path: Path) -> None:
     async def go() -> None:
         store = await SqliteStore.open(tmp_path / "feedkeep.db", wall_clock.now)
-        service = Service(store, wall_clock.now)
+        service = service_on(store, wall_clock.now)
         await service.accounts.create("alice", PASSWORD)
         transport = httpx.ASGITransport(Application(edges(service, Settings()), Settings()))
         async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:

@@ -22,6 +22,7 @@ import pytest
 from authors import TESTER
 from forms import IS_LONG, in_the_long_form
 from postgres_server import drop_database, new_database
+from stores import service_on
 from whole_store import all_accounts, damages_of
 
 from feedkeep.model import AccountId, Admitted, Owner, Record, Registration, Scope
@@ -352,7 +353,7 @@ async def halves(opened: Opened, operation: Operation) -> list[str]:
     faults, wrong = Faults(), list[str]()
     sessions = MAX_SESSIONS_OF_AN_APP if operation is begin_session else 1
     async with opened(faults) as store:
-        service = Service(store, wall_clock.now, registration=Registration.INVITED)
+        service = service_on(store, wall_clock.now, registration=Registration.INVITED)
         # One stays in any case, so that each other administrator may go.
         await service.accounts.create(KEPT, None, is_admin=True)
 

@@ -19,6 +19,7 @@ from app_devices import Device, Feeds
 from authors import TESTER
 from forms import IS_FULL, IS_LONG, in_the_long_form
 from postgres_server import drop_database, new_database
+from stores import service_on
 
 from feedkeep.model import (
     Account,
@@ -153,7 +154,7 @@ async def one_run(store: Store, seed: int, clock: ServerClock) -> str:
     chance = random.Random(seed)
     clock.begin(chance)
     interleaved = Interleaved(store, Interleaving(random.Random(f"{seed} turns")))
-    service = Service(interleaved, clock)  # type: ignore[arg-type]  # by __getattr__
+    service = service_on(interleaved, clock)  # type: ignore[arg-type]  # by __getattr__
     account = await service.accounts.create(f"run{seed}", None)
     world = Feeds({feed: [f"https://{feed}.example{PATHS.get(feed, '')}"] for feed in FEEDS})
     pause = clock.pause if chance.random() < 0.5 else lambda: None

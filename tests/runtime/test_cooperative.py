@@ -9,6 +9,7 @@ from threading import Event
 
 import pytest
 from authors import TESTER
+from stores import service_on
 
 from feedkeep.model import Admitted
 from feedkeep.rules.episode_actions import SentAction
@@ -104,7 +105,7 @@ def test_a_long_list_that_is_added_or_put_lets_others_have_their_turn(
 
 async def opened(folder: Path) -> Service:
     store = await SqliteStore.open(folder / "feedkeep.db", wall_clock.now)
-    return Service(store, wall_clock.now)
+    return service_on(store, wall_clock.now)
 
 
 def test_an_upload_of_many_actions_lets_others_have_their_turn(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stores import service_on
 
 from feedkeep.model import AccountId
 from feedkeep.model.errors import NotAuthorized
@@ -19,7 +20,6 @@ from feedkeep.rules.credentials import (
 )
 from feedkeep.runtime import wall_clock
 from feedkeep.security import argon2id
-from feedkeep.service import Service
 from feedkeep.store.sqlite import SqliteStore
 from feedkeep.store.sqlite.accounts import SqliteAccounts
 
@@ -66,7 +66,7 @@ def test_every_refusal_looks_up_all_names_computes_once_and_counts_once(
 
     async def go() -> None:
         store = await SqliteStore.open(tmp_path / "feedkeep.db", wall_clock.now)
-        service = Service(store, wall_clock.now)
+        service = service_on(store, wall_clock.now)
         for name in ("zoê", "zu\u00c3\u00aa", "disablê"):
             await service.accounts.create(name, "a good passphrase")
         await service.accounts.set_disabled("disablê", True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from stores import service_on
+
 from feedkeep.model import Registration, Stamp
 from feedkeep.service import Service
 from feedkeep.store.base import Store
@@ -36,7 +38,7 @@ def run(
     async def go() -> None:
         clock = Clock()
         async with open_store(clock) as store:
-            service = Service(store, clock, registration=registration)
+            service = service_on(store, clock, registration=registration)
             try:
                 await work(service, store, clock)
             finally:

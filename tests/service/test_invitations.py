@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from running import DAY, HOME, PASSWORD, Clock, run
+from stores import service_on
 from whole_store import all_accounts
 
 from feedkeep.model import Account, Registration
@@ -148,7 +149,7 @@ def test_while_registration_is_closed_sign_ups_are_refused(open_store: Callable)
         ada = await administrator(service)
         with pytest.raises(AccountError, match="registration"):
             await service.invitations.invite(ada)
-        before = Service(store, clock, registration=Registration.OPEN)
+        before = service_on(store, clock, registration=Registration.OPEN)
         link = (await before.invitations.invite(ada)).text
         before._passwords.close()
         assert not await service.invitations.is_open(link)

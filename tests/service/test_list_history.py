@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import pytest
 from authors import TESTER
 from running import DAY, MINUTE, Clock, run
+from stores import service_on
 from structlog.testing import capture_logs
 
 from feedkeep.model import Account, AccountId, Admitted, CredentialKind, Second, replace
@@ -86,7 +87,7 @@ def test_without_a_history_all_of_it_is_forgotten_and_nothing_can_be_brought_bac
     async def work(service: Service, store: Store, clock: Clock) -> None:
         account = await filled(service)
         await leave(service, account, 0)
-        without = Service(store, clock, history_days=0)
+        without = service_on(store, clock, history_days=0)
         await leave(without, account, 1)
         clock.go_on(MINUTE)
         await forget_all(without)

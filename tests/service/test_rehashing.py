@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from running import HOME, PASSWORD, Clock, run
+from stores import service_on
 
 from feedkeep.model.errors import StoreUnavailable
 from feedkeep.rules.credentials import PasswordCredential
@@ -106,7 +107,7 @@ def test_what_was_not_replaced_is_replaced_after_the_next_start(
         await service.authentication.close()  # meanwhile
         assert await hash_of_bob(store) == former
         assert not service.authentication._rehashing._tasks
-        next_one = Service(store, clock)
+        next_one = service_on(store, clock)
         await next_one.authentication.admit(SHOWN, HOME)
         await all_replaced(next_one)
         assert await hash_of_bob(store) != former

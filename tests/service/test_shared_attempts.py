@@ -13,6 +13,7 @@ import pytest
 import structlog
 from recorded import COMMITS, recorded
 from running import HOME, MINUTE, PASSWORD, Clock
+from stores import service_on
 
 from feedkeep.model import Stamp
 from feedkeep.model.errors import NotAuthorized, StoreUnavailable, TooManyAttempts
@@ -31,7 +32,7 @@ HOUR = 60 * MINUTE
 async def serving(open_store: Callable, clock: Callable[[], Stamp]) -> AsyncIterator[Service]:
     """Give the service of a process; it is closed as that of a process is."""
     async with open_store(clock) as store:
-        service = Service(store, clock)
+        service = service_on(store, clock)
         try:
             yield service
         finally:
@@ -162,7 +163,7 @@ def test_right_passwords_and_idle_processes_write_nothing(path: Path) -> None:
     async def work() -> None:
         recorder = Recorder()
         store = await SqliteStore.open(path, wall_clock.now, recorder=recorder)
-        service = Service(store, wall_clock.now)
+        service = service_on(store, wall_clock.now)
         await service.accounts.create("Bob", PASSWORD)
         before = recorded(recorder, COMMITS)
         for _ in range(3):
@@ -235,7 +236,7 @@ def test_while_the_store_is_away_each_counts_by_itself_and_tells_it_afterwards(
 ) -> None:
     async def work() -> None:
         store = await SqliteStore.open(path, wall_clock.now)
-        service = Service(store, wall_clock.now)
+        service = service_on(store, wall_clock.now)
         for number in range(3):
             assert await wait_for_word(service, f"wrong{number}") is None
         away = path.with_name("away.db")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
+from stores import service_on
+
 from feedkeep.model import (
     ActionDecision,
     ActionSnapshot,
@@ -70,7 +72,7 @@ def test_rules_and_tokens_live_by_the_clock_that_is_given(open_store: Callable) 
     async def go() -> None:
         clock = Clock()
         async with open_store(clock) as store:
-            service = Service(store, clock)
+            service = service_on(store, clock)
             assert await moments(store, service) == [5] * 5
             made = await service.tokens.create("alice", "", 1)
             assert (made.token.created, made.token.expires) == (5, 5 + DAY_US)

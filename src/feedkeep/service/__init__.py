@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from itertools import chain
 
 from feedkeep import __version__
-from feedkeep.model import Account, AccountId, Now, Registration, Stamp
+from feedkeep.model import Account, AccountId, Limits, Now, Registration, Stamp
 from feedkeep.model.errors import NotAuthorized, StoreDamaged, StoreUnavailable
 from feedkeep.rules.credentials import MAX_ACCOUNT_ID
 from feedkeep.rules.history_invariants import history_violations
 from feedkeep.rules.invariants import action_violations, violations
-from feedkeep.rules.room import MAX_SUBSCRIPTIONS, limits_for
-from feedkeep.rules.undo import HISTORY_DAYS
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.security.passwords import Passwords
 from feedkeep.security.throttle import Throttle
@@ -97,9 +95,10 @@ class Service:
     """The use cases: each attribute has the methods of one topic.
 
     Args:
+        limits: Limits of each account's list.
+        history_days: Retention of former states of lists; 0 means no history.
         workers: Number of processes on this machine, which share its memory for password hashing.
         registration: Policy for sign-up.
-        history_days: Retention of former states of lists; 0 means no history.
         recorder: Counts wrong passwords.
         app_passwords_url: URL for creating app passwords, if apps must use them; else "".
     """
@@ -108,17 +107,16 @@ class Service:
         self,
         store: Store,
         now: Now,
+        limits: Limits,
+        history_days: int,
         workers: int = 1,
-        max_subscriptions: int = MAX_SUBSCRIPTIONS,
         registration: Registration = Registration.CLOSED,
-        history_days: int = HISTORY_DAYS,
         recorder: Recorder | None = None,
         app_passwords_url: str = "",
     ) -> None:
         progress = Progress(store)
         self.new_feeds = NewFeeds()
         self.episode_actions = actions = EpisodeActions(store, progress)
-        limits = limits_for(max_subscriptions)
         changes = ListChanges(store, now, history_days, limits, self.new_feeds, actions)
         self._throttle = throttle = Throttle()
         passwords, last_uses = Passwords(throttle, workers), LastUses(store)
