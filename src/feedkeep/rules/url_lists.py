@@ -183,7 +183,7 @@ def _all_changes(
     known = [guid for url, aliases in add.items() for guid in _to_note([url], aliases, app.gone)]
     # Also of a feed that is not subscribed to, and may be one day: what it has of it, it uploads.
     gone = [guid for feed in feeds for guid in former[feed.guid]]
-    return UrlChanges(list(add), (), (), app.anew().with_gone(gone).with_known(known))
+    return UrlChanges(list(add), [], [], app.anew().with_gone(gone).with_known(known))
 
 
 def _to_note(urls: Iterable[str], former: Collection[Guid], noted: Collection[Guid]) -> list[Guid]:
