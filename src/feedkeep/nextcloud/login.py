@@ -112,7 +112,7 @@ class FlowResource(Resource):
         if not is_granted:
             return self._page(request, _USED, FORBIDDEN)
         place = f"{request.path}?{request.http.url.query}"
-        response = self._pages.leading_to(place)
+        response = self._pages.redirect(place)
         response.headers.append("set-cookie", write_note(request, Note(GRANTED)))
         return response
 

@@ -169,7 +169,7 @@ class _Rendered:
     tag: str
 
 
-def leading_to(place: str) -> Handler[Request]:
+def redirect(place: str) -> Handler[Request]:
     """Return a handler that redirects to a URL relative to the request's path."""
 
     async def lead(_request: Request) -> Response:

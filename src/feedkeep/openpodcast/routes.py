@@ -15,7 +15,7 @@ from feedkeep.openpodcast.reference import (
     DocsFileResource,
     DocsResource,
     OpenApiResource,
-    leading_to,
+    redirect,
 )
 from feedkeep.openpodcast.resources import (
     DeletionResource,
@@ -52,6 +52,6 @@ def openpodcast_routes(
         PublicRoute("/readyz", get=ReadyResource(service, draining).get, is_polled=True),
         PublicRoute("/openapi.json", get=document.get),
         PublicRoute("/docs", get=page.get),
-        PublicRoute("/docs/", get=leading_to("../docs")),
+        PublicRoute("/docs/", get=redirect("../docs")),
         PublicRoute("/docs/{name}", get=DocsFileResource(documents).get),
     ]

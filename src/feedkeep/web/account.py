@@ -53,7 +53,7 @@ class AccountPage(Page):
         except (NotAuthorized, TooManyAttempts) as error:
             response = await self._refused(request, form, "password", error)
             return self.signed_in(request, response, session)
-        return self.leading_to(request, PLACE, Note("new-password"), session)
+        return self.redirect(request, PLACE, Note("new-password"), session)
 
     async def change_preferences(self, request: AdmittedRequest) -> Response:
         """Set language, time zone and theme, overriding the browser's."""
@@ -65,7 +65,7 @@ class AccountPage(Page):
             theme if theme in THEMES else None,
         )
         await self.service.preferences.change(request.admitted.account.id, wanted)
-        return self.leading_to(request, PLACE, Note("saved"))
+        return self.redirect(request, PLACE, Note("saved"))
 
     async def make_codes(self, request: AdmittedRequest) -> Response:
         """Create recovery codes; the next page shows them once."""
@@ -75,12 +75,12 @@ class AccountPage(Page):
         except (NotAuthorized, TooManyAttempts) as error:
             return await self._refused(request, form, "codes_password", error)
         codes = await self.service.recovery.new_codes(request.admitted.account)
-        return self.leading_to(request, f"{PLACE}/codes", Note("codes", {"codes": codes}), session)
+        return self.redirect(request, f"{PLACE}/codes", Note("codes", {"codes": codes}), session)
 
     async def sign_out_others(self, request: AdmittedRequest) -> Response:
         """End the sessions of all other browsers."""
         await self.service.page_sessions.sign_out_everywhere_else(request.admitted)
-        return self.leading_to(request, PLACE, Note("signed-out-others"))
+        return self.redirect(request, PLACE, Note("signed-out-others"))
 
     async def delete(self, request: AdmittedRequest) -> Response:
         """Delete the account; its name must be typed to confirm."""
@@ -95,7 +95,7 @@ class AccountPage(Page):
             return self.signed_in(request, response, session)
         except (NotAuthorized, TooManyAttempts) as error:
             return await self._refused(request, form, "delete_password", error)
-        response = self.leading_to(request, SIGN_IN, Note(ACCOUNT_DELETED))
+        response = self.redirect(request, SIGN_IN, Note(ACCOUNT_DELETED))
         response.headers.append("set-cookie", no_session_cookie(request))
         return response
 

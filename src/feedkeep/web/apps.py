@@ -106,7 +106,7 @@ class AppsPage(Page):
         except (NotAuthorized, TooManyAttempts) as error:
             problems = {"password": not_confirmed(form, error)}
             return await self._refused(request, kind, form, problems, error)
-        response = self.leading_to(request, "/apps/connected", session=session)
+        response = self.redirect(request, "/apps/connected", session=session)
         kept = NewPassword(made.token.id, label, kind, made.text)
         return self._keeping(request, response, kept, session)
 
@@ -132,7 +132,7 @@ class AppsPage(Page):
         """Ask whether to disconnect an app, and explain the consequences."""
         app = await self._connected(request, request.query("id"))
         if app is None:
-            return self.leading_to(request, "/apps")
+            return self.redirect(request, "/apps")
         return await self.show(request, "disconnect.html", app=shown_app(app))
 
     async def disconnect(self, request: AdmittedRequest) -> Response:
@@ -143,7 +143,7 @@ class AppsPage(Page):
             with suppress(AccountError):  # disconnected by a concurrent request
                 await self.service.apps.disconnect(request.admitted.account.id, app.ids[0])
         name = shown_app(app).name if app else ""
-        return self.leading_to(request, "/apps", Note("disconnected", {"name": name}))
+        return self.redirect(request, "/apps", Note("disconnected", {"name": name}))
 
     async def _connected(self, request: AdmittedRequest, text: str) -> ConnectedApp | None:
         """Return the app with an id; None if it was disconnected, by another page for example.

@@ -55,7 +55,7 @@ def refused(pages: Pages, error: Exception, request: Request, refusal: Refusal) 
         return _to_sign_in(pages, request, is_ended=not isinstance(error, NotSignedIn))
     if isinstance(error, NoSuchMethod) and request.method in READING:
         # A refused form is shown at its own address, which the browser may reload.
-        return pages.leading_to(request.path.rpartition("/")[0] or HOME)
+        return pages.redirect(request.path.rpartition("/")[0] or HOME)
     for_administrators = isinstance(error, AdministratorsOnly)
     return pages.refusal(refusal, request, for_administrators=for_administrators)
 
@@ -65,7 +65,7 @@ def _to_sign_in(pages: Pages, request: Request, *, is_ended: bool) -> Response:
     query = request.http.url.query
     wanted = f"{request.path}?{query}" if query else request.path
     back = f"?next={quote(wanted)}" if wanted != HOME else ""
-    response = pages.leading_to(SIGN_IN + back)
+    response = pages.redirect(SIGN_IN + back)
     if is_ended:
         response.headers.append("set-cookie", write_note(request, Note(SIGNED_OUT)))
         response.headers.append("set-cookie", no_session_cookie(request))

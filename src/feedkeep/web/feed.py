@@ -44,7 +44,7 @@ class FeedPage(Page):
         """Show a feed of the list."""
         found = await self._found(request)
         if found.entry.guid != found.subscription.guid:  # a bookmark from before a move
-            return self.leading_to(request, _place(found.subscription.guid))
+            return self.redirect(request, _place(found.subscription.guid))
         return await self._feed(request, found.subscription)
 
     async def move(self, request: AdmittedRequest) -> Response:
@@ -65,7 +65,7 @@ class FeedPage(Page):
         except InvalidInput as error:
             return await self._refused(request, found, form, "new_url", error.sentence)
         await self.once_looked_at(request, found.guid)
-        return self.leading_to(request, _place(found.guid), _note("moved", moved.stamp))
+        return self.redirect(request, _place(found.guid), _note("moved", moved.stamp))
 
     async def merge(self, request: AdmittedRequest) -> Response:
         """Merge this feed with another one."""
@@ -78,7 +78,7 @@ class FeedPage(Page):
             )
         except InvalidInput as error:
             return await self._refused(request, found, form, "other_url", error.sentence)
-        return self.leading_to(request, _place(merged.outcome), _note("merged", merged.stamp))
+        return self.redirect(request, _place(merged.outcome), _note("merged", merged.stamp))
 
     async def keep_apart(self, request: AdmittedRequest) -> Response:
         """Mark this feed and another one as different."""
@@ -86,7 +86,7 @@ class FeedPage(Page):
         form = await read_form(request)
         other = (await self._live(request, form.text("other"))).subscription
         await self.service.not_duplicates.keep(request.admitted.account.id, found.guid, other.guid)
-        return self.leading_to(request, _place(found.guid), Note("kept-apart"))
+        return self.redirect(request, _place(found.guid), Note("kept-apart"))
 
     async def permit(self, request: AdmittedRequest) -> Response:
         """Permit fetching a feed whose address looks personal."""
@@ -95,7 +95,7 @@ class FeedPage(Page):
         told = about(found, feed, self.settings.fetch, self.service.now())
         if told.can_permit:  # false for an outdated page
             await self.service.known_feeds.permit(request.admitted.account.id, found)
-        return self.leading_to(request, _place(found.guid))
+        return self.redirect(request, _place(found.guid))
 
     async def label(self, request: AdmittedRequest) -> Response:
         """Set title and folder."""
@@ -109,7 +109,7 @@ class FeedPage(Page):
             form.text("folder"),
             title_of(feed),
         )
-        return self.leading_to(request, _place(found.guid), Note("saved"))
+        return self.redirect(request, _place(found.guid), Note("saved"))
 
     async def delete(self, request: AdmittedRequest) -> Response:
         """Delete the feed from the list."""
@@ -118,7 +118,7 @@ class FeedPage(Page):
             request.admitted.account.id, found.guid, request.author()
         )
         name = await self.name(request, found.feed_url)
-        return self.leading_to(request, "/", _note("deleted", deleted.stamp, name))
+        return self.redirect(request, "/", _note("deleted", deleted.stamp, name))
 
     async def _found(self, request: AdmittedRequest) -> View:
         return await self._live(request, request.parameters["guid"])

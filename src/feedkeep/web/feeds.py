@@ -58,7 +58,7 @@ class FeedsPage(Page):
 
     async def above_forms(self, request: AdmittedRequest) -> Response:
         """Redirect to the list."""
-        return self.leading_to(request, HOME)
+        return self.redirect(request, HOME)
 
     async def changed(self, request: AdmittedRequest) -> Response:
         """Tell whether the list changed or more feeds were checked since the page was made."""
@@ -99,7 +99,7 @@ class FeedsPage(Page):
             note = Note("already-subscribed", {"name": name})
         if not refused and items:
             has_trouble = found and trouble_of(headline_of(found), self.service.now())
-            return self.leading_to(request, f"/feeds/{guid}" if has_trouble else HOME, note)
+            return self.redirect(request, f"/feeds/{guid}" if has_trouble else HOME, note)
         reasons = [(item.feed_url[:200], item.reason) for item in refused] or [
             ("", Sentence("Type or paste the address of a feed."))
         ]
@@ -127,7 +127,7 @@ class FeedsPage(Page):
         guids = form.several("only") or form.several("feed")
         back = place_of(form.text)
         if not guids:
-            return self.leading_to(request, back, Note("nothing-chosen"))
+            return self.redirect(request, back, Note("nothing-chosen"))
         account_id = request.admitted.account.id
         try:
             changed = await self.service.subscriptions.set_subscribed(
@@ -142,7 +142,7 @@ class FeedsPage(Page):
             names = [view.subscription.feed_url] if view else []
         kind = "subscribed" if is_subscribed else "unsubscribed"
         note = await self._note(request, kind, changed.outcome, changed.stamp, names)
-        return self.leading_to(request, back, note)
+        return self.redirect(request, back, note)
 
     async def _list(
         self, request: AdmittedRequest, status: int = OK, is_long: bool = False, **values: Any

@@ -49,11 +49,11 @@ class ListHistoryPage(Page):
         except ChangedSince as error:
             return await self._ask(request, wanted, error, back)
         except UnknownChange:
-            return self.leading_to(request, PLACE, Note("unknown-change"))
+            return self.redirect(request, PLACE, Note("unknown-change"))
         except InvalidInput as error:
             return await self._history(request, BAD_REQUEST, problems={"undo": error.sentence})
         place = await self._local(account_id, back)
-        return self.leading_to(request, place, await self._note(account_id, done))
+        return self.redirect(request, place, await self._note(account_id, done))
 
     async def rescue(self, request: AdmittedRequest) -> Response:
         """Restore the feeds that a mass unsubscribe removed."""
@@ -66,7 +66,7 @@ class ListHistoryPage(Page):
         except InvalidInput as error:
             return await self._history(request, BAD_REQUEST, problems={"undo": error.sentence})
         place = await self._local(account_id, form.text("back"))
-        return self.leading_to(request, place, await self._note(account_id, done))
+        return self.redirect(request, place, await self._note(account_id, done))
 
     async def leave_wiped(self, request: AdmittedRequest) -> Response:
         """Dismiss the question about a mass unsubscribe."""
@@ -75,7 +75,7 @@ class ListHistoryPage(Page):
         if stamps:
             await self.service.preferences.dismiss_wipe(request.admitted.account.id, max(stamps))
         place = await self._local(request.admitted.account.id, form.text("back"))
-        return self.leading_to(request, place, Note("meant"))
+        return self.redirect(request, place, Note("meant"))
 
     async def choose(self, request: AdmittedRequest) -> Response:
         """Choose a time, and preview restoring the list to it."""
@@ -105,13 +105,13 @@ class ListHistoryPage(Page):
                 request, BAD_REQUEST, moment=moment, problems={"moment": error.sentence}
             )
         if done.stamp is None:
-            return self.leading_to(request, PLACE, Note("nothing-changed"))
+            return self.redirect(request, PLACE, Note("nothing-changed"))
         values: dict[str, str | int | bool | list[str]] = {
             "count": done.feeds,
             "moment": moment,
             "stamps": stamps_text([done.stamp]),
         }
-        return self.leading_to(request, PLACE, Note("restored", values))
+        return self.redirect(request, PLACE, Note("restored", values))
 
     async def _history(self, request: AdmittedRequest, status: int = OK, **values: Any) -> Response:
         account = request.admitted.account

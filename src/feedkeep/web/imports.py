@@ -143,7 +143,7 @@ class ImportPage(Page):
         """Add the new feeds of a preview, except unchecked feeds."""
         form = await self.read_preview(request)
         place, note = await self.add_chosen(request, form)
-        return self.leading_to(request, place, note)
+        return self.redirect(request, place, note)
 
     async def read_preview(self, request: AdmittedRequest) -> Form:
         """Read the form of a preview."""

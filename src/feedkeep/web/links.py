@@ -31,7 +31,7 @@ class Link:
     def open(self, pages: Pages, request: Request) -> Response:
         """Move the secret into the cookie, and redirect."""
         text = request.parameters["link"][:_MAX_CHARACTERS]
-        response = pages.leading_to(self.place)
+        response = pages.redirect(self.place)
         # The text goes into a header: keep only characters of our own links.
         safe = "".join(
             letter for letter in text if letter.isascii() and (letter.isalnum() or letter in "_-")

@@ -135,7 +135,7 @@ class MoveInPage(Page):
         if sealed is not None:
             await self._begin(request.admitted.account, _OTHER_ACCOUNT.decode(sealed))
             place = PLACE
-        return self.leading_to(request, place, note)
+        return self.redirect(request, place, note)
 
     async def _begin(self, account: Account, other: OtherAccount) -> None:
         migrations = self.service.migrations

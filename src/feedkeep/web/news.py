@@ -86,7 +86,7 @@ class NewsPage(Page):
         account_id = request.admitted.account.id
         known = [app_key(app) for app in await self.service.apps.of(account_id)]
         await self.service.news.dismiss(account_id, Stamp(until), known[:_MAX_KNOWN])
-        return self.leading_to(request, "/")
+        return self.redirect(request, "/")
 
     async def make_address(self, request: AdmittedRequest) -> Response:
         """Create the feed's address, replacing the previous address; it is shown once."""
@@ -100,12 +100,12 @@ class NewsPage(Page):
             return response
         secret = await self.service.news.new_address(request.admitted.account)
         link = f"{self.base_url(request)}{PLACE}/{secret}.atom"
-        return self.leading_to(request, PLACE, Note("news-address", {"link": link}), session)
+        return self.redirect(request, PLACE, Note("news-address", {"link": link}), session)
 
     async def end_address(self, request: AdmittedRequest) -> Response:
         """Revoke the feed's address."""
         await self.service.news.end_address(request.admitted.account.id)
-        return self.leading_to(request, PLACE, Note("news-address-ended"))
+        return self.redirect(request, PLACE, Note("news-address-ended"))
 
     async def feed(self, request: Request) -> Response:
         """Send the news as an Atom feed; its secret address is the credential."""

@@ -99,7 +99,7 @@ class Page:
             response.headers.append("set-cookie", forget_note(request))
         return response
 
-    def leading_to(
+    def redirect(
         self,
         request: Request,
         place: str,
@@ -107,7 +107,7 @@ class Page:
         session: NewToken | None = None,
     ) -> Response:
         """Redirect after a form, so that reloading the page repeats nothing."""
-        response = self.pages.leading_to(place)
+        response = self.pages.redirect(place)
         if note:
             text = session.text if session else session_of(request)
             response.headers.append("set-cookie", write_note(request, note, text))

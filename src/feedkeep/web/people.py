@@ -53,7 +53,7 @@ class PeoplePage(Page):
         except AccountError as error:
             return await self._refused(request, form, "label", error)
         link = f"{self.base_url(request)}/sign-up/{made.text}"
-        return self.leading_to(
+        return self.redirect(
             request,
             f"{PLACE}/link",
             Note("link", {"link": link, "kind": "invitation", "name": label}),
@@ -68,7 +68,7 @@ class PeoplePage(Page):
             raise NoSuchRoute
         account = await self._named(form.text("by"))
         await self.service.invitations.revoke(account.id, TokenId(number))
-        return self.leading_to(request, PLACE, Note("withdrawn"))
+        return self.redirect(request, PLACE, Note("withdrawn"))
 
     async def reset_link(self, request: AdmittedRequest) -> Response:
         """Create a password reset link; the next page shows it once."""
@@ -81,7 +81,7 @@ class PeoplePage(Page):
         made = await self.service.recovery.reset_link(name)
         link = f"{self.base_url(request)}/reset/{made.text}"
         note = Note("link", {"link": link, "kind": "reset", "name": name})
-        return self.leading_to(request, f"{PLACE}/link", note, session)
+        return self.redirect(request, f"{PLACE}/link", note, session)
 
     async def change(self, request: AdmittedRequest) -> Response:
         """Disable, enable or delete an account, or change its administrator role."""
@@ -103,7 +103,7 @@ class PeoplePage(Page):
             case _:
                 raise NoSuchRoute
         note = Note(f"account-{action}", {"name": name[:64]})
-        return self.leading_to(request, PLACE, note, session)
+        return self.redirect(request, PLACE, note, session)
 
     async def one(self, request: AdmittedRequest) -> Response:
         """Show one account."""

@@ -91,7 +91,7 @@ class ProviderSignIn(Page):
             url, cookie = await self._begun(request, place)
         except ProviderAway as error:
             return await self._refused(request, error, place)
-        response = self.pages.leading_elsewhere(url)
+        response = self.pages.redirect_external(url)
         response.headers.append("set-cookie", cookie)
         return response
 
@@ -138,7 +138,7 @@ class ProviderSignIn(Page):
             response.headers.update(headers_of(error))
             return response
         await self.service.identities.unlink(account)
-        return self.leading_to(request, ACCOUNT, Note("unlinked"), session)
+        return self.redirect(request, ACCOUNT, Note("unlinked"), session)
 
     async def log_out(self, request: Request) -> Response:
         """End the sessions of a person who signed out at the provider (Back-Channel Logout)."""
@@ -198,7 +198,7 @@ class ProviderSignIn(Page):
         identity = identity_of(self.provider.issuer, claims["sub"])
         if account is not None:
             await identities.link(account, identity)
-            return self.leading_to(request, ACCOUNT, Note("linked"))
+            return self.redirect(request, ACCOUNT, Note("linked"))
         request.credential_kind = CredentialKind.BROWSER
         account = await identities.account_of(
             identity,
@@ -207,7 +207,7 @@ class ProviderSignIn(Page):
             admin_claim=self.settings.oidc_admin_claim,
         )
         session = await self.service.page_sessions.begin(account, label_of(request))
-        return self.leading_to(request, flow.place, session=session)
+        return self.redirect(request, flow.place, session=session)
 
     async def _to_link(self, request: Request, flow: Flow) -> Account:
         """Return the account to link, whose session recently requested it.

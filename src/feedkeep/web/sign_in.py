@@ -43,12 +43,12 @@ class SignInPage(Page):
             response.headers.update(headers_of(error))
             return response
         await self.note_time_zone(session, form.text("time_zone"))
-        return self.leading_to(request, local(form.text("next")), session=session)
+        return self.redirect(request, local(form.text("next")), session=session)
 
     async def sign_out(self, request: AdmittedRequest) -> Response:
         """End the session of this browser."""
         await self.service.page_sessions.sign_out(request.admitted)
-        response = self.leading_to(request, SIGN_IN, Note(SIGNED_OUT))
+        response = self.redirect(request, SIGN_IN, Note(SIGNED_OUT))
         response.headers.append("set-cookie", no_session_cookie(request))
         # The next person at this browser must not see cached pages.
         response.headers["Clear-Site-Data"] = '"cache"'
@@ -98,7 +98,7 @@ class RecoverPage(Page):
             )
             response.headers.update(headers_of(error))
             return response
-        return self.leading_to(request, HOME, Note("new-password"), session)
+        return self.redirect(request, HOME, Note("new-password"), session)
 
 
 class ResetPage(Page):
@@ -137,7 +137,7 @@ class ResetPage(Page):
                 name=owner.name if owner else "",
                 problems={"password": error.sentence},
             )
-        response = self.leading_to(request, HOME, Note("new-password"), session)
+        response = self.redirect(request, HOME, Note("new-password"), session)
         response.headers.append("set-cookie", self.link.forget(request))
         return response
 

@@ -75,7 +75,7 @@ class SignUpPage(Page):
             response.headers.update(headers_of(error))
             return response
         kind = "welcome-but" if apps_that_refuse(account.name) else "welcome"
-        response = self.leading_to(request, "/", Note(kind), session)
+        response = self.redirect(request, "/", Note(kind), session)
         response.headers.append("set-cookie", self.link.forget(request))
         return response
 

@@ -80,11 +80,11 @@ class Pages:
     def response(self, template: str, words: Words, status: int = OK, **values: Any) -> Response:
         return HTMLResponse(self.render(template, words, **values), status, HEADERS)
 
-    def leading_to(self, place: str) -> Response:
+    def redirect(self, place: str) -> Response:
         """Redirect to another page of this service."""
         return RedirectResponse(self._base_path + place, SEE_OTHER, HEADERS)
 
-    def leading_elsewhere(self, url: str) -> Response:
+    def redirect_external(self, url: str) -> Response:
         """Redirect to another host."""
         return RedirectResponse(url, SEE_OTHER, HEADERS)
 
