@@ -44,7 +44,7 @@ from feedkeep.service import Health
 from feedkeep.service.migrations import Moving
 from feedkeep.web.about import About, NotFetched, Twin
 from feedkeep.web.apps import GUIDES, ShownApp
-from feedkeep.web.changes import Actor, ChangeRow, Line, ShownWipe
+from feedkeep.web.changes import Actor, ChangeRow, Line, ShownMassUnsubscribe
 from feedkeep.web.imports import ImportPreview, PreviewRow
 from feedkeep.web.new_password import NewPassword
 from feedkeep.web.news import notice_row
@@ -157,7 +157,11 @@ LINES = [
     ),
     Line([NOW], DOERS[0], [], [], 0),
 ]
-WIPES = [ShownWipe([NOW], doer, CHANGES[:1], total) for doer in DOERS for total in (1, 2, 1_234)]
+WIPES = [
+    ShownMassUnsubscribe([NOW], doer, CHANGES[:1], total)
+    for doer in DOERS
+    for total in (1, 2, 1_234)
+]
 HISTORY: dict[str, Any] = {
     "lines": LINES,
     "days": 90,

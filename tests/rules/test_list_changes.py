@@ -10,8 +10,14 @@ from feedkeep.model import Author, CredentialKind, Pointer, Stamp, Subscription,
 from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.list_changes import ChangeKind, FeedChange, ListChange, changes_on, differences
+from feedkeep.rules.mass_unsubscribes import (
+    WINDOW_US,
+    MassUnsubscribe,
+    is_mass_unsubscribe,
+    mass_unsubscribes,
+    may_have_mass_unsubscribe,
+)
 from feedkeep.rules.subscriptions import Update, want
-from feedkeep.rules.wipes import WINDOW_US, Wipe, is_wipe, may_be_wiped, wipes
 
 PHONE = Author(CredentialKind.SESSION, TokenId(3), "AntennaPod/3.4", "phone")
 
@@ -103,12 +109,12 @@ def test_what_only_renews_stamps_is_no_change() -> None:
 def test_emptying_a_list_or_taking_three_feeds_and_a_third_of_it_is_a_wipe(
     subscribed: int, unsubscribed: int, *, is_one: bool
 ) -> None:
-    assert is_wipe(subscribed, unsubscribed) == is_one
+    assert is_mass_unsubscribe(subscribed, unsubscribed) == is_one
 
 
-def found(known: Account) -> list[Wipe]:
+def found(known: Account) -> list[MassUnsubscribe]:
     authors = {"phone": PHONE, "tablet": Author(CredentialKind.SESSION, None, "", "tablet")}
-    return wipes(changes(known), authors, known.entries, known.counts.subscribed)
+    return mass_unsubscribes(changes(known), authors, known.entries, known.counts.subscribed)
 
 
 @pytest.mark.parametrize(
@@ -122,8 +128,8 @@ def test_a_history_is_read_for_a_wipe_only_if_a_twelfth_of_the_list_is_missing(
     before = known.last_stamp
     leave_as(known, "phone", urls[:gone])
     subscribed = known.counts.subscribed
-    assert may_be_wiped(known.entries, subscribed, before) is may_be
-    assert not may_be_wiped(known.entries, subscribed, known.last_stamp)
+    assert may_have_mass_unsubscribe(known.entries, subscribed, before) is may_be
+    assert not may_have_mass_unsubscribe(known.entries, subscribed, known.last_stamp)
 
 
 def leave_as(known: Account, author: str, urls: list[str]) -> Stamp:
@@ -228,7 +234,7 @@ def test_what_a_person_removes_in_a_browser_is_no_wipe() -> None:
         known = account(*URLS)
         leave_as(known, "leaves", URLS)
         authors = {"leaves": by}
-        found = wipes(changes(known), authors, known.entries, known.counts.subscribed)
+        found = mass_unsubscribes(changes(known), authors, known.entries, known.counts.subscribed)
         assert len(found) == count
 
 

@@ -23,6 +23,7 @@ from feedkeep.rules.feed_labels import NO_LABELS
 from feedkeep.rules.feed_names import Headline
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.list_changes import ChangeKind, FeedChange, ListChange
+from feedkeep.rules.mass_unsubscribes import MassUnsubscribe
 from feedkeep.rules.notices import (
     MAX_NOTICES,
     TOLD_DAYS,
@@ -34,9 +35,8 @@ from feedkeep.rules.notices import (
     newest,
     of_changes,
     of_list,
-    of_wipe,
+    of_mass_unsubscribe,
 )
-from feedkeep.rules.wipes import Wipe
 
 NOW = Stamp(1_000 * DAY_US)
 A, OWN = "https://a.example/feed", "https://members.example/0a1B2c3D4e5F6a7B8c9D0e1F"
@@ -128,7 +128,10 @@ def test_only_a_list_with_another_address_of_a_feed_may_have_one_that_moved() ->
 
 def test_news_is_what_came_since_it_was_seen_in_the_last_days_and_bounded() -> None:
     feeds = [FeedChange(ChangeKind.UNSUBSCRIBED, Guid(str(n)), A) for n in range(3)]
-    wipes = [of_wipe(Wipe([ago(days)], "", feeds), "Kasts") for days in range(TOLD_DAYS + 5)]
+    wipes = [
+        of_mass_unsubscribe(MassUnsubscribe([ago(days)], "", feeds), "Kasts")
+        for days in range(TOLD_DAYS + 5)
+    ]
     found = newest(wipes, NOW)
     assert [notice.at for notice in found] == [ago(days) for days in range(TOLD_DAYS)]
     assert (found[0].name, found[0].count) == ("Kasts", 3)

@@ -12,7 +12,7 @@ from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.feed_labels import Labels
 from feedkeep.rules.feed_names import Headline, name_of
 from feedkeep.rules.list_changes import ChangeKind, ListChange
-from feedkeep.rules.wipes import Wipe
+from feedkeep.rules.mass_unsubscribes import MassUnsubscribe
 
 TOLD_DAYS = 30
 """Lifetime of news, in days."""
@@ -98,9 +98,9 @@ def of_list(
     return [*_of_apps(apps, now), *_of_feeds(whole, known, labels)]
 
 
-def of_wipe(wipe: Wipe, app: str) -> Notice:
-    at = wipe.stamps[0]
-    return Notice(NoticeKind.WIPE, at, f"wipe {at}", app, count=len(wipe.feeds))
+def of_mass_unsubscribe(mass_unsubscribe: MassUnsubscribe, app: str) -> Notice:
+    at = mass_unsubscribe.stamps[0]
+    return Notice(NoticeKind.WIPE, at, f"wipe {at}", app, count=len(mass_unsubscribe.feeds))
 
 
 def _of_apps(apps: Sequence[ConnectedApp], now: Stamp) -> Iterator[Notice]:

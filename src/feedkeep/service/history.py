@@ -24,8 +24,12 @@ from feedkeep.model.errors import InvalidInput, UnknownChange
 from feedkeep.rules import undo
 from feedkeep.rules.clock import DAY_US, is_before_its_time, later
 from feedkeep.rules.list_changes import FeedChange, ListChange, changes_on, differences
+from feedkeep.rules.mass_unsubscribes import (
+    MassUnsubscribe,
+    mass_unsubscribes,
+    may_have_mass_unsubscribe,
+)
 from feedkeep.rules.undo import ListAt, ListRestored, Undo
-from feedkeep.rules.wipes import Wipe, may_be_wiped, wipes
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.service.authors import read_author
 from feedkeep.service.episode_actions import EpisodeActions
@@ -58,7 +62,7 @@ class ListedChanges(Value, frozen=True):
     known_from: Stamp
     has_more: bool
 
-    def author_of(self, change: ListChange | Wipe) -> Author | None:
+    def author_of(self, change: ListChange | MassUnsubscribe) -> Author | None:
         return self.authors.get(change.author)
 
 
@@ -144,7 +148,7 @@ class ListHistory:
 
     async def newest_wipe(
         self, account_id: AccountId, whole: Snapshot, after: Stamp
-    ) -> tuple[Wipe, Author | None] | None:
+    ) -> tuple[MassUnsubscribe, Author | None] | None:
         """Return the newest mass unsubscribe that is still in effect, with its author.
 
         Only changes after `after` and in the last 30 days count. `whole` is the current list. The
@@ -154,7 +158,7 @@ class ListHistory:
         entries, subscribed = whole.entries, whole.counts.subscribed
         is_long = len(entries) > LONG_LIST
         if not self._days or not await in_thread_if(
-            is_long, may_be_wiped, entries, subscribed, since
+            is_long, may_have_mass_unsubscribe, entries, subscribed, since
         ):
             return None
         found = await self._store.history.page(account_id, NEWEST, _LOOKED_AT_FOR_WIPES)
@@ -163,7 +167,7 @@ class ListHistory:
         listed = await _listed(replace(found, stamps=stamps), whole, has_more=False)
         is_long = sum(len(change.feeds) for change in listed.changes) > LONG_LIST
         found_wipes = await in_thread_if(
-            is_long, wipes, listed.changes, listed.authors, entries, subscribed
+            is_long, mass_unsubscribes, listed.changes, listed.authors, entries, subscribed
         )
         return (found_wipes[0], listed.author_of(found_wipes[0])) if found_wipes else None
 

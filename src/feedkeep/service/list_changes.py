@@ -28,7 +28,7 @@ from feedkeep.model import (
 )
 from feedkeep.rules.app_identity import author_key
 from feedkeep.rules.draft import Draft
-from feedkeep.rules.wipes import WINDOW_US, can_wipe, is_wipe
+from feedkeep.rules.mass_unsubscribes import WINDOW_US, can_mass_unsubscribe, is_mass_unsubscribe
 from feedkeep.service.authors import write_author
 from feedkeep.service.episode_actions import EpisodeActions
 from feedkeep.service.known_feeds import NewFeeds
@@ -154,7 +154,7 @@ class ListChanges:
 
     def _note(self, account_id: AccountId, by: Author, subscribed: int, unsubscribed: int) -> None:
         """Log that an app unsubscribed most of a list, with this or earlier requests."""
-        if not can_wipe(by):
+        if not can_mass_unsubscribe(by):
             return
         key, now = (account_id, author_key(by)), self._now()
         began, at_first, so_far = self._tallies.pop(key, (now, subscribed, 0))
@@ -163,7 +163,9 @@ class ListChanges:
         self._tallies[key] = (began, at_first, so_far + unsubscribed)
         if len(self._tallies) > _MAX_TALLIES:
             self._tallies.popitem(last=False)
-        if is_wipe(at_first, so_far + unsubscribed) and not is_wipe(at_first, so_far):
+        if is_mass_unsubscribe(at_first, so_far + unsubscribed) and not is_mass_unsubscribe(
+            at_first, so_far
+        ):
             _log.warning(
                 "app unsubscribed most of a list; the owner can undo it",
                 account=account_id,

@@ -10,7 +10,7 @@ from feedkeep.model import Author, CredentialKind, Guid, Stamp, Value
 from feedkeep.rules.clock import later
 from feedkeep.rules.feed_names import name_of
 from feedkeep.rules.list_changes import ChangeKind, FeedChange
-from feedkeep.rules.wipes import Wipe
+from feedkeep.rules.mass_unsubscribes import MassUnsubscribe
 from feedkeep.service.history import ListedChanges
 
 FEEDS_OF_A_CHANGE = 200
@@ -72,7 +72,7 @@ class Line(Value, frozen=True):
         return later(self.stamps[-1], -1)
 
 
-class ShownWipe(Value, frozen=True):
+class ShownMassUnsubscribe(Value, frozen=True):
     """A mass unsubscribe that a page asks about.
 
     Attributes:
@@ -164,12 +164,17 @@ def _short(text: str) -> str:
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
 
 
-def shown_wipe(
-    wipe: Wipe, author: Author | None, devices: Mapping[str, str], titles: Mapping[str, str]
-) -> ShownWipe:
+def shown_mass_unsubscribe(
+    mass_unsubscribe: MassUnsubscribe,
+    author: Author | None,
+    devices: Mapping[str, str],
+    titles: Mapping[str, str],
+) -> ShownMassUnsubscribe:
     """Convert a mass unsubscribe for display."""
-    shown = [change_of(feed, titles) for feed in wipe.feeds[:FEEDS_OF_A_CHANGE]]
-    return ShownWipe(wipe.stamps, who_of(author, devices), shown, len(wipe.feeds))
+    shown = [change_of(feed, titles) for feed in mass_unsubscribe.feeds[:FEEDS_OF_A_CHANGE]]
+    return ShownMassUnsubscribe(
+        mass_unsubscribe.stamps, who_of(author, devices), shown, len(mass_unsubscribe.feeds)
+    )
 
 
 def who_of(author: Author | None, devices: Mapping[str, str]) -> Actor:

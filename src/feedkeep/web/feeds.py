@@ -200,7 +200,7 @@ class FeedsPage(Page):
             stamp=snapshot.last_stamp,
             subscribed_count=snapshot.counts.subscribed,
             unsubscribed_count=unsubscribed,
-            wipe=await self.wipe(request, snapshot),
+            mass_unsubscribe=await self.mass_unsubscribe(request, snapshot),
             checking=waits,
             now=now,
             **await self._news(request, snapshot, known, labels, is_whole=is_whole),

@@ -117,7 +117,7 @@ class ListHistoryPage(Page):
         account = request.admitted.account
         if not self.service.history.days:
             return await self.show(
-                request, "history.html", status, lines=[], days=0, wipe=None, **values
+                request, "history.html", status, lines=[], days=0, mass_unsubscribe=None, **values
             )
         before = read_number(request.query("before"))
         listed = await self.service.history.page(
@@ -138,7 +138,7 @@ class ListHistoryPage(Page):
             is_long=True,
             lines=lines,
             days=self.service.history.days,
-            wipe=await self.wipe(request, whole),
+            mass_unsubscribe=await self.mass_unsubscribe(request, whole),
             is_newest=before is None,
             has_more=listed.has_more,
             known_from=max(listed.known_from, account.created),

@@ -16,7 +16,7 @@ from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.http.routing import NoSuchRoute
 from feedkeep.model import Account, Stamp, Value
 from feedkeep.model.errors import NotAuthorized, Sentence, TooManyAttempts
-from feedkeep.rules.notices import Notice, NoticeKind, app_key, newest, of_wipe
+from feedkeep.rules.notices import Notice, NoticeKind, app_key, newest, of_mass_unsubscribe
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.web.changes import product, who_of
 from feedkeep.web.page import Page, headers_of, not_confirmed, status_of
@@ -156,9 +156,12 @@ class NewsPage(Page):
         wiped = await self.service.history.newest_wipe(account.id, whole, Stamp(0))
         if wiped is None:
             return found
-        wipe, author = wiped
+        mass_unsubscribe, author = wiped
         who = who_of(author, await self.devices(account.id, [author] if author else []))
-        return newest([of_wipe(wipe, who.device or who.app), *found], self.service.now())
+        return newest(
+            [of_mass_unsubscribe(mass_unsubscribe, who.device or who.app), *found],
+            self.service.now(),
+        )
 
 
 def _entry(account: Account, notice: Notice, words: Words, base_url: str) -> AtomEntry:

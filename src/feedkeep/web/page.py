@@ -45,7 +45,12 @@ from feedkeep.rules.text_limits import line_of
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.service import Service
 from feedkeep.web.authenticator import session_cookie, session_of
-from feedkeep.web.changes import FEEDS_OF_A_CHANGE, ShownWipe, shown_wipe, urls_of
+from feedkeep.web.changes import (
+    FEEDS_OF_A_CHANGE,
+    ShownMassUnsubscribe,
+    shown_mass_unsubscribe,
+    urls_of,
+)
 
 _MAX_LABEL_CHARACTERS = 200
 _MAX_NAME_CHARACTERS = 61
@@ -171,17 +176,19 @@ class Page:
         found = await self.service.devices.all(account_id)
         return {device.id: device.caption for device in found}
 
-    async def wipe(self, request: AdmittedRequest, whole: Snapshot) -> ShownWipe | None:
+    async def mass_unsubscribe(
+        self, request: AdmittedRequest, whole: Snapshot
+    ) -> ShownMassUnsubscribe | None:
         """Return the mass unsubscribe to ask the owner about; None without one."""
         account_id = request.admitted.account.id
         dismissed = (await self.preferences_of(request)).dismissed_wipe
         found = await self.service.history.newest_wipe(account_id, whole, dismissed)
         if found is None:
             return None
-        wipe, author = found
+        mass_unsubscribe, author = found
         devices = await self.devices(account_id, [author] if author else [])
-        titles = await self.titles(request, urls_of(wipe.feeds[:FEEDS_OF_A_CHANGE]))
-        return shown_wipe(wipe, author, devices, titles)
+        titles = await self.titles(request, urls_of(mass_unsubscribe.feeds[:FEEDS_OF_A_CHANGE]))
+        return shown_mass_unsubscribe(mass_unsubscribe, author, devices, titles)
 
     async def titles(self, request: AdmittedRequest, urls: Iterable[str]) -> dict[str, str]:
         """Return the titles of feeds by URL; feeds without a title are omitted."""

@@ -18,7 +18,7 @@ _BURST_US = 15_000_000
 """Maximum interval between two requests of one burst: apps send a long list in several."""
 
 
-class Wipe(Value, frozen=True):
+class MassUnsubscribe(Value, frozen=True):
     """A wipe of a list.
 
     Attributes:
@@ -32,7 +32,7 @@ class Wipe(Value, frozen=True):
     feeds: Sequence[FeedChange]
 
 
-def is_wipe(subscribed: int, unsubscribed: int) -> bool:
+def is_mass_unsubscribe(subscribed: int, unsubscribed: int) -> bool:
     """Whether `unsubscribed` of `subscribed` feeds make a wipe.
 
     They do if the list is empty afterwards, or if they are at least three feeds and a third of it.
@@ -42,7 +42,7 @@ def is_wipe(subscribed: int, unsubscribed: int) -> bool:
     return unsubscribed >= _FEWEST and unsubscribed * _PART >= subscribed
 
 
-def may_be_wiped(entries: Mapping[Guid, Entry], subscribed: int, since: Stamp) -> bool:
+def may_have_mass_unsubscribe(entries: Mapping[Guid, Entry], subscribed: int, since: Stamp) -> bool:
     """Whether a list may have been wiped since a stamp, judged without its history.
 
     More than half of the feeds of a wipe are still unsubscribed, or it no longer counts: so a sixth
@@ -55,7 +55,7 @@ def may_be_wiped(entries: Mapping[Guid, Entry], subscribed: int, since: Stamp) -
     return gone >= max(_SMALLEST_LIST, (subscribed + gone) // (4 * _PART))
 
 
-def can_wipe(author: Author) -> bool:
+def can_mass_unsubscribe(author: Author) -> bool:
     """Whether an author's removals can be a wipe.
 
     In a browser, a person sees what they remove, and can undo it at once.
@@ -63,18 +63,18 @@ def can_wipe(author: Author) -> bool:
     return author.kind is not CredentialKind.BROWSER
 
 
-def wipes(
+def mass_unsubscribes(
     changes: Sequence[ListChange],
     authors: Mapping[str, Author],
     entries: Mapping[Guid, Entry],
     subscribed: int,
-) -> list[Wipe]:
+) -> list[MassUnsubscribe]:
     """Return the wipes among the newest changes of a list, newest first.
 
     Wipes of which half or more is subscribed again are skipped. `authors` are the parsed authors by
     their stored text; `subscribed` is the present number of subscribed feeds.
     """
-    found: list[Wipe] = []
+    found: list[MassUnsubscribe] = []
     seen: set[Stamp] = set()
     removals = _removals(changes, authors, subscribed)
     removed = {f.guid: c.stamp for c in reversed(changes) for f in c.feeds if is_gone(f)}
@@ -96,7 +96,7 @@ def wipes(
             if removed[guid] in stamps and not _is_subscribed(entries, guid)
         ]
         if 2 * len(still) > len(gone):
-            found.append(Wipe(stamps, removal.author, still))
+            found.append(MassUnsubscribe(stamps, removal.author, still))
     return found
 
 
@@ -124,7 +124,7 @@ def _removals(
     for change, size in zip(changes, _sizes_before(changes, subscribed), strict=True):
         author = authors.get(change.author)
         gone = [feed for feed in change.feeds if is_gone(feed)]
-        if gone and (author is None or can_wipe(author)):
+        if gone and (author is None or can_mass_unsubscribe(author)):
             app = author_key(author) if author else f"unknown {change.stamp}"
             removals.append(_Removal(change.stamp, change.author, app, gone, size))
     return removals
@@ -149,7 +149,7 @@ def _wiping(window: Sequence[_Removal]) -> Sequence[_Removal]:
 
 def _is_wiping(removals: Sequence[_Removal]) -> bool:
     gone = {feed.guid for removal in removals for feed in removal.feeds}
-    return is_wipe(max(removal.size for removal in removals), len(gone))
+    return is_mass_unsubscribe(max(removal.size for removal in removals), len(gone))
 
 
 def _sizes_before(changes: Sequence[ListChange], subscribed: int) -> list[int]:
