@@ -4,5 +4,5 @@ from feedkeep.cli import main
 from feedkeep.feeds import scheduler as keeper
 
 if __name__ == "__main__":
-    keeper.LOOKS_A_SECOND = 1e6
+    keeper.FETCHES_PER_SECOND = 1e6
     main()

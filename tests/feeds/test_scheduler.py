@@ -47,7 +47,7 @@ PERSONAL = "https://members.example/rss?key=kPq3vXyZ0aB9cD8eF7gH6iJ5kL4mN3oP"
 
 @pytest.fixture(autouse=True)
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeping, "LOOKS_A_SECOND", 10_000.0)
+    monkeypatch.setattr(keeping, "FETCHES_PER_SECOND", 10_000.0)
     monkeypatch.setattr(keeping, "_SHORTEST_WAIT_SECONDS", 0.001)
     monkeypatch.setattr(keeping, "_LONGEST_WAIT_SECONDS", 0.5)
     monkeypatch.setattr(going_round, "_SECONDS_BETWEEN_STEPS", 0.0)

@@ -32,7 +32,7 @@ from feedkeep.model import (
 from feedkeep.model.errors import AccountBusy, StoreUnavailable
 from feedkeep.rules.clock import DAY_US, SECOND_US, later
 from feedkeep.rules.episode_actions import SentAction
-from feedkeep.rules.feed_schedule import LEASE_US, MINUTE_US, after_look
+from feedkeep.rules.feed_schedule import LEASE_US, MINUTE_US, after_fetch
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.fetch_order import PAYERS
 from feedkeep.rules.subscriptions import Wanted
@@ -252,7 +252,7 @@ def test_for_many_accounts_that_come_to_a_feed_it_is_looked_at_once_a_minute(
             leased = await world.store.feeds.lease(now, until, 9)
             for feed in leased:
                 found = FetchResult(None if feed.etag else FeedContent(title="Radio"), etag="1")
-                after = after_look(feed, found, now, 0.5)
+                after = after_fetch(feed, found, now, 0.5)
                 assert await world.store.feeds.save(after, until, None, feed.next_fetch)
             return len(leased)
 

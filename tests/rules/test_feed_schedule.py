@@ -22,12 +22,12 @@ from feedkeep.rules.feed_schedule import (
     MINUTE_US,
     MONTH_US,
     SLOW_SECONDS,
-    UNWANTED_US,
+    SUBSCRIBER_TTL_US,
     WEEK_US,
-    after_look,
-    is_wanted,
+    after_fetch,
+    after_subscription,
+    has_subscribers,
     permitted,
-    wanted_again,
     wants_picture,
 )
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -38,7 +38,7 @@ SHOW = FeedContent(title="A Show", picture_url="https://show.example/cover.jpg")
 ANSWER = FetchResult(SHOW, etag='"1"', last_modified="Sat, 21 Nov 2026 08:00:00 GMT")
 UNCHANGED = FetchResult(etag='"1"')
 NEW_FEED = Feed(parse_feed_url(URL).guid, URL, NOW, NOW)
-READ = after_look(NEW_FEED, ANSWER, NOW, 0.5)
+READ = after_fetch(NEW_FEED, ANSWER, NOW, 0.5)
 
 
 def failed(failure: Failure, **more: int) -> FetchResult:
@@ -46,7 +46,7 @@ def failed(failure: Failure, **more: int) -> FetchResult:
 
 
 def wait(feed: Feed, looked: FetchResult, now: Stamp = NOW) -> int:
-    return after_look(feed, looked, now, 0.5).next_fetch - now
+    return after_fetch(feed, looked, now, 0.5).next_fetch - now
 
 
 def test_a_feed_that_was_read_is_asked_again_after_a_day() -> None:
@@ -70,7 +70,7 @@ def test_a_feed_that_was_read_is_asked_again_after_a_day() -> None:
 def test_a_304_changes_the_validators_that_it_names_and_another_answer_all(
     told: FetchResult, kept: tuple[str, str]
 ) -> None:
-    after = after_look(READ, told, NOW, 0.5)
+    after = after_fetch(READ, told, NOW, 0.5)
     assert (after.etag, after.last_modified) == kept
 
 
@@ -79,7 +79,7 @@ def test_a_feed_that_says_nothing_new_is_asked_more_seldom_up_to_once_a_week() -
     assert wait(READ, UNCHANGED, Stamp(NOW + 31 * DAY_US)) == 2 * DAY_US
     assert wait(READ, ANSWER, Stamp(NOW + 400 * DAY_US)) == WEEK_US
     news = replace(ANSWER, content=replace(SHOW, title="Another"))
-    after = after_look(READ, news, Stamp(NOW + 400 * DAY_US), 0.5)
+    after = after_fetch(READ, news, Stamp(NOW + 400 * DAY_US), 0.5)
     assert after.next_fetch - NOW == 401 * DAY_US
 
 
@@ -87,7 +87,7 @@ def test_a_feed_that_only_dates_its_items_anew_says_nothing_new() -> None:
     later_on = Stamp(NOW + 400 * DAY_US)
     dated = replace(ANSWER, content=replace(SHOW, newest=later_on))
     assert wait(READ, dated, later_on) == WEEK_US
-    after = after_look(READ, dated, later_on, 0.5)
+    after = after_fetch(READ, dated, later_on, 0.5)
     assert (after.changed, after.content) == (NOW, dated.content)
 
 
@@ -95,13 +95,13 @@ def test_a_feed_that_only_dates_its_items_anew_says_nothing_new() -> None:
 def test_failures_back_off_from_an_hour_to_a_week_and_one_answer_ends_that() -> None:
     feed, waits, now = READ, [], NOW
     for _ in range(10):
-        feed = after_look(feed, failed(Failure.NO_CONNECTION), now, 0.5)
+        feed = after_fetch(feed, failed(Failure.NO_CONNECTION), now, 0.5)
         waits.append((feed.next_fetch - now) / HOUR_US)
         now = feed.next_fetch
     assert waits == [1, 2, 4, 8, 16, 32, 64, 128, 168, 168]
     assert (feed.failing, feed.failure, feed.failures) == (NOW, Failure.NO_CONNECTION, 10)
     assert feed.content == SHOW
-    again = after_look(feed, UNCHANGED, Stamp(NOW + 1), 0.5)
+    again = after_fetch(feed, UNCHANGED, Stamp(NOW + 1), 0.5)
     assert (again.failing, again.failure, again.reason, again.failures) == (None, None, "", 0)
     assert again.next_fetch == NOW + 1 + DAY_US
 
@@ -118,7 +118,7 @@ def test_failures_count_as_the_schedule_would_have_had_them_however_often_a_feed
     feed = READ
     for minute in range(minutes):
         now = Stamp(NOW + minute * MINUTE_US)
-        feed = after_look(feed, failed(Failure.NO_CONNECTION), now, 0.5)
+        feed = after_fetch(feed, failed(Failure.NO_CONNECTION), now, 0.5)
     assert feed.failures == failures
     assert feed.next_fetch - now == HOUR_US * 2 ** (failures - 1)
 
@@ -127,7 +127,7 @@ def test_failures_count_as_the_schedule_would_have_had_them_however_often_a_feed
 def test_each_look_of_the_schedule_that_fails_counts(chances: list[float]) -> None:
     feed, now = READ, NOW
     for number, chance in enumerate(chances, 1):
-        feed = after_look(feed, failed(Failure.NO_CONNECTION), now, chance)
+        feed = after_fetch(feed, failed(Failure.NO_CONNECTION), now, chance)
         assert feed.failures == number
         now = feed.next_fetch
 
@@ -145,13 +145,13 @@ def test_a_host_that_wants_to_be_left_alone_is_but_not_for_ever() -> None:
 
 @given(st.floats(0, 1))
 def test_feeds_that_were_added_together_are_asked_at_different_times(chance: float) -> None:
-    at = after_look(NEW_FEED, ANSWER, NOW, chance).next_fetch - NOW
+    at = after_fetch(NEW_FEED, ANSWER, NOW, chance).next_fetch - NOW
     assert 0.9 * DAY_US <= at <= 1.1 * DAY_US + 1
 
 
 def test_a_redirect_to_another_feed_is_a_failure_and_changes_no_title() -> None:
     other = FetchResult(FeedContent(title="Casino"), is_moved=True, is_redirected=True)
-    after = after_look(READ, other, NOW, 0.5)
+    after = after_fetch(READ, other, NOW, 0.5)
     assert (after.content, after.failure) == (SHOW, Failure.ANOTHER_FEED)
 
 
@@ -159,16 +159,16 @@ def test_a_redirect_to_the_same_url_by_https_is_to_the_same_feed() -> None:
     there = FeedContent(title="A Show", items=("other",))
     by_https = Elsewhere(READ.url.replace("http://", "https://"), there)
     moved = FetchResult(there, is_moved=True, is_redirected=True, elsewhere=by_https)
-    after = after_look(READ, moved, NOW, 0.5)
+    after = after_fetch(READ, moved, NOW, 0.5)
     assert (after.content, after.failure) == (there, None)
 
 
 def test_a_feed_that_always_redirected_shows_what_it_redirects_to() -> None:
     first = FetchResult(SHOW, is_moved=True, is_redirected=True)
-    feed = after_look(NEW_FEED, first, NOW, 0.5)
+    feed = after_fetch(NEW_FEED, first, NOW, 0.5)
     assert (feed.content, feed.is_own) == (SHOW, False)
     later = replace(first, content=FeedContent(title="A Show, renamed"))
-    assert after_look(feed, later, NOW, 0.5).content == later.content
+    assert after_fetch(feed, later, NOW, 0.5).content == later.content
 
 
 @pytest.mark.parametrize(
@@ -183,20 +183,20 @@ def test_a_feed_that_always_redirected_shows_what_it_redirects_to() -> None:
     ],
 )
 def test_a_picture_is_asked_for_when_it_is_new_or_was_asked_for_long_ago(
-    looked_days_ago: int | None, url: str, has_picture: bool, is_wanted: bool
+    looked_days_ago: int | None, url: str, has_picture: bool, has_subscribers: bool
 ) -> None:
     looked = None if looked_days_ago is None else Stamp(NOW - looked_days_ago * DAY_US)
     feed = replace(READ, picture="1" if has_picture else "", picture_url=url, picture_looked=looked)
-    assert wants_picture(feed, SHOW, NOW) == is_wanted
+    assert wants_picture(feed, SHOW, NOW) == has_subscribers
     assert not wants_picture(feed, FeedContent(title="It has none"), NOW)
 
 
 def test_a_picture_that_was_not_there_leaves_the_one_that_is_known() -> None:
     url = SHOW.picture_url
     found = replace(ANSWER, picture=Picture("image/webp", b"...", "d1"), picture_tried=url)
-    feed = after_look(NEW_FEED, found, NOW, 0.5)
+    feed = after_fetch(NEW_FEED, found, NOW, 0.5)
     assert (feed.picture, feed.picture_url, feed.picture_looked) == ("d1", url, NOW)
-    after = after_look(feed, replace(ANSWER, picture_tried=url), Stamp(NOW + DAY_US), 0.5)
+    after = after_fetch(feed, replace(ANSWER, picture_tried=url), Stamp(NOW + DAY_US), 0.5)
     assert (after.picture, after.picture_looked) == ("d1", NOW + DAY_US)
 
 
@@ -206,7 +206,7 @@ SECRET_BY_HTTP = SECRET.replace("https", "http")
 
 
 def anew(feed: Feed, url: str, now: Stamp = NOW) -> Feed | None:
-    return wanted_again(feed, url, now)
+    return after_subscription(feed, url, now)
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_what_a_subscriber_permits_is_looked_at_in_its_turn_and_by_https_if_that
 @pytest.mark.parametrize(("seconds", "is_slow"), [(0.1, False), (SLOW_SECONDS + 1, True)])
 def test_that_a_look_was_slow_is_known_until_the_next_one(seconds: float, is_slow: bool) -> None:
     for before in (False, True):
-        after = after_look(replace(READ, is_slow=before), FetchResult(seconds=seconds), NOW, 0.5)
+        after = after_fetch(replace(READ, is_slow=before), FetchResult(seconds=seconds), NOW, 0.5)
         assert after.is_slow is is_slow
 
 
@@ -248,33 +248,33 @@ def test_the_first_spelling_stays_where_it_answers_and_is_no_secret(url: str) ->
 
 
 def test_what_no_account_wants_is_not_asked_after_two_days_and_is_once_one_does() -> None:
-    assert is_wanted(READ, Stamp(READ.wanted + UNWANTED_US - 1))
-    later = Stamp(READ.wanted + UNWANTED_US)
-    assert not is_wanted(READ, later)
+    assert has_subscribers(READ, Stamp(READ.wanted + SUBSCRIBER_TTL_US - 1))
+    later = Stamp(READ.wanted + SUBSCRIBER_TTL_US)
+    assert not has_subscribers(READ, later)
     assert anew(READ, URL, later) == replace(READ, wanted=later, next_fetch=Stamp(0))
-    assert is_wanted(replace(READ, wanted=later), later)
+    assert has_subscribers(replace(READ, wanted=later), later)
 
 
-@given(st.integers(0, 2 * UNWANTED_US))
+@given(st.integers(0, 2 * SUBSCRIBER_TTL_US))
 def test_what_is_put_off_as_unwanted_is_always_asked_again_by_who_wants_it(age_us: int) -> None:
     now = Stamp(READ.wanted + age_us)
-    assert is_wanted(READ, now) or anew(READ, URL, Stamp(now - DAY_US // 4)) is not None
+    assert has_subscribers(READ, now) or anew(READ, URL, Stamp(now - DAY_US // 4)) is not None
 
 
 def test_the_feeds_that_a_page_names_are_known_until_the_page_is_another_or_is_a_feed() -> None:
     page = FetchResult(failure=Failure.NOT_A_FEED, page_feeds=("https://feeds.example/night",))
-    known = after_look(NEW_FEED, page, NOW, 0.5)
+    known = after_fetch(NEW_FEED, page, NOW, 0.5)
     assert known.page_feeds == page.page_feeds
-    away = after_look(known, FetchResult(failure=Failure.TOO_SLOW), NOW, 0.5)
+    away = after_fetch(known, FetchResult(failure=Failure.TOO_SLOW), NOW, 0.5)
     assert away.page_feeds == page.page_feeds
-    assert after_look(away, FetchResult(failure=Failure.NOT_A_FEED), NOW, 0.5).page_feeds == ()
-    assert after_look(away, ANSWER, NOW, 0.5).page_feeds == ()
+    assert after_fetch(away, FetchResult(failure=Failure.NOT_A_FEED), NOW, 0.5).page_feeds == ()
+    assert after_fetch(away, ANSWER, NOW, 0.5).page_feeds == ()
 
 
 def test_what_was_asked_by_a_clock_that_was_ahead_is_asked_again_once_it_is_right() -> None:
     ahead = Stamp(NOW + 400 * DAY_US)
-    feed = after_look(replace(NEW_FEED, wanted=ahead), ANSWER, ahead, 0.5)
+    feed = after_fetch(replace(NEW_FEED, wanted=ahead), ANSWER, ahead, 0.5)
     asked = anew(feed, URL)
     assert asked == replace(feed, wanted=NOW, next_fetch=Stamp(0))
-    assert after_look(asked, ANSWER, NOW, 0.5).next_fetch == NOW + DAY_US
+    assert after_fetch(asked, ANSWER, NOW, 0.5).next_fetch == NOW + DAY_US
     assert anew(replace(READ, looked=Stamp(NOW + DAY_US)), URL) is None

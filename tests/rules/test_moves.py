@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from feedkeep.model import Elsewhere, Failure, Feed, FeedContent, FetchResult, Guid, Stamp, replace
 from feedkeep.rules.clock import DAY_US, day_of
-from feedkeep.rules.feed_schedule import HOUR_US, after_look
+from feedkeep.rules.feed_schedule import HOUR_US, after_fetch
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.moves import (
     AT_LEAST_US,
@@ -43,7 +43,7 @@ def known(url: str = OLD, content: FeedContent | None = SHOW) -> Feed:
 def seen(feed: Feed, *looks: tuple[int, FetchResult]) -> Feed:
     """Return what is known of a feed after looks, each so many hours after the beginning."""
     for hours, looked in looks:
-        feed = after_look(feed, looked, Stamp(BEGIN + hours * HOUR_US), 0.5)
+        feed = after_fetch(feed, looked, Stamp(BEGIN + hours * HOUR_US), 0.5)
     return feed
 
 
@@ -201,7 +201,7 @@ def test_what_is_known_of_a_feed_is_never_lost_by_a_look(kinds: list[str], chanc
     feeds = [known()]
     for number, kind in enumerate(kinds):
         now = Stamp(BEGIN + number * DAY_US)
-        feeds.append(after_look(feeds[-1], LOOKS[kind], now, chance))
+        feeds.append(after_fetch(feeds[-1], LOOKS[kind], now, chance))
     for before, after in pairwise(feeds):
         assert (after.guid, after.url, after.content) == (before.guid, before.url, before.content)
         assert after.looked is not None

@@ -18,7 +18,7 @@ from feedkeep.model import (
 )
 from feedkeep.rules.clock import DAY_US
 from feedkeep.rules.feed_names import headline_of
-from feedkeep.rules.feed_schedule import LEASE_US, MINUTE_US, after_look
+from feedkeep.rules.feed_schedule import LEASE_US, MINUTE_US, after_fetch
 from feedkeep.rules.moves import is_dead, proved_move
 from feedkeep.rules.seen_feeds import (
     SKEW_US,
@@ -60,7 +60,7 @@ def at(day: int, us: int = 0) -> Stamp:
 
 
 def looked(feed: Feed, day: int, found: FetchResult) -> Feed:
-    return after_look(feed, found, at(day), 0.5)
+    return after_fetch(feed, found, at(day), 0.5)
 
 
 READ = looked(NEW, 0, FetchResult(RADIO, etag="1"))

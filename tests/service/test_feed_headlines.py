@@ -95,7 +95,7 @@ def test_people_wait_for_a_look_one_feed_at_a_time_and_only_so_many(
 
     async def work(service: Service, store: Store, clock: Clock) -> None:
         known, (first, second) = service.known_feeds, feeds(*URLS[:2])
-        waits = partial(known.once_looked_at, seconds=60.0)
+        waits = partial(known.wait_for_first_fetch, seconds=60.0)
         stored, reads, answered = store.feeds.known, count(1), asyncio.Event()
 
         async def slow_at_first(guids: set[Guid]) -> object:
@@ -112,7 +112,7 @@ def test_people_wait_for_a_look_one_feed_at_a_time_and_only_so_many(
         answered.set()
         await look(store, clock, "Found", URLS[0])
         assert [title_of(await task) for task in waiting] == ["Found", "Found"]
-        assert await known.once_looked_at(AccountId(1), second, 0.0) is None
+        assert await known.wait_for_first_fetch(AccountId(1), second, 0.0) is None
 
     run(open_store, work)
 

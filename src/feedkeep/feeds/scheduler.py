@@ -23,7 +23,7 @@ from feedkeep.model.errors import StoreUnavailable
 from feedkeep.outbound.failures import MachineFailed
 from feedkeep.rules import feed_schedule
 from feedkeep.rules.clock import MINUTE_US, SECOND_US, later
-from feedkeep.rules.feed_schedule import WEEK_US, after_look, is_wanted
+from feedkeep.rules.feed_schedule import WEEK_US, after_fetch, has_subscribers
 from feedkeep.rules.feed_urls import host_of
 from feedkeep.rules.fetch_budgets import FetchBudgets
 from feedkeep.rules.fetch_order import FIRST_DUE, HostQueues, Lane, lane_of, minutes_put_off
@@ -32,7 +32,7 @@ from feedkeep.runtime.recorder import Recorder
 from feedkeep.runtime.tasks import end
 from feedkeep.store.base import Store
 
-LOOKS_A_SECOND = 4.0
+FETCHES_PER_SECOND = 4.0
 """Maximum rate of fetches: 345,000 feeds a day."""
 
 LEASE_US = feed_schedule.LEASE_US
@@ -62,7 +62,7 @@ _SECONDS_AFTER_A_FAILURE = 60.0
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
-class Looks(Protocol):
+class FeedFetcher(Protocol):
     """Fetcher of feeds."""
 
     async def look(self, feed: Feed, now: Stamp) -> FetchResult:
@@ -104,7 +104,7 @@ class FetchScheduler:
         self,
         store: Store,
         sweep: SubscriptionSweep,
-        looks: Looks,
+        looks: FeedFetcher,
         now: Now,
         fetch: Fetch,
         at_once: int,
@@ -120,7 +120,7 @@ class FetchScheduler:
         self._now = now
         self._fetch = fetch
         self._at_once = at_once
-        self._slots = Slots(at_once, LOOKS_A_SECOND)
+        self._slots = Slots(at_once, FETCHES_PER_SECOND)
         self._queues = HostQueues()
         self._budgets = FetchBudgets()
         self._here: set[_Leased] = set()
@@ -196,7 +196,7 @@ class FetchScheduler:
     async def _hand_on(self, feed: Feed, until: Stamp) -> None:
         """Queue a leased feed for its host, or postpone it."""
         may = may_look_at(feed.url, self._fetch, is_permitted=feed.is_permitted)
-        if not may or not is_wanted(feed, self._now()):
+        if not may or not has_subscribers(feed, self._now()):
             await self._put_off(feed, until, WEEK_US)
             return
         if rest_us := self._rest_us(feed):
@@ -273,11 +273,11 @@ class FetchScheduler:
             looked = await self._looks.look(feed, now)
             looked = replace(looked, seconds=time.monotonic() - began)
         self._budgets.charge(feed, looked.received_bytes, now)
-        seconds = looked.seconds + 1 / LOOKS_A_SECOND
+        seconds = looked.seconds + 1 / FETCHES_PER_SECOND
         self._queues.fetched(one.host, int(seconds * SECOND_US))
         if looked.failure is not None and looked.retry_after_seconds:
             self._queues.leave_alone(one.host, looked.retry_after_seconds * SECOND_US, now)
-        after = after_look(feed, looked, now, _chance())
+        after = after_fetch(feed, looked, now, _chance())
         if self._recorder:
             self._recorder.fetch(_result(looked, after), looked.seconds)
         await self._store.feeds.save(after, until, looked.picture, feed.next_fetch)
@@ -285,7 +285,7 @@ class FetchScheduler:
     async def _release_later(self, one: _Leased) -> None:
         """Hold the lease of a feed for a minute, then release it, which restores its due time.
 
-        At most `LOOKS_A_SECOND` feeds start to wait here. If the store is unavailable, the lease
+        At most `FETCHES_PER_SECOND` feeds start to wait here. If the store is unavailable, the lease
         expires.
         """
         await asyncio.sleep(_SECONDS_AFTER_A_FAILURE)

@@ -22,7 +22,7 @@ from feedkeep.model import (
 )
 from feedkeep.model.errors import AccountBusy, NotAuthorized, StoreUnavailable
 from feedkeep.rules.clock import later
-from feedkeep.rules.feed_schedule import FORGOTTEN_US, wanted_again
+from feedkeep.rules.feed_schedule import FORGOTTEN_US, after_subscription
 from feedkeep.rules.feed_urls import FeedUrl, is_safer, parse_feed_url
 from feedkeep.rules.moves import is_dead, proved_move
 from feedkeep.rules.personal_urls import may_look_at
@@ -170,7 +170,7 @@ class SubscriptionSweep:
             anew = [
                 feed
                 for guid in some.keys() & known.keys()
-                if (feed := wanted_again(known[guid], some[guid], now))
+                if (feed := after_subscription(known[guid], some[guid], now))
             ]
             soon = {*(some.keys() - known.keys()), *(feed.guid for feed in anew)}
             turns = {guid: self.turns.next_of(first[guid]) for guid in some if guid in soon}

@@ -24,10 +24,10 @@ LEASE_US = 10 * MINUTE_US
 FORGOTTEN_US = 30 * DAY_US
 """Retention of a feed without subscribers."""
 
-UNWANTED_US = 2 * DAY_US
+SUBSCRIBER_TTL_US = 2 * DAY_US
 """A feed is fetched for this long after a sweep last found a subscriber; sweeps record daily."""
 
-_WANTED_ANEW_US = UNWANTED_US * 3 // 4
+_SUBSCRIBER_RENEWAL_US = SUBSCRIBER_TTL_US * 3 // 4
 """Shorter, so that a sweep renews a feed before it expires."""
 
 PICTURE_US = 30 * DAY_US
@@ -52,12 +52,12 @@ UNSEEN = {
 """Failures that do not show whether the URL still serves anything."""
 
 
-def is_wanted(feed: Feed, now: Stamp) -> bool:
-    """Whether a subscriber was recorded within `UNWANTED_US`, so that the feed may be fetched."""
-    return feed.wanted > later(now, -UNWANTED_US)
+def has_subscribers(feed: Feed, now: Stamp) -> bool:
+    """Whether a subscriber was recorded within `SUBSCRIBER_TTL_US`, so that the feed may be fetched."""
+    return feed.wanted > later(now, -SUBSCRIBER_TTL_US)
 
 
-def wanted_again(feed: Feed, url: str, now: Stamp) -> Feed | None:
+def after_subscription(feed: Feed, url: str, now: Stamp) -> Feed | None:
     """Return the feed's record for a subscription by `url`; None if it stays unchanged.
 
     A feed that had lost its subscribers becomes due, as does one last fetched in the future by a
@@ -69,17 +69,17 @@ def wanted_again(feed: Feed, url: str, now: Stamp) -> Feed | None:
     if is_safer(url, feed.url) and (fails_for_long or looks_personal(url)):
         return Feed(feed.guid, url, wanted=now, next_fetch=Stamp(0), is_permitted=feed.is_permitted)
     is_asked_in_future = feed.looked is not None and feed.looked > later(now, DAY_US)
-    if is_asked_in_future or feed.wanted <= later(now, -_WANTED_ANEW_US):
+    if is_asked_in_future or feed.wanted <= later(now, -_SUBSCRIBER_RENEWAL_US):
         return replace(feed, wanted=now, next_fetch=Stamp(0))
     return None
 
 
 def permitted(feed: Feed, url: str, now: Stamp, turn: Stamp) -> Feed:
     """Return the feed's record once a subscriber permits fetching a personal-looking URL."""
-    return replace(wanted_again(feed, url, now) or feed, is_permitted=True, next_fetch=turn)
+    return replace(after_subscription(feed, url, now) or feed, is_permitted=True, next_fetch=turn)
 
 
-def after_look(feed: Feed, looked: FetchResult, now: Stamp, chance: float) -> Feed:
+def after_fetch(feed: Feed, looked: FetchResult, now: Stamp, chance: float) -> Feed:
     """Return the feed's record after a fetch, with the next fetch scheduled.
 
     `chance`, from 0 to 1, spreads the fetches of feeds that were added together.

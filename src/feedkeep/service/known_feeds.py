@@ -156,7 +156,7 @@ class KnownFeeds:
         feed = (await self._known([guid])).get(guid)
         return seen(feed, subscription.first_had, self._now()) if feed else None
 
-    async def once_looked_at(
+    async def wait_for_first_fetch(
         self, account_id: AccountId, subscription: Subscription, seconds: float
     ) -> Feed | None:
         """Wait up to `seconds` for the first fetch of a feed; return the result of `of`.

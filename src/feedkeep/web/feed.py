@@ -64,7 +64,7 @@ class FeedPage(Page):
             return await self._refused(request, found, form, "new_url", _TAKEN)
         except InvalidInput as error:
             return await self._refused(request, found, form, "new_url", error.sentence)
-        await self.once_looked_at(request, found.guid)
+        await self.wait_for_first_fetch(request, found.guid)
         return self.redirect(request, _place(found.guid), _note("moved", moved.stamp))
 
     async def merge(self, request: AdmittedRequest) -> Response:

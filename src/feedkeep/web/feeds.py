@@ -92,7 +92,7 @@ class FeedsPage(Page):
         refused = [result for result in changed.outcome if isinstance(result, Refused)]
         urls = [item.sent for item in items if isinstance(item, Wanted)]
         guid = parse_feed_url(urls[0]).guid if len(urls) == 1 else None
-        found = await self.once_looked_at(request, guid) if guid and count else None
+        found = await self.wait_for_first_fetch(request, guid) if guid and count else None
         note = await self._note(request, "added", count, changed.stamp, urls)
         if urls and not count:
             name = await self.name(request, urls[0]) if len(urls) == 1 else ""

@@ -2,5 +2,5 @@
 
 from feedkeep.feeds import scheduler
 
-scheduler.LOOKS_A_SECOND = 1_000.0
+scheduler.FETCHES_PER_SECOND = 1_000.0
 scheduler._LONGEST_WAIT_SECONDS = 0.1
