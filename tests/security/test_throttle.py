@@ -210,7 +210,7 @@ def types_wrong(watched: Throttle, name: str, address: str, now: float = 0) -> N
 
 
 def tell(watched: Throttle, other: Throttle, process: int = 1) -> None:
-    for key, times in watched.untold(throttle.MAX_KEYS).items():
+    for key, times in watched.take_unshared(throttle.MAX_KEYS).items():
         other.learn(key, process, times)
 
 
@@ -239,14 +239,14 @@ def test_only_what_was_found_to_be_wrong_is_told() -> None:
     here = Throttle()
     right, checked = (here.begin("me", "192.0.2.1", second) for second in range(2))
     here.settle(right, is_right=True)
-    assert not here.has_news.is_set()
-    assert here.untold(9) == {}
+    assert not here.has_unshared.is_set()
+    assert here.take_unshared(9) == {}
     types_wrong(here, "me", "192.0.2.1", 5)
-    assert here.has_news.is_set()
-    assert [list(times) for times in here.untold(9).values()] == [[5]] * 3
-    assert not here.has_news.is_set()
+    assert here.has_unshared.is_set()
+    assert [list(times) for times in here.take_unshared(9).values()] == [[5]] * 3
+    assert not here.has_unshared.is_set()
     here.settle(checked, is_right=False)
-    assert [list(times) for times in here.untold(9).values()] == [[1, 5]] * 3
+    assert [list(times) for times in here.take_unshared(9).values()] == [[1, 5]] * 3
 
 
 def test_what_could_not_be_told_is_told_with_what_came_meanwhile_but_not_what_is_forgotten(
@@ -256,14 +256,14 @@ def test_what_could_not_be_told_is_told_with_what_came_meanwhile_but_not_what_is
     here = Throttle()
     for number in range(2):
         types_wrong(here, f"user{number}", f"192.0.2.{number}")
-    first = here.untold(4)
+    first = here.take_unshared(4)
     assert len(first) == 4
-    assert here.has_news.is_set()
+    assert here.has_unshared.is_set()
     types_wrong(here, "user2", "192.0.2.2")
-    here.not_shared(first)
-    assert here.untold(99).keys() == here._attempts.keys()
-    here.not_shared(first)
-    assert not here.untold(99).keys() & list(first)[:3]
+    here.return_unshared(first)
+    assert here.take_unshared(99).keys() == here._attempts.keys()
+    here.return_unshared(first)
+    assert not here.take_unshared(99).keys() & list(first)[:3]
 
 
 def test_sign_ups_are_told_too() -> None:

@@ -245,10 +245,10 @@ def test_while_the_store_is_away_each_counts_by_itself_and_tells_it_afterwards(
             for _ in range(3):
                 await service.shared_attempts._exchange()
         assert [line["log_level"] for line in logs] == ["warning"]
-        assert service._throttle.has_news.is_set()
+        assert service._throttle.has_unshared.is_set()
         await asyncio.to_thread(away.rename, path)
         deadline = time.monotonic() + 30
-        while service._throttle.has_news.is_set():  # where files are is looked at now and then
+        while service._throttle.has_unshared.is_set():  # where files are is looked at now and then
             assert time.monotonic() < deadline
             with contextlib.suppress(StoreUnavailable):
                 await service.shared_attempts.exchange()

@@ -71,7 +71,7 @@ class Throttle:
         self._checking: WeakSet[Attempt] = WeakSet()
         self._unshared: dict[bytes, None] = {}
         self._last_seconds = -math.inf
-        self.has_news = asyncio.Event()
+        self.has_unshared = asyncio.Event()
         self._settling = asyncio.Event()
 
     def check(self, name_key: str, address: str, now_seconds: float) -> None:
@@ -123,10 +123,10 @@ class Throttle:
         self._check(limits, now_seconds, ())
         return self._count(limits, now_seconds)
 
-    def untold(self, limit: int) -> dict[bytes, array[float]]:
+    def take_unshared(self, limit: int) -> dict[bytes, array[float]]:
         """Remove and return the unshared attempt times of up to `limit` keys.
 
-        Pending attempts are excluded. The caller shares them, or calls `not_shared`.
+        Pending attempts are excluded. The caller shares them, or calls `return_unshared`.
         """
         keys = list(islice(self._unshared, limit))
         for key in keys:
@@ -135,11 +135,11 @@ class Throttle:
         for key, times in told.items():
             _take_out(times, key, self._checking)
         if not self._unshared:
-            self.has_news.clear()
+            self.has_unshared.clear()
         return told
 
-    def not_shared(self, keys: Iterable[bytes]) -> None:
-        """Mark keys returned by `untold` as unshared again."""
+    def return_unshared(self, keys: Iterable[bytes]) -> None:
+        """Mark keys returned by `take_unshared` as unshared again."""
         self._tell(keys)
 
     def learn(self, key: bytes, process: int, times: array[float]) -> None:
@@ -188,7 +188,7 @@ class Throttle:
         # Dropped keys are not shared.
         self._unshared.update((key, None) for key in keys if key in self._attempts)
         if self._unshared:
-            self.has_news.set()
+            self.has_unshared.set()
 
     def _forget(self, key: bytes) -> None:
         self._attempts.pop(key, None)

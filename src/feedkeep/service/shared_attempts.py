@@ -90,24 +90,24 @@ class SharedAttempts:
         await self._forget(now_seconds)
 
     async def _tell(self, ahead_seconds: float) -> None:
-        untold = self._throttle.untold(WRITTEN_AT_ONCE)
-        if not untold:
+        unshared = self._throttle.take_unshared(WRITTEN_AT_ONCE)
+        if not unshared:
             return
         try:
-            await self._store.attempts.save(self._rows(untold, ahead_seconds))
+            await self._store.attempts.save(self._rows(unshared, ahead_seconds))
         except BaseException:
-            self._throttle.not_shared(untold)
+            self._throttle.return_unshared(unshared)
             raise
-        self._written_count += len(untold)
+        self._written_count += len(unshared)
 
     def _rows(
-        self, untold: Mapping[bytes, array[float]], ahead_seconds: float
+        self, unshared: Mapping[bytes, array[float]], ahead_seconds: float
     ) -> list[CountedAttempts]:
         return [
             CountedAttempts(
                 key, self._process, array("I", (math.ceil(at + ahead_seconds) for at in times))
             )
-            for key, times in untold.items()
+            for key, times in unshared.items()
         ]
 
     async def _forget(self, now_seconds: float) -> None:
@@ -126,7 +126,7 @@ class SharedAttempts:
             if self._throttle.is_quiet(time.monotonic()):
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(_SECONDS_WHEN_QUIET - _SECONDS_BETWEEN_EXCHANGES):
-                        await self._throttle.has_news.wait()
+                        await self._throttle.has_unshared.wait()
             await self._exchange()
 
     async def _exchange(self) -> None:
