@@ -77,7 +77,7 @@ class About(Value, frozen=True):
     by_https: str = ""
 
 
-class Twin(Value, frozen=True):
+class Duplicate(Value, frozen=True):
     """A possible duplicate of a feed in the list.
 
     Attributes:
@@ -126,13 +126,13 @@ def about(subscription: Subscription, feed: Feed | None, fetch: Fetch, now: Stam
     )
 
 
-def twins(
+def duplicates(
     subscription: Subscription,
     feeds: Iterable[Subscription],
     known: Mapping[str, Headline],
     apart: Collection[Pair],
     labels: Labels = NO_LABELS,
-) -> Sequence[Twin]:
+) -> Sequence[Duplicate]:
     """Return possible duplicates of a subscription, without pairs marked as different (`apart`)."""
     live = {feed.guid: feed for feed in feeds}
     for group in possible_duplicates(live.values(), known, apart):
@@ -152,11 +152,11 @@ def _twin(
     other: Subscription,
     known: Mapping[str, Headline],
     labels: Labels,
-) -> Twin:
+) -> Duplicate:
     headline = known.get(other.feed_url)
     title = labels.title(other.feed_url, headline.title if headline else "")
     name = name_of(other.feed_url, title)
-    return Twin(keep.guid, merged.feed_url, other.guid, name, other.feed_url, other is keep)
+    return Duplicate(keep.guid, merged.feed_url, other.guid, name, other.feed_url, other is keep)
 
 
 def _not_fetched(subscription: Subscription, fetch: Fetch, *, may: bool) -> NotFetched:

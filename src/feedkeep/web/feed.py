@@ -23,7 +23,7 @@ from feedkeep.rules.feed_names import headline_of, title_of
 from feedkeep.rules.feed_urls import as_typed, parse_feed_url
 from feedkeep.rules.text_limits import MAX_TITLE
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
-from feedkeep.web.about import about, twins
+from feedkeep.web.about import about, duplicates
 from feedkeep.web.changes import lines_of, shown_urls
 from feedkeep.web.page import Page, stamps_text
 from feedkeep.web.rows import live, row_of
@@ -179,7 +179,9 @@ class FeedPage(Page):
             max_folder=MAX_FOLDER,
             about=told,
             there=there,
-            twins=await in_thread_if(is_long, twins, found, feeds, headlines, apart, labels),
+            duplicates=await in_thread_if(
+                is_long, duplicates, found, feeds, headlines, apart, labels
+            ),
             former_urls=former,
             former_guids=former_guids,
             lines=await in_thread_if(
