@@ -25,7 +25,7 @@ from feedkeep.rules.seen_feeds import (
     had,
     had_at,
     is_whole,
-    newcomer,
+    new_subscriber,
     seen,
     whole_until,
 )
@@ -104,7 +104,7 @@ def test_a_feed_that_others_have_is_shown_once_it_was_looked_at_since() -> None:
 def test_what_was_had_always_or_by_a_clock_that_was_wrong_is_shown(first_had: Stamp) -> None:
     assert seen(READ, first_had, NOW) is READ
     assert is_whole(whole_until(READ), first_had, NOW)
-    assert newcomer(READ, first_had, NOW) is None
+    assert new_subscriber(READ, first_had, NOW) is None
     assert seen(READ, at(0, SKEW_US), NOW) is None  # the clock of another machine
 
 
@@ -143,14 +143,14 @@ def test_a_move_and_a_death_count_from_when_an_account_first_had_the_feed() -> N
 # C10.14
 def test_for_a_newcomer_a_feed_is_looked_at_next_and_for_many_once_a_minute() -> None:
     def moment(feed: Feed, first_had: Stamp, now: Stamp) -> Stamp:
-        found = newcomer(feed, first_had, now)
+        found = new_subscriber(feed, first_had, now)
         assert found is not None
         assert (found.guid, found.due) == (feed.guid, feed.next_fetch)
         assert found.began_before == first_had + LEASE_US
         return found.moment
 
     assert moment(READ, at(1), at(1)) == 0
-    assert newcomer(READ, at(-1), at(1)) is None
+    assert new_subscriber(READ, at(-1), at(1)) is None
     assert moment(NEW, at(1), at(1)) == NEW.next_fetch  # again only if that look is under way
     minute = at(0, MINUTE_US)
     assert moment(READ, at(0, 9), at(0, 9)) == minute

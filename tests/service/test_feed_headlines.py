@@ -194,13 +194,13 @@ def test_an_account_is_shown_nothing_that_was_found_before_it_had_a_feed(
         clock.go_on(1)
         await look(store, clock, "Radio", url)
         clock.go_on(1)
-        newcomer = await subscribe("mallory")
+        new_subscriber = await subscribe("mallory")
         for _ in range(2):  # the second time, what alice is shown is remembered
             assert await told(first, "alice") == {"Radio"}
-            assert await told(newcomer, "mallory") == {None}
+            assert await told(new_subscriber, "mallory") == {None}
         clock.go_on(DAY)
         await look(store, clock, "Radio", url)
-        assert await told(newcomer, "mallory") == {"Radio"}
+        assert await told(new_subscriber, "mallory") == {"Radio"}
         nowhere = await known.headlines_at(ids["mallory"], [URLS[1], "no address"])
         assert nowhere == {}
 

@@ -23,7 +23,7 @@ from feedkeep.model import (
     Feed,
     FeedContent,
     Guid,
-    Newcomer,
+    NewSubscriber,
     Picture,
     Sighting,
     Stamp,
@@ -467,23 +467,23 @@ def test_what_is_renewed_is_stored_as_given_and_a_look_under_way_saves_nothing(
     run(open_store, work)
 
 
-def newcomer(number: int, due: int, moment: int, began_before: int = 0) -> Newcomer:
-    return Newcomer(guid_of(number), Stamp(due), Stamp(moment), Stamp(began_before))
+def new_subscriber(number: int, due: int, moment: int, began_before: int = 0) -> NewSubscriber:
+    return NewSubscriber(guid_of(number), Stamp(due), Stamp(moment), Stamp(began_before))
 
 
 def test_what_is_hastened_is_looked_at_earlier_and_never_later(open_store: Callable) -> None:
     async def work(store: Store) -> None:
         await looked_at(store, waiting(1, NOW + DAY), waiting(2, NOW + 5))
         dues = {1: NOW + DAY, 2: NOW + 5, 3: NOW + DAY}
-        newcomers = [newcomer(number, due, NOW + 9) for number, due in dues.items()]
+        new_subscribers = [new_subscriber(number, due, NOW + 9) for number, due in dues.items()]
         for _ in range(2):  # the second time, the first one has another due
-            await store.feeds.hasten(newcomers, NOW)
-            known = await store.feeds.known([one.guid for one in newcomers])
+            await store.feeds.hasten(new_subscribers, NOW)
+            known = await store.feeds.known([one.guid for one in new_subscribers])
             assert [known[guid_of(number)].next_fetch for number in (1, 2)] == [NOW + 9, NOW + 5]
             assert len(known) == 2
-        await store.feeds.hasten([newcomer(1, NOW + DAY, 0)], NOW)  # it was looked at since
+        await store.feeds.hasten([new_subscriber(1, NOW + DAY, 0)], NOW)  # it was looked at since
         assert await store.feeds.lease(NOW, UNTIL, 9) == []
-        await store.feeds.hasten([newcomer(1, NOW + 9, 0)], NOW)
+        await store.feeds.hasten([new_subscriber(1, NOW + 9, 0)], NOW)
         assert numbers(await store.feeds.lease(NOW, UNTIL, 9)) == [1]
 
     run(open_store, work)
@@ -496,14 +496,14 @@ def test_what_is_hastened_during_a_look_is_looked_at_once_more(open_store: Calla
             await store.feeds.want(urls(1), NOW)
             [leased] = await store.feeds.lease(NOW, UNTIL, 1)
             due = leased.next_fetch
-            await store.feeds.hasten([newcomer(1, due, 0, began_before)], NOW)
+            await store.feeds.hasten([new_subscriber(1, due, 0, began_before)], NOW)
             assert await store.feeds.lease(NOW, UNTIL, 1) == []  # as long as it is leased
             after = replace(leased, looked=NOW, next_fetch=Stamp(NOW + DAY))
             assert await store.feeds.save(after, UNTIL, due=leased.next_fetch)
             assert (await only(store)).next_fetch == (soon if is_once_more else NOW + DAY)
             await store.feeds.renew([replace(after, next_fetch=Stamp(0))])
         [leased] = await store.feeds.lease(NOW, UNTIL, 1)
-        await store.feeds.hasten([newcomer(1, leased.next_fetch, 0, UNTIL)], NOW)
+        await store.feeds.hasten([new_subscriber(1, leased.next_fetch, 0, UNTIL)], NOW)
         put_off = replace(leased, next_fetch=Stamp(soon - 1))
         assert await store.feeds.save(put_off, UNTIL, due=leased.next_fetch)
         assert (await only(store)).next_fetch == soon - 1

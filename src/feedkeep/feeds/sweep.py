@@ -14,7 +14,7 @@ from feedkeep.model import (
     Feed,
     Fetch,
     Guid,
-    Newcomer,
+    NewSubscriber,
     Now,
     Stamp,
     Subscription,
@@ -26,7 +26,7 @@ from feedkeep.rules.feed_schedule import FORGOTTEN_US, after_subscription
 from feedkeep.rules.feed_urls import FeedUrl, is_safer, parse_feed_url
 from feedkeep.rules.moves import is_dead, proved_move
 from feedkeep.rules.personal_urls import may_look_at
-from feedkeep.rules.seen_feeds import newcomer, seen
+from feedkeep.rules.seen_feeds import new_subscriber, seen
 from feedkeep.runtime.cooperative import LONG_BYTES, in_thread_if
 from feedkeep.service.followed_moves import FollowedMoves
 from feedkeep.service.known_feeds import New, NewFeeds
@@ -197,24 +197,24 @@ class SubscriptionSweep:
         They are scheduled like new feeds, in the turns of these accounts.
         """
         now = self._now()
-        newcomers: dict[Guid, Newcomer] = {}
+        new_subscribers: dict[Guid, NewSubscriber] = {}
         looked_at = await self._looked_at([url for _, url, _ in had if url.guid in known], known)
         for account_id, url, first_had in had:
             if url.guid not in looked_at:
                 continue
-            one = newcomer(known[url.guid], first_had, now)
+            one = new_subscriber(known[url.guid], first_had, now)
             if one is None:
                 continue
             if not one.moment:
                 one = replace(one, moment=self.turns.next_of(account_id))
-            last = newcomers.get(url.guid, one)
-            newcomers[url.guid] = replace(
+            last = new_subscribers.get(url.guid, one)
+            new_subscribers[url.guid] = replace(
                 one,
                 moment=min(one.moment, last.moment),
                 began_before=max(one.began_before, last.began_before),
             )
-        if newcomers:
-            await self._store.feeds.hasten(newcomers.values(), now)
+        if new_subscribers:
+            await self._store.feeds.hasten(new_subscribers.values(), now)
             self.is_news.set()
 
 

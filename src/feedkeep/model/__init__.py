@@ -57,7 +57,7 @@ from feedkeep.model.feeds import (
     FeedHealth,
     Fetch,
     FetchResult,
-    Newcomer,
+    NewSubscriber,
     Picture,
     Sighting,
 )
@@ -117,8 +117,8 @@ __all__ = [
     "KnownDocument",
     "Labelled",
     "Limits",
+    "NewSubscriber",
     "NewToken",
-    "Newcomer",
     "NotLookedUp",
     "Now",
     "OwnUpload",

@@ -169,7 +169,7 @@ class Sighting(Value, frozen=True):
     days: int = 1
 
 
-class Newcomer(Value, frozen=True):
+class NewSubscriber(Value, frozen=True):
     """An account that has newly subscribed to a stored feed, and is shown nothing of it yet.
 
     Attributes:

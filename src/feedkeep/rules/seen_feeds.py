@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 
-from feedkeep.model import Entry, Feed, Newcomer, Stamp, Subscription, replace
+from feedkeep.model import Entry, Feed, NewSubscriber, Stamp, Subscription, replace
 from feedkeep.model.errors import InvalidFeedUrl
 from feedkeep.rules.clock import DAY_US, MINUTE_US, SKEW_US, later
 from feedkeep.rules.feed_schedule import LEASE_US, UNSEEN
@@ -99,7 +99,7 @@ def is_whole(until: Stamp, first_had: Stamp, now: Stamp) -> bool:
     return first_had != NEVER and _counted(first_had, now) < until
 
 
-def newcomer(feed: Feed, first_had: Stamp, now: Stamp) -> Newcomer | None:
+def new_subscriber(feed: Feed, first_had: Stamp, now: Stamp) -> NewSubscriber | None:
     """Return when to fetch a stored feed for an account that sees nothing of it (C10.14).
 
     None if the account sees it. The feed is fetched next, as if it were new, since the order of
@@ -115,7 +115,7 @@ def newcomer(feed: Feed, first_had: Stamp, now: Stamp) -> Newcomer | None:
             return None
         again = later(feed.looked, MINUTE_US)
         moment = again if again > now else Stamp(0)
-    return Newcomer(feed.guid, feed.next_fetch, moment, later(had, LEASE_US))
+    return NewSubscriber(feed.guid, feed.next_fetch, moment, later(had, LEASE_US))
 
 
 def _counted(first_had: Stamp, now: Stamp) -> Stamp:

@@ -36,7 +36,7 @@ _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 @dataclass(eq=False, slots=True)
-class _Newcomer:
+class _PendingConnection:
     """A connection without a protocol yet, or in its TLS handshake; `since` is in loop time."""
 
     connection: socket.socket
@@ -73,7 +73,7 @@ class Acceptor:
         self._connections = connections
         self._tls = tls
         self._max_connections = max_connections
-        self._entering: dict[asyncio.Task[None], _Newcomer] = {}
+        self._entering: dict[asyncio.Task[None], _PendingConnection] = {}
         self._loop = asyncio.get_running_loop()
 
     def open(self) -> None:
@@ -89,8 +89,8 @@ class Acceptor:
         await asyncio.sleep(LINGER_SECONDS)
         for _ in range(2):  # even on a busy machine, read what arrived during the pause
             await asyncio.sleep(0)
-        for newcomer in self._entering.values():
-            newcomer.cut()
+        for pending in self._entering.values():
+            pending.cut()
 
     def _take(self, max_taken: int) -> None:
         for taken in range(max_taken):
@@ -113,19 +113,19 @@ class Acceptor:
 
     def _enter(self, connection: socket.socket) -> None:
         connection.setblocking(False)
-        newcomer = _Newcomer(connection, self._loop.time())
-        task = self._loop.create_task(self._let_in(newcomer))
-        self._entering[task] = newcomer
+        pending = _PendingConnection(connection, self._loop.time())
+        task = self._loop.create_task(self._let_in(pending))
+        self._entering[task] = pending
         task.add_done_callback(lambda task: self._entering.pop(task, None))
 
-    async def _let_in(self, newcomer: _Newcomer) -> None:
-        if newcomer.is_cut:
-            newcomer.connection.close()
+    async def _let_in(self, pending: _PendingConnection) -> None:
+        if pending.is_cut:
+            pending.connection.close()
             return
         seconds = backpressure.PATIENCE_SECONDS if self._tls else None
         with contextlib.suppress(OSError):  # not TLS, timed out, or disconnected
             await self._loop.connect_accepted_socket(
-                self._protocol, newcomer.connection, ssl=self._tls, ssl_handshake_timeout=seconds
+                self._protocol, pending.connection, ssl=self._tls, ssl_handshake_timeout=seconds
             )
 
     def _pause(self, error: OSError) -> None:
@@ -153,8 +153,8 @@ class Acceptor:
     def _ranked(
         self, now: float
     ) -> Iterator[tuple[tuple[int, float], asyncio.Task[None] | Protocol]]:
-        for task, newcomer in self._entering.items():
-            yield _rank(newcomer.since, now), task
+        for task, pending in self._entering.items():
+            yield _rank(pending.since, now), task
         for connection in self._connections:
             owes_since = connection.owes_since
             if owes_since is not None:

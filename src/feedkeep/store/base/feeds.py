@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from feedkeep.model import AccountId, Feed, Guid, Newcomer, Picture, Stamp, Subscription
+from feedkeep.model import AccountId, Feed, Guid, NewSubscriber, Picture, Stamp, Subscription
 
 
 class Feeds(Protocol):
@@ -26,7 +26,7 @@ class Feeds(Protocol):
     async def known(self, guids: Collection[Guid]) -> Mapping[Guid, Feed]:
         """Return the stored data of feeds; feeds without data are omitted."""
 
-    async def hasten(self, newcomers: Collection[Newcomer], now: Stamp) -> None:
+    async def hasten(self, new_subscribers: Collection[NewSubscriber], now: Stamp) -> None:
         """Fetch stored feeds earlier, unless their `next_fetch` has changed since.
 
         A feed that is leased at `now` is fetched again `AFTER_LEASE_US` later if the lease ends at

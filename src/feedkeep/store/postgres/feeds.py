@@ -13,7 +13,7 @@ from typing import Any
 
 import asyncpg
 
-from feedkeep.model import AccountId, Feed, Guid, Newcomer, Picture, Stamp, Subscription
+from feedkeep.model import AccountId, Feed, Guid, NewSubscriber, Picture, Stamp, Subscription
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.store.feed_rows import (
     AFTER_LEASE_US,
@@ -178,8 +178,8 @@ class PostgresFeeds:
         feeds = await in_thread_if(len(rows) > LONG_LIST, _feeds_of, rows)
         return {feed.guid: feed for feed in feeds}
 
-    async def hasten(self, newcomers: Collection[Newcomer], now: Stamp) -> None:
-        for one in newcomers:  # each by itself: so none waits while it holds another
+    async def hasten(self, new_subscribers: Collection[NewSubscriber], now: Stamp) -> None:
+        for one in new_subscribers:  # each by itself: so none waits while it holds another
             row = (one.guid, one.due, one.moment, one.began_before, now)
             await self._execute(_HASTEN, *row)
 

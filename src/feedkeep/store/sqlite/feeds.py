@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 
-from feedkeep.model import AccountId, Feed, Guid, Newcomer, Picture, Stamp, Subscription
+from feedkeep.model import AccountId, Feed, Guid, NewSubscriber, Picture, Stamp, Subscription
 from feedkeep.runtime.cooperative import Yielding
 from feedkeep.store.feed_rows import (
     AFTER_LEASE_US,
@@ -125,8 +125,8 @@ class SqliteFeeds:
             return self._runner.read(read)
         return await self._runner.scan(read)
 
-    async def hasten(self, newcomers: Collection[Newcomer], now: Stamp) -> None:
-        rows = [(to_bytes(n.guid), n.due, n.moment, n.began_before, now) for n in newcomers]
+    async def hasten(self, new_subscribers: Collection[NewSubscriber], now: Stamp) -> None:
+        rows = [(to_bytes(n.guid), n.due, n.moment, n.began_before, now) for n in new_subscribers]
         for start in range(0, len(rows), _WRITTEN_AT_ONCE):
             some = rows[start : start + _WRITTEN_AT_ONCE]
             await self._runner.write_in_turns(partial(_each, _HASTEN, some), weight=len(some))
