@@ -78,7 +78,7 @@ def test_what_a_feed_says_is_told_with_what_the_next_fetch_can_name(
     assert (looked.content.title, len(looked.content.items)) == ("A Show", 5)
     assert (looked.failure, looked.etag, looked.last_modified) == (None, '"1"', "yesterday")
     assert not looked.is_redirected
-    assert (looked.elsewhere, looked.picture, looked.picture_tried) == (None, None, "")
+    assert (looked.moved_feed, looked.picture, looked.picture_tried) == (None, None, "")
 
 
 def test_what_is_known_is_named_and_an_unchanged_feed_is_not_read(
@@ -213,7 +213,7 @@ def test_a_move_is_told_only_if_every_redirect_is_permanent(
     looked = look(web, feed_at(host.url("/0"), FeedContent(title="A Show"), etag='"1"'))
     assert looked.content is not None
     assert (looked.is_moved, looked.is_redirected) == (is_moved, is_redirected)
-    assert (looked.elsewhere.url if looked.elsewhere else "") == (host.url(there) * is_moved)
+    assert (looked.moved_feed.url if looked.moved_feed else "") == (host.url(there) * is_moved)
     assert looked.etag == ""
     assert ["if-none-match" in asked.headers for asked in host.requests] == [
         number == 0 for number in range(len(statuses) + 1)
@@ -227,7 +227,7 @@ def test_what_a_feed_behind_a_temporary_redirect_says_of_its_address_is_no_move(
     said = f"<itunes:new-feed-url>{other.url('/feed')}</itunes:new-feed-url>"
     other.answers["/feed"] = reply(rss("A Show", said))
     host.answers["/feed"] = redirect(other.url("/feed"), 302)
-    assert look(web, feed_at(host.url("/feed"))).elsewhere is None
+    assert look(web, feed_at(host.url("/feed"))).moved_feed is None
 
 
 @pytest.mark.parametrize("leads_back", ["by a redirect", "in its own words"])
@@ -241,7 +241,7 @@ def test_where_a_feed_is_said_to_be_it_must_not_lead_back(
         other.answers["/feed"] = redirect(host.url("/feed"), 301)
     said = f"<itunes:new-feed-url>{other.url('/feed')}</itunes:new-feed-url>"
     host.answers["/feed"] = reply(rss("A Show", said))
-    assert look(web, feed_at(host.url("/feed"))).elsewhere is None
+    assert look(web, feed_at(host.url("/feed"))).moved_feed is None
 
 
 def test_where_a_feed_says_that_it_moved_to_is_looked_at(web: WebOfHosts, host: Host) -> None:
@@ -252,13 +252,16 @@ def test_where_a_feed_says_that_it_moved_to_is_looked_at(web: WebOfHosts, host: 
     said = rss("A Show", f"<itunes:new-feed-url>{other.url('/feed')}</itunes:new-feed-url>")
     host.answers["/feed"] = reply(said)
     looked = look(web, feed_at(host.url("/feed")))
-    assert looked.elsewhere is not None
-    assert (looked.elsewhere.url, looked.elsewhere.content.title) == (other.url("/feed"), "A Show")
+    assert looked.moved_feed is not None
+    assert (looked.moved_feed.url, looked.moved_feed.content.title) == (
+        other.url("/feed"),
+        "A Show",
+    )
     host.answers["/feed"] = reply(status=304)
     again = look(web, feed_at(host.url("/feed"), looked.content))
-    assert again.elsewhere == looked.elsewhere
+    assert again.moved_feed == looked.moved_feed
     nowhere = replace(looked.content or FeedContent(), new_feed_url=new)
-    assert look(web, feed_at(host.url("/feed"), nowhere)).elsewhere is None
+    assert look(web, feed_at(host.url("/feed"), nowhere)).moved_feed is None
 
 
 # C10.7
@@ -275,7 +278,7 @@ def test_of_the_urls_in_a_feed_its_new_one_and_its_picture_are_asked_and_no_othe
     looked = look(web, feed_at(host.url("/feed")))
     assert looked.content is not None
     assert looked.content.site_url == site.url("/")
-    assert (looked.elsewhere is not None, looked.picture is not None) == (True, True)
+    assert (looked.moved_feed is not None, looked.picture is not None) == (True, True)
     asked = [one.connections for one in (host, new, art, site, item)]
     assert asked == [1, 1, 1, 0, 0]
 
@@ -291,7 +294,7 @@ def test_what_a_feed_leads_to_is_waited_for_together_so_long_only(
     host.answers["/feed"] = reply(rss("A Show", image + moved))
     looked = look(web, feed_at(host.url("/feed")))
     assert looked.content is not None
-    assert (looked.elsewhere, looked.picture, looked.picture_tried) == (None, None, "")
+    assert (looked.moved_feed, looked.picture, looked.picture_tried) == (None, None, "")
     assert art.connections == 0
     host.answers["/feed"] = reply(rss("A Show", image))
     looked = look(web, feed_at(host.url("/feed")))
@@ -313,7 +316,7 @@ def test_what_a_feed_leads_to_may_redirect_a_few_times(
     other.answers[f"/{redirects}.png"] = reply(picture())
     other.answers[f"/{redirects}.xml"] = reply(rss("A Show"))
     looked = look(web, feed_at(host.url("/feed")))
-    assert (looked.elsewhere is not None, looked.picture is not None) == (is_found, is_found)
+    assert (looked.moved_feed is not None, looked.picture is not None) == (is_found, is_found)
     assert len(other.requests) == 6
 
 

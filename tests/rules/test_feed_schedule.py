@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedkeep.model import (
-    Elsewhere,
     Failure,
     Feed,
     FeedContent,
     FetchResult,
+    MovedFeed,
     Picture,
     Stamp,
     replace,
@@ -157,8 +157,8 @@ def test_a_redirect_to_another_feed_is_a_failure_and_changes_no_title() -> None:
 
 def test_a_redirect_to_the_same_url_by_https_is_to_the_same_feed() -> None:
     there = FeedContent(title="A Show", items=("other",))
-    by_https = Elsewhere(READ.url.replace("http://", "https://"), there)
-    moved = FetchResult(there, is_moved=True, is_redirected=True, elsewhere=by_https)
+    by_https = MovedFeed(READ.url.replace("http://", "https://"), there)
+    moved = FetchResult(there, is_moved=True, is_redirected=True, moved_feed=by_https)
     after = after_fetch(READ, moved, NOW, 0.5)
     assert (after.content, after.failure) == (there, None)
 

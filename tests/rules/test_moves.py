@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.model import Elsewhere, Failure, Feed, FeedContent, FetchResult, Guid, Stamp, replace
+from feedkeep.model import Failure, Feed, FeedContent, FetchResult, Guid, MovedFeed, Stamp, replace
 from feedkeep.rules.clock import DAY_US, day_of
 from feedkeep.rules.feed_schedule import HOUR_US, after_fetch
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -27,10 +27,10 @@ OLD, NEW = "https://old.example/feed", "https://new.example/feed"
 BEGIN = Stamp(20_000 * DAY_US + 7 * HOUR_US)
 SHOW = FeedContent(title="A Show", items=("1", "2", "3", "4"))
 OTHER = FeedContent(title="Hotel Wi-Fi", items=("9",))
-MOVED = FetchResult(SHOW, is_moved=True, is_redirected=True, elsewhere=Elsewhere(NEW, SHOW))
+MOVED = FetchResult(SHOW, is_moved=True, is_redirected=True, moved_feed=MovedFeed(NEW, SHOW))
 THERE = FetchResult(SHOW)
 AWAY = FetchResult(failure=Failure.NO_CONNECTION, reason="There is no connection.")
-ANOTHER = FetchResult(OTHER, is_moved=True, is_redirected=True, elsewhere=Elsewhere(NEW, OTHER))
+ANOTHER = FetchResult(OTHER, is_moved=True, is_redirected=True, moved_feed=MovedFeed(NEW, OTHER))
 FOR_NOW = FetchResult(SHOW)  # by redirects that are not meant to last
 LOGIN = FetchResult(failure=Failure.NOT_A_FEED, reason="It is a page.", is_redirected=True)
 
@@ -77,7 +77,7 @@ def test_that_no_host_answers_for_a_while_takes_no_evidence_away() -> None:
 
 
 def test_a_feed_that_moves_on_has_to_be_seen_at_the_new_place_anew() -> None:
-    further = replace(MOVED, elsewhere=Elsewhere("https://third.example", SHOW))
+    further = replace(MOVED, moved_feed=MovedFeed("https://third.example", SHOW))
     feed = seen(known(), (0, MOVED), (30, MOVED), (60, MOVED), (73, further))
     assert proved_move(feed) is None
     feed = seen(feed, (100, further), (150, further))
@@ -93,9 +93,9 @@ def test_a_feed_that_was_never_seen_at_its_own_address_proves_nothing() -> None:
 
 
 def test_a_feed_says_in_its_own_words_where_it_moved_to() -> None:
-    said = replace(THERE, elsewhere=Elsewhere(NEW, SHOW))
+    said = replace(THERE, moved_feed=MovedFeed(NEW, SHOW))
     assert proved_move(seen(known(), (0, said), (40, said), (80, said))) is not None
-    copied = replace(said, elsewhere=Elsewhere(NEW, OTHER))
+    copied = replace(said, moved_feed=MovedFeed(NEW, OTHER))
     assert proved_move(seen(known(), (0, copied), (40, copied), (80, copied))) is None
 
 
@@ -114,7 +114,7 @@ def test_a_feed_says_in_its_own_words_where_it_moved_to() -> None:
 )
 def test_a_feed_cannot_move(old: str, new: str) -> None:
     assert not may_move(old, new)
-    there = replace(MOVED, elsewhere=Elsewhere(new, SHOW))
+    there = replace(MOVED, moved_feed=MovedFeed(new, SHOW))
     assert proved_move(seen(known(old), (0, there), (40, there), (80, there))) is None
 
 
@@ -218,7 +218,7 @@ BY_HTTP = OLD.replace("https", "http")
 
 def by_https(url: str = OLD, content: FeedContent = SHOW) -> FetchResult:
     return FetchResult(
-        content, is_moved=True, is_redirected=True, elsewhere=Elsewhere(url, content)
+        content, is_moved=True, is_redirected=True, moved_feed=MovedFeed(url, content)
     )
 
 

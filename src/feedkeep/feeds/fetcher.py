@@ -14,11 +14,11 @@ from feedkeep.feeds.reading import read_feed
 from feedkeep.feeds.sniffing import may_be_feed
 from feedkeep.feeds.web_pages import feeds_of_page
 from feedkeep.model import (
-    Elsewhere,
     Failure,
     Feed,
     FeedContent,
     FetchResult,
+    MovedFeed,
     Picture,
     Stamp,
     replace,
@@ -102,8 +102,8 @@ class Fetcher:
                 return replace(looked, failure=failure, reason=str(error), page_feeds=named)
         loop = asyncio.get_running_loop()
         until = loop.time() + _MORE_SECONDS
-        elsewhere = await self._elsewhere(feed, content, answer, looked, until, now, meter)
-        looked = replace(looked, content=content, elsewhere=elsewhere)
+        moved_feed = await self._moved_feed(feed, content, answer, looked, until, now, meter)
+        looked = replace(looked, content=content, moved_feed=moved_feed)
         shown = content or feed.content
         if shown is None or not wants_picture(feed, shown, now) or loop.time() >= until:
             return looked
@@ -113,7 +113,7 @@ class Fetcher:
             return looked
         return replace(looked, picture=picture, picture_tried=shown.picture_url)
 
-    async def _elsewhere(
+    async def _moved_feed(
         self,
         feed: Feed,
         content: FeedContent | None,
@@ -122,14 +122,14 @@ class Fetcher:
         until: float,
         now: Stamp,
         meter: Meter,
-    ) -> Elsewhere | None:
+    ) -> MovedFeed | None:
         """Return the feed at the new address, which a redirect or the feed itself names.
 
         A feed's own statement counts only at its own address, since a temporary redirect may return
         anything; and the feed at the new address must not name the old address in turn.
         """
         if looked.is_moved:
-            return Elsewhere(answer.url, content) if content else None
+            return MovedFeed(answer.url, content) if content else None
         said = content or feed.content
         if answer.hops or said is None or not may_move(feed.url, said.new_feed_url):
             return None
@@ -146,7 +146,7 @@ class Fetcher:
             if there.status == HTTPStatus.OK and may_move(feed.url, there.url):
                 found = await _read(there, now)
                 if not leads_to(found.new_feed_url, feed.guid):
-                    return Elsewhere(said.new_feed_url, found)
+                    return MovedFeed(said.new_feed_url, found)
         return None
 
     async def _picture(self, url: str, until: float, meter: Meter) -> Picture | None:

@@ -50,13 +50,13 @@ from feedkeep.model.episode_actions import (
 )
 from feedkeep.model.feed_labels import FeedLabel, Labelled
 from feedkeep.model.feeds import (
-    Elsewhere,
     Failure,
     Feed,
     FeedContent,
     FeedHealth,
     Fetch,
     FetchResult,
+    MovedFeed,
     NewSubscriber,
     Picture,
     Sighting,

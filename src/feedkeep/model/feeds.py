@@ -92,7 +92,7 @@ class Failure(StrEnum):
     """The response crashed the process that reads feeds, or kept it busy for too long."""
 
 
-class Elsewhere(Value, frozen=True):
+class MovedFeed(Value, frozen=True):
     """A feed that was found at the new URL of another feed.
 
     Attributes:
@@ -142,7 +142,7 @@ class FetchResult(Value, frozen=True):
     reason: str = ""
     is_moved: bool = False
     is_redirected: bool = False
-    elsewhere: Elsewhere | None = None
+    moved_feed: MovedFeed | None = None
     etag: str = ""
     last_modified: str = ""
     retry_after_seconds: int = 0

@@ -19,12 +19,12 @@ from feedkeep.outbound.failures import RequestError, RequestRefused
 from feedkeep.outbound.policy import ClientPolicy
 from feedkeep.outbound.targets import FetchTarget
 from feedkeep.remote.errors import (
-    Elsewhere,
     InvalidAddress,
     NotAccepted,
     NotThere,
     Refused,
     RemoteError,
+    ServerMoved,
     TooLong,
 )
 
@@ -142,7 +142,7 @@ class Asker:
             )
         elsewhere = self._origin_elsewhere(answer) if answer.is_redirect else None
         if elsewhere is not None:
-            return Elsewhere(elsewhere)
+            return ServerMoved(elsewhere)
         return RemoteError(f"The other server answered {answer.status}.")
 
     def _origin_elsewhere(self, answer: Answer) -> str | None:

@@ -20,7 +20,7 @@ class InvalidAddress(RemoteError):
     """The input is not the address of a server."""
 
 
-class Elsewhere(RemoteError):
+class ServerMoved(RemoteError):
     """The other server redirects to a different one.
 
     Attributes:

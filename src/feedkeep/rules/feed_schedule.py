@@ -114,7 +114,7 @@ def _judged(feed: Feed, looked: FetchResult) -> FetchResult:
     found = looked.content
     if not looked.is_redirected or found is None or feed.content is None or not feed.is_own:
         return looked
-    is_same_url = looked.elsewhere is not None and leads_to(looked.elsewhere.url, feed.guid)
+    is_same_url = looked.moved_feed is not None and leads_to(looked.moved_feed.url, feed.guid)
     if is_same_url or not is_another_feed(feed.content, found):
         return looked
     return replace(

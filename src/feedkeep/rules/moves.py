@@ -78,15 +78,15 @@ def sighting_after(feed: Feed, looked: FetchResult, now: Stamp) -> Sighting | No
     if looked.failure is not None:
         # The earlier evidence still counts, unless the URL redirected to something else.
         return None if looked.is_redirected else feed.sighting
-    elsewhere = looked.elsewhere
-    if elsewhere is None or feed.content is None or not feed.is_own:
+    moved_feed = looked.moved_feed
+    if moved_feed is None or feed.content is None or not feed.is_own:
         return None
-    is_move = may_move(feed.url, elsewhere.url) and is_same_feed(feed.content, elsewhere.content)
+    is_move = may_move(feed.url, moved_feed.url) and is_same_feed(feed.content, moved_feed.content)
     if not is_move:
         return None
     before = feed.sighting
-    if before is None or before.url != elsewhere.url:
-        return Sighting(elsewhere.url, now, now)
+    if before is None or before.url != moved_feed.url:
+        return Sighting(moved_feed.url, now, now)
     is_new_day = day_of(now) > day_of(before.last)
     return replace(before, last=max(now, before.last), days=before.days + is_new_day)
 
@@ -112,7 +112,7 @@ def spelling_after(feed: Feed, looked: FetchResult) -> str:
     That takes only permanent redirects, from HTTP to HTTPS of the same URL, and the same feed as in
     the fetch before.
     """
-    there = looked.elsewhere
+    there = looked.moved_feed
     if there is None or feed.content is None or not is_safer(there.url, feed.url):
         return feed.url
     with suppress(FeedkeepError):

@@ -21,12 +21,12 @@ from feedkeep.model import Account, AccountId, Fetch, Value
 from feedkeep.model.errors import InvalidInput, Sentence, TooManyAttempts
 from feedkeep.outbound.policy import policy_of
 from feedkeep.remote.errors import (
-    Elsewhere,
     InvalidAddress,
     NotAccepted,
     NotThere,
     Refused,
     RemoteError,
+    ServerMoved,
 )
 from feedkeep.rules.feed_urls import as_typed
 from feedkeep.security.throttle import remote_limits
@@ -234,7 +234,7 @@ def _problem(error: Exception) -> Sentence:
             return _REFUSED
         case InvalidAddress():
             return _INVALID
-        case Elsewhere():
+        case ServerMoved():
             return Sentence("That server is at {place}: use that address.", {"place": error.origin})
         case _:
             return _BROKEN
