@@ -15,9 +15,9 @@ from feedkeep.config.settings import Settings
 from feedkeep.model import (
     Account,
     AccountId,
+    AccountRecord,
     Counts,
     EntryState,
-    Owner,
     Records,
     Stamp,
     Subscription,
@@ -97,7 +97,7 @@ class Population:
 
 async def _chunks(population: Population) -> AsyncIterator[Records]:
     keys = population.keys()
-    kinds: list[Callable[[], Iterator[tuple[AccountId, Owner | Token | EntryState]]]] = [
+    kinds: list[Callable[[], Iterator[tuple[AccountId, AccountRecord | Token | EntryState]]]] = [
         lambda: (
             (one, _owner(population, one, f"u{number}")) for number, (one, _) in enumerate(keys)
         ),
@@ -121,12 +121,12 @@ def _state(population: Population, account: int, number: int) -> EntryState:
     return EntryState(added, began=stamp)
 
 
-def _owner(population: Population, account_id: AccountId, name: str) -> Owner:
+def _owner(population: Population, account_id: AccountId, name: str) -> AccountRecord:
     clock, each = population.clock, population.entries_each
     account = Account(
         account_id, name, None, False, BEGUN, clock, clock, counts=Counts(each, each, each)
     )
-    return Owner(account, name, last_token_id=TokenId(1))
+    return AccountRecord(account, name, last_token_id=TokenId(1))
 
 
 def _token(population: Population, text: str) -> Token:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from feedkeep.model import (
     Account,
     AccountId,
+    AccountRecord,
     Alias,
     Deletion,
     Document,
@@ -16,7 +17,6 @@ from feedkeep.model import (
     EpisodeAction,
     FeedLabel,
     Guid,
-    Owner,
     Pointer,
     Purpose,
     Records,
@@ -60,7 +60,7 @@ def _records(kind: int, number: int, account_id: AccountId, entries: int) -> Ite
         kept = 10**15 + number, FORMER_STATES_IN_A_FAMILY * len(families)
         identity = bytes([number % 256]) * 32 if number % 3 == 0 else None
         account = Account(account_id, *told, *clocks, *lost, identity, len(families), counts)
-        yield Owner(account, f"zoë{number}", 7, *kept)
+        yield AccountRecord(account, f"zoë{number}", 7, *kept)
     elif kind == 1:
         yield from _tokens(number)
     elif kind == 2:

@@ -19,7 +19,16 @@ from postgres_server import drop_database, new_database
 
 from feedkeep.assembly import open_store
 from feedkeep.config.settings import Settings
-from feedkeep.model import Account, AccountId, EpisodeAction, Owner, Records, Stamp, Token, replace
+from feedkeep.model import (
+    Account,
+    AccountId,
+    AccountRecord,
+    EpisodeAction,
+    Records,
+    Stamp,
+    Token,
+    replace,
+)
 from feedkeep.rules.credentials import SECRET_BYTES, token_hash, write_token
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.seconds import settled
@@ -47,7 +56,7 @@ def kept(number: int) -> EpisodeAction:
 async def records() -> AsyncIterator[Records]:
     clock = settled(Stamp(BEGUN + MANY))
     account = Account(ALICE, "alice", None, False, Stamp(BEGUN), Stamp(0), clock)
-    yield [(ALICE, Owner(account, "alice", 1))]
+    yield [(ALICE, AccountRecord(account, "alice", 1))]
     yield [(ALICE, Token(1, token_hash(TOKEN), "test", Stamp(BEGUN)))]
     for start in range(0, MANY, 1_000):
         yield [(ALICE, kept(number)) for number in range(start, start + 1_000)]

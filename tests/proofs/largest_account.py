@@ -10,6 +10,7 @@ from msgspec import json
 from feedkeep.model import (
     Account,
     AccountId,
+    AccountRecord,
     Alias,
     Author,
     CredentialKind,
@@ -20,7 +21,6 @@ from feedkeep.model import (
     EpisodeAction,
     FeedLabel,
     Guid,
-    Owner,
     Pointer,
     Purpose,
     Record,
@@ -130,7 +130,7 @@ class LargestAccount:
             counts=counts,
         )
         former = sum(1 for _ in self._former())
-        yield Owner(account, NAME.lower(), TokenId(2_000), Stamp(0), former)
+        yield AccountRecord(account, NAME.lower(), TokenId(2_000), Stamp(0), former)
 
     def _tokens(self) -> Iterator[Record]:
         for number in range(1, MAX_TOKENS - ROOM + MAX_SESSIONS - ROOM):

@@ -25,7 +25,7 @@ from postgres_server import drop_database, new_database
 from stores import service_on
 from whole_store import all_accounts, damages_of
 
-from feedkeep.model import AccountId, Admitted, Owner, Record, Registration, Scope
+from feedkeep.model import AccountId, AccountRecord, Admitted, Record, Registration, Scope
 from feedkeep.model.errors import FeedkeepError
 from feedkeep.rules.clock import later
 from feedkeep.rules.episode_actions import SentAction
@@ -337,7 +337,7 @@ async def stored(store: Store) -> set[str]:
 def shown(item: tuple[AccountId, Record]) -> str:
     """Return what is to be seen of a record, and whether there is a password, which is not."""
     _, record = item
-    has_password = isinstance(record, Owner) and record.account.password_hash is not None
+    has_password = isinstance(record, AccountRecord) and record.account.password_hash is not None
     return f"{item} has_password={has_password}"
 
 

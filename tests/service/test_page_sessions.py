@@ -106,7 +106,7 @@ def test_a_secret_of_one_purpose_never_works_for_another(open_store: Callable) -
                 assert await service.invitations.is_open(written) is (
                     is_itself and name == "invitation"
                 )
-                found = await service.recovery.owner_of(written)
+                found = await service.recovery.account_of(written)
                 assert (found is not None) is (is_itself and name == "reset")
                 try:
                     await service.page_sessions.admit(written)

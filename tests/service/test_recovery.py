@@ -40,12 +40,12 @@ def test_a_link_sets_a_new_password_once_and_ends_what_the_old_one_began(
         await service.recovery.new_codes(bob)
         link = (await service.recovery.reset_link("bob")).text
         assert link.startswith("fr_")
-        assert await service.recovery.owner_of(link) == await service.accounts.named("bob")
+        assert await service.recovery.account_of(link) == await service.accounts.named("bob")
         found = await service.recovery.reset(link, NEW)
         assert found == await service.accounts.named("bob")
         assert await logs_in(service, NEW)
         assert not await logs_in(service, PASSWORD)
-        assert await service.recovery.owner_of(link) is None
+        assert await service.recovery.account_of(link) is None
         with pytest.raises(NotAuthorized):
             await service.recovery.reset(link, PASSWORD)
         with pytest.raises(NotAuthorized):
@@ -80,7 +80,7 @@ def test_a_link_ends_after_a_day_with_a_newer_one_and_with_a_new_password(
         bob = await service.accounts.create("Bob", PASSWORD)
 
         async def assert_ended(link: str) -> None:
-            assert await service.recovery.owner_of(link) is None
+            assert await service.recovery.account_of(link) is None
             with pytest.raises(NotAuthorized):
                 await service.recovery.reset(link, NEW)
 
@@ -89,12 +89,12 @@ def test_a_link_ends_after_a_day_with_a_newer_one_and_with_a_new_password(
 
         old = await new_link()
         clock.go_on(DAY - 1)
-        assert await service.recovery.owner_of(old) is not None
+        assert await service.recovery.account_of(old) is not None
         clock.go_on(1)
         await assert_ended(old)
         replaced, newer = await new_link(), await new_link()
         await assert_ended(replaced)
-        assert await service.recovery.owner_of(newer) is not None
+        assert await service.recovery.account_of(newer) is not None
         await service.accounts.set_password("bob", PASSWORD)
         await assert_ended(newer)
         link = await new_link()

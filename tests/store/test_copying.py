@@ -19,7 +19,7 @@ from whole_store import all_accounts
 from feedkeep.assembly import open_store
 from feedkeep.config.settings import Settings
 from feedkeep.formats.feed_list import Format, write_feed_list
-from feedkeep.model import Owner, Record, Records, replace
+from feedkeep.model import AccountRecord, Record, Records, replace
 from feedkeep.rules.subscriptions import subscribed
 from feedkeep.store import copying
 from feedkeep.store.copying import checksums
@@ -172,7 +172,7 @@ def test_a_copy_that_differs_is_noticed_and_told(
 
 def with_other(record: Record, number: int) -> list[Record]:
     """Return a record as often as it has fields, each time with another value in one of them."""
-    if isinstance(record, Owner):
+    if isinstance(record, AccountRecord):
         kept = record.account
         accounts = [replace(kept, **{name: number}) for name in kept.__struct_fields__]
         others = [replace(record, account=account) for account in accounts]

@@ -14,6 +14,7 @@ from whole_store import all_accounts
 from feedkeep.model import (
     Account,
     AccountId,
+    AccountRecord,
     Alias,
     Counts,
     Decision,
@@ -22,7 +23,6 @@ from feedkeep.model import (
     Guid,
     History,
     HistoryPage,
-    Owner,
     Pointer,
     Snapshot,
     Stamp,
@@ -112,13 +112,13 @@ async def page(store: Store, before: int = END, limit: int = 100, *guid: Guid) -
     return replace(found, states=in_order(found.states))
 
 
-async def owner(store: Store, of: AccountId = ALICE) -> Owner:
+async def owner(store: Store, of: AccountId = ALICE) -> AccountRecord:
     async with store.archive() as archive:
         found = [
             record
             async for records in archive.records()
             for account_id, record in records
-            if account_id == of and isinstance(record, Owner)
+            if account_id == of and isinstance(record, AccountRecord)
         ]
     return found[0]
 

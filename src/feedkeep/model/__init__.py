@@ -5,7 +5,7 @@ them from here.
 """
 
 from feedkeep.model.accounts import Account, Person, Preferences, Registration
-from feedkeep.model.archive import Owner, Record, Records
+from feedkeep.model.archive import AccountRecord, Record, Records
 from feedkeep.model.attempts import CountedAttempts
 from feedkeep.model.credentials import (
     Admitted,

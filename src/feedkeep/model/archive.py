@@ -15,7 +15,7 @@ from feedkeep.model.history import EntryState
 from feedkeep.model.values import AccountId, Stamp, TokenId, Value
 
 
-class Owner(Value, frozen=True):
+class AccountRecord(Value, frozen=True):
     """The stored data of an account itself.
 
     Attributes:
@@ -32,7 +32,9 @@ class Owner(Value, frozen=True):
     former_count: int = 0
 
 
-Record: TypeAlias = Owner | Token | Deletion | EntryState | FeedLabel | EpisodeAction | Document
+Record: TypeAlias = (
+    AccountRecord | Token | Deletion | EntryState | FeedLabel | EpisodeAction | Document
+)
 """A stored row of an account."""
 
 Records: TypeAlias = Sequence[tuple[AccountId, Record]]

@@ -45,7 +45,7 @@ class News:
         """
         await self._preferences.end_news_address(account_id)
 
-    async def owner_of(self, text: str) -> Account:
+    async def account_of(self, text: str) -> Account:
         """Return the account whose news a secret opens.
 
         Raises:

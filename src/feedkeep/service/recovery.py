@@ -65,7 +65,7 @@ class Recovery:
         )
         return NewToken(text, changed.added[0])
 
-    async def owner_of(self, text: str) -> Account | None:
+    async def account_of(self, text: str) -> Account | None:
         """Return the account of a reset link; None if the link is invalid."""
         found = await self._found(text)
         return None if found is None else found.account

@@ -9,19 +9,26 @@ from typing import Any, Generic, TypeVar
 from msgspec.structs import astuple
 
 from feedkeep.model import (
+    AccountRecord,
     Deletion,
     Document,
     DocumentKind,
     EntryState,
     EpisodeAction,
     FeedLabel,
-    Owner,
     Pointer,
     Record,
     Token,
 )
 from feedkeep.store import tables
-from feedkeep.store.rows import Row, Rows, owner_of, owner_row, token_of, token_row
+from feedkeep.store.rows import (
+    Row,
+    Rows,
+    account_record_of,
+    account_record_row,
+    token_of,
+    token_row,
+)
 from feedkeep.store.tables import Table, columns
 
 R = TypeVar("R", bound=Record)
@@ -90,12 +97,12 @@ _FORMER_STATES = Kind[EntryState](
 )
 
 KINDS: tuple[Kind[Any], ...] = (
-    Kind[Owner](
+    Kind[AccountRecord](
         "accounts",
-        Owner,
+        AccountRecord,
         tables.ACCOUNTS,
-        lambda _, row: owner_of(row),
-        lambda _, owner: owner_row(owner),
+        lambda _, row: account_record_of(row),
+        lambda _, owner: account_record_row(owner),
     ),
     Kind[Token](
         "tokens",

@@ -10,6 +10,7 @@ from msgspec.structs import astuple
 
 from feedkeep.model import (
     Account,
+    AccountRecord,
     Alias,
     Counts,
     Deletion,
@@ -21,7 +22,6 @@ from feedkeep.model import (
     Guid,
     HistoryPage,
     Labelled,
-    Owner,
     OwnUpload,
     Pointer,
     Purpose,
@@ -99,12 +99,12 @@ def own_uploads_column(uploads: Sequence[OwnUpload]) -> str | None:
     return msgspec.json.encode(uploads).decode() if uploads else None
 
 
-def owner_of(row: Row) -> Owner:
+def account_record_of(row: Row) -> AccountRecord:
     """Return the owner whose id and columns a row has."""
-    return Owner(account_of(row), *row[_ACCOUNT_END:])
+    return AccountRecord(account_of(row), *row[_ACCOUNT_END:])
 
 
-def owner_row(owner: Owner) -> Row:
+def account_record_row(owner: AccountRecord) -> Row:
     """Return the columns of an owner."""
     account, *own = astuple(owner)
     *others, counts = astuple(account)[1:]

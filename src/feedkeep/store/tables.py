@@ -15,12 +15,12 @@ from msgspec.structs import fields
 
 from feedkeep.model import (
     Account,
+    AccountRecord,
     Deletion,
     Document,
     EpisodeAction,
     FeedLabel,
     Guid,
-    Owner,
     Stamp,
     Subscription,
     Token,
@@ -157,7 +157,7 @@ class Table:
         return f"CASE WHEN {is_none} THEN {self.name}.{name} ELSE excluded.{name} END"
 
 
-ACCOUNTS = Table("account", (*ACCOUNT, *Owner.__struct_fields__[1:]))
+ACCOUNTS = Table("account", (*ACCOUNT, *AccountRecord.__struct_fields__[1:]))
 TOKENS = Table("token", TOKEN, ("id",))
 ENTRIES = Table(
     "entry",

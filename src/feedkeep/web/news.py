@@ -110,7 +110,7 @@ class NewsPage(Page):
     async def feed(self, request: Request) -> Response:
         """Send the news as an Atom feed; its secret address is the credential."""
         try:
-            account = await self.service.news.owner_of(request.parameters["secret"])
+            account = await self.service.news.account_of(request.parameters["secret"])
         except NotAuthorized:
             raise NoSuchRoute from None
         preferences = await self.service.preferences.of(account.id)

@@ -113,7 +113,7 @@ class ResetPage(Page):
     async def get(self, request: Request) -> Response:
         """Show the form for a new password, while the link is valid."""
         self.check_passwords_count()
-        owner = await self.service.recovery.owner_of(self.link.text(request))
+        owner = await self.service.recovery.account_of(self.link.text(request))
         if owner is None:
             return await self.show(request, "link_ended.html", FORBIDDEN, kind="reset")
         return await self.show(request, "reset.html", name=owner.name)
@@ -129,7 +129,7 @@ class ResetPage(Page):
         except NotAuthorized:
             return await self.show(request, "link_ended.html", FORBIDDEN, kind="reset")
         except AccountError as error:
-            owner = await self.service.recovery.owner_of(text)
+            owner = await self.service.recovery.account_of(text)
             return await self.show(
                 request,
                 "reset.html",

@@ -7,7 +7,7 @@ from typing import Any
 
 import asyncpg
 
-from feedkeep.model import AccountId, Owner, Records
+from feedkeep.model import AccountId, AccountRecord, Records
 from feedkeep.model.errors import StoreUnusable
 from feedkeep.store.base import RECORDS_AT_ONCE, Check
 from feedkeep.store.kinds import KINDS, every, kind_of
@@ -67,7 +67,9 @@ async def fill(
         kind = kind_of(chunk[0][1])
         rows = [(account_id, *kind.write(ROWS, record)) for account_id, record in chunk]
         await _put(connection, kind.table.name, ("account_id", *kind.table.columns), rows)
-        keys = [(record.name_key, owner) for owner, record in chunk if isinstance(record, Owner)]
+        keys = [
+            (record.name_key, owner) for owner, record in chunk if isinstance(record, AccountRecord)
+        ]
         if keys:
             await _put(connection, "account_name", ("name_key", "account_id"), keys)
     await connection.execute(_LOOK_AT_WHAT_IS_THERE, timeout=PATIENCE_SECONDS)
