@@ -12,7 +12,7 @@ from forms import in_the_long_form
 from postgres_server import drop_database, execute, new_database
 
 from feedkeep.model import Now, Snapshot, replace
-from feedkeep.rules.room import MAX_SUBSCRIPTIONS, limits_for
+from feedkeep.rules.list_limits import MAX_SUBSCRIPTIONS, limits_for
 from feedkeep.rules.undo import HISTORY_DAYS
 from feedkeep.runtime import wall_clock
 from feedkeep.service import Service

@@ -30,7 +30,7 @@ from feedkeep.http.serving import serving_metrics
 from feedkeep.model import Fetch, Now
 from feedkeep.model.errors import StoreDamaged, StoreMisconfigured, StoreUnavailable, StoreUnusable
 from feedkeep.rules.database_restores import restored
-from feedkeep.rules.room import limits_for
+from feedkeep.rules.list_limits import limits_for
 from feedkeep.runtime import wall_clock
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.security.tokens import new_epoch

@@ -22,7 +22,7 @@ from feedkeep.model.errors import (
 from feedkeep.rules import subscriptions, undo, url_lists
 from feedkeep.rules.app_urls import UNKNOWN
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.room import MAX_SUBSCRIPTIONS, limits_for
+from feedkeep.rules.list_limits import MAX_SUBSCRIPTIONS, limits_for
 from feedkeep.rules.subscriptions import Added, Update, want
 from feedkeep.rules.undo import ConflictPolicy, Undo
 

@@ -40,7 +40,7 @@ from feedkeep.rules.devices import MAX_DOCUMENTS, Device
 from feedkeep.rules.duplicates import MAX_PAIRS, pair_of
 from feedkeep.rules.episode_actions import MAX_STORED
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.room import MAX_SUBSCRIPTIONS, limits_for
+from feedkeep.rules.list_limits import MAX_SUBSCRIPTIONS, limits_for
 from feedkeep.rules.subscriptions import MAX_POINTERS
 from feedkeep.runtime import wall_clock
 from feedkeep.service.authors import write_author

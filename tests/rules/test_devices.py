@@ -7,9 +7,9 @@ from feedkeep.model.errors import InvalidInput
 from feedkeep.rules.devices import (
     MAX_DOCUMENTS,
     Device,
-    check_room,
+    check_limits,
     described,
-    has_room,
+    is_within_limits,
     with_settings,
 )
 
@@ -49,16 +49,16 @@ def test_settings_are_set_and_removed_and_others_stay() -> None:
 
 
 def test_there_is_room_for_so_many_and_no_more() -> None:
-    check_room(KnownDocument(None, MAX_DOCUMENTS - 1), "{}")
+    check_limits(KnownDocument(None, MAX_DOCUMENTS - 1), "{}")
     with pytest.raises(InvalidInput):
-        check_room(KnownDocument(None, MAX_DOCUMENTS), "{}")
+        check_limits(KnownDocument(None, MAX_DOCUMENTS), "{}")
 
 
 def test_a_document_counts_once_for_each_kib_and_can_always_become_shorter() -> None:
     long, longer = "x" * 2_600, "x" * 3_600  # 4 and 5 KiB
-    assert has_room(KnownDocument(None, MAX_DOCUMENTS - 4), long)
-    assert not has_room(KnownDocument(None, MAX_DOCUMENTS - 3), long)
-    assert has_room(KnownDocument("{}", MAX_DOCUMENTS - 4), long)
-    assert not has_room(KnownDocument(long, MAX_DOCUMENTS - 4), longer)
+    assert is_within_limits(KnownDocument(None, MAX_DOCUMENTS - 4), long)
+    assert not is_within_limits(KnownDocument(None, MAX_DOCUMENTS - 3), long)
+    assert is_within_limits(KnownDocument("{}", MAX_DOCUMENTS - 4), long)
+    assert not is_within_limits(KnownDocument(long, MAX_DOCUMENTS - 4), longer)
     for body in (long, "{}"):
-        assert has_room(KnownDocument(long, 2 * MAX_DOCUMENTS), body)
+        assert is_within_limits(KnownDocument(long, 2 * MAX_DOCUMENTS), body)

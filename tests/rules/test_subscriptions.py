@@ -23,7 +23,7 @@ from feedkeep.model import (
 from feedkeep.model.errors import DeletedSubscription, InvalidInput, UnknownSubscription
 from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.room import MAX_SUBSCRIPTIONS, limits_for
+from feedkeep.rules.list_limits import MAX_SUBSCRIPTIONS, limits_for
 from feedkeep.rules.seen_feeds import NEVER
 from feedkeep.rules.subscriptions import MAX_POINTERS, Added, Refused, Update, want
 

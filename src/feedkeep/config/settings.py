@@ -17,7 +17,7 @@ from feedkeep.config.faults import close_to, fault
 from feedkeep.config.networks import network
 from feedkeep.model import Fetch, Registration
 from feedkeep.model.errors import FeedkeepError
-from feedkeep.rules.room import MAX_SUBSCRIPTIONS
+from feedkeep.rules.list_limits import MAX_SUBSCRIPTIONS
 from feedkeep.rules.undo import HISTORY_DAYS
 
 ENVIRONMENT_PREFIX = "FEEDKEEP_"

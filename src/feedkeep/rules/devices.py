@@ -83,7 +83,7 @@ def is_favorite(settings: Mapping[str, object]) -> bool:
     return settings.get("is_favorite") is True
 
 
-def has_room(known: KnownDocument, body: str) -> bool:
+def is_within_limits(known: KnownDocument, body: str) -> bool:
     """Whether a document's new body fits; always true if it is not longer."""
     weight = weight_of_document(body)
     if weight <= weight_of_document(known.body):
@@ -91,13 +91,13 @@ def has_room(known: KnownDocument, body: str) -> bool:
     return known.others + weight <= MAX_DOCUMENTS
 
 
-def check_room(known: KnownDocument, body: str) -> None:
+def check_limits(known: KnownDocument, body: str) -> None:
     """Check that the new body of a device or set of settings fits.
 
     Raises:
         InvalidInput: There is no room.
     """
-    if not has_room(known, body):
+    if not is_within_limits(known, body):
         raise InvalidInput(
             "An account can have at most {max} devices, and as many sets of settings. Each counts"
             " once for each KiB that it begins.",

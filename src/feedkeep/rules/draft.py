@@ -31,7 +31,7 @@ from feedkeep.rules.clock import next_stamp
 from feedkeep.rules.counts import counted
 from feedkeep.rules.entry_states import is_same_state
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
-from feedkeep.rules.room import check_room
+from feedkeep.rules.list_limits import check_limits
 from feedkeep.rules.seen_feeds import NEVER
 
 E = TypeVar("E", bound=Entry)
@@ -91,7 +91,7 @@ class Draft:
         self._replaced = {}
         try:
             outcome = change()
-            self.check_room(counts)
+            self.check_limits(counts)
         except InvalidInput:
             for guid, entry in self._replaced.items():
                 self._index.set(guid, entry)
@@ -99,7 +99,7 @@ class Draft:
             raise
         return outcome
 
-    def check_room(self, before: Counts) -> None:
+    def check_limits(self, before: Counts) -> None:
         """Check a list that has grown since `before` against its limits.
 
         Raises:
@@ -107,7 +107,7 @@ class Draft:
         """
         if self._limits is None:
             raise LookupError("The limits were not loaded before they are checked.")
-        check_room(before, self.counts, self._limits)
+        check_limits(before, self.counts, self._limits)
 
     def pointer_count(self, subscription: Subscription) -> int:
         """Return how many pointers lead to the subscription."""

@@ -206,7 +206,7 @@ def update(
             guid_changed=stamp if is_renamed else changed.guid_changed,
         )
     )
-    draft.check_room(snapshot.counts)
+    draft.check_limits(snapshot.counts)
     return draft.decision(
         Updated(
             subscription=subscription,
@@ -476,7 +476,7 @@ def set_subscribed(snapshot: Snapshot, guids: Iterable[Guid], is_subscribed: boo
         if found and found.deleted is None and found.is_subscribed != is_subscribed:
             set_status(draft, found, is_subscribed)
             changed += 1
-    draft.check_room(snapshot.counts)
+    draft.check_limits(snapshot.counts)
     return draft.decision(changed)
 
 

@@ -112,7 +112,7 @@ def undo(
         raise ChangedSince(sorted(since, reverse=True), left)
     scope = set().union(*groups) - leaving
     restore_entries(draft, past, scope, keep_added=False)
-    draft.check_room(snapshot.counts)
+    draft.check_limits(snapshot.counts)
     return _list_restored(draft, left)
 
 
@@ -142,7 +142,7 @@ def restore_removed(
         past = _past(history, later(stamp, -1), held)
         scope = set().union(*tied_groups(draft, past, guids))
         restore_entries(draft, past, scope, keep_added=True)
-    draft.check_room(snapshot.counts)
+    draft.check_limits(snapshot.counts)
     return _list_restored(draft, 0)
 
 
@@ -216,7 +216,7 @@ def _restored(snapshot: Snapshot, past: Past, *, keep_added: bool) -> Decision[L
     guids = [guid for guid in known if _differs(past, snapshot, [guid])]
     scope = set().union(*tied_groups(draft, past, guids))
     restore_entries(draft, past, scope, keep_added=keep_added)
-    draft.check_room(snapshot.counts)
+    draft.check_limits(snapshot.counts)
     return _list_restored(draft, 0)
 
 

@@ -54,7 +54,7 @@ class Devices:
         def decide(body: str | None, others: int) -> str:
             known = _DEVICE.decode(body) if body else None
             described = as_json(devices.described(device_id, known, caption, kind))
-            devices.check_room(KnownDocument(body, others), described)
+            devices.check_limits(KnownDocument(body, others), described)
             return described
 
         devices.check_id(device_id)
@@ -92,14 +92,14 @@ class Devices:
             changed = as_json(after)
             if len(changed.encode()) > MAX_SETTINGS_BYTES:
                 raise InvalidInput(f"At most {MAX_SETTINGS_BYTES:,} bytes of settings are kept.")
-            devices.check_room(known, changed)
+            devices.check_limits(known, changed)
             documents = [] if changed == known.body else [_document(settings, changed)]
             if episode is not None:
                 before = snapshot.documents[favorite]
                 noted = episode if devices.is_favorite(after) else Favorite("", "")
                 if before.body is not None or noted.episode:
                     body = as_json(noted)
-                    devices.check_room(before, body)
+                    devices.check_limits(before, body)
                     documents.append(_document(favorite, body))
             return replace(Draft(snapshot).decision(changed), documents=documents)
 

@@ -93,7 +93,7 @@ class AppProgress(Value, frozen=True):
         stored = documents[self.document]
         app = cookieless.after_naming(_read(stored.body), self.named)
         body = as_json(cookieless.with_progress(app, self.clock, after))
-        if body == stored.body or not devices.has_room(stored, body):
+        if body == stored.body or not devices.is_within_limits(stored, body):
             return None
         return Document(self.document.kind, self.document.name, body)
 

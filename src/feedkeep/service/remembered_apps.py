@@ -36,7 +36,7 @@ class RememberedApp:
         """Return the app's URLs for moved feeds."""
         document = documents[self.document]
         known = read_app_urls(document.body)
-        if known == NO_RECORD and not devices.has_room(document, ""):
+        if known == NO_RECORD and not devices.is_within_limits(document, ""):
             return UNKNOWN  # otherwise the app's removals would be in doubt forever
         return known
 
@@ -53,7 +53,7 @@ class RememberedApp:
             return []
         began = now if after.began == NO_RECORD.began else after.began
         body = as_json(replace(after, began=began))
-        if not devices.has_room(own, body):
+        if not devices.is_within_limits(own, body):
             if own.body is None:
                 return []
             body = as_json(app_urls.in_doubt(stored, after))
@@ -71,7 +71,7 @@ class RememberedApp:
             known = documents[name]
             # A new device is named by its id.
             body = as_json(devices.described(self._device, None, "", ""))
-            if known.body is None and devices.has_room(known, body):
+            if known.body is None and devices.is_within_limits(known, body):
                 learned.append(Document(name.kind, name.name, body))
         return learned
 

@@ -10,7 +10,7 @@ from feedkeep.model.errors import InvalidInput
 from feedkeep.rules import subscriptions, url_lists
 from feedkeep.rules.counts import count
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.room import check_room, limits_for
+from feedkeep.rules.list_limits import check_limits, limits_for
 from feedkeep.rules.subscriptions import Added, Refused, Update, want
 from feedkeep.rules.url_lists import whole_list
 
@@ -38,12 +38,12 @@ def update(account: Account, url: str, change: Update) -> None:
 # C3.12, C3.13, C3.15
 def test_a_list_has_20_000_subscriptions_and_five_times_as_many_entries_at_most() -> None:
     full, fullest = Counts(subscribed=20_000, entries=100_000), Counts(20_001, 0, 100_001)
-    check_room(Counts(19_999, 0, 99_999), full, DEFAULT_LIMITS)
-    check_room(full, full, DEFAULT_LIMITS)
-    check_room(fullest, fullest, DEFAULT_LIMITS)
+    check_limits(Counts(19_999, 0, 99_999), full, DEFAULT_LIMITS)
+    check_limits(full, full, DEFAULT_LIMITS)
+    check_limits(fullest, fullest, DEFAULT_LIMITS)
     for after in (Counts(20_001, 0, 100_000), Counts(20_000, 0, 100_001)):
         with pytest.raises(InvalidInput, match="which is the maximum"):
-            check_room(full, after, DEFAULT_LIMITS)
+            check_limits(full, after, DEFAULT_LIMITS)
 
 
 # C3.12, C3.14

@@ -14,7 +14,7 @@ def limits_for(max_subscriptions: int) -> Limits:
     return Limits(max_subscriptions, _ENTRIES_FOR_EACH * max_subscriptions)
 
 
-def check_room(before: Counts, after: Counts, limits: Limits) -> None:
+def check_limits(before: Counts, after: Counts, limits: Limits) -> None:
     """Check a changed list against its limits; changes that do not enlarge it pass (C3.15).
 
     Raises:
