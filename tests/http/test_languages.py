@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedkeep.http.pages import languages
-from feedkeep.http.pages.languages import LANGUAGES, Words, chosen_language, time_zones
+from feedkeep.http.pages.languages import LANGUAGES, Localizer, chosen_language, time_zones
 from feedkeep.model import Stamp
 from feedkeep.model.errors import InvalidInput, Sentence
 
@@ -130,7 +130,7 @@ def test_a_hostile_header_is_looked_at_in_a_few_short_pieces(
 def test_numbers_days_moments_and_sizes_are_written_as_the_language_writes_them(
     language: str, number: str, day: str, moment: str, size: str
 ) -> None:
-    words = Words(language)
+    words = Localizer(language)
     said = words.number(12_345), words.day(NOON), words.moment(NOON), words.size(1_500_000)
     # Which spaces may not be broken changes with the version of CLDR.
     assert [" ".join(text.split()) for text in said] == [number, day, moment, size]
@@ -148,20 +148,20 @@ def test_numbers_days_moments_and_sizes_are_written_as_the_language_writes_them(
     ],
 )
 def test_a_size_has_the_unit_in_which_it_is_short(count: int, size: str) -> None:
-    assert Words("en").size(count) == size
+    assert Localizer("en").size(count) == size
 
 
 @pytest.mark.parametrize(
     ("language", "row"), [("en", "a, b, and c"), ("de", "a, b und c"), ("fr", "a, b et c")]
 )
 def test_several_things_stand_in_a_row(language: str, row: str) -> None:
-    assert Words(language).several(["a", "b", "c"]) == row
+    assert Localizer(language).several(["a", "b", "c"]) == row
 
 
 def test_a_day_and_a_moment_are_those_of_the_time_zone() -> None:
     late = stamp(2026, 3, 28, 23, 30)
-    berlin, tokyo = Words("de", "Europe/Berlin"), Words("de", "Asia/Tokyo")
-    assert Words("de").day(late) == "28.03.2026"
+    berlin, tokyo = Localizer("de", "Europe/Berlin"), Localizer("de", "Asia/Tokyo")
+    assert Localizer("de").day(late) == "28.03.2026"
     assert berlin.day(late) == "29.03.2026"
     assert berlin.moment(late) == "29.03.2026, 00:30"
     assert berlin.moment(stamp(2026, 3, 29, 1, 0)) == "29.03.2026, 03:00"  # summer begins
@@ -170,7 +170,7 @@ def test_a_day_and_a_moment_are_those_of_the_time_zone() -> None:
 
 @given(st.integers(0, 4_000_000_000), st.sampled_from(["UTC", "Asia/Tokyo", "America/St_Johns"]))
 def test_a_day_is_the_one_on_which_its_moment_is(seconds: int, zone: str) -> None:
-    words, moment = Words("de", zone), Stamp(seconds * 1_000_000)
+    words, moment = Localizer("de", zone), Stamp(seconds * 1_000_000)
     assert words.moment(moment).startswith(f"{words.day(moment)}, ")
 
 
@@ -178,7 +178,7 @@ def test_a_day_is_the_one_on_which_its_moment_is(seconds: int, zone: str) -> Non
     "zone", ["Mars/Phobos", "", "Europe", "../UTC", "/etc/passwd", "\0", "x" * 9_999]
 )
 def test_in_a_time_zone_that_is_not_known_it_is_utc(zone: str) -> None:
-    assert Words("en", zone).moment(NOON) == Words("en").moment(NOON)
+    assert Localizer("en", zone).moment(NOON) == Localizer("en").moment(NOON)
 
 
 @pytest.mark.parametrize(
@@ -194,19 +194,19 @@ def test_in_a_time_zone_that_is_not_known_it_is_utc(zone: str) -> None:
 def test_how_long_ago_something_was_is_said_roughly(seconds: int, said: dict[str, str]) -> None:
     now = stamp(2026, 3, 29)
     for language, expected in said.items():
-        assert Words(language).ago(Stamp(now - seconds * 1_000_000), now) == expected
+        assert Localizer(language).ago(Stamp(now - seconds * 1_000_000), now) == expected
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "America/St_Johns", "No/Where"])
 def test_a_minute_of_a_form_is_read_as_it_was_written_in_the_time_zone(zone: str) -> None:
-    words = Words("en", zone)
+    words = Localizer("en", zone)
     moment = Stamp(stamp(2026, 7, 1) + 61_000_000)
     assert words.read_local(words.local_minute(moment)) == moment - 1_000_000
     assert words.time_zone == (zone if zone != "No/Where" else "UTC")
 
 
 def test_a_minute_that_no_calendar_has_is_none() -> None:
-    words = Words("en", "Europe/Berlin")
+    words = Localizer("en", "Europe/Berlin")
     for text in (
         "",
         "x",
@@ -232,7 +232,7 @@ def test_a_minute_that_no_calendar_has_is_none() -> None:
 def test_administrators_are_told_the_day_of_the_last_use_in_utc(
     language: str, today: str, yesterday: str, before: str, zone: str
 ) -> None:
-    words, now = Words(language, zone), stamp(2026, 3, 29, 0, 10)
+    words, now = Localizer(language, zone), stamp(2026, 3, 29, 0, 10)
     assert words.last_used(stamp(2026, 3, 29), now) == today
     assert words.last_used(stamp(2026, 3, 30), now) == today  # another process's clock is ahead
     assert words.last_used(stamp(2026, 3, 28), now) == yesterday
@@ -255,7 +255,7 @@ def test_a_count_has_the_form_that_its_language_gives_it(
     language: str, forms: dict[int, str]
 ) -> None:
     for count, form in forms.items():
-        assert form in Words(language).ngettext(ONE, MANY, count)
+        assert form in Localizer(language).ngettext(ONE, MANY, count)
 
 
 @pytest.mark.parametrize(
@@ -270,20 +270,20 @@ def test_a_count_has_the_form_that_its_language_gives_it(
 )
 def test_a_sentence_is_said_with_its_values(language: str, said: str) -> None:
     text = "At most {max} lines fit here: import a longer list."
-    assert Words(language).say(Sentence(text, {"max": 12_345})) == said
-    assert Words(language).say(InvalidInput(text, max=12_345).sentence) == said
+    assert Localizer(language).say(Sentence(text, {"max": 12_345})) == said
+    assert Localizer(language).say(InvalidInput(text, max=12_345).sentence) == said
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_values_are_not_read_as_part_of_a_sentence(language: str) -> None:
     values: dict[str, Any] = {"protocol": "{protocol} %(x)s <b>"}
     sentence = Sentence('Unsupported protocol "{protocol}": use "https" or "http".', values)
-    assert "{protocol} %(x)s <b>" in Words(language).say(sentence)
+    assert "{protocol} %(x)s <b>" in Localizer(language).say(sentence)
 
 
 def test_a_text_that_no_catalogue_has_is_said_in_english() -> None:
-    assert Words("de").gettext("This is not translated.") == "This is not translated."
-    assert Words("de").say(Sentence("{this} neither", {"this": 1})) == "1 neither"
+    assert Localizer("de").gettext("This is not translated.") == "This is not translated."
+    assert Localizer("de").say(Sentence("{this} neither", {"this": 1})) == "1 neither"
 
 
 def test_everything_is_read_before_the_first_page(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -295,5 +295,5 @@ def test_everything_is_read_before_the_first_page(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(languages.pofile, "read_po", read_now)
     monkeypatch.setattr(languages, "available_timezones", read_now)
     for language in LANGUAGES:
-        Words(language)
+        Localizer(language)
     assert "Europe/Berlin" in time_zones()

@@ -13,7 +13,7 @@ from babel.messages.pofile import read_po
 
 from feedkeep.formats.listed_feed import ListedFeed
 from feedkeep.http.pages.forms import Form
-from feedkeep.http.pages.languages import DEFAULT_LANGUAGE, LANGUAGES, Words, time_zones
+from feedkeep.http.pages.languages import DEFAULT_LANGUAGE, LANGUAGES, Localizer, time_zones
 from feedkeep.http.pages.notes import Note
 from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.refusal import Refusal
@@ -506,7 +506,7 @@ def render(pages: Pages, template: str, language: str) -> Iterator[str]:
         "types_password": True,
     }
     for state in STATES[template]:
-        yield pages.render(template, Words(language, "Europe/Berlin"), **given | state)
+        yield pages.render(template, Localizer(language, "Europe/Berlin"), **given | state)
 
 
 def test_every_template_is_rendered() -> None:

@@ -26,7 +26,7 @@ from playwright.sync_api import (
     expect,
 )
 
-from feedkeep.http.pages.languages import Words
+from feedkeep.http.pages.languages import Localizer
 from feedkeep.model.errors import Sentence
 
 PATIENCE_MS = 20_000
@@ -140,7 +140,7 @@ class Visitor:
         is_phone: bool = False,
     ) -> None:
         self.base_url = base_url
-        self.words = Words(language)
+        self.words = Localizer(language)
         self.has_script = has_script
         self.expected: set[int] = set()
         self._odd: list[str] = []

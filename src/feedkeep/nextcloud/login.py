@@ -21,7 +21,7 @@ from feedkeep.http.error_responses import FORBIDDEN, OK, refusal_of
 from feedkeep.http.json_bodies import encode, read_object, text
 from feedkeep.http.pages.forms import MAX_FORM_BYTES, Form, read_form
 from feedkeep.http.pages.notes import GRANTED, Note, forget_note, read_note, write_note
-from feedkeep.http.pages.rendering import Pages, words_for
+from feedkeep.http.pages.rendering import Pages, localizer_for
 from feedkeep.http.requests import Request
 from feedkeep.http.resource import Resource
 from feedkeep.http.responses import JsonResponse
@@ -158,12 +158,12 @@ class FlowResource(Resource):
     def _page(
         self, request: Request, state: str, status: int = OK, **values: str | bool
     ) -> Response:
-        words = words_for(request)
-        app = _app(request) or words.say(_UNKNOWN_APP)
+        localizer = localizer_for(request)
+        app = _app(request) or localizer.say(_UNKNOWN_APP)
         is_read_only = _scope(request) is Scope.READ
         return self._pages.response(
             "nextcloud/login.html",
-            words,
+            localizer,
             status,
             state=state,
             app=app,
@@ -181,7 +181,7 @@ class FlowResource(Resource):
     ) -> Response:
         """Return the form, with a secret that only this page can send back."""
         secret = secrets.token_urlsafe(16)
-        said = words_for(request).say(problem) if problem else ""
+        said = localizer_for(request).say(problem) if problem else ""
         here = f"{request.path}?{request.http.url.query}"
         response = self._page(
             request,

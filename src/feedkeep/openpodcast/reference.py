@@ -19,7 +19,7 @@ from starlette.responses import RedirectResponse, Response
 
 from feedkeep.http.compression import takes_gzip
 from feedkeep.http.etags import CACHED_BY_ITS_OWNER, digest_of, names
-from feedkeep.http.pages.languages import DEFAULT_LANGUAGE, UTC_NAME, Words
+from feedkeep.http.pages.languages import DEFAULT_LANGUAGE, UTC_NAME, Localizer
 from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.requests import Request
 from feedkeep.http.responses import JsonResponse, shared
@@ -148,7 +148,7 @@ class DocsResource:
             page = ReferencePage(json.loads(self._document))
             text = self._pages.render(
                 "openpodcast/reference.html",
-                Words(DEFAULT_LANGUAGE, UTC_NAME),
+                Localizer(DEFAULT_LANGUAGE, UTC_NAME),
                 page=page,
                 sections=page.sections(),
                 protocols=self._protocols,

@@ -84,7 +84,7 @@ class ListHistoryPage(Page):
             return await self._restore(request)
         moment = self._moment(at)
         if local:
-            read = (await self.words(request)).read_local(local)
+            read = (await self.localizer(request)).read_local(local)
             if read is None:
                 problem = Sentence("Choose a day and a time.")
                 return await self._restore(request, BAD_REQUEST, problems={"moment": problem})

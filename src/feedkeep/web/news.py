@@ -10,7 +10,7 @@ from starlette.responses import Response
 from feedkeep.formats.atom import ATOM, AtomEntry, write_atom
 from feedkeep.http.error_responses import OK
 from feedkeep.http.pages.forms import read_form, read_number
-from feedkeep.http.pages.languages import DEFAULT_LANGUAGE, UTC_NAME, Words
+from feedkeep.http.pages.languages import DEFAULT_LANGUAGE, UTC_NAME, Localizer
 from feedkeep.http.pages.notes import Note
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.http.routing import NoSuchRoute
@@ -114,18 +114,23 @@ class NewsPage(Page):
         except NotAuthorized:
             raise NoSuchRoute from None
         preferences = await self.service.preferences.of(account.id)
-        words = Words(preferences.language or DEFAULT_LANGUAGE, preferences.time_zone or UTC_NAME)
+        localizer = Localizer(
+            preferences.language or DEFAULT_LANGUAGE, preferences.time_zone or UTC_NAME
+        )
         base_url = self.base_url(request)
         body = write_atom(
             _id(account, "news"),
             f"feedkeep: {account.name}",
-            words.language,
+            localizer.language,
             f"{base_url}{PLACE}",
             [
-                *(_entry(account, one, words, base_url) for one in await self._notices(account)),
+                *(
+                    _entry(account, one, localizer, base_url)
+                    for one in await self._notices(account)
+                ),
                 AtomEntry(
                     _id(account, "begin"),
-                    words.say(_BEGINNING),
+                    localizer.say(_BEGINNING),
                     f"{base_url}{PLACE}",
                     account.created,
                 ),
@@ -164,10 +169,10 @@ class NewsPage(Page):
         )
 
 
-def _entry(account: Account, notice: Notice, words: Words, base_url: str) -> AtomEntry:
+def _entry(account: Account, notice: Notice, localizer: Localizer, base_url: str) -> AtomEntry:
     row = notice_row(notice)
     place = f"{base_url}{row.place}"
-    return AtomEntry(_id(account, notice.key), words.say(row.sentence), place, row.at)
+    return AtomEntry(_id(account, notice.key), localizer.say(row.sentence), place, row.at)
 
 
 def _id(account: Account, key: str) -> str:

@@ -13,9 +13,9 @@ from feedkeep.config.settings import Settings
 from feedkeep.http.authenticators import log_refusal
 from feedkeep.http.error_responses import BAD_REQUEST, FORBIDDEN, OK, refusal_of
 from feedkeep.http.pages.forms import Form
-from feedkeep.http.pages.languages import Words, time_zones
+from feedkeep.http.pages.languages import Localizer, time_zones
 from feedkeep.http.pages.notes import Note, forget_note, has_note, read_note, write_note
-from feedkeep.http.pages.rendering import BACK_AND_FORTH, Pages, words_for
+from feedkeep.http.pages.rendering import BACK_AND_FORTH, Pages, localizer_for
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.model import (
     AccountId,
@@ -82,7 +82,7 @@ class Page:
     ) -> Response:
         """Render a page, in a thread if `is_long`, with the note left by the previous page."""
         preferences = await self.preferences_of(request)
-        words = words_for(request, preferences.language, preferences.time_zone)
+        localizer = localizer_for(request, preferences.language, preferences.time_zone)
         note = read_note(request, session_of(request) if request.asker else "")
         values = {
             "account": request.asker.account if request.asker else None,
@@ -96,7 +96,7 @@ class Page:
             **values,
         }
         response = await in_thread_if(
-            is_long, self.pages.response, f"web/{template}", words, status, **values
+            is_long, self.pages.response, f"web/{template}", localizer, status, **values
         )
         if request.method == "POST":
             response.headers["Cache-Control"] = BACK_AND_FORTH
@@ -164,10 +164,10 @@ class Page:
             log_refusal(request, error)
             raise
 
-    async def words(self, request: Request) -> Words:
+    async def localizer(self, request: Request) -> Localizer:
         """Return the texts in the language and time zone of the request's sender."""
         preferences = await self.preferences_of(request)
-        return words_for(request, preferences.language, preferences.time_zone)
+        return localizer_for(request, preferences.language, preferences.time_zone)
 
     async def devices(self, account_id: AccountId, authors: Iterable[Author]) -> dict[str, str]:
         """Return the account's device captions by id; empty if no author names a device."""

@@ -66,15 +66,15 @@ def time_zones() -> tuple[str, ...]:
 def read_all() -> None:
     """Load all languages at startup: the first use takes a tenth of a second."""
     for language in LANGUAGES:
-        words = Words(language)
-        words.moment(Stamp(0))
-        words.size(0)
-        words.several(["", ""])
-        words.ago(Stamp(0), Stamp(0))
+        localizer = Localizer(language)
+        localizer.moment(Stamp(0))
+        localizer.size(0)
+        localizer.several(["", ""])
+        localizer.ago(Stamp(0), Stamp(0))
     time_zones()
 
 
-class Words:
+class Localizer:
     """Formats text, dates and numbers in one language and time zone.
 
     Args:

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from feedkeep.http.error_responses import OK, SEE_OTHER
-from feedkeep.http.pages.languages import UTC_NAME, Words, chosen_language, read_all
+from feedkeep.http.pages.languages import UTC_NAME, Localizer, chosen_language, read_all
 from feedkeep.http.pages.static import StaticFiles
 from feedkeep.http.refusal import Refusal
 from feedkeep.http.requests import Request, own_path
@@ -70,15 +70,17 @@ class Pages:
         self._environment.filters["say"] = _say
         self._environment.filters["apart"] = _apart
 
-    def render(self, template: str, words: Words, **values: Any) -> str:
+    def render(self, template: str, localizer: Localizer, **values: Any) -> str:
         """Render a page; `template` is a name such as "shared/problem.html"."""
-        defaults = {"words": words, "account": None, "theme": "", "note": None}
+        defaults = {"localizer": localizer, "account": None, "theme": "", "note": None}
         defaults |= {"place": "", "next": ""}
         page = self._environment.get_template(template).render(defaults | values)
         return _PLACE.sub(rf"\1{self._base_path}/", page) if self._base_path else page
 
-    def response(self, template: str, words: Words, status: int = OK, **values: Any) -> Response:
-        return HTMLResponse(self.render(template, words, **values), status, HEADERS)
+    def response(
+        self, template: str, localizer: Localizer, status: int = OK, **values: Any
+    ) -> Response:
+        return HTMLResponse(self.render(template, localizer, **values), status, HEADERS)
 
     def redirect(self, place: str) -> Response:
         """Redirect to another page of this service."""
@@ -97,7 +99,7 @@ class Pages:
         """
         response = self.response(
             "shared/problem.html",
-            words_for(request),
+            localizer_for(request),
             refusal.status,
             refusal=refusal,
             request_id=request.id,
@@ -121,10 +123,12 @@ def _page_before(request: Request) -> str:
     return own_path(f"/{place}", request.base_path) if host == request.header("host") else ""
 
 
-def words_for(request: Request, language: str | None = None, time_zone: str | None = None) -> Words:
+def localizer_for(
+    request: Request, language: str | None = None, time_zone: str | None = None
+) -> Localizer:
     """Return the texts in the account's language, or by default the browser's."""
     chosen = chosen_language(language, request.header("accept-language"))
-    return Words(chosen, time_zone or UTC_NAME)
+    return Localizer(chosen, time_zone or UTC_NAME)
 
 
 @pass_context
