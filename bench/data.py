@@ -25,7 +25,7 @@ from feedkeep.model import (
     TokenId,
 )
 from feedkeep.model.stamps import write_stamp
-from feedkeep.rules.clock import later
+from feedkeep.rules.clock import shift
 from feedkeep.rules.credentials import MAX_ACCOUNT_ID, SECRET_BYTES, token_hash, write_token
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.seconds import second_of, settled
@@ -54,7 +54,7 @@ class Population:
     @property
     def clock(self) -> Stamp:
         """Clock of each account, after an app has requested changes since the last one."""
-        return settled(later(BEGUN, self.entries_each))
+        return settled(shift(BEGUN, self.entries_each))
 
     def keys(self) -> list[tuple[AccountId, str]]:
         """Return the id and the token of each account."""
@@ -73,7 +73,7 @@ class Population:
         follow, the account's name, the timestamp last sent to its app in seconds, and its clock.
         """
         chance, keys = random.Random(1), self.keys()
-        stamp = later(BEGUN, self.entries_each - min(since_the_last, self.entries_each))
+        stamp = shift(BEGUN, self.entries_each - min(since_the_last, self.entries_each))
         for _ in range(min(SAMPLES, self.entries)):
             account, number = chance.randrange(self.accounts), chance.randrange(self.entries_each)
             url = parse_feed_url(self.feed_url(account, number))
@@ -116,7 +116,7 @@ async def _chunks(population: Population) -> AsyncIterator[Records]:
 
 def _state(population: Population, account: int, number: int) -> EntryState:
     url = parse_feed_url(population.feed_url(account, number))
-    stamp = later(BEGUN, number + 1)
+    stamp = shift(BEGUN, number + 1)
     added = Subscription(url.guid, url.text, True, stamp, status_changed=stamp)
     return EntryState(added, began=stamp)
 

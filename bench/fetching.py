@@ -22,7 +22,7 @@ from bench.wrk import Run, load
 from feedkeep.assembly import open_store
 from feedkeep.config.settings import Settings
 from feedkeep.model import FeedContent, replace
-from feedkeep.rules.clock import DAY_US, later
+from feedkeep.rules.clock import DAY_US, shift
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.runtime import wall_clock
 
@@ -94,7 +94,7 @@ class _Podcasts(Population):
         try:
             now = wall_clock.now()
             await store.feeds.want({parse_feed_url(url).guid: url for url in urls}, now)
-            until = later(now, DAY_US)
+            until = shift(now, DAY_US)
             leased = await store.feeds.lease(now, until, len(urls))
             known = leased[::_KNOWN_IN]
             told = FeedContent(title="A show that is known")

@@ -16,7 +16,7 @@ from feedkeep.edges import edges
 from feedkeep.http.application import Application
 from feedkeep.http.error_responses import OK
 from feedkeep.model import Author, CredentialKind, FeedContent, replace
-from feedkeep.rules.clock import DAY_US, later
+from feedkeep.rules.clock import DAY_US, shift
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import want
 from feedkeep.runtime import wall_clock
@@ -92,7 +92,7 @@ async def _know(settings: Settings, urls: list[str]) -> None:
     """Store feeds in a database, as fetched later than all subscriptions."""
     store = await open_store(settings)
     now = wall_clock.now()
-    until = later(now, DAY_US)
+    until = shift(now, DAY_US)
     await store.feeds.want({parse_feed_url(url).guid: url for url in urls}, now)
     for feed in await store.feeds.lease(now, until, len(urls)):
         content = FeedContent(

@@ -24,7 +24,7 @@ from feedkeep.cli.doctor_network import one_feed
 from feedkeep.config.settings import Settings
 from feedkeep.model import Restored, replace
 from feedkeep.outbound.names import SystemNames
-from feedkeep.rules.clock import DAY_US, later
+from feedkeep.rules.clock import DAY_US, shift
 from feedkeep.runtime import wall_clock
 from feedkeep.service import Service
 
@@ -180,7 +180,7 @@ def test_stamps_far_ahead_of_the_clock_are_a_fault(owner: FeedkeepProcess, host:
 
     async def set_clock_ahead(service: Service) -> None:
         account = await service.accounts.create("alice", None)
-        ahead = replace(account, last_action_stamp=later(wall_clock.now(), 60 * DAY_US))
+        ahead = replace(account, last_action_stamp=shift(wall_clock.now(), 60 * DAY_US))
         decided = Restored(ahead, newest=None)
         await service.store.accounts.note_restored(account.id, lambda *_: decided)
 

@@ -30,7 +30,7 @@ from feedkeep.model import (
 from feedkeep.model.errors import StoreUnavailable
 from feedkeep.outbound.failures import MachineFailed
 from feedkeep.rules import feed_schedule
-from feedkeep.rules.clock import DAY_US, later
+from feedkeep.rules.clock import DAY_US, shift
 from feedkeep.rules.feed_schedule import MINUTE_US, WEEK_US
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.fetch_budgets import DAILY_BYTES
@@ -166,7 +166,7 @@ def test_for_a_newcomer_a_known_feed_is_looked_at_at_once_and_once_a_minute(
             assert await world.title(ben, url) == "Radio"
             assert world.looks.etags == ["", "1"]
             mallory = await world.subscribe(url, name="mallory")
-            while (await world.known(url))[0].next_fetch != later(feed.looked, MINUTE_US):
+            while (await world.known(url))[0].next_fetch != shift(feed.looked, MINUTE_US):
                 pass
             assert await world.title(mallory, url) == ""
             assert len(world.looks.looked) == 2
@@ -193,7 +193,7 @@ def test_a_look_that_began_before_a_newcomer_came_is_followed_by_another(
             world.looks.gate.set()
             (feed,) = await world.known(url)
         assert await world.title(ben, url) == ""
-        assert feed.next_fetch < later(world.clock.at, 2 * MINUTE_US)
+        assert feed.next_fetch < shift(world.clock.at, 2 * MINUTE_US)
 
     run(open_store, work)
 

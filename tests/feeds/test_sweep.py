@@ -30,7 +30,7 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.model.errors import AccountBusy, StoreUnavailable
-from feedkeep.rules.clock import DAY_US, SECOND_US, later
+from feedkeep.rules.clock import DAY_US, SECOND_US, shift
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.feed_schedule import LEASE_US, MINUTE_US, after_fetch
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -248,7 +248,7 @@ def test_for_many_accounts_that_come_to_a_feed_it_is_looked_at_once_a_minute(
         async def look_at_what_is_due() -> int:
             await world.go_round()
             now = world.clock()
-            until = later(now, LEASE_US)
+            until = shift(now, LEASE_US)
             leased = await world.store.feeds.lease(now, until, 9)
             for feed in leased:
                 found = FetchResult(None if feed.etag else FeedContent(title="Radio"), etag="1")

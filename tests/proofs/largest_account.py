@@ -34,7 +34,7 @@ from feedkeep.model import (
 from feedkeep.model.weights import weight_of_document
 from feedkeep.rules.accounts import MAX_INVITATIONS
 from feedkeep.rules.apps import MAX_TOKENS
-from feedkeep.rules.clock import DAY_US, later
+from feedkeep.rules.clock import DAY_US, shift
 from feedkeep.rules.counts import count
 from feedkeep.rules.devices import MAX_DOCUMENTS, Device
 from feedkeep.rules.duplicates import MAX_PAIRS, pair_of
@@ -142,7 +142,7 @@ class LargestAccount:
                 _digest(number),
                 "",
                 Stamp(1),
-                later(self._now, DAY_US),
+                shift(self._now, DAY_US),
                 purpose=Purpose.INVITATION,
             )
 

@@ -27,7 +27,7 @@ from whole_store import all_accounts, damages_of
 
 from feedkeep.model import AccountId, AccountRecord, Admitted, Record, Registration, Scope
 from feedkeep.model.errors import FeedkeepError
-from feedkeep.rules.clock import later
+from feedkeep.rules.clock import shift
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import Update, want
@@ -203,7 +203,7 @@ async def restore(service: Service, name: str) -> object:
     """Bring the list back to what it was at first: without any feed."""
     account = await service.accounts.named(name)
     *_, first = (await service.history.page(account.id)).changes
-    at = later(first.stamp, -1)
+    at = shift(first.stamp, -1)
     return await service.history.restore(account.id, at, keep_added=False, by=TESTER)
 
 

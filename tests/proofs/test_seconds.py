@@ -34,7 +34,7 @@ from feedkeep.model import (
 from feedkeep.model.errors import InvalidInput
 from feedkeep.rules import cookieless, episode_actions, seconds, url_lists
 from feedkeep.rules.app_identity import App
-from feedkeep.rules.clock import later
+from feedkeep.rules.clock import shift
 from feedkeep.rules.episode_actions import RefusedUrl, SentAction
 from feedkeep.rules.list_changes import is_back, is_gone
 from feedkeep.rules.undo import ConflictPolicy, Undo
@@ -244,11 +244,11 @@ async def bring_back(
         done = await service.history.undo(account_id, undo, TESTER)
     else:
         done = await service.history.restore(
-            account_id, later(stamp, -1), keep_added=chance.random() < 0.5, by=TESTER
+            account_id, shift(stamp, -1), keep_added=chance.random() < 0.5, by=TESTER
         )
     if done.stamp is None:
         return set()
-    made = (await service.history.page(account_id, later(done.stamp, 1), per_page=1)).changes[0]
+    made = (await service.history.page(account_id, shift(done.stamp, 1), per_page=1)).changes[0]
     world.left |= {world.of(change.feed_url) for change in made.feeds if is_gone(change)}
     back = {world.of(change.feed_url) for change in made.feeds if is_back(change)}
     return back & await subscribed(service, account_id, world)

@@ -12,8 +12,8 @@ from feedkeep.rules.clock import (
     RESTORED_AHEAD_US,
     after_restore,
     is_before_its_time,
-    later,
     next_stamp,
+    shift,
 )
 
 
@@ -57,11 +57,11 @@ RESTORED = Stamp(20_000 * RESTORED_AHEAD_US)
 def test_a_moment_since_a_restore_is_unsure_until_the_wall_clock_has_come_as_far(
     hours: int, passed: int
 ) -> None:
-    last = later(after_restore(Stamp(5), RESTORED), 3)
-    moment, now = later(RESTORED, hours * HOUR_US), later(RESTORED, passed * HOUR_US)
+    last = shift(after_restore(Stamp(5), RESTORED), 3)
+    moment, now = shift(RESTORED, hours * HOUR_US), shift(RESTORED, passed * HOUR_US)
     is_unsure = 0 < hours <= passed < 24
     assert is_before_its_time(moment, last, now) == is_unsure
 
 
 def test_clocks_of_machines_that_differ_by_seconds_make_no_moment_unsure() -> None:
-    assert not is_before_its_time(RESTORED, later(RESTORED, 59_000_000), RESTORED)
+    assert not is_before_its_time(RESTORED, shift(RESTORED, 59_000_000), RESTORED)

@@ -26,7 +26,7 @@ from feedkeep.model import (
 from feedkeep.model.errors import NotAFeed, NotAPicture
 from feedkeep.outbound.client import Answer, GuardedClient, Meter
 from feedkeep.outbound.failures import Exhausted, RequestError
-from feedkeep.rules.clock import DAY_US, SECOND_US, later
+from feedkeep.rules.clock import DAY_US, SECOND_US, shift
 from feedkeep.rules.feed_schedule import wants_picture
 from feedkeep.rules.moves import leads_to, may_move
 
@@ -201,4 +201,4 @@ def _short(header: str) -> str:
 
 async def _read(answer: Answer, now: Stamp) -> FeedContent:
     document = (answer.body, answer.content_type, answer.url)
-    return await asyncio.to_thread(read_feed, *document, later(now, DAY_US))
+    return await asyncio.to_thread(read_feed, *document, shift(now, DAY_US))

@@ -22,7 +22,7 @@ from feedkeep.model import Feed, Fetch, FetchResult, Guid, Now, Stamp, replace
 from feedkeep.model.errors import StoreUnavailable
 from feedkeep.outbound.failures import MachineFailed
 from feedkeep.rules import feed_schedule
-from feedkeep.rules.clock import MINUTE_US, SECOND_US, later
+from feedkeep.rules.clock import MINUTE_US, SECOND_US, shift
 from feedkeep.rules.feed_schedule import WEEK_US, after_fetch, has_subscribers
 from feedkeep.rules.feed_urls import host_of
 from feedkeep.rules.fetch_budgets import FetchBudgets
@@ -147,7 +147,7 @@ class FetchScheduler:
     async def _look_at_all(self) -> None:
         self._sweep.is_news.clear()
         now = self._now()
-        until = later(now, LEASE_US)
+        until = shift(now, LEASE_US)
         are_more = is_full = False
         # New and due feeds are leased separately, so that many of one kind do not keep the other
         # out.
@@ -239,7 +239,7 @@ class FetchScheduler:
 
     async def _put_off(self, feed: Feed, until: Stamp, us: int) -> None:
         self._budgets.postpone(feed)
-        put_off = replace(feed, next_fetch=later(self._now(), us))
+        put_off = replace(feed, next_fetch=shift(self._now(), us))
         await self._store.feeds.save(put_off, until, None, feed.next_fetch)
         self._leases.discard((feed.guid, until))
 
@@ -262,7 +262,7 @@ class FetchScheduler:
             one.waits = False
             self._sweep.turns.begun(feed)
             now = self._now()
-            if now > later(until, -_NEEDED_US):
+            if now > shift(until, -_NEEDED_US):
                 await self._store.feeds.release([feed.guid], until)
                 return
             # Another feed of its host or account was fetched while this one waited.

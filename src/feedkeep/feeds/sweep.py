@@ -21,7 +21,7 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.model.errors import AccountBusy, NotAuthorized, StoreUnavailable
-from feedkeep.rules.clock import later
+from feedkeep.rules.clock import shift
 from feedkeep.rules.feed_schedule import FORGOTTEN_US, after_subscription
 from feedkeep.rules.feed_urls import FeedUrl, is_safer, parse_feed_url
 from feedkeep.rules.moves import is_dead, proved_move
@@ -93,7 +93,7 @@ class SubscriptionSweep:
         first = AccountId(secrets.randbits(63))
         await self._go_through(first, AccountId(2**63))
         await self._go_through(AccountId(0), first)
-        before = later(self._now(), -FORGOTTEN_US)
+        before = shift(self._now(), -FORGOTTEN_US)
         forgotten = _FORGOTTEN_IN_A_STEP
         while forgotten == _FORGOTTEN_IN_A_STEP:
             forgotten = await self._store.feeds.forget(before, _FORGOTTEN_IN_A_STEP)

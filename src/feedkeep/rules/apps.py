@@ -9,7 +9,7 @@ from enum import StrEnum
 from feedkeep.model import Scope, Stamp, Token, TokenDecision, TokenId, Value
 from feedkeep.model.errors import AccountError
 from feedkeep.rules.app_identity import product_of
-from feedkeep.rules.clock import DAY_US, later
+from feedkeep.rules.clock import DAY_US, shift
 from feedkeep.rules.credentials import is_alive
 
 MAX_TOKENS = 200
@@ -90,7 +90,7 @@ def fallen_silent(apps: Sequence[ConnectedApp], now: Stamp) -> list[ConnectedApp
     If all are silent, their owner is away or has none of them any more. Apps that were never used
     are not included: their owner may be about to connect them.
     """
-    silent_since = later(now, -SILENT_DAYS * DAY_US)
+    silent_since = shift(now, -SILENT_DAYS * DAY_US)
     last = [app.last_used for app in apps if app.last_used is not None]
     if not any(used > silent_since for used in last):
         return []

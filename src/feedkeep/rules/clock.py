@@ -16,18 +16,18 @@ SKEW_US = 60_000_000
 """Maximum difference between correct clocks of two machines."""
 
 
-def later(stamp: Stamp, us: int) -> Stamp:
+def shift(stamp: Stamp, us: int) -> Stamp:
     """Return the stamp `us` microseconds after `stamp`, or before it if `us` is negative."""
     return Stamp(stamp + us)
 
 
 def minute_of(stamp: Stamp) -> Stamp:
-    return later(stamp, -(stamp % MINUTE_US))
+    return shift(stamp, -(stamp % MINUTE_US))
 
 
 def day_of(stamp: Stamp) -> Stamp:
     """Return the beginning of a stamp's UTC day."""
-    return later(stamp, -(stamp % DAY_US))
+    return shift(stamp, -(stamp % DAY_US))
 
 
 def next_stamp(last: Stamp, now: Stamp) -> Stamp:
@@ -37,8 +37,8 @@ def next_stamp(last: Stamp, now: Stamp) -> Stamp:
     last microsecond of a second is skipped: apps that continue from the second after it would never
     be sent the change.
     """
-    stamp = now if now > last else later(last, 1)
-    return later(stamp, 1) if is_settled(stamp) else stamp
+    stamp = now if now > last else shift(last, 1)
+    return shift(stamp, 1) if is_settled(stamp) else stamp
 
 
 def after_restore(last: Stamp, now: Stamp) -> Stamp:
@@ -57,4 +57,4 @@ def is_before_its_time(moment: Stamp, last: Stamp, now: Stamp) -> bool:
     An account's clock is ahead after a restore of the database, until the wall clock reaches it,
     and while a wall clock that was set back lags behind.
     """
-    return later(last, -RESTORED_AHEAD_US) < moment <= now < later(last, -SKEW_US)
+    return shift(last, -RESTORED_AHEAD_US) < moment <= now < shift(last, -SKEW_US)

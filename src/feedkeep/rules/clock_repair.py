@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 
 from feedkeep.model import Account, Restamped, Stamp, SyncProgress, replace
-from feedkeep.rules.clock import DAY_US, later, next_stamp
+from feedkeep.rules.clock import DAY_US, next_stamp, shift
 from feedkeep.rules.cookieless import CookielessApp
 from feedkeep.rules.seconds import EVERYTHING
 
@@ -19,7 +19,7 @@ _AWAY_US = 366 * DAY_US
 
 def is_far_ahead(account: Account, now: Stamp) -> bool:
     """Whether one of an account's clocks shows that a wall clock was wrong."""
-    return max(account.last_stamp, account.last_action_stamp) > later(now, FAR_AHEAD_US)
+    return max(account.last_stamp, account.last_action_stamp) > shift(now, FAR_AHEAD_US)
 
 
 def restamped(
@@ -37,7 +37,7 @@ def restamped(
     from `now` on, in the same order, so that the history is otherwise unchanged. Apps are sent
     everything, since the seconds that they were given recur.
     """
-    limit = later(now, FAR_AHEAD_US)
+    limit = shift(now, FAR_AHEAD_US)
     if account.last_action_stamp > limit:
         actions = _restamped(action_stamps, now)
         account = replace(
@@ -78,7 +78,7 @@ def _set_right(account: Account, clock: Stamp, now: Stamp, epoch: int) -> Accoun
     clock. One day the clock reaches that stamp again: if clients may be away until then, they get
     everything after that, too.
     """
-    comes_soon = account.last_stamp <= later(now, _AWAY_US)
+    comes_soon = account.last_stamp <= shift(now, _AWAY_US)
     after = min(account.lost_after, clock) if account.lost_until else clock
     until = account.last_stamp if comes_soon else min(account.lost_until, now)
     return replace(account, last_stamp=clock, epoch=epoch, lost_after=after, lost_until=until)

@@ -23,7 +23,7 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.model.errors import AccountError, Sentence
-from feedkeep.rules.clock import DAY_US, later
+from feedkeep.rules.clock import DAY_US, shift
 
 TOKEN_PREFIX = "fk_"  # noqa: S105 - common prefix of tokens
 SESSION_PREFIX = "fs_"
@@ -336,7 +336,7 @@ def end_if_used(session: Token, now: Stamp, days: int) -> Stamp | None:
     """
     if not session.is_session or session.of_token is not None or session.expires is None:
         return None
-    expires = later(now, days * DAY_US)
+    expires = shift(now, days * DAY_US)
     return expires if expires - session.expires >= DAY_US else None
 
 

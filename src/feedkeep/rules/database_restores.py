@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from feedkeep.model import Account, Entry, PageRequest, Pointer, Restored, Second, Stamp, replace
-from feedkeep.rules.clock import after_restore, later, next_stamp
+from feedkeep.rules.clock import after_restore, next_stamp, shift
 from feedkeep.rules.seconds import first_stamp
 
 BEGINNING = Stamp(-1)
@@ -70,7 +70,7 @@ def first_action(account: Account, since: Second, first: Stamp) -> Stamp:
     would set it back.
     """
     is_lost = account.actions_lost_after < first_stamp(since) <= account.actions_lost_until
-    return max(first, later(account.actions_lost_until, 1)) if is_lost else first
+    return max(first, shift(account.actions_lost_until, 1)) if is_lost else first
 
 
 def page_to_read(account: Account, asked: PageRequest) -> PageRequest:

@@ -9,7 +9,7 @@ from itertools import combinations
 
 from feedkeep.model import Failure, Feed, FeedContent, Guid, Stamp, Subscription, Value
 from feedkeep.model.errors import Sentence
-from feedkeep.rules.clock import DAY_US, later
+from feedkeep.rules.clock import DAY_US, shift
 from feedkeep.rules.duplicates import Pair, likely_name
 from feedkeep.rules.feed_urls import FeedUrl, host_of, parse_feed_url
 from feedkeep.rules.moves import may_move
@@ -204,7 +204,7 @@ def trouble_of(known: Headline | None, now: Stamp) -> Trouble | None:
     if known is None or known.failing is None:
         return None
     is_wrong = not known.title and known.failure in _NO_FEED
-    lasts = known.failures >= FAILURES_SHOWN or now > later(known.failing, DAY_US)
+    lasts = known.failures >= FAILURES_SHOWN or now > shift(known.failing, DAY_US)
     if not lasts and not is_wrong:
         return None
     return Trouble(known.failing, WHY[known.failure or Failure.BROKEN_ANSWER])

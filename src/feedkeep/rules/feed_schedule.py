@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from feedkeep.model import Failure, Feed, FeedContent, FetchResult, Stamp, replace
-from feedkeep.rules.clock import DAY_US, MINUTE_US, SECOND_US, later
+from feedkeep.rules.clock import DAY_US, MINUTE_US, SECOND_US, shift
 from feedkeep.rules.feed_urls import is_safer
 from feedkeep.rules.moves import (
     SAY_DEAD,
@@ -54,7 +54,7 @@ UNSEEN = {
 
 def has_subscribers(feed: Feed, now: Stamp) -> bool:
     """Whether a subscriber was recorded within `SUBSCRIBER_TTL_US`, so that the feed may be fetched."""
-    return feed.wanted > later(now, -SUBSCRIBER_TTL_US)
+    return feed.wanted > shift(now, -SUBSCRIBER_TTL_US)
 
 
 def after_subscription(feed: Feed, url: str, now: Stamp) -> Feed | None:
@@ -65,11 +65,11 @@ def after_subscription(feed: Feed, url: str, now: Stamp) -> Feed | None:
     looks personal (HTTP would expose its secret) or HTTP has failed for a week. Otherwise the first
     spelling stays: the host may not serve HTTPS, whatever URL an account claims.
     """
-    fails_for_long = feed.failing is not None and feed.failing <= later(now, -WEEK_US)
+    fails_for_long = feed.failing is not None and feed.failing <= shift(now, -WEEK_US)
     if is_safer(url, feed.url) and (fails_for_long or looks_personal(url)):
         return Feed(feed.guid, url, wanted=now, next_fetch=Stamp(0), is_permitted=feed.is_permitted)
-    is_asked_in_future = feed.looked is not None and feed.looked > later(now, DAY_US)
-    if is_asked_in_future or feed.wanted <= later(now, -_SUBSCRIBER_RENEWAL_US):
+    is_asked_in_future = feed.looked is not None and feed.looked > shift(now, DAY_US)
+    if is_asked_in_future or feed.wanted <= shift(now, -_SUBSCRIBER_RENEWAL_US):
         return replace(feed, wanted=now, next_fetch=Stamp(0))
     return None
 
@@ -105,7 +105,7 @@ def wants_picture(feed: Feed, content: FeedContent, now: Stamp) -> bool:
     if not content.picture_url:
         return False
     us = PICTURE_US if feed.picture else DAY_US
-    is_old = feed.picture_looked is None or feed.picture_looked < later(now, -us)
+    is_old = feed.picture_looked is None or feed.picture_looked < shift(now, -us)
     return is_old or content.picture_url != feed.picture_url
 
 
@@ -195,4 +195,4 @@ def _next_fetch(feed: Feed, looked: FetchResult, now: Stamp, chance: float) -> S
         us = min((1 + calm_us // _CALM_US) * DAY_US, WEEK_US)
     us = max(us, min(looked.retry_after_seconds * SECOND_US, MONTH_US))
     # spread the fetches
-    return later(now, int(us * (_EARLIEST + 2 * (1 - _EARLIEST) * chance)))
+    return shift(now, int(us * (_EARLIEST + 2 * (1 - _EARLIEST) * chance)))

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from feedkeep.model import AccountId, Feed, Guid, Stamp
-from feedkeep.rules.clock import DAY_US, later
+from feedkeep.rules.clock import DAY_US, shift
 
 FIRST_DUE = Stamp(10**15)
 """Below it, `Feed.next_fetch` is the turn of a newly added feed, and not a time."""
@@ -147,7 +147,7 @@ class HostQueues:
 
     def leave_alone(self, host: str, us: int, now: Stamp) -> None:
         """Record a host's `Retry-After`."""
-        remember(self._rests, host, later(now, min(us, MAX_REST_US)), MAX_HOSTS)
+        remember(self._rests, host, shift(now, min(us, MAX_REST_US)), MAX_HOSTS)
 
     def rest_us(self, host: str, now: Stamp) -> int:
         """Return the remaining pause of a host, for all its feeds; 0 if it may be requested."""
@@ -177,9 +177,9 @@ class HostQueues:
         """
         us = self._fetch_us.get(host, USUAL_FETCH_US)
         if feed.next_fetch >= FIRST_DUE:
-            return later(now, max(us, min((now - feed.wanted) // 2, MAX_WAIT_US)))
+            return shift(now, max(us, min((now - feed.wanted) // 2, MAX_WAIT_US)))
         end = max(self._ends.get(host, now), now)
-        due = min(later(end, us), later(now, ahead * us))
+        due = min(shift(end, us), shift(now, ahead * us))
         remember(self._ends, host, max(end, due), MAX_HOSTS)
         remember(self._ahead, feed.guid, ahead, MAX_PUT_OFF)
         return due

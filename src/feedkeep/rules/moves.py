@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from feedkeep.model import Failure, Feed, FeedContent, FetchResult, Guid, Sighting, Stamp, replace
 from feedkeep.model.errors import FeedkeepError
-from feedkeep.rules.clock import DAY_US, day_of, later
+from feedkeep.rules.clock import DAY_US, day_of, shift
 from feedkeep.rules.feed_urls import (
     FeedUrl,
     authority_of,
@@ -131,7 +131,7 @@ def found_by_https(feed_url: str, feed: Feed) -> str:
 def proved_move(feed: Feed) -> FeedUrl | None:
     """Return the URL that a feed has moved to, if that is proved."""
     seen = feed.sighting
-    if seen is None or seen.days < DAYS or seen.last < later(seen.first, AT_LEAST_US):
+    if seen is None or seen.days < DAYS or seen.last < shift(seen.first, AT_LEAST_US):
         return None
     return parse_feed_url(seen.url)
 
@@ -145,4 +145,4 @@ def is_dead(former: Feed, present: Feed | None) -> bool:
     if former.dead is None or former.looked is None or former.failure not in SAY_DEAD:
         return False
     is_there = present is None or present.failing is None
-    return is_there and former.looked >= later(former.dead, DEAD_US)
+    return is_there and former.looked >= shift(former.dead, DEAD_US)

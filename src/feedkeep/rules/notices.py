@@ -8,7 +8,7 @@ from enum import StrEnum
 from feedkeep.model import Author, CredentialKind, Guid, Snapshot, Stamp, Subscription, Value
 from feedkeep.rules.app_identity import product_of
 from feedkeep.rules.apps import SILENT_DAYS, AppKind, ConnectedApp, fallen_silent
-from feedkeep.rules.clock import DAY_US, later
+from feedkeep.rules.clock import DAY_US, shift
 from feedkeep.rules.feed_labels import Labels
 from feedkeep.rules.feed_names import Headline, name_of
 from feedkeep.rules.list_changes import ChangeKind, ListChange
@@ -68,7 +68,7 @@ def newest(
 
     `known` has the keys of apps that are no longer new to their owner.
     """
-    begun = max(since, later(now, -TOLD_DAYS * DAY_US))
+    begun = max(since, shift(now, -TOLD_DAYS * DAY_US))
     some = [one for one in notices if begun < one.at <= now and one.key not in known]
     return sorted(some, key=lambda notice: (-notice.at, notice.key))[:MAX_NOTICES]
 
@@ -110,7 +110,7 @@ def _of_apps(apps: Sequence[ConnectedApp], now: Stamp) -> Iterator[Notice]:
         yield Notice(NoticeKind.NEW_APP, app.created, app_key(app), app.name)
     for app in fallen_silent(apps, now):
         last = app.last_used or app.created
-        at = later(last, SILENT_DAYS * DAY_US)
+        at = shift(last, SILENT_DAYS * DAY_US)
         yield Notice(NoticeKind.SILENT, at, f"silent since {last}: {app_key(app)}", app.name)
 
 
@@ -121,7 +121,7 @@ def _of_feeds(whole: Snapshot, known: Mapping[str, Headline], labels: Labels) ->
         headline = known.get(feed.feed_url)
         if headline is None or headline.failing is None:
             continue
-        at = later(headline.failing, UNREADABLE_DAYS * DAY_US)
+        at = shift(headline.failing, UNREADABLE_DAYS * DAY_US)
         name = name_of(feed.feed_url, labels.title(feed.feed_url, headline.title))
         key = f"unreadable {feed.guid} {headline.failing}"
         yield Notice(NoticeKind.UNREADABLE, at, key, name, feed.guid)

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from feedkeep.model import Entry, Feed, NewSubscriber, Stamp, Subscription, replace
 from feedkeep.model.errors import InvalidFeedUrl
-from feedkeep.rules.clock import DAY_US, MINUTE_US, SKEW_US, later
+from feedkeep.rules.clock import DAY_US, MINUTE_US, SKEW_US, shift
 from feedkeep.rules.feed_schedule import LEASE_US, UNSEEN
 from feedkeep.rules.feed_urls import parse_feed_url
 
@@ -108,18 +108,18 @@ def new_subscriber(feed: Feed, first_had: Stamp, now: Stamp) -> NewSubscriber | 
     is fetched next if its time is far off, since the account that added it has spent its bytes.
     """
     had, moment = _counted(first_had, now), feed.next_fetch
-    if feed.looked is None and moment > later(now, _FAR_OFF_US):
+    if feed.looked is None and moment > shift(now, _FAR_OFF_US):
         moment = Stamp(0)
     if feed.looked is not None:
         if feed.looked > had:
             return None
-        again = later(feed.looked, MINUTE_US)
+        again = shift(feed.looked, MINUTE_US)
         moment = again if again > now else Stamp(0)
-    return NewSubscriber(feed.guid, feed.next_fetch, moment, later(had, LEASE_US))
+    return NewSubscriber(feed.guid, feed.next_fetch, moment, shift(had, LEASE_US))
 
 
 def _counted(first_had: Stamp, now: Stamp) -> Stamp:
-    return _ALWAYS if first_had > later(now, SKEW_US) else first_had
+    return _ALWAYS if first_had > shift(now, SKEW_US) else first_had
 
 
 def _since(moment: Stamp | None, had: Stamp) -> Stamp | None:

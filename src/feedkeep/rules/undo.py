@@ -19,7 +19,7 @@ from feedkeep.model import (
 )
 from feedkeep.model.entry_index import EntryIndex, target_guid
 from feedkeep.model.errors import ChangedSince, InvalidInput, UnknownChange
-from feedkeep.rules.clock import later
+from feedkeep.rules.clock import shift
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.entry_states import is_same_state, states_at
 from feedkeep.rules.list_restore import Past, restore_entries, status_rank, tied_groups
@@ -93,7 +93,7 @@ def undo(
     first = min(wanted.stamps, default=None)
     if first is None or not (touched := _touched(history, wanted, snapshot.entries)):
         raise UnknownChange
-    moment = later(first, -1)
+    moment = shift(first, -1)
     _check_known(history, moment)
     draft = Draft(snapshot)
     past = _past(history, moment, held)
@@ -139,7 +139,7 @@ def restore_removed(
         elif was.is_subscribed:
             set_status(draft, feed, True)
     for stamp, guids in sorted(deleted.items(), reverse=True):
-        past = _past(history, later(stamp, -1), held)
+        past = _past(history, shift(stamp, -1), held)
         scope = set().union(*tied_groups(draft, past, guids))
         restore_entries(draft, past, scope, keep_added=True)
     draft.check_limits(snapshot.counts)

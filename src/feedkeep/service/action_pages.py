@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from feedkeep.model import AccountId, ActionRequest, EpisodeAction, Guid, Second, Stamp, replace
 from feedkeep.rules import episode_actions
-from feedkeep.rules.clock import later
+from feedkeep.rules.clock import shift
 from feedkeep.store.base import Store
 
 Spell: TypeAlias = Callable[
@@ -87,7 +87,7 @@ class ActionPages:
             yield await self._spelled(self._chosen(page))
             if len(page) < self._wanted.limit:
                 return
-            wanted = replace(self._wanted, first=later(page[-1].revision, 1))
+            wanted = replace(self._wanted, first=shift(page[-1].revision, 1))
             page = await self._store.episode_actions.page(self._account_id, wanted)
 
     def _chosen(self, page: Sequence[EpisodeAction]) -> Sequence[EpisodeAction]:

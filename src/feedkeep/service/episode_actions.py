@@ -31,7 +31,7 @@ from feedkeep.model import (
 )
 from feedkeep.model.errors import InvalidFeedUrl, InvalidInput, StoreUnavailable
 from feedkeep.rules import database_restores, episode_actions, seconds
-from feedkeep.rules.clock import later
+from feedkeep.rules.clock import shift
 from feedkeep.rules.episode_actions import RefusedUrl, SentAction
 from feedkeep.rules.escaped_urls import NONE_ESCAPED, EscapedUrls, as_known
 from feedkeep.rules.feed_urls import FeedUrl, as_linked, parse_feed_url
@@ -222,7 +222,7 @@ class EpisodeActions:
             by_new_key = {new.key: old for new, old in zip(moved, stored, strict=True)}
             decide = partial(episode_actions.join, former=by_new_key)
             await self._store.episode_actions.record(account_id, moved, decide, max)
-            wanted = replace(wanted, first=later(stored[-1].revision, 1))
+            wanted = replace(wanted, first=shift(stored[-1].revision, 1))
 
     async def resend(self, account_id: AccountId, podcasts: Collection[Guid]) -> None:
         """Set new timestamps of podcasts' actions, so that they are sent to every app again.
@@ -267,4 +267,4 @@ class EpisodeActions:
                     episode_actions.resent,
                     max,
                 )
-            first = later(listed[-1].revision, 1)
+            first = shift(listed[-1].revision, 1)

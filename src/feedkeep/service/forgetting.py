@@ -9,7 +9,7 @@ import time
 import structlog
 
 from feedkeep.model import AccountId, Now
-from feedkeep.rules.clock import DAY_US, day_of, later
+from feedkeep.rules.clock import DAY_US, day_of, shift
 from feedkeep.runtime.tasks import end
 from feedkeep.service.steady_clock import SteadyClock
 from feedkeep.store.base import Store
@@ -45,7 +45,7 @@ class Forgetting:
         """Do one step; return the account to continue after, or None after the last."""
         now = self._now()
         # In whole days, so that an account without expired data is written at most once a day.
-        until = later(day_of(now), -self._days * DAY_US) if self._days else now
+        until = shift(day_of(now), -self._days * DAY_US) if self._days else now
         return await self._store.history.forget(
             after, until, STATES_IN_A_STEP, with_authors=self._days == 0
         )

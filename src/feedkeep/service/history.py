@@ -22,7 +22,7 @@ from feedkeep.model import (
 )
 from feedkeep.model.errors import InvalidInput, UnknownChange
 from feedkeep.rules import undo
-from feedkeep.rules.clock import DAY_US, is_before_its_time, later
+from feedkeep.rules.clock import DAY_US, is_before_its_time, shift
 from feedkeep.rules.list_changes import FeedChange, ListChange, changes_on, differences
 from feedkeep.rules.mass_unsubscribes import (
     MassUnsubscribe,
@@ -119,7 +119,7 @@ class ListHistory:
 
     async def feeds_of_change(self, account_id: AccountId, stamp: Stamp) -> Sequence[FeedChange]:
         """Return what the change with a stamp did to feeds; empty if it is not stored."""
-        listed = await self.page(account_id, later(stamp, 1), per_page=1)
+        listed = await self.page(account_id, shift(stamp, 1), per_page=1)
         return next((change.feeds for change in listed.changes if change.stamp == stamp), ())
 
     async def known_from(self, account_id: AccountId) -> Stamp:
@@ -154,7 +154,7 @@ class ListHistory:
         Only changes after `after` and in the last 30 days count. `whole` is the current list. The
         history is not read if only a small part of the list was removed, as in nearly every list.
         """
-        since = max(after, later(self._now(), -_ASKED_ABOUT_DAYS * DAY_US))
+        since = max(after, shift(self._now(), -_ASKED_ABOUT_DAYS * DAY_US))
         entries, subscribed = whole.entries, whole.counts.subscribed
         is_long = len(entries) > LONG_LIST
         if not self._days or not await in_thread_if(
@@ -299,7 +299,7 @@ class ListHistory:
             raise InvalidInput("No history is kept here, so nothing can be brought back.")
 
     def _horizon(self) -> Stamp:
-        return later(self._now(), -self._days * DAY_US)
+        return shift(self._now(), -self._days * DAY_US)
 
     def _within(self, snapshot: Snapshot) -> Snapshot:
         """Limit the history of a snapshot to the promised retention (C9.1)."""

@@ -19,7 +19,7 @@ from feedkeep.model import (
 )
 from feedkeep.model.errors import AccountError, NotAuthorized
 from feedkeep.rules import accounts, credentials
-from feedkeep.rules.clock import DAY_US, later
+from feedkeep.rules.clock import DAY_US, shift
 from feedkeep.rules.credentials import INVITATION_PREFIX, as_label
 from feedkeep.security.throttle import Throttle, sign_up_limits
 from feedkeep.security.tokens import new_token
@@ -60,7 +60,7 @@ class Invitations:
                 " invited or open, for the service and for its commands."
             )
         text, now = new_token(by.id, INVITATION_PREFIX), self._now()
-        expires = later(now, accounts.INVITATION_DAYS * DAY_US)
+        expires = shift(now, accounts.INVITATION_DAYS * DAY_US)
         made = Token(
             UNNUMBERED,
             credentials.token_hash(text),

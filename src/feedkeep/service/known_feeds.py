@@ -27,7 +27,7 @@ from feedkeep.model import (
 )
 from feedkeep.model.errors import InvalidFeedUrl, StoreUnavailable
 from feedkeep.rules import seen_feeds
-from feedkeep.rules.clock import MINUTE_US, later
+from feedkeep.rules.clock import MINUTE_US, shift
 from feedkeep.rules.feed_names import Card, Headline, card_of, headline_of
 from feedkeep.rules.feed_schedule import permitted
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -245,7 +245,7 @@ def _seen_cards(known: Mapping[str, Feed], had: Had, now: Stamp) -> dict[str, Ca
 
 
 def _to_remember(known: Mapping[str, Feed], now: Stamp) -> dict[str, _Remembered]:
-    latest = later(now, _REMEMBERED_US)
+    latest = shift(now, _REMEMBERED_US)
     return {
         url: _Remembered(headline_of(feed), whole_until(feed), min(feed.next_fetch, latest))
         for url, feed in known.items()

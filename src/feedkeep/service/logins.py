@@ -21,7 +21,7 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.rules import cookieless, credentials
-from feedkeep.rules.clock import DAY_US, SECOND_US, later, minute_of
+from feedkeep.rules.clock import DAY_US, SECOND_US, minute_of, shift
 from feedkeep.rules.credentials import SESSION_PREFIX, as_label
 from feedkeep.security.sessions import SharedSession, SharedSessions
 from feedkeep.security.tokens import new_token
@@ -187,7 +187,7 @@ class Logins:
         now = self._now()
         granted = login_links.granted_as(login, scope)
         grant = Grant(granted, account.id, as_label(label), now)
-        forgotten_before = later(now, -login_links.REMEMBERED_SECONDS * SECOND_US)
+        forgotten_before = shift(now, -login_links.REMEMBERED_SECONDS * SECOND_US)
         return await self._store.logins.save(account, grant, forgotten_before)
 
     async def fetch_login(self, secret: str) -> FetchedLogin | None:
@@ -218,7 +218,7 @@ def _end_of_session(token: Token | None, now: Stamp) -> tuple[Stamp, TokenId | N
 
     `token` is the credential that starts the session; None if it was a password.
     """
-    expires = later(now, credentials.APP_SESSION_DAYS * DAY_US)
+    expires = shift(now, credentials.APP_SESSION_DAYS * DAY_US)
     if token is None:
         return expires, None
     of_token = token.of_token if token.is_session else token.id

@@ -11,7 +11,7 @@ import structlog
 from feedkeep.model import AccountId, DocumentKind, Second, Stamp, Value
 from feedkeep.model.errors import NotAuthorized, StoreUnavailable
 from feedkeep.rules import seconds
-from feedkeep.rules.clock import MINUTE_US, later
+from feedkeep.rules.clock import MINUTE_US, shift
 from feedkeep.runtime.tasks import end
 from feedkeep.service.documents import as_json, short_name
 from feedkeep.store.base import Store
@@ -58,7 +58,7 @@ class Moving(Value, frozen=True):
 
     def is_under_way(self, now: Stamp) -> bool:
         """Whether the move continues; a long silence means that it was interrupted."""
-        return not self.is_done and not self.problem and now < later(self.at, _SILENT_US)
+        return not self.is_done and not self.problem and now < shift(self.at, _SILENT_US)
 
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()

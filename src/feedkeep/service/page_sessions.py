@@ -18,7 +18,7 @@ from feedkeep.model import (
 )
 from feedkeep.model.errors import NotAuthorized
 from feedkeep.rules import credentials
-from feedkeep.rules.clock import DAY_US, MINUTE_US, later, minute_of
+from feedkeep.rules.clock import DAY_US, MINUTE_US, minute_of, shift
 from feedkeep.rules.credentials import BROWSER_PREFIX, as_label
 from feedkeep.security.tokens import new_token
 from feedkeep.service.authentication import Authentication
@@ -79,7 +79,7 @@ class PageSessions:
         return replace(admitted, token=replace(session, expires=expires))
 
     def is_fresh(self, admitted: Admitted) -> bool:
-        return self._now() < later(_session_of(admitted).created, FRESH_MINUTES * MINUTE_US)
+        return self._now() < shift(_session_of(admitted).created, FRESH_MINUTES * MINUTE_US)
 
     async def confirm(
         self, admitted: Admitted, password: str, address: str, label: str
@@ -123,7 +123,7 @@ class PageSessions:
             credentials.token_hash(text),
             as_label(label),
             now,
-            later(now, credentials.BROWSER_SESSION_DAYS * DAY_US),
+            shift(now, credentials.BROWSER_SESSION_DAYS * DAY_US),
             is_session=True,
             purpose=Purpose.PAGES,
             last_used=minute_of(now),

@@ -18,7 +18,7 @@ from feedkeep.model import (
 )
 from feedkeep.model.errors import AccountError, NotAuthorized
 from feedkeep.rules import accounts, credentials
-from feedkeep.rules.clock import DAY_US, later
+from feedkeep.rules.clock import DAY_US, shift
 from feedkeep.rules.credentials import RESET_PREFIX
 from feedkeep.security.passwords import Passwords
 from feedkeep.security.tokens import new_recovery_code, new_token
@@ -58,7 +58,7 @@ class Recovery:
                 "{name} is disabled, so no link works; enable it first.", name=account.name
             )
         text, now = new_token(account.id, RESET_PREFIX), self._now()
-        expires = later(now, accounts.RESET_DAYS * DAY_US)
+        expires = shift(now, accounts.RESET_DAYS * DAY_US)
         link = _secret(credentials.token_hash(text), Purpose.RESET, now, expires)
         changed = await self._store.tokens.change(
             account.id, Purpose.RESET, lambda _, known: accounts.replaced(known, [link])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from feedkeep.model import UNNUMBERED, NewToken, Now, Purpose, Scope, Token, TokenId
 from feedkeep.model.errors import AccountError
 from feedkeep.rules import credentials
-from feedkeep.rules.clock import DAY_US, later
+from feedkeep.rules.clock import DAY_US, shift
 from feedkeep.security.tokens import new_token
 from feedkeep.service.accounts import Accounts
 from feedkeep.store.base import Store
@@ -31,7 +31,7 @@ class Tokens:
         """
         account = await self._accounts.named(name)
         text, now = new_token(account.id), self._now()
-        expires = None if expires_days is None else later(now, expires_days * DAY_US)
+        expires = None if expires_days is None else shift(now, expires_days * DAY_US)
         label = credentials.as_label(label)
         token = Token(UNNUMBERED, credentials.token_hash(text), label, now, expires, scope=scope)
         return NewToken(text, await self._store.tokens.add(account.id, token))

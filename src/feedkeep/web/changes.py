@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from feedkeep.model import Author, CredentialKind, Guid, Stamp, Value
-from feedkeep.rules.clock import later
+from feedkeep.rules.clock import shift
 from feedkeep.rules.feed_names import name_of
 from feedkeep.rules.list_changes import ChangeKind, FeedChange
 from feedkeep.rules.mass_unsubscribes import MassUnsubscribe
@@ -69,7 +69,7 @@ class Line(Value, frozen=True):
     @property
     def before(self) -> Stamp:
         """The time just before the first change."""
-        return later(self.stamps[-1], -1)
+        return shift(self.stamps[-1], -1)
 
 
 class ShownMassUnsubscribe(Value, frozen=True):

@@ -14,7 +14,7 @@ from feedkeep.http.pages.notes import Note
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.model import AccountId, Stamp, replace
 from feedkeep.model.errors import ChangedSince, InvalidInput, Sentence, UnknownChange
-from feedkeep.rules.clock import DAY_US, MINUTE_US, later
+from feedkeep.rules.clock import DAY_US, MINUTE_US, shift
 from feedkeep.rules.guids import guid_or_none
 from feedkeep.rules.list_changes import in_kinds, is_back
 from feedkeep.rules.undo import ConflictPolicy, ListRestored, Undo
@@ -153,7 +153,7 @@ class ListHistoryPage(Page):
         """Show the later changes, and ask what to do about them."""
         account_id = request.admitted.account.id
         newest = Stamp(error.stamps[0])
-        listed = await self.service.history.page(account_id, later(newest, 1))
+        listed = await self.service.history.page(account_id, shift(newest, 1))
         since = [change for change in listed.changes if change.stamp in set(error.stamps)]
         lines = await in_thread_if(
             True,
@@ -215,7 +215,7 @@ class ListHistoryPage(Page):
             status,
             days=self.service.history.days,
             # Rounded up to a whole minute: form fields have no seconds.
-            known_from=later(known_from, MINUTE_US - 1),
+            known_from=shift(known_from, MINUTE_US - 1),
             now=self.service.now(),
             **({"moment": None, "counts": None, "ahead_until": None} | values),
         )
@@ -237,7 +237,7 @@ class ListHistoryPage(Page):
 
     def _within_time(self, moment: Stamp) -> Stamp:
         """Clamp to times that a calendar has. A list's clock may be a day ahead of ours."""
-        return max(Stamp(0), min(moment, later(self.service.now(), _AHEAD_US)))
+        return max(Stamp(0), min(moment, shift(self.service.now(), _AHEAD_US)))
 
     async def _local(self, account_id: AccountId, place: str) -> str:
         """Return a path of this service to redirect to; never the page of a deleted feed."""

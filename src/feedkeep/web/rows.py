@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from feedkeep.http.pages.forms import read_number
 from feedkeep.model import Fetch, Guid, Snapshot, Stamp, Subscription, Value
-from feedkeep.rules.clock import DAY_US, later
+from feedkeep.rules.clock import DAY_US, shift
 from feedkeep.rules.duplicates import Pair
 from feedkeep.rules.feed_labels import NO_LABELS, Labels
 from feedkeep.rules.feed_names import (
@@ -152,7 +152,7 @@ def row_of(
         trouble.since if trouble else None,
         is_twice,
         newest,
-        newest is not None and newest < later(now, -SILENT_DAYS * DAY_US),
+        newest is not None and newest < shift(now, -SILENT_DAYS * DAY_US),
         subscription.is_subscribed and not is_for_apps(subscription.feed_url),
     )
 
@@ -216,7 +216,7 @@ def checking(
 
     Feeds that have waited longer are excluded, whatever the reason.
     """
-    yesterday = later(now, -DAY_US)
+    yesterday = shift(now, -DAY_US)
     added = [
         feed.feed_url
         for feed in feeds
