@@ -204,7 +204,7 @@ async def restore(service: Service, name: str) -> object:
     account = await service.accounts.named(name)
     *_, first = (await service.history.page(account.id)).changes
     at = shift(first.stamp, -1)
-    return await service.history.restore(account.id, at, keep_added=False, by=TESTER)
+    return await service.history.restore(account.id, at, keep_added=False, author=TESTER)
 
 
 async def record(service: Service, name: str) -> object:

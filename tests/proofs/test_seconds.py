@@ -244,7 +244,7 @@ async def bring_back(
         done = await service.history.undo(account_id, undo, TESTER)
     else:
         done = await service.history.restore(
-            account_id, shift(stamp, -1), keep_added=chance.random() < 0.5, by=TESTER
+            account_id, shift(stamp, -1), keep_added=chance.random() < 0.5, author=TESTER
         )
     if done.stamp is None:
         return set()

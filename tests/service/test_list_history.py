@@ -95,10 +95,14 @@ def test_without_a_history_all_of_it_is_forgotten_and_nothing_can_be_brought_bac
         assert [state for state in kept.states if state.ended or state.author] == []
         assert (await without.history.page(account.id)).changes == []
         with pytest.raises(InvalidInput, match="No history is kept"):
-            await without.history.restore(account.id, account.created, keep_added=False, by=TESTER)
+            await without.history.restore(
+                account.id, account.created, keep_added=False, author=TESTER
+            )
         # Once it is kept again, the list cannot be restored from a time when it was not.
         with pytest.raises(InvalidInput, match="does not go back that far"):
-            await service.history.restore(account.id, account.created, keep_added=False, by=TESTER)
+            await service.history.restore(
+                account.id, account.created, keep_added=False, author=TESTER
+            )
         without._passwords.close()
 
     run(open_store, work)

@@ -224,7 +224,7 @@ class Front:
         """Bring a list back to what it was; return its clock and entries."""
         account = await self._service.accounts.named(name)
         await self._service.history.restore(
-            account.id, Stamp(moment), keep_added=keep_added, by=OWNER
+            account.id, Stamp(moment), keep_added=keep_added, author=OWNER
         )
         return await self._clock_and_entries(account.id, name)
 

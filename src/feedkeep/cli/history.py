@@ -230,12 +230,14 @@ def restore_list(
         typer.confirm(f"Do this to the list of {account.name}?", abort=True)
 
     async def restore(service: Service) -> tuple[ListRestored, str]:
-        by, keep_added = command_author("restore-list"), not drop_added
+        author, keep_added = command_author("restore-list"), not drop_added
         if then is None:
-            done = await service.history.restore(account.id, wanted, keep_added=keep_added, by=by)
+            done = await service.history.restore(
+                account.id, wanted, keep_added=keep_added, author=author
+            )
         else:
             done = await service.history.restore_from(
-                account.id, then, keep_added=keep_added, by=by
+                account.id, then, keep_added=keep_added, author=author
             )
         return done, await _done_by(service, account.id, done)
 

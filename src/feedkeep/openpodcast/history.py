@@ -104,6 +104,6 @@ class RestoreResource:
             raise InvalidInput(f"at: {reason}") from reason
         keep_added = wanted.keep_added is not False
         done = await self._service.history.restore(
-            request.admitted.account.id, at, keep_added=keep_added, by=request.author()
+            request.admitted.account.id, at, keep_added=keep_added, author=request.author()
         )
         return JsonResponse(encode(history_wire.list_restored_reply(done)))

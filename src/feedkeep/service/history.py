@@ -171,7 +171,7 @@ class ListHistory:
         )
         return (found_wipes[0], listed.author_of(found_wipes[0])) if found_wipes else None
 
-    async def undo(self, account_id: AccountId, wanted: Undo, by: Author) -> ListRestored:
+    async def undo(self, account_id: AccountId, wanted: Undo, author: Author) -> ListRestored:
         """Undo changes in one step or not at all; the result can be undone, too.
 
         Raises:
@@ -180,10 +180,10 @@ class ListHistory:
             InvalidInput: The history does not reach back so far, or the list exceeds its limits.
         """
         await self._check_there(account_id, wanted)
-        return await self._restore(account_id, self._undoing(wanted), _first(wanted), by)
+        return await self._restore(account_id, self._undoing(wanted), _first(wanted), author)
 
     async def restore_removed(
-        self, account_id: AccountId, stamps: Collection[Stamp], by: Author
+        self, account_id: AccountId, stamps: Collection[Stamp], author: Author
     ) -> ListRestored:
         """Subscribe again to feeds last removed by these changes, in one step or not at all.
 
@@ -195,7 +195,7 @@ class ListHistory:
         def decide(snapshot: Snapshot, held: Collection[Guid]) -> Decision[ListRestored]:
             return undo.restore_removed(self._within(snapshot), some, held)
 
-        return await self._restore(account_id, decide, min(some, default=NEWEST), by)
+        return await self._restore(account_id, decide, min(some, default=NEWEST), author)
 
     async def preview_undo(self, account_id: AccountId, wanted: Undo) -> RestorePreview:
         """Preview `undo`; raises the same errors."""
@@ -203,7 +203,7 @@ class ListHistory:
         return await self._preview(account_id, self._undoing(wanted), _first(wanted))
 
     async def restore(
-        self, account_id: AccountId, moment: Stamp, *, keep_added: bool, by: Author
+        self, account_id: AccountId, moment: Stamp, *, keep_added: bool, author: Author
     ) -> ListRestored:
         """Restore a list as of a time, in one step or not at all (C9.15).
 
@@ -213,7 +213,7 @@ class ListHistory:
             InvalidInput: The history does not reach back so far, or the list exceeds its limits.
         """
         decide = self._restoring(moment, keep_added=keep_added)
-        return await self._restore(account_id, decide, moment, by)
+        return await self._restore(account_id, decide, moment, author)
 
     async def preview(
         self, account_id: AccountId, moment: Stamp, *, keep_added: bool
@@ -234,11 +234,11 @@ class ListHistory:
         return undo.list_at(whole, moment)
 
     async def restore_from(
-        self, account_id: AccountId, wanted: ListAt, *, keep_added: bool, by: Author
+        self, account_id: AccountId, wanted: ListAt, *, keep_added: bool, author: Author
     ) -> ListRestored:
         """Restore a list from a backup of its account, as `restore` does."""
         decide = self._restoring_from(wanted, keep_added=keep_added)
-        return await self._restore(account_id, decide, wanted.moment, by)
+        return await self._restore(account_id, decide, wanted.moment, author)
 
     async def preview_from(
         self, account_id: AccountId, wanted: ListAt, *, keep_added: bool
@@ -264,10 +264,12 @@ class ListHistory:
         )
 
     async def _restore(
-        self, account_id: AccountId, decide: Decide, first: Stamp, by: Author
+        self, account_id: AccountId, decide: Decide, first: Stamp, author: Author
     ) -> ListRestored:
         self._check_kept()
-        made = await self._changes.make_for_apps(account_id, None, decide, by, history_from=first)
+        made = await self._changes.make_for_apps(
+            account_id, None, decide, author, history_from=first
+        )
         # An app that was sent the removal of a feed has deleted its episode actions.
         await self._actions.resend(account_id, made.outcome.podcasts)
         return made.outcome

@@ -46,7 +46,7 @@ class Invitations:
         self._registration = registration
         self._now = now
 
-    async def invite(self, by: Account, label: str = "") -> NewToken:
+    async def invite(self, inviter: Account, label: str = "") -> NewToken:
         """Create a link with which one person can create an account within seven days.
 
         Raises:
@@ -59,7 +59,7 @@ class Invitations:
                 "Invitations do not work while the setting registration is closed; set it to"
                 " invited or open, for the service and for its commands."
             )
-        text, now = new_token(by.id, INVITATION_PREFIX), self._now()
+        text, now = new_token(inviter.id, INVITATION_PREFIX), self._now()
         expires = shift(now, accounts.INVITATION_DAYS * DAY_US)
         made = Token(
             UNNUMBERED,
@@ -73,7 +73,7 @@ class Invitations:
         def decide(inviter: Account, known: Sequence[Token]) -> TokenDecision:
             return accounts.invited(inviter, known, made, now)
 
-        changed = await self._store.tokens.change(by.id, Purpose.INVITATION, decide)
+        changed = await self._store.tokens.change(inviter.id, Purpose.INVITATION, decide)
         return NewToken(text, changed.added[0])
 
     async def all(self) -> Sequence[tuple[Account, Token]]:

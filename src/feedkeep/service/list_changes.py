@@ -92,7 +92,7 @@ class ListChanges:
         account_id: AccountId,
         guids: Sequence[Guid] | None,
         decide: Callable[[Snapshot], Decision[T]],
-        by: Author,
+        author: Author,
         documents: Sequence[DocumentSelector] = (),
         history_from: Stamp | None = None,
     ) -> Changed[T]:
@@ -112,7 +112,7 @@ class ListChanges:
             guids,
             decide_and_note,
             documents,
-            author=write_author(by) if self._is_kept else None,
+            author=write_author(author) if self._is_kept else None,
             history_from=history_from,
         )
         assert made is not None, "the store has asked for the decision"
@@ -120,7 +120,7 @@ class ListChanges:
         await self._actions.join(account_id, entries, made.saved)
         after = made.counts.subscribed
         if after < before:
-            self._note(account_id, by, before, before - after)
+            self._note(account_id, author, before, before - after)
         is_change = len(made.saved) > len(made.restamped) or bool(made.forgotten)
         return Changed(outcome, made.stamp if is_change and self._is_kept else None)
 
@@ -129,7 +129,7 @@ class ListChanges:
         account_id: AccountId,
         guids: Sequence[Guid] | None,
         decide: Callable[[Snapshot, Collection[Guid]], Decision[T]],
-        by: Author,
+        author: Author,
         documents: Sequence[DocumentName] = (),
         history_from: Stamp | None = None,
     ) -> Changed[T]:
@@ -146,17 +146,21 @@ class ListChanges:
         def decide_with_apps(snapshot: Snapshot) -> Decision[T]:
             return decide(snapshot, _held(snapshot))
 
-        made = await self.make(account_id, guids, decide_without_apps, by, documents, history_from)
+        made = await self.make(
+            account_id, guids, decide_without_apps, author, documents, history_from
+        )
         if not isinstance(made.outcome, _Unknown):
             return Changed(made.outcome, made.stamp)
         with_apps: list[DocumentSelector] = [*documents, DocumentKind.APP_URLS]
-        return await self.make(account_id, guids, decide_with_apps, by, with_apps, history_from)
+        return await self.make(account_id, guids, decide_with_apps, author, with_apps, history_from)
 
-    def _note(self, account_id: AccountId, by: Author, subscribed: int, unsubscribed: int) -> None:
+    def _note(
+        self, account_id: AccountId, author: Author, subscribed: int, unsubscribed: int
+    ) -> None:
         """Log that an app unsubscribed most of a list, with this or earlier requests."""
-        if not can_mass_unsubscribe(by):
+        if not can_mass_unsubscribe(author):
             return
-        key, now = (account_id, author_key(by)), self._now()
+        key, now = (account_id, author_key(author)), self._now()
         began, at_first, so_far = self._tallies.pop(key, (now, subscribed, 0))
         if now - began > WINDOW_US:
             began, at_first, so_far = now, subscribed, 0
@@ -169,7 +173,7 @@ class ListChanges:
             _log.warning(
                 "app unsubscribed most of a list; the owner can undo it",
                 account=account_id,
-                request_id=by.request,
+                request_id=author.request,
                 feeds=so_far + unsubscribed,
                 of=at_first,
             )

@@ -35,14 +35,14 @@ class Subscriptions:
         self._changes = changes
 
     async def add(
-        self, account_id: AccountId, items: Sequence[Wanted | Refused], by: Author
+        self, account_id: AccountId, items: Sequence[Wanted | Refused], author: Author
     ) -> Changed[list[Added | Refused]]:
         """Add all items in one step (C5.2); each is accepted or refused separately."""
         return await self._changes.make(
             account_id,
             subscriptions.guids_wanted(items),
             lambda snapshot: subscriptions.add(snapshot, items),
-            by,
+            author,
         )
 
     async def preview_add(
@@ -69,7 +69,7 @@ class Subscriptions:
         account_id: AccountId,
         guid: str,
         wanted: Update,
-        by: Author,
+        author: Author,
         is_expected: IsExpected | None = None,
     ) -> Updated:
         """Change a subscription in one step or not at all.
@@ -79,11 +79,11 @@ class Subscriptions:
             UnknownSubscription: The subscription does not exist or is deleted.
             PreconditionFailed: The entry of `guid` is not the expected one.
         """
-        changed = await self._update(account_id, parse_guid(guid), wanted, by, is_expected)
+        changed = await self._update(account_id, parse_guid(guid), wanted, author, is_expected)
         return changed.outcome
 
     async def merge(
-        self, account_id: AccountId, guid: Guid, other_url: str, by: Author
+        self, account_id: AccountId, guid: Guid, other_url: str, author: Author
     ) -> Changed[Guid]:
         """Merge a subscription with the subscription of another URL; return the common guid.
 
@@ -97,7 +97,7 @@ class Subscriptions:
         if other is None or other.subscription.guid == guid:
             raise InvalidInput("There is no other feed with this address in your list.")
         wanted = other.subscription.guid
-        changed = await self._update(account_id, guid, Update(new_guid=wanted), by)
+        changed = await self._update(account_id, guid, Update(new_guid=wanted), author)
         return Changed(wanted, changed.stamp)
 
     async def _update(
@@ -105,18 +105,18 @@ class Subscriptions:
         account_id: AccountId,
         guid: Guid,
         wanted: Update,
-        by: Author,
+        author: Author,
         is_expected: IsExpected | None = None,
     ) -> Changed[Updated]:
         return await self._changes.make_for_apps(
             account_id,
             [guid, *wanted.guids()],
             lambda snapshot, held: subscriptions.update(snapshot, guid, wanted, held, is_expected),
-            by,
+            author,
         )
 
     async def set_subscribed(
-        self, account_id: AccountId, guids: Sequence[str], is_subscribed: bool, by: Author
+        self, account_id: AccountId, guids: Sequence[str], is_subscribed: bool, author: Author
     ) -> Changed[int]:
         """Subscribe or unsubscribe feeds of the list in one step; return the number of changes.
 
@@ -130,11 +130,15 @@ class Subscriptions:
             account_id,
             known,
             lambda snapshot: subscriptions.set_subscribed(snapshot, known, is_subscribed),
-            by,
+            author,
         )
 
     async def delete(
-        self, account_id: AccountId, guid: str, by: Author, is_expected: IsExpected | None = None
+        self,
+        account_id: AccountId,
+        guid: str,
+        author: Author,
+        is_expected: IsExpected | None = None,
     ) -> Changed[Deletion]:
         """Delete a subscription, leaving a tombstone.
 
@@ -148,7 +152,7 @@ class Subscriptions:
             account_id,
             [present],
             lambda snapshot: subscriptions.delete(snapshot, present, is_expected),
-            by,
+            author,
         )
 
     async def deletion(self, account_id: AccountId, deletion_id: int) -> Deletion:

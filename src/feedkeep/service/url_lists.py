@@ -152,7 +152,7 @@ class UrlLists:
         return await in_thread_if(is_long, url_lists.subscribed_for_apps, whole)
 
     async def upload(
-        self, admitted: Admitted, added: Sequence[str], removed: Sequence[str], by: Author
+        self, admitted: Admitted, added: Sequence[str], removed: Sequence[str], author: Author
     ) -> Uploaded:
         """Subscribe to and unsubscribe from URLs in one step; invalid URLs are skipped.
 
@@ -168,18 +168,18 @@ class UrlLists:
         def decide(snapshot: Snapshot, known: AppUrls, progress: SyncProgress) -> Decision[Synced]:
             return url_lists.upload(snapshot, items, unwanted, known, progress, escaped)
 
-        progress = await self._progress_of(admitted, by)
-        synced = await self._sync(admitted, by, guids, decide, progress)
+        progress = await self._progress_of(admitted, author)
+        synced = await self._sync(admitted, author, guids, decide, progress)
         results = zip(items, synced.results, strict=True)
         kept = await in_thread_if(is_long, list, starmap(url_lists.kept_as, results))
         kept += [(url, "") for url in refused]
-        after = replace(progress, known=_after(progress, by.device, synced))
+        after = replace(progress, known=_after(progress, author.device, synced))
         timestamp = next_second(after.known)
         if synced.app.echoes is not None and timestamp in synced.app.echoes.repeats:
             timestamp = await self._later_second(admitted.account.id, after)
         return Uploaded(timestamp, [(sent, url) for sent, url in kept if sent != url or not url])
 
-    async def replace(self, admitted: Admitted, urls: Sequence[str], by: Author) -> int:
+    async def replace(self, admitted: Admitted, urls: Sequence[str], author: Author) -> int:
         """Replace the list by these URLs, without changing feeds already subscribed.
 
         Returns the number of invalid URLs. If there are any, no feed is unsubscribed, since an
@@ -194,20 +194,20 @@ class UrlLists:
         def decide(snapshot: Snapshot, known: AppUrls, progress: SyncProgress) -> Decision[Synced]:
             return url_lists.replace_list(snapshot, wanted, known, progress, escaped)
 
-        progress = await self._progress_of(admitted, by)
-        await self._sync(admitted, by, None, decide, progress)
+        progress = await self._progress_of(admitted, author)
+        await self._sync(admitted, author, None, decide, progress)
         return wanted.refused_count
 
     async def _sync(
         self,
         admitted: Admitted,
-        by: Author,
+        author: Author,
         guids: Sequence[Guid] | None,
         decide: Callable[[Snapshot, AppUrls, SyncProgress], Decision[Synced]],
         progress: AppProgress,
     ) -> Synced:
         """Make an upload's changes, and store what it reveals about the app, in one commit."""
-        device = by.device
+        device = author.device
         if device:
             devices.check_id(device)
         app = RememberedApp(app_of(admitted, device))
@@ -220,7 +220,9 @@ class UrlLists:
             return with_stored(replace(decision, documents=learned), stored)
 
         names = [*app.names, *progress.documents]
-        changed = await self._list_changes.make(admitted.account.id, guids, decide_all, by, names)
+        changed = await self._list_changes.make(
+            admitted.account.id, guids, decide_all, author, names
+        )
         return changed.outcome
 
     async def _later_second(self, account_id: AccountId, app: AppProgress) -> Second:
@@ -240,8 +242,8 @@ class UrlLists:
         await self._progress.save(account_id, app, known)
         return second
 
-    async def _progress_of(self, admitted: Admitted, by: Author) -> AppProgress:
-        return await self._progress.of_upload(admitted, Clock.SUBSCRIPTIONS, (by.device,))
+    async def _progress_of(self, admitted: Admitted, author: Author) -> AppProgress:
+        return await self._progress.of_upload(admitted, Clock.SUBSCRIPTIONS, (author.device,))
 
     async def _escaped(self, account_id: AccountId) -> EscapedUrls:
         stored = await self._store.entries.escaped(account_id)
@@ -282,7 +284,7 @@ class UrlLists:
         account_id: AccountId,
         old_url: str,
         new_url: str,
-        by: Author,
+        author: Author,
         *,
         notify_apps: bool,
     ) -> Changed[list[Guid]]:
@@ -303,7 +305,7 @@ class UrlLists:
                 lambda snapshot, held: url_lists.move(
                     snapshot, old, new, notify_apps=notify_apps, held=held
                 ),
-                by,
+                author,
             )
         except UnknownSubscription:
             raise InvalidInput("The account has no feed with the old URL.") from None

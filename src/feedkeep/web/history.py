@@ -98,7 +98,7 @@ class ListHistoryPage(Page):
         account_id = request.admitted.account.id
         try:
             done = await self.service.history.restore(
-                account_id, moment, keep_added=keep_added, by=request.author()
+                account_id, moment, keep_added=keep_added, author=request.author()
             )
         except InvalidInput as error:
             return await self._restore(

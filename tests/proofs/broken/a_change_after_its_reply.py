@@ -11,13 +11,18 @@ _update = Subscriptions.update
 
 
 async def update(
-    self: Subscriptions, account_id: AccountId, guid: str, wanted: Update, by: Author, *more: Any
+    self: Subscriptions,
+    account_id: AccountId,
+    guid: str,
+    wanted: Update,
+    author: Author,
+    *more: Any,
 ) -> Any:
-    done = await _update(self, account_id, guid, wanted, by, *more)
+    done = await _update(self, account_id, guid, wanted, author, *more)
     if wanted.is_subscribed is not None:
         back = Update(is_subscribed=not wanted.is_subscribed)
         asyncio.get_running_loop().call_later(
-            0.02, lambda: asyncio.ensure_future(_update(self, account_id, guid, back, by))
+            0.02, lambda: asyncio.ensure_future(_update(self, account_id, guid, back, author))
         )
     return done
 

@@ -10,13 +10,18 @@ _update = Subscriptions.update
 
 
 async def update(
-    self: Subscriptions, account_id: AccountId, guid: str, wanted: Update, by: Author, *more: Any
+    self: Subscriptions,
+    account_id: AccountId,
+    guid: str,
+    wanted: Update,
+    author: Author,
+    *more: Any,
 ) -> Any:
     if wanted.is_subscribed is not None:
         view = await self._store.entries.view(account_id, Guid(guid))
         is_subscribed = view is not None and not view.subscription.is_subscribed
         wanted = replace(wanted, is_subscribed=is_subscribed)
-    return await _update(self, account_id, guid, wanted, by, *more)
+    return await _update(self, account_id, guid, wanted, author, *more)
 
 
 Subscriptions.update = update

@@ -16,11 +16,11 @@ add_at_once = Subscriptions.add
 
 
 async def add(
-    listed: Subscriptions, account_id: AccountId, items: Sequence[Wanted | Refused], by: Author
+    listed: Subscriptions, account_id: AccountId, items: Sequence[Wanted | Refused], author: Author
 ) -> Changed[list[Added | Refused]]:
     await asyncio.to_thread((FOLDER / "begun").write_text, "")  # returns when the test reads
     await asyncio.to_thread((FOLDER / "go").read_text)  # and when the test writes
-    return await add_at_once(listed, account_id, items, by)
+    return await add_at_once(listed, account_id, items, author)
 
 
 Subscriptions.add = add

@@ -12,7 +12,7 @@ from feedkeep.rules.url_lists import Synced
 from feedkeep.service.url_lists import UrlLists
 
 
-async def replace(lists: UrlLists, admitted: Admitted, urls: Sequence[str], by: Author) -> int:
+async def replace(lists: UrlLists, admitted: Admitted, urls: Sequence[str], author: Author) -> int:
     wanted = url_lists.whole_list(urls)
     store = lists._store
     read = await store.entries.whole(admitted.account.id)
@@ -22,8 +22,8 @@ async def replace(lists: UrlLists, admitted: Admitted, urls: Sequence[str], by: 
         items = [want(url.text, None) for url in added]
         return url_lists.upload(snapshot, items, left)
 
-    progress = await lists._progress_of(admitted, by)
-    await lists._sync(admitted, by, None, decide, progress)
+    progress = await lists._progress_of(admitted, author)
+    await lists._sync(admitted, author, None, decide, progress)
     return 0
 
 

@@ -24,7 +24,7 @@ sync = UrlLists._sync
 async def sync_and_tell(
     lists: UrlLists,
     admitted: Admitted,
-    by: Author,
+    author: Author,
     guids: Sequence[Guid] | None,
     decide: Callable[[Snapshot, AppUrls, SyncProgress], Decision[Synced]],
     progress: AppProgress,
@@ -32,9 +32,9 @@ async def sync_and_tell(
     def decide_unknowing(snapshot: Snapshot, _: AppUrls, told: SyncProgress) -> Decision[Synced]:
         return decide(snapshot, UNKNOWN, told)
 
-    synced = await sync(lists, admitted, by, guids, decide_unknowing, progress)
+    synced = await sync(lists, admitted, author, guids, decide_unknowing, progress)
     with STAMPS.open("a") as told:
-        told.write(f"{by.device} {synced.began} {synced.ended}\n")
+        told.write(f"{author.device} {synced.began} {synced.ended}\n")
     return synced
 
 
