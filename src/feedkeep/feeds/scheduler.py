@@ -285,8 +285,8 @@ class FetchScheduler:
     async def _release_later(self, one: _Leased) -> None:
         """Hold the lease of a feed for a minute, then release it, which restores its due time.
 
-        At most `FETCHES_PER_SECOND` feeds start to wait here. If the store is unavailable, the lease
-        expires.
+        At most `FETCHES_PER_SECOND` feeds start to wait here. If the store is unavailable, the
+        lease expires.
         """
         await asyncio.sleep(_SECONDS_AFTER_A_FAILURE)
         with contextlib.suppress(StoreUnavailable):

@@ -53,7 +53,7 @@ UNSEEN = {
 
 
 def has_subscribers(feed: Feed, now: Stamp) -> bool:
-    """Whether a subscriber was recorded within `SUBSCRIBER_TTL_US`, so that the feed may be fetched."""
+    """Whether a subscriber was recorded within `SUBSCRIBER_TTL_US`: the feed may be fetched."""
     return feed.wanted > shift(now, -SUBSCRIBER_TTL_US)
 
 
