@@ -42,7 +42,7 @@ from feedkeep.rules.list_changes import ChangeKind
 from feedkeep.rules.notices import Notice, NoticeKind
 from feedkeep.service import Health
 from feedkeep.service.migrations import Moving
-from feedkeep.web.about import About, NotFetched, Twin
+from feedkeep.web.about import About, NotFetched, Duplicate
 from feedkeep.web.apps import GUIDES, ShownApp
 from feedkeep.web.changes import Actor, ChangeRow, Line, ShownMassUnsubscribe
 from feedkeep.web.imports import ImportPreview, PreviewRow
@@ -225,7 +225,7 @@ FEED_PAGE: dict[str, Any] = {
     "max_folder": 200,
     "about": About(not_fetched=NotFetched.SOON),
     "there": None,
-    "twins": [],
+    "duplicates": [],
     "former_urls": ["https://b.example"],
     "former_guids": [FEED.guid],
     "lines": LINES[:1],
@@ -239,7 +239,7 @@ KNOWN = About(
     "1", "https://a.example", "de-AT", "2", None, NOW, Stamp(NOW - DAY), NOW, "a.example", NOW,
     moved_to="https://c.example/1", was_read=True,
 )  # fmt: skip
-TWINS = [Twin(FEED.guid, LINK, FEED.guid, "3", LINK, kept) for kept in (True, False)]
+TWINS = [Duplicate(FEED.guid, LINK, FEED.guid, "3", LINK, kept) for kept in (True, False)]
 PEOPLE: dict[str, Any] = {
     "people": [Person(ZOE, None), Person(BEN, NOW), Person(BEN, Stamp(NOW - DAY))],
     "has_more": True,
@@ -329,7 +329,7 @@ STATES: dict[str, list[dict[str, Any]]] = {
         *(FEED_PAGE | {"about": KNOWN, "row": ODD, "there": one} for one in (None, GONE, FEED)),
         *(FEED_PAGE | {"about": replace(KNOWN, trouble=Trouble(NOW, why))} for why in WHY.values()),
         FEED_PAGE | {"about": replace(KNOWN, moved_to="", by_https="https://a.example/1")},
-        FEED_PAGE | {"about": KNOWN, "twins": TWINS},
+        FEED_PAGE | {"about": KNOWN, "duplicates": TWINS},
         FEED_PAGE | {"feed": GONE, "problems": {"new_url": TOO_LONG, "other_url": TOO_LONG}},
     ],
     "web/feeds.html": [

@@ -183,11 +183,11 @@ def test_a_feed_that_always_redirected_shows_what_it_redirects_to() -> None:
     ],
 )
 def test_a_picture_is_asked_for_when_it_is_new_or_was_asked_for_long_ago(
-    looked_days_ago: int | None, url: str, has_picture: bool, has_subscribers: bool
+    looked_days_ago: int | None, url: str, has_picture: bool, is_wanted: bool
 ) -> None:
     looked = None if looked_days_ago is None else Stamp(NOW - looked_days_ago * DAY_US)
     feed = replace(READ, picture="1" if has_picture else "", picture_url=url, picture_looked=looked)
-    assert wants_picture(feed, SHOW, NOW) == has_subscribers
+    assert wants_picture(feed, SHOW, NOW) == is_wanted
     assert not wants_picture(feed, FeedContent(title="It has none"), NOW)
 
 

@@ -197,7 +197,9 @@ class Changes:
         }
         if not wanted:
             return
-        bodies: dict[tuple[Any, ...], str | None] = {key: None for key in wanted if key[2]}
+        bodies: dict[tuple[Any, ...], str | None] = {
+            key: None for key in wanted if key[2] is not None
+        }
         weights: dict[tuple[Any, ...], int] = {}
         for row in await connection.fetch(self._sql.load_documents, *as_columns([*wanted])):
             if row[2] is None:
