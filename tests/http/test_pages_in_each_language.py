@@ -130,7 +130,7 @@ FEEDS: dict[str, Any] = {
     "stamp": NOW,
     "subscribed_count": 1_234,
     "unsubscribed_count": 1,
-    "wipe": None,
+    "mass_unsubscribe": None,
     "checking": None,
     "news": [],
     "more_news": 0,
@@ -165,7 +165,7 @@ WIPES = [
 HISTORY: dict[str, Any] = {
     "lines": LINES,
     "days": 90,
-    "wipe": None,
+    "mass_unsubscribe": None,
     "is_newest": True,
     "has_more": False,
     "known_from": NOW,
@@ -358,12 +358,12 @@ STATES: dict[str, list[dict[str, Any]]] = {
     ],
     "web/history.html": [
         HISTORY,
-        *(HISTORY | {"wipe": wipe} for wipe in WIPES),
+        *(HISTORY | {"mass_unsubscribe": wipe} for wipe in WIPES),
         HISTORY | {"is_all": False, "is_newest": False, "days": 1},
         HISTORY | {"has_more": True, "problems": {"undo": TOO_LONG}},
         HISTORY | {"lines": []},
         HISTORY | {"lines": [], "is_newest": False},
-        {"lines": [], "days": 0, "wipe": None},
+        {"lines": [], "days": 0, "mass_unsubscribe": None},
     ],
     "web/restore.html": [
         RESTORE,

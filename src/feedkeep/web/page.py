@@ -216,8 +216,8 @@ class Page:
     ) -> list[Notice]:
         """Return the notices that the owner has not dismissed (`seen`), newest first.
 
-        Mass unsubscribes are excluded: pages ask about them (`wipe`). The history is read only if a
-        feed may have moved, which is rare.
+        Mass unsubscribes are excluded: pages ask about them (`mass_unsubscribe`). The history is
+        read only if a feed may have moved, which is rare.
         """
         now, history = self.service.now(), self.service.history
         apps = await self.service.apps.of(account_id)

@@ -133,19 +133,19 @@ def localizer_for(
 
 @pass_context
 def _gettext(context: Context, text: str) -> str:
-    translated: str = context["words"].gettext(text)
+    translated: str = context["localizer"].gettext(text)
     return translated
 
 
 @pass_context
 def _ngettext(context: Context, one: str, many: str, count: int) -> str:
-    translated: str = context["words"].ngettext(one, many, count)
+    translated: str = context["localizer"].ngettext(one, many, count)
     return translated
 
 
 @pass_context
 def _say(context: Context, sentence: Sentence) -> str:
-    said: str = context["words"].say(sentence)
+    said: str = context["localizer"].say(sentence)
     return said
 
 
