@@ -42,7 +42,7 @@ from feedkeep.rules.list_changes import ChangeKind
 from feedkeep.rules.notices import Notice, NoticeKind
 from feedkeep.service import Health
 from feedkeep.service.migrations import Moving
-from feedkeep.web.about import About, NotFetched, Duplicate
+from feedkeep.web.about import About, Duplicate, NotFetched
 from feedkeep.web.apps import GUIDES, ShownApp
 from feedkeep.web.changes import Actor, ChangeRow, Line, ShownMassUnsubscribe
 from feedkeep.web.imports import ImportPreview, PreviewRow

@@ -3,6 +3,10 @@
 A restore is a change like all others (C9.19): each entry that differs gets a new stamp, so that
 devices learn of it. A guid that devices were sent never vanishes: it resolves to its feed instead
 (C9.13).
+
+`_match` finds the past feed that each present feed becomes, `_own_urls` the URLs that apps may have
+beside another URL of a feed, and `_pointers` what the other guids resolve to. Then pointers are
+written, and after them the feeds: the stamp of a pointer is before that of its feed (C4.5).
 """
 
 from __future__ import annotations
