@@ -1,4 +1,4 @@
-"""Copying everything from one store to another, and checking that nothing changed on the way."""
+"""Copying all data from one store to another, with verification."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from feedkeep.store.base import Archive, Store
 from feedkeep.store.kinds import kind_of
 
 Advance = Callable[[int], None]
-"""Is called with the number of further records that are done."""
+"""Called with the number of further records that were processed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checksum:
-    """The records of one kind of one account: how many there are, and a hash of all of them."""
+    """The number of one account's records of one kind, and a hash of them."""
 
     account_id: AccountId
     kind: str
@@ -28,7 +28,7 @@ class Checksum:
 
 
 async def copy(archive: Archive, target: Store, advance: Advance) -> dict[str, int]:
-    """Copy everything into an empty store, and compare; return the number of records by kind.
+    """Copy all data into an empty store and verify it; return the number of records by kind.
 
     Raises:
         StoreUnusable: The target is not empty, or a record would differ there. Nothing is stored.

@@ -1,7 +1,8 @@
-"""Statements that both databases execute, written once, as PostgreSQL takes them.
+"""Statements for both databases, written in PostgreSQL's dialect.
 
-Parameters are `$1`, `$2` and so on, and tables are in the schema `feedkeep`. What SQLite has other
-words for is a constant of this module. Each statement is rendered when its module is imported.
+Parameters are `$1`, `$2` and so on; tables are in the schema `feedkeep`. Expressions that SQLite
+writes differently are constants of this module. Statements are rendered when their module is
+imported.
 """
 
 from __future__ import annotations
@@ -14,20 +15,20 @@ from feedkeep.model import Guid, Value
 from feedkeep.store.tables import Table, columns, columns_of
 
 Sql = NewType("Sql", str)
-"""A statement that was rendered for both databases; its text is PostgreSQL's."""
+"""A statement that was rendered for both databases; its text is for PostgreSQL."""
 
 AND_NOT_DELETED = "[and not deleted]"
-"""The condition that an account `a` is not deleted.
+"""Condition that an account `a` is not deleted.
 
-On PostgreSQL a deleted account has no row. On SQLite its row stays, without a name, until its other
-rows are deleted.
+On PostgreSQL a deleted account has no row. On SQLite its row remains, without a name, until its
+other rows are deleted.
 """
 
 NOW = "CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS bigint)"
-"""The time in microseconds by the database's own clock."""
+"""Time in microseconds by the database's clock."""
 
 SKIP_LOCKED = "FOR NO KEY UPDATE SKIP LOCKED"
-"""The end of a SELECT that locks the rows it returns, and leaves out those that are locked."""
+"""End of a SELECT that locks the returned rows, and skips rows that are already locked."""
 
 _IN_POSTGRES = {AND_NOT_DELETED: ""}
 _IN_SQLITE = {
@@ -45,7 +46,7 @@ _rendered: dict[str, str] = {}
 
 
 def sql(text: str) -> Sql:
-    """Render a statement for both databases; return it."""
+    """Render a statement for both databases."""
     return _both(text, text)
 
 
@@ -55,21 +56,21 @@ def for_sqlite(text: str) -> str:
 
 
 def sqlite_form(statement: Sql) -> str:
-    """Return a statement as SQLite takes it."""
+    """Return the SQLite form of a statement."""
     return _rendered[statement]
 
 
 def find_each(select: str, *types: str) -> Sql:
     """Render a SELECT for `Statements.find_each`.
 
-    `$1` is an account. The other parameters are the columns of a row, of the given types, and are
-    written as `w.p2`, `w.p3` and so on.
+    `$1` is an account. The other parameters are the columns of a row, of the given types, written
+    as `w.p2`, `w.p3` and so on.
     """
     return _each(f"SELECT k.* FROM {_rows(types, 2)} CROSS JOIN LATERAL ({select}) k", select)
 
 
 def delete_each(table: Table, value: type[Value]) -> Sql:
-    """Render a statement for `Statements.write_each` that deletes rows of an account by their keys.
+    """Render a statement for `Statements.write_each` that deletes an account's rows by key.
 
     Columns have the types of the fields of `value`.
     """
@@ -80,11 +81,11 @@ def delete_each(table: Table, value: type[Value]) -> Sql:
 
 
 def save_each(table: Table, value: type[Value]) -> Sql:
-    """Render a statement for `Statements.write_each` that inserts or replaces rows of an account.
+    """Render a statement for `Statements.write_each` that inserts or replaces an account's rows.
 
-    Columns have the types of the fields of `value`. On PostgreSQL it also reads the account's row.
-    Otherwise Citus brings the rows to the coordinator and commits in two phases, and while a
-    machine is away, acknowledged writes can be invisible.
+    Columns have the types of the fields of `value`. On PostgreSQL the statement also reads the
+    account's row. Otherwise Citus moves the rows to the coordinator and commits in two phases, and
+    while a machine is unreachable, acknowledged writes can be invisible.
     """
     insert = f"INSERT INTO feedkeep.{table.name} (account_id, {columns(table.columns)})"
     values = ", ".join(f"w.p{n}" for n, _ in enumerate(table.columns, 2))
@@ -113,7 +114,7 @@ def _types(names: Sequence[str], value: type[Value]) -> list[str]:
 
 
 def _rows(types: Sequence[str], first: int) -> str:
-    """Return the FROM item `w`, whose columns `p1`, `p2` and so on are given as arrays."""
+    """Return the FROM item `w`, whose columns `p1`, `p2` and so on are passed as arrays."""
     numbers = range(first, first + len(types))
     arrays = ", ".join(f"${n}::{kind}[]" for n, kind in zip(numbers, types, strict=True))
     return f"unnest({arrays}) AS w ({', '.join(f'p{n}' for n in numbers)})"

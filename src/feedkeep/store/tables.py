@@ -1,7 +1,7 @@
-"""The tables: their names, columns and keys, from which statements are made. Pure.
+"""Names, columns and keys of the tables, from which statements are built. Pure.
 
-Where a row holds the fields of a value, its columns have the names of the fields. The stores differ
-only in the types of columns, which their schemas name.
+Where a row holds the fields of a value, its columns are named like the fields. The databases differ
+only in column types, which their schemas define.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from feedkeep.model import (
 from feedkeep.model.weights import KIB, REST_BYTES, TEXTS_OF_ACTION
 
 COUNTS = ("subscribed_count", "announced_count", "entry_count")
-"""The columns of an account that say how much is in its list."""
+"""The columns of an account with the counts of its list."""
 
 ACCOUNT = (*Account.__struct_fields__[1:-1], *COUNTS)
 """The columns of an account, except its id."""
@@ -38,26 +38,26 @@ RESTORED = (
     *("last_stamp", "last_action_stamp", "epoch", "lost_after", "lost_until"),
     *("actions_lost_after", "actions_lost_until"),
 )
-"""The columns of an account that a restore changes, and a clock that is set right."""
+"""The columns of an account that a restore or the correction of a clock changes."""
 
 TOKEN = Token.__struct_fields__
 NEW_TOKEN = TOKEN[: TOKEN.index("last_sent_subscriptions")]
-"""The columns of a new token, whose app has not been sent anything yet."""
+"""The columns of a new token, whose app was not sent anything yet."""
 
 
 def type_of(hint: Any) -> Any:
-    """Return the type of a field without the None that it may be."""
+    """Return the type of a field without None."""
     kinds = get_args(hint)
     return next(kind for kind in kinds if kind is not NoneType) if NoneType in kinds else hint
 
 
 def is_value(kind: Any) -> bool:
-    """Say whether fields of a type have values with fields of their own."""
+    """Whether values of a type have fields of their own."""
     return isinstance(kind, type) and issubclass(kind, Value)
 
 
 def columns_of(value: type[Value], prefix: str = "") -> dict[str, Any]:
-    """Return the columns of a value's fields with their types: those of a value in it, too."""
+    """Return the columns of a value's fields, nested ones included, with their types."""
     columns: dict[str, Any] = {}
     for field in fields(value):
         name, kind = f"{prefix}{field.name}", type_of(field.type)
@@ -71,16 +71,16 @@ def columns_of(value: type[Value], prefix: str = "") -> dict[str, Any]:
 _ENTRY = {"guid": Guid, "new_guid": Guid} | columns_of(Subscription)
 
 ENTRY = tuple(_ENTRY)
-"""The columns of an entry that requests read: those of a subscription, and where a pointer leads.
+"""The columns of an entry that requests read: a subscription's, and a pointer's target.
 
 The others are the account's id; the revision, which follows from these; and `ORIGIN`.
 """
 
 STAMPED = ("subscription_changed", "guid_changed", "revision")
-"""The columns of an entry that stamping it anew changes."""
+"""The columns of an entry that restamping changes."""
 
 ORIGIN = ("began", "author")
-"""The columns of an entry that say which change brought it to its present state, and whose."""
+"""The columns of an entry for the stamp and the author of its present state."""
 
 STATE = (*ENTRY, *ORIGIN)
 """The columns of an entry's state, except the stamp at which it ended."""
@@ -97,28 +97,28 @@ ACTION = EpisodeAction.__struct_fields__
 
 
 def columns(names: Sequence[str], alias: str = "") -> str:
-    """Return a list of columns for a statement, which calls their table `alias`."""
+    """Return a list of columns for a statement in which their table has the name `alias`."""
     return ", ".join(f"{alias}.{name}" if alias else name for name in names)
 
 
 ACCOUNT_COLUMNS = f"a.account_id, {columns(ACCOUNT, 'a')}"
-"""The columns of the table `account`, called `a`, that make an account."""
+"""The columns of the table `account`, with the alias `a`, from which an account is read."""
 
 
 def weight(names: Sequence[str]) -> str:
-    """Return the expression of `model.weights.weight` for texts in columns."""
+    """Return the SQL expression of `model.weights.weight` for text columns."""
     size = " + ".join(f"coalesce(octet_length({name}), 0)" for name in names)
     return f"(1 + ({size} + {REST_BYTES - 1}) / {KIB})"
 
 
 WEIGHT_OF_STATE = weight([name for name in ENTRY if TYPES[name] is str])
-"""The weight of a row of the table `former_entry`, as an expression without an alias."""
+"""SQL expression for the weight of a row of the table `former_entry`, without an alias."""
 
 WEIGHT_OF_ACTION = weight(TEXTS_OF_ACTION)
-"""The same of the table `episode_action`."""
+"""SQL expression for the weight of a row of the table `episode_action`."""
 
 WEIGHT_OF_DOCUMENT = weight(("body",))
-"""The same of the table `document`."""
+"""SQL expression for the weight of a row of the table `document`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +126,12 @@ class Table:
     """A table whose rows belong to accounts.
 
     Attributes:
-        name: Its name.
         columns: Its columns in the order of writing, except the account's id, which comes first.
-        key: The columns that identify a row in its account; archives are ordered by them.
-        kept: Columns that an update leaves as they are, all together, if the new row has none in
-            the first of them.
-        stamps: Its columns with stamps of the account's clocks; no two rows have the same in the
-            first of them, except where it is part of the key.
+        key: The columns that identify a row of an account; archives are ordered by them.
+        kept: Columns that an update leaves unchanged, all together, if the first of them is null in
+            the new row.
+        stamps: Its columns with stamps of the account's clocks. The first is unique in an account,
+            unless it is part of the key.
     """
 
     name: str
@@ -143,7 +142,7 @@ class Table:
 
     @property
     def or_update(self) -> str:
-        """The end of an INSERT that replaces the row with the same key, if there is one."""
+        """End of an INSERT that replaces the row with the same key."""
         others = [name for name in self.columns if name not in self.key]
         return (
             f"ON CONFLICT ({columns(('account_id', *self.key))}) DO UPDATE SET"
@@ -175,11 +174,11 @@ ACTIONS = Table("episode_action", ACTION, ("podcast_guid", "key"), stamps=("revi
 DOCUMENTS = Table("document", Document.__struct_fields__, ("kind", "name"))
 
 OF_THE_LIST = (ENTRIES, FORMER_ENTRIES, DELETIONS)
-"""The tables with stamps of the list's clock; the other clock's are in `ACTIONS`."""
+"""Tables with stamps of the list's clock; `ACTIONS` has stamps of the other clock."""
 
 TABLES = (ACCOUNTS, TOKENS, ENTRIES, FORMER_ENTRIES, LABELS, DELETIONS, ACTIONS, DOCUMENTS)
-"""All tables that are copied to another store; the one that others refer to comes first.
+"""All tables that are copied to another store; referenced tables come first.
 
-What is known of feeds is not copied, since it is found out again, and wrong passwords of the last
-hour neither, since they are soon forgotten.
+Feed data is not copied, as it is fetched again; nor are failed login attempts, which expire within
+an hour.
 """

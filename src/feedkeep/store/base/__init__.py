@@ -1,8 +1,8 @@
-"""The Store protocol: all that the service asks of a database, topic by topic.
+"""Store protocol: the database operations of the service, by topic.
 
-A store loads entries by guid, saves what a rule decided, lists what changed, and finds credentials.
-Every method can raise `StoreUnavailable`: the store is locked, full, away or damaged. Then the
-operation was done as a whole, or not at all.
+A store loads entries by guid, saves what a rule decided, lists changes and finds credentials. Every
+method can raise `StoreUnavailable`: the store is locked, full, unreachable or damaged. The
+operation was then carried out completely or not at all.
 """
 
 from feedkeep.store.base.accounts import Accounts

@@ -1,4 +1,4 @@
-"""Storing secrets."""
+"""Protocol for storing tokens and sessions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from feedkeep.store.portable.tokens import DecideTokens
 
 
 class Tokens(Protocol):
-    """The tokens and sessions of all accounts, and how far their apps know what changed."""
+    """The tokens and sessions of all accounts, and the sync progress of their apps."""
 
     async def find(
         self,
@@ -31,17 +31,17 @@ class Tokens(Protocol):
         guid: Guid | None = None,
         document: DocumentName | None = None,
     ) -> Found | None:
-        """Return the token with that hash, and its account, as they are now.
+        """Return the token with a hash, and its account.
 
-        With `guid`, also its entry in that account, as `Entries.view` does, in the same query.
-        With `document`, also the body of that document of the account, at the same moment.
+        With `guid`, also the entry of `guid` in that account, as `Entries.view` returns it. With
+        `document`, also the body of that document of the account, read at the same moment.
         """
 
     async def of(self, account_id: AccountId) -> Sequence[Token]:
-        """Return all tokens of an account by number, including sessions and revoked ones."""
+        """Return all tokens of an account by number, including sessions and revoked tokens."""
 
     async def add(self, account_id: AccountId, token: Token) -> Token:
-        """Save a token, and return it with its new id: the account's next number."""
+        """Save a token; return it with its id, the account's next number."""
 
     async def add_session(
         self,
@@ -51,43 +51,44 @@ class Tokens(Protocol):
         max_alike: int,
         replaced: TokenId | None = None,
     ) -> Token:
-        """Add a session as `add` does, and delete those that end first, down to two limits.
+        """Add a session as `add` does, and delete the sessions that exceed the limits.
 
-        At most `max_sessions` of its purpose stay, and at most `max_alike` of them with the same
-        label. The new session always stays; the session `replaced` is deleted in any case.
+        At most `max_sessions` with the same purpose remain, and at most `max_alike` of them with
+        the same label. Sessions are deleted by earliest expiry. The new session always remains;
+        `replaced` is always deleted.
 
         Raises:
-            NotAuthorized: The token that it belongs to was revoked. Or it belongs to none, and the
-                account now has another password than `account`, is disabled, or is gone.
+            NotAuthorized: The session's token was revoked. Or it has no token, and the account is
+                disabled or deleted, or its password differs from `account`'s.
         """
 
     async def change(
         self, account_id: AccountId, purpose: Purpose, decide: DecideTokens
     ) -> TokensChanged:
-        """Load all secrets of one purpose, let `decide` say what changes, save, commit.
+        """Load all secrets of one purpose, call `decide`, and save its decision in one commit.
 
-        Nothing else changes them, or the password, meanwhile. `decide` has to be pure, and may run
-        more than once. A new password ends all that `Accounts.set_password` says.
+        The secrets and the password cannot change concurrently. `decide` must be pure, and may run
+        more than once. A new password ends the same things as `Accounts.set_password`.
 
         Raises:
-            NotAuthorized: The account is gone.
-            FeedkeepError: Whatever `decide` raises; nothing is changed then.
+            NotAuthorized: The account is deleted.
+            FeedkeepError: `decide` raised it; nothing is changed.
         """
 
     async def mark_used(self, used: Sequence[tuple[AccountId, TokenId]], minute: Stamp) -> None:
-        """Save in which minute tokens were used; tokens that are gone are left out.
+        """Save the minute of the last use of tokens; deleted tokens are skipped.
 
-        It waits for nobody: tokens that somebody else is changing may be left out, too.
+        Does not wait for locks: tokens that are being changed may be skipped, too.
         """
 
     async def extend(self, account_id: AccountId, token_id: TokenId, expires: Stamp) -> None:
-        """Set when a token expires, unless it was revoked."""
+        """Set the expiry of a token, unless it is revoked."""
 
     async def revoke(self, account_id: AccountId, token_id: TokenId, now: Stamp) -> Token | None:
-        """Revoke a token, unless it was revoked before, and every session that belongs to it.
+        """Revoke a token and every session that belongs to it; no effect if already revoked.
 
-        Returns the token, or None if there is no such token.
+        Returns the token; None if it does not exist.
         """
 
     async def save_progress(self, account_id: AccountId, changed: TokenProgress) -> None:
-        """Store how far a token's app knows what changed; what it acknowledged never goes back."""
+        """Store the sync progress of a token's app; the acknowledged stamp never decreases."""

@@ -1,4 +1,4 @@
-"""The whole store."""
+"""Protocol of the whole store."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from feedkeep.store.portable.totals import Totals
 
 @dataclass(frozen=True, slots=True)
 class StoreSize:
-    """What administrators want to know of a store.
+    """Statistics of a store for administrators.
 
     Attributes:
-        kind: What kind of database it is, such as "SQLite".
-        size_bytes: How much it takes.
-        is_backed_up_here: Whether `feedkeep backup` is what backs it up.
-        last_backup: When that last did so, if it did.
+        kind: Name of the database system, such as "SQLite".
+        size_bytes: Size of the database.
+        is_backed_up_here: Whether `feedkeep backup` is the way to back it up.
+        last_backup: Time of the last `feedkeep backup`; None if unknown.
     """
 
     kind: str
@@ -44,9 +44,9 @@ class Files:
     """The files of a store.
 
     Attributes:
-        data_bytes: The size of the database.
-        log_bytes: The size of its write-ahead log.
-        free_bytes: How much room is left beside them.
+        data_bytes: Size of the database.
+        log_bytes: Size of its write-ahead log.
+        free_bytes: Free space on their disk.
     """
 
     data_bytes: int
@@ -59,9 +59,9 @@ class Pool:
     """The connections of a store to its server.
 
     Attributes:
-        busy: How many are in use.
-        idle: How many are open, and in nobody's use.
-        max_connections: How many there may be.
+        busy: Number of connections in use.
+        idle: Number of open connections that are not in use.
+        max_connections: Maximum number of connections.
     """
 
     busy: int
@@ -71,13 +71,13 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class StoreState:
-    """How a store is at this moment, as far as this process knows it without asking.
+    """The present state of a store, as far as this process knows it without a query.
 
     Attributes:
-        kind: What kind of database it is, such as "SQLite".
-        files: Its files, if it has some here.
-        last_backup: When `feedkeep backup` last copied these, if it did.
-        pool: Its connections, if there are some.
+        kind: Name of the database system, such as "SQLite".
+        files: Its files; None without local files.
+        last_backup: Time of the last `feedkeep backup`; None if unknown.
+        pool: Its connections; None without a pool.
     """
 
     kind: str
@@ -87,7 +87,7 @@ class StoreState:
 
 
 class Store(Protocol):
-    """One database, shared by all requests of a process."""
+    """A database, shared by all requests of a process."""
 
     @property
     def entries(self) -> Entries:
@@ -95,15 +95,15 @@ class Store(Protocol):
 
     @property
     def history(self) -> ListHistory:
-        """The former states of these entries."""
+        """The former states of entries."""
 
     @property
     def feed_labels(self) -> FeedLabels:
-        """What the owners of lists call their feeds, and their folders."""
+        """The labels and folders that users give to their feeds."""
 
     @property
     def feeds(self) -> Feeds:
-        """What is known of feeds."""
+        """The fetched data of feeds."""
 
     @property
     def episode_actions(self) -> EpisodeActions:
@@ -111,11 +111,11 @@ class Store(Protocol):
 
     @property
     def documents(self) -> Documents:
-        """Documents, which are stored for apps."""
+        """Documents that are stored for apps."""
 
     @property
     def logins(self) -> Logins:
-        """Logins that were granted."""
+        """Granted logins."""
 
     @property
     def accounts(self) -> Accounts:
@@ -127,61 +127,63 @@ class Store(Protocol):
 
     @property
     def attempts(self) -> Attempts:
-        """Attempts at passwords that processes have counted."""
+        """Recent login attempts."""
 
     @property
     def totals(self) -> Totals:
-        """How much is stored."""
+        """Totals of the stored data."""
 
     async def assert_ready(self) -> None:
-        """Return if the store can read and write now.
+        """Check that the store can read and write.
 
         Raises:
             StoreUnavailable: It cannot.
         """
 
     async def missing_rights(self) -> Sequence[str]:
-        """Return the names of tables that this process may not both read and write.
+        """Return the names of tables that this process lacks the right to read and write.
 
         Raises:
             StoreUnavailable: The database cannot be reached.
         """
 
     async def clock(self) -> Stamp | None:
-        """Return what the database's own machine takes for the time; None if that is this one.
+        """Return the time of the database server's clock; None if the database is on this machine.
 
-        Raises as `missing_rights` does.
+        Raises:
+            StoreUnavailable: The database cannot be reached.
         """
 
     async def connection_limit(self) -> int | None:
-        """Return the number of connections that the server admits; None without one.
+        """Return the maximum number of connections of the server; None without a server.
 
-        It is None behind a pooler, too, whose limit is its own.
+        Also None behind a pooler, which has its own limit.
 
-        Raises as `missing_rights` does.
+        Raises:
+            StoreUnavailable: The database cannot be reached.
         """
 
     async def size(self) -> StoreSize:
-        """Return what administrators want to know of it."""
+        """Return statistics for administrators."""
 
     def state(self) -> StoreState:
-        """Return how it is at this moment; it takes microseconds, in any thread."""
+        """Return the present state; takes microseconds, in any thread."""
 
     async def faults(self) -> Sequence[str]:
-        """Return a sentence for each fault that the database itself finds in its data."""
+        """Return a sentence for each fault that the database detects in its data."""
 
     def archive(self) -> AbstractAsyncContextManager[Archive]:
-        """Give all that is stored as it is at this moment, for as long as the context is open."""
+        """Context manager: return a snapshot of all stored data."""
 
     async def fill(self, records: AsyncIterator[Records], check: Check | None = None) -> None:
-        """Put all records of an archive into this store, in one commit: all of them, or none.
+        """Store all records of an archive in one commit, or none of them.
 
-        Before the commit, `check` is given all that is in the store; if it raises, nothing is
-        stored. The event loop may be blocked meanwhile.
+        Before the commit, `check` is given the store's content; if it raises, nothing is stored.
+        The event loop may be blocked.
 
         Raises:
-            StoreUnusable: The store has an account already.
+            StoreUnusable: The store already has an account.
         """
 
     async def close(self) -> None:
-        """Finish what was accepted, and close the database."""
+        """Finish the accepted jobs, and close the database."""
