@@ -1,8 +1,8 @@
-"""Many requests, one commit: queued jobs run together in one transaction. Knows no SQL.
+"""Group commit: queued jobs run together in one transaction. Contains no SQL.
 
-A batch takes what is queued when the last one ends, of each account up to its share. There is no
-timer: without load a batch is one job, and under load many jobs share the cost of a durable commit,
-or of a query.
+A batch takes the jobs queued when the previous batch ends, up to a share per account. There is no
+timer: without load a batch is one job; under load many jobs share the cost of a durable commit or
+of a query.
 """
 
 from __future__ import annotations
@@ -18,27 +18,25 @@ from feedkeep.runtime.recorder import Batches
 from feedkeep.store.fair_queue import FairQueue
 
 MAX_WRITE_WEIGHT = 1_000
-"""How many rows the jobs of a batch of writes name together, at most."""
+"""Maximum weight, in rows, of a batch of writes."""
 
 MAX_SHARE = 250
-"""How many of these are one account's. More are bulk, which has a batch of its own."""
+"""Maximum weight of one account's jobs in it; a heavier job is bulk and gets its own batch."""
 
 Job = TypeVar("Job")
 
 
 class Done(Value, Generic[T], frozen=True):
-    """The outcome of a job that succeeded: what its caller is given."""
+    """The result of a job that succeeded."""
 
     value: T
 
 
 Outcome: TypeAlias = Done[T] | Exception
-"""The outcome of one job in a batch: a value, or an error that concerns this job only."""
+"""The result of a job, or the error of this job only."""
 
 
 class _Queued(Value, Generic[Job, T], frozen=True):
-    """A job, where its caller waits for the answer and since when, and what it takes of a share."""
-
     job: Job
     answer: asyncio.Future[T]
     since: float
@@ -47,7 +45,7 @@ class _Queued(Value, Generic[Job, T], frozen=True):
 
 
 class FailedBeforeCommit(Exception):
-    """A transaction failed, `cause` says why, and its commit was never sent."""
+    """A transaction failed with `cause` before its commit was sent, so a retry is safe."""
 
     def __init__(self, cause: Exception) -> None:
         super().__init__(str(cause))
@@ -55,22 +53,35 @@ class FailedBeforeCommit(Exception):
 
 
 def weight_of_change(guids: Sequence[Guid] | None, history_from: Stamp | None = None) -> int:
-    """Return how many rows a change names; one of a whole account is bulk."""
+    """Return the number of rows that a change names; a change of a whole account is bulk."""
     if guids is None or history_from is not None:
         return MAX_WRITE_WEIGHT
     return len(guids)
 
 
 def note_nothing() -> None:
-    """Do nothing when a transaction has failed for good."""
+    """Do not count a failed transaction."""
 
 
 async def wait_for_nothing() -> None:
-    """Return at once: a batch begins whenever there is one."""
+    """Do not wait before a batch."""
 
 
 class Batcher(Generic[Job, T]):
-    """Runs jobs in batches, one batch at a time for each key, and gives each caller its outcome."""
+    """Runs jobs in batches, one batch at a time per key.
+
+    Args:
+        run: Runs jobs in one transaction and returns their outcomes, in order. If the first jobs
+            turn out to be heavy, it may return fewer outcomes, but at least one; the remaining jobs
+            lead the next batch. If it raises `FailedBeforeCommit`, each job is retried once, alone;
+            any other exception fails all jobs of the batch.
+        max_weight: Maximum weight of a batch.
+        max_share: Maximum weight of one owner in a batch (`FairQueue`). Default: `max_weight`.
+        batches: Metrics of the batches.
+        note_failure: Called for each transaction that failed and is not retried.
+        begin: Awaited before each batch, such as for a lock; an error fails the batch. Jobs queued
+            while it waits join the batch, and `run` follows without a pause.
+    """
 
     def __init__(
         self,
@@ -81,20 +92,6 @@ class Batcher(Generic[Job, T]):
         note_failure: Callable[[], None] = note_nothing,
         begin: Callable[[], Awaitable[None]] = wait_for_nothing,
     ) -> None:
-        """Take `run`, which runs jobs in one transaction and returns an outcome for each.
-
-        Before it, `begin` waits for what a transaction needs, such as its turn. Which jobs are in
-        the batch is decided after that, so that all are that came meanwhile. Then `run` follows at
-        once. An error of `begin` fails the batch.
-
-        `run` may do fewer jobs than it is given, but not none, if those that come first have turned
-        out to be heavy: it returns fewer outcomes, and the other jobs come first in the next batch.
-        `run` raises `FailedBeforeCommit` if the transaction failed for a reason that may have
-        passed, or that may be the fault of one job: each job is then run once more, alone. Any
-        other exception fails all jobs. What a batch takes of each owner's jobs is decided by
-        `FairQueue`; without `max_share`, one owner's may fill it. `batches` counts them, if given,
-        and `note_failure` is called for each transaction that failed for good.
-        """
         self._note_failure = note_failure
         self._begin = begin
         self._run = run
@@ -108,23 +105,23 @@ class Batcher(Generic[Job, T]):
     async def submit(
         self, job: Job, key: Hashable = None, *, owner: Hashable = None, weight: int = 1
     ) -> T:
-        """Run `job` in one of the next batches of `key`; return its value, or raise its error.
+        """Run a job in a later batch of `key`; return its result or raise its error.
 
-        `owner` is whose turn and share it takes, and `weight` how much of that.
+        The job takes `weight` of its owner's share.
         """
         if self._is_closed:
             raise StoreUnavailable("The store is closed: the service is stopping.")
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         since = time.perf_counter() if self._batches else 0.0
         queue = self._queues.get(key)
-        if queue is None:  # then there is no worker, either: both come and go together
+        if queue is None:  # a key has a worker exactly while it has a queue
             queue = self._queues[key] = FairQueue(self._max_weight, self._max_share)
             self._workers[key] = asyncio.create_task(self._work(key))
         queue.add(_Queued(job, answer, since, weight, owner), weight, owner)
         return await answer
 
     async def close(self) -> None:
-        """Take no more jobs, and return when all that were taken are answered."""
+        """Reject new jobs, and wait for the queued ones."""
         self._is_closed = True
         await asyncio.gather(*self._workers.values(), return_exceptions=True)
 
@@ -135,7 +132,7 @@ class Batcher(Generic[Job, T]):
             while queue:
                 try:
                     await self._begin()
-                except Exception as error:  # noqa: BLE001 - every caller has to get an answer
+                except Exception as error:  # noqa: BLE001 - every caller needs an answer
                     self._note_failure()
                     batch = queue.next_batch()
                     outcomes: Sequence[Outcome[T]] = [error] * len(batch)
@@ -143,7 +140,7 @@ class Batcher(Generic[Job, T]):
                     batch = queue.next_batch()
                     self._count(batch)
                     outcomes = await self._outcomes([queued.job for queued in batch])
-                    if not outcomes:  # otherwise this would go on for ever
+                    if not outcomes:  # would loop forever
                         raise RuntimeError("A batch ran none of its jobs.")
                 done = len(outcomes)
                 for queued, outcome in zip(batch[:done], outcomes, strict=True):
@@ -152,7 +149,7 @@ class Batcher(Generic[Job, T]):
                     queue.put_back(queued, queued.weight, queued.owner)
         finally:
             del self._queues[key], self._workers[key]
-            # A defect in `run` ends here, too: without this, its callers would wait for ever.
+            # After a defect in `run`, callers would otherwise wait forever.
             for queued in (*batch, *queue):
                 if not queued.answer.done():
                     queued.answer.set_exception(self._unanswered())
@@ -172,11 +169,10 @@ class Batcher(Generic[Job, T]):
         try:
             return await self._run(jobs)
         except FailedBeforeCommit:
-            # A deadlock or a broken connection may have passed; a job that is at fault fails alone.
+            # A deadlock or broken connection may have passed; a job at fault fails alone.
             return await self._one_by_one(jobs)
-        except Exception as error:  # noqa: BLE001 - every caller has to get an answer
-            # The commit may have been carried out although its answer never came. To run the jobs
-            # again could do them twice; only their clients can decide whether to send them again.
+        except Exception as error:  # noqa: BLE001 - every caller needs an answer
+            # The commit may have succeeded, so a retry could apply the jobs twice: clients decide.
             self._note_failure()
             return [error] * len(jobs)
 
@@ -189,9 +185,9 @@ class Batcher(Generic[Job, T]):
             except FailedBeforeCommit as failure:
                 self._note_failure()
                 outcomes.append(failure.cause)
-            except Exception as error:  # noqa: BLE001 - and so has every one of these
+            except Exception as error:  # noqa: BLE001 - every caller needs an answer
                 self._note_failure()
-                # The store is away for all of them: the others would wait in turn for nothing.
+                # The store is unreachable: the other jobs would wait in turn for nothing.
                 outcomes.extend([error] * (len(jobs) - len(outcomes)))
                 break
         return outcomes
@@ -204,7 +200,7 @@ def reader(
 ) -> Batcher[Job, T]:
     """Return a batcher for concurrent reads of one kind.
 
-    A read never joins a batch that has begun: it could miss a write that was acknowledged since.
+    A read never joins a batch that has begun: it could miss a write acknowledged since.
     """
 
     async def run(wanted: Sequence[Job]) -> Sequence[Outcome[T]]:
@@ -214,11 +210,11 @@ def reader(
 
 
 def _answer(answer: asyncio.Future[T], outcome: Outcome[T]) -> None:
-    if answer.done():  # the caller is gone; the job was done all the same
+    if answer.done():  # the caller was cancelled; the job was done all the same
         return
     if isinstance(outcome, Done):
         answer.set_result(outcome.value)
-    elif isinstance(outcome, StopIteration):  # which no future can carry
+    elif isinstance(outcome, StopIteration):  # a future cannot carry it
         answer.set_exception(RuntimeError("a job raised StopIteration"))
     else:
         answer.set_exception(outcome)

@@ -1,4 +1,4 @@
-"""What topics that are written once for both databases need: statements, in transactions."""
+"""Interface between code for both databases and each database: statements and transactions."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Statements(Protocol):
         """Return all rows, of which there must be few."""
 
     async def fetchrow(self, statement: Sql, *arguments: Any) -> Row | None:
-        """Return the first row, if there is one."""
+        """Return the first row; None without rows."""
 
     async def fetchval(self, statement: Sql, *arguments: Any) -> Any:
-        """Return the first column of the first row; None if there is none."""
+        """Return the first column of the first row; None without rows."""
 
     async def execute(self, statement: Sql, *arguments: Any) -> Any:
         """Execute a statement that returns no rows."""
@@ -33,30 +33,30 @@ class Statements(Protocol):
     async def find_each(self, statement: Sql, rows: Collection[Row], *shared: Any) -> Sequence[Row]:
         """Return all rows that a statement of `sql.find_each` finds for rows of parameters.
 
-        The first parameters are `shared` by all rows.
+        The first parameters, `shared`, are the same for all rows.
         """
 
     async def write_each(self, statement: Sql, rows: Collection[Row], *shared: Any) -> None:
         """Execute a statement of `sql.save_each`, `sql.delete_each` or `sql.insert_each`.
 
         Raises:
-            NotAllWritten: PostgreSQL wrote another number of rows.
+            NotAllWritten: PostgreSQL wrote a different number of rows.
         """
 
 
 Job: TypeAlias = Callable[[Statements], Coroutine[Any, Any, T]]
-"""Work inside a transaction, which awaits nothing but statements; it may run more than once."""
+"""Work inside a transaction, which awaits only statements and may run more than once."""
 
 AccountJob: TypeAlias = Callable[[Statements, Account], Coroutine[Any, Any, T]]
-"""A job about an account, which is given as it is; nothing else changes it before the commit."""
+"""A job about an account, which it is given as stored; the account is locked until the commit."""
 
 
 class Driver(ABC):
     """Reads and transactions of a database.
 
     Attributes:
-        rows: How the database writes guids.
-        rows_at_once: How many rows a job handles between two calls of `pause`.
+        rows: Translation between values and rows.
+        rows_at_once: Number of rows that a job handles between two calls of `pause`.
     """
 
     rows: Rows
@@ -68,11 +68,11 @@ class Driver(ABC):
 
     @abstractmethod
     async def scan(self, statement: Sql, *arguments: Any) -> Sequence[Row]:
-        """Read what may take long; other reads do not wait for it."""
+        """Read many rows, without delaying other reads."""
 
     @abstractmethod
     async def write(self, job: Job[T], account_id: AccountId | None = None) -> T:
-        """Run a job in the turn of an account, if one is named; return its value when durable."""
+        """Run a job, in turn with other jobs of an account; return its value once it is durable."""
 
     @abstractmethod
     async def pause(self) -> None:
@@ -80,26 +80,26 @@ class Driver(ABC):
 
     @abstractmethod
     async def lock_out_others(self, statements: Statements) -> None:
-        """Let no other transaction that asks for this do so until this one ends."""
+        """Exclude other transactions that call this, until this transaction ends."""
 
     @abstractmethod
     async def _hold(self, statements: Statements, account_id: AccountId) -> Account | None:
-        """Lock an account until the end of the transaction; return it, if it is there."""
+        """Lock an account until the end of the transaction; return it, or None if it is deleted."""
 
     async def change(self, account_id: AccountId, job: AccountJob[T]) -> T:
         """Run a job about an account as `write` does.
 
         Raises:
-            NotAuthorized: The account is gone.
+            NotAuthorized: The account is deleted.
         """
         return await self.write(self._held(account_id, job), account_id)
 
     async def change_in_turns(self, account_id: AccountId, job: AccountJob[T], _weight: int) -> T:
-        """Do what `change` does, for a job of many rows that awaits `pause` between some."""
+        """Run a job of many rows as `change` does; the job regularly awaits `pause`."""
         return await self.change(account_id, job)
 
     async def change_if_there(self, account_id: AccountId, job: AccountJob[T]) -> T | None:
-        """Do what `change` does; if the account is gone, do nothing and return None."""
+        """Run a job as `change` does; return None without running it if the account is deleted."""
 
         async def held(statements: Statements) -> T | None:
             account = await self._hold(statements, account_id)

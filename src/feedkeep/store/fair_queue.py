@@ -1,4 +1,4 @@
-"""Whose job is next: accounts take turns, and each has a bounded share of a batch. Pure."""
+"""Fair queue: round-robin over accounts, with a bounded share of each batch. Pure."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ Item = TypeVar("Item")
 
 
 class FairQueue(Generic[Item]):
-    """Items that wait for a batch, each with its weight and its owner.
+    """Queued items, each with a weight and an owner.
 
-    A batch has up to `max_share` of each owner, who take turns, and up to `max_weight` of all. What
-    is heavier than a share is bulk, and has a batch of its own: bulk takes turns with all else, and
-    its owners take turns, too. So an item that is no bulk waits for one batch of bulk at most,
+    A batch has a weight of up to `max_share` per owner, in turn, and up to `max_weight` in total.
+    An item heavier than a share is bulk and gets its own batch: bulk batches alternate with shared
+    batches, and their owners take turns, too. So other items wait for one bulk batch at most,
     however much bulk one owner has queued.
     """
 
@@ -34,7 +34,7 @@ class FairQueue(Generic[Item]):
             yield from (item for _, item in items)
 
     def add(self, item: Item, weight: int, owner: Hashable) -> None:
-        """Queue an item behind those of the same owner."""
+        """Queue an item behind the owner's other items."""
         queues = self._bulk if weight > self._max_share else self._shared
         queue = queues.get(owner)
         if queue is None:
@@ -42,12 +42,12 @@ class FairQueue(Generic[Item]):
         queue.append((weight, item))
 
     def put_back(self, item: Item, weight: int, owner: Hashable) -> None:
-        """Queue an item again, before all others: its batch ended before it was run."""
+        """Queue an item again, before all others, because its batch ended before it ran."""
         self._shared.setdefault(owner, deque()).appendleft((weight, item))
         self._shared.move_to_end(owner, last=False)
 
     def next_batch(self) -> list[Item]:
-        """Remove the items of the next batch, and return them; nothing if nothing waits."""
+        """Remove and return the items of the next batch; an empty list if nothing is queued."""
         is_bulk = bool(self._bulk) and (self._is_turn_of_bulk or not self._shared)
         self._is_turn_of_bulk = not is_bulk
         return self._next_bulk() if is_bulk else self._next_shares()
@@ -70,7 +70,7 @@ class FairQueue(Generic[Item]):
                 weight, item = queue.popleft()
                 batch.append(item)
                 left -= weight
-            if queue and left == share:  # it begins the next batch, and nobody overtakes it
+            if queue and left == share:  # it leads the next batch, not to be overtaken
                 break
             room -= share - left
             del self._shared[owner]

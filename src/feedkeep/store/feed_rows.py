@@ -1,4 +1,4 @@
-"""What is known of a feed as a row of its table, and back."""
+"""Conversion of feeds to rows of their table, and back."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from feedkeep.model import AccountId, Feed, Guid, Picture
 from feedkeep.store.rows import Row
 
 WANTED_AGAIN_US = 24 * 60 * 60 * 1_000_000
-"""How old it has to be that a feed was wanted, before that is written anew."""
+"""Minimum age of a feed's stored time of demand before the time is updated."""
 
 AFTER_LEASE_US = 60 * 1_000_000
-"""How soon a feed is looked at once more if it was leased when a newcomer came."""
+"""Delay of the next fetch of a feed that was leased when a new subscriber came."""
 
 MAX_ACCOUNTS = 500
-"""Through how many accounts one step looks for subscriptions."""
+"""Maximum number of accounts whose subscriptions one step reads."""
 
 FEED = ("guid", "url", "wanted", "next_fetch", "failing", "known")
 """The columns of a feed that are read."""
@@ -33,11 +33,11 @@ _DECODER = msgspec.json.Decoder(_Known)
 
 
 def feed_of(guid: Guid, row: Row) -> Feed:
-    """Return the feed whose `FEED` columns a row has; its guid is given, since stores differ in it.
+    """Return the feed of a row of `FEED` columns; databases differ in the form of its guid.
 
-    Of what another version of this program wrote, fields are left out that this one does not know,
-    and those that are missing have their defaults. What cannot be read counts as never looked at,
-    as a whole: with an ETag but without the content, a host would only say that nothing changed.
+    Unknown fields, which another version wrote, are ignored, and missing fields have defaults. An
+    unreadable column counts as never fetched, as a whole: with an ETag but without the content, a
+    host would only answer that nothing changed.
     """
     _, url, wanted, next_fetch, failing, known = row
     never_looked_at = Feed(guid, url, wanted, next_fetch)
@@ -51,9 +51,9 @@ def feed_of(guid: Guid, row: Row) -> Feed:
 
 
 def known_column(feed: Feed) -> str | None:
-    """Return the column `known` of a feed: what has no column of its own, as JSON.
+    """Return the column `known` of a feed: fields without a column of their own, as JSON.
 
-    None if it was never looked at, and nobody has permitted that.
+    None if the feed was never fetched, and fetching it was not explicitly permitted.
     """
     if feed.looked is None and not feed.is_permitted:
         return None
@@ -62,20 +62,18 @@ def known_column(feed: Feed) -> str | None:
 
 
 def picture_of(row: Row) -> Picture:
-    """Return the picture whose `PICTURE` columns a row has."""
     media_type, data, digest = row
     return Picture(media_type, data, digest=digest)
 
 
 def picture_row(picture: Picture) -> Row:
-    """Return the `PICTURE` columns of a picture."""
     return (picture.media_type, picture.data, picture.digest)
 
 
 def next_accounts(
     counts: Sequence[tuple[AccountId, int]], limit: int
 ) -> Sequence[tuple[AccountId, int]]:
-    """Return the first accounts that have up to `limit` subscriptions together, at least one.
+    """Return the first accounts with up to `limit` subscriptions in total, at least one account.
 
     `counts` has accounts by rising id, with the number of their subscriptions.
     """

@@ -1,4 +1,4 @@
-"""The kinds of records: all that an archive and a copy need to know about each kind."""
+"""The kinds of records, with what archives and copies need to know about each kind."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class Kind(Generic[R]):
     """One kind of record.
 
     Attributes:
-        name: What these records are called.
-        type: The type of a record.
-        table: The table that they are stored in.
+        name: Name for messages.
+        type: Type of a record.
+        table: Table of the records.
         read: Returns the record of a row, which is the account's id and the table's columns.
-        write: Returns the table's columns of a record.
-        where: The condition for their rows, if the table has others, too.
+        write: Returns a record's columns of the table.
+        where: Condition for the rows of this kind; "" if the table has no others.
     """
 
     name: str
@@ -66,7 +66,6 @@ def every(kind: Kind[Any], schema: str) -> str:
 
 
 def kind_of(record: Record) -> Kind[Any]:
-    """Return the kind of a record."""
     if not isinstance(record, EntryState):
         return _KIND_OF[type(record)]
     if record.ended is not None:
@@ -75,7 +74,7 @@ def kind_of(record: Record) -> Kind[Any]:
 
 
 def _present(name: str, where: str) -> Kind[EntryState]:
-    """Return the kind of the present states of some entries."""
+    """Return the kind of some present states of entries."""
     return Kind(
         name,
         EntryState,
@@ -143,6 +142,6 @@ KINDS: tuple[Kind[Any], ...] = (
         lambda _, document: astuple(document),
     ),
 )
-"""All kinds, in the order in which they are copied: what other records refer to comes first."""
+"""All kinds in the order in which they are copied: referenced records come first."""
 
 _KIND_OF = {kind.type: kind for kind in KINDS}

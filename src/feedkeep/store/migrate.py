@@ -1,4 +1,4 @@
-"""The numbered migrations of a store's schema. Knows no database."""
+"""Numbered schema migrations, independent of the database."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One migration of a schema: the version that it leads to, its file's name and its SQL.
+    """A schema migration: number, which becomes the schema's version, file name and SQL.
 
-    The first one creates all tables.
+    The first migration creates all tables.
     """
 
     number: int
@@ -30,7 +30,7 @@ class Migration:
 
     @property
     def compatible_from(self) -> int:
-        """Oldest version of the schema whose programs still work after this migration.
+        """Oldest schema version whose programs still work after this migration.
 
         The comment at its head names it; without that, no older program works.
         """
@@ -45,7 +45,7 @@ class Migration:
 
     @property
     def statements(self) -> list[str]:
-        """The statements one by one, without comments. No text in them holds `;` or `--`."""
+        """The statements without comments. No text in them may contain `;` or `--`."""
         parts = re.sub(r"--[^\n]*", "", self.sql).split(";")
         return [part.strip() for part in parts if part.strip()]
 
@@ -73,12 +73,12 @@ BeforeMigrating: TypeAlias = Callable[[PendingMigrations], Awaitable[None]]
 
 
 async def migrate_at_once(_: PendingMigrations) -> None:
-    """Permit a migration: the `BeforeMigrating` that does nothing."""
+    """Permit a migration: a `BeforeMigrating` that does nothing."""
 
 
 @contextmanager
 def logged(step: Migration) -> Iterator[None]:
-    """Context manager: log the begin and the end of a migration of an existing database."""
+    """Context manager: log the start and the end of a migration of an existing database."""
     _log.info("schema step began", step=step.name)
     began = time.monotonic()
     yield
@@ -99,17 +99,17 @@ def migrations(kind: str) -> list[Migration]:
 
 
 def pending_migrations(kind: str, found: int) -> PendingMigrations:
-    """Return the migrations after a version of the schema; none after a newer one."""
+    """Return the migrations after a schema version; none after a newer version."""
     return PendingMigrations(found, [step for step in migrations(kind) if step.number > found])
 
 
 def newest_version(kind: str) -> int:
-    """Return the version of the schema that this program works with."""
+    """Return the newest schema version that this program supports."""
     return migrations(kind)[-1].number
 
 
 def check_version(kind: str, found: int, database: str, compatible_from: int | None = None) -> None:
-    """Check that this program can work with a version of the schema, once it is up to date.
+    """Check that this program can work with a schema version once pending migrations have run.
 
     Args:
         kind: The kind of store.
@@ -118,7 +118,7 @@ def check_version(kind: str, found: int, database: str, compatible_from: int | N
         compatible_from: Oldest version whose programs still work; None means only `found`.
 
     Raises:
-        StoreUnusable: A build before 1.0 or a newer feedkeep wrote it.
+        StoreUnusable: A build before 1.0 or an incompatible newer feedkeep wrote it.
     """
     steps = migrations(kind)
     oldest, newest = steps[0].number, steps[-1].number

@@ -30,7 +30,7 @@ from feedkeep.model.weights import weight_of_document, weight_of_entry
 
 
 class Origin(Value, frozen=True):
-    """Which change brought an entry to its state, and who made it; None is what is not known."""
+    """Stamp and author of the change that produced an entry's state; None means unknown."""
 
     began: Stamp | None = None
     author: str | None = None
@@ -39,28 +39,27 @@ class Origin(Value, frozen=True):
 class Overlay:
     """The loaded entries of one account, with the decisions of a batch on top.
 
-    Loaded are the entries of all guids of all jobs, the subscriptions that they lead to, and all
-    pointers to these. That stays complete, since a decision changes only entries that it was given.
-    So every job can be given its snapshot without another query.
+    Entries of all guids of all jobs are loaded, with the subscriptions that they resolve to and all
+    pointers to these. This stays complete, since a decision changes only entries of its snapshot.
+    So every job gets its snapshot without another query.
 
     Attributes:
         account_id: The account.
         last_stamp: Its clock.
         counts: The counts of its list.
-        known_from: The stamp from which on every state of its list is known.
+        known_from: Stamp from which every state of its list is stored.
         former_count: Sum of the weights of the stored former states and of those to keep.
-        saved: The entries to save, as they are at the end.
-        origins: The origins of those that are in a state that began in this batch. Of the others
-            only stamps have changed: what is stored as their origin stays.
+        saved: The entries to save, in their last state.
+        origins: Origins of saved entries whose state began in this batch. Only stamps of other
+            saved entries have changed: their stored origin stays.
         forgotten: The guids whose entries are to be deleted.
-        stored_ended: States to keep that are stored as they were when they ended.
-        restamped_ended: States to keep that are stored with other stamps than they had at the end;
-            their origin is what is stored.
-        made_and_ended: States to keep that began in this batch, too: nothing is stored of them.
-        deletions: The deletions to remember.
-        documents: The documents that were asked for, with the changes so far.
+        stored_ended: States to keep that are stored exactly as they ended.
+        restamped_ended: States to keep that were restamped in this batch; their origin is stored.
+        made_and_ended: States to keep that also began in this batch, and are not stored.
+        deletions: The deletions to save.
+        documents: The requested documents, with the changes so far.
         saved_documents: The documents to save.
-        token_progress: How far apps know what changed: the latest of each token and clock.
+        token_progress: Latest sync progress of apps, by token and clock.
     """
 
     def __init__(
@@ -94,15 +93,15 @@ class Overlay:
 
     @property
     def rows(self) -> int:
-        """How many rows were loaded of the list and of its history."""
+        """Number of loaded rows of the list and its history."""
         return len(self._index) + len(self._former)
 
     def load(self, entry: Entry) -> None:
-        """Add an entry as it is stored."""
+        """Add a stored entry."""
         self._index.set(entry.guid, entry)
 
     def load_state(self, state: EntryState) -> None:
-        """Add a present or a former state as it is stored."""
+        """Add a stored present or former state."""
         if state.ended is not None:
             self._former.append(state)
             return
@@ -112,7 +111,7 @@ class Overlay:
     def known_documents(
         self, wanted: Iterable[DocumentSelector]
     ) -> dict[DocumentName, KnownDocument]:
-        """Return documents as the jobs so far have left them."""
+        """Return documents with the changes of the jobs so far."""
         chosen = frozenset(wanted)
         return {
             name: known
@@ -130,10 +129,10 @@ class Overlay:
         author: str | None = None,
         history_from: Stamp | None = None,
     ) -> T:
-        """Give `decide` its snapshot, and apply its decision; return the decision's outcome.
+        """Call `decide` with its snapshot, apply its decision and return the outcome.
 
-        The arguments are those of `Entries.change`. What they name has to be loaded already: all
-        entries if `guids` is None, all states if there is a `history_from`.
+        The arguments are those of `Entries.change`. What they name must be loaded: all entries if
+        `guids` is None, all states with a `history_from`.
 
         Raises what `decide` raises; nothing is changed then.
         """
@@ -175,7 +174,7 @@ class Overlay:
             self.forgotten.add(guid)
 
     def _keep(self, guid: Guid, ended: Stamp) -> None:
-        """Keep the state that an entry is in, and that ends now."""
+        """Keep the present state of an entry, which ends at `ended`."""
         state = self._state(self._index[guid], ended)
         if guid in self.origins:
             self.made_and_ended.append(state)
@@ -197,7 +196,7 @@ class Overlay:
         return History([*former, *present], self.known_from)
 
     def _set_document(self, document: Document) -> None:
-        """Save a document; the jobs that follow see it, and what those of its kind weigh."""
+        """Save a document, and update the weight of its kind for the following jobs."""
         saved = DocumentName(document.kind, document.name)
         before = self.documents[saved]
         added = weight_of_document(document.body) - weight_of_document(before.body)

@@ -1,4 +1,4 @@
-"""Values as rows of tables, and back. The stores differ only in how they write a guid."""
+"""Conversion of values to rows of tables, and back. Stores differ only in how they write guids."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _TOKEN_END = _ACCOUNT_END + len(TOKEN)
 
 
 def account_of(row: Row) -> Account:
-    """Return the account whose id and `ACCOUNT` columns a row begins with."""
+    """Return the account of a row that begins with its id and `ACCOUNT` columns."""
     # fmt: off
     (
         account_id, name, password_hash, is_disabled, created, last_stamp, last_action_stamp,
@@ -67,15 +67,15 @@ def account_of(row: Row) -> Account:
 
 
 def key_range(after: str, beginning: str) -> tuple[str, str]:
-    """Return the first name key that can come after another and begin so, and one after the last.
+    """Return the lower and the upper bound of name keys after `after` that start with `beginning`.
 
-    The first one may be `after` itself. No name has U+10FFFF, the last of all characters.
+    The lower bound may be `after` itself. No name contains U+10FFFF, the highest character.
     """
     return max(after, beginning), f"{beginning}\U0010ffff"
 
 
 def token_of(row: Row, first: int = 0) -> Token:
-    """Return the token whose `TOKEN` columns a row has from the number `first` on."""
+    """Return the token of the `TOKEN` columns that start at the index `first`."""
     # fmt: off
     (
         token_id, token_hash, label, created, expires, revoked, is_session, is_shared, of_token,
@@ -95,68 +95,64 @@ def token_of(row: Row, first: int = 0) -> Token:
 
 
 def own_uploads_column(uploads: Sequence[OwnUpload]) -> str | None:
-    """Return the column of what an app uploaded last, as JSON; None if that is nothing."""
+    """Return an app's last uploads as a JSON column; None without uploads."""
     return msgspec.json.encode(uploads).decode() if uploads else None
 
 
 def account_record_of(row: Row) -> AccountRecord:
-    """Return the owner whose id and columns a row has."""
+    """Return the account record of a row that begins with the account's id."""
     return AccountRecord(account_of(row), *row[_ACCOUNT_END:])
 
 
 def account_record_row(owner: AccountRecord) -> Row:
-    """Return the columns of an owner."""
+    """Return the columns of an account record, without the account's id."""
     account, *own = astuple(owner)
     *others, counts = astuple(account)[1:]
     return (*others, *astuple(counts), *own)
 
 
 def new_account_row(account: Account, name_key: str) -> Row:
-    """Return the columns of a new account, whose id comes first."""
+    """Return the columns of a new account, starting with its id."""
     values = (account.id, account.name, name_key, account.password_hash)
     return (*values, account.is_disabled, account.created, account.is_admin)
 
 
 def new_token_row(token: Token) -> Row:
-    """Return the `NEW_TOKEN` columns of a token."""
     return astuple(token)[:_NEW_TOKEN_WIDTH]
 
 
 def token_row(token: Token) -> Row:
-    """Return the `TOKEN` columns of a token."""
     *others, own_subscriptions, own_actions = astuple(token)
     return (*others, own_uploads_column(own_subscriptions), own_uploads_column(own_actions))
 
 
 def progress_row(changed: TokenProgress) -> Row:
-    """Return a token's number, and the columns that say how far its app knows what changed."""
+    """Return a token's number and the columns of its app's sync progress."""
     progress = changed.progress
     own_uploads = own_uploads_column(progress.own_uploads)
     return (changed.token_id, progress.last_sent, progress.acknowledged, own_uploads)
 
 
 def restored_row(account: Account) -> Row:
-    """Return the `RESTORED` columns of an account."""
     return [getattr(account, name) for name in RESTORED]
 
 
 def stamped_row(entry: Entry) -> Row:
-    """Return the `STAMPED` columns of an entry."""
     changed = entry.subscription_changed if isinstance(entry, Subscription) else None
     return (changed, entry.guid_changed, entry.revision)
 
 
 def stamps_in(rows: Iterable[Row], width: int, after: Stamp) -> set[Stamp]:
-    """Return the stamps later than another in the last `width` columns of rows."""
+    """Return the stamps later than `after` in the last `width` columns of rows."""
     return {stamp for row in rows for stamp in row[-width:] if stamp is not None and stamp > after}
 
 
 class Rows:
-    """Translates between values and the columns of a store, which writes guids in its own way.
+    """Translates between values and the columns of a store.
 
     Attributes:
-        read_guid: Returns the guid of what a column has.
-        write_guid: Returns what a column has for a guid.
+        read_guid: Returns the guid of a column's value.
+        write_guid: Returns the column's value for a guid.
         write_numbers: Returns the parameter for one or more numbers.
     """
 
@@ -171,9 +167,10 @@ class Rows:
         self.write_numbers = write_numbers
 
     def entry_of(self, row: Row) -> Entry:
-        """Return the entry whose `ENTRY` columns a row begins with.
+        """Return the entry of a row that begins with `ENTRY` columns.
 
-        A list has thousands: names for all columns would take a fifth longer.
+        Columns are read by index, since a list has thousands of entries: names would take 20 %
+        longer.
         """
         alias = None
         if row[7] is not None:
@@ -200,22 +197,21 @@ class Rows:
         )
 
     def subscription_of(self, row: Row) -> Subscription:
-        """Return the subscription whose `ENTRY` columns a row has."""
         subscription = self.entry_of(row)
         assert isinstance(subscription, Subscription)
         return subscription
 
     def view_of(self, row: Row) -> View:
-        """Return the view of a row: an entry's columns, then those of what it leads to, if any."""
+        """Return the view of a row: an entry's columns, then those of a pointer's subscription."""
         entry = self.entry_of(row)
         if isinstance(entry, Subscription):
             return View(entry, entry)
         return View(entry, self.subscription_of(row[_WIDTH:]))
 
     def found_of(self, row: Row, document: str | None = None) -> Found:
-        """Return what a row has: columns of an account, its token, and a view if one is wanted.
+        """Return the account, token and optional view of a row.
 
-        `document` is the body of the one that was read with it.
+        `document` is the body of the document that was read with the row.
         """
         account, token = account_of(row), token_of(row, _ACCOUNT_END)
         view = row[_TOKEN_END:]
@@ -223,12 +219,12 @@ class Rows:
         return Found(account, token, self.view_of(view) if is_there else None, document)
 
     def state_of(self, row: Row) -> EntryState:
-        """Return the state whose `STATE` columns a row has, and the stamp of its end if it has."""
+        """Return the state of a row of `STATE` columns and, for a former state, its end."""
         began, author, *ended = row[_WIDTH:]
         return EntryState(self.entry_of(row), began, author or "", *ended)
 
     def stored_state_of(self, row: Row) -> EntryState:
-        """Return the state whose columns of the table `entry` a row has."""
+        """Return the state of a row of the table `entry`."""
         return EntryState(self.entry_of(row), row[-2], row[-1] or "")
 
     def stored_state_row(self, state: EntryState) -> Row:
@@ -241,13 +237,13 @@ class Rows:
         return (*entry, state.began, state.author or None, state.ended)
 
     def history_page_of(self, rows: Sequence[Row], before: Stamp) -> HistoryPage:
-        """Return the page of history whose last change is the last one before a stamp.
+        """Return the page of history that ends with the last change before a stamp.
 
-        A row has the stamp from which on the list is known, that of the page's first change, and a
-        state with its end. On an empty page, the one row has nothing but the first of these.
+        A row has the first stamp of the known history, the stamp of the page's first change, and a
+        state with its end. The single row of an empty page has only the first of these.
 
         Raises:
-            NotAuthorized: There is no row, since the account is gone.
+            NotAuthorized: There are no rows, since the account is deleted.
         """
         if not rows:
             raise NotAuthorized
@@ -258,7 +254,7 @@ class Rows:
         return HistoryPage(here, states, known_from)
 
     def entry_row(self, entry: Entry) -> Row:
-        """Return the `ENTRY` columns of an entry and its revision, as they are written."""
+        """Return the `ENTRY` columns and the revision of an entry, as written."""
         guid, alias = (
             self.write_guid(entry.guid),
             astuple(entry.alias) if entry.alias else _NO_ALIAS,
@@ -274,35 +270,29 @@ class Rows:
         return (*row, entry.revision)
 
     def labelled_of(self, row: Row) -> Labelled:
-        """Return the label of a row, whose columns come first, with the view of the others."""
+        """Return the label of a row's first columns, with the view of the other columns."""
         return Labelled(self.label_of(row[:_LABEL_WIDTH]), self.view_of(row[_LABEL_WIDTH:]))
 
     def label_of(self, row: Row) -> FeedLabel:
-        """Return the label whose columns a row has."""
         guid, title, folder, is_title_edited, is_folder_edited = row
         edited = bool(is_title_edited), bool(is_folder_edited)
         return FeedLabel(self.read_guid(guid), title, folder, *edited)
 
     def label_row(self, label: FeedLabel) -> Row:
-        """Return the columns of a label."""
         guid, *others = astuple(label)
         return (self.write_guid(guid), *others)
 
     def deletion_of(self, row: Row) -> Deletion:
-        """Return the deletion whose columns a row has."""
         return Deletion(row[0], self.read_guid(row[1]))
 
     def deletion_row(self, deletion: Deletion) -> Row:
-        """Return the columns of a deletion."""
         return (deletion.id, self.write_guid(deletion.guid))
 
     def action_of(self, row: Row) -> EpisodeAction:
-        """Return the episode action whose `ACTION` columns a row has."""
         key, podcast_guid, *rest = row
         rest[-1] = bool(rest[-1])  # is_superseded
         return EpisodeAction(key, self.read_guid(podcast_guid), *rest)
 
     def action_row(self, action: EpisodeAction) -> Row:
-        """Return the `ACTION` columns of an episode action."""
         key, podcast_guid, *rest = astuple(action)
         return (key, self.write_guid(podcast_guid), *rest)

@@ -1,4 +1,4 @@
-"""How much a change has to deal with: rows that are loaded, not guids that are named. Pure."""
+"""The weight of a change: its loaded rows, not the guids that it names. Pure."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from feedkeep.model import KnownDocument
 from feedkeep.runtime.cooperative import LONG_BYTES
 
 MAX_ROWS_IN_A_BATCH = 2_000
-"""How many rows the changes of several accounts load at most in a transaction that they share."""
+"""Maximum number of rows that changes of several accounts load in a shared transaction."""
 
 FEW_ROWS = 100
-"""Up to how many guids, or rows, a change is decided on the event loop: within a millisecond."""
+"""Maximum number of guids or rows of a change decided on the event loop, within 1 ms."""
 
 
 def is_light(named: Sized | None, rows: int, documents: Iterable[KnownDocument]) -> bool:
-    """Say whether a change is decided at once, by the guids it names and by what was loaded for it.
+    """Whether a change is decided on the event loop, by its guids and its loaded rows.
 
-    One guid may lead to a thousand pointers, and one document name every feed that an app knows. A
+    A thousand pointers may resolve to one guid, and one document may name every feed of an app. A
     change of a whole account names no guids, and may add any number.
     """
     if named is None or max(len(named), rows) > FEW_ROWS:

@@ -1,4 +1,4 @@
-"""Accounts and their clocks: all but what a store does by name, or with every row of an account."""
+"""Accounts and their clocks on both databases, except access by name and deletion."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from feedkeep.store.sql import AND_NOT_DELETED, Sql, sql
 from feedkeep.store.tables import ACCOUNT_COLUMNS, ENTRY, RESTORED, STAMPED, TOKEN, columns
 
 CheckChange: TypeAlias = Callable[[Account, int], None]
-"""Raises an error if an account must stay as it is.
+"""Raises an error if an account must not be changed.
 
-It is given the account, and how many other administrators are not disabled.
+Its arguments are the account and the number of other enabled administrators.
 """
 
 DecideRestored: TypeAlias = Callable[[Account, Entry | None], Restored]
-"""Returns what a restore makes of an account and of the entry with the greatest revision."""
+"""Returns the restored form of an account and of its entry with the greatest revision."""
 
 CREATE = sql("""
 INSERT INTO feedkeep.account
@@ -100,14 +100,14 @@ class PortableAccounts(ABC):
     @property
     @abstractmethod
     def _are_there(self) -> Sql:
-        """The statement that says whether there is any account."""
+        """The statement that tests whether any account exists."""
 
     @abstractmethod
     async def _create(self, statements: Statements, account: Account, name_key: str) -> None:
         """Add an account.
 
         Raises:
-            NameTaken: There is an account with that name; nothing is changed.
+            NameTaken: Another account has this name; nothing is changed.
         """
 
     async def count(self, after: AccountId) -> int:
@@ -167,10 +167,10 @@ class PortableAccounts(ABC):
     async def _assert_unlinked(
         self, statements: Statements, account_id: AccountId, identity: bytes | None
     ) -> None:
-        """Check that no other account has an identity, and keep it so until the commit.
+        """Check that no other account has an identity, and lock this until the commit.
 
         Raises:
-            IdentityTaken: One has it.
+            IdentityTaken: Another account has it.
         """
         if identity is None:
             return
@@ -186,7 +186,7 @@ class PortableAccounts(ABC):
         invitation: tuple[AccountId, bytes],
         admits: Callable[[Account, Token], bool],
     ) -> None:
-        # The inviter is locked, so that the invitation is spent only once.
+        # The inviter is locked, so that the invitation is used only once.
         async def sign_up(statements: Statements, inviter: Account) -> None:
             row = await statements.fetchrow(_WITH_HASH, *invitation)
             if row is None or not admits(inviter, token_of(row)):
@@ -249,10 +249,10 @@ class PortableAccounts(ABC):
         await self._driver.change_if_there(account_id, stamp)
 
     async def _check(self, statements: Statements, account: Account, check: CheckChange) -> None:
-        """Let `check` look at an account that is to be changed.
+        """Call `check` for an account that is to be changed.
 
-        The other administrators may be on any machine of a cluster. They are counted only if it
-        matters: a machine that is away must not keep an account from being disabled.
+        The other administrators may be on any machine of a cluster. They are counted only for an
+        administrator, so that an unreachable machine does not prevent disabling other accounts.
         """
         others = 0
         if account.is_admin:
@@ -262,12 +262,12 @@ class PortableAccounts(ABC):
 
 
 def is_still_let_in(found: Account, account: Account) -> bool:
-    """Say whether an account as it is now has the password of `account`, and is not disabled."""
+    """Whether the stored account is enabled and has the same password as `account`."""
     return not found.is_disabled and found.salt == account.salt
 
 
 async def set_password(statements: Statements, account: Account, password_hash: str) -> None:
-    """Replace a password's hash, and end what ends with it."""
+    """Replace a password's hash; end sessions, reset links and granted logins."""
     await statements.execute(_SET_PASSWORD, account.id, password_hash)
     await statements.execute(_END_SESSIONS, account.id)
     await _end_grants(statements, account.id)
@@ -276,14 +276,13 @@ async def set_password(statements: Statements, account: Account, password_hash: 
 async def set_clock(
     statements: Statements, account_id: AccountId, clock: Clock, stamp: Stamp
 ) -> None:
-    """Set a clock."""
     await statements.execute(_SET_CLOCK[clock], account_id, stamp)
 
 
 async def note_restored(
     statements: Statements, account: Account, rows: Rows, decide: DecideRestored
 ) -> None:
-    """Store what a restore makes of an account."""
+    """Store the restored form of an account."""
     row = await statements.fetchrow(_NEWEST_ENTRY, account.id)
     restored = decide(account, rows.entry_of(row) if row else None)
     await statements.execute(_SET_RESTORED, account.id, *restored_row(restored.account))
@@ -293,10 +292,10 @@ async def note_restored(
 
 
 async def _end_grants(statements: Statements, account_id: AccountId) -> None:
-    """End logins that were granted and not fetched; the account's row is locked already.
+    """End granted logins that were not fetched; the account's row is already locked.
 
-    They are rare. In a cluster this table is written on every machine. So it is written only if
-    there are any: a machine that is away must not keep an account from being disabled.
+    They are rare, and on a cluster this table is written on every machine. It is written only if
+    there are any, so that an unreachable machine does not prevent disabling an account.
     """
     if await statements.fetchval(_HAS_OPEN_GRANTS, account_id):
         await statements.execute(_END_GRANTS, account_id)

@@ -1,4 +1,4 @@
-"""Wrong passwords that processes have counted, so that the others know of them."""
+"""Failed login attempts, shared between processes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SAVE = insert_each(
     " written = excluded.written",
     *("bytea", "bigint", "bytea"),
 )
-# The time comes first, then the rows.
+# The first row has the time, the others have attempts.
 _SAVED = sql(f"""
 SELECT {NOW}, 0, CAST(NULL AS bytea), CAST(NULL AS bytea) UNION ALL SELECT * FROM (
     SELECT o.written, o.process, o.key, o.seconds FROM feedkeep.attempt o WHERE o.written >= $1
@@ -42,27 +42,27 @@ DELETE FROM feedkeep.attempt WHERE (key, process) IN (SELECT key, process FROM o
 
 
 class Attempts:
-    """The attempts at passwords that processes have counted lately; nothing of it is copied.
+    """Recent login attempts counted by each process; not part of copies.
 
-    Rows are dated by one clock for all processes: the server's, or this machine's. A process writes
-    rows of its own only. On a cluster, the table is on the machine that is connected to, and every
-    commit is a plain one.
+    One clock dates the rows of all processes: the server's, or this machine's. A process writes
+    only its own rows. On a cluster, the table is on the coordinator, and every commit has one
+    phase.
     """
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
 
     async def save(self, counted: Sequence[CountedAttempts]) -> None:
-        """Store what a process has counted, each in place of what it stored for the same key."""
+        """Store a process's attempts, replacing its earlier attempts for the same keys."""
         rows = sorted((one.key, one.process, _packed(one.seconds)) for one in counted)
         await self._driver.write(lambda statements: statements.write_each(_SAVE, rows))
 
     async def saved_since(
         self, moment: Stamp, limit: int
     ) -> tuple[Stamp, Sequence[CountedAttempts]]:
-        """Return what was stored at a moment or later, and what the time is by the same clock.
+        """Return the attempts stored at `moment` or later, and the time by the same clock.
 
-        If that is more than `limit`, it is what was stored last. The order is that of storing.
+        Returns only the last `limit` attempts, in the order of storing.
         """
         now, *rows = await self._driver.read(_SAVED, moment, limit)
         return Stamp(now[0]), [
@@ -71,12 +71,12 @@ class Attempts:
         ]
 
     async def forget(self, kept_seconds: int, kept_rows: int, limit: int) -> int:
-        """Forget up to `limit` of what was stored longest ago; return how much that was.
+        """Delete up to `limit` of the oldest attempts; return their number.
 
-        It is what was not stored in the last `kept_seconds`, and what is more than `kept_rows`.
+        Deletes attempts older than `kept_seconds`, and attempts in excess of `kept_rows`.
         """
         old = await self._driver.read(_OLD, kept_seconds * 1_000_000, kept_rows, limit)
-        if not old:  # as almost always: then there is no commit
+        if not old:  # usual: no commit is needed
             return 0
         last = old[-1][0]
         gone = await self._driver.write(lambda job: job.fetch(_FORGET, last, len(old)))

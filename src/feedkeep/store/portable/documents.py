@@ -1,4 +1,4 @@
-"""Documents: what is stored for apps."""
+"""Documents that are stored for apps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from feedkeep.store.sql import sql
 from feedkeep.store.tables import DOCUMENTS, WEIGHT_OF_DOCUMENT, columns
 
 DecideDocument: TypeAlias = Callable[[str | None, int], str]
-"""Returns a document's new body; is given the fields of `KnownDocument`."""
+"""Returns a document's new body; its arguments are the fields of `KnownDocument`."""
 
 _OF_KIND = sql("""
 SELECT d.name, d.body FROM feedkeep.document d
@@ -61,11 +61,11 @@ class Documents:
     async def change(
         self, account_id: AccountId, kind: DocumentKind, name: str, decide: DecideDocument
     ) -> str:
-        """Load a document, save what `decide` makes of it, and return that.
+        """Replace the body of a document by the result of `decide`, and return it.
 
         Raises:
-            NotAuthorized: The account is gone.
-            FeedkeepError: Whatever `decide` raises; nothing is changed then.
+            NotAuthorized: The account is deleted.
+            FeedkeepError: `decide` raised it; nothing is changed.
         """
 
         async def change(statements: Statements, _: Account) -> str:
@@ -82,7 +82,7 @@ class Documents:
 async def known_documents(
     statements: Statements, account_id: AccountId, wanted: Iterable[DocumentSelector]
 ) -> dict[DocumentName, KnownDocument]:
-    """Return documents as they are; each name or kind takes one statement."""
+    """Return stored documents; each name or kind takes one statement."""
     bodies: dict[DocumentName, str | None] = {}
     weights: dict[DocumentKind, int] = {}
     for one in wanted:
@@ -103,5 +103,5 @@ async def known_documents(
 
 
 async def save_document(statements: Statements, account_id: AccountId, document: Document) -> None:
-    """Save a document that is new or changed."""
+    """Insert or replace a document."""
     await statements.execute(_SAVE, account_id, *astuple(document))

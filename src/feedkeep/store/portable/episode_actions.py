@@ -33,12 +33,12 @@ from feedkeep.store.sql import AND_NOT_DELETED, delete_each, find_each, save_eac
 from feedkeep.store.tables import ACTION, ACTIONS, WEIGHT_OF_ACTION, columns
 
 DecideActions: TypeAlias = Callable[[ActionSnapshot, Sequence[EpisodeAction]], ActionDecision]
-"""A rule about episode actions: decides what is saved of a chunk of those that were sent."""
+"""Decides which actions of an uploaded chunk are saved."""
 
 Learn: TypeAlias = Callable[
     [Recorded, Mapping[DocumentName, KnownDocument]], TokenProgress | Document | None
 ]
-"""Returns what is to be stored of the app that sent actions; is given what became of them."""
+"""Returns what to store about the app that sent actions, after they were recorded."""
 
 MAX_OF_AN_EPISODE = 20
 """Maximum number of stored actions that a rule is given for each guid, and for each file."""
@@ -47,7 +47,7 @@ _NUMBERS = msgspec.json.Decoder(list[int])
 _LAST_OF_KEYS = b"\xff" * 6
 _ACTION = columns(ACTION, "e")
 _OF_THE_EPISODE = f"SELECT {_ACTION} FROM feedkeep.episode_action e WHERE e.account_id = $1"
-# The actions with the same key, with the same guid, and of the same file.
+# Actions with the same key, with the same guid, and of the same file.
 _KNOWN = find_each(
     f"""
     {_OF_THE_EPISODE} AND e.podcast_guid = w.p2 AND e.key = w.p3
@@ -73,7 +73,7 @@ SELECT {_ACTION} FROM feedkeep.episode_action e
 WHERE e.account_id = $1 AND e.revision BETWEEN $2 AND $3 AND (NOT e.is_superseded OR $4)
 ORDER BY e.revision LIMIT $5
 """)
-# The zero keeps the planner from going through the actions of all podcasts by revision.
+# The zero keeps the planner from reading the actions of all podcasts by revision.
 _PAGE_OF_PODCAST = sql(f"""
 SELECT {_ACTION} FROM feedkeep.episode_action e
 WHERE e.account_id = $1 AND e.podcast_guid = $6 AND e.revision + 0 BETWEEN $2 AND $3
@@ -86,7 +86,7 @@ SELECT a.action_count, (
     WHERE e.account_id = $1
 ) FROM feedkeep.account a WHERE a.account_id = $1 {AND_NOT_DELETED}
 """)
-# As JSON: a hundred thousand numbers are a megabyte that way, and ten as rows.
+# JSON, since 100,000 revisions take 1 MB as JSON, and 10 MB as rows.
 _LAST_OF_EACH = sql("""
 WITH told AS (
     SELECT e.revision, e.podcast_guid, e.episode, e.kind, e.episode_guid,
@@ -133,18 +133,17 @@ class EpisodeActions:
         learn: Learn = learn_nothing,
         documents: Sequence[DocumentName] = (),
     ) -> Recorded:
-        """Save what `decide` makes of the actions `sent`, in one commit, however many they are.
+        """Save the decisions about the actions `sent` in one commit, however many they are.
 
-        They are taken in order, in chunks: `decide` is given the stored actions of the same
-        episodes (`ActionSnapshot.known`), and those that were sent; it sees what was decided about
-        the chunks before. In the end the clock of actions is set to what `until`
-        returns. It is given where the clock stood before, and where the last decision moved it.
-        What `learn` then returns of the app that sent them is stored, too; it is given the
-        `documents` as they are. All else is as in `Entries.change`.
+        The actions are handled in order, in chunks: `decide` is given the stored actions of the
+        same episodes (`ActionSnapshot.known`) and a chunk; it sees the decisions about earlier
+        chunks. Finally the clock of actions is set to the result of `until`, which is given the
+        clock before the upload and after the last decision. The result of `learn` for the app is
+        stored, too; it is given the stored `documents`. Otherwise as `Entries.change`.
 
         Raises:
-            NotAuthorized: The account is gone.
-            FeedkeepError: Whatever `decide` raises; nothing is changed then.
+            NotAuthorized: The account is deleted.
+            FeedkeepError: `decide` raised it; nothing is changed.
         """
 
         async def record(statements: Statements, account: Account) -> Recorded:
@@ -184,10 +183,10 @@ class EpisodeActions:
         return await self._driver.change_in_turns(account_id, record, len(sent))
 
     async def weights(self, account_id: AccountId) -> tuple[int, int]:
-        """Return an account's `action_count`, and the same added up now; all read at one moment.
+        """Return an account's `action_count`, stored and recomputed, both at one moment.
 
         Raises:
-            NotAuthorized: The account is gone.
+            NotAuthorized: The account is deleted.
         """
         rows = await self._driver.scan(_WEIGHTS, account_id)
         if not rows:
@@ -195,7 +194,7 @@ class EpisodeActions:
         return rows[0][0], rows[0][1]
 
     async def page(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
-        """Return the episode actions that are wanted, by rising revision."""
+        """Return the requested episode actions by rising revision."""
         wanted = (account_id, request.first, request.last, request.with_superseded, request.limit)
         if request.podcast_guid is None:
             rows = await self._driver.scan(_PAGE, *wanted)
@@ -207,13 +206,12 @@ class EpisodeActions:
         )
 
     async def last_of_each(self, account_id: AccountId, request: ActionRequest) -> Sequence[Stamp]:
-        """Return the revision of the last action of each kind with each episode, as they rise.
+        """Return the rising revisions of the last action of each kind with each episode.
 
-        The last action is the one that was done last, of those that can be told
-        (`rules.episode_actions.can_be_sent`, `sent_second`). An episode is known by its guid; one
-        that was sent by its URL alone is the one with the only guid that is wanted here and has
-        this URL, or else another one. The limit of the request does not apply:
-        revisions are numbers, which take eight bytes each.
+        The last action is the latest by time of playing, of those that can be sent
+        (`rules.episode_actions.can_be_sent`, `sent_second`). Episodes are identified by guid; an
+        action that was sent with only a URL belongs to the single requested guid with this URL, if
+        there is one. The limit of the request does not apply: a revision takes only eight bytes.
         """
         podcast = self._rows.write_guid(request.podcast_guid) if request.podcast_guid else None
         wanted = (account_id, request.first, request.last, podcast)
@@ -223,7 +221,7 @@ class EpisodeActions:
     async def _known(
         self, statements: Statements, account_id: AccountId, chunk: Sequence[EpisodeAction]
     ) -> dict[bytes, EpisodeAction]:
-        """Return the stored actions of the episodes of a chunk: `ActionSnapshot.known`."""
+        """Return the stored actions of a chunk's episodes: `ActionSnapshot.known`."""
         rows = await statements.find_each(
             _KNOWN,
             {
@@ -240,7 +238,7 @@ def _numbers_in(text: str) -> Sequence[Stamp]:
 
 
 def _keys_of_guid(action: EpisodeAction) -> tuple[bytes | None, bytes | None]:
-    """Return the first and the last key that actions with the same episode guid can have."""
+    """Return the first and the last possible key of actions with the same episode guid."""
     if action.episode_guid is None:
         return None, None
     beginning = action.key[:EPISODE_KEY_BYTES]

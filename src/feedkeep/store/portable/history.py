@@ -1,4 +1,4 @@
-"""The former states of entries: reading what changed, and forgetting what is old."""
+"""The former states of entries: reading changes, and deleting old states."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from feedkeep.store.sql import SKIP_LOCKED, sql
 from feedkeep.store.tables import STATE, WEIGHT_OF_STATE, columns
 
 _FEW_ACCOUNTS, _MANY_ACCOUNTS = 20, 500
-"""How many accounts a step searches, with and without their entries."""
+"""Maximum number of accounts that a step searches, with and without their entries."""
 
 _LAST_OF_SOME = sql("""
 SELECT max(s.account_id) FROM (
@@ -44,7 +44,7 @@ _OF_AUTHORS = _first("""EXISTS (
 _NEXT = sql(" UNION ALL ".join(_OF_STATES))
 _NEXT_WITH_AUTHORS = sql(" UNION ALL ".join((*_OF_STATES, _OF_AUTHORS)))
 LOOKS = (_LAST_OF_SOME, _NEXT, _NEXT_WITH_AUTHORS)
-"""The statements about many accounts; on a cluster, each reads rows of all machines."""
+"""Statements about many accounts; on a cluster, each only reads rows of all machines."""
 
 _LOCK_IF_FREE = sql(f"""
 SELECT a.former_count FROM feedkeep.account a WHERE a.account_id = $1 {SKIP_LOCKED}
@@ -71,10 +71,11 @@ UPDATE feedkeep.entry AS e SET author = NULL WHERE e.account_id = $1 AND e.guid 
 def _changes_statement(of_guid: str) -> str:
     """Return the statement that reads a page of the changes that meet a condition.
 
-    A change is found by what it ended. One that began the first state of a guid is found only by
-    that state, which may have ended at any time since: so such states are searched for among all
-    that ended later than the page begins. It begins no earlier than with the changes that ended
-    something alone. It is one statement, since each has a moment of its own on a cluster.
+    A change is found by the states that it ended. A change that began the first state of a guid is
+    found only by that state, which may have ended at any later time; so such states are searched
+    among all that ended after the start of the page. The page starts no earlier than it would with
+    changes that ended states alone. It is a single statement, since on a cluster each statement has
+    its own snapshot.
     """
     former = f"feedkeep.former_entry f WHERE f.account_id = $1 {of_guid.format('f')}"
     present = f"feedkeep.entry e WHERE e.account_id = $1 {of_guid.format('e')}"
@@ -110,7 +111,7 @@ def _changes_statement(of_guid: str) -> str:
 
 LIST_CHANGES = sql(_changes_statement(""))
 LIST_CHANGES_OF_FEED = sql(_changes_statement("AND {}.guid = $4"))
-# Not by one condition for both stamps of a former state: only one of them has an index.
+# Not one condition for both stamps of a former state: only one of them has an index.
 _IS_ANY_THERE = sql("""
 SELECT EXISTS (
     SELECT 1 FROM feedkeep.former_entry f
@@ -125,7 +126,7 @@ SELECT EXISTS (
 
 
 class ListHistory:
-    """The former states of the entries of all lists, and the authors of present ones.
+    """The former states of the entries of all lists, and the authors of present states.
 
     These are the table `former_entry` and two columns of `entry`; `Entries.change` writes them.
     """
@@ -137,12 +138,12 @@ class ListHistory:
     async def page(
         self, account_id: AccountId, before: Stamp, limit: int, guid: Guid | None = None
     ) -> HistoryPage:
-        """Return the last changes before a stamp, at most `limit`, all read at one moment.
+        """Return the last changes before a stamp, at most `limit`, read at one moment.
 
-        With `guid`, only changes of its entry count, and only its states are returned.
+        With `guid`, only the changes and states of its entry are returned.
 
         Raises:
-            NotAuthorized: The account is gone.
+            NotAuthorized: The account is deleted.
         """
         wanted = (account_id, before, limit)
         if guid is None:
@@ -154,7 +155,7 @@ class ListHistory:
         return await in_thread_if(len(rows) > LONG_LIST, self._rows.history_page_of, rows, before)
 
     async def is_any_there(self, account_id: AccountId, stamps: Collection[Stamp]) -> bool:
-        """Say whether any of some stamps is that of a change of which a state is kept."""
+        """Whether any stored state began or ended at one of the stamps."""
         if not stamps:
             return False
         rows = await self._driver.scan(_IS_ANY_THERE, account_id, self._rows.write_numbers(stamps))
@@ -163,20 +164,20 @@ class ListHistory:
     async def forget(
         self, after: AccountId, until: Stamp, max_states: int, *, with_authors: bool
     ) -> AccountId | None:
-        """Forget, of the next account, up to `max_states` states that ended at a stamp or before.
+        """Delete up to `max_states` states of the next account that ended at `until` or earlier.
 
-        That is the account with the smallest id greater than `after` of which there is anything to
-        look at. Its list is known from that stamp on then, or from its own last one if that is
-        earlier. With `with_authors`, who made its entries as they are is forgotten as well. Returns
-        the id to go on after, which is `after` while there is more to forget; None after the last.
-        It takes a millisecond or so, and waits for nobody: an account that is being changed is
-        passed over.
+        The next account is the one with the smallest id greater than `after` that has old states.
+        Its history is then known from `until`, or from the list's last stamp if that is earlier.
+        With `with_authors`, the authors of its present states are deleted as well. Returns the id
+        to continue after, which is `after` while the account has more to delete; None after the
+        last account. It takes about a millisecond and waits for no lock: an account that is being
+        changed is skipped.
         """
         accounts = _FEW_ACCOUNTS if with_authors else _MANY_ACCOUNTS
         [(last,)] = await self._driver.read(_LAST_OF_SOME, after, accounts)
         if last is None:
             return None
-        if with_authors:  # an account may have very many entries: searching them may take long
+        if with_authors:  # an account may have very many entries: the search may take long
             found = await self._driver.scan(_NEXT_WITH_AUTHORS, after, last, until)
         else:
             found = await self._driver.read(_NEXT, after, last, until)
@@ -185,7 +186,7 @@ class ListHistory:
         account_id = AccountId(min(row[0] for row in found))
 
         async def forget(statements: Statements) -> bool:
-            """Forget some; return whether that was all, or another transaction has the account."""
+            """Delete some states; return whether none remain, or the account is locked."""
             former_count = await statements.fetchval(_LOCK_IF_FREE, account_id)
             if former_count is None:
                 return True

@@ -1,4 +1,4 @@
-"""Logins of Nextcloud that were granted."""
+"""Granted logins of Nextcloud apps."""
 
 from __future__ import annotations
 
@@ -25,20 +25,19 @@ _FORGET = sql("DELETE FROM feedkeep.login_grant WHERE created < $1")
 
 
 class Logins:
-    """Logins of Nextcloud that accounts' owners have granted: the table `login_grant`."""
+    """Logins of Nextcloud apps that users have granted: the table `login_grant`."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
 
     async def save(self, account: Account, grant: Grant, forgotten_before: Stamp) -> bool:
-        """Save a grant; say whether that was done: a login can be granted only once.
+        """Save a grant; return False if the login was granted before, even if it was fetched.
 
-        That holds also after it was fetched. All grants that were made before `forgotten_before`
-        are deleted.
+        Deletes all grants made before `forgotten_before`.
 
         Raises:
-            NotAuthorized: The account now has another password than `account`, is disabled, or is
-                gone.
+            NotAuthorized: The account is disabled or deleted, or its password differs from
+                `account`'s.
         """
 
         async def save(statements: Statements, found: Account) -> bool:
@@ -51,14 +50,14 @@ class Logins:
         return await self._driver.change(account.id, save)
 
     async def find(self, login: bytes) -> Grant | None:
-        """Return the grant of a login, unless it was fetched; nothing is written."""
+        """Return the grant of a login, unless it was fetched; writes nothing."""
         rows = await self._driver.read(_FIND, login)
         return Grant(*rows[0]) if rows else None
 
     async def fetch(self, grant: Grant, token: Token, now: Stamp) -> Account | None:
-        """Save the token that an app gets for a grant, and that it was fetched, in one commit.
+        """Save the app's token for a grant and mark the grant as fetched, in one commit.
 
-        Returns the account of the grant; None if it was fetched before, or was deleted.
+        Returns the account of the grant; None if it was already fetched or deleted.
         """
 
         async def fetch(statements: Statements, account: Account) -> Account | None:

@@ -1,4 +1,4 @@
-"""Replacing stamps that are ahead of the time."""
+"""Replacing stamps that are ahead of the current time."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from feedkeep.store.tables import ACTIONS, OF_THE_LIST, Table, columns
 DecideStamps: TypeAlias = Callable[
     [Account, Stamp, Collection[Stamp], Collection[Stamp]], Restamped
 ]
-"""Returns what becomes of an account whose clocks were ahead.
+"""Returns the corrected form of an account whose clocks were ahead.
 
-It is given the account, the stamp from which on its history is known, and those stamps of its list
+Its arguments are the account, the stamp from which its history is known, and the stamps of its list
 and of its episode actions that are ahead.
 """
 
@@ -35,7 +35,7 @@ _FORGET_APP_URLS = sql("DELETE FROM feedkeep.document AS d WHERE d.account_id = 
 
 
 def _ahead(table: Table) -> Sql:
-    """Return the statement that reads the key and the stamps of rows with one later than `$2`."""
+    """Return the statement that reads keys and stamps of rows with a stamp later than `$2`."""
     is_ahead = " OR ".join(f"r.{name} > $2" for name in table.stamps)
     return sql(
         f"SELECT {columns((*table.key, *table.stamps), 'r')} FROM feedkeep.{table.name} r"
@@ -58,7 +58,7 @@ _STAMP_ANEW = {table: _stamp_anew(table) for table in _AHEAD}
 async def restamp(
     statements: Statements, account: Account, now: Stamp, decide: DecideStamps
 ) -> Account:
-    """Replace stamps that are later than `now` in the rows of an account; return it as it is then.
+    """Replace stamps later than `now` in an account's rows; return the corrected account.
 
     The caller has locked the account, and stores it.
     """
@@ -88,7 +88,7 @@ async def _write(
     rows: Sequence[Row],
     anew: Mapping[Stamp, Stamp],
 ) -> None:
-    # By rising stamps, none of which gets later: so no row gets one that another still has.
+    # By rising stamps, none of which gets later: so no row gets a stamp that another row has.
     width = len(table.key)
     await statements.executemany(
         _STAMP_ANEW[table],

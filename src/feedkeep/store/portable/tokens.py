@@ -1,4 +1,4 @@
-"""Tokens and sessions, and how far their apps know what changed."""
+"""Tokens and sessions, and the sync progress of their apps."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from feedkeep.store.sql import sql
 from feedkeep.store.tables import NEW_TOKEN, TOKEN, columns
 
 DecideTokens: TypeAlias = Callable[[Account, Sequence[Token]], TokenDecision]
-"""Decides about an account's secrets of one purpose; is given them as they are, by number."""
+"""Decides about an account's secrets of one purpose, which it is given by number."""
 
 TOKEN_COLUMNS = columns(TOKEN, "t")
 
@@ -89,7 +89,7 @@ _SAVE_PROGRESS = {
 
 
 class PortableTokens:
-    """The table `token`; finding tokens, as each request does, is each store's own."""
+    """The table `token`; each store has its own look-up of tokens for requests."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
@@ -157,7 +157,7 @@ class PortableTokens:
             row = await statements.fetchrow(_WITH_ID, account_id, token_id)
             return token_of(row) if row else None
 
-        # The account is locked, so that no session of the token begins meanwhile.
+        # The account is locked, so that no session of the token starts concurrently.
         return await self._driver.change_if_there(account_id, revoke)
 
     async def save_progress(self, account_id: AccountId, changed: TokenProgress) -> None:
@@ -169,12 +169,12 @@ class PortableTokens:
 async def save_progress(
     statements: Statements, account_id: AccountId, changed: TokenProgress
 ) -> None:
-    """Store how far a token's app knows what changed; what it acknowledged never goes back."""
+    """Store the sync progress of a token's app; the acknowledged stamp never decreases."""
     await statements.execute(_SAVE_PROGRESS[changed.clock], account_id, *progress_row(changed))
 
 
 async def add_token(statements: Statements, account: Account, token: Token) -> Token:
-    """Save a token with its new id: the next number of an account, which is locked."""
+    """Save a token with its id, the account's next number; the account is locked."""
     added = replace(token, id=await statements.fetchval(_NEXT_ID, account.id))
     await statements.execute(_ADD, account.id, *new_token_row(added))
     return added

@@ -1,4 +1,4 @@
-"""How much is stored."""
+"""Totals of the stored data."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ SELECT f.guid, f.failing IS NOT NULL, f.known IS NULL FROM feedkeep.feed f
 WHERE f.guid > $1 ORDER BY f.guid LIMIT $2
 """)
 LOOKS = (_ACCOUNTS, _SESSIONS, _FEEDS)
-"""The statements: on a cluster, each reads rows of all machines, and changes nothing."""
+"""The statements; on a cluster, each only reads rows of all machines."""
 
 
 @dataclass(frozen=True, slots=True)
 class SomeAccounts:
-    """What was counted of some accounts.
+    """Totals of some accounts.
 
     Attributes:
-        last: The last one of them.
-        accounts: How many they are.
+        last: Last of these accounts.
+        accounts: Number of accounts.
         former_states: Sum of the weights of the former states of their lists.
-        sessions: How many sessions they have that have not ended, by purpose.
+        sessions: Number of their active sessions, by purpose.
     """
 
     last: AccountId
@@ -46,11 +46,11 @@ class SomeAccounts:
 
 @dataclass(frozen=True, slots=True)
 class SomeFeeds:
-    """What was counted of some feeds.
+    """Totals of some feeds.
 
     Attributes:
-        last: The last one of them.
-        health: How many there are of each.
+        last: Last of these feeds.
+        health: Number of feeds by health.
     """
 
     last: Guid
@@ -58,13 +58,13 @@ class SomeFeeds:
 
 
 class Totals:
-    """How much is stored. Each step reads a few rows by key, and delays no request."""
+    """Totals of the stored data. Each step reads a few rows by key, and delays no request."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
 
     async def of_accounts(self, after: AccountId, limit: int, now: Stamp) -> SomeAccounts | None:
-        """Count the next `limit` accounts by rising id; None if there is none after `after`."""
+        """Count the next `limit` accounts by rising id; None if no account follows `after`."""
         accounts = await self._driver.scan(_ACCOUNTS, after, limit)
         if not accounts:
             return None
@@ -74,7 +74,7 @@ class Totals:
         return SomeAccounts(last, len(accounts), sum(row[1] for row in accounts), sessions)
 
     async def of_feeds(self, after: Guid, limit: int) -> SomeFeeds | None:
-        """Count the next `limit` feeds by rising guid; None if there is none after `after`."""
+        """Count the next `limit` feeds by rising guid; None if no feed follows `after`."""
         guids = self._driver.rows
         rows = await self._driver.scan(_FEEDS, guids.write_guid(after), limit)
         if not rows:
