@@ -1,4 +1,4 @@
-"""The store for many: a PostgreSQL database, or a cluster of them that splits by account."""
+"""The scalable store: a PostgreSQL database, or a cluster that is split by account."""
 
 from feedkeep.store.postgres.store import PostgresStore
 

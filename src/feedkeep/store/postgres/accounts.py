@@ -1,4 +1,4 @@
-"""Accounts in PostgreSQL: by name, and with every row of an account."""
+"""Accounts in PostgreSQL: access by name, and deletion."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ON CONFLICT (name_key) DO NOTHING RETURNING account_id
 """
 _DELETE = sql("DELETE FROM feedkeep.account WHERE account_id = $1 RETURNING name_key")
 _ROWS_AT_ONCE = 20_000
-"""How many rows of a deleted account go with one statement, which takes 0.1 s: each may take 5."""
+"""Number of a deleted account's rows per statement: 0.1 s of the 5 s that each may take."""
 
 
 def _delete_some(table: Table, condition: str = "") -> Sql:
@@ -57,10 +57,10 @@ def _delete_some(table: Table, condition: str = "") -> Sql:
 
 _FULL = f"DELETE {_ROWS_AT_ONCE}"
 _DELETE_SOME = (
-    _delete_some(ENTRIES, " AND s.new_guid IS NOT NULL"),  # before what they lead to
+    _delete_some(ENTRIES, " AND s.new_guid IS NOT NULL"),  # before the entries that they refer to
     *(_delete_some(table) for table in TABLES if table is not ACCOUNTS),
 )
-# Each statement checks its own rows. Else the commit would check all: 6 s, and it may take 5.
+# Each statement checks its own rows. The commit would take 6 s for all, and is limited to 5 s.
 _CHECK_EACH = sql("SET CONSTRAINTS ALL IMMEDIATE")
 _FREE_NAME = sql("DELETE FROM feedkeep.account_name WHERE name_key = $1")
 
@@ -68,7 +68,7 @@ _FREE_NAME = sql("DELETE FROM feedkeep.account_name WHERE name_key = $1")
 class PostgresAccounts(PortableAccounts):
     """The tables `account` and `account_name`."""
 
-    # Names are on every machine of a cluster, so the service can start while one of them is away.
+    # All machines of a cluster have names, so the service can start while a machine is down.
     _are_there = sql("SELECT EXISTS (SELECT 1 FROM feedkeep.account_name)")
 
     def __init__(self, runner: PostgresRunner) -> None:
@@ -98,7 +98,7 @@ class PostgresAccounts(PortableAccounts):
 
     async def create_many(self, accounts: Sequence[tuple[Account, str]]) -> list[bool]:
         async def create(connection: asyncpg.Connection) -> list[bool]:
-            # All who take names take them in one order, so that no two wait for each other.
+            # All transactions lock names in the same order, to avoid deadlocks.
             ordered = sorted(accounts, key=lambda named: named[1])
             keys, ids = [key for _, key in ordered], [account.id for account, _ in ordered]
             free = {row[0] for row in await connection.fetch(_TAKE_NAMES, keys, ids)}
@@ -109,7 +109,7 @@ class PostgresAccounts(PortableAccounts):
         return await self._runner.write(create)
 
     async def delete(self, account_id: AccountId, check: CheckChange = anything_goes) -> None:
-        # Whoever writes to the account waits for all of this.
+        # Other writers of this account wait for the whole deletion.
         async def delete(connection: Statements, account: Account) -> None:
             await self._check(connection, account, check)
             await connection.execute(_CHECK_EACH)
@@ -122,7 +122,7 @@ class PostgresAccounts(PortableAccounts):
         await self._driver.change_if_there(account_id, delete)
 
     async def finish_deleting(self) -> None:
-        """Do nothing: all went with one transaction, for which nobody else waits."""
+        """No effect: deletion is one transaction, for which no other account waits."""
 
     async def _create(self, statements: Statements, account: Account, name_key: str) -> None:
         if await statements.fetchval(_TAKE_NAME, name_key, account.id) is None:

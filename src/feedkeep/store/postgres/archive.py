@@ -1,4 +1,4 @@
-"""Reading everything from PostgreSQL as it is at one moment, and writing everything to it."""
+"""Reading a snapshot of a PostgreSQL database, and filling a database from an archive."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.tables import TABLES
 
 PATIENCE_SECONDS = 86_400.0
-"""How long a statement may take that reads or writes whole tables."""
+"""Timeout of a statement that reads or writes whole tables."""
 
 _COUNT = "SELECT " + " + ".join(f"(SELECT count(*) FROM feedkeep.{table.name})" for table in TABLES)
 _HAS_ACCOUNTS = "SELECT EXISTS (SELECT 1 FROM feedkeep.account)"
 
 TAKE_YOUR_TIME = "SET LOCAL idle_in_transaction_session_timeout = 0"
-"""For a transaction that waits for another database between its statements."""
+"""Disables the idle timeout of a transaction that waits for another database."""
 
-# References are checked as the rows come, so that no list of checks grows until the commit. One by
-# one: Citus sends the whole string that a command came in to the machines that have the rows.
+# References are checked per row, so that no list of checks grows until the commit. One statement at
+# a time: Citus forwards the whole command string to the machines with the rows.
 _PREPARE = (
     TAKE_YOUR_TIME,
     "SET CONSTRAINTS ALL IMMEDIATE",
     "LOCK TABLE feedkeep.account IN EXCLUSIVE MODE",
 )
-# Without statistics, the first requests would be planned by guesses.
+# Without statistics, the first requests would be planned badly.
 _LOOK_AT_WHAT_IS_THERE = (
     "ANALYZE feedkeep.account, feedkeep.token, feedkeep.entry, feedkeep.former_entry,"
     " feedkeep.feed_label, feedkeep.episode_action, feedkeep.document"
@@ -38,7 +38,7 @@ _LOOK_AT_WHAT_IS_THERE = (
 
 
 class PostgresArchive:
-    """A connection in a transaction that sees the database as it is at one moment."""
+    """An archive on a connection in a transaction with a snapshot of the database."""
 
     def __init__(self, connection: asyncpg.Connection) -> None:
         self._connection = connection
@@ -58,7 +58,7 @@ class PostgresArchive:
 async def fill(
     connection: asyncpg.Connection, records: AsyncIterator[Records], check: Check | None
 ) -> None:
-    """Write all records, and let `check` look; the transaction around it is the caller's."""
+    """Write all records and call `check`, inside the caller's transaction."""
     for statement in _PREPARE:
         await connection.execute(statement)
     if await connection.fetchval(_HAS_ACCOUNTS):

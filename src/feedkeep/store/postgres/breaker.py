@@ -1,4 +1,4 @@
-"""Circuit breaker: while a PostgreSQL server is silent, requests are refused at once."""
+"""Circuit breaker: while a PostgreSQL server does not respond, requests are rejected at once."""
 
 from __future__ import annotations
 
@@ -10,25 +10,27 @@ from feedkeep.model.errors import StoreUnavailable
 from feedkeep.runtime.tasks import end
 
 SUSPECT_SECONDS = 1.5
-"""After how long a request that waits for PostgreSQL has the server probed."""
+"""Duration of a request after which the server is probed."""
 
 PROBE_SECONDS = 3.0
-"""How long the server may take to answer a probe: with the time before it, less than five."""
+"""Timeout of a probe; with `SUSPECT_SECONDS`, less than five seconds."""
 
 PAUSE_SECONDS = 0.5
-"""How long after a probe that failed the next one follows."""
+"""Interval between a failed probe and the next one."""
 
 
 class Breaker:
-    """Lets requests use a server, unless it is silent.
+    """Allows requests to use a server unless it does not respond.
 
-    A request that takes long says little: its statement may be slow, or, on a cluster, need a
-    machine that is away. So the server is probed meanwhile, by a connection of its own. If that
-    fails, too, all requests under way are cut, and further ones refused until a probe succeeds.
+    A slow request alone proves little: its statement may be slow or, on a cluster, need a machine
+    that is down. So the server is probed by a separate connection. If that fails, too, all current
+    requests are cancelled, and new ones rejected until a probe succeeds.
+
+    Args:
+        probe: Queries the server; raises `OSError` if it does not respond.
     """
 
     def __init__(self, probe: Callable[[], Awaitable[None]]) -> None:
-        """Take what asks the server something; it raises `OSError` if nothing answers."""
         self._probe = probe
         self._under_way: set[asyncio.Timeout] = set()
         self._probing: asyncio.Task[None] | None = None
@@ -36,10 +38,10 @@ class Breaker:
 
     @asynccontextmanager
     async def use(self) -> AsyncIterator[None]:
-        """Give a context in which the server is used; what is done in it raises no `TimeoutError`.
+        """Context manager for using the server; its body never raises `TimeoutError`.
 
         Raises:
-            StoreUnavailable: It is silent, or became so meanwhile.
+            StoreUnavailable: The server does not respond.
         """
         if self._is_open:
             raise _silent()
@@ -56,7 +58,7 @@ class Breaker:
             self._under_way.discard(limit)
 
     async def close(self) -> None:
-        """Probe no more."""
+        """Stop probing."""
         await end(self._probing)
 
     def _suspect(self) -> None:
@@ -77,9 +79,9 @@ class Breaker:
         try:
             async with asyncio.timeout(PROBE_SECONDS):
                 await self._probe()
-        except OSError:  # a timeout is one, too
+        except OSError:  # includes timeouts
             return False
-        except Exception:  # noqa: BLE001 - it refuses the probe, so it is there
+        except Exception:  # noqa: BLE001 - the server rejects the probe, so it responds
             return True
         return True
 

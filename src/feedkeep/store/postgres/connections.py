@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL: a pool, durable transactions, and what its errors mean."""
+"""PostgreSQL connections: a pool, durable transactions and the translation of errors."""
 
 from __future__ import annotations
 
@@ -41,37 +41,37 @@ from feedkeep.store.rows import Row
 from feedkeep.store.sql import Sql
 
 CONNECT_SECONDS = 3.0
-"""How long connecting may take, to whichever host takes writes; each has an equal part of it."""
+"""Timeout of connecting to a host that accepts writes, divided equally between the hosts."""
 
 STATEMENT_SECONDS = 5.0
-"""How long a statement of a request may take before the connection is given up."""
+"""Timeout of a request's statement; the connection is then dropped."""
 
 LOCK_SECONDS = 2
-"""How long a transaction waits for an account that another transaction has locked."""
+"""Timeout of waiting for an account that another transaction has locked."""
 
 IDLE_SECONDS = 10
-"""After how long without a statement PostgreSQL ends a transaction whose process hangs."""
+"""Time without a statement after which PostgreSQL aborts a transaction of a hung process."""
 
 CLOSE_SECONDS = 1.0
-"""How long closing waits for PostgreSQL."""
+"""Timeout of closing."""
 
 _STATEMENTS = 100
-"""How many prepared statements a connection keeps; there are about forty."""
+"""Maximum number of prepared statements per connection; there are about forty."""
 
-# Settings are of the transaction only: behind a pooler, the next one may get another session.
+# Settings are local to the transaction: behind a pooler, the next one may get another session.
 _BEGIN = f"""
 BEGIN ISOLATION LEVEL READ COMMITTED;
 SET LOCAL lock_timeout = '{LOCK_SECONDS}s';
 SET LOCAL idle_in_transaction_session_timeout = '{IDLE_SECONDS}s';
 """
-# A commit returns only when it is on the disk (C8.1). A stronger setting of the operator stays.
+# A commit returns only once it is on the disk (C8.1). An operator's stronger setting is kept.
 _DURABLE = """
 SELECT set_config('synchronous_commit', 'on', true)
 WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')
 """
-# Citus sends only SET commands on to the machines that have the rows, and sends the whole string
-# that a command came in: with a BEGIN in that string, each write left nine warnings in the log. In
-# a DO block, each command is a string of its own, and all of them are still one round trip.
+# Citus forwards only SET commands to the machines with the rows, and forwards the whole command
+# string: with a BEGIN in that string, each write logged nine warnings. In a DO block, each command
+# is a string of its own, and all of them still take one round trip.
 _BEGIN_EVERYWHERE = f"""
 BEGIN ISOLATION LEVEL READ COMMITTED;
 DO $$ BEGIN
@@ -83,7 +83,7 @@ END $$
 """
 _BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
-# Errors that pass, or that an administrator can repair. Any other error is a defect in feedkeep.
+# Errors that are temporary, or that an administrator can repair. Others are feedkeep's defects.
 _UNAVAILABLE = (
     OSError,
     TimeoutError,
@@ -104,7 +104,7 @@ _UNAVAILABLE = (
     asyncpg.TransactionRollbackError,
 )
 
-# Of these, what somebody has to repair: the server is there, and lets nobody in.
+# The subset that needs an operator: the server runs but rejects connections.
 _MISCONFIGURED = (
     asyncpg.InsufficientPrivilegeError,
     asyncpg.InvalidAuthorizationSpecificationError,
@@ -112,18 +112,18 @@ _MISCONFIGURED = (
     ssl.SSLCertVerificationError,
 )
 
-# A parameter of the URL is none of PostgreSQL's, or has a value that it does not take.
+# A parameter of the URL is unknown to PostgreSQL, or has an invalid value.
 _OF_A_PARAMETER = (asyncpg.UndefinedObjectError, asyncpg.InvalidParameterValueError)
 
-# After these errors a connection is of no use, although it may still be open.
+# After these errors a connection is unusable, although it may still be open.
 _ENDS_CONNECTION = (
     asyncpg.ReadOnlySQLTransactionError,
     asyncpg.InvalidSQLStatementNameError,
     asyncpg.DuplicatePreparedStatementError,
 )
 
-# The errors behind a pooler that gives each transaction another session: there, a statement that
-# was prepared is unknown, or its name is taken.
+# Errors behind a pooler that gives each transaction another session: a prepared statement is
+# unknown there, or its name is taken.
 _NOT_PREPARED = (asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError)
 
 # PostgreSQL's own types have the same numbers on every server.
@@ -143,7 +143,7 @@ _REASONS = {
     asyncpg.TargetServerAttributeNotMatched: "none of its hosts takes writes: each is a standby, or"
     " has default_transaction_read_only on",
 }
-"""What is said instead of errors that do not say it."""
+"""Messages for errors without a useful message."""
 
 _WAITING = """
 SELECT pid, wait_event_type, wait_event FROM pg_stat_activity
@@ -161,9 +161,9 @@ class Connection(asyncpg.Connection):  # type: ignore[misc]  # asyncpg has no ty
     """A connection whose prepared statements have names that no other process uses.
 
     Behind a pooler, processes share sessions: a name must never mean another process's statement.
-    It knows the types of the arrays that are sent. For any other array type, asyncpg asks the
-    server with a recursive query over the catalog, once for each connection; that takes a Citus
-    coordinator half a second.
+    The connection knows the types of the arrays that are sent. For any other array type, asyncpg
+    runs a recursive query over the catalog, once per connection, which takes a Citus coordinator
+    half a second.
     """
 
     _suffix = secrets.token_hex(8)
@@ -187,21 +187,22 @@ class Connection(asyncpg.Connection):  # type: ignore[misc]  # asyncpg has no ty
 
 
 class Connections:
-    """A pool of connections to one database, opened as they are needed.
+    """A pool of connections to one database, opened on demand.
+
+    Args:
+        url: URL, as for PostgreSQL's own programs.
+        max_connections: Maximum number of connections.
+        recorder: Counts commits.
 
     Attributes:
-        is_distributed: Whether other machines than the one connected to carry out a transaction,
-            so that its settings have to be sent on to them.
+        is_distributed: Whether transactions involve other machines, which must be sent their
+            settings.
+
+    Raises:
+        StoreUnusable: The URL is not valid.
     """
 
     def __init__(self, url: str, max_connections: int, recorder: Recorder | None = None) -> None:
-        """Take a URL, as PostgreSQL's own programs do, and how many connections there may be.
-
-        `recorder` counts commits, if it is given.
-
-        Raises:
-            StoreUnusable: It is not a valid URL.
-        """
         self._hosts = split_by_host(url)
         check_certificate(url)
         self._max_connections = max_connections
@@ -210,7 +211,7 @@ class Connections:
         self._pool: asyncpg.Pool = self._new_pool()
         self._retiring: asyncio.Task[None] | None = None
         self._breaker = Breaker(self._probe)
-        self._waits: dict[int, str] = {}  # by process of the server, as the last probe found them
+        self._waits: dict[int, str] = {}  # by server process, from the last probe
         self.is_distributed = False
 
     @property
@@ -218,11 +219,11 @@ class Connections:
         return CONNECT_SECONDS / len(self._hosts)
 
     async def open(self) -> None:
-        """Get ready; connects to nothing yet."""
+        """Create the pool, without connecting."""
         await self._pool
 
     async def close(self) -> None:
-        """Close all connections; for those that PostgreSQL does not answer, only this end."""
+        """Close all connections; if PostgreSQL does not respond, only this end."""
         await self._breaker.close()
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
@@ -233,7 +234,7 @@ class Connections:
             self._pool.terminate()
 
     def pool(self) -> Pool:
-        """Return how many connections there are, and how many of them are in use."""
+        """Return the numbers of connections."""
         size, idle = self._pool.get_size(), self._pool.get_idle_size()
         return Pool(size - idle, idle, self._max_connections)
 
@@ -242,7 +243,7 @@ class Connections:
 
         Raises:
             StoreUnavailable: The database cannot be reached.
-            FailedBeforeCommit: It failed for a reason that may have passed; it can be repeated.
+            FailedBeforeCommit: A possibly temporary failure, so a retry is safe.
         """
         async with self._borrowed() as connection:
             rows: list[asyncpg.Record] = await connection.fetch(statement, *arguments)
@@ -250,7 +251,7 @@ class Connections:
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[asyncpg.Connection]:
-        """Give a connection that sees the whole database as it is at one moment.
+        """Context manager: return a connection with a snapshot of the whole database.
 
         Raises as `fetch` does.
         """
@@ -267,10 +268,10 @@ class Connections:
         """Run `work` in a transaction; return its result when the commit is durable.
 
         Raises:
-            FeedkeepError: Whatever `work` raises; nothing is changed then.
-            StoreUnavailable: The database cannot be reached, or it failed while committing: then
-                whether it was done may be unknown.
-            FailedBeforeCommit: It failed and changed nothing; it can be repeated.
+            FeedkeepError: `work` raised it; nothing is changed.
+            StoreUnavailable: The database cannot be reached, or failed during the commit, whose
+                outcome may then be unknown.
+            FailedBeforeCommit: The transaction failed and changed nothing, so a retry is safe.
         """
         begin = _BEGIN_EVERYWHERE if self.is_distributed else _BEGIN + _DURABLE
         return await self._transact([begin], lambda connection, _: work(connection), commit_seconds)
@@ -278,10 +279,11 @@ class Connections:
     async def transact_after(
         self, first: str, work: Callable[[asyncpg.Connection, int], Awaitable[T]]
     ) -> T:
-        """Do what `transact` does, and give `work` the number of rows that `first` returned.
+        """As `transact`, but also pass the number of rows that `first` returned to `work`.
 
-        `first` is a statement without parameters. On one server it goes with the BEGIN, and costs
-        no round trip; on a cluster it is sent by itself, for the reason at `_BEGIN_EVERYWHERE`.
+        `first` is a statement without parameters. On one server it is sent with the BEGIN, and
+        costs no round trip; on a cluster it is sent separately, for the reason at
+        `_BEGIN_EVERYWHERE`.
         """
         alone = [_BEGIN_EVERYWHERE, first]
         begin = alone if self.is_distributed else [f"{_BEGIN}{_DURABLE};{first}"]
@@ -307,41 +309,41 @@ class Connections:
 
     @asynccontextmanager
     async def _borrowed(self) -> AsyncIterator[asyncpg.Connection]:
-        """Give a connection of the pool; one that failed is given to nobody again."""
+        """Context manager: borrow a connection of the pool; one that failed is not reused."""
         async with self._breaker.use(), self._taken() as connection:
             yield connection
 
     @asynccontextmanager
     async def _taken(self) -> AsyncIterator[asyncpg.Connection]:
         pool, connection = await self._acquire()
-        pid = connection.get_server_pid()  # it is unknown once the connection is closed
+        pid = connection.get_server_pid()  # unknown once the connection is closed
         try:
             yield connection
         except Exception as error:
             raise await self._after(error, pool, connection, pid) from error
-        except BaseException:  # the caller was cancelled, perhaps in the middle of a transaction
+        except BaseException:  # the caller was cancelled, perhaps within a transaction
             _give_up(connection)
             raise
         finally:
             try:
                 await pool.release(connection)
-            except Exception:  # noqa: BLE001 - what was done is done; only the connection is lost
+            except Exception:  # noqa: BLE001 - the work is done; only the connection is lost
                 _give_up(connection)
 
     async def _acquire(self) -> tuple[asyncpg.Pool, asyncpg.Connection]:
         pool = self._pool
         try:
             return pool, await pool.acquire(timeout=CONNECT_SECONDS)
-        except ssl.SSLCertVerificationError as error:  # which is a ValueError, too
+        except ssl.SSLCertVerificationError as error:  # also a ValueError
             raise _unavailable(error) from error
         except (ValueError, OverflowError, *_OF_A_PARAMETER) as error:
             # asyncpg could not parse the URL, and its error may show the password; or PostgreSQL
-            # does not know a parameter of it.
+            # does not know a parameter of the URL.
             raise StoreUnusable(
                 NO_CERTIFICATE if "root certificate" in str(error) else NO_URL
             ) from None
         except _UNAVAILABLE as error:
-            if pool is not self._pool:  # it was replaced while we waited
+            if pool is not self._pool:  # the pool was replaced while this waited
                 return await self._acquire()
             if isinstance(error, TimeoutError):
                 waits = "".join(f"; {wait}" for wait in sorted(set(self._waits.values())))
@@ -354,12 +356,12 @@ class Connections:
     async def _after(
         self, error: Exception, pool: asyncpg.Pool, connection: asyncpg.Connection, pid: int
     ) -> Exception:
-        """Return what to raise after an error; close connections that cannot be used again."""
+        """Translate a database error; close connections that it made unusable."""
         if isinstance(error, asyncpg.PostgresError):
-            error.detail = None  # it may be a whole row, with private URLs, and the log has errors
+            error.detail = None  # it may be a whole row with private URLs, and errors are logged
         if not (_is_of_the_work_alone(error) and await _roll_back(connection)):
             _give_up(connection)
-            # What ended this connection, or made it read-only, most likely did so to all of them.
+            # The cause, such as a switch to read-only, most likely affects all connections.
             await pool.expire_connections()
         if isinstance(error, _NOT_PREPARED):
             await self._keep_no_statements()
@@ -373,16 +375,16 @@ class Connections:
                 return _unavailable(cause)
             case NotAllWritten():
                 return FailedBeforeCommit(_unavailable(error))
-            # To repeat these would make each request of the batch wait as long again, in turn.
+            # A retry would make each request of the batch wait as long again, in turn.
             case asyncpg.LockNotAvailableError():
-                # Where it is held on a row of an account, the store serves all others.
+                # If a row of an account is locked, other accounts are not affected.
                 is_of_account = "account" in (getattr(error, "context", None) or "")
                 return AccountBusy(_BUSY) if is_of_account else _unavailable(error, _LOCKED)
         is_ours = isinstance(error, ValueError) or not isinstance(error, _UNAVAILABLE)
         return FailedBeforeCommit(error if is_ours else _unavailable(error))
 
     async def _keep_no_statements(self) -> None:
-        """Prepare each statement anew from now on, since a pooler on the way does not keep them."""
+        """Stop using prepared statements, since a pooler between here and the server drops them."""
         if self._keeps_statements:
             _log.warning("connection pooler drops prepared statements; not using them")
             self._keeps_statements = False
@@ -395,7 +397,7 @@ class Connections:
             connect=self._connect,
             min_size=0,
             max_size=self._max_connections,
-            max_queries=sys.maxsize,  # no connection is closed because it was used often
+            max_queries=sys.maxsize,  # connections are not closed for frequent use
             timeout=self._host_seconds,
             command_timeout=STATEMENT_SECONDS,
             statement_cache_size=_STATEMENTS if self._keeps_statements else 0,
@@ -405,10 +407,10 @@ class Connections:
         )
 
     async def _probe(self) -> None:
-        """Ask the server, by a new connection, what its sessions wait for.
+        """Query the wait events of the server's sessions by a new connection.
 
         Raises:
-            OSError: Nothing answers; connections of before are given to nobody again.
+            OSError: The server does not respond; older connections are not reused.
         """
         try:
             connection = await self._connect(
@@ -420,14 +422,14 @@ class Connections:
                 await connection.close()
             finally:
                 connection.terminate()
-        except (OSError, asyncio.CancelledError):  # the breaker waits no longer
+        except (OSError, asyncio.CancelledError):  # the breaker no longer waits
             await self._pool.expire_connections()
             raise
 
     async def _connect(self, _dsn: None, **options: Any) -> asyncpg.Connection:
-        """Connect to the first host that takes writes; each has its own time to answer."""
+        """Connect to the first host that accepts writes; each has its own timeout."""
         failure: Exception | None = None
-        for host in tuple(self._hosts):  # others may change the order while this one waits
+        for host in tuple(self._hosts):  # other tasks may change the order during the await
             try:
                 connection = await asyncpg.connect(
                     host,
@@ -438,14 +440,14 @@ class Connections:
             except _UNAVAILABLE as error:
                 failure = failure or error
             else:
-                self._hosts.sort(key=lambda other: other != host)  # it comes first from now on
+                self._hosts.sort(key=lambda other: other != host)  # try it first next time
                 return connection
         assert failure is not None
         raise failure
 
 
 class _CommitFailed(Exception):
-    """A commit was sent, and failed with `cause`: whether it was carried out may be unknown."""
+    """A commit was sent and failed with `cause`; its outcome may be unknown."""
 
     def __init__(self, cause: Exception) -> None:
         super().__init__(str(cause))
@@ -453,11 +455,11 @@ class _CommitFailed(Exception):
 
 
 def _is_of_the_work_alone(error: Exception) -> bool:
-    """Say whether the session goes on after an error: a refusal, or an ERROR of PostgreSQL.
+    """Whether the session survives an error: a `FeedkeepError`, or an ERROR of PostgreSQL.
 
-    It goes on even after an ERROR of the class of connection failures: with that, the coordinator
-    of a cluster reports that another machine is away. An error that ends the session itself is
-    FATAL, or comes from asyncpg.
+    It survives even an ERROR of the class of connection failures, by which the coordinator of a
+    cluster reports that another machine is down. An error that ends the session is FATAL, or comes
+    from asyncpg.
     """
     if isinstance(error, asyncpg.PostgresError) and not isinstance(error, _ENDS_CONNECTION):
         return "ERROR" in {error.severity_en, error.severity}
@@ -468,7 +470,7 @@ async def _commit(connection: asyncpg.Connection, within_seconds: float) -> None
     try:
         status = await connection.execute("COMMIT", timeout=within_seconds)
     except asyncpg.IntegrityConstraintViolationError:
-        raise  # a deferred check: nothing was committed
+        raise  # a deferred check failed: nothing was committed
     except Exception as error:
         raise _CommitFailed(error) from error
     if status != "COMMIT":  # to a failed transaction, PostgreSQL answers ROLLBACK without an error
@@ -476,17 +478,17 @@ async def _commit(connection: asyncpg.Connection, within_seconds: float) -> None
 
 
 async def _roll_back(connection: asyncpg.Connection) -> bool:
-    """End the transaction, if there is one; return whether the connection can be used again."""
+    """End the transaction, if there is one; return whether the connection is still usable."""
     try:
         if connection.is_in_transaction():
             await connection.execute("ROLLBACK", timeout=CLOSE_SECONDS)
-    except Exception:  # noqa: BLE001 - whatever it was, it is not used again
+    except Exception:  # noqa: BLE001 - whatever failed, the connection is not reused
         return False
     return not connection.is_closed()
 
 
 async def _leave_as_it_is(_: asyncpg.Connection) -> None:
-    """Do nothing when a connection is given back: no request changes its session."""
+    """Do nothing when a connection is returned: no request changes its session."""
 
 
 def _give_up(connection: asyncpg.Connection) -> None:
@@ -495,7 +497,7 @@ def _give_up(connection: asyncpg.Connection) -> None:
 
 
 def _wait(kind: str, event: str) -> str:
-    """Return what a session waits for, by PostgreSQL's names of it."""
+    """Return the description of a wait event."""
     if kind == "Lock":
         return _LOCKED
     return _STANDBY if event == "SyncRep" else f"it waits for {kind} {event}"

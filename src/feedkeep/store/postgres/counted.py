@@ -1,4 +1,4 @@
-"""How many rows statements wrote, by PostgreSQL's own word."""
+"""Checking the numbers of rows that PostgreSQL reports as written."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from feedkeep.store.postgres.shape import as_columns
 Row: TypeAlias = tuple[Any, ...]
 
 Numbered: TypeAlias = Callable[[int], str]
-"""Returns a statement whose parameters have numbers from the given one on."""
+"""Returns a statement whose parameters are numbered from the given number."""
 
 
 class NotAllWritten(Exception):
     """A statement wrote fewer rows than it was given, and reported no error.
 
-    Citus 13.2 plans an INSERT ... SELECT for no shard at all if its shard is being split just then:
-    it inserts nothing, and the transaction goes on. One or two writes were acknowledged and lost
-    with most splits (`tests/cluster/test_rebalancing.py`). It is tried again.
+    While a shard is being split, Citus 13.2 may plan an INSERT ... SELECT for no shard at all: it
+    inserts nothing, and the transaction continues. One or two acknowledged writes were lost with
+    most splits (`tests/cluster/test_rebalancing.py`). The transaction is retried.
     """
 
 
 class RowsToWrite(NamedTuple):
-    """Rows to write, of which there is at least one, and the statement that writes them.
+    """Rows to write, at least one, and the statement that writes them.
 
     Attributes:
         statement: Its parameters are the columns of the rows, as arrays.
@@ -39,32 +39,32 @@ class RowsToWrite(NamedTuple):
     may_find_none: bool
 
     def check(self, written: int) -> None:
-        """Raise `NotAllWritten` if another number of rows was written than has to be."""
+        """Raise `NotAllWritten` if the number of written rows is wrong."""
         if not self.may_find_none:
             _check(written, len(self.rows))
 
 
 def changed_rows(status: str) -> int:
-    """Return how many rows a statement changed, by what PostgreSQL says when it is done."""
+    """Return the number of changed rows from PostgreSQL's status of a statement."""
     return int(status.rpartition(" ")[2])
 
 
 async def write_all(
     connection: asyncpg.Connection, statement: str, rows: int, *parameters: Any
 ) -> None:
-    """Execute a statement that has to write so many rows.
+    """Execute a statement that must write exactly `rows` rows.
 
     Raises:
-        NotAllWritten: It wrote another number of rows.
+        NotAllWritten: It wrote a different number of rows.
     """
     _check(changed_rows(await connection.execute(statement, *parameters)), rows)
 
 
 async def write_in_turn(connection: asyncpg.Connection, writes: Iterable[RowsToWrite]) -> None:
-    """Write rows by one statement after the other, as a cluster needs it.
+    """Write rows with one statement after the other, as a cluster requires.
 
     Raises:
-        NotAllWritten: A statement wrote fewer rows than it has to.
+        NotAllWritten: A statement wrote too few rows.
     """
     for write in writes:
         status = await connection.execute(write.statement(1), *as_columns(write.rows))
@@ -72,12 +72,12 @@ async def write_in_turn(connection: asyncpg.Connection, writes: Iterable[RowsToW
 
 
 async def write_at_once(connection: asyncpg.Connection, writes: Sequence[RowsToWrite]) -> None:
-    """Write rows by all statements in one round trip.
+    """Write rows with all statements in one round trip.
 
-    Each statement sees the tables as they were before all of them, so no two may write one row.
+    Each statement sees the tables as before all of them, so no two may write the same row.
 
     Raises:
-        NotAllWritten: A statement wrote fewer rows than it has to.
+        NotAllWritten: A statement wrote too few rows.
     """
     if not writes:
         return
@@ -90,7 +90,7 @@ async def write_at_once(connection: asyncpg.Connection, writes: Sequence[RowsToW
 
 @lru_cache(256)
 def _together(statements: tuple[tuple[Numbered, int], ...]) -> str:
-    """Return one statement for several, each with its number of parameters; it counts the rows."""
+    """Combine statements, each with its number of parameters, to one that counts their rows."""
     parts, counts, first = [], [], 1
     for number, (statement, parameters) in enumerate(statements):
         parts.append(f"w{number} AS ({statement(first)} RETURNING 1)")

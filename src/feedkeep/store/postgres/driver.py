@@ -1,4 +1,4 @@
-"""Statements that are written once for both databases, on PostgreSQL."""
+"""PostgreSQL implementation of `store.driver`."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from feedkeep.store.sql import Sql, sql
 from feedkeep.store.tables import ACCOUNT_COLUMNS
 
 TURN_SECONDS = 5.0
-"""How long a job waits for those of the same account that this process got before it."""
+"""Maximum time that a job waits for earlier jobs of the same account in this process."""
 
 _HOLD = sql(f"""
 SELECT {ACCOUNT_COLUMNS} FROM feedkeep.account a WHERE a.account_id = $1 FOR NO KEY UPDATE
 """)
-# What is to hold for all accounts together has no row that could be locked: whoever takes a right
-# away from an administrator, or creates the first account, takes this lock, the letters "fkad".
+# Rules about all accounts together have no row to lock: whoever revokes administrator rights or
+# creates the first account takes this lock, the letters "fkad".
 _LOCK_OUT_OTHERS = sql(f"SELECT pg_advisory_xact_lock({0x666B6164})")
 
 
 class PostgresDriver(Driver):
-    """Runs what is written once for both databases, each job in a transaction of its own.
+    """Runs each job in its own transaction.
 
-    The jobs of one account take turns before they take a connection. PostgreSQL would let them wait
-    for each other, too, but each on a connection that another account could use, and those of all
-    processes together for no longer than a lock may take.
+    The jobs of an account take turns before they take a connection. PostgreSQL would serialize
+    them, too, but each waiting job would hold a connection that another account could use, and the
+    lock timeout would apply to the jobs of all processes together.
     """
 
     rows = ROWS
-    rows_at_once = 250  # some milliseconds of a statement
+    rows_at_once = 250  # a statement of some milliseconds
 
     def __init__(self, runner: PostgresRunner) -> None:
         self._runner = runner
@@ -50,10 +50,10 @@ class PostgresDriver(Driver):
         return await self._runner.scan(lambda database: database.fetch(statement, *arguments))
 
     async def write(self, job: Job[T], account_id: AccountId | None = None) -> T:
-        """Run a job as the base class says.
+        """Run a job, in turn with other jobs of an account; return its value once it is durable.
 
         Raises:
-            AccountBusy: The account's turn did not come.
+            AccountBusy: The earlier jobs of the account took too long.
         """
         if account_id is None:
             return await self._runner.write(job)
@@ -62,7 +62,7 @@ class PostgresDriver(Driver):
 
     @asynccontextmanager
     async def _turn_of(self, account_id: AccountId) -> AsyncIterator[None]:
-        # A job keeps the lock while it waits and runs; after the last of them, it is forgotten.
+        # A lock is kept while a job waits or runs, and dropped after the last of them.
         turn = self._turns.setdefault(account_id, asyncio.Lock())
         try:
             async with asyncio.timeout(TURN_SECONDS):
@@ -75,12 +75,12 @@ class PostgresDriver(Driver):
             turn.release()
 
     async def pause(self) -> None:
-        """Do nothing: other tasks run while the server executes a statement."""
+        """No effect: other tasks run while the server executes a statement."""
 
     async def lock_out_others(self, statements: Statements) -> None:
         await statements.execute(_LOCK_OUT_OTHERS)
 
     async def _hold(self, statements: Statements, account_id: AccountId) -> Account | None:
-        """Later statements see all that was committed before."""
+        """Lock an account's row; later statements see all that was committed before."""
         row = await statements.fetchrow(_HOLD, account_id)
         return account_of(row) if row else None

@@ -1,4 +1,4 @@
-"""Entries in PostgreSQL: the changes and reads of many requests share statements."""
+"""Entries in PostgreSQL: changes and reads of many requests share statements."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from feedkeep.store.tables import COUNTS, ENTRY, columns
 
 MAX_VIEWS_IN_A_BATCH = 256
 MAX_LISTED_IN_A_BATCH = 1_000
-"""How many entries the pages that are read with one statement have together, at most."""
+"""Maximum number of entries in the pages that one statement reads."""
 
 _WHOLE = f"""
 SELECT a.last_stamp, {columns(COUNTS, "a")}, {columns(ENTRY, "e")}
@@ -74,8 +74,8 @@ _DELETION = "SELECT id, guid FROM feedkeep.deletion WHERE account_id = $1 AND id
 class PostgresEntries:
     """The tables `entry` and `deletion`.
 
-    An account that another transaction has locked, or whose changes load much, delays no other
-    account: its changes go into batches of their own, and these never take up all connections.
+    An account that another transaction has locked, or whose changes load many rows, does not delay
+    other accounts: its changes run in separate batches, which never take all connections.
     """
 
     def __init__(self, runner: PostgresRunner, now: Now) -> None:
@@ -97,9 +97,9 @@ class PostgresEntries:
             JOIN feedkeep.entry e ON {same("e")} AND e.guid = w.guid
             LEFT JOIN feedkeep.entry s ON {same("s")} AND s.guid = e.new_guid
         """
-        # A list from the start has the count that is stored with the account: nothing is counted.
-        # By its order, the first entry is found in the index. Without one, PostgreSQL goes through
-        # the entries of all accounts where one of them has most, for each row of the page anew.
+        # For a list from the start, the count stored with the account is used. The order makes
+        # PostgreSQL find the first entry in an index. Without it, it reads the entries of all
+        # accounts, where one of them has most, for each row of the page.
         page = wanted(
             1,
             "WITH ORDINALITY",
@@ -195,7 +195,7 @@ class PostgresEntries:
     async def _read_views(
         self, connections: Connections, wanted: Sequence[tuple[AccountId, Guid]]
     ) -> Sequence[View | None]:
-        """Return an entry with its subscription for each account and guid."""
+        """Return the view for each account and guid."""
         rows = await connections.fetch(self._views, *as_columns(wanted))
         views: list[View | None] = [None] * len(wanted)
         for row in rows:
@@ -205,7 +205,7 @@ class PostgresEntries:
     async def _read_pages(
         self, connections: Connections, wanted: Sequence[tuple[AccountId, PageRequest]]
     ) -> Sequence[Page]:
-        """Return a page for each account and request; each is of one moment."""
+        """Return the page for each account and request, each read at one moment."""
         ranges = [(account_id, *_range(request)) for account_id, request in wanted]
         rows = await connections.fetch(self._pages, *as_columns(ranges))
         totals = [0] * len(wanted)
@@ -235,8 +235,8 @@ def _with_history(rows: Sequence[asyncpg.Record], now: Stamp) -> Snapshot:
 
 
 def _range(request: PageRequest) -> tuple[int, int, int, int]:
-    """Return since, after, how many entries to read, and how many to skip before them."""
-    max_rows = request.per_page + 1  # one more than the page holds tells whether another follows
+    """Return since, after, the maximum number of entries to read, and the number to skip first."""
+    max_rows = request.per_page + 1  # one more, to know whether another page follows
     if request.after is not None:
         return request.since, request.after, max_rows, 0
     return request.since, request.since, max_rows, (request.page - 1) * request.per_page

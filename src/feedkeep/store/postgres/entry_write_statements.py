@@ -1,4 +1,4 @@
-"""The statements by which entries are changed, in the shape that the database needs."""
+"""Statements that change entries, in the shape for one server or a cluster."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ UNION ALL
 SELECT {columns(STATE, "f")}, f.ended FROM feedkeep.former_entry f
 WHERE f.account_id = $1 AND f.ended >= $2
 """
-"""Reads all present states of an account's entries, and those that ended since a stamp."""
+"""Reads all present states of an account's entries, and states that ended since a stamp."""
 
-# Of rows that each weigh at least one, no more than the weight to drop have to be read.
+# Each row weighs at least one, so reading as many rows as the weight to drop suffices.
 LAST_TO_GO = f"""
 SELECT s.ended FROM (
     SELECT o.ended, sum(o.weight) OVER (ORDER BY o.ended) AS weight FROM (
@@ -46,10 +46,10 @@ RETURNING {WEIGHT_OF_STATE}
 """
 
 SQL_TYPES = {Guid: "uuid", str: "text", bool: "boolean", int: "bigint", Stamp: "bigint"}
-"""The types of columns, by those of fields; a field of another type is an error."""
+"""Types of columns by types of fields; a field of another type is an error."""
 
 CLOCK = ("last_stamp", "known_from", "former_count", *COUNTS)
-"""What a change reads of the account's row, and writes."""
+"""The columns of the account's row that a change reads and writes."""
 
 _ADVANCED = dict.fromkeys(CLOCK, "bigint")
 _SAVED_DOCUMENT = dict.fromkeys(DOCUMENTS.columns, "text")
@@ -61,25 +61,25 @@ _RESTAMPED = {name: kind for name, kind in _FORMER.items() if name not in ORIGIN
 
 
 class ChangeStatements:
-    """What a batch of changes executes; each statement is about rows of many accounts.
+    """The statements of a batch of changes; each is about rows of many accounts.
 
-    Those that write are given the number of their first parameter, and can be parts of another one.
+    Methods of statements that write are given the number of the first parameter, so that statements
+    can be combined.
 
     Attributes:
         lock: Locks accounts.
-        lock_what_is_free: Does so with those that nobody else has locked.
-        load: Reads accounts, the subscriptions that entries lead to, and all pointers to these, up
-            to so many. A row is of an account or of an entry, and empty in the other's columns.
-        load_documents: Reads documents by kind and name, or all of a kind, and the weight of these.
-        save_progress: Writes how far a token's app has come, by clock.
+        lock_what_is_free: Locks accounts, and skips accounts that are already locked.
+        load: Reads accounts, the subscriptions that entries resolve to, and all pointers to these,
+            up to a limit. A row is of an account or of an entry, and null in the other's columns.
+        load_documents: Reads documents by kind and name, or all of a kind, and their weight.
+        save_progress: Writes the sync progress of a token's app, by clock.
         may_find_none: The statements that may change fewer rows than they are given.
     """
 
     def __init__(self, shape: Shape) -> None:
         self._shape, self._same = shape, shape.same
-        # In id order, so that no two transactions wait for each other: that would be a deadlock. In
-        # a statement of its own, so that the next one sees what the last holder has committed: the
-        # snapshot of a statement is taken before it waits for a lock.
+        # In id order, to avoid deadlocks. In a separate statement, so that the next one sees what
+        # the last holder committed: a statement takes its snapshot before it waits for a lock.
         self.lock = """
             SELECT a.account_id FROM feedkeep.account a
             WHERE a.account_id = ANY($1::bigint[]) ORDER BY a.account_id FOR NO KEY UPDATE
@@ -90,12 +90,12 @@ class ChangeStatements:
         self.save_progress: dict[Clock, Numbered] = {
             clock: partial(self._save_progress, clock) for clock in Clock
         }
-        # What is to be forgotten may never have been stored, and a token may be gone.
+        # Rows to delete may never have been stored, and a token may be deleted.
         self.may_find_none = {self.forget, self.forget_deletions, *self.save_progress.values()}
 
     def _load(self) -> str:
-        # All pointers are loaded, although nobody named them: the next change of the batch may name
-        # one, and is given what is loaded here, without another query.
+        # All pointers are loaded, although no change names them: the next change of the batch may
+        # name one, and uses this data without another query.
         no_clock = ", ".join("NULL::bigint" for _ in CLOCK)
         no_entry = ", ".join(f"NULL::{SQL_TYPES[TYPES[name]]}" for name in ENTRY)
         return f"""
@@ -131,14 +131,13 @@ class ChangeStatements:
         """
 
     def advance(self, first: int) -> str:
-        """Write accounts' last stamps, and what is counted of them."""
+        """Write accounts' last stamps and counts."""
         return f"""
             UPDATE feedkeep.account a SET {", ".join(f"{name} = w.{name}" for name in _ADVANCED)}
             FROM {self._shape.wanted(first, **_ADVANCED)} WHERE {self._same("a")}
         """
 
     def save(self, first: int) -> str:
-        """Write entries."""
         return f"""
             INSERT INTO feedkeep.entry (account_id, {columns(ENTRIES.columns)})
             {self._shape.selected(first, **_SAVED)}
@@ -146,14 +145,13 @@ class ChangeStatements:
         """
 
     def forget(self, first: int) -> str:
-        """Delete entries."""
         return f"""
             DELETE FROM feedkeep.entry e USING {self._shape.wanted(first, guid="uuid")}
             WHERE {self._same("e")} AND e.guid = w.guid
         """
 
     def keep_stored(self, first: int) -> str:
-        """Copy entries as they are stored to the former states."""
+        """Copy stored entries to the former states."""
         return f"""
             {_KEEP}
             SELECT e.account_id, {columns(STATE, "e")}, w.ended
@@ -162,7 +160,7 @@ class ChangeStatements:
         """
 
     def keep_restamped(self, first: int) -> str:
-        """Copy entries that are given, with what is stored of where they came from."""
+        """Write given states with their stored origins to the former states."""
         return f"""
             {_KEEP}
             SELECT e.account_id, {columns(ENTRY, "w")}, {columns(ORIGIN, "e")}, w.ended
@@ -171,18 +169,15 @@ class ChangeStatements:
         """
 
     def keep_made(self, first: int) -> str:
-        """Write former states."""
         return f"{_KEEP} {self._shape.selected(first, **_FORMER)}"
 
     def remember_deletion(self, first: int) -> str:
-        """Write deletions."""
         return f"""
             INSERT INTO feedkeep.deletion (account_id, {columns(DELETIONS.columns)})
             {self._shape.selected(first, id="bigint", guid="uuid")}
         """
 
     def forget_deletions(self, first: int) -> str:
-        """Delete accounts' oldest deletions."""
         return f"""
             DELETE FROM feedkeep.deletion d USING {self._shape.wanted(first, max_stored="bigint")}
             WHERE {self._same("d")} AND d.id <= (
@@ -192,7 +187,6 @@ class ChangeStatements:
         """
 
     def save_documents(self, first: int) -> str:
-        """Write documents."""
         return f"""
             INSERT INTO feedkeep.document (account_id, {columns(DOCUMENTS.columns)})
             {self._shape.selected(first, **_SAVED_DOCUMENT)}

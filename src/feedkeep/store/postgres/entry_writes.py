@@ -53,10 +53,10 @@ from feedkeep.store.rows import progress_row
 from feedkeep.store.weight import FEW_ROWS, MAX_ROWS_IN_A_BATCH, is_light
 
 _GUIDS_AT_ONCE = 1_000
-"""How many guids are loaded with one statement; for many more, PostgreSQL reads whole tables."""
+"""Maximum number of guids per loading statement; with many more, PostgreSQL reads whole tables."""
 
 _ROWS_AT_ONCE = 500
-"""How many rows are written in one round trip, so that other tasks can run in between."""
+"""Maximum number of rows written per round trip, so that other tasks can run in between."""
 
 _BEFORE_ENTRY = 1 + len(CLOCK)
 
@@ -73,15 +73,15 @@ class Change(Value, frozen=True):
 
 
 class Held(Exception):
-    """The account needs a transaction of its own, which may wait for others.
+    """The account needs its own transaction, which may wait for locks.
 
-    Another one has locked it, or it is gone, which is not known yet; or a change of its batch loads
-    so much that the others are not to wait for it.
+    Another transaction has locked it; or it is deleted, which is not known yet; or a change of its
+    batch loads so many rows that the others must not wait for it.
     """
 
 
 class Changes:
-    """Carries out changes in a transaction, by statements of the shape that the database needs."""
+    """Makes changes in a transaction, with statements of the database's shape."""
 
     def __init__(self, shape: Shape, now: Now) -> None:
         self._now = now
@@ -93,8 +93,8 @@ class Changes:
     ) -> Sequence[Outcome[Any]]:
         """Lock, load, decide, save and commit.
 
-        Unless `may_wait`, accounts that are locked are skipped: their outcome is `Held`. So is that
-        of all changes if these load too much together.
+        Unless `may_wait`, locked accounts are skipped with the outcome `Held`. All changes have
+        this outcome if they load too many rows together.
         """
         account_ids = sorted({change.account_id for change in changes})
         lock = self._sql.lock if may_wait else self._sql.lock_what_is_free
@@ -105,7 +105,7 @@ class Changes:
                 locked = [row[0] for row in await connection.fetch(lock, account_ids)]
             return await self._make(connection, changes, locked, may_wait=may_wait)
 
-        # What goes with BEGIN has no parameters.
+        # A statement that is sent with BEGIN cannot have parameters.
         ids = ",".join(map(str, account_ids))
         return await connections.transact_after(lock.replace("$1", f"'{{{ids}}}'"), make)
 
@@ -123,8 +123,8 @@ class Changes:
             )
         except Held:
             return [Held() for _ in changes]
-        # SKIP LOCKED returns no row for an account that is locked, nor for one that was deleted.
-        # Only a second try, which waits for the lock, tells them apart.
+        # SKIP LOCKED returns no row for a locked account, nor for a deleted one. Only a second
+        # attempt, which waits for the lock, tells them apart.
         missing = NotAuthorized if may_wait else Held
         outcomes = [
             await _decide(change, overlays[change.account_id], self._now())
@@ -162,7 +162,7 @@ class Changes:
             {
                 (change.account_id, guid)
                 for change in changes
-                for guid in change.guids or (None,)  # the account alone
+                for guid in change.guids or (None,)  # None loads only the account
                 if change.account_id in are_locked
             }
         )
@@ -215,14 +215,14 @@ class Changes:
         self, connection: asyncpg.Connection, overlays: Collection[Overlay]
     ) -> None:
         changed = [overlay for overlay in overlays if overlay.saved or overlay.forgotten]
-        # The states that ended are kept while the entries are still stored as they were.
+        # Ended states are kept while the entries are still stored as they were.
         ended = self._ended(changed)
         if full := [o for o in changed if o.former_count > MAX_FORMER_STATES]:
             await self._execute(connection, ended)
             ended = {}
             for overlay in full:
                 await _make_room(connection, overlay)
-        # Both clocks of a token are in one row, which one statement can write only once.
+        # Both clocks of a token are in one row, which a statement can write only once.
         progress, *of_other_clocks = (
             {statement: _progress_rows(overlays, clock)}
             for clock, statement in self._sql.save_progress.items()
@@ -254,11 +254,11 @@ class Changes:
     def _saved(
         self, overlays: Collection[Overlay], changed: Sequence[Overlay]
     ) -> dict[Numbered, Iterator[Row]]:
-        """Return what to write of the list and its documents, by statement, in their order."""
+        """Return the rows to write of the list and its documents, by statement, in order."""
         return {
             self._sql.save: (row for o in changed for row in _saved_rows(o)),
             self._sql.forget: ((o.account_id, guid) for o in changed for guid in o.forgotten),
-            # Before the new ones, which a statement beside it would not see.
+            # Before the new ones, which a statement in the same round trip would not see.
             self._sql.forget_deletions: (
                 (o.account_id, MAX_DELETIONS - len(o.deletions)) for o in changed if o.deletions
             ),
@@ -350,7 +350,7 @@ def _load_states(overlay: Overlay, rows: Sequence[asyncpg.Record]) -> None:
 
 
 async def _make_room(connection: asyncpg.Connection, overlay: Overlay) -> None:
-    """Delete the states that the oldest changes ended, until the others weigh what they may."""
+    """Delete the former states that the oldest changes ended, down to the maximum weight."""
     too_many = overlay.former_count - MAX_FORMER_STATES
     until = await connection.fetchval(LAST_TO_GO, overlay.account_id, too_many)
     dropped = await connection.fetch(DROP_UNTIL, overlay.account_id, until)
@@ -359,7 +359,7 @@ async def _make_room(connection: asyncpg.Connection, overlay: Overlay) -> None:
 
 
 async def _decide(change: Change, overlay: Overlay, now: Stamp) -> Outcome[Any]:
-    """Let a change decide; in a thread, if that takes long."""
+    """Call a change's `decide`, in a thread if it takes long."""
     decide = partial(
         overlay.run,
         change.guids,
@@ -374,5 +374,5 @@ async def _decide(change: Change, overlay: Overlay, now: Stamp) -> Outcome[Any]:
         if is_light(change.guids, overlay.rows, documents.values()):
             return Done(decide())
         return Done(await asyncio.to_thread(decide))
-    except Exception as error:  # noqa: BLE001 - a refusal or a defect; it must not fail the others
+    except Exception as error:  # noqa: BLE001 - a refusal or a defect must not fail other changes
         return error

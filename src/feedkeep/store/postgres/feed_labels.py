@@ -18,7 +18,7 @@ from feedkeep.store.sql import sql
 from feedkeep.store.tables import ENTRY, LABELS, columns
 
 AT_ONCE = 1_000
-"""How many labels are written with one statement."""
+"""Maximum number of labels written per statement."""
 
 _OF = sql(f"""
 SELECT {columns(LABELS.columns, "l")}, {columns(ENTRY, "e")}, {columns(ENTRY, "s")}
@@ -47,7 +47,7 @@ class PostgresFeedLabels:
     async def change(self, account_id: AccountId, decide: DecideLabels) -> None:
         async def change(statements: Statements, _: Account) -> None:
             known = await _read(await statements.fetch(_OF, account_id))
-            # In a thread that no body waits for: the account is locked meanwhile.
+            # Not in the few threads of `in_thread_if`: the account is locked while it waits.
             saved = await asyncio.to_thread(decide, known)
             for start in range(0, len(saved), AT_ONCE):
                 rows = [

@@ -1,8 +1,8 @@
-"""What is known of feeds in PostgreSQL, where any number of processes share the looking.
+"""Feed data in PostgreSQL, where any number of processes fetch feeds.
 
-On a cluster, feeds are on all its machines, and a transaction is about one feed: so it is a plain
-commit of the machine that has that feed. On one server a transaction is about many feeds. It waits
-for none that another transaction has locked, or locks them in the order of their guids.
+On a cluster, feeds are on all machines, and a transaction changes one feed: so its commit has one
+phase. On one server a transaction changes many feeds. It skips locked feeds, or locks feeds in the
+order of their guids.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from feedkeep.store.rows import Row
 from feedkeep.store.tables import ENTRY, columns
 
 _AT_ONCE = 100
-"""How many feeds one statement is about; for many more, PostgreSQL reads the whole table."""
+"""Maximum number of feeds per statement; with many more, PostgreSQL reads the whole table."""
 
 _NEVER = 2**63 - 1
 
-# Each is read on all machines, and changes nothing.
+# The following statements read all machines, and change nothing.
 _WANTED = "SELECT f.guid, f.wanted FROM feedkeep.feed f WHERE f.guid = ANY($1::uuid[])"
 _KNOWN = f"SELECT {columns(FEED, 'f')} FROM feedkeep.feed f WHERE f.guid = ANY($1::uuid[])"
 _DUE = """
@@ -51,7 +51,7 @@ _FIRST_FREE = """
 SELECT f.next_fetch FROM feedkeep.feed f WHERE f.leased_until <= f.next_fetch
 ORDER BY f.next_fetch LIMIT 1
 """
-# All that come before the first one without a lease have one, and are few.
+# All feeds before the first one without a lease are leased, and are few.
 _FIRST_LEASE_TO_END = """
 SELECT min(f.leased_until) FROM feedkeep.feed f
 WHERE f.next_fetch <= $1 AND f.leased_until > f.next_fetch
@@ -124,7 +124,7 @@ WITH held AS MATERIALIZED (
 )
 UPDATE feedkeep.feed f SET leased_until = 0 FROM held WHERE f.guid = held.guid
 """
-# The picture of a feed goes with it.
+# Deletes the feed's picture, too.
 _FORGET_ONE = "DELETE FROM feedkeep.feed f WHERE f.guid = $1 AND f.wanted < $2"
 _FORGET_SOME = """
 WITH unwanted AS MATERIALIZED (
@@ -156,7 +156,7 @@ class PostgresFeeds:
         long_ago = now - WANTED_AGAIN_US
         rows = await self._runner.scan(partial(_read_parts, _WANTED, list(urls)))
         known = {Guid(str(guid)): wanted for guid, wanted in rows}
-        # In the order of their guids, and new ones apart: so no two of these wait for each other.
+        # In guid order, and new feeds separately, to avoid deadlocks.
         new = sorted(urls.keys() - known.keys())
         marked = sorted(guid for guid, wanted in known.items() if wanted <= long_ago)
         if self._is_distributed:
@@ -179,7 +179,7 @@ class PostgresFeeds:
         return {feed.guid: feed for feed in feeds}
 
     async def hasten(self, new_subscribers: Collection[NewSubscriber], now: Stamp) -> None:
-        for one in new_subscribers:  # each by itself: so none waits while it holds another
+        for one in new_subscribers:  # one at a time: no transaction waits while it holds a lock
             row = (one.guid, one.due, one.moment, one.began_before, now)
             await self._execute(_HASTEN, *row)
 
@@ -200,9 +200,9 @@ class PostgresFeeds:
     async def _lease_one_by_one(
         self, now: Stamp, until: Stamp, limit: int, between: tuple[Stamp, Stamp]
     ) -> list[Feed]:
-        """No lock reaches over several machines: what is due is looked at again with each lease."""
+        """Lease feeds one by one: no lock spans machines, so each lease checks the time again."""
         leased: list[Feed] = []
-        while not leased:  # else other processes were faster with all that was found
+        while not leased:  # repeat if other processes leased all of these first
             due = await self._runner.scan(
                 lambda connections: connections.fetch(_DUE, now, limit, *between)
             )
@@ -231,7 +231,7 @@ class PostgresFeeds:
         return await self._runner.write(save)
 
     async def renew(self, feeds: Collection[Feed]) -> None:
-        for feed in feeds:  # each by itself: so none waits while it holds another
+        for feed in feeds:  # one at a time: no transaction waits while it holds a lock
             await self._execute(
                 _RENEW,
                 feed.guid,
@@ -266,7 +266,7 @@ class PostgresFeeds:
         rows = await self._runner.scan(
             lambda connections: connections.fetch(_UNWANTED, wanted_before, limit)
         )
-        if not rows:  # as almost always: then there is no commit
+        if not rows:  # usual: no commit is needed
             return 0
         if not self._is_distributed:
             return await self._execute(_FORGET_SOME, wanted_before, limit)
@@ -286,14 +286,14 @@ class PostgresFeeds:
         return counts[-1][0], await self._runner.scan(read)
 
     async def _fetch(self, statement: str, *arguments: Any) -> Sequence[Row]:
-        """Run a statement in a transaction of its own; return the rows that it wrote."""
+        """Execute a statement in its own transaction; return the rows that it wrote."""
         rows: Sequence[Row] = await self._runner.write(
             lambda connection: connection.fetch(statement, *arguments)
         )
         return rows
 
     async def _execute(self, statement: str, *arguments: Any) -> int:
-        """Run a statement in a transaction of its own; return how many rows it wrote."""
+        """Execute a statement in its own transaction; return the number of rows that it wrote."""
         return changed_rows(
             await self._runner.write(lambda connection: connection.execute(statement, *arguments))
         )
@@ -306,7 +306,7 @@ async def _read_parts(statement: str, guids: Sequence[Guid], connections: Connec
 async def _read_subscribed(
     connections: Connections, account_ids: Sequence[AccountId], *, one_by_one: bool
 ) -> list[tuple[AccountId, Subscription]]:
-    """Return all live subscriptions of accounts; on a cluster, each machine reads its own."""
+    """Return the subscribed feeds of accounts; on a cluster, with one statement per account."""
     if one_by_one:
         each = [await connections.fetch(_SUBSCRIBED_OF_ONE, one) for one in account_ids]
         rows = [row for some in each for row in some]

@@ -1,4 +1,4 @@
-"""Bringing a PostgreSQL database up to date, and splitting it over a cluster."""
+"""Migrating a PostgreSQL database, and distributing its tables over a cluster."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from feedkeep.store.migrate import (
 from feedkeep.store.tables import TABLES
 
 _LOCK = 0x666B6565
-"""The advisory lock that is held while the schema is changed: the letters "fkee"."""
+"""Advisory lock during schema changes: the letters "fkee"."""
 
 _PATIENCE_SECONDS = 86_400.0
-"""How long a step may take; on a large database it may build an index."""
+"""Timeout of a migration; on a large database it may build an index."""
 
 LOCK_MILLISECONDS = 200
-"""How long a step waits for a table that others use: meanwhile, requests wait behind it."""
+"""Timeout of a migration's wait for a table, during which requests queue behind it."""
 
 _HAS_SCHEMA = "SELECT to_regnamespace('feedkeep') IS NOT NULL"
 _HAS_VERSION = "SELECT to_regclass('feedkeep.schema_version') IS NOT NULL"
@@ -51,15 +51,15 @@ SELECT c.relname FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalre
 WHERE c.relnamespace = 'feedkeep'::regnamespace
 """
 _BY_ACCOUNT = tuple(table.name for table in TABLES)
-"""The tables that split by account; the one that others refer to comes first."""
+"""The tables that are split by account; referenced tables come first."""
 
 _BY_FEED = ("feed", "feed_picture")
-"""The tables that split by the guid of a feed, which no account has to itself."""
+"""The tables that are split by the guid of a feed, and shared by accounts."""
 
 _EVERYWHERE = ("account_name", "login_grant")
-"""The tables with rows that are looked up without an account's id; they are on every machine.
+"""The tables that are looked up without an account's id; every machine has a copy.
 
-`attempt` is in none of these lists: it stays on the machine that processes connect to.
+`attempt` is in none of these lists: it stays on the coordinator.
 """
 
 _WITH_ROWS_HERE = """
@@ -70,36 +70,36 @@ WHERE c.relnamespace = 'feedkeep'::regnamespace AND pg_relation_size(c.oid) > 0
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of splitting tables over machines: a statement, and a message for when it is done."""
+    """A step of distributing tables: a statement, and a message for when it is done."""
 
     statement: str
     message: str
 
     async def take(self, connection: asyncpg.Connection) -> None:
-        """Take the step; it moves the rows that are stored already."""
+        """Execute the step, which moves the rows that are already stored."""
         await connection.execute("SET LOCAL lock_timeout = 0")
         await connection.execute(self.statement, timeout=_PATIENCE_SECONDS)
 
 
 class TablesInUse(StoreUnavailable):
-    """A step gave up waiting for a table that others use, and nothing of it was done."""
+    """A migration timed out waiting for a table in use, and changed nothing."""
 
 
 async def version(connection: asyncpg.Connection) -> int:
-    """Return the version of the database's schema; 0 if it has none.
+    """Return the version of the database's schema; 0 without a schema.
 
-    It may be newer than this program, if its migrations say that this program still works.
+    It may be newer than this program, if its migrations declare this program compatible.
 
     Raises:
-        StoreUnusable: The database's encoding is not UTF-8, or another program, a build before
-            1.0 or an incompatible newer feedkeep made its schema.
+        StoreUnusable: The database's encoding is not UTF-8, or another program, a build before 1.0
+            or an incompatible newer feedkeep made its schema.
     """
     if (encoding := await connection.fetchval("SHOW server_encoding")) != "UTF8":
         raise StoreUnusable(
             f"The database has the encoding {encoding}, which cannot hold every URL; create it"
             " with ENCODING 'UTF8' (and TEMPLATE template0)."
         )
-    # In this order, since another process may create both, in one commit, between the two queries.
+    # In this order, since another process may commit both between the two queries.
     if not await connection.fetchval(_HAS_SCHEMA):
         return 0
     if not await connection.fetchval(_HAS_VERSION):
@@ -115,15 +115,15 @@ async def version(connection: asyncpg.Connection) -> int:
 
 
 async def bring_up_to_date(connection: asyncpg.Connection) -> None:
-    """Take every step that is missing; the caller begins and commits the transaction.
+    """Run the pending migrations in the caller's transaction.
 
-    Of several processes that start at the same time, one takes the steps; the others wait, and find
-    them taken. Statements are sent one by one: Citus sends no string with several of them on to its
-    machines. A new table is split like the others.
+    If several processes start at the same time, one of them migrates while the others wait.
+    Statements are sent one by one, since Citus does not forward strings with several statements.
+    New tables are distributed like the others.
 
     Raises:
-        TablesInUse: Others use a table for too long. Whoever waits for a table in order to change
-            it has everybody else wait behind: so it gives up soon, to be tried again.
+        TablesInUse: A table is in use for too long. All requests queue behind a migration that
+            waits for a table: so it times out soon, to be retried.
     """
     await connection.execute("SET LOCAL lock_timeout = 0")
     await connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})", timeout=_PATIENCE_SECONDS)
@@ -151,19 +151,19 @@ async def _take_steps(connection: asyncpg.Connection, found: int) -> None:
 
 
 async def distributed_tables(connection: asyncpg.Connection) -> set[str]:
-    """Return the tables that Citus has split or copied to its machines; none without Citus."""
+    """Return the tables that Citus has distributed or copied to machines; none without Citus."""
     if not await connection.fetchval(_HAS_CITUS):
         return set()
     return {name for (name,) in await connection.fetch(_DISTRIBUTED)}
 
 
 async def is_distributed(connection: asyncpg.Connection) -> bool:
-    """Say whether any table is split over machines by account."""
+    """Whether any table is split by account."""
     return not (await distributed_tables(connection)).isdisjoint(_BY_ACCOUNT)
 
 
 async def steps_to_distribute(connection: asyncpg.Connection) -> Sequence[Step]:
-    """Return the steps that are still to be taken to split all tables.
+    """Return the remaining steps to distribute all tables.
 
     Raises:
         StoreUnusable: The database has no Citus.
@@ -192,7 +192,7 @@ def _kept_everywhere(table: str) -> Step:
 
 
 def _split(table: str, column: str, first: str) -> Step:
-    """Return the step that splits a table; its rows go where those of the `first` table are."""
+    """Return the step that splits a table, colocated with the table `first`."""
     colocated = "none" if table == first else f"feedkeep.{first}"
     by = "account" if column == "account_id" else "feed"
     return Step(
@@ -203,7 +203,7 @@ def _split(table: str, column: str, first: str) -> Step:
 
 
 def _emptied(table: str) -> Step:
-    """Return the step that removes the rows a table had before: a copy stays on the coordinator."""
+    """Return the step that deletes the rows that remain on the coordinator."""
     return Step(
         f"SELECT truncate_local_data_after_distributing_table('feedkeep.{table}')",
         f"{table} has no copy left on the coordinator.",

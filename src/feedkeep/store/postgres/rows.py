@@ -1,4 +1,4 @@
-"""How PostgreSQL keeps a guid: as a uuid, which asyncpg takes as text."""
+"""Conversion of guids to uuid columns in PostgreSQL, which asyncpg takes as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs jobs on a PostgreSQL database: some alone, others together in one statement."""
+"""Runs jobs on a PostgreSQL database, alone or together in one statement."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ Write: TypeAlias = Callable[[asyncpg.Connection], Awaitable[T]]
 
 
 class PostgresRunner:
-    """A PostgreSQL database that any number of processes use at once.
+    """A PostgreSQL database that any number of processes use concurrently.
 
     Attributes:
-        shape: How a statement names the accounts of the requests that share it.
+        shape: The shape of statements that requests share.
         connections: The connections, for work that must not be repeated.
-        max_connections: How many connections there are at most.
+        max_connections: Maximum number of connections.
     """
 
     def __init__(
@@ -51,30 +51,30 @@ class PostgresRunner:
         is_distributed: bool,
         recorder: Recorder | None = None,
     ) -> None:
-        """Use a database that has been brought up to date; `recorder` counts batches."""
+        """Use a database that is already migrated; `recorder` counts batches."""
         self.shape = Shape(is_distributed)
         self.connections = connections
         self.max_connections = max_connections
         self._recorder = recorder
         self._note_failure = recorder.failed_commits.inc if recorder else note_nothing
         self._batchers: list[Batcher[Any, Any]] = []
-        # Half of the connections stay free for look-ups by key: they must not wait for long lists.
+        # Half of the connections stay free for look-ups by key, which must not wait for long lists.
         self._may_scan = asyncio.Semaphore(max(1, max_connections // 2))
         self._shards = None
         if connections.is_distributed:
             self._shards = Shards(self.reader(find_shards, MAX_FOUND_IN_A_BATCH).submit)
 
     async def read(self, job: Read[T]) -> T:
-        """Read; once more, if that failed for a reason that may have passed."""
+        """Run a read, and retry once after a possibly temporary failure."""
         return await repeated(lambda: job(self.connections))
 
     async def scan(self, job: Read[T]) -> T:
-        """Do what `read` does, for what may take long; look-ups by key do not wait for it."""
+        """Run a long read as `read` does, without delaying look-ups by key."""
         async with self._may_scan:
             return await self.read(job)
 
     async def write(self, job: Write[T]) -> T:
-        """Run a job in a transaction, once more if it changed nothing; return its value."""
+        """Run a job in a transaction, and retry once if it changed nothing; return its value."""
         try:
             return await repeated(lambda: self.connections.transact(job))
         except StoreUnavailable:
@@ -86,7 +86,7 @@ class PostgresRunner:
         read: Callable[[Connections, Sequence[J]], Awaitable[Sequence[T]]],
         max_weight: int,
     ) -> Batcher[J, T]:
-        """Return a batcher for concurrent reads of one kind, which is closed with the runner."""
+        """Return a batcher for concurrent reads of one kind; it is closed with the runner."""
         batches = self._recorder.reads if self._recorder else None
         joined: Batcher[J, T] = batch.reader(
             lambda wanted: read(self.connections, wanted), max_weight, batches
@@ -97,7 +97,7 @@ class PostgresRunner:
     def writer(
         self, run: Callable[[Sequence[J]], Awaitable[Sequence[Outcome[Any]]]]
     ) -> Batcher[J, Any]:
-        """Return a batcher for concurrent writes of one kind, which is closed with the runner."""
+        """Return a batcher for concurrent writes of one kind; it is closed with the runner."""
         batches = self._recorder.writes if self._recorder else None
         joined: Batcher[J, Any] = Batcher(
             run, MAX_WRITE_WEIGHT, MAX_SHARE, batches, self._note_failure
@@ -106,11 +106,11 @@ class PostgresRunner:
         return joined
 
     async def key(self, account_id: AccountId) -> Hashable:
-        """Return the key of a job's batch: on a cluster, a batch is of accounts of one shard."""
+        """Return the key of a job's batch; on a cluster, its account's shard."""
         return await self._shards.of(account_id) if self._shards else None
 
     async def close(self) -> None:
-        """Finish what was accepted, unless PostgreSQL does not answer; close the connections."""
+        """Finish the accepted jobs, unless PostgreSQL does not respond; close the connections."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_SECONDS):
                 for batcher in self._batchers:
@@ -119,7 +119,7 @@ class PostgresRunner:
 
 
 async def repeated(work: Callable[[], Awaitable[T]]) -> T:
-    """Do `work`; if it failed before it could change anything, do it once more."""
+    """Run `work`; retry once if it failed before it could change anything."""
     try:
         return await work()
     except FailedBeforeCommit:

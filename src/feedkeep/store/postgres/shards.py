@@ -1,4 +1,4 @@
-"""Which shard of a cluster has which account, so that the accounts of one can share commits."""
+"""The shards of accounts on a cluster, so that accounts of one shard can share commits."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from feedkeep.model import AccountId
 from feedkeep.store.postgres.connections import Connections
 
 REMEMBERED_SECONDS = 60.0
-"""How long an answer counts: shards move as a whole, but one that is split has fewer accounts."""
+"""Lifetime of a cached shard: shards move as a whole, but a split shard has fewer accounts."""
 
 MAX_REMEMBERED = 50_000
-"""Of how many accounts answers are remembered: some megabytes."""
+"""Capacity of the cache, in accounts: some megabytes."""
 
 MAX_FOUND_IN_A_BATCH = 256
 
@@ -23,19 +23,19 @@ FROM unnest($1::bigint[]) WITH ORDINALITY AS w (account_id, n) ORDER BY w.n
 
 
 async def find_shards(connections: Connections, account_ids: Sequence[AccountId]) -> Sequence[int]:
-    """Ask the coordinator of a Citus cluster for the number of each account's shard.
+    """Return the number of each account's shard, as computed by a Citus coordinator.
 
-    It is computed, so that an account that does not exist has one, too.
+    Accounts that do not exist have a shard, too.
     """
     return [shard for (shard,) in await connections.fetch(_FIND, account_ids)]
 
 
 class Shards:
-    """Remembers for a while in which shards accounts are.
+    """Cache of the shards of accounts.
 
-    A shard is on one machine, so a transaction within it is committed in one phase. If it was split
-    since, statements for accounts of both halves fail until that is forgotten. Requests are then
-    carried out one by one (`store.batch`); that a token was used is noted with its next use.
+    A shard is on one machine, so a transaction within it commits in one phase. After a split,
+    statements for accounts of both halves fail until the cached value expires. Requests then run
+    one by one (`store.batch`); that a token was used is recorded with its next use.
     """
 
     def __init__(self, find: Callable[[AccountId], Awaitable[int]]) -> None:

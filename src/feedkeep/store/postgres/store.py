@@ -37,11 +37,11 @@ from feedkeep.store.postgres.tokens import PostgresTokens
 _KIND = "PostgreSQL"
 
 RETRY_SECONDS = 0.5
-"""How soon it is tried again to change tables that others use."""
+"""Interval between attempts to change tables that are in use."""
 
-# It changes no row; on a server that takes no writes it fails all the same.
+# Changes no row, but fails on a server that accepts no writes.
 _CAN_WRITE = "UPDATE feedkeep.schema_version SET version = version WHERE false"
-# What docs/postgresql.md tells administrators to grant; `_CAN_WRITE` tries the table it leaves out.
+# The rights in docs/postgresql.md; `_CAN_WRITE` tests the excluded table.
 _MISSING_RIGHTS = """
 SELECT t.relname FROM pg_class t JOIN pg_namespace s ON s.oid = t.relnamespace
 WHERE s.nspname = 'feedkeep' AND t.relkind IN ('r', 'p') AND t.relname <> 'schema_version'
@@ -51,7 +51,7 @@ AND NOT (has_schema_privilege(s.oid, 'USAGE')
 ORDER BY t.relname
 """
 _NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
-# PostgreSQL before 16 has no reserved_connections. A limit of -1 is none.
+# PostgreSQL before 16 has no reserved_connections. A limit of -1 means no limit.
 _CONNECTION_LIMIT = """
 SELECT min(connections)::int, pg_backend_pid() FROM (
     SELECT current_setting('max_connections')::int
@@ -76,16 +76,16 @@ WHERE n.name_key > $1 ORDER BY n.name_key LIMIT $2
 _THERE = "SELECT a.account_id FROM feedkeep.account a WHERE a.account_id = ANY($1::bigint[])"
 
 _ROWS_AT_ONCE = 5_000
-"""How many rows one look for faults reads."""
+"""Number of rows that one check for faults reads."""
 
 _MAX_DAMAGES = 100
-"""How many faults of a kind are told, as many as SQLite tells."""
+"""Maximum number of reported faults of a kind, as in SQLite."""
 
 K = TypeVar("K")
 _Looked: TypeAlias = tuple[K | None, list[str]]
-"""The key of the last row that was looked at, if there was one, and the names with faults."""
+"""The key of the last checked row, None without rows, and the names with faults."""
 _Look: TypeAlias = Callable[[asyncpg.Connection, K], Awaitable[_Looked[K]]]
-"""Looks at the rows that come after a key."""
+"""Checks the rows after a key."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -93,13 +93,13 @@ _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 class PostgresStore:
     """A PostgreSQL database, with an object for each topic.
 
-    Changes that wait share a transaction, and reads of one kind that wait share a statement. If the
-    tables are split over machines by account, only those of one account share one, and many
-    transactions run at the same time.
+    Queued changes share a transaction, and queued reads of one kind share a statement. If the
+    tables are split by account, only changes of accounts of one shard share a transaction, and many
+    transactions run concurrently.
     """
 
     def __init__(self, runner: PostgresRunner, now: Now) -> None:
-        """Use a database that has been brought up to date; callers use `open` instead."""
+        """Use a database that is already migrated; callers use `open` instead."""
         self._runner = runner
         driver = PostgresDriver(runner)
         self.entries = PostgresEntries(runner, now)
@@ -126,10 +126,10 @@ class PostgresStore:
         before_migrating: BeforeMigrating = migrate_at_once,
         recorder: Recorder | None = None,
     ) -> Self:
-        """Open the database; create feedkeep's tables in it, or bring them up to date, first.
+        """Open the database, after creating or migrating feedkeep's tables.
 
         With `as_if_split`, statements have the shape for a cluster even if Citus splits no table.
-        `recorder` counts batches and commits, if it is given.
+        `recorder` counts batches and commits.
 
         Raises:
             StoreUnusable: The database is not feedkeep's, is too new for this program, or is empty
@@ -154,7 +154,7 @@ class PostgresStore:
 
     @staticmethod
     async def version(url: str) -> int:
-        """Return the version of the schema that a database has, 0 for none; nothing is changed.
+        """Return the version of a database's schema, 0 without a schema; nothing is changed.
 
         Raises as `open` does.
         """
@@ -185,7 +185,7 @@ class PostgresStore:
         async def read(connections: Connections) -> int | None:
             async with connections.reading() as connection:
                 limit, process_id = await connection.fetchrow(_CONNECTION_LIMIT)
-                # A pooler tells its clients process ids of its own.
+                # A pooler invents process ids for its clients.
                 return limit if process_id == connection.get_server_pid() else None
 
         return await self._runner.read(read)
@@ -205,7 +205,7 @@ class PostgresStore:
         ]
 
     async def distribute(self) -> AsyncIterator[str]:
-        """Split the tables over the machines of a cluster; yield a sentence for each step.
+        """Distribute the tables over the machines of a cluster; yield a sentence for each step.
 
         Raises:
             StoreUnusable: The database has no Citus.
@@ -236,7 +236,7 @@ class PostgresStore:
         await self._runner.close()
 
     async def _found(self, look: _Look[K], after: K) -> list[str]:
-        """Look through a table, a few thousand rows at a time, until many faults are found."""
+        """Check a table, a few thousand rows at a time, until many faults are found."""
         found: list[str] = []
         last: K | None = after
         while last is not None and len(found) < _MAX_DAMAGES:
@@ -252,7 +252,7 @@ class PostgresStore:
 async def _prepare(
     connections: Connections, may_create: bool, before_migrating: BeforeMigrating
 ) -> bool:
-    """Bring the database up to date; return whether its tables are split by account."""
+    """Migrate the database; return whether its tables are split by account."""
     async with connections.reading() as connection:
         version = await migration.version(connection)
     if version == 0 and not may_create:
@@ -270,7 +270,7 @@ async def _prepare(
 
 
 async def _bring_up_to_date(connections: Connections) -> None:
-    """Bring the database up to date, between what others do with its tables."""
+    """Migrate the database; retry while its tables are in use."""
     while True:
         try:
             return await connections.transact(migration.bring_up_to_date)
@@ -280,7 +280,7 @@ async def _bring_up_to_date(connections: Connections) -> None:
 
 
 async def _nameless(connection: asyncpg.Connection, after: AccountId) -> _Looked[AccountId]:
-    """Look at accounts: can each be found by its name?"""
+    """Check that each account can be found by its name."""
     rows = await connection.fetch(_ACCOUNTS, after, _ROWS_AT_ONCE)
     names = await connection.fetch(_NAMED, [row[1] for row in rows])
     named = {(account_id, name_key) for account_id, name_key in names}
@@ -289,7 +289,7 @@ async def _nameless(connection: asyncpg.Connection, after: AccountId) -> _Looked
 
 
 async def _orphaned(connection: asyncpg.Connection, after: str) -> _Looked[str]:
-    """Look at names: is the account of each there?"""
+    """Check that the account of each name exists."""
     rows = await connection.fetch(_NAMES, after, _ROWS_AT_ONCE)
     accounts = await connection.fetch(_THERE, [row[1] for row in rows])
     there = {account_id for (account_id,) in accounts}

@@ -1,4 +1,4 @@
-"""Finding tokens in PostgreSQL, as each request does."""
+"""Finding tokens in PostgreSQL, which each request does."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Wanted: TypeAlias = tuple[AccountId, bytes, Guid | None, DocumentName | None]
 
 
 class PostgresTokens(PortableTokens):
-    """The table `token`; many requests' tokens are found with one statement."""
+    """The table `token`; one statement finds the tokens of many requests."""
 
     def __init__(self, runner: PostgresRunner) -> None:
         super().__init__(PostgresDriver(runner))
@@ -82,7 +82,7 @@ class PostgresTokens(PortableTokens):
         minute: Stamp,
         connection: asyncpg.Connection,
     ) -> None:
-        """It waits for no lock, so that it is never in a circle of transactions that wait."""
+        """Record uses; waits for no lock, so that it cannot be part of a deadlock."""
         rows = await connection.fetch(self._lock_what_is_free, *as_columns(used))
         if rows:
             free = as_columns([tuple(row) for row in rows])

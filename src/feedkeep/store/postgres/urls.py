@@ -1,4 +1,4 @@
-"""The URL of a PostgreSQL database: its hosts, its certificates, and what is told if it is none."""
+"""The URL of a PostgreSQL database: its hosts, its certificates, and messages for invalid URLs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NO_CERTIFICATE = (
 
 
 def split_by_host(url: str) -> list[str]:
-    """Return a URL for each of the hosts that a URL names."""
+    """Return a URL for each host of a URL."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -30,14 +30,14 @@ def split_by_host(url: str) -> list[str]:
 
 
 def own_name(url: str) -> dict[str, str]:
-    """Return the name by which PostgreSQL lists a connection, unless the URL has one."""
+    """Return the application name of connections, unless the URL sets one."""
     if "application_name" in parse_qs(urlsplit(url).query):
         return {}
     return {"application_name": os.environ.get("PGAPPNAME") or "feedkeep"}
 
 
 def check_certificate(url: str) -> None:
-    """Refuse a file with certificates that cannot be used: to wait does not mend it."""
+    """Reject an unusable file of certificates at once: retries would not help."""
     query = parse_qs(urlsplit(url).query)
     mode = query.get("sslmode", [os.environ.get("PGSSLMODE", "")])[-1]
     path = query.get("sslrootcert", [os.environ.get("PGSSLROOTCERT", "")])[-1]
@@ -50,5 +50,5 @@ def check_certificate(url: str) -> None:
 
 
 def wanted_session(url: str) -> str | None:
-    """Return which kind of host is wanted: one that takes writes, unless the URL says otherwise."""
+    """Return the required type of session: read-write, unless the URL sets one."""
     return None if "target_session_attrs" in parse_qs(urlsplit(url).query) else "read-write"

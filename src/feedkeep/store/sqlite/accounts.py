@@ -1,4 +1,4 @@
-"""Accounts in SQLite: by name, and with every row of an account."""
+"""Accounts in SQLite: access by name, and deletion."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SELECT (SELECT max(t.last_used) FROM token t WHERE t.account_id = a.account_id),
 FROM account a WHERE a.name_key >= $1 AND a.name_key < $2 AND a.name_key <> $3 {AND_NOT_DELETED}
 ORDER BY a.name_key LIMIT $4
 """)
-# No name has a colon, so that nobody can ask for this one.
+# Names contain no colon, so no request can find this one.
 _MARK_DELETED = sql(f"""
 UPDATE feedkeep.account SET name = '', name_key = ':' || account_id, password_hash = NULL,
     is_disabled = 1, is_admin = 0, identity = NULL, former_count = 0, action_count = 0,
@@ -49,7 +49,7 @@ WHERE account_id = $1
 _END_TOKENS = sql("DELETE FROM feedkeep.token WHERE account_id = $1")
 _END_ALL_GRANTS = sql("DELETE FROM feedkeep.login_grant WHERE account_id = $1")
 _DELETED = "SELECT account_id FROM account WHERE name_key >= ':' AND name_key < ';'"
-_DELETE = "DELETE FROM account WHERE account_id = ?"  # what else there is of it goes with it
+_DELETE = "DELETE FROM account WHERE account_id = ?"  # deletes its other rows, too
 
 
 def _delete_some(table: Table, condition: str = "") -> str:
@@ -63,14 +63,14 @@ def _delete_some(table: Table, condition: str = "") -> str:
 
 
 _DELETE_SOME = (
-    _delete_some(ENTRIES, " AND new_guid IS NOT NULL"),  # before what they lead to
+    _delete_some(ENTRIES, " AND new_guid IS NOT NULL"),  # before the entries that they refer to
     *(_delete_some(table) for table in TABLES if table not in (ACCOUNTS, TOKENS)),
 )
 _ROWS_IN_A_STEP, _AT_ONCE = 1_000, 20
-"""How many rows of a deleted account go with one commit, and before other tasks may run."""
+"""Number of rows of a deleted account per commit, and between pauses for other tasks."""
 
 _STEPS_AT_ONCE = 20
-"""How many steps whoever deletes an account waits for; the rest goes later."""
+"""Number of steps that a request to delete an account waits for; the rest follows later."""
 
 
 class SqliteAccounts(PortableAccounts):
@@ -117,10 +117,10 @@ class SqliteAccounts(PortableAccounts):
         await statements.execute(CREATE, *new_account_row(account, name_key))
 
     async def delete(self, account_id: AccountId, check: CheckChange = anything_goes) -> None:
-        """Mark it, so that it is gone for everybody, and delete its rows in small steps.
+        """Mark the account, which hides it at once, and delete its rows in small steps.
 
-        An account may have a million rows, and nobody else could write meanwhile. Nearly all have
-        so few that nothing is left for later.
+        An account may have a million rows, and one step for all would block other writers. Nearly
+        all accounts have so few rows that no step remains for later.
         """
 
         async def mark(statements: Statements, account: Account) -> None:
@@ -146,7 +146,7 @@ class SqliteAccounts(PortableAccounts):
 
 
 def _delete_step(connection: apsw.Connection, account_id: AccountId) -> Yielding[bool]:
-    """Delete some rows of an account that is marked, or itself; return whether it is gone."""
+    """Delete some rows of a marked account, finally its own; return whether it is gone."""
     left = _ROWS_IN_A_STEP
     for statement in _DELETE_SOME:
         while True:
@@ -163,7 +163,7 @@ def _delete_step(connection: apsw.Connection, account_id: AccountId) -> Yielding
 
 
 def deleted(connection: apsw.Connection) -> list[AccountId]:
-    """Return the accounts that are deleted, and whose rows are not all gone yet."""
+    """Return the marked accounts that still have rows."""
     return [AccountId(account_id) for (account_id,) in connection.execute(_DELETED)]
 
 

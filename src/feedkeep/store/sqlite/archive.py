@@ -1,4 +1,4 @@
-"""Reading everything from a SQLite file as it is at one moment, and writing everything to one."""
+"""Reading a snapshot of a SQLite file, and filling a file from an archive."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HAS_ACCOUNTS = "SELECT EXISTS (SELECT 1 FROM account)"
 
 
 class SqliteArchive:
-    """A connection in a transaction; reading blocks the event loop."""
+    """An archive on a connection in a transaction; reading blocks the event loop."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
@@ -50,7 +50,7 @@ class SqliteArchive:
 async def fill(
     connection: apsw.Connection, records: AsyncIterator[Records], check: Check | None
 ) -> None:
-    """Write all records, and let `check` look; the transaction around it is the caller's."""
+    """Write all records and call `check`, inside the caller's transaction."""
     if connection.execute(_HAS_ACCOUNTS).get:
         raise StoreUnusable("The target database has accounts already; name an empty one.")
     async for chunk in records:

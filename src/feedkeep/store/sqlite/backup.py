@@ -1,4 +1,4 @@
-"""Copying a SQLite database to a file while it is used: checked, durable, never half."""
+"""Online copies of a SQLite database: verified, durable and atomic."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from feedkeep.store.sqlite.rows import ROWS
 
 
 def restore_file(source: Path, target: Path, decide: DecideRestored) -> None:
-    """Copy a backup to the database `target`, and store what `decide` returns for each account.
+    """Copy a backup to the database `target`, and store the result of `decide` for each account.
 
     Raises as `copy_file` does.
 
     Raises:
-        StoreUnusable: Also if `target` is in use, even if its file is not there any more.
+        StoreUnusable: Also if `target` is in use, even if its file was removed.
     """
     with alone(target) as lock:
         copy_file(source, target, finish=lambda partial: _note_restored(partial, decide))
@@ -50,23 +50,27 @@ def copy_file(
     believe_checksums: bool = True,
     finish: Callable[[Path], None] = lambda _: None,
 ) -> None:
-    """Make `target` a whole copy of the database `source` as it is at this moment.
+    """Copy the database `source` to the new file `target`.
 
-    It holds every change that was committed before; writers are not delayed meanwhile. The copy is
-    checked, and on the disk, before it gets its name; nothing is ever overwritten. Without
-    `believe_checksums`, pages with a wrong checksum are copied, too. `finish` may change the copy
-    before it gets its name.
+    The copy has every change committed before the call; writers are not delayed. It is checked and
+    synced before it is renamed to `target`; no file is ever overwritten.
+
+    Args:
+        source: A database, which may be in use.
+        target: Path of the copy.
+        believe_checksums: False to also copy pages with a wrong checksum.
+        finish: Called to change the copy before it is renamed.
 
     Raises:
-        StoreUnusable: `source` is not a feedkeep database or is damaged, or `target` exists already
-            or cannot be created.
+        StoreUnusable: `source` is damaged or not a feedkeep database, or `target` exists or cannot
+            be created.
         StoreUnavailable: The disk is full, or the database is locked.
     """
     _refuse_what_is_there(target)
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
     with Translating(), _file_errors_translated(source, target):
         try:
-            # Only the owner may read it, before anything is in it: it holds hashes of passwords.
+            # Readable by the owner only, from the start: it contains password hashes.
             os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             _copy(source, partial, believe_checksums)
             _check(partial)
@@ -79,19 +83,19 @@ def copy_file(
 
 
 def note_backup(source: Path, now: Stamp) -> None:
-    """Note beside a database when it was backed up; where nothing can be written, do without."""
+    """Record the time of a backup beside the database; no effect if nothing can be written."""
     note = _note_of(source)
     new = note.with_name(f"{note.name}.new")
     with contextlib.suppress(OSError):
         try:
             new.write_text(f"{now}\n")
-            new.replace(note)  # so that a full disk leaves the former one
+            new.replace(note)  # a full disk leaves the former file
         finally:
             new.unlink(missing_ok=True)
 
 
 def last_backup(source: Path) -> Stamp | None:
-    """Return when a database was backed up last, as far as that was noted."""
+    """Return the recorded time of the last backup; None if unknown."""
     try:
         return Stamp(int(_note_of(source).read_text()))
     except (OSError, ValueError):
@@ -139,12 +143,12 @@ def _copy(source: Path, partial: Path, believe_checksums: bool) -> None:
         is_complete = has_checksums(original)
         if not believe_checksums:
             original.execute("PRAGMA checksum_verification = OFF")
-        copy.pragma("user_version", 1)  # which writes a first page: it says that checksums follow
+        copy.pragma("user_version", 1)  # writes a first page, which enables checksums
         with copy.backup("main", original, "main") as pages:
             pages.step(-1)
     if not is_complete:
         with closing(open_file(partial)) as copy:
-            copy.execute("VACUUM")  # it writes each page again, with its checksum
+            copy.execute("VACUUM")  # writes each page again, with its checksum
 
 
 def _check(partial: Path) -> None:
@@ -155,7 +159,7 @@ def _check(partial: Path) -> None:
 
 
 def _note_restored(partial: Path, decide: DecideRestored) -> None:
-    prepare(partial)  # a backup of an older feedkeep may lack a clock
+    prepare(partial)  # a backup from an older feedkeep may lack a clock
     with closing(connect(partial, READER_PATIENCE_SECONDS)) as copy:
         accounts: list[tuple[Any, ...]] = copy.execute("SELECT account_id FROM account").fetchall()
         statements = SqliteStatements(copy)
@@ -175,7 +179,7 @@ def _sync(path: Path) -> None:
 
 
 def _name(partial: Path, target: Path) -> None:
-    """Give the copy its name, unless another file has it: a link never replaces a file."""
+    """Rename the copy, but never replace a file: a link fails if the name exists."""
     try:
         os.link(partial, target)
     except FileExistsError:

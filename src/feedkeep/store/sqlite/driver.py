@@ -1,4 +1,4 @@
-"""Statements that are written once for both databases, on SQLite."""
+"""SQLite implementation of `store.driver`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SELECT {ACCOUNT_COLUMNS} FROM feedkeep.account a WHERE a.account_id = $1 {AND_NO
 
 
 class SqliteStatements:
-    """A connection whose statements are done when they are awaited: nothing else runs meanwhile."""
+    """Executes each statement synchronously, so that no other task runs during an await."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
@@ -58,10 +58,10 @@ class SqliteStatements:
 
 
 class SqliteDriver(Driver):
-    """Runs what is written once for both databases as jobs of the one writer."""
+    """Runs jobs as jobs of the single writer."""
 
     rows = ROWS
-    rows_at_once = 10  # within a millisecond
+    rows_at_once = 10  # within 1 ms
 
     def __init__(self, runner: SqliteRunner) -> None:
         self._runner = runner
@@ -90,7 +90,7 @@ class SqliteDriver(Driver):
         await _yielded()
 
     async def lock_out_others(self, statements: Statements) -> None:
-        """Do nothing: the transaction has locked out all that write."""
+        """No effect: the transaction already excludes other writers."""
 
     async def _hold(self, statements: Statements, account_id: AccountId) -> Account | None:
         row = await statements.fetchrow(_WITH_ID, account_id)
@@ -99,17 +99,17 @@ class SqliteDriver(Driver):
 
 @coroutine
 def _yielded() -> Yielding[None]:
-    """Let `_parts` yield; other tasks may run."""
+    """Awaitable that makes `_parts` yield, so that other tasks may run."""
     yield None
 
 
 def _parts(work: Coroutine[Any, Any, T]) -> Yielding[T]:
-    """Return a job as the runner does it in parts: it yields where it awaits `pause`."""
+    """Convert a coroutine to a job for the runner, which yields where it awaits `pause`."""
     return (yield from work.__await__())
 
 
 def done(work: Coroutine[Any, Any, T]) -> T:
-    """Do work that awaits nothing but statements of SQLite, at once; return its value."""
+    """Run work that awaits only statements of SQLite; return its value."""
     try:
         work.send(None)
     except StopIteration as end:
@@ -120,10 +120,10 @@ def done(work: Coroutine[Any, Any, T]) -> T:
 
 
 def there(connection: apsw.Connection, account_id: AccountId) -> Account:
-    """Return the account with that id.
+    """Return the account with an id.
 
     Raises:
-        NotAuthorized: The account is gone.
+        NotAuthorized: The account is deleted.
     """
     account = with_id(connection, account_id)
     if account is None:
@@ -132,6 +132,6 @@ def there(connection: apsw.Connection, account_id: AccountId) -> Account:
 
 
 def with_id(connection: apsw.Connection, account_id: AccountId) -> Account | None:
-    """Return the account with that id, if there is one."""
+    """Return the account with an id, if it exists."""
     row = connection.execute(sqlite_form(_WITH_ID), (account_id,)).get
     return account_of(row) if row else None

@@ -1,4 +1,4 @@
-"""Entries in SQLite: changing some, reading one, listing what changed."""
+"""Entries in SQLite: changing, viewing and listing them."""
 
 from __future__ import annotations
 
@@ -39,16 +39,14 @@ from feedkeep.store.tables import ENTRY, columns
 from feedkeep.store.weight import MAX_ROWS_IN_A_BATCH, is_light
 
 _TRIES = 5
-"""How often a change of a large account is decided before its transaction, if others change it
-meanwhile."""
+"""Maximum number of attempts to decide a change of a large account before its transaction."""
 
 _MOST_ROWS_HELD = 5 * MAX_ROWS_IN_A_BATCH
-"""How many rows an account may have to be decided in the transaction after that: other accounts
-wait for it."""
+"""Maximum rows of an account whose change may then be decided in the transaction."""
 
 _FEW_READ = 250
 _FEW_COUNTED = 10_000
-"""Up to how many entries are read, and counted, without a thread: that takes a millisecond."""
+"""Maximum number of entries that are counted on the event loop, within 1 ms."""
 
 _ENTRY = f"SELECT {columns(ENTRY)} FROM entry WHERE account_id = ? AND guid = ?"
 _VIEW = f"""
@@ -56,8 +54,8 @@ SELECT {columns(ENTRY, "e")}, {columns(ENTRY, "s")} FROM entry e
 LEFT JOIN entry s ON s.account_id = e.account_id AND s.guid = e.new_guid
 WHERE e.account_id = ? AND e.guid = ?
 """
-# Pointers are few in a list. To join what they lead to would read as many columns again of each
-# entry, all of which are null but for these.
+# Lists have few pointers. A join with their targets would read as many columns again for each
+# entry, nearly all of them null.
 _PAGE = f"""
 SELECT {columns(ENTRY)} FROM entry WHERE account_id = ? AND revision > ?
 ORDER BY revision LIMIT ? OFFSET ?
@@ -104,7 +102,7 @@ class _Change(Value, Generic[T], frozen=True):
             return at_once(self.load(connection, now))
 
     def make(self, connection: apsw.Connection, now: Now) -> Yielding[T]:
-        """Load, decide and save, all in one transaction."""
+        """Load, decide and save in one transaction."""
         before = yield from self.load(connection, now)
         decision: Decision[T]
         if is_light(self.guids, before.rows, before.snapshot.documents.values()):
@@ -117,7 +115,7 @@ class _Change(Value, Generic[T], frozen=True):
     def save_unless_changed(
         self, connection: apsw.Connection, before: entry_writes.Loaded, decision: Decision[T]
     ) -> Yielding[bool]:
-        """Save what was decided, unless the account has changed since; return whether it did."""
+        """Save a decision; return False if the account has changed since it was loaded."""
         if not entry_writes.is_as_loaded(connection, self.account_id, self.documents, before):
             return False
         yield from entry_writes.save(connection, self.account_id, decision, self.author, before)
@@ -155,14 +153,14 @@ class SqliteEntries:
         return self._runner.read(lambda connection: entry_writes.rows_of(connection, account_id))
 
     async def _change_large(self, asked: _Change[T]) -> T:
-        """Load and decide before the transaction, for which other accounts wait; save in it.
+        """Load and decide before the transaction, which blocks other accounts, and save in it.
 
-        If the account was changed meanwhile, all is loaded and decided anew. After some tries, that
-        is done in the transaction.
+        If the account was changed concurrently, the change is loaded and decided again; after
+        `_TRIES` attempts, this happens in the transaction.
 
         Raises:
-            AccountBusy: The account was changed during each of the tries, and has too many rows to
-                be loaded in the transaction.
+            AccountBusy: The account changed during each attempt, and has too many rows to be loaded
+                in the transaction.
         """
         for _ in range(_TRIES):
             before = await self._runner.scan(partial(asked.load_at_one_moment, now=self._now))
@@ -234,11 +232,11 @@ def read_page(
     request: PageRequest,
     max_counted: int = _ALL_OF_THEM,
 ) -> Page:
-    """Return one page of what changed after a stamp, all read at one moment."""
+    """Return a page of entries that changed after a stamp, read at one moment."""
     after, skipped = _start(request)
     with one_moment(connection):
         total = _total(connection, account_id, request.since, max_counted)
-        # One more than the page holds tells whether another follows.
+        # one entry more than the page, to know whether another page follows
         wanted = (account_id, after, request.per_page + 1, skipped)
         rows = connection.execute(_PAGE, wanted).fetchall()
         views = [_view(connection, account_id, ROWS.entry_of(row)) for row in rows]
@@ -246,7 +244,7 @@ def read_page(
 
 
 def _view(connection: apsw.Connection, account_id: AccountId, entry: Entry) -> View:
-    """Return an entry with the subscription that it is, or leads to."""
+    """Return an entry with the subscription that it is or resolves to."""
     if isinstance(entry, Subscription):
         return View(entry, entry)
     wanted = (account_id, to_bytes(entry.new_guid))
@@ -256,9 +254,9 @@ def _view(connection: apsw.Connection, account_id: AccountId, entry: Entry) -> V
 def _total(
     connection: apsw.Connection, account_id: AccountId, since: Stamp, max_counted: int
 ) -> int:
-    """Return how many entries changed after a stamp, or `max_counted` if there are more.
+    """Return the number of entries that changed after a stamp, at most `max_counted`.
 
-    A list from the start has the count that is stored with the account: nothing is counted.
+    For a list from the start, the count stored with the account is used.
     """
     if not connection.execute(_IS_ANY_BEFORE, (account_id, since)).get:
         return connection.execute(_ANNOUNCED, (account_id,)).get or 0
@@ -267,7 +265,7 @@ def _total(
 
 
 def _start(request: PageRequest) -> tuple[Stamp, int]:
-    """Return the stamp after which a page begins, and how many entries to skip from there."""
+    """Return the stamp after which a page begins, and the number of entries to skip."""
     if request.after is not None:
         return request.after, 0
     return request.since, (request.page - 1) * request.per_page

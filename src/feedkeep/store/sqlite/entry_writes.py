@@ -1,4 +1,4 @@
-"""Changing entries in SQLite: what is loaded for a rule, and saving what it decided."""
+"""Changing entries in SQLite: loading them for a rule, and saving its decision."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ from feedkeep.store.tables import (
 )
 
 _AT_ONCE = 20
-"""After how many entries other tasks may run."""
+"""Number of entries between pauses for other tasks."""
 
 _NAMED_AT_ONCE = 100
-"""How many guids a statement looks up: that takes 30 microseconds where nothing is found."""
+"""Number of guids that a statement looks up, within 30 microseconds if it finds nothing."""
 
 _ENTRY = columns(ENTRY)
 
@@ -61,7 +61,7 @@ _ADVANCED = ("last_stamp", *COUNTS, "known_from", "former_count")
 _ADVANCE = f"""
 UPDATE account SET {", ".join(f"{name} = ?" for name in _ADVANCED)} WHERE account_id = ?
 """
-# A cross join, so that SQLite looks up what is named, whatever size it takes the table to have.
+# A cross join makes SQLite look up the guids, whatever its estimate of the table's size.
 _NAMED = f"""
 SELECT {columns(ENTRY, "e")} FROM carray(?) named
 CROSS JOIN entry e ON e.account_id = ? AND e.guid = named.value
@@ -79,7 +79,7 @@ _KEEP = f"""
 INSERT INTO former_entry (account_id, {columns(FORMER_ENTRIES.columns)})
 SELECT account_id, {columns(STATE)}, ?3 FROM entry WHERE account_id = ?1 AND guid = ?2
 """
-# Of rows that each weigh at least one, no more than the weight to drop have to be read.
+# Each row weighs at least one, so reading as many rows as the weight to drop suffices.
 _LAST_TO_GO = f"""
 SELECT ended FROM (
     SELECT ended, sum(weight) OVER (ORDER BY ended) AS weight FROM (
@@ -88,7 +88,7 @@ SELECT ended FROM (
     )
 ) WHERE weight >= ?2 ORDER BY ended LIMIT 1
 """
-# What was loaded tells which entries are new; an upsert, which finds it out, takes longer.
+# Loading already tells which entries are new; an upsert would check again, and take longer.
 _ADD = insert_into(ENTRIES)
 _CHANGE = update(ENTRIES)
 _RESTAMP = update(ENTRIES, kept=ORIGIN)
@@ -104,9 +104,9 @@ DELETE FROM deletion WHERE account_id = ?1 AND id <= (
 def load(
     connection: apsw.Connection, account_id: AccountId, guids: Sequence[Guid] | None
 ) -> Yielding[dict[Guid, Entry]]:
-    """Return the entries of `guids`, the subscriptions they lead to, and all pointers to these.
+    """Return the entries of `guids`, the subscriptions they resolve to, and all pointers to these.
 
-    All entries of the account if `guids` is None.
+    Returns all entries of the account if `guids` is None.
     """
     if guids is None:
         return _every_entry(connection, account_id)
@@ -141,7 +141,7 @@ def _look_up(
     guids: Collection[Guid],
     entries: dict[Guid, Entry],
 ) -> Yielding[None]:
-    """Add to `entries` what a statement finds for guids."""
+    """Add the entries that a statement finds for guids to `entries`."""
     names = [to_bytes(guid) for guid in guids]
     for start in range(0, len(names), _NAMED_AT_ONCE):
         if start:
@@ -150,14 +150,14 @@ def _look_up(
         for number, row in enumerate(connection.execute(statement, (some, account_id)), 1):
             entry = ROWS.entry_of(row)
             entries[entry.guid] = entry
-            if number % _AT_ONCE == 0:  # a thousand pointers may lead to one guid
+            if number % _AT_ONCE == 0:  # a thousand pointers may resolve to one guid
                 yield None
 
 
 def states(
     connection: apsw.Connection, account_id: AccountId, history_from: Stamp
 ) -> Yielding[list[EntryState]]:
-    """Return all present states of an account's entries, and those that ended since a stamp."""
+    """Return all present states of an account's entries, and states that ended since a stamp."""
     found: list[EntryState] = []
     for number, row in enumerate(connection.execute(_STATES, (account_id, history_from)), 1):
         found.append(ROWS.state_of(row))
@@ -171,11 +171,11 @@ def _present(kept: Sequence[EntryState]) -> dict[Guid, Entry]:
 
 
 class Loaded(Value, frozen=True):
-    """What a change begins with.
+    """The stored data on which a change is decided.
 
     Attributes:
-        snapshot: What a rule is given.
-        known_from: The stamp from which on every state of the list is known.
+        snapshot: The argument of the rule.
+        known_from: Stamp from which every state of the list is stored.
         former_count: Sum of the weights of the stored former states.
     """
 
@@ -185,7 +185,7 @@ class Loaded(Value, frozen=True):
 
     @property
     def rows(self) -> int:
-        """How many rows were loaded of the list and of its history."""
+        """Number of loaded rows of the list and its history."""
         history = self.snapshot.history
         return len(self.snapshot.entries) + (len(history.states) if history else 0)
 
@@ -198,10 +198,10 @@ def loaded(
     documents: Sequence[DocumentSelector] = (),
     history_from: Stamp | None = None,
 ) -> Yielding[Loaded]:
-    """Return what a change begins with; the arguments are those of `Entries.change`.
+    """Return the data for a change; the arguments are those of `Entries.change`.
 
     Raises:
-        NotAuthorized: The account is gone.
+        NotAuthorized: The account is deleted.
     """
     kept = None
     if history_from is not None:
@@ -219,10 +219,10 @@ def loaded(
 
 
 def rows_of(connection: apsw.Connection, account_id: AccountId) -> int:
-    """Return the weight of what a change of a whole account may load, with all of its history.
+    """Return the weight of all rows that a change of a whole account may load, with its history.
 
     Raises:
-        NotAuthorized: The account is gone.
+        NotAuthorized: The account is deleted.
     """
     _, counts, _, former_count = _account(connection, account_id)
     return counts.entries + former_count
@@ -234,12 +234,12 @@ def is_as_loaded(
     documents: Sequence[DocumentSelector],
     before: Loaded,
 ) -> bool:
-    """Say whether nothing of an account has changed since by what its next change is decided.
+    """Whether the account's data on which a change was decided is unchanged since.
 
-    Each change of its entries sets its clock; what forgets history sets how far that goes back.
+    Each change of its entries advances its clock; deleting history advances `known_from`.
 
     Raises:
-        NotAuthorized: The account is gone.
+        NotAuthorized: The account is deleted.
     """
     snapshot = before.snapshot
     statements = SqliteStatements(connection)
@@ -267,7 +267,7 @@ def save(
     author: str | None,
     before: Loaded,
 ) -> Yielding[None]:
-    """Save a decision; yields so that other tasks can run in between."""
+    """Save a decision; yields so that other tasks can run."""
     statements = SqliteStatements(connection)
     for document in decision.documents:
         done(save_document(statements, account_id, document))
@@ -304,7 +304,7 @@ def _write(
     author: str | None,
     there: Collection[Guid],
 ) -> Yielding[None]:
-    """Write the entries that a decision saves; those of `there` have a row already."""
+    """Write the entries that a decision saves; entries of `there` already have a row."""
     origin = (decision.stamp, author)
     for start in range(0, len(decision.saved), _AT_ONCE):
         if start:
@@ -353,7 +353,7 @@ def _keep(
 def _make_room(
     connection: apsw.Connection, account_id: AccountId, former_count: int
 ) -> Yielding[tuple[Stamp, int]]:
-    """Delete the states that the oldest changes ended, until the others weigh what they may.
+    """Delete the former states that the oldest changes ended, down to the maximum weight.
 
     Returns the stamp of the last of these changes, and the weight of the deleted states.
     """

@@ -1,4 +1,4 @@
-"""What is known of feeds in SQLite."""
+"""Feed data in SQLite."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from feedkeep.store.sqlite.runner import SqliteRunner
 from feedkeep.store.tables import ENTRY, columns
 
 _FEW_READ = 20
-"""Up to how many feeds are read without a thread: that takes less than a millisecond."""
+"""Maximum number of feeds that are read on the event loop, within 1 ms."""
 
 _WRITTEN_AT_ONCE = 100
-"""How many feeds share a commit, so that other requests need not wait for all of many."""
+"""Maximum number of feeds per commit, so that other requests need not wait long."""
 
 _WANTED = "SELECT wanted FROM feed WHERE guid = ?"
 _WANT = f"""
@@ -66,7 +66,7 @@ _SAVE_PICTURE = f"""
 INSERT OR REPLACE INTO feed_picture (guid, {columns(PICTURE)}) VALUES (?, ?, ?, ?)
 """
 _GIVE_BACK = "UPDATE feed SET leased_until = 0 WHERE guid = ? AND leased_until = ?"
-# All that come before the first one without a lease have one, and are few.
+# All feeds before the first one without a lease are leased, and are few.
 _NEXT_LOOK = """
 WITH free AS MATERIALIZED (
     SELECT next_fetch FROM feed WHERE leased_until <= next_fetch ORDER BY next_fetch LIMIT 1
@@ -81,7 +81,7 @@ SELECT min(moment) FROM (
 """
 _PICTURE = f"SELECT {columns(PICTURE)} FROM feed_picture WHERE guid = ?"
 _UNWANTED = "SELECT guid FROM feed WHERE wanted < ? ORDER BY wanted LIMIT ?"
-_FORGET = "DELETE FROM feed WHERE guid = ?"  # its picture goes with it
+_FORGET = "DELETE FROM feed WHERE guid = ?"  # deletes its picture, too
 _SOME_ACCOUNTS = for_sqlite(f"""
 SELECT a.account_id, a.subscribed_count FROM feedkeep.account a
 WHERE a.account_id > $1 {AND_NOT_DELETED} ORDER BY a.account_id LIMIT $2
@@ -204,7 +204,7 @@ class SqliteFeeds:
                 yield None
             return len(rows)
 
-        if not self._runner.read(unwanted):  # as almost always: then there is no commit
+        if not self._runner.read(unwanted):  # usual: no commit is needed
             return 0
         return await self._runner.write_in_turns(forget, weight=limit)
 
@@ -228,7 +228,7 @@ class SqliteFeeds:
 
 
 def _is_not_wanted_since(connection: apsw.Connection, guid: bytes, stamp: int) -> bool:
-    """Say whether a feed is not known, or was last wanted at a stamp or before."""
+    """Whether a feed is unknown, or was last wanted at a stamp or before."""
     wanted = connection.execute(_WANTED, (guid,)).get
     return wanted is None or wanted <= stamp
 
@@ -236,7 +236,7 @@ def _is_not_wanted_since(connection: apsw.Connection, guid: bytes, stamp: int) -
 def _each(
     statement: str, rows: Sequence[tuple[Any, ...]], connection: apsw.Connection
 ) -> Yielding[None]:
-    """Run a statement for each row, yielding between them."""
+    """Execute a statement for each row, yielding between rows."""
     for row in rows:
         connection.execute(statement, row)
         yield None

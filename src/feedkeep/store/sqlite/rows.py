@@ -1,4 +1,4 @@
-"""How guids are stored in SQLite, as their 16 bytes; and the statements that write a row."""
+"""Conversion of guids to 16 bytes in SQLite, and statements that write a row."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ _GROUPS = struct.Struct("8s4s4s4s12s").unpack
 
 
 def to_bytes(guid: Guid) -> bytes:
-    """Return the 16 bytes of a guid."""
     return bytes.fromhex(guid.replace("-", ""))
 
 
 def to_guid(raw: bytes) -> Guid:
-    """Return the guid of 16 bytes; to cut its text into five takes twice as long."""
+    """Return the guid of 16 bytes; cutting its text into five parts would take twice as long."""
     return Guid(b"-".join(_GROUPS(hexlify(raw))).decode())
 
 
@@ -34,15 +33,15 @@ ROWS = Rows(
 
 
 def insert_into(table: Table) -> str:
-    """Return the statement that adds a row; the account's id is its first parameter."""
+    """Return the statement that inserts a row; the account's id is its first parameter."""
     places = ", ".join("?" * (len(table.columns) + 1))
     return f"INSERT INTO {table.name} (account_id, {columns(table.columns)}) VALUES ({places})"
 
 
 def update(table: Table, kept: Sequence[str] = ()) -> str:
-    """Return the statement that changes a row; its parameters are those of `insert_into`.
+    """Return the statement that updates a row, with the same parameters as `insert_into`.
 
-    The columns `kept`, which have to be the last ones, stay as they are and have no parameter.
+    The columns `kept`, which must be the last ones, stay unchanged and have no parameter.
     """
     key = ("account_id", *table.key)
     places = {name: f"?{place}" for place, name in enumerate(("account_id", *table.columns), 1)}

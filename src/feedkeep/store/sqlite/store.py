@@ -1,4 +1,4 @@
-"""`SqliteStore`: the Store protocol on one SQLite file."""
+"""`SqliteStore`: the Store protocol on a SQLite file."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SqliteStore:
     """A SQLite file, with an object for each topic."""
 
     def __init__(self, runner: SqliteRunner, now: Now) -> None:
-        """Use a file that has been brought up to date; callers use `open` instead."""
+        """Use a file that is already migrated; callers use `open` instead."""
         self._runner = runner
         driver = SqliteDriver(runner)
         self.entries = SqliteEntries(runner, now)
@@ -75,15 +75,21 @@ class SqliteStore:
         before_migrating: BeforeMigrating = migrate_at_once,
         recorder: Recorder | None = None,
     ) -> Self:
-        """Open the file; create it, or bring it up to date, first.
+        """Open the file, after creating or migrating it.
 
-        Where its disk takes no writes, and it is up to date, it is read until the disk does.
-        `recorder` counts batches and commits, if it is given.
+        A file that needs no migration is opened even while its disk accepts no writes.
+
+        Args:
+            path: The file.
+            now: The clock.
+            may_create: False to raise an error if the file does not exist.
+            before_migrating: Called before an existing file is migrated.
+            recorder: Counts batches and commits.
 
         Raises:
-            StoreUnusable: It cannot be opened, is not feedkeep's, is newer than this program, is
-                being restored or migrated, is older and in use, is not there any more, or is not
-                there and may not be created.
+            StoreUnusable: The file cannot be opened, is not feedkeep's, is newer than this program,
+                is being restored or migrated, is older and in use, is missing, or does not exist
+                and may not be created.
             StoreUnavailable: It is locked or full.
         """
         if not may_create:
@@ -101,8 +107,8 @@ class SqliteStore:
 
     async def assert_ready(self) -> None:
         self._runner.assert_undamaged()
-        # Writes what is stored already: only a commit shows that the disk has room. This comes
-        # first, since a file whose disk takes writes again is opened anew for it.
+        # Write a stored value again: only a commit shows that the disk has space. This comes first,
+        # since a file whose disk accepts writes again is reopened for it.
         await self._runner.write(
             lambda connection: connection.pragma("application_id", APPLICATION_ID)
         )
@@ -113,7 +119,7 @@ class SqliteStore:
         )
 
     async def missing_rights(self) -> Sequence[str]:
-        return ()  # a file has rights as a whole, and `assert_ready` has tried them
+        return ()  # rights apply to the whole file, and `assert_ready` has tested them
 
     async def clock(self) -> None:
         return None
@@ -146,7 +152,7 @@ class SqliteStore:
 
 
 async def _prepared(path: Path, lock_descriptor: int, before_migrating: BeforeMigrating) -> bool:
-    """Bring the file up to date; return False if its disk takes no writes, and it needs none.
+    """Migrate the file; return False if its disk accepts no writes and it needs no migration.
 
     Raises as `prepare` and `lock.used_alone` do.
     """
@@ -167,6 +173,6 @@ async def _prepared(path: Path, lock_descriptor: int, before_migrating: BeforeMi
 
 
 def _migrate(path: Path, lock_descriptor: int) -> None:
-    # No older program survives a step beneath it, and its requests would wait for the step.
+    # Older programs would break during a migration, and their requests would wait for it.
     with lock.used_alone(path, lock_descriptor):
         prepare(path)

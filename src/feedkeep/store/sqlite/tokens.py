@@ -1,4 +1,4 @@
-"""Finding tokens in SQLite, as each request does."""
+"""Finding tokens in SQLite, which each request does."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from feedkeep.store.sqlite.rows import ROWS, to_bytes
 from feedkeep.store.sqlite.runner import SqliteRunner
 from feedkeep.store.tables import ACCOUNT_COLUMNS, ENTRY, columns
 
-# The text of a statement is hashed and compared each time it is run, and each column is made into
-# an object: so there is no join here that only a pointer would need.
+# SQLite hashes and compares the text of each statement, and apsw makes an object of each column: so
+# there is no join that only pointers need.
 _FIND = f"""
 SELECT {ACCOUNT_COLUMNS}, {TOKEN_COLUMNS} FROM token t JOIN account a ON a.account_id = t.account_id
 WHERE t.account_id = ? AND t.hash = ?
@@ -51,7 +51,7 @@ class SqliteTokens(PortableTokens):
             else:
                 wanted = (to_bytes(guid), account_id, token_hash)
                 row = connection.execute(_FIND_WITH_ENTRY, wanted).get
-                if row and row[_NEW_GUID] is not None:  # a pointer: what it leads to belongs to it
+                if row and row[_NEW_GUID] is not None:  # the view of a pointer has its subscription
                     row += connection.execute(_ENTRY, (account_id, row[_NEW_GUID])).get
             if not row:
                 return None
