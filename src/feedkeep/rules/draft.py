@@ -1,8 +1,8 @@
-"""An account's entries while one operation changes them: find, create, rename, absorb, move. Pure.
+"""An account's entries during an operation: find, create, rename, absorb, move. Pure.
 
-Each step keeps what the contract says of subscriptions and pointers: every known guid is a present
-guid or a pointer (C3.6), pointers are straight (C3.9), and the guids of a subscription's present
-and former URLs lead to it (C3.7).
+Each step keeps the contract's invariants: every known guid is a present guid or a pointer (C3.6),
+pointers are straight (C3.9), and the guids of a subscription's present and former URLs resolve to
+it (C3.7).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ E = TypeVar("E", bound=Entry)
 
 
 class Draft:
-    """A snapshot with one operation's changes on top; `decision` says what came of them.
+    """A snapshot with one operation's changes on top, which `decision` returns.
 
     Attributes:
         counts: The counts of the account's list, with the changes so far.
@@ -51,19 +51,19 @@ class Draft:
         self._last_stamp = snapshot.last_stamp
         self._first_stamp = next_stamp(snapshot.last_stamp, snapshot.now)
         self._index = EntryIndex(snapshot.entries)
-        self._before: dict[Guid, Entry | None] = {}  # the changed entries, as they were at first
+        self._before: dict[Guid, Entry | None] = {}  # original states of changed entries
         self._replaced: dict[Guid, Entry | None] = {}  # the same, since the last attempt began
 
     def find(self, guid: Guid) -> Subscription | None:
-        """Return the subscription that `guid` names or leads to (C3.8), deleted or not."""
+        """Resolve `guid` to its subscription, deleted ones included (C3.8)."""
         return self._index.find(guid)
 
     def get(self, guid: Guid) -> Entry | None:
-        """Return the entry of a guid, if it has one."""
+        """Return the entry of a guid, if it exists."""
         return self._index.get(guid)
 
     def view(self, guid: Guid) -> View | None:
-        """Return the entry of a guid, as its owner sees it, if there is one."""
+        """Return the entry of a guid with its subscription, if it exists."""
         subscription = self.find(guid)
         return View(self._index[guid], subscription) if subscription else None
 
@@ -72,9 +72,9 @@ class Draft:
         return self._index.pointers_to(guid)
 
     def set(self, guid: Guid, entry: Entry | None) -> None:
-        """Let `entry`, or nothing, be what `guid` has; for changes that no other method makes.
+        """Set or remove the entry of `guid`, for changes without a method of their own.
 
-        The caller sees to it that all entries together are right in the end.
+        The caller ensures that all entries together are consistent in the end.
         """
         old = self._index.set(guid, entry)
         self._before.setdefault(guid, old)
@@ -82,10 +82,10 @@ class Draft:
         self.counts = counted(self.counts, old, entry)
 
     def attempt(self, change: Callable[[], T]) -> T:
-        """Make a change and return its outcome; revert it if it is refused, or finds no room.
+        """Make a change and return its outcome; revert it if it is refused or exceeds a limit.
 
         Raises:
-            InvalidInput: The list has no room, or what `change` raises.
+            InvalidInput: A limit is exceeded, or `change` raised it.
         """
         counts, last_stamp = self.counts, self._last_stamp
         self._replaced = {}
@@ -110,23 +110,24 @@ class Draft:
         check_limits(before, self.counts, self._limits)
 
     def pointer_count(self, subscription: Subscription) -> int:
-        """Return how many pointers lead to the subscription."""
+        """Return the number of pointers to the subscription."""
         return self._index.pointer_count(subscription.guid)
 
     def former_urls(self, subscription: Subscription) -> dict[Guid, Alias]:
-        """Return the URLs that lead to the subscription besides its present one, by their guids."""
+        """Return the subscription's former URLs, by their derived guids."""
         pointers = self._index.pointers_to(subscription.guid)
-        if not pointers and self._index[subscription.guid].alias is None:  # as with nearly all
+        if not pointers and self._index[subscription.guid].alias is None:  # nearly always
             return {}
         aliases = {guid: self._index[guid].alias for guid in (subscription.guid, *pointers)}
         return {guid: alias for guid, alias in aliases.items() if alias is not None}
 
     def first_had(self, url: FeedUrl, *, is_only_sent: bool = False) -> Stamp:
-        """Return when the account first had the feed at a URL that is no feed's present one.
+        """Return the time at which the account first had a feed at a former or unknown URL.
 
-        That is now, unless the URL is known as a former one: a guid alone, which an account may
-        claim without its URL, does not count. A URL that `is_only_sent` beside a guid is not asked
-        for the account, so it never had the feed there: what others have found would tell of them.
+        That is now, unless the URL is a recorded former URL: a guid alone, which an account may
+        claim without its URL, does not count. A URL that `is_only_sent` beside a guid is not
+        fetched for the account, so it never had the feed there: its results would reveal other
+        accounts.
         """
         entry = self._index.get(url.guid)
         if entry and entry.alias and entry.alias.first_had != NEVER:
@@ -134,7 +135,7 @@ class Draft:
         return NEVER if is_only_sent else self._now
 
     def tick(self) -> Stamp:
-        """Return the next stamp of the account (C4.1)."""
+        """Return the account's next stamp (C4.1)."""
         self._last_stamp = next_stamp(self._last_stamp, self._now)
         return self._last_stamp
 
@@ -144,21 +145,21 @@ class Draft:
         return self._last_stamp
 
     def advance(self, stamp: Stamp) -> None:
-        """Let no stamp from now on be as early as `stamp`."""
+        """Make all further stamps later than `stamp`."""
         self._last_stamp = max(self._last_stamp, stamp)
 
     def put(self, entry: E) -> E:
-        """Let `entry` be what its guid names from now on."""
+        """Set an entry by its guid."""
         self.set(entry.guid, entry)
         return entry
 
     def create(self, guid: Guid, url: FeedUrl) -> Subscription:
-        """Add a subscription that is subscribed, and let its URL lead to it."""
+        """Add a subscribed feed, and make its URL resolve to it."""
         first_had = self.first_had(url)
         # A new subscription can take over the guid of a deleted one's former URL, which devices may
         # still follow. Without this they could end at the wrong feed; the random test found it.
         self._take_over(self._index.get(guid))
-        if url.guid != guid:  # stamped first: it leads to the subscription (C4.5)
+        if url.guid != guid:  # stamped first, as a pointer to the subscription (C4.5)
             unstamped = Subscription(guid, url.text, True, subscription_changed=Stamp(0))
             self.lead(url.guid, self.put(unstamped), alias=None)
         stamp = self.tick()
@@ -167,19 +168,19 @@ class Draft:
         )
 
     def lead(self, guid: Guid, subscription: Subscription, alias: Alias | None) -> None:
-        """Let `guid` lead to the subscription; `alias` is the URL that the guid is derived from.
+        """Make `guid` resolve to the subscription; `alias` is the URL that `guid` derives from.
 
-        An announced pointer that led to another subscription is stamped. Leading it to a newer guid
-        of the same subscription is not a change of it (C4.4).
+        An announced pointer to another subscription is stamped. Redirecting it to a newer guid of
+        the same subscription does not change it (C4.4).
         """
         entry = self._index.get(guid)
         if isinstance(entry, Subscription):
-            # Some protocols know feeds by URL only, so the text of a former URL is kept even where
-            # the guid derived from it is the present one, and has no pointer.
+            # Some protocols know feeds by URL only, so a former URL is stored even where the guid
+            # derived from it is the present one, and has no pointer.
             assert entry.guid == subscription.guid, "the guid is another subscription's own"
             self.put(replace(entry, alias=alias))
             return
-        # Devices were sent where this pointer led, and have to learn where it leads now.
+        # Devices were sent the pointer's former target, and must be sent the new one.
         stamp = entry.guid_changed if entry else None
         if entry and stamp is not None and entry.new_guid != subscription.guid:
             self._take_over(entry)
@@ -189,7 +190,7 @@ class Draft:
     def rename(self, subscription: Subscription, guid: Guid) -> Subscription:
         """Give the subscription another guid; the old one becomes an announced pointer (C3.7).
 
-        `guid` has to be unknown, or a pointer to this subscription.
+        `guid` must be unknown, or a pointer to this subscription.
         """
         if guid == subscription.guid:
             return subscription
@@ -204,9 +205,9 @@ class Draft:
         """Merge `other` into the subscription.
 
         No guid and no URL is lost, and the result is subscribed if either was (C3.17). The caller
-        stamps the result. Moves of both cannot be undone afterwards.
+        stamps the result. Moves of both can no longer be undone.
         """
-        # The error for a URL that is taken tells clients to merge and then to move. If that move
+        # The error for a URL of another feed tells clients to merge and then to move. If that move
         # counted as an undo, it would drop the old URL, and an old device that still has this URL
         # would subscribe to the feed a second time.
         for guid in self._index.pointers_to(other.guid):
@@ -230,30 +231,30 @@ class Draft:
         may_undo: bool,
         held: Collection[Guid] = (),
     ) -> Subscription:
-        """Give the subscription another feed URL; the old one still leads to it.
+        """Give the subscription another feed URL; the old one still resolves to it.
 
-        With `may_undo`, going back to a former URL of its own undoes a move: the old URL no longer
-        leads anywhere, unless its guid was ever announced, it came from a merge, or it is one of
-        `held`, which apps are known to have (C5.26).
+        With `may_undo`, a move to one of its former URLs undoes a move: the old URL no longer
+        resolves to anything, unless its guid was announced, it came from a merge, or it is in
+        `held`, the URLs that apps are known to have (C5.26).
         """
         old = parse_feed_url(subscription.feed_url)
         moved = self.put(moved_to(subscription, url.text))
-        if old.guid == url.guid:  # from http to https, for example: still the same feed
+        if old.guid == url.guid:  # for example from http to https: the same feed
             return moved
         moved = self.put(replace(moved, first_had=self.first_had(url)))
         if url.guid == subscription.guid:
-            # It began with this URL, so apps that were never sent another one have it.
+            # The feed's first URL is this one, so apps that were never sent another one have it.
             moved = self.put(_known_as(moved, None, None))
         former = self.former_urls(moved)
         taken = former.get(url.guid)  # `lead` drops it
         # Apps that were sent the move have the other URL, and could not unsubscribe by it.
         is_undo = may_undo and taken is not None and taken.moved_away and taken.retired is None
-        # While no move can be undone, the URL of a merged feed is one of those that were merged.
+        # While no move can be undone, a URL of a merged feed counts as merged.
         was_own = any(alias.was_own for alias in former.values()) and not any(
             alias.moved_away for alias in former.values()
         )
         self.lead(url.guid, moved, alias=None)
-        # Devices know a guid that was announced, so it stays even if the move is undone.
+        # Devices know an announced guid, so it stays even if the move is undone.
         if is_undo and old.guid not in held and self._is_unannounced(old.guid):
             self.set(old.guid, None)
         else:
@@ -265,13 +266,13 @@ class Draft:
         return self._present(moved)
 
     def retire_urls(self, subscription: Subscription, stamp: Stamp) -> Subscription:
-        """Note that from `stamp` on, apps are sent the removal of all former URLs."""
+        """Record that apps are sent the removal of all former URLs from `stamp` on."""
         for guid, alias in self.former_urls(subscription).items():
             self.put(replace(self._index[guid], alias=replace(alias, retired=stamp)))
         return self._present(subscription)
 
     def decision(self, outcome: T, deletion: Deletion | None = None) -> Decision[T]:
-        """Return what has to change for this draft to hold, with the outcome for the caller."""
+        """Return the draft's changes as a decision, with the outcome for the caller."""
         saved: list[Entry] = []
         forgotten: list[Guid] = []
         ended: list[Guid] = []
@@ -318,9 +319,9 @@ class Draft:
             self.put(replace(entry, alias=replace(entry.alias, moved_away=False, was_own=True)))
 
     def _end_undoing(self, subscription: Subscription) -> Subscription:
-        """Let no move to a former URL undo a move: the present URL is one that was merged.
+        """Prevent moves to former URLs from undoing a move, since the present URL was merged.
 
-        It would lead nowhere then, and an app that still has it would add the feed once more.
+        It would resolve to nothing then, and an app that still has it would add the feed again.
         """
         for guid, alias in self.former_urls(subscription).items():
             if alias.moved_away:
@@ -328,7 +329,7 @@ class Draft:
         return self._present(subscription)
 
     def _redirect(self, old: Guid, new: Guid) -> None:
-        """Let all pointers to `old` lead straight to `new` (C3.9); their stamps stay."""
+        """Make all pointers to `old` point straight to `new` (C3.9); their stamps stay."""
         for guid in self._index.pointers_to(old):
             pointer = self._index[guid]
             assert isinstance(pointer, Pointer)
@@ -337,8 +338,8 @@ class Draft:
     def _take_over(self, taken: Entry | None) -> None:
         """Stamp the pointers that a device may follow through `taken` to their subscription.
 
-        A device that was sent "this guid leads to `taken`" follows `taken` from there. Once `taken`
-        belongs to another subscription, that device needs to be sent it again (C8.5).
+        A device that was sent a pointer to `taken` follows `taken` from there. Once `taken` belongs
+        to another subscription, that device must be sent the pointer again (C8.5).
         """
         if not isinstance(taken, Pointer) or taken.guid_changed is None:
             return
@@ -350,18 +351,18 @@ class Draft:
 
 
 def moved_to(subscription: Subscription, feed_url: str) -> Subscription:
-    """Return a subscription with another feed URL; apps go on with the URL that they know."""
-    # AntennaPod and Kasts would take a move for a removal, and delete downloads and play states.
-    # An app that was sent another one since is known to have it (`rules/app_urls.py`).
+    """Return a subscription with another feed URL; apps continue with the URL that they have."""
+    # AntennaPod and Kasts would take a move for a removal, and delete downloads and play states. If
+    # an app was sent another URL since, its record says so (`rules/app_urls.py`).
     app_url = subscription.app_url or subscription.feed_url
     moved = replace(subscription, feed_url=feed_url)
     return _known_as(moved, app_url, subscription.app_url_until)
 
 
 def _with_status_of_both(subscription: Subscription, other: Subscription) -> Subscription:
-    """Return the result of a merge: subscribed if either was, with the URL that apps know.
+    """Return the result of a merge: subscribed if either was, with the URL that apps have.
 
-    Apps are not sent a merge; those that have both feeds go on having both.
+    Apps are not sent a merge; apps with both feeds keep both.
     """
     if subscription.is_subscribed:
         return subscription

@@ -1,12 +1,12 @@
-"""Restoring feeds to a former state by new changes, without rewriting anything. Pure.
+"""Restoring feeds to a former state by new changes, without rewriting history. Pure.
 
 A restore is a change like all others (C9.19): each entry that differs gets a new stamp, so that
-devices learn of it. A guid that devices were sent never vanishes: it resolves to its feed instead
+devices are sent it. A guid that devices were sent never vanishes: it resolves to its feed instead
 (C9.13).
 
 `_match` finds the past feed that each present feed becomes, `_own_urls` the URLs that apps may have
-beside another URL of a feed, and `_pointers` what the other guids resolve to. Then pointers are
-written, and after them the feeds: the stamp of a pointer is before that of its feed (C4.5).
+beside another URL of a feed, and `_pointers` the targets of the other guids. Then pointers are
+written, and after them the feeds: the stamp of a pointer is before its feed's (C4.5).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Past(Value, frozen=True):
         entries: Its entries at that moment.
         states: All states that ended later, and all present ones.
         held: The derived guids of URLs that apps are known to have. They keep resolving to their
-            feed: an app that has no other URL could not unsubscribe from it.
+            feed: an app with no other URL could not unsubscribe otherwise.
     """
 
     entries: EntryIndex
@@ -49,10 +49,10 @@ class Past(Value, frozen=True):
 
 
 def tied_groups(draft: Draft, past: Past, guids: Collection[Guid]) -> list[set[Guid]]:
-    """Return `guids` in the groups that can only be restored together, each complete (C9.12).
+    """Return `guids` in complete groups that can only be restored together (C9.12).
 
-    A feed that was unsubscribed is restored alone. Where a guid resolved to another feed, or a URL
-    was another one, so is all that was tied to the guid then or is tied to it now.
+    A feed that was unsubscribed is restored alone. If a guid resolved to another feed, or a URL was
+    another one, the group has all that was tied to the guid then or is tied to it now.
     """
     groups: list[set[Guid]] = []
     grouped: set[Guid] = set()
@@ -75,7 +75,7 @@ def _ties(draft: Draft, past: Past, guid: Guid) -> set[Guid]:
 
 
 def restore_entries(draft: Draft, past: Past, scope: Iterable[Guid], *, keep_added: bool) -> None:
-    """Restore the entries of a scope, which is made of whole groups of `tied_groups`.
+    """Restore the entries of a scope, which consists of whole groups of `tied_groups`.
 
     A feed that was not in the list then is deleted (C9.13, C9.17), or with `keep_added` left as it
     is: then no present feed is removed, even if it was unsubscribed or deleted at that moment
@@ -101,7 +101,7 @@ def restore_entries(draft: Draft, past: Past, scope: Iterable[Guid], *, keep_add
 
 
 def status_rank(feed: Subscription) -> tuple[bool, bool]:
-    """Return the status of a feed to compare: deleted, unsubscribed and subscribed rise."""
+    """Return a comparable status: deleted < unsubscribed < subscribed."""
     return feed.deleted is None, feed.is_subscribed
 
 
@@ -118,11 +118,11 @@ class _Match(Value, frozen=True):
         now: The present entries.
         past: The past feeds, which are all restored.
         present: The present feeds.
-        added: The present feeds that become no past one.
+        added: The present feeds that do not become past ones.
         targets: For each guid, the feed that it will resolve to.
         sources: For a past feed, the present feed that becomes it, with its status in apps. Feeds
             that were merged since have none.
-        ranks: For each past feed, the `status_rank` that it gets.
+        ranks: For each past feed, its future `status_rank`.
     """
 
     then: _Entries
@@ -145,7 +145,7 @@ def _match(draft: Draft, past: Past, guids: Sequence[Guid], *, keep_added: bool)
     added = [feed for feed in others if feed.guid not in heirs]
     targets = {guid: heirs.get(target_guid(e), target_guid(e)) for guid, e in now.items()}
     targets |= {guid: target_guid(entry) for guid, entry in then.items()}
-    # Subscribed feeds that join a past one: of several, the one that apps were sent last.
+    # Subscribed feeds that join a past one; of several, the last one sent to apps.
     joining = {
         heirs[feed.guid]: feed
         for feed in sorted(others, key=lambda feed: feed.status_changed)
@@ -155,7 +155,7 @@ def _match(draft: Draft, past: Past, guids: Sequence[Guid], *, keep_added: bool)
     for guid in past_feeds:
         if entry := now.get(guid):
             groups[target_guid(entry)].append(guid)
-    for feed in added:  # one that absorbed past feeds becomes none of them
+    for feed in added:  # a feed that absorbed past feeds becomes none of them
         groups.pop(feed.guid, None)
     sources = _sources(groups, present, joining)
     ranks = {guid: status_rank(feed) for guid, feed in past_feeds.items()}
@@ -167,10 +167,10 @@ def _match(draft: Draft, past: Past, guids: Sequence[Guid], *, keep_added: bool)
 def _heirs(
     others: Sequence[Subscription], then: _Entries, past: _Feeds, states: Sequence[EntryState]
 ) -> dict[Guid, Guid]:
-    """Return the past feed that the guid of each other feed will resolve to, unless it was added.
+    """Return the past feed that the guid of each other feed will resolve to, except added feeds.
 
-    That is the one that the guid resolved to then, or that was renamed to it since, or else the one
-    that the feed's URL led to.
+    This is the feed that the guid resolved to then, or that was renamed to it since, or else the
+    feed of its URL.
     """
     renamed = _renamed(states) if others and past else {}
     heirs = {}
@@ -192,7 +192,7 @@ def _renamed(states: Sequence[EntryState]) -> dict[Guid, Guid]:
             guid = state.entry.guid
             first[guid] = min(state.began, first.get(guid, state.began))
     ends = {(s.entry.guid, s.ended) for s in states if isinstance(s.entry, Subscription)}
-    renames = sorted(  # stores list states in any order
+    renames = sorted(  # stores return states in any order
         (state.entry.guid, state.began, state.entry.new_guid)
         for state in states
         if isinstance(state.entry, Pointer) and state.began is not None
@@ -203,9 +203,9 @@ def _renamed(states: Sequence[EntryState]) -> dict[Guid, Guid]:
 def _sources(
     groups: Mapping[Guid, Sequence[Guid]], present: _Feeds, joining: _Feeds
 ) -> dict[Guid, Subscription]:
-    # Of merged feeds, apps hear of each: some have removed one of them as a duplicate.
+    # Apps are sent each merged feed: some have removed one of them as a duplicate.
     sources = {group[0]: present[target] for target, group in groups.items() if len(group) == 1}
-    for guid, feed in joining.items():  # apps know a feed that is unsubscribed by one that joins it
+    for guid, feed in joining.items():  # apps know an unsubscribed feed by a feed that joins it
         if guid in sources and not sources[guid].is_subscribed:
             sources[guid] = replace(
                 sources[guid], is_subscribed=True, status_changed=feed.status_changed
@@ -218,7 +218,7 @@ def _present_ranks(
 ) -> dict[Guid, _Rank]:
     """Return the present ranks where they are higher.
 
-    Merged feeds are each as they were if one of them was as high (C9.18). Otherwise one of them
+    Merged feeds each keep their past rank if one of them was as high (C9.18). Otherwise one of them
     gets the rank that they have together.
     """
     return {
@@ -229,7 +229,7 @@ def _present_ranks(
 
 
 class _OwnUrls(Value, frozen=True):
-    """URLs that apps may have beside another URL of the same feed: they were feeds of their own.
+    """URLs that apps may have beside another URL of the same feed: they were separate feeds.
 
     Attributes:
         merged: Present feeds with such a former URL.
@@ -246,14 +246,14 @@ class _OwnUrls(Value, frozen=True):
         return replace(alias, moved_away=False, was_own=True)
 
     def left(self, feed: Subscription) -> Alias:
-        """Return the present URL of a feed as one that the feed leaves."""
+        """Return an alias for the present URL of a feed that leaves it."""
         was_own = feed.guid in self.merged or _derived(feed.feed_url) in self.guids
         return Alias(feed.feed_url, moved_away=False, was_own=was_own, first_had=feed.first_had)
 
 
 def _own_urls(match: _Match) -> _OwnUrls:
-    # Feeds that become one again are merged. An app that has two of them may remove one as a
-    # duplicate, and has not unsubscribed.
+    # Feeds that become one again are merged. An app with two of them may remove one as a duplicate,
+    # and has not unsubscribed.
     becomes = {guid: match.targets[guid] for guid in match.present}
     becomes |= {source.guid: guid for guid, source in match.sources.items()}
     counts = Counter(becomes.values())
@@ -264,7 +264,7 @@ def _own_urls(match: _Match) -> _OwnUrls:
         target = becomes.get(present, present)
         if counts[target] > 1 and isinstance(entry, Subscription):
             own.add(_derived(entry.feed_url))
-        # What was merged before, and is not split, stays so.
+        # Feeds that were already merged, and are not split, stay merged.
         stays = present in merged and target in match.sources and match.targets[guid] == target
         if entry.alias and (counts[target] > 1 or stays):
             own.add(guid)
@@ -274,9 +274,9 @@ def _own_urls(match: _Match) -> _OwnUrls:
 def _pointers(
     match: _Match, own_urls: _OwnUrls, held: Collection[Guid], *, keep_added: bool
 ) -> dict[Guid, Pointer | None]:
-    """Return the pointers to write, with their present stamps; None where one is forgotten."""
+    """Return the pointers to write, with their present stamps; None deletes a pointer."""
     redirects = sorted((guid, to) for guid, to in match.targets.items() if guid != to)
-    if not redirects:  # as in nearly all scopes
+    if not redirects:  # nearly always
         return {}
     moved = [moved_to(feed, match.past[guid].feed_url) for guid, feed in match.sources.items()]
     urls = [url for feed in [*moved, *match.added] for url in (feed.feed_url, feed.app_url) if url]
@@ -307,9 +307,9 @@ def _alias(match: _Match, own_urls: _OwnUrls, guid: Guid, target: Guid) -> Alias
 def _put_pointers(
     draft: Draft, match: _Match, pointers: Mapping[Guid, Pointer | None]
 ) -> set[Guid]:
-    """Write pointers; return the feeds to which one leads that devices are sent."""
-    # Devices may follow one guid to the next. So where one comes to resolve to another feed, they
-    # are sent again all that resolved to the same feed.
+    """Write pointers; return the feeds with a pointer that devices are sent."""
+    # Devices may follow one guid to the next. So if a guid comes to resolve to another feed,
+    # devices are sent all guids that resolved to the same feed again.
     taken = {target_guid(e) for g, e in match.now.items() if match.targets[g] != target_guid(e)}
     announced = set()
     for guid, pointer in pointers.items():
@@ -324,21 +324,21 @@ def _put_pointers(
 
 
 def _restored(match: _Match, own_urls: _OwnUrls, guid: Guid) -> Subscription:
-    """Return a past feed in the state that it will have, with the stamps of then."""
+    """Return a past feed in its future state, with the stamps of then."""
     was, source = match.past[guid], match.sources.get(guid)
     is_live, is_subscribed = match.ranks[guid]
     deleted, alias = None if is_live else was.deleted, own_urls.mark(guid, was.alias)
     wanted = replace(was, is_subscribed=is_subscribed, deleted=deleted, alias=alias)
     if source is None:
         return wanted
-    moved = moved_to(source, was.feed_url)  # apps go on with the URL that they have
+    moved = moved_to(source, was.feed_url)  # apps continue with the URL that they have
     return replace(wanted, app_url=moved.app_url, app_url_until=moved.app_url_until)
 
 
 def _put_feed(
     draft: Draft, match: _Match, own_urls: _OwnUrls, guid: Guid, *, is_announced: bool
 ) -> None:
-    """Write a past feed with a new stamp, unless it is in that state already."""
+    """Write a past feed with a new stamp, unless it is already in that state."""
     was, now, source = match.past[guid], match.now.get(guid), match.sources.get(guid)
     is_live, is_subscribed = match.ranks[guid]
     wanted = _restored(match, own_urls, guid)
@@ -348,7 +348,7 @@ def _put_feed(
     is_sent_back = source is not None and _was_sent_move(match, was)
     if source is None:  # apps that know only URLs are sent a new feed
         wanted = replace(wanted, status_changed=stamp)
-    elif is_sent_back:  # here, too, with the removal of its other URL
+    elif is_sent_back:  # sent here, too, with the removal of its other URL
         wanted = replace(wanted, status_changed=stamp, app_url=None, app_url_until=None)
     else:
         known = replace(
@@ -366,14 +366,14 @@ def _put_feed(
         then = match.then.get(left)
         alias = own_urls.mark(left, then.alias if then else None) or own_urls.left(source)
         draft.lead(left, feed, alias)
-        # Apps may have it by any URL that came before the last one.
+        # Apps may have any of its earlier URLs.
         draft.retire_urls(feed, stamp)
 
 
 def _was_sent_move(match: _Match, was: Subscription) -> bool:
     """Whether apps were sent the removal of the URL that a feed has again.
 
-    Some of them removed it, and others have not asked since. Sent once more, the other way round,
+    Some apps removed it, and others have not asked since. A second removal, of the other URL, makes
     all of them end with the same URL.
     """
     entry = match.now.get(_derived(was.feed_url))
@@ -381,7 +381,7 @@ def _was_sent_move(match: _Match, was: Subscription) -> bool:
 
 
 def _end_lost_app_url(draft: Draft, feed: Subscription) -> None:
-    """Send apps a feed by its own URL if the URL that they have it by leads elsewhere."""
+    """Send apps a feed by its own URL if the URL that they have belongs to another feed."""
     if feed.is_subscribed and feed.app_url and draft.find(_derived(feed.app_url)) != feed:
         stamp = draft.tick()
         changed = replace(feed, status_changed=stamp, subscription_changed=stamp)

@@ -1,6 +1,6 @@
-"""What add, read, update and delete do to an account's list (contract, section 5). Pure.
+"""Adding, reading, updating and deleting subscriptions (contract, section 5). Pure.
 
-Each rule takes a snapshot and returns a decision: what has to change, and the outcome.
+Each rule takes a snapshot and returns a decision: the changes and the outcome.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from feedkeep.rules.feed_urls import FeedUrl, is_for_apps, parse_feed_url, parse
 from feedkeep.rules.guids import parse_guid
 
 MAX_POINTERS = 1_000
-"""How many pointers may lead to one subscription (C3.11)."""
+"""Maximum number of pointers to a subscription (C3.11)."""
 
 
 class Wanted(Value, frozen=True):
@@ -43,8 +43,8 @@ class Wanted(Value, frozen=True):
     Attributes:
         sent: The URL exactly as it was sent.
         url: The parsed URL.
-        guid: The guid that was sent with it, if one was.
-        is_from_file: Whether it stood in a file, where guids are often copied.
+        guid: The guid that was sent with it; None if there was none.
+        is_from_file: Whether the item is from a file, where guids are often copied.
     """
 
     sent: str
@@ -54,12 +54,12 @@ class Wanted(Value, frozen=True):
 
 
 class Added(Value, frozen=True):
-    """An item that was accepted.
+    """An accepted item.
 
     Attributes:
         feed_url: The URL as it was sent, trimmed.
-        subscription: The item's subscription, as it is at the end of the request.
-        was_subscribed: Whether the account was subscribed to it already.
+        subscription: The item's subscription at the end of the request.
+        was_subscribed: Whether the account was already subscribed to it.
     """
 
     feed_url: str
@@ -68,7 +68,7 @@ class Added(Value, frozen=True):
 
 
 class Refused(Value, frozen=True):
-    """An item that was refused: the URL exactly as it was sent, and a reason to act on."""
+    """A refused item: the URL exactly as it was sent, and a reason to act on."""
 
     feed_url: str
     reason: Sentence
@@ -80,12 +80,12 @@ class Refused(Value, frozen=True):
 
 
 class Update(Value, frozen=True):
-    """What to change of a subscription; a field that is None changes nothing.
+    """Changes of a subscription; None leaves a field unchanged.
 
     Attributes:
-        notify_apps: Whether apps that know only URLs are told to replace the former URLs by the
-            present one. They lose downloads and play states of the feed, so only the owner asks for
-            this, when the old URL is dead.
+        notify_apps: Whether apps that know only URLs are sent the present URL as a replacement of
+            the former ones. They lose downloads and play states of the feed, so only the owner asks
+            for this, when the old URL is dead.
     """
 
     new_feed_url: FeedUrl | None = None
@@ -104,7 +104,7 @@ class Updated(Value, frozen=True):
     """The fields that an update changed; the others are None.
 
     Attributes:
-        subscription: The subscription as it is now.
+        subscription: The subscription after the update.
     """
 
     subscription: Subscription
@@ -116,11 +116,11 @@ class Updated(Value, frozen=True):
 
 
 IsExpected: TypeAlias = Callable[[View], bool]
-"""Whether an entry is as a client last saw it (If-Match)."""
+"""Whether an entry is still as the client last saw it (If-Match)."""
 
 
 def want(feed_url: str, guid: str | None, *, is_from_file: bool = False) -> Wanted | Refused:
-    """Return an item to add; refuse it if its URL or its guid is not valid (C5.3)."""
+    """Return an item to add, or a refusal if its URL or its guid is not valid (C5.3)."""
     try:
         url = parse_new_feed_url(feed_url)
         return Wanted(feed_url, url, None if guid is None else parse_guid(guid), is_from_file)
@@ -136,25 +136,25 @@ def guids_wanted(items: Sequence[Wanted | Refused]) -> list[Guid]:
 
 
 def add(snapshot: Snapshot, items: Sequence[Wanted | Refused]) -> Decision[list[Added | Refused]]:
-    """Add each item in turn; each sees those before it (C5.2); a refused one changes nothing."""
+    """Add each item in turn; each sees earlier ones (C5.2); a refused one changes nothing."""
     draft = Draft(snapshot)
     return draft.decision(add_items(draft, items))
 
 
 def add_items(draft: Draft, items: Sequence[Wanted | Refused]) -> list[Added | Refused]:
-    """Do the same within a longer operation; return the result of each item at its end."""
+    """Add items, as `add` does, as part of a longer operation."""
     outcomes = [_add_or_refuse(draft, item) for item in _with_own_guids(items)]
     return [_at_the_end(draft, *outcome) for outcome in outcomes]
 
 
 def read(view: View | NotLookedUp | None) -> View:
-    """Return the entry that was read, if its subscription is there (C5.14).
+    """Return the entry if its subscription exists and is not deleted (C5.14).
 
     Raises:
-        LookupError: It was not loaded. That is a defect, and must not be reported as "there is
-            none": apps delete a feed on a 404.
-        UnknownSubscription: There is no such subscription.
-        DeletedSubscription: It was deleted, or the pointer leads to a deleted one.
+        LookupError: It was not loaded. That is a defect, and must not be reported as missing: apps
+            delete a feed on a 404.
+        UnknownSubscription: The subscription does not exist.
+        DeletedSubscription: The subscription is deleted.
     """
     if view is NotLookedUp.NOT_LOOKED_UP:
         raise LookupError("The entry was not loaded before it is read.")
@@ -174,14 +174,14 @@ def update(
 ) -> Decision[Updated]:
     """Change the guid, the feed URL and the status of a subscription: all, or nothing (C5.16).
 
-    `held` are the derived guids of URLs that apps are known to have, which go on leading here.
+    `held` are the derived guids of URLs that apps may have, which continue to resolve to it.
 
     Raises:
-        UnknownSubscription: `guid` leads to no subscription, or to a deleted one.
-        PreconditionFailed: Neither the entry of `guid` nor that of the present guid is the one that
-            is expected (C5.27).
-        InvalidInput: The URL leads to another subscription, there would be too many pointers, or
-            the list has no room.
+        UnknownSubscription: `guid` resolves to no subscription, or to a deleted one.
+        PreconditionFailed: Neither the entry of `guid` nor the present guid's entry is as expected
+            (C5.27).
+        InvalidInput: The URL belongs to another subscription, there would be too many pointers, or
+            the list is full.
     """
     draft = Draft(snapshot)
     found = _live(draft, guid, is_expected)
@@ -196,7 +196,7 @@ def update(
     has_new_status = wanted.is_subscribed is not None or (
         changed.is_subscribed != found.is_subscribed
     )
-    # Also where nothing has another value than before (C5.19).
+    # Even if no value changes (C5.19).
     is_sent = has_new_status or wanted.new_feed_url is not None
     is_renamed = wanted.new_guid is not None
     subscription = draft.put(
@@ -222,12 +222,12 @@ def update(
 def delete(
     snapshot: Snapshot, guid: Guid, is_expected: IsExpected | None = None
 ) -> Decision[Deletion]:
-    """Leave a tombstone where a subscription was (C6.11).
+    """Replace a subscription by a tombstone (C6.11).
 
     Raises:
-        UnknownSubscription: `guid` leads to no subscription, or to a deleted one (C6.12).
-        PreconditionFailed: Neither the entry of `guid` nor that of the present guid is the one that
-            is expected (C5.27).
+        UnknownSubscription: `guid` resolves to no subscription, or to a deleted one (C6.12).
+        PreconditionFailed: Neither the entry of `guid` nor the present guid's entry is as expected
+            (C5.27).
     """
     draft = Draft(snapshot)
     subscription = _live(draft, guid, is_expected)
@@ -238,14 +238,14 @@ def delete(
 
 
 def with_status(subscription: Subscription, is_subscribed: bool, stamp: Stamp) -> Subscription:
-    """Return a subscription with the status `is_subscribed`; apps are sent only a change."""
+    """Return a subscription with a status; apps are sent it only if the status changed."""
     if subscription.is_subscribed == is_subscribed:
-        # AntennaPod uploads its whole list with its first sync. What was subscribed already is no
-        # news to other apps.
+        # AntennaPod uploads its whole list with its first sync. Feeds that were already subscribed
+        # are no change for other apps.
         return subscription
     changed = replace(subscription, is_subscribed=is_subscribed, status_changed=stamp)
     if is_subscribed and subscription.app_url is not None:
-        # An app that does not know yet that it was unsubscribed goes on with the URL that it has.
+        # An app that does not know of the unsubscription yet continues with the URL that it has.
         changed = replace(changed, app_url_until=subscription.status_changed)
     return changed
 
@@ -253,7 +253,7 @@ def with_status(subscription: Subscription, is_subscribed: bool, stamp: Stamp) -
 def set_status(
     draft: Draft, subscription: Subscription, is_subscribed: bool, *, is_renamed: bool = False
 ) -> None:
-    """Set the status of a feed; its stamp is after those of pointers that changed before (C4.5)."""
+    """Set the status of a feed, with a stamp after those of changed pointers to it (C4.5)."""
     stamp = draft.tick()
     changed = with_status(subscription, is_subscribed, stamp)
     guid_changed = stamp if is_renamed else subscription.guid_changed
@@ -261,7 +261,7 @@ def set_status(
 
 
 def subscribed(snapshot: Snapshot) -> list[Subscription]:
-    """Return the subscriptions of a whole account that are subscribed, oldest change first."""
+    """Return the subscribed feeds of a whole account, oldest change first."""
     feeds = [entry for entry in snapshot.entries.values() if isinstance(entry, Subscription)]
     return sorted((feed for feed in feeds if feed.is_subscribed), key=lambda feed: feed.revision)
 
@@ -277,10 +277,10 @@ def _live(draft: Draft, guid: Guid, is_expected: IsExpected | None) -> Subscript
 
 
 def _with_own_guids(items: Sequence[Wanted | Refused]) -> list[Wanted | Refused]:
-    """Remove the guid of each item whose guid is that of another item's feed (C5.29).
+    """Remove the guid of each item whose guid belongs to another item's feed (C5.29).
 
-    Publishers copy the guid of one podcast to another: each later item with it would be added to
-    the first one's subscription, and its feed would be missing from the list.
+    Publishers copy the guid of one podcast to another: each later item with the guid would be added
+    to the first item's subscription, and its feed would be missing from the list.
     """
     wanted = [item for item in items if isinstance(item, Wanted)]
     owners = {item.guid: item.url.guid for item in reversed(wanted)}
@@ -303,7 +303,7 @@ def _add_or_refuse(draft: Draft, item: Wanted | Refused) -> tuple[Wanted | Refus
 
 
 def _add_one(draft: Draft, item: Wanted) -> bool:
-    """Add one item; return whether the account was subscribed to its feed already.
+    """Add one item; return whether the account was already subscribed to its feed.
 
     Raises:
         InvalidInput: There would be too many pointers; nothing was changed.
@@ -312,8 +312,8 @@ def _add_one(draft: Draft, item: Wanted) -> bool:
     guid = _guid_from_file(draft, item, by_url) if item.is_from_file else item.guid
     by_guid = draft.find(guid) if guid else None
     if by_guid is not None:
-        # The guid sent is authoritative (C5.5). It renames nothing: it may be a former one, sent by
-        # a device that was offline for a long time (C5.12).
+        # The sent guid is authoritative (C5.5). It renames nothing, as it may be a former guid,
+        # sent by a device that was offline for a long time (C5.12).
         found = _absorb_by_guid(draft, by_guid, by_url, item.url)
     elif by_url is not None:
         check_pointers(draft, by_url, gained=1 if guid else 0)
@@ -328,11 +328,11 @@ def _add_one(draft: Draft, item: Wanted) -> bool:
 
 
 def _guid_from_file(draft: Draft, item: Wanted, by_url: Subscription | None) -> Guid | None:
-    """Return the guid of an item of a file, unless it may be that of another podcast.
+    """Return the guid of an item from a file, unless it may be another podcast's.
 
-    Publishers copy the guid of one podcast to another. So it renames and merges nothing, and stands
-    for a feed of the list only if it is derived from one of that feed's URLs: then the file, as our
-    own exports do, names a feed that has moved.
+    Publishers copy the guid of one podcast to another. So it renames and merges nothing, and
+    identifies a listed feed only if it is derived from one of that feed's URLs: then the file, such
+    as our own export, names a feed that has moved.
     """
     if item.guid is None or by_url is not None:
         return None
@@ -348,22 +348,22 @@ def _absorb_by_guid(
 ) -> Subscription:
     """Merge the subscription of the URL into the subscription of the guid (C5.11).
 
-    Two subscriptions merge by a guid that was sent, never by a URL alone: an app that mistakes a
-    login page for a moved feed would fold thirty feeds into one (C3.16).
+    Two subscriptions merge by a sent guid, never by a URL alone: an app that mistakes a login page
+    for a moved feed would merge thirty feeds (C3.16).
     """
     if by_url is None or by_url.guid == by_guid.guid:
-        # A URL that leads here already needs no new pointer, so sending it again never fails.
+        # A URL that already resolves to it needs no new pointer, so sending it again never fails.
         check_pointers(draft, by_guid, gained=0 if draft.find(url.guid) == by_guid else 1)
         return by_guid
-    # Moving a thousand pointers for each item that is then refused held up all other writers.
+    # Checked first: moving a thousand pointers per refused item blocked other writers.
     check_pointers(draft, by_guid, gained=draft.pointer_count(by_url) + 1)
     return draft.absorb(by_guid, by_url)
 
 
 def _lead_url(draft: Draft, subscription: Subscription, url: FeedUrl) -> Subscription:
-    """Make a URL that was sent lead to the subscription; a deleted one gets it (C5.8, C5.9).
+    """Make a sent URL resolve to the subscription; a deleted one gets it (C5.8, C5.9).
 
-    A client that adds a feed knows nothing of its moves: this undoes none, and drops no URL.
+    A client that adds a feed does not know its moves, so this undoes no move and drops no URL.
     """
     if subscription.deleted is not None:
         return draft.move(subscription, url, may_undo=False)
@@ -375,7 +375,7 @@ def _lead_url(draft: Draft, subscription: Subscription, url: FeedUrl) -> Subscri
 
 
 def _found_by_url(draft: Draft, url: FeedUrl) -> Subscription | None:
-    """Return what the URL leads to; a deleted one only by its present guid or URL (C5.6)."""
+    """Return the subscription of a URL; a deleted one only by its present guid or URL (C5.6)."""
     found = draft.find(url.guid)
     if found is None or found.deleted is None or _is_present(found, url.guid):
         return found
@@ -389,7 +389,7 @@ def _is_present(subscription: Subscription, url_guid: Guid) -> bool:
 def _at_the_end(draft: Draft, item: Wanted | Refused, was_subscribed: bool) -> Added | Refused:
     if isinstance(item, Refused):
         return item
-    # A later item of the same request may have renamed or absorbed this one's subscription (C5.13).
+    # A later item of the same request may have renamed or absorbed the subscription (C5.13).
     subscription = draft.find(item.url.guid)
     assert subscription is not None, "an accepted URL leads to its subscription"
     return Added(item.url.text, subscription, was_subscribed)
@@ -402,7 +402,7 @@ def _take_guid(
     if guid is None:
         return subscription, False
     other = draft.find(guid)
-    # Deleted or not: a rename over another subscription's guid would lose that one (C5.21).
+    # Deleted or not: a rename over another subscription's guid would lose it (C5.21).
     has_merged = other is not None and other.guid != subscription.guid
     if other is not None and has_merged:
         subscription = draft.absorb(subscription, other)
@@ -424,8 +424,8 @@ def _take_feed_url(
                 " send its guid {guid} as new_guid.",
                 guid=other.guid,
             )
-        # A deleted one is absorbed (C5.24). Of a former URL of it, only that URL comes over: the
-        # tombstone stays (C5.25).
+        # A deleted subscription is absorbed (C5.24). If this is one of its former URLs, only the
+        # URL is moved: the tombstone stays (C5.25).
         if _is_present(other, url.guid):
             subscription = draft.absorb(subscription, other)
     return draft.move(subscription, url, may_undo=True, held=held)
@@ -434,11 +434,11 @@ def _take_feed_url(
 def _with_status_for_apps(
     draft: Draft, moved: Subscription, before: Subscription, wanted: Update, stamp: Stamp
 ) -> Subscription:
-    """Set the status, which no merge changes any more (C5.22), and what apps are to be sent."""
+    """Set the status, which merges no longer change (C5.22), and the changes to send to apps."""
     # Apps were not sent the feed by its former URL, and would not be sent the move (C3.18).
     is_new_to_apps = not is_for_apps(before.app_url or before.feed_url)
     if wanted.notify_apps or (wanted.new_feed_url is not None and is_new_to_apps):
-        # To apps that know only URLs, this is a new subscription: they are sent nothing else.
+        # Apps that know only URLs are sent this as a new subscription, and no other change.
         moved = draft.retire_urls(moved, stamp)
         moved = replace(moved, status_changed=stamp, app_url=None, app_url_until=None)
     if wanted.is_subscribed is None:
@@ -447,7 +447,7 @@ def _with_status_for_apps(
 
 
 def check_pointers(draft: Draft, subscription: Subscription, gained: int = 0) -> None:
-    """Check how many pointers lead to a subscription, and `gained` ones on top.
+    """Check the number of pointers to a subscription after `gained` more.
 
     Raises:
         InvalidInput: There are too many.
@@ -462,12 +462,12 @@ def check_pointers(draft: Draft, subscription: Subscription, gained: int = 0) ->
 
 
 def set_subscribed(snapshot: Snapshot, guids: Iterable[Guid], is_subscribed: bool) -> Decision[int]:
-    """Subscribe to feeds of the list, or unsubscribe from them; return how many that changed.
+    """Subscribe to or unsubscribe from listed feeds; return the number of changed feeds.
 
-    What is there already, was deleted, or is not known to the account, is left as it is.
+    Feeds that are unchanged, deleted or unknown to the account are skipped.
 
     Raises:
-        InvalidInput: The list has no room; nothing is changed.
+        InvalidInput: The list is full; nothing is changed.
     """
     draft = Draft(snapshot)
     changed = 0
@@ -481,12 +481,12 @@ def set_subscribed(snapshot: Snapshot, guids: Iterable[Guid], is_subscribed: boo
 
 
 def count_added(results: Sequence[Added | Refused]) -> int:
-    """Return the number of feeds that items were added for and that were not subscribed before."""
+    """Return the number of added feeds that were not subscribed before."""
     added = [result for result in results if isinstance(result, Added)]
     return len({item.subscription.guid for item in added if not item.was_subscribed})
 
 
 def count_unsubscribed(snapshot: Snapshot) -> int:
-    """Return the number of feeds of a whole account that are unsubscribed and not deleted."""
+    """Return the number of feeds of a whole account that are unsubscribed but not deleted."""
     feeds = [entry for entry in snapshot.entries.values() if isinstance(entry, Subscription)]
     return sum(not feed.is_subscribed and feed.deleted is None for feed in feeds)

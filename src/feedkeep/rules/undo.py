@@ -1,4 +1,4 @@
-"""Undo, and restoring a list as it was: decided from its former states. Pure."""
+"""Undoing changes, and restoring a list, from its former states. Pure."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from feedkeep.rules.list_restore import Past, restore_entries, status_rank, tied
 from feedkeep.rules.subscriptions import set_status
 
 HISTORY_DAYS = 90
-"""For how many days former states are kept (C9.1), where no setting says otherwise."""
+"""Default number of days for which former states are kept (C9.1)."""
 
 
 class ConflictPolicy(StrEnum):
-    """What to do about feeds that were changed again after what is to be taken back (C9.11).
+    """Treatment of feeds that were changed again after the changes to undo (C9.11).
 
     Attributes:
-        ASK: Nothing is done; the error says by what they were changed.
-        LEAVE: They stay as they are, and all others come back.
-        OVERWRITE: They come back, too; what changed them since is taken back with it.
+        ASK: Change nothing; the error names the later changes.
+        LEAVE: Leave these feeds as they are, and restore all others.
+        OVERWRITE: Restore these feeds, too, which undoes the later changes.
     """
 
     ASK = "ask"
@@ -44,12 +44,12 @@ class ConflictPolicy(StrEnum):
 
 
 class Undo(Value, frozen=True):
-    """What to take back.
+    """Changes to undo.
 
     Attributes:
-        stamps: The stamps of the changes; those of one request, for example.
-        guids: Guids of the feeds to bring back (C9.9); None for all that the changes touched.
-        when_changed: What to do about feeds that were changed again since.
+        stamps: The stamps of the changes; for example of one request.
+        guids: Guids of the feeds to restore (C9.9); None for all feeds that the changes touched.
+        when_changed: Treatment of feeds that were changed again since.
     """
 
     stamps: Collection[Stamp]
@@ -61,11 +61,11 @@ class ListRestored(Value, frozen=True):
     """The outcome of undoing or restoring.
 
     Attributes:
-        stamp: The stamp of the change that did it; None if there was nothing to change.
-        feeds: How many feeds it changed.
-        left: How many feeds stay as they are, since they were changed again.
+        stamp: The stamp of the new change; None if there was nothing to change.
+        feeds: Number of changed feeds.
+        left: Number of feeds left as they are, since they were changed again.
         podcasts: Derived guids of all URLs of the feeds that apps are sent as added. Apps that were
-            sent their removal have deleted what was played of them.
+            sent their removal have deleted their play states.
     """
 
     stamp: Stamp | None
@@ -79,15 +79,15 @@ def undo(
     wanted: Undo,
     held: Collection[Guid] = (),
 ) -> Decision[ListRestored]:
-    """Bring what changes touched back to what it was before the first of them (C9.8).
+    """Restore the feeds that changes touched to their state before the first change (C9.8).
 
-    The snapshot is of a whole account, with its history from that first change on; `held` are the
+    The snapshot is of a whole account, with its history from that first change; `held` are the
     derived guids of URLs that apps are known to have.
 
     Raises:
-        UnknownChange: There is no such change (C9.10), or its feeds are not among those it touched.
+        UnknownChange: There is no such change (C9.10), or it did not touch the named feeds.
         ChangedSince: Feeds changed again since, and the client chose no policy (C9.11).
-        InvalidInput: The history does not go back that far, or the list has no room.
+        InvalidInput: The history does not go back that far, or the list is full.
     """
     history = _history_of(snapshot)
     first = min(wanted.stamps, default=None)
@@ -98,7 +98,7 @@ def undo(
     draft = Draft(snapshot)
     past = _past(history, moment, held)
     changed_since = _changed_since(history, first, wanted.stamps)
-    # What is as it was stays as it is, also where apps have a feed by another URL than then.
+    # Entries in their former state stay, even where apps have another URL of the feed than then.
     groups = [
         group for group in tied_groups(draft, past, touched) if _differs(past, snapshot, group)
     ]
@@ -121,15 +121,15 @@ def restore_removed(
     stamps: Collection[Stamp],
     held: Collection[Guid] = (),
 ) -> Decision[ListRestored]:
-    """Bring back what changes of a whole account removed, and change nothing else.
+    """Restore the feeds that changes of a whole account removed, and change nothing else.
 
-    A feed comes back if these changes were the last to remove it, and is what it was before the
-    first of them that did. So all is back that an app has wiped, for the first time or once more,
-    whatever else was done to the list meanwhile. The snapshot has its history from the first of
-    these changes on; `held` is as in `undo`.
+    A feed is restored if these changes were the last to remove it, to its state before the first of
+    them that removed it. This restores all that an app has removed, even repeatedly, whatever else
+    happened to the list. The snapshot has its history from the first of these changes; `held` is as
+    in `undo`.
 
     Raises:
-        InvalidInput: The list has no room.
+        InvalidInput: The list is full.
     """
     history, draft = _history_of(snapshot), Draft(snapshot)
     deleted: defaultdict[Stamp, list[Guid]] = defaultdict(list)
@@ -153,13 +153,12 @@ def restore(
     keep_added: bool,
     held: Collection[Guid] = (),
 ) -> Decision[ListRestored]:
-    """Bring a whole list back to what it was at a moment; the snapshot has its history from then.
+    """Restore a whole list to a moment from which the snapshot has its history.
 
-    `held` is as in `undo`. Feeds that were added since are deleted, or with `keep_added` left as
-    they are.
+    `held` is as in `undo`. Feeds added since are deleted, or with `keep_added` left as they are.
 
     Raises:
-        InvalidInput: The history does not go back that far, or the list has no room.
+        InvalidInput: The history does not go back that far, or the list is full.
     """
     history = _history_of(snapshot)
     _check_known(history, moment)
@@ -168,7 +167,7 @@ def restore(
 
 
 class ListAt(Value, frozen=True):
-    """A whole list as it was at a moment, in this database or in another one.
+    """A whole list at a moment, in this database or in another one.
 
     Attributes:
         entries: Its entries.
@@ -180,7 +179,7 @@ class ListAt(Value, frozen=True):
 
 
 def list_at(whole: Snapshot, moment: Stamp) -> ListAt:
-    """Return the list at a moment; the snapshot has its history from then.
+    """Return the list at a moment from which the snapshot has its history.
 
     Raises:
         InvalidInput: The history does not go back that far.
@@ -197,12 +196,12 @@ def restore_from(
     keep_added: bool,
     held: Collection[Guid] = (),
 ) -> Decision[ListRestored]:
-    """Bring a whole list to what a backup of its account had, as `restore` does.
+    """Restore a whole list from a backup of its account, as `restore` does.
 
-    The history of the snapshot may begin later than the backup: it shows renames only.
+    The history of the snapshot may begin after the backup: it is used only to find renames.
 
     Raises:
-        InvalidInput: The list has no room.
+        InvalidInput: The list is full.
     """
     states = _history_of(snapshot).states
     since = [state for state in states if state.ended is None or state.ended > wanted.moment]
@@ -236,7 +235,7 @@ def _check_known(history: History, moment: Stamp) -> None:
 def _past(history: History, moment: Stamp, held: Collection[Guid]) -> Past:
     then = states_at(history.states, moment)
     entries = {guid: state.entry for guid, state in then.items()}
-    # A guid may have had other lives before that moment.
+    # A guid may have had earlier lives before that moment.
     later_states = [s for s in history.states if s.ended is None or s.ended > moment]
     return Past(EntryIndex(entries), later_states, held)
 
@@ -246,7 +245,7 @@ def _removed(
 ) -> list[tuple[Subscription, Subscription, Stamp]]:
     """Return the feeds that changes were the last to remove: each as it is and as it was before.
 
-    With each comes the stamp of the first of these changes that took it from there.
+    Also returns, for each feed, the stamp of the first of these changes that removed it.
     """
     before = {(state.entry.guid, state.ended): state for state in history.states if state.ended}
     removed = []
@@ -258,7 +257,7 @@ def _removed(
         while began and (earlier := before.get((feed.guid, began))):
             entry = earlier.entry
             if not isinstance(entry, Subscription) or status_rank(entry) < status_rank(here):
-                break  # it came, or came back
+                break  # the feed was added or restored
             if status_rank(entry) > status_rank(here):
                 if began not in stamps:
                     break
@@ -270,9 +269,9 @@ def _removed(
 
 
 def _touched(history: History, wanted: Undo, entries: Mapping[Guid, Entry]) -> set[Guid]:
-    """Return the guids that changes touched, of some feeds alone if these are named.
+    """Return the guids that changes touched, only of `wanted.guids` if these are given.
 
-    A feed may be named by each guid that leads to it now (C3.8).
+    A feed may be named by any guid that resolves to it now (C3.8).
     """
 
     def present(guid: Guid) -> Guid:
@@ -284,7 +283,7 @@ def _touched(history: History, wanted: Undo, entries: Mapping[Guid, Entry]) -> s
         state.entry.guid
         for state in history.states
         if (state.began in stamps or state.ended in stamps)
-        # Of a feed that another URL was led to, only the pointer was touched.
+        # If another URL was redirected to the feed, only the pointer was touched.
         and (
             named is None
             or present(state.entry.guid) in named
@@ -296,7 +295,7 @@ def _touched(history: History, wanted: Undo, entries: Mapping[Guid, Entry]) -> s
 def _changed_since(
     history: History, first: Stamp, stamps: Collection[Stamp]
 ) -> dict[Guid, set[Stamp]]:
-    """Return the stamps of the other changes after the first, by the guids that they touched."""
+    """Return the stamps of other changes after the first, by the guids that they touched."""
     since: defaultdict[Guid, set[Stamp]] = defaultdict(set)
     own = frozenset(stamps)
     for state in history.states:
@@ -314,13 +313,13 @@ def _differs(past: Past, snapshot: Snapshot, guids: Iterable[Guid]) -> bool:
 def _still_to_undo(snapshot: Snapshot, past: Past, groups: Sequence[set[Guid]]) -> set[Guid]:
     """Return the guids of the groups that an undo would change.
 
-    A feed that was undone already can differ from the past: of an added one, the tombstone stays,
+    A feed that was already undone can differ from the past: the tombstone of an added feed stays,
     and so does each guid that devices were sent (C9.13).
     """
     if not groups:
         return set()
     trial = Draft(snapshot)
-    with suppress(InvalidInput):  # too many pointers: checked last, when all is changed
+    with suppress(InvalidInput):  # too many pointers: checked last, after all changes
         restore_entries(trial, past, set().union(*groups), keep_added=False)
     now = snapshot.entries
     return set().union(

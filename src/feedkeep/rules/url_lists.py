@@ -1,6 +1,6 @@
-"""The list for protocols that know feeds by URL only: what to send, what an upload means. Pure.
+"""Lists for protocols that know feeds by URL only: changes to send, and uploads. Pure.
 
-Apps are sent when a feed was subscribed or unsubscribed, and no moves (`app_urls`).
+Apps are sent subscriptions and unsubscriptions, but no moves (`app_urls`).
 """
 
 from __future__ import annotations
@@ -57,21 +57,21 @@ _FormerUrls: TypeAlias = defaultdict[Guid, dict[Guid, Alias]]
 """The former URLs of each feed, by their derived guids."""
 
 LOCAL = "antennapod_local:"
-"""How AntennaPod names a folder on the phone, which is in its list, but is not a feed."""
+"""Prefix of AntennaPod's names of folders on the phone, which are in its list but not feeds."""
 
 
 class UrlChanges(Value, frozen=True):
-    """What an app has to change for its list to be the account's; no URL is in both lists.
+    """The changes that make an app's list the account's; no URL is both added and removed.
 
     Attributes:
         add: The URLs to add.
         remove: The URLs to remove.
-        removed_texts: The texts to send for these: each URL in all its usual spellings, or one text
-            for each feed to an app that removes by count. An app may have a feed by another
-            spelling than is stored, and AntennaPod removes a podcast by the exact text only.
-        removals: The feeds of these removals, as `Echoes.last` has them; empty if none.
-        app: What is known of the app once it was sent these.
-        had: When the account first had the feeds to add, as `seen_feeds.had_at` tells.
+        removed_texts: The texts to send for removals: each URL in all its usual spellings, or one
+            text per feed for an app that removes by count. An app may have another spelling than
+            the stored one, and AntennaPod removes a podcast by the exact text only.
+        removals: The feeds of these removals, for `Echoes.last`; empty without removals.
+        app: State of the app after it was sent these changes.
+        had: Times at which the account first had the added feeds, as from `seen_feeds.had_at`.
     """
 
     add: Sequence[str]
@@ -86,7 +86,7 @@ NO_CHANGES = UrlChanges((), (), (), UNKNOWN)
 
 
 class _FeedChange(NamedTuple):
-    """The URLs by which an app adds a feed, and by which it removes it, with the former URLs."""
+    """The URLs by which an app adds a feed and by which it removes it, with the former URLs."""
 
     former: Mapping[Guid, Alias]
     add: Sequence[str]
@@ -98,7 +98,7 @@ class Synced(Value, frozen=True):
 
     Attributes:
         results: The result of each item, in order.
-        app: What is known of the app after it.
+        app: State of the app after the upload.
         began: The account's clock before it.
         ended: The account's clock after it.
     """
@@ -112,7 +112,7 @@ class Synced(Value, frozen=True):
 def without_own(
     entries: Iterable[Entry], progress: SyncProgress, device: str, since: Second
 ) -> list[Entry]:
-    """Return entries without the changes by the app itself, unless changed again since."""
+    """Return entries without the app's own changes, unless they changed again since."""
     return [
         entry
         for entry in entries
@@ -121,10 +121,10 @@ def without_own(
 
 
 def removes_by_count(user_agent: str) -> bool:
-    """Whether an app removes some feed for each text that it is sent as removed.
+    """Whether an app removes some feed for each removed text.
 
-    Podcini.X does (last read: 11.2.2.7): whatever the text names, it deletes the last feed that it
-    finds, and uploads that as its owner's wish.
+    Podcini.X does (last read: 11.2.2.7): for any text, it deletes the last feed that it finds, and
+    uploads this as its user's wish.
     """
     return "podcini" in user_agent.lower()
 
@@ -139,14 +139,14 @@ def url_changes(
 ) -> UrlChanges:
     """Return the changes for an app that result from entries, which include all former URLs.
 
-    Only what was subscribed or unsubscribed at the stamp `first` or later counts. An unsubscribed
-    feed is removed by every URL that it had, since it is unknown which one an app has. An app that
-    starts from nothing gets each feed by its present URL, and no removals: what it has was added by
-    its owner, and removing it would delete their files. URLs that apps cannot request are not added
+    Only subscriptions and unsubscriptions at the stamp `first` or later count. An unsubscribed feed
+    is removed by all URLs that it had, since it is unknown which one an app has. An app that starts
+    from nothing gets each feed by its present URL, and no removals: its user added the feeds that
+    it has, and a removal would delete their files. URLs that apps cannot request are not added
     (C3.18).
 
-    With `by_count`, the texts to remove are one for each feed that is to go, and none for a feed
-    that stays: see `removes_by_count`.
+    With `by_count`, there is one text to remove for each feed to remove, and none for a remaining
+    feed: see `removes_by_count`.
     """
     entries = list(entries)
     former = _former_urls(entries)
@@ -159,8 +159,8 @@ def url_changes(
     known = [guid for one in changes for guid in _to_note(one.add, one.former, app.gone)]
     add = dict.fromkeys(url for one in changes for url in one.add)
     remove = dict.fromkeys(url for one in changes for url in one.remove)
-    # Of a feed that it is to have, no spelling is removed: AntennaPod adds none that it has so. And
-    # Kasts, which decodes all that it is sent, would remove what it has just added.
+    # No spelling of an added feed is removed: AntennaPod would then not add it, and Kasts, which
+    # decodes all URLs, would remove what it has just added.
     kept = set(map(_guid_of, add)) if remove else set()
     decoded = set(map(without_escapes, add)) if remove else set()
     left = [
@@ -181,22 +181,22 @@ def _all_changes(
     new = [f for f in feeds if f.is_subscribed and f.status_changed >= first]
     add = {feed.feed_url: former[feed.guid] for feed in new if is_for_apps(feed.feed_url)}
     known = [guid for url, aliases in add.items() for guid in _to_note([url], aliases, app.gone)]
-    # Also of a feed that is not subscribed to, and may be one day: what it has of it, it uploads.
+    # Also of feeds that are not subscribed, but may be later: the app uploads the URLs that it has.
     gone = [guid for feed in feeds for guid in former[feed.guid]]
     return UrlChanges(list(add), [], [], app.anew().with_gone(gone).with_known(known))
 
 
 def _to_note(urls: Iterable[str], former: Collection[Guid], noted: Collection[Guid]) -> list[Guid]:
-    """Return the URLs to note for an app: of a feed that moved, or with the opposite `noted`."""
+    """Return the URLs to record for an app: of a moved feed, or with the opposite record."""
     if not former and not noted:  # nearly always: the URLs need not be parsed again
         return []
     return [guid for guid in map(_guid_of, urls) if former or guid in noted]
 
 
 def _feeds_of(removed: Collection[str]) -> frozenset[Guid] | None:
-    """Return which feeds an app names that sends removals back; None if they are too many.
+    """Return the feeds that an app may name if it echoes removals; None if there are too many.
 
-    It may have decoded what it was sent: that could be another feed.
+    The app may have decoded the URLs, which may then name other feeds.
     """
     if len(removed) > MAX_APP_URLS:
         return None
@@ -219,8 +219,8 @@ def _change_of(
     added = [url] if is_news and is_for_apps(url) else []
     removed = [a.url for a in former.values() if a.retired is not None and a.retired >= first]
     if is_news and app.may_have_missed_removals(first):
-        # It may have the feed by one of these still. Then it would have the feed twice, and
-        # removing one of the two would be taken for its owner's wish.
+        # The app may still have the feed by one of these URLs. Then it would have the feed twice,
+        # and removing one of them would count as its user's wish.
         spellings = {_guid_of(feed.feed_url): feed.feed_url}
         spellings |= {guid: alias.url for guid, alias in former.items()}
         removed += [text for guid, text in spellings.items() if guid in app.gone and text != url]
@@ -228,13 +228,13 @@ def _change_of(
 
 
 def _url_for(feed: Subscription, former: Mapping[Guid, Alias], first: Stamp, app: AppUrls) -> str:
-    """Return the URL by which an app is to have a feed: the one that it may have already."""
+    """Return the URL by which an app should have a feed: preferably the URL that it already has."""
     was_sent_removal = feed.app_url_until is not None and first > feed.app_url_until
     if was_sent_removal or _guid_of(feed.feed_url) in app.known:
         return feed.feed_url
     left = {guid: alias.url for guid, alias in former.items() if alias.retired is None}
     has = [url for guid, url in left.items() if guid in app.known]
-    # A former URL of a deleted feed can be another feed by the time that it comes back.
+    # A former URL of a deleted feed may be another feed when the deleted one is restored.
     had = feed.app_url if feed.app_url and _guid_of(feed.app_url) in former else feed.feed_url
     may_have = [*has, had, *left.values()]
     return next((url for url in may_have if _guid_of(url) not in app.gone), may_have[0])
@@ -263,8 +263,8 @@ def upload(
     """Unsubscribe from the URLs that an app removed, and add each item in turn.
 
     A feed that is both removed and added stays subscribed. Removing a feed that is not subscribed
-    changes nothing, so an upload can be sent again. A feed whose removal may be an echo stays, and
-    the app is sent it as added again.
+    has no effect, so an upload can be repeated. A feed whose removal may be an echo stays, and is
+    sent to the app as added.
     """
     draft = Draft(snapshot)
     items = [
@@ -277,7 +277,7 @@ def upload(
         as_known(url, draft.find, escaped.others(url.text), may_be_unsubscribed=True)
         for url in removed
     ]
-    # AntennaPod renames a feed by itself when its old URL redirects. An app that says so removes
+    # AntennaPod renames a feed itself when its old URL redirects. An app that reports this removes
     # the old URL and adds the new one, and has not unsubscribed.
     found = [draft.find(item.url.guid) for item in items if isinstance(item, Wanted)]
     wanted = {feed.guid for feed in found if feed}
@@ -306,11 +306,11 @@ def guids_named(
 
 
 def kept_as(item: Wanted | Refused, result: Added | Refused) -> tuple[str, str]:
-    """Return a URL as an app sent it, and as that URL is kept; "" if it was refused.
+    """Return a URL as an app sent it, and as it is stored; "" if it was refused.
 
-    gPodder gives its podcast the second one. So of a feed that moved it is not the present URL:
-    feedkeep would not know that the app has that one, and would ignore its removal. Nor is
-    it http for https: gPodder takes https over from a redirect, and must not be sent back.
+    gPodder gives its podcast the second one. So for a moved feed it is not the present URL:
+    feedkeep would not know that the app has the present URL, and would ignore its removal. Nor is
+    https replaced by http: gPodder adopts https from a redirect, and must not be sent back.
     """
     sent = item.sent if isinstance(item, Wanted) else item.feed_url
     if isinstance(result, Refused):
@@ -336,23 +336,23 @@ def _remove(
 ) -> tuple[AppUrls, list[Guid]]:
     """Unsubscribe from a feed, unless it is `wanted`, if removing its URL means that.
 
-    Returns what is known of the app, and the feed if the app is to be sent it again.
+    Returns the app's new state, and the feed if it must be sent to the app again.
     """
     feed = draft.find(url.guid)
     if feed is None:
         return app, []
     urls = FeedUrls(_guid_of(feed.feed_url), draft.former_urls(feed))
-    # It names no URL that it was not sent. One that decodes escapes names another that it was sent.
+    # An app only names URLs that it was sent, or their decoded forms, which may be other URLs.
     alike = [one.guid for one in escaped.others(url.text) if one.guid in urls.all]
     removed = next((guid for guid in (url.guid, *alike) if guid in app.known), url.guid)
-    # Whatever it meant, the app no longer has this URL. A feed that never moved has only one, so
-    # there is nothing to remember, unless it was a URL of another feed, which was deleted since.
+    # In any case, the app no longer has this URL. A feed that never moved has only one URL, so this
+    # needs no record, unless it was a URL of another feed, which was deleted since.
     after = app.with_gone([url.guid, removed]) if urls.former or removed in app.known else app
     if feed.guid in wanted or not feed.is_subscribed:
         return after, []
     may_have_both = bool(urls.merged) or app.may_predate(feed.subscription_changed, urls.all)
     if not has_unsubscribed(removed, urls, app, may_have_both=may_have_both):
-        # Sent another URL of it, the app has one that can be removed without any doubt.
+        # After it is sent another URL of the feed, the app can remove that one without doubt.
         return after, [feed.guid] if may_have_both and is_in_doubt(removed, urls, app) else []
     if app.may_echo(url.guid, feed.status_changed, urls.all):
         return after, [feed.guid]
@@ -366,19 +366,19 @@ def _after_adding(draft: Draft, added: Added, app: AppUrls) -> AppUrls:
     if not (former or app.gone or app.echoes):  # nearly always: its URL need not be parsed again
         return app
     guid, urls = _guid_of(added.feed_url), FeedUrls(_guid_of(feed.feed_url), former)
-    # A feed can be added with the guid of a URL that it never had, and be found by that URL.
+    # A feed can be added with the guid of a URL that it never had, and found by that URL.
     app = replace(app, echoes=echoes.after_adding(app.echoes, urls.all if former else {guid}))
     if not former:
         return app.with_known([guid]) if guid in app.gone else app
-    # Without this, an app that has both URLs and removes the new one would unsubscribe its owner.
+    # Otherwise an app that has both URLs and removes the new one would unsubscribe its user.
     older = _urls_of_older_apps(feed, urls) if app.knows_nothing_of(urls.all) else set()
     return app.with_known({*older, guid})
 
 
 def _urls_of_older_apps(feed: Subscription, urls: FeedUrls) -> set[Guid]:
-    """Return the URLs by which an app may have a feed if nothing is known of it, as derived guids.
+    """Return the derived guids of URLs that an app without a record may have for a feed.
 
-    An app that is older than all moves has the feed by the URL that it began with.
+    An app that is older than all moves has the feed's first URL.
     """
     if feed.guid in urls.all and not urls.merged:
         return {feed.guid}  # derived from its first URL
@@ -397,7 +397,7 @@ def move(
 ) -> Decision[list[Guid]]:
     """Give a feed another URL, as `update` does; return the derived guids of all its URLs.
 
-    Raises what `update` raises.
+    Raises the same errors as `update`.
     """
     decision = update(snapshot, old.guid, Update(new, notify_apps=notify_apps), held)
     after = {**snapshot.entries, **{entry.guid: entry for entry in decision.saved}}
@@ -412,10 +412,10 @@ def subscribed_for_apps(snapshot: Snapshot) -> list[Subscription]:
 
 
 def to_add(url: str) -> Wanted | Refused:
-    """Return a feed to add as an app names it: by its URL, or by a link to subscribe.
+    """Return an item to add from an app's text: a URL, or a link to subscribe.
 
-    A text without a protocol is not understood, since it may be anything: in a whole list,
-    `feeds.opml` must not count as a feed, or all others would be unsubscribed.
+    A text without a protocol is refused, since it may be anything: in a whole list, `feeds.opml`
+    must not count as a feed, or all others would be unsubscribed.
     """
     item = want(as_linked(url), None)
     return replace(item, sent=url) if isinstance(item, Wanted) else replace(item, feed_url=url)
@@ -424,9 +424,9 @@ def to_add(url: str) -> Wanted | Refused:
 def to_remove(
     urls: Iterable[str], escaped: EscapedUrls = NONE_ESCAPED
 ) -> tuple[list[FeedUrl], list[str]]:
-    """Return the feed URLs that texts of an app name, as in `to_add`, and the texts that name none.
+    """Return the feed URLs of an app's texts, as in `to_add`, and the texts without a feed URL.
 
-    What no list takes any more can be removed from lists that have it.
+    URLs that can no longer be added can still be removed from lists.
     """
     accepted, refused = [], []
     for url in urls:
@@ -442,7 +442,7 @@ class WholeList(Value, frozen=True):
 
     Attributes:
         urls: The valid feed URLs.
-        refused_count: The number of texts that are not valid, but may have been meant as feed URLs.
+        refused_count: Number of texts that are not valid, but may have been meant as feed URLs.
     """
 
     urls: Sequence[FeedUrl]
@@ -474,33 +474,33 @@ def replace_list(
     progress: SyncProgress = NOTHING,
     escaped: EscapedUrls = NONE_ESCAPED,
 ) -> Decision[Synced]:
-    """Subscribe a whole account to exactly these feeds; what is subscribed already is not changed.
+    """Subscribe a whole account to exactly these feeds; already subscribed feeds do not change.
 
-    If the list has texts that are not valid, feeds are only added: these texts may have meant any.
+    If the list has texts that are not valid, feeds are only added: these texts may mean any feed.
 
     Raises:
-        InvalidInput: There is no room for one of the feeds; then nothing is changed (C3.14).
+        InvalidInput: The list would exceed a limit; nothing is changed (C3.14).
     """
     draft = Draft(snapshot)
     urls = [as_known(url, draft.find, escaped.others(url.text)) for url in wanted.urls]
     added, removed = to_replace(snapshot, urls)
-    # A text that is not a URL may have meant any feed of the account, and gPodder's button "Upload
-    # local subscriptions" would unsubscribe that feed everywhere.
+    # An invalid text may mean any feed of the account, and gPodder's button "Upload local
+    # subscriptions" would unsubscribe that feed everywhere.
     if wanted.refused_count:
         removed = []
-    # The list states what its owner wants: a feed that it lacks is no echo of a removal.
+    # The list states its user's wish: a feed that it lacks is not an echo of a removal.
     app = replace(_after_replacing(snapshot, {url.guid for url in urls}, app), echoes=None)
     decision = upload(snapshot, [want(url.text, None) for url in added], removed, app, progress)
     for result in decision.outcome.results:
         if isinstance(result, Refused):
-            # mygpoclient takes every reply but an empty one for a failure, so a reply cannot say
+            # mygpoclient takes every reply with content for a failure, so a reply cannot report
             # that the list was stored in part.
             raise InvalidInput(f"{result.message} So nothing was changed.")
     return decision
 
 
 def _after_replacing(snapshot: Snapshot, sent: Collection[Guid], app: AppUrls) -> AppUrls:
-    """Return what is known of an app that has sent its whole list."""
+    """Return the state of an app after it sent its whole list."""
     entries = snapshot.entries
     former = _former_urls(entries.values())
     moved = [feed for guid in former if isinstance(feed := entries[guid], Subscription)]
