@@ -68,7 +68,6 @@ class Draft:
         return View(self._index[guid], subscription) if subscription else None
 
     def pointers_to(self, guid: Guid) -> list[Guid]:
-        """Return the guids of all pointers to `guid`."""
         return self._index.pointers_to(guid)
 
     def set(self, guid: Guid, entry: Entry | None) -> None:
@@ -110,7 +109,6 @@ class Draft:
         check_limits(before, self.counts, self._limits)
 
     def pointer_count(self, subscription: Subscription) -> int:
-        """Return the number of pointers to the subscription."""
         return self._index.pointer_count(subscription.guid)
 
     def former_urls(self, subscription: Subscription) -> dict[Guid, Alias]:
@@ -149,7 +147,6 @@ class Draft:
         self._last_stamp = max(self._last_stamp, stamp)
 
     def put(self, entry: E) -> E:
-        """Set an entry by its guid."""
         self.set(entry.guid, entry)
         return entry
 

@@ -114,8 +114,6 @@ class _Match(Value, frozen=True):
     """The entries of a scope, then and now, and the past feeds that present ones become.
 
     Attributes:
-        then: The past entries.
-        now: The present entries.
         past: The past feeds, which are all restored.
         present: The present feeds.
         added: The present feeds that do not become past ones.

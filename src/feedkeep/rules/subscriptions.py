@@ -42,8 +42,6 @@ class Wanted(Value, frozen=True):
 
     Attributes:
         sent: The URL exactly as it was sent.
-        url: The parsed URL.
-        guid: The guid that was sent with it; None if there was none.
         is_from_file: Whether the item is from a file, where guids are often copied.
     """
 
@@ -481,7 +479,6 @@ def set_subscribed(snapshot: Snapshot, guids: Iterable[Guid], is_subscribed: boo
 
 
 def count_added(results: Sequence[Added | Refused]) -> int:
-    """Return the number of added feeds that were not subscribed before."""
     added = [result for result in results if isinstance(result, Added)]
     return len({item.subscription.guid for item in added if not item.was_subscribed})
 

@@ -62,7 +62,6 @@ class ListRestored(Value, frozen=True):
 
     Attributes:
         stamp: The stamp of the new change; None if there was nothing to change.
-        feeds: Number of changed feeds.
         left: Number of feeds left as they are, since they were changed again.
         podcasts: Derived guids of all URLs of the feeds that apps are sent as added. Apps that were
             sent their removal have deleted their play states.
@@ -170,7 +169,6 @@ class ListAt(Value, frozen=True):
     """A whole list at a moment, in this database or in another one.
 
     Attributes:
-        entries: Its entries.
         moment: A stamp of the account's clock.
     """
 

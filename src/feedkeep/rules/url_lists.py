@@ -64,8 +64,6 @@ class UrlChanges(Value, frozen=True):
     """The changes that make an app's list the account's; no URL is both added and removed.
 
     Attributes:
-        add: The URLs to add.
-        remove: The URLs to remove.
         removed_texts: The texts to send for removals: each URL in all its usual spellings, or one
             text per feed for an app that removes by count. An app may have another spelling than
             the stored one, and AntennaPod removes a podcast by the exact text only.
@@ -97,7 +95,6 @@ class Synced(Value, frozen=True):
     """The result of an upload.
 
     Attributes:
-        results: The result of each item, in order.
         app: State of the app after the upload.
         began: The account's clock before it.
         ended: The account's clock after it.
@@ -177,7 +174,6 @@ def url_changes(
 def _all_changes(
     feeds: Sequence[Subscription], former: _FormerUrls, first: Stamp, app: AppUrls
 ) -> UrlChanges:
-    """Return the changes for an app that starts from nothing."""
     new = [f for f in feeds if f.is_subscribed and f.status_changed >= first]
     add = {feed.feed_url: former[feed.guid] for feed in new if is_for_apps(feed.feed_url)}
     known = [guid for url, aliases in add.items() for guid in _to_note([url], aliases, app.gone)]

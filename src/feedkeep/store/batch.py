@@ -75,9 +75,7 @@ class Batcher(Generic[Job, T]):
             turn out to be heavy, it may return fewer outcomes, but at least one; the remaining jobs
             lead the next batch. If it raises `FailedBeforeCommit`, each job is retried once, alone;
             any other exception fails all jobs of the batch.
-        max_weight: Maximum weight of a batch.
         max_share: Maximum weight of one owner in a batch (`FairQueue`). Default: `max_weight`.
-        batches: Metrics of the batches.
         note_failure: Called for each transaction that failed and is not retried.
         begin: Awaited before each batch, such as for a lock; an error fails the batch. Jobs queued
             while it waits join the batch, and `run` follows without a pause.

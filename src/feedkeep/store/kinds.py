@@ -40,8 +40,6 @@ class Kind(Generic[R]):
 
     Attributes:
         name: Name for messages.
-        type: Type of a record.
-        table: Table of the records.
         read: Returns the record of a row, which is the account's id and the table's columns.
         write: Returns a record's columns of the table.
         where: Condition for the rows of this kind; "" if the table has no others.
@@ -74,7 +72,6 @@ def kind_of(record: Record) -> Kind[Any]:
 
 
 def _present(name: str, where: str) -> Kind[EntryState]:
-    """Return the kind of some present states of entries."""
     return Kind(
         name,
         EntryState,

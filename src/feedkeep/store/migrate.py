@@ -39,7 +39,6 @@ class Migration:
 
     @property
     def summary(self) -> str:
-        """First sentence of the comment at its head."""
         head = " ".join(re.findall(r"^-- (.*)$", self.sql.partition("\n\n")[0], re.MULTILINE))
         return head.partition(". ")[0].removesuffix(".") + "."
 
@@ -56,7 +55,6 @@ class PendingMigrations:
 
     Attributes:
         found: Version of its schema; 0 if it has no tables.
-        steps: The migrations, in their order.
     """
 
     found: int
@@ -64,7 +62,6 @@ class PendingMigrations:
 
     @property
     def older_programs_work(self) -> bool:
-        """Whether programs of the version `found` still work after these migrations."""
         return all(step.compatible_from <= self.found for step in self.steps)
 
 
@@ -104,7 +101,6 @@ def pending_migrations(kind: str, found: int) -> PendingMigrations:
 
 
 def newest_version(kind: str) -> int:
-    """Return the newest schema version that this program supports."""
     return migrations(kind)[-1].number
 
 

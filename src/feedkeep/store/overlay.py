@@ -44,9 +44,6 @@ class Overlay:
     So every job gets its snapshot without another query.
 
     Attributes:
-        account_id: The account.
-        last_stamp: Its clock.
-        counts: The counts of its list.
         known_from: Stamp from which every state of its list is stored.
         former_count: Sum of the weights of the stored former states and of those to keep.
         saved: The entries to save, in their last state.
@@ -56,9 +53,7 @@ class Overlay:
         stored_ended: States to keep that are stored exactly as they ended.
         restamped_ended: States to keep that were restamped in this batch; their origin is stored.
         made_and_ended: States to keep that also began in this batch, and are not stored.
-        deletions: The deletions to save.
         documents: The requested documents, with the changes so far.
-        saved_documents: The documents to save.
         token_progress: Latest sync progress of apps, by token and clock.
     """
 
@@ -93,11 +88,9 @@ class Overlay:
 
     @property
     def rows(self) -> int:
-        """Number of loaded rows of the list and its history."""
         return len(self._index) + len(self._former)
 
     def load(self, entry: Entry) -> None:
-        """Add a stored entry."""
         self._index.set(entry.guid, entry)
 
     def load_state(self, state: EntryState) -> None:
@@ -174,7 +167,6 @@ class Overlay:
             self.forgotten.add(guid)
 
     def _keep(self, guid: Guid, ended: Stamp) -> None:
-        """Keep the present state of an entry, which ends at `ended`."""
         state = self._state(self._index[guid], ended)
         if guid in self.origins:
             self.made_and_ended.append(state)

@@ -95,12 +95,10 @@ def token_of(row: Row, first: int = 0) -> Token:
 
 
 def own_uploads_column(uploads: Sequence[OwnUpload]) -> str | None:
-    """Return an app's last uploads as a JSON column; None without uploads."""
     return msgspec.json.encode(uploads).decode() if uploads else None
 
 
 def account_record_of(row: Row) -> AccountRecord:
-    """Return the account record of a row that begins with the account's id."""
     return AccountRecord(account_of(row), *row[_ACCOUNT_END:])
 
 
@@ -112,7 +110,6 @@ def account_record_row(owner: AccountRecord) -> Row:
 
 
 def new_account_row(account: Account, name_key: str) -> Row:
-    """Return the columns of a new account, starting with its id."""
     values = (account.id, account.name, name_key, account.password_hash)
     return (*values, account.is_disabled, account.created, account.is_admin)
 

@@ -51,12 +51,10 @@ def sql(text: str) -> Sql:
 
 
 def for_sqlite(text: str) -> str:
-    """Render a statement for SQLite alone."""
     return _AMONG.sub(r"IN (SELECT value FROM carray(?\1))", _replaced(text, _IN_SQLITE))
 
 
 def sqlite_form(statement: Sql) -> str:
-    """Return the SQLite form of a statement."""
     return _rendered[statement]
 
 

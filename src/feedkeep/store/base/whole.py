@@ -28,7 +28,6 @@ class StoreSize:
 
     Attributes:
         kind: Name of the database system, such as "SQLite".
-        size_bytes: Size of the database.
         is_backed_up_here: Whether `feedkeep backup` is the way to back it up.
         last_backup: Time of the last `feedkeep backup`; None if unknown.
     """
@@ -44,7 +43,6 @@ class Files:
     """The files of a store.
 
     Attributes:
-        data_bytes: Size of the database.
         log_bytes: Size of its write-ahead log.
         free_bytes: Free space on their disk.
     """
@@ -61,7 +59,6 @@ class Pool:
     Attributes:
         busy: Number of connections in use.
         idle: Number of open connections that are not in use.
-        max_connections: Maximum number of connections.
     """
 
     busy: int

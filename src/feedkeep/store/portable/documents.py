@@ -54,7 +54,6 @@ class Documents:
         return [Document(kind, *row) for row in rows]
 
     async def body(self, account_id: AccountId, kind: DocumentKind, name: str) -> str | None:
-        """Return the body of a document, if it exists."""
         rows = await self._driver.read(_BODY, account_id, kind, name)
         return rows[0][0] if rows else None
 
@@ -103,5 +102,4 @@ async def known_documents(
 
 
 async def save_document(statements: Statements, account_id: AccountId, document: Document) -> None:
-    """Insert or replace a document."""
     await statements.execute(_SAVE, account_id, *astuple(document))

@@ -221,7 +221,6 @@ class EpisodeActions:
     async def _known(
         self, statements: Statements, account_id: AccountId, chunk: Sequence[EpisodeAction]
     ) -> dict[bytes, EpisodeAction]:
-        """Return the stored actions of a chunk's episodes: `ActionSnapshot.known`."""
         rows = await statements.find_each(
             _KNOWN,
             {

@@ -32,8 +32,6 @@ class SomeAccounts:
     """Totals of some accounts.
 
     Attributes:
-        last: Last of these accounts.
-        accounts: Number of accounts.
         former_states: Sum of the weights of the former states of their lists.
         sessions: Number of their active sessions, by purpose.
     """
@@ -49,7 +47,6 @@ class SomeFeeds:
     """Totals of some feeds.
 
     Attributes:
-        last: Last of these feeds.
         health: Number of feeds by health.
     """
 

@@ -46,7 +46,6 @@ _ROWS_AT_ONCE = 20_000
 
 
 def _delete_some(table: Table, condition: str = "") -> Sql:
-    """Return the statement that deletes some rows of an account."""
     key = columns(table.key)
     return sql(f"""
         DELETE FROM feedkeep.{table.name} t WHERE t.account_id = $1 AND ({key}) IN (

@@ -58,7 +58,6 @@ class Breaker:
             self._under_way.discard(limit)
 
     async def close(self) -> None:
-        """Stop probing."""
         await end(self._probing)
 
     def _suspect(self) -> None:

@@ -191,8 +191,6 @@ class Connections:
 
     Args:
         url: URL, as for PostgreSQL's own programs.
-        max_connections: Maximum number of connections.
-        recorder: Counts commits.
 
     Attributes:
         is_distributed: Whether transactions involve other machines, which must be sent their
@@ -234,7 +232,6 @@ class Connections:
             self._pool.terminate()
 
     def pool(self) -> Pool:
-        """Return the numbers of connections."""
         size, idle = self._pool.get_size(), self._pool.get_idle_size()
         return Pool(size - idle, idle, self._max_connections)
 
@@ -497,7 +494,6 @@ def _give_up(connection: asyncpg.Connection) -> None:
 
 
 def _wait(kind: str, event: str) -> str:
-    """Return the description of a wait event."""
     if kind == "Lock":
         return _LOCKED
     return _STANDBY if event == "SyncRep" else f"it waits for {kind} {event}"

@@ -195,7 +195,6 @@ class PostgresEntries:
     async def _read_views(
         self, connections: Connections, wanted: Sequence[tuple[AccountId, Guid]]
     ) -> Sequence[View | None]:
-        """Return the view for each account and guid."""
         rows = await connections.fetch(self._views, *as_columns(wanted))
         views: list[View | None] = [None] * len(wanted)
         for row in rows:
@@ -205,7 +204,6 @@ class PostgresEntries:
     async def _read_pages(
         self, connections: Connections, wanted: Sequence[tuple[AccountId, PageRequest]]
     ) -> Sequence[Page]:
-        """Return the page for each account and request, each read at one moment."""
         ranges = [(account_id, *_range(request)) for account_id, request in wanted]
         rows = await connections.fetch(self._pages, *as_columns(ranges))
         totals = [0] * len(wanted)

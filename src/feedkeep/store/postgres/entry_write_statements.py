@@ -67,7 +67,6 @@ class ChangeStatements:
     can be combined.
 
     Attributes:
-        lock: Locks accounts.
         lock_what_is_free: Locks accounts, and skips accounts that are already locked.
         load: Reads accounts, the subscriptions that entries resolve to, and all pointers to these,
             up to a limit. A row is of an account or of an entry, and null in the other's columns.

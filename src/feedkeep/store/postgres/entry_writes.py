@@ -156,7 +156,6 @@ class Changes:
         locked: Sequence[AccountId],
         max_rows: int | None,
     ) -> dict[AccountId, Overlay]:
-        """Load the accounts, and the entries that changes name."""
         are_locked = set(locked)
         named = list(
             {
@@ -281,7 +280,6 @@ class Changes:
     async def _execute(
         self, connection: asyncpg.Connection, statements: Mapping[Numbered, Iterator[Row]]
     ) -> None:
-        """Execute statements for all their rows, some hundred at a time."""
         writes: list[RowsToWrite] = []
         room = _ROWS_AT_ONCE
         for statement, rows in statements.items():
@@ -317,7 +315,6 @@ def _progress_rows(overlays: Iterable[Overlay], clock: Clock) -> Iterator[Row]:
 
 
 async def _load_whole(connection: asyncpg.Connection, change: Change, overlay: Overlay) -> None:
-    """Load all entries, or all states, if a change needs them."""
     if change.history_from is not None:
         rows = await connection.fetch(STATES, change.account_id, change.history_from)
         await asyncio.to_thread(_load_states, overlay, rows)

@@ -286,14 +286,12 @@ class PostgresFeeds:
         return counts[-1][0], await self._runner.scan(read)
 
     async def _fetch(self, statement: str, *arguments: Any) -> Sequence[Row]:
-        """Execute a statement in its own transaction; return the rows that it wrote."""
         rows: Sequence[Row] = await self._runner.write(
             lambda connection: connection.fetch(statement, *arguments)
         )
         return rows
 
     async def _execute(self, statement: str, *arguments: Any) -> int:
-        """Execute a statement in its own transaction; return the number of rows that it wrote."""
         return changed_rows(
             await self._runner.write(lambda connection: connection.execute(statement, *arguments))
         )

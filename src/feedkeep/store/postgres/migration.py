@@ -76,7 +76,6 @@ class Step:
     message: str
 
     async def take(self, connection: asyncpg.Connection) -> None:
-        """Execute the step, which moves the rows that are already stored."""
         await connection.execute("SET LOCAL lock_timeout = 0")
         await connection.execute(self.statement, timeout=_PATIENCE_SECONDS)
 

@@ -38,9 +38,7 @@ class PostgresRunner:
     """A PostgreSQL database that any number of processes use concurrently.
 
     Attributes:
-        shape: The shape of statements that requests share.
         connections: The connections, for work that must not be repeated.
-        max_connections: Maximum number of connections.
     """
 
     def __init__(

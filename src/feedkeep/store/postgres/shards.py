@@ -44,7 +44,6 @@ class Shards:
         self._known_since = time.monotonic()
 
     async def of(self, account_id: AccountId) -> int:
-        """Return the number of an account's shard."""
         now = time.monotonic()
         if now > self._known_since + REMEMBERED_SECONDS or len(self._known) >= MAX_REMEMBERED:
             self._known.clear()

@@ -280,7 +280,6 @@ async def _bring_up_to_date(connections: Connections) -> None:
 
 
 async def _nameless(connection: asyncpg.Connection, after: AccountId) -> _Looked[AccountId]:
-    """Check that each account can be found by its name."""
     rows = await connection.fetch(_ACCOUNTS, after, _ROWS_AT_ONCE)
     names = await connection.fetch(_NAMED, [row[1] for row in rows])
     named = {(account_id, name_key) for account_id, name_key in names}
@@ -289,7 +288,6 @@ async def _nameless(connection: asyncpg.Connection, after: AccountId) -> _Looked
 
 
 async def _orphaned(connection: asyncpg.Connection, after: str) -> _Looked[str]:
-    """Check that the account of each name exists."""
     rows = await connection.fetch(_NAMES, after, _ROWS_AT_ONCE)
     accounts = await connection.fetch(_THERE, [row[1] for row in rows])
     there = {account_id for (account_id,) in accounts}

@@ -53,7 +53,6 @@ _DELETE = "DELETE FROM account WHERE account_id = ?"  # deletes its other rows, 
 
 
 def _delete_some(table: Table, condition: str = "") -> str:
-    """Return the statement that deletes some rows of an account."""
     key = columns(("account_id", *table.key))
     return f"""
         DELETE FROM {table.name} WHERE ({key}) IN (

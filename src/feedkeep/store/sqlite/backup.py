@@ -55,11 +55,8 @@ def copy_file(
     The copy has every change committed before the call; writers are not delayed. It is checked and
     synced before it is renamed to `target`; no file is ever overwritten.
 
-    Args:
-        source: A database, which may be in use.
-        target: Path of the copy.
-        believe_checksums: False to also copy pages with a wrong checksum.
-        finish: Called to change the copy before it is renamed.
+    Without `believe_checksums`, pages with a wrong checksum are copied, too. `finish` may change
+    the copy before it is renamed.
 
     Raises:
         StoreUnusable: `source` is damaged or not a feedkeep database, or `target` exists or cannot

@@ -132,6 +132,5 @@ def there(connection: apsw.Connection, account_id: AccountId) -> Account:
 
 
 def with_id(connection: apsw.Connection, account_id: AccountId) -> Account | None:
-    """Return the account with an id, if it exists."""
     row = connection.execute(sqlite_form(_WITH_ID), (account_id,)).get
     return account_of(row) if row else None

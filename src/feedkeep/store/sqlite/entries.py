@@ -244,7 +244,6 @@ def read_page(
 
 
 def _view(connection: apsw.Connection, account_id: AccountId, entry: Entry) -> View:
-    """Return an entry with the subscription that it is or resolves to."""
     if isinstance(entry, Subscription):
         return View(entry, entry)
     wanted = (account_id, to_bytes(entry.new_guid))
@@ -265,7 +264,6 @@ def _total(
 
 
 def _start(request: PageRequest) -> tuple[Stamp, int]:
-    """Return the stamp after which a page begins, and the number of entries to skip."""
     if request.after is not None:
         return request.after, 0
     return request.since, (request.page - 1) * request.per_page

@@ -141,7 +141,6 @@ def _look_up(
     guids: Collection[Guid],
     entries: dict[Guid, Entry],
 ) -> Yielding[None]:
-    """Add the entries that a statement finds for guids to `entries`."""
     names = [to_bytes(guid) for guid in guids]
     for start in range(0, len(names), _NAMED_AT_ONCE):
         if start:
@@ -174,7 +173,6 @@ class Loaded(Value, frozen=True):
     """The stored data on which a change is decided.
 
     Attributes:
-        snapshot: The argument of the rule.
         known_from: Stamp from which every state of the list is stored.
         former_count: Sum of the weights of the stored former states.
     """
@@ -185,7 +183,6 @@ class Loaded(Value, frozen=True):
 
     @property
     def rows(self) -> int:
-        """Number of loaded rows of the list and its history."""
         history = self.snapshot.history
         return len(self.snapshot.entries) + (len(history.states) if history else 0)
 

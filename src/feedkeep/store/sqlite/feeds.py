@@ -228,7 +228,6 @@ class SqliteFeeds:
 
 
 def _is_not_wanted_since(connection: apsw.Connection, guid: bytes, stamp: int) -> bool:
-    """Whether a feed is unknown, or was last wanted at a stamp or before."""
     wanted = connection.execute(_WANTED, (guid,)).get
     return wanted is None or wanted <= stamp
 
@@ -236,7 +235,6 @@ def _is_not_wanted_since(connection: apsw.Connection, guid: bytes, stamp: int) -
 def _each(
     statement: str, rows: Sequence[tuple[Any, ...]], connection: apsw.Connection
 ) -> Yielding[None]:
-    """Execute a statement for each row, yielding between rows."""
     for row in rows:
         connection.execute(statement, row)
         yield None

@@ -77,14 +77,8 @@ class SqliteStore:
     ) -> Self:
         """Open the file, after creating or migrating it.
 
-        A file that needs no migration is opened even while its disk accepts no writes.
-
-        Args:
-            path: The file.
-            now: The clock.
-            may_create: False to raise an error if the file does not exist.
-            before_migrating: Called before an existing file is migrated.
-            recorder: Counts batches and commits.
+        A file that needs no migration is opened even while its disk accepts no writes. `recorder`
+        counts batches and commits.
 
         Raises:
             StoreUnusable: The file cannot be opened, is not feedkeep's, is newer than this program,
