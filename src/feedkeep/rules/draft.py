@@ -318,7 +318,7 @@ class Draft:
     def _end_undoing(self, subscription: Subscription) -> Subscription:
         """Prevent moves to former URLs from undoing a move, since the present URL was merged.
 
-        It would resolve to nothing then, and an app that still has it would add the feed again.
+        Otherwise it would resolve to nothing, and an app that has it would add the feed again.
         """
         for guid, alias in self.former_urls(subscription).items():
             if alias.moved_away:

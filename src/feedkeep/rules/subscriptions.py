@@ -328,7 +328,7 @@ def _add_one(draft: Draft, item: Wanted) -> bool:
 def _guid_from_file(draft: Draft, item: Wanted, by_url: Subscription | None) -> Guid | None:
     """Return the guid of an item from a file, unless it may be another podcast's.
 
-    Publishers copy the guid of one podcast to another. So it renames and merges nothing, and
+    Publishers copy the guid of one podcast to another. So a guid renames and merges nothing, and
     identifies a listed feed only if it is derived from one of that feed's URLs: then the file, such
     as our own export, names a feed that has moved.
     """
@@ -359,7 +359,7 @@ def _absorb_by_guid(
 
 
 def _lead_url(draft: Draft, subscription: Subscription, url: FeedUrl) -> Subscription:
-    """Make a sent URL resolve to the subscription; a deleted one gets it (C5.8, C5.9).
+    """Make a sent URL resolve to the subscription; a deleted one adopts it (C5.8, C5.9).
 
     A client that adds a feed does not know its moves, so this undoes no move and drops no URL.
     """

@@ -183,7 +183,7 @@ def _all_changes(
 
 
 def _to_note(urls: Iterable[str], former: Collection[Guid], noted: Collection[Guid]) -> list[Guid]:
-    """Return the URLs to record for an app: of a moved feed, or with the opposite record."""
+    """Return the URLs to record for an app: of a moved feed, or with a contrary record."""
     if not former and not noted:  # nearly always: the URLs need not be parsed again
         return []
     return [guid for guid in map(_guid_of, urls) if former or guid in noted]
@@ -304,9 +304,9 @@ def guids_named(
 def kept_as(item: Wanted | Refused, result: Added | Refused) -> tuple[str, str]:
     """Return a URL as an app sent it, and as it is stored; "" if it was refused.
 
-    gPodder gives its podcast the second one. So for a moved feed it is not the present URL:
-    feedkeep would not know that the app has the present URL, and would ignore its removal. Nor is
-    https replaced by http: gPodder adopts https from a redirect, and must not be sent back.
+    gPodder adopts the second URL. So it is not the present URL of a moved feed: feedkeep would not
+    know that the app has the present URL, and would ignore its removal. Nor is https replaced by
+    http: gPodder adopts https from a redirect, and must not be sent back.
     """
     sent = item.sent if isinstance(item, Wanted) else item.feed_url
     if isinstance(result, Refused):

@@ -208,10 +208,11 @@ class EpisodeActions:
     async def last_of_each(self, account_id: AccountId, request: ActionRequest) -> Sequence[Stamp]:
         """Return the rising revisions of the last action of each kind with each episode.
 
-        The last action is the latest by time of playing, of those that can be sent
+        The last action is the latest by the device's clock, of those that can be sent
         (`rules.episode_actions.can_be_sent`, `sent_second`). Episodes are identified by guid; an
-        action that was sent with only a URL belongs to the single requested guid with this URL, if
-        there is one. The limit of the request does not apply: a revision takes only eight bytes.
+        action that was sent with only a URL belongs to the single requested guid with this URL, or
+        else to another episode. The limit of the request does not apply: a revision takes only
+        eight bytes.
         """
         podcast = self._rows.write_guid(request.podcast_guid) if request.podcast_guid else None
         wanted = (account_id, request.first, request.last, podcast)

@@ -67,7 +67,7 @@ _FREE_NAME = sql("DELETE FROM feedkeep.account_name WHERE name_key = $1")
 class PostgresAccounts(PortableAccounts):
     """The tables `account` and `account_name`."""
 
-    # All machines of a cluster have names, so the service can start while a machine is down.
+    # Every machine of a cluster has all names, so the service can start while one is down.
     _are_there = sql("SELECT EXISTS (SELECT 1 FROM feedkeep.account_name)")
 
     def __init__(self, runner: PostgresRunner) -> None:

@@ -42,11 +42,11 @@ _TRIES = 5
 """Maximum number of attempts to decide a change of a large account before its transaction."""
 
 _MOST_ROWS_HELD = 5 * MAX_ROWS_IN_A_BATCH
-"""Maximum rows of an account whose change may then be decided in the transaction."""
+"""Maximum rows of an account to decide its change in the transaction, which blocks others."""
 
 _FEW_READ = 250
 _FEW_COUNTED = 10_000
-"""Maximum number of entries that are counted on the event loop, within 1 ms."""
+"""Maximum numbers of entries read, and counted, on the event loop, within 1 ms."""
 
 _ENTRY = f"SELECT {columns(ENTRY)} FROM entry WHERE account_id = ? AND guid = ?"
 _VIEW = f"""
