@@ -55,10 +55,10 @@ def checked(url: str, processes: int, after: int = 0) -> None:
 
 def damage(url: str) -> None:
     """Let the counts of three accounts be wrong."""
-    table, column = ("account", "id") if is_sqlite(url) else ("feedkeep.account", "account_id")
+    table = "account" if is_sqlite(url) else "feedkeep.account"
     for number in DAMAGED:
-        one = f"SELECT {column} FROM {table} ORDER BY {column} LIMIT 1 OFFSET {number}"
-        statement = f"UPDATE {table} SET announced_count = 7 WHERE {column} = ({one})"
+        one = f"SELECT account_id FROM {table} ORDER BY account_id LIMIT 1 OFFSET {number}"
+        statement = f"UPDATE {table} SET announced_count = 7 WHERE account_id = ({one})"
         if is_sqlite(url):
             database = open_file(Path(url.removeprefix("sqlite:///")))
             database.execute(statement)
