@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from test_subscriptions import DEFAULT_LIMITS, Account
 
-from feedkeep.model import Counts, Guid, Limits, Subscription
+from feedkeep.model import Counts, Guid, Limits, Subscription, replace
 from feedkeep.model.errors import InvalidInput
 from feedkeep.rules import subscriptions, url_lists
 from feedkeep.rules.counts import count
@@ -33,6 +33,13 @@ def added(account: Account, *urls: str) -> list[Added | Refused]:
 
 def update(account: Account, url: str, change: Update) -> None:
     account.keep(subscriptions.update(account.snapshot(), guid(url), change))
+
+
+def test_adding_to_a_list_without_its_limits_is_refused_as_a_defect() -> None:
+    account = Account()
+    snapshot = replace(account.snapshot(), limits=None)
+    with pytest.raises(LookupError, match="limits were not loaded"):
+        subscriptions.add(snapshot, [want(A, None)])
 
 
 # C3.12, C3.13, C3.15
