@@ -588,6 +588,8 @@ def test_all_actions_of_one_upload_are_kept_in_order_and_see_those_before(
         assert recorded == Recorded(0, 1_000, added=700)
         assert await store.episode_actions.weights(ALICE) == (700, 700)
         assert await store.episode_actions.weights(BOB) == (0, 0)
+        with pytest.raises(NotAuthorized):
+            await store.episode_actions.weights(AccountId(99))
 
     run(open_store, work)
 
