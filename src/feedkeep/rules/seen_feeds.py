@@ -100,7 +100,7 @@ def is_whole(until: Stamp, first_had: Stamp, now: Stamp) -> bool:
 
 
 def new_subscriber(feed: Feed, first_had: Stamp, now: Stamp) -> NewSubscriber | None:
-    """Return when to fetch a stored feed for an account that sees nothing of it (C10.14).
+    """Return the time of a fetch for an account that sees nothing of a stored feed (C10.14).
 
     None if the account sees it. The feed is fetched next, as if it were new, since the order of
     fetches would reveal the difference; for many new subscribers at once, once a minute. A feed

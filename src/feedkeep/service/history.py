@@ -118,7 +118,7 @@ class ListHistory:
         return await _listed(shown, whole, has_more=len(stamps) > per_page)
 
     async def feeds_of_change(self, account_id: AccountId, stamp: Stamp) -> Sequence[FeedChange]:
-        """Return what the change with a stamp did to feeds; empty if it is not stored."""
+        """Return the effects of a stored change on feeds; empty if there is no such change."""
         listed = await self.page(account_id, shift(stamp, 1), per_page=1)
         return next((change.feeds for change in listed.changes if change.stamp == stamp), ())
 

@@ -72,7 +72,7 @@ class Feeds(Protocol):
         """End leases without a fetch: the feeds wait as before."""
 
     async def next_fetch(self) -> Stamp | None:
-        """Return when the next feed is due, or a lease ends; None if there is no feed."""
+        """Return the time at which a feed is due next, or a lease ends; None without feeds."""
 
     async def picture(self, guid: Guid) -> Picture | None:
         """Return the picture of a feed; None if it has none."""
