@@ -94,6 +94,11 @@ SHAPES: dict[str, Callable[[], bytes]] = {
     "salvaged with white space": lambda: in_tags(b"url='" + b" " * 8_990 + b"'", b"<outline "),
     "comments that never end": lambda: full_of(b"<!--", b"<opml><outline url='a'/>", b""),
     "URLs": lambda: full_of(b"a\n", b"", b""),
+    "list marks": lambda: full_of(b"1. ", b"", b""),
+    "addresses in brackets": lambda: full_of(b"(https://a.example/x ", b"", b""),
+    "a table": lambda: full_of(b"https://a.b/c,A title\n", b"", b""),
+    "titles that are salvaged": lambda: in_tags(b'text="a text=', b"<outline "),
+    "outlines in an outline": lambda: full_of(b"<outline url='a'>", b"<opml><a", b""),
 }
 
 if not IS_LONG:  # others are as hard in the same way

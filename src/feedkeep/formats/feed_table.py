@@ -1,67 +1,180 @@
-"""Feed lists as tables: CSV with a heading, such as YouTube's Takeout and spreadsheets."""
+"""Lists of feeds in tables: exports of YouTube and of spreadsheets, with or without a heading."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
 
-from feedkeep.formats.listed_feed import ListedFeed, check_count
+from feedkeep.formats.feed_text import feeds_of_line
+from feedkeep.formats.listed_feed import ListedFeed, check_count, not_a_list
+from feedkeep.model.errors import InvalidInput
+from feedkeep.rules.feed_urls import as_linked, as_typed
 
-_DELIMITERS = ",;\t"
+_SEPARATORS = ",;\t|"
+_IN_ADDRESSES = ",;"
 _MAX_LINE_CHARACTERS = 100_000
-_NO_HEADING = re.compile(r"[.:/]|^#")
-_ADDRESS = re.compile(r"\s*https?://\S+\s*", re.IGNORECASE)
+_SAMPLE_ROWS = 100
+_EXCEL_SEPARATOR = re.compile(r"sep=([,;\t|])\r?\n", re.IGNORECASE)
+_ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
 _OF_FEEDS = ("feed", "rss", "xml")
+_OF_OTHER_THINGS = re.compile(
+    r"site(?:[ _-]?(?:url|link|address))?$|seite|sitio|p[áa]gina|home|html|page"
+    r"|image|picture|logo|icon|cover|artwork"
+)
 _OF_TITLES = ("tit", "tít", "name")  # "Channel Title", "Kanaltitel", "Titre de la chaîne", "Título"
 
 
-def read(text: str, max_items: int) -> list[ListedFeed] | None:
-    """Return the feed of each row, "" for a missing address; None if the text is not a table.
+class UnclearColumn(InvalidInput):
+    """Columns of a table have addresses, and no name says which ones are of feeds.
 
-    A table has a heading with a column of URLs, and an address there in its first row.
+    Attributes:
+        names: Names of these columns.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(
+            "It is not clear which column has the addresses of the feeds: {columns}.",
+            columns=", ".join(names),
+        )
+        self.names = names
+
+
+class _Columns(NamedTuple):
+    """What the columns of a table hold; `title` is None if none of them has titles."""
+
+    width: int
+    address: int
+    title: int | None
+    has_heading: bool
+
+
+def read(text: str, max_items: int, column: str = "") -> list[ListedFeed] | None:
+    """Return the feed of each row, "" for an address that is missing; None if this is no table.
+
+    The column of addresses has a known name, or is the only one that has addresses; `column` is
+    the name of the right one of several.
 
     Raises:
-        InvalidInput: There are more than `max_items` rows.
-        csv.Error: A cell has more than 131,072 characters.
+        InvalidInput: It has too many rows, or a cell of more than 131,072 characters.
+        UnclearColumn: No name and no content says which column it is.
     """
-    heading = text.lstrip().partition("\n")[0].rstrip()
-    longest = max(map(len, text.split("\n")))
-    if longest > _MAX_LINE_CHARACTERS or _NO_HEADING.search(heading):
+    declared = _EXCEL_SEPARATOR.match(text)
+    text = text[declared.end() :] if declared else text
+    if max(map(len, text.split("\n"))) > _MAX_LINE_CHARACTERS:
         return None
-    delimiter = max(_DELIMITERS, key=heading.count)
-    names = [cell.strip(' "').lower() for cell in heading.split(delimiter)]
-    place = _place_of_url(names)
-    if place is None:
-        return None
-    titles = [number for number, name in enumerate(names) if _has_any(name, _OF_TITLES)]
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    feeds: list[ListedFeed] = []
-    has_begun = False
+    first = text.lstrip().partition("\n")[0]
+    separators = [declared[1]] if declared else sorted(_SEPARATORS, key=first.count, reverse=True)
+    for separator in separators:
+        try:
+            sample = [row for _, row in islice(_rows(text, separator), _SAMPLE_ROWS)]
+        except csv.Error:
+            continue
+        if columns := _columns(sample, separator, column):
+            try:
+                return _feeds(text, separator, columns, max_items)
+            except csv.Error as error:
+                raise not_a_list() from error
+    return None
+
+
+def _rows(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows that are neither empty nor comments, with the numbers of their lines."""
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     for row in rows:
-        if not any(row):
-            continue
-        if not has_begun:  # the heading
-            has_begun = True
-            continue
-        if not feeds and not _ADDRESS.fullmatch(_cell(row, place)):
-            return None
+        cells = [cell.strip() for cell in row]
+        if any(cells) and not (len(cells) == 1 and cells[0].startswith("#")):
+            yield rows.line_num, cells
+
+
+def _columns(rows: Sequence[Sequence[str]], separator: str, chosen: str) -> _Columns | None:
+    """Return what the columns hold if most rows agree on them, and without a heading all rows."""
+    if len(rows) < 2 or len(rows[0]) < 2:  # noqa: PLR2004 - a table has two of both
+        return None
+    width, has_heading = len(rows[0]), not any(map(_is_address, rows[0]))
+    cells = rows[1:] if has_heading else rows
+    agreeing = sum(len(row) == width for row in cells)
+    if agreeing < len(cells) / 2 or (not has_heading and agreeing < len(cells)):
+        return None
+    names = list(rows[0]) if has_heading else [str(number) for number in range(1, width + 1)]
+    columns = [[row[place] for row in cells if place < len(row)] for place in range(width)]
+    address = _address_column(names, columns, chosen)
+    if address is None:
+        return None
+    # A separator in all addresses looks like one between columns.
+    may_be_in_addresses = not has_heading and separator in _IN_ADDRESSES and address + 1 < width
+    if may_be_in_addresses and not _most(map(_is_title, columns[address + 1])):
+        return None
+    return _Columns(width, address, _title_column(names, columns, address), has_heading)
+
+
+def _address_column(
+    names: Sequence[str], columns: Sequence[Sequence[str]], chosen: str
+) -> int | None:
+    lower = [name.lower() for name in names]
+    of_feeds = [any(word in name for word in _OF_FEEDS) for name in lower]
+    is_known = [known or "url" in name for known, name in zip(of_feeds, lower, strict=True)]
+    with_addresses = [
+        place
+        for place, cells in enumerate(columns)
+        if _most(map(_is_address, filter(None, cells)))
+        or (is_known[place] and any("://" in as_typed(cell) for cell in cells))
+    ]
+    if not with_addresses:
+        return None
+    usual = [place for place in with_addresses if not _OF_OTHER_THINGS.search(lower[place])]
+    known = [place for place in usual if of_feeds[place]][:1]
+    known = known or [place for place in usual if is_known[place]] or usual
+    known = [place for place in with_addresses if names[place] == chosen] or known
+    if len(known) != 1:
+        raise UnclearColumn([names[place] for place in with_addresses])
+    return known[0]
+
+
+def _title_column(
+    names: Sequence[str], columns: Sequence[Sequence[str]], address: int
+) -> int | None:
+    """Return the first column with a name for titles, or else the first with words."""
+    others = [place for place in range(len(names)) if place != address]
+    named = [place for place in others if any(word in names[place].lower() for word in _OF_TITLES)]
+    of_words = [place for place in others if _most(map(_has_words, filter(None, columns[place])))]
+    return next(iter([*named, *of_words]), None)
+
+
+def _feeds(text: str, separator: str, columns: _Columns, max_items: int) -> list[ListedFeed]:
+    width, address, title, has_heading = columns
+    feeds: list[ListedFeed] = []
+    for number, row in islice(_rows(text, separator), int(has_heading), None):
         check_count(len(feeds) + 1, max_items)
-        title = _cell(row, titles[0]).strip() if titles else ""
-        feeds.append(ListedFeed(rows.line_num, _cell(row, place).strip(), None, title=title))
-    return feeds or None
+        while len(row) > width and not row[-1]:
+            row.pop()
+        if len(row) > width and (address == width - 1 or not _is_address(row[address])):
+            # There is a separator in an address or title that has no quotes around it.
+            feeds += feeds_of_line(number, separator.join(row), max_items)
+            continue
+        cells = [*row, *[""] * (width - len(row))]
+        name = "" if title is None else cells[title]
+        feeds.append(ListedFeed(number, cells[address], None, title=name))
+    return feeds
 
 
-def _place_of_url(names: Sequence[str]) -> int | None:
-    places = [place for place, name in enumerate(names) if "url" in name or name in _OF_FEEDS]
-    of_feeds = [place for place in places if _has_any(names[place], _OF_FEEDS)]
-    return [*of_feeds, *places][0] if places and len(names) > 1 else None
+def _most(are_so: Iterable[bool]) -> bool:
+    each = list(are_so)
+    return sum(each) > len(each) / 2
 
 
-def _cell(row: Sequence[str], place: int) -> str:
-    return row[place] if place < len(row) else ""
+def _is_address(cell: str) -> bool:
+    return _ADDRESS.fullmatch(as_linked(cell)) is not None
 
 
-def _has_any(name: str, parts: Sequence[str]) -> bool:
-    return any(part in name for part in parts)
+def _has_words(cell: str) -> bool:
+    return any(map(str.isalpha, cell)) and not _is_address(cell)
+
+
+def _is_title(cell: str) -> bool:
+    """Whether a cell is words, and not the rest of an address that has a comma."""
+    is_text = " " in cell or cell[:1].isupper() or not cell.isascii()
+    return is_text and _has_words(cell) and not any(mark in cell for mark in "/=&?%")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,19 +11,23 @@ from feedkeep.rules.feed_labels import FiledFeed
 from feedkeep.rules.feed_names import Card
 from feedkeep.rules.subscriptions import Refused, Wanted, want
 
+LEFT = Sentence("You had left this feed in the app that wrote the list.")
+_FEED_SIGN = re.compile(r"rss|feed|atom|xml", re.IGNORECASE)
+
 
 @dataclass(frozen=True, slots=True)
 class ListedFeed:
     """Feed in a file, not yet validated.
 
     Attributes:
-        number: Line number, or number of the JSON item, from 1; 0 if the feed is not from a file.
-        feed_url: Text of its URL; "" if the entry has no address of a feed.
-        guid: Text of its guid; None without one.
-        is_item: Whether `number` counts items instead of lines.
-        title: Title in the file; "" if missing.
-        folder: Folder in the file, in the form of `folder_of`.
-        card: Summary of the feed, for writing.
+        number: The number of its line, or of its item in JSON, from 1; 0 if it is from no file.
+        feed_url: The text of its URL; "" if there is something, but no address of a feed.
+        guid: The text of its guid, if there is one.
+        is_item: Whether items are counted and not lines.
+        title: What the file calls it; "" if it does not say.
+        folder: The folder that it is in there, as `folder_of` returns it.
+        card: What is known of it, for files that are written.
+        doubt: Reason to add it only if its owner says so; None without one.
     """
 
     number: int
@@ -32,6 +37,7 @@ class ListedFeed:
     title: str = ""
     folder: str = ""
     card: Card | None = None
+    doubt: Sentence | None = None
 
     @property
     def place(self) -> Sentence:
@@ -60,6 +66,19 @@ def check_count(count: int, max_items: int) -> None:
         raise InvalidInput(
             "At most {max} feeds fit in one list; split it into several.", max=max_items
         )
+
+
+def has_feed_sign(url: str) -> bool:
+    """Whether a URL contains a word that addresses of feeds have."""
+    return _FEED_SIGN.search(url) is not None
+
+
+def not_a_list() -> InvalidInput:
+    """Return the error for a file of another kind."""
+    return InvalidInput(
+        "This is not a list of feeds. Choose the file that your app exported: mostly, its name ends"
+        " in .opml."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,20 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from urllib.parse import quote
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
-from feedkeep.formats.listed_feed import FeedList, ListedFeed, check_count
+from feedkeep.formats.listed_feed import (
+    LEFT,
+    FeedList,
+    ListedFeed,
+    check_count,
+    has_feed_sign,
+    not_a_list,
+)
 from feedkeep.model.errors import InvalidInput, Sentence
 from feedkeep.rules.feed_labels import (
     MAX_FOLDER,
@@ -45,20 +52,33 @@ _PREFIX = r"(?:[\w.-]{1,40}:)?"
 _OPML = re.compile(rf"<{_PREFIX}(?:opml|outline)[\s/>]", re.IGNORECASE)
 _BEGINNING = re.compile(rf"<(?:\?xml\s|!doctype\s+opml\b|{_PREFIX}opml[\s>])", re.IGNORECASE)
 _OUTLINE = re.compile(rf"{_PREFIX}outline[\s/>]", re.IGNORECASE)
+_END = re.compile(rf"/{_PREFIX}outline\s{{0,9}}>", re.IGNORECASE)
 _ADDRESSES = ("xmlurl", "feedurl", "rssurl", "url")
 """Attributes for the address of a feed, the usual one first."""
 _NO_FEED_BY_URL = {"include", "audio"}
-"""Types of outlines whose attribute `url` is another list, or music."""
+"""The types of outlines whose attribute `url` leads to another list, or to music."""
+_EPISODES = {"podcast-episode", "episode"}
 _OF_FEEDS = {"rss", "atom"}
-# Bounded: many unterminated quotes must not take quadratic time.
+_NO = {"0", "false", "no"}
+_WRAPPERS = {"feeds"}
+"""Names of the outline that Pocket Casts (OpmlExporter.kt), Overcast (account/export_opml) and
+castero (subscriptions.py) write around all feeds."""
+_NAMES = ("text", "title", "type", "subscribed")
+# Bounded, so that many quotes that never end do not take quadratic time.
 _ATTRIBUTE = re.compile(
-    rf"""(?<![\w:.-])(podcast:guid|type|htmlurl|{"|".join(_ADDRESSES)})\s{{0,9}}=\s{{0,9}}"""
+    rf"""(?<![\w:.-])(podcast:guid|htmlurl|{"|".join((*_NAMES, *_ADDRESSES))})\s{{0,9}}=\s{{0,9}}"""
     r"""(?:"([^"]{0,9000})"|'([^']{0,9000})'|["'\u201c-\u201f]?([^\s"'>\u201c-\u201f]{1,9000}))""",
     re.IGNORECASE,
 )
+_QUOTED = re.compile(r""""[^"]*"|'[^']*'""")
 _NEXT_ATTRIBUTE = re.compile(r"[\w:]{0,40}=")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _NOT_IN_XML = re.compile("[\ufffe\uffff]")
+
+
+def in_xml(url: str) -> str:
+    """Return a URL with the characters percent-encoded that XML does not allow."""
+    return _NOT_IN_XML.sub(lambda character: quote(character[0]), url)
 
 
 def is_opml(text: str) -> bool:
@@ -69,10 +89,11 @@ def is_opml(text: str) -> bool:
 def read(text: str, max_items: int) -> FeedList:
     """Read the feeds of an OPML file, from all levels of its outline.
 
-    The root may have any name; text before the first tag and after the last one is skipped, and
-    titles need not be escaped. A file that declares entities or attributes is refused: only hostile
-    files do. From a file with other mistakes, as some apps write, every feed that can be found is
-    returned. An outline that looks like a feed without an address is returned with the URL "".
+    Its root may have any name, and what stands before its first tag, or after its last one, is
+    passed over. What titles have need not be escaped. A file that declares entities or attributes
+    is refused: only hostile files do. A file that is broken in another way, as some apps write
+    them, is read by its tags from the mistake on. An outline that seems to be of a feed, but has
+    no address, is returned without one.
 
     Raises:
         InvalidInput: The file is not well-formed XML, is not OPML, declares something, is too
@@ -82,20 +103,24 @@ def read(text: str, max_items: int) -> FeedList:
     begin, end = _beginning(text), text.rfind(">") + 1
     end = len(text) if "<" in text[end:] else end  # the file is truncated
     notes = _passed_over(text[:begin], text[end:])
+    outlines = _Outlines(max_items)
+    parser = _Parser(1 + text.count("\n", 0, begin), outlines.start, outlines.end)
     try:
-        first_line = 1 + text.count("\n", 0, begin)
-        return FeedList(_parsed(text[begin:end], first_line, max_items), notes)
+        parser.parse(text[begin:end])
     except BrokenXml as broken:
-        feeds = list(islice(_salvaged(text), max_items + 1))
-        check_count(len(feeds), max_items)
-        if not feeds:
-            raise
+        _scan(parser.rest(), parser.line, outlines)
+        if not outlines.feeds:
+            raise broken if _OPML.search(text) else not_a_list() from None
         note = Sentence(
-            "The XML is broken at line {line}: {reason}. Every address in it was used, but titles"
-            " and folders could not be read.",
+            "The XML is broken at line {line}: {reason}. All that could be read was used; check the"
+            " titles and folders.",
             broken.sentence.values,
         )
-        return FeedList(feeds, [*notes, note])
+        notes = [*notes, note]
+    if not outlines.feeds and _local(parser.root) != "opml":
+        raise not_a_list()
+    is_own = parser.namespace == _NAMESPACE
+    return FeedList(outlines.feeds if is_own else _unwrapped(outlines.feeds), notes)
 
 
 def read_whole(text: str, max_items: int) -> Sequence[ListedFeed]:
@@ -104,7 +129,21 @@ def read_whole(text: str, max_items: int) -> Sequence[ListedFeed]:
     Attributes other than `xmlUrl` may have other addresses, so an outline with one of them is
     returned with the URL "".
     """
-    return _parsed(_escaped(text.lstrip()), 1, max_items, _ADDRESSES[:1])
+    feeds: list[ListedFeed] = []
+
+    def start(attributes: Mapping[str, str], line: int) -> None:
+        check_count(len(feeds) + 1, max_items)
+        feed = _feed_of(attributes, line, addresses=_ADDRESSES[:1])
+        feeds.extend([feed] if feed else [])
+
+    parser = _Parser(1, start, lambda: None)
+    parser.parse(_escaped(text.lstrip()))
+    if not feeds and _local(parser.root) != "opml":
+        name = parser.root[:_MAX_SHOWN_CHARACTERS]
+        raise InvalidInput(
+            "This is not OPML: its first element is <{name}>, not <opml>.", name=name
+        )
+    return feeds
 
 
 class BrokenXml(InvalidInput):
@@ -112,11 +151,7 @@ class BrokenXml(InvalidInput):
 
 
 def write(feeds: Iterable[ListedFeed]) -> bytes:
-    """Write the feeds as an OPML 2.0 file in UTF-8.
-
-    Raises:
-        InvalidInput: A URL has a character that XML does not allow.
-    """
+    """Return the feeds as an OPML 2.0 file in UTF-8."""
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<opml version="2.0" xmlns:podcast="{_NAMESPACE}">',
@@ -146,96 +181,190 @@ def _passed_over(*texts: str) -> list[Sentence]:
     ]
 
 
-def _parsed(
-    text: str, first_line: int, max_items: int, addresses: Sequence[str] = _ADDRESSES
-) -> list[ListedFeed]:
-    reader = _Reader(first_line, max_items, addresses)
-    try:
-        reader.parser.Parse(text.encode(), True)
-    except expat.ExpatError as error:
-        reason = expat.ErrorString(error.code)
-        line = first_line - 1 + error.lineno
-        raise BrokenXml(
-            "The XML is broken at line {line}: {reason}.", line=line, reason=reason
-        ) from error
-    if not reader.feeds and _local(reader.root) != "opml":
-        name = reader.root[:_MAX_SHOWN_CHARACTERS]
-        raise InvalidInput(
-            "This is not OPML: its first element is <{name}>, not <opml>.", name=name
-        )
-    return reader.feeds
+class _Parser:
+    """Calls functions at the start and at the end of each outline.
 
+    Attributes:
+        root: Name of the first element; "" if there is none.
+        namespace: What it declares for the prefix `podcast`.
+        line: Line of the last outline that was read.
+    """
 
-class _Reader:
-    """Collects the feeds of a parser's outlines."""
-
-    def __init__(self, first_line: int, max_items: int, addresses: Sequence[str]) -> None:
-        self.feeds: list[ListedFeed] = []
-        self.root = ""
-        self._first_line = first_line
-        self._max_items = max_items
-        self._addresses = addresses
+    def __init__(
+        self,
+        first_line: int,
+        start: Callable[[Mapping[str, str], int], None],
+        end: Callable[[], None],
+    ) -> None:
+        self.root = self.namespace = ""
+        self.line = self._first_line = first_line
+        self._start, self._end = start, end
+        self._data = b""
+        self._read_bytes = 0
         # The text is decoded already, since expat knows few encodings; this overrides its
         # declaration.
-        self.parser = expat.ParserCreate("utf-8")
-        self._folders: list[tuple[str, ...]] = [()]
-        self.parser.StartElementHandler = self._start
-        self.parser.EndElementHandler = self._end
-        self.parser.StartDoctypeDeclHandler = _refuse_declarations
+        self._parser = expat.ParserCreate("utf-8")
+        self._parser.StartElementHandler = self._started
+        self._parser.EndElementHandler = self._ended
+        self._parser.StartDoctypeDeclHandler = _refuse_declarations
 
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
-        self.root = self.root or name
-        if _local(name) == "outline":
-            # Apps write xmlUrl, xmlurl and xmlURL.
-            known = {key.lower(): value for key, value in attributes.items()}
-            line = self._first_line - 1 + self.parser.CurrentLineNumber
-            folders = self._folders[-1]
-            feeds = _feeds_of(known, line, self._addresses, folder_of(folders))
-            if not feeds and len(folders) < MAX_FOLDER_LEVELS:
-                name = line_of(known.get("text") or known.get("title") or "", MAX_FOLDER)
-                folders = (*folders, name) if name else folders
-            self._folders.append(folders)
-            check_count(len(self.feeds) + len(feeds), self._max_items)
-            self.feeds += feeds
+    def parse(self, text: str) -> None:
+        self._data = text.encode()
+        try:
+            self._parser.Parse(self._data, True)
+        except expat.ExpatError as error:
+            reason = expat.ErrorString(error.code)
+            line = self._first_line - 1 + error.lineno
+            raise BrokenXml(
+                "The XML is broken at line {line}: {reason}.", line=line, reason=reason
+            ) from error
 
-    def _end(self, name: str) -> None:
+    def rest(self) -> str:
+        """Return the text from within the last tag of an outline that was read."""
+        return self._data[self._read_bytes :].decode()
+
+    def _started(self, name: str, attributes: dict[str, str]) -> None:
+        if not self.root:
+            self.root, self.namespace = name, attributes.get("xmlns:podcast", "")
         if _local(name) == "outline":
-            self._folders.pop()
+            self._note_place()
+            # Apps spell the attribute xmlUrl, xmlurl and xmlURL.
+            self._start({key.lower(): value for key, value in attributes.items()}, self.line)
+
+    def _ended(self, name: str) -> None:
+        if _local(name) == "outline":
+            # The end of an empty tag is reported behind it: no place within a tag.
+            if self._data.startswith(b"</", self._parser.CurrentByteIndex):
+                self._note_place()
+            self._end()
+
+    def _note_place(self) -> None:
+        self.line = self._first_line - 1 + self._parser.CurrentLineNumber
+        self._read_bytes = self._parser.CurrentByteIndex + 1  # behind its "<"
+
+
+@dataclass(slots=True)
+class _Open:
+    """An outline that has not ended.
+
+    Attributes:
+        names: Names of the folders of the outlines in it.
+        folder: The same as `folder_of` returns them.
+        count: Number of feeds up to its own.
+        is_feed: Whether it has an address.
+        is_in_feed: Whether it, or an outline around it, has one.
+        may_be_folder: Whether it was listed without an address: a folder, if an outline follows.
+    """
+
+    names: tuple[str, ...] = ()
+    folder: str = ""
+    count: int = 0
+    is_feed: bool = False
+    is_in_feed: bool = False
+    may_be_folder: bool = False
+
+
+class _Outlines:
+    """Collects feeds from the starts and ends of outlines.
+
+    What is in the outline of a feed is no feed, such as Overcast's episodes.
+    """
+
+    def __init__(self, max_items: int) -> None:
+        self.feeds: list[ListedFeed] = []
+        self._max_items = max_items
+        self._open = [_Open()]
+        self._is_broken = False
+
+    def break_off(self) -> None:
+        """Expect broken XML from now on, where the outline of a feed ends before the next feed."""
+        self._is_broken = True
+        self._open = [one for one in self._open if not one.is_feed or one.count == len(self.feeds)]
+
+    def start(self, attributes: Mapping[str, str], line: int) -> None:
+        outer = self._open[-1]
+        if outer.may_be_folder:
+            self.feeds.pop()
+            outer.may_be_folder = False
+        addresses = _ADDRESSES[:-1] if outer.is_in_feed else _ADDRESSES
+        feed = _feed_of(attributes, line, addresses, outer.folder)
+        is_feed, names, folder = feed is not None and feed.feed_url != "", outer.names, outer.folder
+        if attributes.get("type") in _EPISODES or (outer.is_in_feed and not is_feed):
+            feed, is_feed = None, False
+        if is_feed and outer.is_feed and self._is_broken:
+            self._open.pop()
+        if not is_feed and len(names) < MAX_FOLDER_LEVELS:
+            name = line_of(attributes.get("text") or attributes.get("title") or "", MAX_FOLDER)
+            names = (*names, name) if name else names
+            folder = folder_of(names)
+        if feed:
+            check_count(len(self.feeds) + 1, self._max_items)
+            self.feeds.append(feed)
+        is_in_feed, may_be_folder = is_feed or outer.is_in_feed, bool(feed) and not is_feed
+        self._open.append(_Open(names, folder, len(self.feeds), is_feed, is_in_feed, may_be_folder))
+
+    def end(self) -> None:
+        if len(self._open) == 1:  # a broken file can end more outlines than it starts
+            return
+        ended = self._open.pop()
+        if ended.is_feed and not self._is_broken:
+            del self.feeds[ended.count :]
+
+
+def _unwrapped(feeds: Sequence[ListedFeed]) -> Sequence[ListedFeed]:
+    """Return the feeds without the outline that an app writes around all of them."""
+    names = [folder_names(feed.folder) for feed in feeds]
+    if not all(several and several[0] in _WRAPPERS for several in names):
+        return feeds
+    return [
+        replace(feed, folder=folder_of(several[1:]))
+        for feed, several in zip(feeds, names, strict=True)
+    ]
 
 
 def _local(name: str) -> str:
     return name.rpartition(":")[2].lower()
 
 
-def _feeds_of(
+def _feed_of(
     attributes: Mapping[str, str],
     line: int,
     addresses: Sequence[str] = _ADDRESSES,
     folder: str = "",
-) -> list[ListedFeed]:
-    """Return the feed of an outline with these attributes; an empty list for a folder."""
+) -> ListedFeed | None:
+    """Return the feed of an outline with these attributes; None of a folder."""
     kind = attributes.get("type", "").strip().lower()
-    names = [name for name in addresses if name != "url" or kind not in _NO_FEED_BY_URL]
-    urls = [attributes[name] for name in names if attributes.get(name, "").strip()]
-    if urls:
+    for name in addresses:
+        url = attributes.get(name, "")
+        if not url.strip() or (name == "url" and kind in _NO_FEED_BY_URL):
+            continue
         # gPodder writes the description into `text`.
-        title = title_of(attributes.get("title", "").strip() or attributes.get("text", ""), urls[0])
+        title = title_of(attributes.get("title", "").strip() or attributes.get("text", ""), url)
+        doubt = None
+        if attributes.get("subscribed", "").strip().lower() in _NO:
+            doubt = LEFT
+        elif kind == "link" and name == "url" and not has_feed_sign(url):
+            doubt = Sentence("This is a link, and nothing shows that it leads to a feed.")
         guid = attributes.get("podcast:guid")
-        return [ListedFeed(line, urls[0], guid, title=title, folder=folder)]
-    is_of_feed = kind in _OF_FEEDS or any(name.endswith("url") for name in attributes)
-    return [ListedFeed(line, "", None, folder=folder)] if is_of_feed else []
+        return ListedFeed(line, url, guid, title=title, folder=folder, doubt=doubt)
+    if kind in _OF_FEEDS or any(name.endswith("url") for name in attributes):
+        title = attributes.get("title") or attributes.get("text") or ""
+        return ListedFeed(line, "", None, title=title, folder=folder)
+    return None
 
 
-def _salvaged(text: str) -> Iterator[ListedFeed]:
-    """Yield the feeds of all outlines anywhere, except in comments.
+def _scan(text: str, line: int, outlines: _Outlines) -> None:
+    """Collect the outlines of broken XML, wherever they are, but for comments.
 
-    Real exports have unescaped markup and quotes in descriptions, which no parser accepts. So
-    attributes of an outline may follow another tag.
+    Real exports have unescaped markup and quotes in their descriptions, which no parser reads. So
+    what belongs to an outline may stand behind another tag. `text` begins within a tag that was
+    read.
     """
-    pieces = text.split("<")
+    outlines.break_off()
+    first, *pieces = text.split("<")
     last_end = max((n for n, piece in enumerate(pieces) if "-->" in piece), default=-1)
-    known: dict[str, str] = {}
-    line = start = 1
+    line += first.count("\n")
+    tag = _Tag(line)
     is_comment = has_begun = False
     for number, piece in enumerate(pieces):
         seen = piece
@@ -244,37 +373,69 @@ def _salvaged(text: str) -> Iterator[ListedFeed]:
         if is_comment:
             _, ended, seen = piece.partition("-->")
             is_comment = not ended
-        elif _OUTLINE.match(piece):
-            yield from _feeds_of(known, start)
-            known, start, has_begun = {}, line, True
-        for name, value in _attributes(seen):
-            # Outside of outlines, as in bookmarks, only these attributes are about feeds.
+        elif _OUTLINE.match(piece) or _END.match(piece):
+            tag.collect(outlines)
+            tag = _Tag(line)
+            has_begun = True
+            if _END.match(piece):
+                outlines.end()
+        tag.pieces.append(seen)
+        is_outline = _OUTLINE.match(seen) is not None
+        for place, name, value in _attributes(seen):
+            # Elsewhere, as in bookmarks, only these are about feeds.
             if not has_begun and name not in _ADDRESSES[:-1]:
                 continue
-            if name in _ADDRESSES and known.get(name):
-                yield from _feeds_of(known, start)
-                known = {}
-            if not known and not has_begun:
-                start = line
-            known[name] = known.get(name) or value
+            # The tags in a description have names of their own.
+            if name in _NAMES and not is_outline and place < seen.find(">"):
+                continue
+            if name in _ADDRESSES and tag.attributes.get(name):
+                tag.collect(outlines)
+                tag = _Tag(line)
+            if not tag.attributes and not has_begun:
+                tag.line = line
+            tag.attributes[name] = tag.attributes.get(name) or value
         line += piece.count("\n")
-    yield from _feeds_of(known, start)
+    tag.collect(outlines)
 
 
-def _attributes(piece: str) -> Iterator[tuple[str, str]]:
-    """Yield the attributes of a feed, as far as their ends are recognizable."""
-    for match in _ATTRIBUTE.finditer(piece) if "=" in piece else ():
-        value = match[2] or match[3] or match[4] or ""
-        if match[4] and match.end() == len(piece):
-            continue  # truncated
-        if match[4] and piece.startswith(">", match.end()):
+@dataclass(slots=True)
+class _Tag:
+    """What belongs to a tag of an outline, up to the next one."""
+
+    line: int
+    pieces: list[str] = field(default_factory=list)
+    attributes: dict[str, str] = field(default_factory=dict)
+
+    def collect(self, outlines: _Outlines) -> None:
+        if not self.attributes:
+            return
+        outlines.start(self.attributes, self.line)
+        text = "<".join(self.pieces)
+        whole = text[: text.rfind(">") + 1]
+        has_address = any(map(self.attributes.get, _ADDRESSES))
+        is_open = _OUTLINE.match(whole) is not None and not whole.endswith("/>")
+        # With a mistake in it, the "/" of an empty tag may stand elsewhere.
+        if not is_open or (has_address and "/" in _QUOTED.sub("", whole)):
+            outlines.end()
+
+
+def _attributes(piece: str) -> Iterator[tuple[int, str, str]]:
+    """Yield the attributes that tell of a feed, with their places, if their ends can be seen."""
+    end = 0 if "=" in piece else len(piece)
+    while match := _ATTRIBUTE.search(piece, end):
+        end = match.end()
+        name, value = match[1].lower(), match[2] or match[3] or match[4] or ""
+        if match[4] and end == len(piece):
+            continue  # it was cut off
+        if match[4] and piece.startswith(">", end):
             value = value.removesuffix("/")
         # Without its closing quote, a value extends to the next one.
         words = value.split()
         if len(words) > 1 and _NEXT_ATTRIBUTE.fullmatch(words[-1]):
-            value = words[0]
+            value = " ".join(words[:-1]) if name in _NAMES else words[0]
+            end -= len(words[-1]) + 1
         unescaped = _REFERENCE.sub(lambda reference: html.unescape(reference[0]), value)
-        yield match[1].lower(), unescaped.strip()
+        yield match.start(), name, unescaped.strip()
 
 
 def _refuse_declarations(_name: str, _system: str | None, _public: str | None, own: bool) -> None:
@@ -342,10 +503,6 @@ def _lines_of(folder: _Folder, indent: str) -> Iterator[str]:
 
 
 def _outline(feed: ListedFeed) -> str:
-    if _NOT_IN_XML.search(feed.feed_url):
-        raise InvalidInput(
-            "One of the URLs has a character that XML does not allow; export as json or urls."
-        )
     url = quoteattr(feed.feed_url)
     guid = f" podcast:guid={quoteattr(feed.guid)}" if feed.guid else ""
     text, more = url, ""

@@ -1,0 +1,107 @@
+"""Lists of feeds in JSON: our own exports, and whatever else has addresses in a list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from feedkeep.formats.json_bounds import check_json
+from feedkeep.formats.listed_feed import LEFT, ListedFeed, check_count
+from feedkeep.model.errors import InvalidInput
+from feedkeep.rules.feed_urls import as_typed
+
+_LISTS = ("subscriptions", "feeds", "add")
+"""The lists of feeds in feedkeep's exports and downloads, NewPipe's, and gpodder.net's answers."""
+
+_ADDRESSES = ("feedurl", "xmlurl", "rssurl", "rss", "feed", "url")
+_TITLES = ("title", "name", "text", "collectionname")  # NewPipe has `name`, iTunes the last one
+_MAX_SEEN_CHARACTERS = 200
+_PARTS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def read(text: str, max_items: int) -> list[ListedFeed]:
+    """Return the feeds of a list of addresses, or of objects with one.
+
+    Raises:
+        InvalidInput: It is no JSON, or has no such list, several of them, or too many feeds.
+    """
+    data = text.encode()
+    try:
+        # The history in an account's download can have more parts than JSON may have.
+        parts = _PARTS.decode(data) if text.startswith("{") else {"": data}
+        items = _list_of(parts)
+        if not isinstance(items, list):
+            raise InvalidInput("The JSON has no list of feeds.")
+        check_count(len(items), max_items)
+        labels = _labels(parts)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise InvalidInput("The JSON cannot be read: {reason}.", reason=str(error)) from error
+    return [_feed(number, item, labels) for number, item in enumerate(items, 1)]
+
+
+def _decoded(part: bytes | msgspec.Raw | None) -> Any:
+    if part is None:
+        return None
+    check_json(bytes(part))
+    return msgspec.json.decode(part)
+
+
+def _list_of(parts: Mapping[str, bytes | msgspec.Raw]) -> object:
+    """Return the list with a known name, or else the only one that has addresses."""
+    for name in ("", *_LISTS):
+        if isinstance(known := _decoded(parts.get(name)), list):
+            return known
+    lists = [value for value in map(_decoded, parts.values()) if isinstance(value, list)]
+    of_feeds = [value for value in lists if any("://" in _address(item) for item in value)]
+    return of_feeds[0] if len(of_feeds) == 1 else None
+
+
+def _labels(parts: Mapping[str, bytes | msgspec.Raw]) -> Mapping[str, Mapping[str, Any]]:
+    """Return the titles and folders in an account's download, by the present guids of feeds."""
+    labels = {_text(label, "guid"): label for label in _objects(parts, "titles_and_folders")}
+    former = {_text(one, "guid"): _text(one, "new_guid") for one in _objects(parts, "former_guids")}
+    return {former.get(guid, guid): label for guid, label in labels.items()}
+
+
+def _objects(parts: Mapping[str, bytes | msgspec.Raw], name: str) -> Iterable[Mapping[str, Any]]:
+    found = _decoded(parts.get(name))
+    return (item for item in found if isinstance(item, dict)) if isinstance(found, list) else ()
+
+
+def _feed(number: int, item: object, labels: Mapping[str, Mapping[str, Any]]) -> ListedFeed:
+    fields = item if isinstance(item, dict) else {}
+    guid, address = _text(fields, "guid"), _address(item)
+    label = labels.get(guid, {})
+    title = _text(label, "title") or _text(_plain(fields), *_TITLES)
+    if not address:
+        title = title or msgspec.json.encode(item).decode()[:_MAX_SEEN_CHARACTERS]
+    return ListedFeed(
+        number,
+        address,
+        guid or None,
+        is_item=True,
+        title=title,
+        folder=_text(label, "folder") or _text(fields, "folder"),
+        doubt=LEFT if fields.get("is_subscribed") is False else None,
+    )
+
+
+def _address(item: object) -> str:
+    """Return the first address of an item, or else a text that stands where one belongs."""
+    if isinstance(item, str):
+        return item
+    fields = _plain(item) if isinstance(item, dict) else {}
+    texts = [text for name in _ADDRESSES if (text := _text(fields, name))]
+    return next((text for text in texts if "://" in as_typed(text)), "".join(texts[:1]))
+
+
+def _plain(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object with its names in one spelling: `feed_url`, `feedUrl` and `FeedURL`."""
+    return {name.replace("_", "").lower(): value for name, value in fields.items()}
+
+
+def _text(fields: Mapping[str, Any], *names: str) -> str:
+    texts: Sequence[object] = [fields.get(name) for name in names]
+    return next((text for text in texts if isinstance(text, str) and text), "")

@@ -1,0 +1,143 @@
+"""Lists of feeds in text: an address anywhere in a line, and a title around it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from feedkeep.formats.listed_feed import (
+    FeedList,
+    ListedFeed,
+    check_count,
+    has_feed_sign,
+    not_a_list,
+)
+from feedkeep.model.errors import InvalidInput, Sentence
+from feedkeep.rules.feed_urls import LINK_SCHEMES, MAX_CHARACTERS, as_typed
+
+MAX_LINES = 400_000
+"""The maximum number of lines of a text; no list of feeds has nearly as many."""
+
+_MOST_OTHER_LINES = 2
+"""Maximum number of lines without an address for each address: a letter has more of them."""
+
+_LINE_ENDS = ("\n", "\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029")
+_ADDRESS = re.compile(
+    rf"(?<![\w/=?&%.])(?:[a-z][a-z0-9+.-]{{1,20}}://|(?:{'|'.join(LINK_SCHEMES)}):)\S+",
+    re.IGNORECASE,
+)
+_TWO_IN_A_WORD = re.compile(r"[,;](?=https?://)", re.IGNORECASE)
+_CLOSINGS = {"<": ">", '"': '"', "'": "'", "[": "]", "“": "”", "„": "“", "«": "»", "`": "`"}
+_BALANCED = re.compile(r"[^()]*(?:\([^()]*\)[^()]*)*")
+_HEADING = re.compile(r"\*+\s")  # of org-mode, whose lists elfeed reads
+_TAGS = re.compile(r"\s:[\w@#%:]{1,500}:$")
+_MARKS = re.compile(r"(?:(?:\d{1,5}[.)]|\[[ xX]?\]|[-+*•·‣▪◦])(?:\s+|$))*")
+_PARTS_OF_TITLE = 10
+_MOST_CHARACTERS = 1_000
+_SEPARATORS = " \t-\u2013—*•·‣▪◦|,;:=→>\"'“”„«»`"
+_NEWSBOAT_TITLE = re.compile(r'"~([^"]+)"')
+_MARKDOWN_TITLE = re.compile(r"\[([^\[\]]*)\]\($")
+
+
+def read(text: str, max_items: int) -> FeedList:
+    """Read a text with an address in each line; lines that start with # are comments.
+
+    Raises:
+        InvalidInput: The text has too many lines or feeds, or is something else, such as a letter.
+    """
+    feeds: list[ListedFeed] = []
+    others = 0
+    for number, line in lines(text, MAX_LINES):
+        found = feeds_of_line(number, line, max_items)
+        check_count(len(feeds) + len(found), max_items)
+        feeds += found
+        others += sum(not feed.feed_url for feed in found)
+    if others > _MOST_OTHER_LINES * (len(feeds) - others):
+        raise not_a_list()
+    return FeedList(feeds)
+
+
+def lines(text: str, max_lines: int) -> Iterator[tuple[int, str]]:
+    """Yield the lines that may name a feed, with their numbers."""
+    if sum(map(text.count, _LINE_ENDS)) - text.count("\r\n") > max_lines:
+        raise InvalidInput("The text has more than {max} lines.", max=max_lines)
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip()
+        if stripped and not stripped.startswith("#"):
+            yield number, stripped
+
+
+def feeds_of_line(number: int, line: str, max_items: int) -> list[ListedFeed]:
+    """Return the feeds of a line, or one without an address; none of a heading or a rule.
+
+    A line with a title has one feed. Of several addresses there, the one that looks like a feed
+    counts; if that does not decide, all of them are in doubt.
+    """
+    is_heading = _HEADING.match(line) is not None
+    line = _TAGS.sub("", line) if is_heading else line
+    urls: list[str] = []
+    rest: list[str] = []
+    end = 0
+    for match in _ADDRESS.finditer(line):
+        before = line[max(end, match.start() - _MOST_CHARACTERS) : match.start()]
+        url = _enclosed(before, match[0])
+        rest.append(before)
+        end = match.start() + len(url)
+        urls += _separated(url)
+        check_count(len(urls), max_items)
+    rest.append(line[end : end + _MOST_CHARACTERS])
+    if not urls:
+        return _without_protocol(number, line, is_heading=is_heading)
+    title = _title(rest)
+    if len(urls) == 1 or not title:
+        return [ListedFeed(number, url, None, title=title) for url in urls]
+    likely = [url for url in urls if has_feed_sign(url)]
+    doubt = Sentence("This line has several addresses.") if len(likely) != 1 else None
+    return [
+        ListedFeed(number, url, None, title=title, doubt=doubt)
+        for url in (urls if doubt else likely)
+    ]
+
+
+def _enclosed(before: str, word: str) -> str:
+    """Return the address that a word begins with, without what closes a bracket before it."""
+    if before.count("(") > before.count(")") and (balanced := _BALANCED.match(word)):
+        return balanced[0]
+    closing = _CLOSINGS.get(before[-1:])
+    return word.partition(closing)[0] if closing else word
+
+
+def _separated(word: str) -> list[str]:
+    """Return the addresses in a word: `https://a,https://b` are two, but not behind a `?`."""
+    before_query = word.partition("?")[0]
+    words = _TWO_IN_A_WORD.split(word) if _TWO_IN_A_WORD.search(before_query) else [word]
+    return [one.rstrip(",;") for one in words]
+
+
+def _without_protocol(number: int, line: str, *, is_heading: bool) -> list[ListedFeed]:
+    """Return the feed of a line that is one word, such as `example.com/feed`."""
+    word = line if len(line) > MAX_CHARACTERS else _MARKS.sub("", line, count=1)
+    word = word.strip(" <>\"',;")
+    if " " not in word and "://" in as_typed(word):
+        return [ListedFeed(number, word, None)]
+    is_text = any(map(str.isalnum, line))
+    return (
+        [ListedFeed(number, "", None, title=line[:_MOST_CHARACTERS])]
+        if is_text and not is_heading
+        else []
+    )
+
+
+def _title(rest: list[str]) -> str:
+    """Return the title that stands before or after an address."""
+    if named := _NEWSBOAT_TITLE.search(rest[1]) or _MARKDOWN_TITLE.search(rest[0]):
+        return named[1].strip()
+    return next(filter(None, map(_cleaned, rest[:_PARTS_OF_TITLE])), "")
+
+
+def _cleaned(text: str) -> str:
+    text = _MARKS.sub("", text.strip(), count=1).strip(_SEPARATORS)
+    for opening, closing in ("[]", "()", "<>", "{}"):  # "Show (UK)" keeps its own
+        if text.count(opening) != text.count(closing):
+            text = text.strip(f"[](){{}}{_SEPARATORS}")
+    return text if any(map(str.isalnum, text)) else ""

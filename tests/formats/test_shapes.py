@@ -1,0 +1,277 @@
+"""Shapes of lists that people really have: made-up lists of each, and the feeds in them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from feedkeep.formats.feed_list import Format, read_feed_list, write_feed_list
+from feedkeep.formats.feed_table import UnclearColumn
+from feedkeep.formats.listed_feed import LEFT
+from feedkeep.model import FeedLabel, Subscription
+from feedkeep.model.errors import InvalidInput
+from feedkeep.rules.feed_labels import Labels
+from feedkeep.rules.feed_urls import parse_feed_url
+
+A, B = "https://a.example/rss", "https://b.example/rss"
+
+
+def listed(text: str, column: str = "") -> list[tuple[str, ...]]:
+    """Return the URL, title and folder of each feed without doubt, and without empty ends."""
+    feeds = read_feed_list(text.encode(), column=column).feeds
+    several = [(f.feed_url, f.title, f.folder) for f in feeds if f.doubt is None]
+    return [one if one[2] else one[:2] if one[1] else one[:1] for one in several]
+
+
+@pytest.mark.parametrize(
+    ("line", "feeds"),
+    [
+        (f"Title,{A}", [(A, "Title")]),
+        (f"Title: {A}", [(A, "Title")]),
+        (f"Title:{A}", [(A, "Title")]),
+        (f"Title {A}", [(A, "Title")]),
+        (f"Title (UK) — {A}", [(A, "Title (UK)")]),
+        (f"- {A}", [(A,)]),
+        (f"1. {A}", [(A,)]),
+        (f"12) Title: {A}", [(A, "Title")]),
+        (f"- [x] {A}", [(A,)]),
+        (f"• {A}", [(A,)]),
+        (f"•{A}", [(A,)]),
+        (f"[A (UK)]({A})", [(A, "A (UK)")]),
+        (f"* [A]({A}_(x))", [(f"{A}_(x)", "A")]),
+        (f"(RSS: {A})", [(A, "RSS")]),
+        (f"<{A}>", [(A,)]),
+        (f'"{A}"', [(A,)]),
+        (f"„{A}“", [(A,)]),
+        (f"| Title | {A} |", [(A, "Title")]),
+        (f"{A},", [(A,)]),
+        (f"{A}, Title", [(A, "Title")]),
+        (f"{A},Title", [(f"{A},Title",)]),  # commas are legal in addresses
+        (f"{A}/0,2-3208,1-0,0.xml", [(f"{A}/0,2-3208,1-0,0.xml",)]),
+        (f'{A} "~A title" tag', [(A, "A title")]),  # newsboat
+        (f"{A} A Category", [(A, "A Category")]),  # podget
+        (f"{A}  {B}", [(A,), (B,)]),
+        (f"{A}, {B}", [(A,), (B,)]),
+        (f"{A},{B}", [(A,), (B,)]),
+        (f"https://c.example/?of={A},{B}", [(f"https://c.example/?of={A},{B}",)]),
+        (f"https://c.example/{A}", [(f"https://c.example/{A}",)]),
+        (f"feed:{A} podcast://b.example/rss", [(A,), (B,)]),
+        (f"Title https://a.example {A}", [(A, "Title")]),
+        (f"Title {A} {B}", []),  # both are in doubt
+        ("- a.example/rss", [(A,)]),
+        (f"* News :tag:\n** {A} :tag:\n** [[{B}][Beta]] :news:", [(A,), (B, "Beta")]),  # elfeed
+        (f"[[{A}][Alpha]]", [(A, "Alpha")]),
+        (f"# Mine\n\n---\n{A}", [(A,)]),
+    ],
+)
+def test_line_of_text_names_its_feed_wherever_the_address_stands(
+    line: str, feeds: list[tuple[str, ...]]
+) -> None:
+    assert listed(line) == feeds
+
+
+def test_refused_line_shows_what_it_says() -> None:
+    (_, refused) = read_feed_list(f"{A}\nmy feeds".encode()).feeds
+    assert (refused.feed_url, refused.title) == ("", "my feeds")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Dear Ann,\n\nthis is a letter.\nYours\nBen",
+        f"Dear Ann,\nI often listen to {A} these days.\nYours\nBen",
+        "<!doctype html><title>x</title><p>Hello",
+        "<html><body><p>Hello<br></body></html>",
+    ],
+)
+def test_letter_and_web_page_are_not_lists(text: str) -> None:
+    with pytest.raises(InvalidInput, match="not a list of feeds"):
+        read_feed_list(text.encode())
+
+
+BOTH = [(A, "Alpha"), (B, "Beta")]
+
+
+@pytest.mark.parametrize(
+    ("table", "feeds"),
+    [
+        (f"{A},Alpha\n{B},Beta", BOTH),
+        (f"# mine\n{A},Alpha\n{B},Beta", BOTH),
+        (f"Alpha,{A}\nBeta,{B}", BOTH),
+        (f"1;Alpha;{A}\n2;Beta;{B}", BOTH),
+        (f"{A}/0,2-1,0.xml\n{B}/0,2-2,0.xml", [(f"{A}/0,2-1,0.xml",), (f"{B}/0,2-2,0.xml",)]),
+        (f"{A}/index,rss\n{B}/index,rss", [(f"{A}/index,rss",), (f"{B}/index,rss",)]),
+        (f"Name,Link\nAlpha,{A}\nBeta,{B}", BOTH),
+        (f'sep=;\n"Name";"Link"\n"Alpha";"{A}"\n"Beta";"{B}"', BOTH),
+        (f"标题\tRSS 链接\nAlpha\t{A}\nBeta\t{B}", BOTH),
+        (f'"Name";"RSSFeed";"Directory"\n"Alpha";"{A}";"F:\\Podcasts\\Alpha"', BOTH[:1]),
+        (f"name|website|podcast\nAlpha|https://a.example|{A}\nBeta||{B}", BOTH),
+        (f"title,image url,url\nAlpha,https://a.example/1.png,{A}\nBeta,,{B}", BOTH),
+        (f"Title,URL\nOne, or two,{A}\nBeta,{B}\nC,{B}/1,2.xml\nD,{B}/4", [
+            (A, "One,or two"), (B, "Beta"), (f"{B}/1,2.xml", "C"), (f"{B}/4", "D"),
+        ]),
+        (f"url,title\n{A},Alpha, the show\n{B},Beta\n", BOTH),
+    ],
+)  # fmt: skip
+def test_table_has_its_feeds_in_the_column_of_addresses(
+    table: str, feeds: list[tuple[str, ...]]
+) -> None:
+    assert listed(table) == feeds
+
+
+@pytest.mark.parametrize(
+    ("table", "names"),
+    [
+        (f"name,link,podcast\nAlpha,https://a.example,{A}\n", ["link", "podcast"]),
+        ("name,website\nAlpha,https://a.example\n", ["website"]),
+        (f"Alpha,https://a.example,{A}\nBeta,https://b.example,{B}", ["2", "3"]),
+    ],
+)
+def test_table_with_an_unclear_column_of_addresses_is_asked_about(
+    table: str, names: list[str]
+) -> None:
+    with pytest.raises(UnclearColumn) as unclear:
+        listed(table)
+    assert unclear.value.names == names
+    assert listed(table, column=names[-1])[0][1] == "Alpha"
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        [{"feedUrl": A, "title": "Alpha"}, {"xmlUrl": B, "text": "Beta"}],
+        [{"rss": A, "url": "https://a.example", "name": "Alpha"}, {"feed_url": B, "title": "Beta"}],
+        {"feeds": [{"url": A, "title": "Alpha"}, {"feed": B, "title": "Beta"}]},
+        {"made": 1, "podcasts": [{"url": A, "title": "Alpha"}, {"URL": B, "title": "Beta"}]},
+        {"resultCount": 2, "results": [{"feedUrl": A, "collectionName": "Alpha"},
+                                       {"feedUrl": B, "collectionName": "Beta"}]},
+    ],
+)  # fmt: skip
+def test_json_has_its_feeds_in_any_list_under_any_usual_name(found: object) -> None:
+    assert listed(json.dumps(found)) == BOTH
+
+
+def test_json_of_a_sync_server_lists_additions_and_never_removals() -> None:
+    for added in ([A], []):
+        answer = {"add": added, "remove": [B], "timestamp": 1_700_000_000}
+        assert listed(json.dumps(answer)) == [(url,) for url in added]
+
+
+def test_json_with_several_lists_of_addresses_has_no_list_of_feeds() -> None:
+    with pytest.raises(InvalidInput, match="no list of feeds"):
+        listed(json.dumps({"shows": [A], "episodes": [{"url": B}]}))
+
+
+def test_account_download_gives_feeds_with_titles_and_folders_and_nothing_else() -> None:
+    other = "https://b.example/played.mp3"
+    download = {
+        "account": "anna",
+        "feeds": [
+            {"guid": "new", "feed_url": A, "is_subscribed": True},
+            {"guid": "left", "feed_url": B, "is_subscribed": False},
+        ],
+        "former_guids": [{"guid": "old", "new_guid": "new"}],
+        "titles_and_folders": [{"guid": "old", "title": "Alpha", "folder": "News / Daily"}],
+        # More than JSON in requests may have.
+        "history": [{"entry": {"feed_url": other}, "parts": [0] * 400_000}],
+        "episode_actions": [{"podcast": other, "url": other}],
+    }
+    text = json.dumps(download)
+    assert listed(text) == [(A, "Alpha", "News / Daily")]
+    assert [(feed.guid, feed.doubt) for feed in read_feed_list(text.encode()).feeds] == [
+        ("new", None), ("left", LEFT),
+    ]  # fmt: skip
+
+
+def opml(body: str, head: str = "") -> str:
+    return f"<opml version='2.0'{head}><body>{body}</body></opml>"
+
+
+def outline(url: str, title: str, more: str = "/") -> str:
+    return f'<outline type="rss" text="{title}" xmlUrl="{url}"{more}>'
+
+
+EPISODES = (
+    '<outline type="podcast-episode" title="1" url="https://a.example/1" enclosureUrl="x"/>'
+    f'<outline title="2" url="https://a.example/2"/>{outline(f"{A}/3", "3")}</outline>'
+)
+FEEDS = f"{outline(A, 'Alpha')}{outline(B, 'Beta')}"
+
+
+@pytest.mark.parametrize(
+    ("body", "feeds"),
+    [
+        (f"<outline text='playlists'><outline type='podcast-playlist' title='Queue'/></outline>"
+         f"<outline text='feeds'>{outline(A, 'Alpha', '')}{EPISODES}"
+         f"{outline(B, 'Beta', '')}{EPISODES}</outline>", BOTH),  # Overcast, "All data"
+        (f"<outline text='feeds'>{FEEDS}</outline>", BOTH),  # Pocket Casts and others
+        (f"<outline text='feeds'><outline text='News'>{FEEDS}</outline></outline>",
+         [(A, "Alpha", "News"), (B, "Beta", "News")]),
+        (f"<outline text='feeds'>{outline(A, 'Alpha')}</outline>{outline(B, 'Beta')}",
+         [(A, "Alpha", "feeds"), (B, "Beta")]),
+        (f"<outline type='rss' title='comics'>{FEEDS}</outline>",  # Flym
+         [(A, "Alpha", "comics"), (B, "Beta", "comics")]),
+        (f"<outline type='rss' title='a' htmlUrl='x'><outline type='rss' text='b'>{FEEDS}"
+         "</outline></outline>", [(A, "Alpha", "a / b"), (B, "Beta", "a / b")]),
+        (f"{FEEDS}<outline type='rss' text='lost'/>", [*BOTH, ("", "lost")]),
+    ],
+)  # fmt: skip
+def test_opml_has_its_feeds_in_folders_and_nothing_in_a_feed(
+    body: str, feeds: list[tuple[str, ...]]
+) -> None:
+    assert listed(opml(body)) == feeds
+
+
+@pytest.mark.parametrize(
+    ("attributes", "doubt"),
+    [
+        (f'xmlUrl="{A}" subscribed="0"', "left"),
+        (f'xmlUrl="{A}" subscribed="1"', None),
+        ('type="link" url="https://a.example"', "nothing shows"),
+        (f'type="link" url="{A}"', None),
+        ('type="link" xmlUrl="https://a.example"', None),
+    ],
+)
+def test_opml_feed_is_in_doubt_with_a_reason(attributes: str, doubt: str | None) -> None:
+    (feed,) = read_feed_list(opml(f"<outline {attributes}/>").encode()).feeds
+    assert feed.feed_url.startswith("https://a.example")
+    assert doubt is None if feed.doubt is None else doubt in str(feed.doubt)
+
+
+@pytest.mark.parametrize(
+    "slip",
+    [
+        outline(A, "Alpha", ' description="one"/ language="en"'),
+        outline(A, "Alpha", ' description="By <a href="https://x.example" title="x">us</a>."/'),
+        outline(A, "Alpha", ' text="Alpha"/'),
+        f'<outline text="Alpha xmlUrl="{A}"/>',
+        f'<outline text="Alpha" xmlUrl={A} />',
+        f'<outline text="Alpha" xmlUrl="{A}"></outlin>',
+    ],
+)
+@pytest.mark.parametrize("before", ["", outline("https://c.example", "C")])
+def test_opml_with_one_slip_keeps_titles_and_folders(slip: str, before: str) -> None:
+    body = f"<outline text='News'>{before}{slip}{outline(B, 'Beta')}</outline>"
+    body += f"<outline text='Tech'>{outline(f'{B}/2', 'Gamma')}</outline>"
+    assert listed(opml(body))[bool(before) :] == [
+        (A, "Alpha", "News"), (B, "Beta", "News"), (f"{B}/2", "Gamma", "Tech"),
+    ]  # fmt: skip
+
+
+def test_broken_opml_of_overcast_has_no_episodes() -> None:
+    body = f"<outline text='feeds'><outline x=1 1=x>{outline(A, 'Alpha', '')}"
+    body += EPISODES.replace(outline(f"{A}/3", "3"), "")
+    assert listed(opml(f"{body}{outline(B, 'Beta')}</outline>")) == BOTH
+
+
+def test_outlines_of_feeds_that_never_end_lose_no_feed() -> None:
+    text = f"<opml><outline text='News'>{FEEDS.replace('/>', '>')}</outline></opml>"
+    assert listed(text) == [(A, "Alpha", "News"), (B, "Beta", "News")]
+
+
+def test_own_export_with_a_folder_named_feeds_is_read_back_as_it_was() -> None:
+    labels = Labels({A: FeedLabel(parse_feed_url(A).guid, "Alpha", "feeds")})
+    subscription = Subscription(parse_feed_url(A).guid, A, True, 1)
+    written = write_feed_list([subscription], Format.OPML, {}, labels).decode()
+    assert listed(written) == [(A, "Alpha", "feeds")]
