@@ -177,7 +177,7 @@ def test_import_says_what_was_not_understood_and_lists_no_more_of_it_than_can_be
     feedkeep: FeedkeepProcess, tmp_path: Path
 ) -> None:
     name, file = feedkeep.new_account(), tmp_path / "feeds.opml"
-    unknown = '<outline type="rss"/>'
+    unknown = '<outline type="rss" text="Lost"/>'
     outlines = '<outline url="feed:https://a.example"/><outline xmlUrl="b.example"/>'
     file.write_text(f"```\n<outlines>{outlines}{unknown * 120}</outlines>")
     done = feedkeep.run("import", name, str(file))
@@ -188,7 +188,48 @@ def test_import_says_what_was_not_understood_and_lists_no_more_of_it_than_can_be
     ]
     told = done.stdout.splitlines()
     assert told[0] == "2 added, 0 already there, 120 refused."
-    assert told[1:] == ["line 2: No feed address was found here."] * 100 + ["And 20 more."]
+    assert told[1:] == ["line 2: No feed address was found here. (Lost)"] * 100 + ["And 20 more."]
+
+
+def test_import_names_what_it_did_not_add_and_keeps_the_first_title_and_folder(
+    feedkeep: FeedkeepProcess,
+) -> None:
+    name = feedkeep.new_account()
+    outlines = (
+        '<outline text="News"><outline text="A" xmlUrl="https://a.example"/></outline>'
+        '<outline text="Other"><outline text="B" xmlUrl="http://a.example/"/></outline>'
+        '<outline text="C" xmlUrl="https://c.example" subscribed="0"/>'
+    )
+    printed = feedkeep.must("import", name, "-", stdin=f"<opml>{outlines}</opml>").splitlines()
+    assert printed == [
+        "1 added, 1 already there, 0 refused.",
+        "line 1: The file has this feed more than once; the first one counts. (http://a.example/)",
+        "line 1: You had left this feed in the app that wrote the file. (https://c.example)",
+    ]
+    exported = feedkeep.must("export", name)
+    assert '<outline text="News"' in exported
+    assert 'text="A"' in exported
+    assert "Other" not in exported
+
+
+def test_import_refuses_a_table_with_several_columns_of_addresses(
+    feedkeep: FeedkeepProcess,
+) -> None:
+    table = "name,website,link\nA,https://a.example,https://a.example/rss\n"
+    done = feedkeep.run("import", feedkeep.new_account(), "-", stdin=table.replace("website", "x"))
+    assert done.returncode == 1
+    assert "which column has the addresses of the feeds: x, link." in done.stderr
+
+
+def test_export_as_opml_works_with_a_character_that_xml_does_not_have(
+    feedkeep: FeedkeepProcess,
+) -> None:
+    name, other = feedkeep.new_account(), feedkeep.new_account()
+    feedkeep.must("import", name, "-", stdin="https://a.example/\ufffe\nhttps://b.example\n")
+    exported = feedkeep.must("export", name)
+    assert "https://a.example/%EF%BF%BE" in exported
+    feedkeep.must("import", other, "-", stdin=exported)
+    assert feedkeep.must("export", other) == exported
 
 
 def test_what_is_imported_is_left_for_the_service_to_look_at_before_what_is_due(

@@ -79,4 +79,5 @@ def test_an_export_has_titles(feedkeep: FeedkeepProcess, name: str) -> None:
     written = feedkeep.must("export", name)
     assert f'text="Zebras" title="Zebras" xmlUrl="{URL}/z"' in written
     assert f'text="{URL}/x" xmlUrl="{URL}/x"' in written
-    assert "Zebras" not in feedkeep.must("export", name, "--format", "json")
+    assert '"title": "Zebras"' in feedkeep.must("export", name, "--format", "json")
+    assert "Zebras" not in feedkeep.must("export", name, "--format", "urls")

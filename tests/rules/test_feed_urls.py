@@ -292,8 +292,6 @@ def test_what_a_person_types_is_taken_for_the_address_that_they_mean(
         ("https://b.example/subscribe?url=nothing", "https://b.example/subscribe?url=nothing"),
         ("https://b.example/subscribe?curl=https://a.example",
          "https://b.example/subscribe?curl=https://a.example"),
-        ("A show\nhttps://a.example/x", "https://a.example/x"),
-        ("A show podcast://a.example/x", "https://a.example/x"),
         ("https://a.example/my feed", "https://a.example/my feed"),
         ("https://a.example https://b.example", "https://a.example https://b.example"),
         ("Lage der Nation", "Lage der Nation"),

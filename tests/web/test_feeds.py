@@ -13,6 +13,7 @@ from feedkeep_process import FeedkeepProcess
 from page_client import PageClient, Shown, administrator, signed_in
 
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.web.imports import SHOWN
 
 
 @pytest.fixture
@@ -96,6 +97,54 @@ def test_a_preview_shows_names_and_lets_single_feeds_be_left_out(anna: PageClien
     assert (none.path, none.note) == ("/import", "Select at least one feed first.")
     anna.post("/import/carry-out", {"list": lines, "boxes": "4", "take": ["1", "3"]})
     assert listed(anna) == {guid(1), guid(3), guid(4)}
+
+
+def test_preview_asks_about_doubtful_feeds_and_says_what_it_dropped(anna: PageClient) -> None:
+    left = f'<outline text="Old" xmlUrl="{url(1)}" subscribed="0"/>'
+    again = f'<outline text="Again" xmlUrl="{url(0)}/"/>'
+    outlines = (
+        f'<outline text="Show" xmlUrl="{url(0)}"/>{left}{again}<outline type="rss" text="Lost"/>'
+    )
+    preview = anna.post("/import", {"text": f"<opml><body>{outlines}</body></opml>"})
+    assert preview.values("boxes") == ["2"]
+    assert re.findall(r'name="take" value="(\d)" checked', preview.reply.text) == ["0"]
+    assert "You had left this feed" in preview.text
+    assert "more than once; the first one counts" in preview.text
+    assert "<code>Lost</code>" in preview.reply.text
+
+
+def test_doubtful_feeds_without_a_box_are_not_added(anna: PageClient) -> None:
+    lines = [f'<outline xmlUrl="{url(number)}" subscribed="0"/>' for number in range(SHOWN + 1)]
+    preview = anna.post("/import", {"text": f"<opml>{''.join(lines)}</opml>"})
+    assert preview.values("boxes") == [str(SHOWN)]
+    assert url(SHOWN) not in preview.reply.text
+
+
+def test_table_with_several_columns_of_addresses_is_asked_about(anna: PageClient) -> None:
+    table = f"name,link,podcast\nA,https://a.example,{url(0)}\nB,https://b.example,{url(1)}"
+    page = anna.post("/import", {"text": table})
+    assert "link, podcast" in page.problem("column")
+    assert "<option>podcast</option>" in page.reply.text
+    preview = anna.post("/import", {"text": table, "column": "podcast"})
+    assert f"{url(0)}\tA\n{url(1)}\tB" in preview.reply.text
+
+
+def test_pasted_title_is_no_part_of_the_address(anna: PageClient) -> None:
+    anna.post("/feeds/add", {"urls": f"- A show: {url(0)},\nB <{url(1)}>"})
+    assert listed(anna) == {guid(0), guid(1)}
+    page = anna.post("/feeds/add", {"urls": f"C {url(2)} {url(3)}"})
+    assert "several addresses" in page.problem("urls")
+    assert listed(anna) == {guid(0), guid(1)}
+
+
+def test_account_download_is_imported(anna: PageClient, feedkeep: FeedkeepProcess) -> None:
+    add(anna, 2)
+    anna.post(f"/feeds/{guid(0)}/label", {"title": "Mine", "folder": "A / B"})
+    text = anna.get("/account/download").reply.text
+    other = signed_in(feedkeep)[0]
+    preview = other.post("/import", {"text": text})
+    assert f"\tA / B\n{url(0)} {guid(0)}\tMine" in preview.reply.text
+    assert preview.values("boxes") == ["2"]
 
 
 def test_who_unsubscribes_goes_on_where_they_were(anna: PageClient) -> None:

@@ -27,13 +27,14 @@ from feedkeep.cli.common import (
     with_service,
 )
 from feedkeep.formats.feed_list import Format, read_feed_list, write_feed_list
+from feedkeep.formats.import_plan import plan_import
 from feedkeep.formats.listed_feed import ListedFeed
 from feedkeep.model import Subscription
-from feedkeep.model.errors import FeedUrlTaken, InvalidInput
+from feedkeep.model.errors import FeedUrlTaken, InvalidInput, Sentence
 from feedkeep.rules.feed_labels import Labels
 from feedkeep.rules.feed_names import Headline, trouble_of
 from feedkeep.rules.feed_urls import as_linked
-from feedkeep.rules.subscriptions import Added, Refused
+from feedkeep.rules.subscriptions import Refused
 from feedkeep.runtime import wall_clock
 from feedkeep.service import Service
 
@@ -43,11 +44,16 @@ _SHOWN = 100
 
 @dataclass
 class _Tally:
-    """Results of an import."""
+    """Results of an import.
+
+    Attributes:
+        dropped: Feeds that were not used, with the reasons; of these, some were `refused`.
+    """
 
     added: int = 0
     already_there: int = 0
-    refused: list[tuple[ListedFeed, str]] = field(default_factory=list)
+    refused: int = 0
+    dropped: list[tuple[ListedFeed, Sentence]] = field(default_factory=list)
 
 
 def import_feeds(
@@ -64,9 +70,9 @@ def import_feeds(
 ) -> None:
     """Add the feeds of a file to an account's list.
 
-    A feed that the account already has keeps its guid and URL, and becomes subscribed. The first
-    100 rejected feeds are listed at the end with their reasons. A file without any feed is
-    rejected.
+    A feed that the account already has keeps its guid and URL, and becomes subscribed. Feeds that
+    you had left in the app, or that may be something else, are not added. The first 100 feeds that
+    were not used are listed at the end with the reasons. A file without any feed is rejected.
     """
     try:
         found = read_feed_list(_read(file))
@@ -81,12 +87,12 @@ def import_feeds(
     )
     for note in found.notes:
         warn(str(note))
-    say(f"{tally.added} added, {tally.already_there} already there, {len(tally.refused)} refused.")
-    for feed, why in tally.refused[:_SHOWN]:
-        url = f" ({shortened(feed.feed_url)})" if feed.feed_url else ""
-        say(f"{feed.place}: {shortened(why)}{url}")
-    if len(tally.refused) > _SHOWN:
-        say(f"And {len(tally.refused) - _SHOWN} more.")
+    say(f"{tally.added} added, {tally.already_there} already there, {tally.refused} refused.")
+    for feed, why in tally.dropped[:_SHOWN]:
+        seen = f" ({shortened(feed.seen)})" if feed.seen else ""
+        say(f"{feed.place}: {shortened(str(why))}{seen}")
+    if len(tally.dropped) > _SHOWN:
+        say(f"And {len(tally.dropped) - _SHOWN} more.")
 
 
 def export_feeds(
@@ -218,7 +224,8 @@ def _refuse_what_names_no_feed(file: str, feeds: Sequence[ListedFeed]) -> None:
     judged = [feed.wanted() for feed in feeds]
     refused = [item for item in judged if isinstance(item, Refused)]
     if len(refused) == len(feeds):
-        why = f" {feeds[0].place}: {shortened(refused[0].message)}" if feeds else ""
+        seen = f" ({shortened(feeds[0].seen)})" if feeds and feeds[0].seen else ""
+        why = f" {feeds[0].place}: {shortened(refused[0].message)}{seen}" if feeds else ""
         raise FileError(f"{_name_of(file)} names no feed, so nothing was imported.{why}")
 
 
@@ -228,20 +235,27 @@ def _name_of(file: str) -> str:
 
 async def _import(service: Service, name: str, feeds: Sequence[ListedFeed]) -> _Tally:
     account = await service.accounts.named(name)
-    tally, author = _Tally(), command_author("import")
+    wanted = [feed.wanted() for feed in feeds]
+    results = await service.subscriptions.preview_add(account.id, wanted)
+    plan = plan_import(feeds, results)
+    in_doubt = [(feed, feed.doubt) for feed in plan.new if feed.doubt]
+    tally = _Tally(
+        0, len(plan.known) + len(plan.twice), len(plan.refused), [*plan.dropped, *in_doubt]
+    )
+    sure, author = plan.sure, command_author("import")
     with progress_bar() as progress:
-        task = progress.add_task("Importing", total=len(feeds))
-        for start in range(0, len(feeds), FEEDS_AT_ONCE):
-            chunk = feeds[start : start + FEEDS_AT_ONCE]
+        task = progress.add_task("Importing", total=len(sure))
+        for start in range(0, len(sure), FEEDS_AT_ONCE):
+            chunk = sure[start : start + FEEDS_AT_ONCE]
             items = [feed.wanted() for feed in chunk]
             added = await service.subscriptions.add(account.id, items, author)
             for feed, result in zip(chunk, added.outcome, strict=True):
-                if not isinstance(result, Added):
-                    tally.refused.append((feed, result.message))
-                elif result.was_subscribed:
-                    tally.already_there += 1
+                if isinstance(result, Refused):
+                    tally.refused += 1
+                    tally.dropped.append((feed, result.reason))
                 else:
                     tally.added += 1
             progress.advance(task, len(chunk))
-        await service.feed_labels.take(account.id, [feed.filed() for feed in feeds])
+        filed = [feed.filed() for feed in [*sure, *plan.known]]
+        await service.feed_labels.take(account.id, filed)
     return tally

@@ -11,7 +11,7 @@ from feedkeep.rules.feed_labels import FiledFeed
 from feedkeep.rules.feed_names import Card
 from feedkeep.rules.subscriptions import Refused, Wanted, want
 
-LEFT = Sentence("You had left this feed in the app that wrote the list.")
+LEFT = Sentence("You had left this feed in the app that wrote the file.")
 _FEED_SIGN = re.compile(r"rss|feed|atom|xml", re.IGNORECASE)
 
 
@@ -46,6 +46,11 @@ class ListedFeed:
         return (
             Sentence("item {number}", values) if self.is_item else Sentence("line {number}", values)
         )
+
+    @property
+    def seen(self) -> str:
+        """Text that the file has in its place, for a person who looks for it there."""
+        return self.feed_url or self.title
 
     def filed(self) -> FiledFeed:
         return FiledFeed(self.feed_url, self.title, self.folder)

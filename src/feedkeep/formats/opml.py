@@ -286,11 +286,11 @@ class _Outlines:
         if outer.may_be_folder:
             self.feeds.pop()
             outer.may_be_folder = False
-        addresses = _ADDRESSES[:-1] if outer.is_in_feed else _ADDRESSES
-        feed = _feed_of(attributes, line, addresses, outer.folder)
+        is_other = attributes.get("type") in _EPISODES
+        # Here, `url` is an episode's.
+        is_other |= outer.is_in_feed and not any(map(attributes.get, _ADDRESSES[:-1]))
+        feed = None if is_other else _feed_of(attributes, line, folder=outer.folder)
         is_feed, names, folder = feed is not None and feed.feed_url != "", outer.names, outer.folder
-        if attributes.get("type") in _EPISODES or (outer.is_in_feed and not is_feed):
-            feed, is_feed = None, False
         if is_feed and outer.is_feed and self._is_broken:
             self._open.pop()
         if not is_feed and len(names) < MAX_FOLDER_LEVELS:

@@ -7,7 +7,8 @@ from typing import Any
 
 from starlette.responses import Response
 
-from feedkeep.formats.feed_list import read_urls
+from feedkeep.formats.feed_text import feeds_of_line, lines
+from feedkeep.formats.listed_feed import ListedFeed, check_count
 from feedkeep.http.error_responses import BAD_REQUEST, OK
 from feedkeep.http.json_bodies import encode
 from feedkeep.http.pages.forms import Form, read_form, read_number
@@ -270,13 +271,18 @@ def _typed_items(text: str) -> list[Wanted | Refused]:
     Raises:
         InvalidInput: There are more than `MAX_LINES` lines.
     """
-    feeds = read_urls(text, MAX_LINES, MAX_LINES)
-    return [_typed_item(feed.feed_url) for feed in feeds]
+    feeds: list[ListedFeed] = []
+    for number, line in lines(text, MAX_LINES):
+        feeds += feeds_of_line(number, line, MAX_LINES)
+        check_count(len(feeds), MAX_LINES)
+    return [_typed_item(feed) for feed in feeds]
 
 
-def _typed_item(text: str) -> Wanted | Refused:
-    url = as_pasted(text)
-    return want(url, None) if "://" in url else Refused(text, _NO_ADDRESS)
+def _typed_item(feed: ListedFeed) -> Wanted | Refused:
+    if feed.doubt:
+        return Refused(feed.feed_url, feed.doubt)
+    url = as_pasted(feed.feed_url)
+    return want(url, None) if "://" in url else Refused(feed.seen, _NO_ADDRESS)
 
 
 def _stamp(text: str) -> Stamp:

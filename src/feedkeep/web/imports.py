@@ -7,16 +7,18 @@ from typing import Any
 
 from starlette.responses import Response
 
-from feedkeep.formats.feed_list import Format, read_feed_list, write_feed_list
+from feedkeep.formats.feed_list import Format, decoded, read_feed_list, write_feed_list
+from feedkeep.formats.feed_table import UnclearColumn
+from feedkeep.formats.import_plan import plan_import
 from feedkeep.formats.listed_feed import FeedList, ListedFeed, check_count
 from feedkeep.http.error_responses import OK
 from feedkeep.http.pages.forms import Form, read_form, read_number
 from feedkeep.http.pages.notes import Note
 from feedkeep.http.requests import AdmittedRequest, BodyTooLarge
-from feedkeep.model import Fetch, Guid, Stamp, Value
+from feedkeep.model import Fetch, Stamp, Value
 from feedkeep.model.errors import InvalidInput, Sentence
 from feedkeep.rules import subscriptions
-from feedkeep.rules.feed_labels import NO_LABELS, FiledFeed
+from feedkeep.rules.feed_labels import FiledFeed
 from feedkeep.rules.feed_names import address_of, name_of
 from feedkeep.rules.subscriptions import Added, Refused, Wanted
 from feedkeep.rules.text_limits import MAX_TITLE, line_of
@@ -41,51 +43,18 @@ _TYPES = {
 }
 
 
-class ImportPreview(Value, frozen=True):
-    """Effects of importing a list.
-
-    Attributes:
-        new: Feeds that would be subscribed.
-        known: Feeds that are subscribed already.
-        twice: Number of lines that repeat the feed of an earlier line.
-        refused: Feeds that cannot be added: position in the list, URL and reason.
-    """
-
-    new: Sequence[ListedFeed]
-    known: Sequence[ListedFeed]
-    twice: int
-    refused: Sequence[tuple[Sentence, str, Sentence]]
-
-
 class PreviewRow(Value, frozen=True):
     """A feed of a preview.
 
     Attributes:
         host: Host of the address; "" if the name shows it already.
+        doubt: Reason for not checking its box; None if there is none.
     """
 
     name: str
     host: str
     folder: str
-
-
-def preview_of(feeds: Sequence[ListedFeed], results: Sequence[Added | Refused]) -> ImportPreview:
-    """Summarize the results that adding feeds would have, in the same order. Pure."""
-    new: list[ListedFeed] = []
-    known: list[ListedFeed] = []
-    refused: list[tuple[Sentence, str, Sentence]] = []
-    seen: set[Guid] = set()
-    twice = 0
-    for feed, result in zip(feeds, results, strict=True):
-        if isinstance(result, Refused):
-            refused.append((feed.place, feed.feed_url[:200], result.reason))
-        elif result.subscription.guid in seen:
-            twice += 1
-        else:
-            kind = known if result.was_subscribed else new
-            kind.append(feed)
-            seen.add(result.subscription.guid)
-    return ImportPreview(new, known, twice, refused)
+    doubt: Sentence | None
 
 
 class ImportPage(Page):
@@ -102,6 +71,15 @@ class ImportPage(Page):
             form = await self._read(request)
             found = await _sent_list(form, self.settings.max_items)
             return await self.show_preview(request, found.feeds, found.notes)
+        except UnclearColumn as error:
+            text = decoded(form.files["file"]) if form.files.get("file") else form.text("text")
+            return await self.show_forms(
+                request,
+                status_of(error),
+                typed=Form({"text": [text]}),
+                columns=error.names,
+                problems={"column": error.sentence},
+            )
         except (InvalidInput, BodyTooLarge) as error:
             return await self.show_forms(
                 request, status_of(error), typed=form, problems={"file": error.sentence}
@@ -119,8 +97,10 @@ class ImportPage(Page):
         items = await in_thread_if(is_long, _items, feeds)
         account_id = request.admitted.account.id
         results = await self.service.subscriptions.preview_add(account_id, items)
-        preview = await in_thread_if(is_long, preview_of, feeds, results)
-        labelled = [feed for feed in preview.known if feed.title or feed.folder]
+        plan = await in_thread_if(is_long, plan_import, feeds, results)
+        # What is in doubt has no effect without its box.
+        new = [*plan.new[:SHOWN], *(feed for feed in plan.new[SHOWN:] if feed.doubt is None)]
+        labelled = [feed for feed in plan.known if feed.title or feed.folder]
         filed = await in_thread_if(is_long, _filed, labelled)
         labels = await self.service.feed_labels.preview_take(account_id, filed)
         labelled = labelled if labels else []
@@ -128,12 +108,13 @@ class ImportPage(Page):
             request,
             "import_preview.html",
             is_long=is_long,
-            preview=preview,
-            new_rows=[_row(feed) for feed in preview.new[:SHOWN]],
-            known_rows=[_row(feed) for feed in preview.known[:SHOWN]],
+            plan=plan,
+            new=new,
+            new_rows=[_row(feed) for feed in new[:SHOWN]],
+            known_rows=[_row(feed) for feed in plan.known[:SHOWN]],
             notes=notes,
             source=source,
-            list=await in_thread_if(is_long, _lines, preview.new),
+            list=await in_thread_if(is_long, _lines, new),
             known_list=await in_thread_if(is_long, _lines, labelled),
             labels=labels,
             shown=SHOWN,
@@ -194,9 +175,8 @@ class ImportPage(Page):
         subscribed = await self.service.subscriptions.subscribed(account.id)
         urls = [feed.feed_url for feed in subscribed]
         request.hold(urls)
-        is_opml = kind is Format.OPML
-        cards = await self.service.known_feeds.cards(subscribed if is_opml else ())
-        labels = await self.service.feed_labels.of(account.id) if is_opml else NO_LABELS
+        cards = await self.service.known_feeds.cards(() if kind is Format.URLS else subscribed)
+        labels = await self.service.feed_labels.of(account.id)
         data = await in_thread_if(
             len(subscribed) > LONG_LIST, write_feed_list, subscribed, kind, cards, labels
         )
@@ -209,9 +189,13 @@ class ImportPage(Page):
         )
 
     async def show_forms(
-        self, request: AdmittedRequest, status: int = OK, **values: Any
+        self,
+        request: AdmittedRequest,
+        status: int = OK,
+        columns: Sequence[str] = (),
+        **values: Any,
     ) -> Response:
-        """Render the forms, with their problems if any."""
+        """Render the forms, with their problems if any, and the columns to choose from."""
         max_bytes = self.settings.max_body_bytes
         moving = await self.service.migrations.moving(request.admitted.account.id)
         return await self.show(
@@ -219,6 +203,7 @@ class ImportPage(Page):
             "import.html",
             status,
             max_bytes=max_bytes,
+            columns=columns,
             can_move=self.settings.fetch is not Fetch.OFF,
             moving=moving,
             is_moving=moving is not None and moving.is_under_way(self.service.now()),
@@ -250,7 +235,8 @@ async def _sent_list(form: Form, max_items: int) -> FeedList:
         raise InvalidInput("This file is empty. Choose the one that your app exported.")
     if not data.strip():
         raise InvalidInput("Choose a file, or paste a list.")
-    found = await in_thread_if(len(data) > LONG_BYTES, read_feed_list, data, max_items)
+    column = form.text("column")
+    found = await in_thread_if(len(data) > LONG_BYTES, read_feed_list, data, max_items, column)
     if not found.feeds:
         raise InvalidInput("There is no feed in this list.")
     return found
@@ -259,7 +245,8 @@ async def _sent_list(form: Form, max_items: int) -> FeedList:
 def _row(feed: ListedFeed) -> PreviewRow:
     title, address = line_of(feed.title, MAX_TITLE), address_of(feed.feed_url)
     host = address.host if title else ""
-    return PreviewRow(name_of(feed.feed_url, title), host, line_of(feed.folder, MAX_TITLE))
+    folder = line_of(feed.folder, MAX_TITLE)
+    return PreviewRow(name_of(feed.feed_url, title), host, folder, feed.doubt)
 
 
 def _checked(feeds: Sequence[ListedFeed], form: Form) -> Iterator[ListedFeed]:
