@@ -130,13 +130,17 @@ def read_whole(text: str, max_items: int) -> Sequence[ListedFeed]:
     returned with the URL "".
     """
     feeds: list[ListedFeed] = []
+    folders: list[tuple[str, ...]] = [()]
 
     def start(attributes: Mapping[str, str], line: int) -> None:
-        check_count(len(feeds) + 1, max_items)
-        feed = _feed_of(attributes, line, addresses=_ADDRESSES[:1])
-        feeds.extend([feed] if feed else [])
+        outer = folders[-1]
+        feed = _feed_of(attributes, line, _ADDRESSES[:1], folder_of(outer))
+        folders.append(outer if feed else _with_folder(outer, attributes))
+        if feed:
+            check_count(len(feeds) + 1, max_items)
+            feeds.append(feed)
 
-    parser = _Parser(1, start, lambda: None)
+    parser = _Parser(1, start, folders.pop)
     parser.parse(_escaped(text.lstrip()))
     if not feeds and _local(parser.root) != "opml":
         name = parser.root[:_MAX_SHOWN_CHARACTERS]
@@ -194,7 +198,7 @@ class _Parser:
         self,
         first_line: int,
         start: Callable[[Mapping[str, str], int], None],
-        end: Callable[[], None],
+        end: Callable[[], object],
     ) -> None:
         self.root = self.namespace = ""
         self.line = self._first_line = first_line
@@ -293,9 +297,8 @@ class _Outlines:
         is_feed, names, folder = feed is not None and feed.feed_url != "", outer.names, outer.folder
         if is_feed and outer.is_feed and self._is_broken:
             self._open.pop()
-        if not is_feed and len(names) < MAX_FOLDER_LEVELS:
-            name = line_of(attributes.get("text") or attributes.get("title") or "", MAX_FOLDER)
-            names = (*names, name) if name else names
+        if not is_feed:
+            names = _with_folder(names, attributes)
             folder = folder_of(names)
         if feed:
             check_count(len(self.feeds) + 1, self._max_items)
@@ -309,6 +312,13 @@ class _Outlines:
         ended = self._open.pop()
         if ended.is_feed and not self._is_broken:
             del self.feeds[ended.count :]
+
+
+def _with_folder(names: tuple[str, ...], attributes: Mapping[str, str]) -> tuple[str, ...]:
+    if len(names) >= MAX_FOLDER_LEVELS:
+        return names
+    name = line_of(attributes.get("text") or attributes.get("title") or "", MAX_FOLDER)
+    return (*names, name) if name else names
 
 
 def _unwrapped(feeds: Sequence[ListedFeed]) -> Sequence[ListedFeed]:
