@@ -14,6 +14,7 @@ from feedkeep.model.errors import InvalidFeedUrl
 from feedkeep.rules.feed_urls import (
     MAX_CHARACTERS,
     PODCAST_NAMESPACE,
+    as_feed_url,
     as_linked,
     as_pasted,
     as_typed,
@@ -303,6 +304,24 @@ def test_what_a_person_pastes_is_the_feed_that_it_carries(pasted: str, meant: st
     assert as_pasted(pasted) == meant
 
 
+@pytest.mark.parametrize(
+    ("page", "feed"),
+    [
+        ("https://www.youtube.com/playlist?list=PLx0sYbCqOb8TBPRdmBHs5Iftvv9TPboYG",
+         "https://www.youtube.com/feeds/videos.xml?playlist_id=PLx0sYbCqOb8TBPRdmBHs5Iftvv9TPboYG"),
+        ("m.youtube.com/playlist?si=1&list=UUBJycsmduvYEL83R_U4JriQ&x=1",
+         "https://www.youtube.com/feeds/videos.xml?playlist_id=UUBJycsmduvYEL83R_U4JriQ"),
+        ("https://www.youtube.com/playlist?list=WL", "https://www.youtube.com/playlist?list=WL"),
+        ("https://podcasts.google.com/feed/aHR0cHM6Ly9hLmV4YW1wbGUvcnNz", "https://a.example/rss"),
+        ("https://podcasts.google.com/feed/aHR0cHM6Ly9hLmV4YW1wbGUvcg/episode/x?sa=X",
+         "https://a.example/r"),
+        ("https://podcasts.google.com/feed/zzz", "https://podcasts.google.com/feed/zzz"),
+    ],
+)  # fmt: skip
+def test_page_that_contains_the_address_of_its_feed_becomes_it(page: str, feed: str) -> None:
+    assert as_feed_url(page) == feed
+
+
 @given(
     st.text(st.characters(min_codepoint=0x21, max_codepoint=0x2FF, exclude_categories=["Z", "C"]))
 )
@@ -343,7 +362,7 @@ def test_white_space_around_a_url_is_removed(scheme: str) -> None:
 # C3.1
 @pytest.mark.parametrize(
     "url",
-    ["http://https://a.example/x", " https://HTTP:/a.example ", "HTTP://feed://a.example",
+    ["http://https://a.example/x", "http://https//a.example/x", " https://HTTP:/a.example ", "HTTP://feed://a.example",
      as_typed("feed://http://https://a.example/x")],
 )  # fmt: skip
 def test_a_second_protocol_is_refused_for_what_is_new_only(url: str) -> None:

@@ -483,3 +483,18 @@ def test_a_url_that_was_only_sent_beside_a_guid_was_never_had_until_the_feed_mov
     assert account.subscription(G1).first_had == 20
     account.add((A, G1))  # which it was, and so it stays
     assert account.pointer(guid(A)).alias == Alias(A, moved_away=True, first_had=10)
+
+
+def test_copy_with_an_escaped_ampersand_is_the_known_url_unless_an_app_sends_it() -> None:
+    url, copy = "https://a.example/?a=1&b=2", "https://a.example/?a=1&amp;b=2"
+    account = Account()
+    account.read_file((url, None), (copy, None))
+    assert account.urls() == [url, copy], "a file that has both is taken at its word"
+    account = Account()
+    account.add((url, None))
+    (result,) = account.read_file((copy, None))
+    assert isinstance(result, Added)
+    assert result.was_subscribed
+    assert account.urls() == [url]
+    account.add((copy, None))
+    assert account.urls() == [url, copy]

@@ -27,6 +27,8 @@ _NO_REFERENCE = re.compile(
     re.IGNORECASE,
 )
 
+_NUMBERS = re.compile(r"([0-9]{4})[/.-]([0-9]{1,2})[/.-]([0-9]{1,2})(\D.*)?", re.DOTALL)
+
 
 class FoundFields:
     """Collects the values in a document."""
@@ -110,7 +112,10 @@ def _joined(base: str, reference: str) -> str:
 
 
 def _moment(date: str) -> datetime | None:
-    """Parse a date of RSS, Atom or JSON Feed; None if it is not valid."""
+    """Return a moment as RSS writes it, or as Atom and JSON Feed do; None if it is neither."""
+    if numbers := _NUMBERS.fullmatch(date):  # "2020/1/10 14:33:00"
+        year, month, day, rest = numbers.groups("")
+        date = f"{year}-{month:0>2}-{day:0>2}{rest}"
     try:
         moment = datetime.fromisoformat(date)
     except ValueError:

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode
+from contextlib import suppress
 from typing import NamedTuple
 from xml.parsers import expat
 
@@ -219,6 +221,7 @@ class _Reader:
         self._item_depth = 0
         self._item: dict[str, str] = {}
         self._collected = ""
+        self._is_base64 = False
         self._collected_depth = 0
         self._texts: list[str] = []
         self._characters = 0
@@ -276,8 +279,12 @@ class _Reader:
         elif place in _LINKS and attributes.get("rel", "alternate") == "alternate":
             rank = 1 if "html" in attributes.get("type", "html") else 2
             self._offer_url(Field.SITE_URL, rank, attributes.get("href", ""))
+        elif place == "itunes:link" and attributes.get("rel") == "image":
+            self._offer_url(Field.PICTURE_URL, 3, attributes.get("href", ""))
         if place in _TEXTS or place in _URLS:
             self._collect(place)
+            # Atom 1.0 and 0.3
+            self._is_base64 = "base64" in (attributes.get("type"), attributes.get("mode"))
 
     def _start_in_item(self, name: str, attributes: dict[str, str]) -> None:
         if name == "enclosure":
@@ -332,6 +339,8 @@ class _Reader:
         place, self._collected = self._collected, ""
         self._parser.CharacterDataHandler = None
         text = "".join(self._texts).strip()
+        if self._is_base64:
+            text, self._is_base64 = _from_base64(text), False
         if self._item_depth:
             part = _ITEM_TEXTS[place]
             self._item[part] = self._item.get(part) or text
@@ -362,6 +371,12 @@ class _Reader:
         prefix, _, local = name.lower().rpartition(":")
         vocabulary = self._scopes[-1].vocabularies.get(prefix, f"{prefix}:" if prefix else "")
         return self._names.setdefault(name, vocabulary + local)
+
+
+def _from_base64(text: str) -> str:
+    with suppress(ValueError):
+        return b64decode("".join(text.split()), validate=True).decode()
+    return text
 
 
 def _vocabulary(prefix: str, namespace: str) -> str:

@@ -12,10 +12,9 @@ _STEP_BYTES = 65_536
 _MOST_MEMBERS = 1_000
 """Maximum number of concatenated gzip streams: zlib copies the rest of a chunk for each."""
 
-_PLAIN = {"", "identity"}
 _GZIP = {"gzip", "x-gzip"}
 _GZIP_WBITS = 16 + zlib.MAX_WBITS
-_GZIP_MAGIC = b"\x1f"
+_GZIP_MAGIC = b"\x1f\x8b"
 _ZLIB_METHOD = 0x08
 
 
@@ -39,10 +38,16 @@ class Body:
     """
 
     def __init__(self, encoding: str, max_bytes: int) -> None:
+        """Expect a body in a `Content-Encoding`; an unknown one, such as UTF-8, is no encoding.
+
+        Raises:
+            BodyBroken: There are several.
+        """
         encoding = encoding.strip().lower()
-        if encoding not in _PLAIN | _GZIP | {"deflate"}:
+        if "," in encoding:
             raise BodyBroken
-        self._encoding = encoding
+        self._encoding = encoding if encoding in _GZIP | {"deflate"} else ""
+        self._beginning: bytes | None = b""
         self._max_bytes = max_bytes
         self._received = 0
         self._held = bytearray()
@@ -57,7 +62,9 @@ class Body:
             ResponseTooLarge: The body exceeds the size limit.
             BodyBroken: The body cannot be decompressed.
         """
-        if self._encoding in _PLAIN:
+        if not self._encoding:
+            data = self._after_beginning(data)
+        if not self._encoding:
             self._hold(data)
             return
         self._received += len(data)
@@ -68,19 +75,32 @@ class Body:
         except zlib.error as error:
             raise BodyBroken from error
 
+    def _after_beginning(self, data: bytes) -> bytes:
+        """Return what can be taken now: two bytes show whether gzip comes without saying so."""
+        if self._beginning is None:
+            return data
+        data = self._beginning + data
+        if len(data) < len(_GZIP_MAGIC):
+            self._beginning = data
+            return b""
+        self._beginning = None
+        if data.startswith(_GZIP_MAGIC):
+            self._encoding = "gzip"
+        return data
+
     def begun(self) -> bytes:
         """Return the body received so far, up to the size limit."""
         return bytes(self._held)
 
     def whole(self) -> bytes:
-        """Return the complete body.
+        """Return the body, at its end; of a packed one that is cut off, as much as there is.
 
         Raises:
-            BodyBroken: The compressed data is truncated.
+            BodyBroken: Nothing could be unpacked.
         """
-        if self._stream is not None:
+        if self._stream is not None and not self._held:
             raise BodyBroken
-        return bytes(self._held)
+        return bytes(self._held) + (self._beginning or b"")
 
     def _unpack(self, data: bytes) -> None:
         while data and not self._is_over:
@@ -90,9 +110,11 @@ class Body:
             if stream.eof:
                 data = stream.unused_data
                 self._stream = None
-                # All programs ignore data after the last gzip stream.
-                goes_on = self._encoding in _GZIP and data[:1] == _GZIP_MAGIC
-                self._is_over = bool(data) and not goes_on
+                # Behind the last gzip stream may be anything, which all programs ignore.
+                self._is_over = bool(data) and not self._goes_on_with(data[0])
+
+    def _goes_on_with(self, first: int) -> bool:
+        return self._encoding in _GZIP and first == _GZIP_MAGIC[0]
 
     def _next_member(self, data: bytes) -> zlib._Decompress:
         self._members += 1

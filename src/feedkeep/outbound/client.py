@@ -34,6 +34,7 @@ from feedkeep.rules.feed_urls import DEFAULT_PORTS
 _REDIRECTS = {301, 302, 303, 307, 308}
 _SUCCESS = range(200, 300)
 _ENCODINGS = "gzip, deflate"
+_NOT_DECODED = {"br", "zstd", "compress", "x-compress"}
 _MOST_ADDRESSES = 4
 """Maximum number of addresses tried per family: a name can have thousands, of other people."""
 
@@ -404,8 +405,16 @@ class _JudgedNames(AbstractResolver):
 async def _body(
     response: aiohttp.ClientResponse, target: FetchTarget, reading: _Reading
 ) -> tuple[bytes, bool]:
-    """Read the body; return it and whether it was cut."""
-    body = Body(response.headers.get("Content-Encoding", ""), reading.max_bytes)
+    """Return the body, and whether it is longer than what is returned."""
+    encoding = response.headers.get("Content-Encoding", "").strip().lower()
+    if encoding in _NOT_DECODED:
+        raise Unusable(
+            Failure.BROKEN_ANSWER,
+            "{host} compresses its answer by {encoding}, which nobody asked for.",
+            host=target.host,
+            encoding=encoding,
+        )
+    body = Body(encoding, reading.max_bytes)
     if not reading.may_cut and (response.content_length or 0) > reading.max_bytes:
         raise ResponseTooLarge
     is_feed, content_type = reading.is_feed, response.headers.get("Content-Type", "")

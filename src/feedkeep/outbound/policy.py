@@ -38,7 +38,7 @@ class ClientPolicy:
     user_agent: str = "feedkeep"
     max_bytes: int = 8 * 1024 * 1024
     max_header_bytes: int = 64 * 1024
-    max_redirects: int = 5
+    max_redirects: int = 10
     look_ups: int = _SPARE_LOOK_UPS
     connect_seconds: float = 10.0
     silent_seconds: float = 30.0

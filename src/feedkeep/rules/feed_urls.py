@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import uuid
+from base64 import urlsafe_b64decode
 from contextlib import suppress
 from urllib.parse import unquote
 
@@ -33,11 +34,12 @@ _WHITE_SPACE = (
     "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006"
     "\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
+_ONLY_URL = re.compile(r"https?://\S+", re.IGNORECASE)
 _FORBIDDEN = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 # As in "mailto:a@b.example", but not in "localhost:8000" and "a.example:8000/feed".
 _SCHEME_ALONE = re.compile(r"([A-Za-z][A-Za-z0-9+-]*):(?![0-9]{1,5}(?:[/?#]|\Z))")
-_SECOND_SCHEME = re.compile(r"[A-Za-z]+://[A-Za-z][A-Za-z0-9+-]*:/")
+_SECOND_SCHEME = re.compile(r"[A-Za-z]+://(?:[A-Za-z][A-Za-z0-9+-]*:/|https?//)", re.IGNORECASE)
 _SUBSCRIBE_LINK = re.compile(rf"(?:{'|'.join(LINK_SCHEMES)}):(?://)?", re.IGNORECASE)
 _LINK_WITH_A_FEED = re.compile(
     r"[^?#\s]*/subscribe/?\?(?:[^#\s]*&)?url=([^&#\s]+)\S*", re.IGNORECASE
@@ -50,6 +52,16 @@ _WITHOUT_SCHEME = re.compile(
 )
 _YOUTUBE_CHANNEL = re.compile(
     r"https?://(?:www\.|m\.)?youtube\.com/channel/(UC[0-9A-Za-z_-]{22})(?:[/?#]\S*)?", re.IGNORECASE
+)
+_YOUTUBE_PLAYLIST = re.compile(
+    r"https?://(?:www\.|m\.|music\.)?youtube\.com/playlist\?(?:[^#\s]*&)?"
+    r"list=((?:PL|UU|FL|OLAK)[0-9A-Za-z_-]{10,})(?:[&#]\S*)?",
+    re.IGNORECASE,
+)
+_YOUTUBE_FEED = "https://www.youtube.com/feeds/videos.xml"
+_GOOGLE_PODCAST = re.compile(
+    r"https?://podcasts\.google\.com/(?:\?feed=|feed/)([0-9A-Za-z_-]+)=*(?:[/?&#%]\S*)?",
+    re.IGNORECASE,
 )
 _AUTHORITY_END = re.compile(r"[/?#]")
 _HOST_AND_PORT = re.compile(r"(\[[^\[\]]*\]|[^\[\]:]*)(?::(.*))?")
@@ -136,11 +148,21 @@ def as_typed(text: str) -> str:
 def as_feed_url(text: str) -> str:
     """As `as_typed`, for a feed to add: replaces the page of a YouTube channel by its feed.
 
-    NewPipe and YouTube's Takeout have the pages.
+    The pages of channels and playlists of YouTube, and those of Google Podcasts, contain the
+    address of the feed.
     """
     text = as_typed(text)
-    channel = _YOUTUBE_CHANNEL.fullmatch(text) if len(text) <= MAX_CHARACTERS else None
-    return f"https://www.youtube.com/feeds/videos.xml?channel_id={channel[1]}" if channel else text
+    if len(text) > MAX_CHARACTERS:
+        return text
+    if channel := _YOUTUBE_CHANNEL.fullmatch(text):
+        return f"{_YOUTUBE_FEED}?channel_id={channel[1]}"
+    if playlist := _YOUTUBE_PLAYLIST.fullmatch(text):
+        return f"{_YOUTUBE_FEED}?playlist_id={playlist[1]}"
+    if podcast := _GOOGLE_PODCAST.fullmatch(text):
+        with suppress(ValueError):
+            found = urlsafe_b64decode(podcast[1] + "=" * (-len(podcast[1]) % 4)).decode()
+            return found if _ONLY_URL.fullmatch(found) else text
+    return text
 
 
 def as_pasted(text: str) -> str:

@@ -85,7 +85,8 @@ _MEMBERSHIP_HOSTS = (
 """Hosts that serve feeds only to paying members; their subdomains count, too."""
 
 _PRIVATE_FIELD = re.compile(
-    r"(?:.*[_-])?(?:auth|(?:api|auth)?key|pass|passwd|password|secret|sig|signature|token)",
+    r"(?:.*[_-])?(?:auth|(?:api|auth|member|pass|rss|wpm)?key|pass|passwd|password|pwd|secret|sig"
+    r"|signature|(?:access)?token)",
     re.IGNORECASE,
 )
 """Query fields whose value is a secret, however short, such as `user_key`."""

@@ -42,13 +42,23 @@ class Wanted(Value, frozen=True):
 
     Attributes:
         sent: The URL exactly as it was sent.
-        is_from_file: Whether the item is from a file, where guids are often copied.
+        url: The parsed URL.
+        guid: The guid that was sent with it, if one was.
+        is_from_file: Whether a person typed or imported it: guids in files are often copied, and
+            URLs are copied from the sources of web pages.
     """
 
     sent: str
     url: FeedUrl
     guid: Guid | None
     is_from_file: bool = False
+
+    @property
+    def unescaped(self) -> FeedUrl | None:
+        """The URL without the `&amp;` of HTML; None if there is none, or a guid beside it."""
+        if not self.is_from_file or self.guid or "&amp;" not in self.url.text:
+            return None
+        return parse_feed_url(self.url.text.replace("&amp;", "&"))
 
 
 class Added(Value, frozen=True):
@@ -129,8 +139,10 @@ def want(feed_url: str, guid: str | None, *, is_from_file: bool = False) -> Want
 def guids_wanted(items: Sequence[Wanted | Refused]) -> list[Guid]:
     """Return the guids that adding these items may read or change, each once."""
     wanted = [item for item in items if isinstance(item, Wanted)]
-    sent = [item.guid for item in wanted if item.guid]
-    return list(dict.fromkeys([*(item.url.guid for item in wanted), *sent]))
+    guids = dict.fromkeys(item.url.guid for item in wanted)
+    guids.update(dict.fromkeys(item.unescaped.guid for item in wanted if item.unescaped))
+    guids.update(dict.fromkeys(item.guid for item in wanted if item.guid))
+    return list(guids)
 
 
 def add(snapshot: Snapshot, items: Sequence[Wanted | Refused]) -> Decision[list[Added | Refused]]:
@@ -140,9 +152,15 @@ def add(snapshot: Snapshot, items: Sequence[Wanted | Refused]) -> Decision[list[
 
 
 def add_items(draft: Draft, items: Sequence[Wanted | Refused]) -> list[Added | Refused]:
-    """Add items, as `add` does, as part of a longer operation."""
-    outcomes = [_add_or_refuse(draft, item) for item in _with_own_guids(items)]
-    return [_at_the_end(draft, *outcome) for outcome in outcomes]
+    """Do the same within a longer operation; return the result of each item at its end."""
+    known = [_as_known(draft, item) for item in _with_own_guids(items)]
+    results = [
+        _add_or_refuse(draft, item) if isinstance(item, Wanted) else (item, False) for item in known
+    ]
+    return [
+        _at_the_end(draft, item, was_subscribed) if isinstance(item, Wanted) else item
+        for item, was_subscribed in results
+    ]
 
 
 def read(view: View | NotLookedUp | None) -> View:
@@ -291,9 +309,15 @@ def _with_own_guids(items: Sequence[Wanted | Refused]) -> list[Wanted | Refused]
     ]
 
 
-def _add_or_refuse(draft: Draft, item: Wanted | Refused) -> tuple[Wanted | Refused, bool]:
-    if isinstance(item, Refused):
-        return item, False
+def _as_known(draft: Draft, item: Wanted | Refused) -> Wanted | Refused:
+    """Return an item with the URL that the account has, if only an `&amp;` tells them apart."""
+    other = item.unescaped if isinstance(item, Wanted) else None
+    if isinstance(item, Refused) or other is None or _found_by_url(draft, item.url):
+        return item
+    return replace(item, url=other) if _found_by_url(draft, other) else item
+
+
+def _add_or_refuse(draft: Draft, item: Wanted) -> tuple[Wanted | Refused, bool]:
     try:
         return item, draft.attempt(lambda: _add_one(draft, item))
     except InvalidInput as reason:

@@ -282,7 +282,7 @@ def _typed_item(feed: ListedFeed) -> Wanted | Refused:
     if feed.doubt:
         return Refused(feed.feed_url, feed.doubt)
     url = as_pasted(feed.feed_url)
-    return want(url, None) if "://" in url else Refused(feed.seen, _NO_ADDRESS)
+    return want(url, None, is_from_file=True) if "://" in url else Refused(feed.seen, _NO_ADDRESS)
 
 
 def _stamp(text: str) -> Stamp:
