@@ -215,6 +215,8 @@ FEEDS = f"{outline(A, 'Alpha')}{outline(B, 'Beta')}"
         (f"<outline type='rss' title='a' htmlUrl='x'><outline type='rss' text='b'>{FEEDS}"
          "</outline></outline>", [(A, "Alpha", "a / b"), (B, "Beta", "a / b")]),
         (f"{FEEDS}<outline type='rss' text='lost'/>", [*BOTH, ("", "lost")]),
+        (f"{FEEDS}<outline text='Starred'><outline type='podcast-episode' url='https://a.example/1'/>"
+         "</outline>", BOTH),
     ],
 )  # fmt: skip
 def test_opml_has_its_feeds_in_folders_and_nothing_in_a_feed(
@@ -257,6 +259,19 @@ def test_opml_with_one_slip_keeps_titles_and_folders(slip: str, before: str) -> 
     assert listed(opml(body))[bool(before) :] == [
         (A, "Alpha", "News"), (B, "Beta", "News"), (f"{B}/2", "Gamma", "Tech"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        outline(B, "Beta", ' description="one"/ language="en"'),  # no end of an outline follows
+        f"{outline('https://c.example', 'C', '')}{outline(B, 'Beta')}<b></i>",
+    ],
+)
+def test_folder_of_broken_opml_ends_behind_a_feed_that_does_not(end: str) -> None:
+    body = f"<outline text='News'>{outline(A, 'Alpha')}{end}</outline>"
+    body += f"<outline text='Tech'>{outline(f'{B}/2', 'Gamma')}</outline>"
+    assert listed(opml(body))[-2:] == [(B, "Beta", "News"), (f"{B}/2", "Gamma", "Tech")]
 
 
 def test_broken_opml_of_overcast_has_no_episodes() -> None:
