@@ -62,7 +62,7 @@ def import_feeds(
         str,
         typer.Argument(
             metavar="FILE",
-            help="OPML, JSON, CSV with a heading, or one URL a line (- for standard input).",
+            help="OPML, JSON, a table, or text with one address a line (- for standard input).",
         ),
     ],
     database: DatabaseOption = None,

@@ -112,7 +112,7 @@ def _joined(base: str, reference: str) -> str:
 
 
 def _moment(date: str) -> datetime | None:
-    """Return a moment as RSS writes it, or as Atom and JSON Feed do; None if it is neither."""
+    """Parse a date of RSS, Atom or JSON Feed; None if it is not valid."""
     if numbers := _NUMBERS.fullmatch(date):  # "2020/1/10 14:33:00"
         year, month, day, rest = numbers.groups("")
         date = f"{year}-{month:0>2}-{day:0>2}{rest}"

@@ -1,4 +1,4 @@
-"""Lists of feeds in JSON: our own exports, and whatever else has addresses in a list."""
+"""Feed lists as JSON: our own exports, and other lists of addresses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from feedkeep.model.errors import InvalidInput
 from feedkeep.rules.feed_urls import as_typed
 
 _LISTS = ("subscriptions", "feeds", "add")
-"""The lists of feeds in feedkeep's exports and downloads, NewPipe's, and gpodder.net's answers."""
+"""Lists in exports and downloads of feedkeep, in NewPipe's exports, in gpodder.net's replies."""
 
 _ADDRESSES = ("feedurl", "xmlurl", "rssurl", "rss", "feed", "url")
 _TITLES = ("title", "name", "text", "collectionname")  # NewPipe has `name`, iTunes the last one
@@ -22,14 +22,14 @@ _PARTS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def read(text: str, max_items: int) -> list[ListedFeed]:
-    """Return the feeds of a list of addresses, or of objects with one.
+    """Read a list of addresses, or of objects with an address.
 
     Raises:
-        InvalidInput: It is no JSON, or has no such list, several of them, or too many feeds.
+        InvalidInput: The JSON is not valid, or has no such list, several, or too many feeds.
     """
     data = text.encode()
     try:
-        # The history in an account's download can have more parts than JSON may have.
+        # The history in an account's download may exceed the bounds of `check_json`.
         parts = _PARTS.decode(data) if text.startswith("{") else {"": data}
         items = _list_of(parts)
         if not isinstance(items, list):
@@ -49,7 +49,7 @@ def _decoded(part: bytes | msgspec.Raw | None) -> Any:
 
 
 def _list_of(parts: Mapping[str, bytes | msgspec.Raw]) -> object:
-    """Return the list with a known name, or else the only one that has addresses."""
+    """Return the list with a known name, or else the only one with addresses."""
     for name in ("", *_LISTS):
         if isinstance(known := _decoded(parts.get(name)), list):
             return known
@@ -89,7 +89,7 @@ def _feed(number: int, item: object, labels: Mapping[str, Mapping[str, Any]]) ->
 
 
 def _address(item: object) -> str:
-    """Return the first address of an item, or else a text that stands where one belongs."""
+    """Return the first address of an item, or a text in its place."""
     if isinstance(item, str):
         return item
     fields = _plain(item) if isinstance(item, dict) else {}
@@ -98,7 +98,7 @@ def _address(item: object) -> str:
 
 
 def _plain(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an object with its names in one spelling: `feed_url`, `feedUrl` and `FeedURL`."""
+    """Spell the names of an object in one way: `feed_url`, `feedUrl` and `FeedURL`."""
     return {name.replace("_", "").lower(): value for name, value in fields.items()}
 
 

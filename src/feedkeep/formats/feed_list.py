@@ -20,13 +20,7 @@ from feedkeep.model import Guid, Subscription
 from feedkeep.model.errors import InvalidFeedUrl, InvalidInput, Sentence
 from feedkeep.rules.feed_labels import NO_LABELS, Labels
 from feedkeep.rules.feed_names import Card
-from feedkeep.rules.feed_urls import (
-    as_feed_url,
-    as_linked,
-    as_typed,
-    parse_feed_url,
-    trimmed,
-)
+from feedkeep.rules.feed_urls import as_feed_url, as_linked, as_typed, parse_feed_url, trimmed
 from feedkeep.rules.guids import guid_or_none
 
 MAX_ITEMS = 400_000
@@ -61,15 +55,16 @@ class _JsonList(msgspec.Struct):
 
 
 def read_feed_list(data: bytes, max_items: int = MAX_ITEMS, column: str = "") -> FeedList:
-    """Return the feeds that a file lists, in its order; their URLs and guids are not checked.
+    """Read the feeds of a file, in order, without checking URLs and guids.
 
-    It may be in any encoding that browsers know, whatever it declares, and have wrong bytes.
-    Addresses are taken as a person means them: also links to subscribe, and without a protocol.
-    `column` names the column of addresses in a table that has several.
+    Any encoding of browsers is accepted, whatever the file declares, also with invalid bytes.
+    Addresses are interpreted as people mean them, such as links to subscribe, or without a
+    protocol. `column` names the column of addresses in a table that has several.
 
     Raises:
-        InvalidInput: It has another format, is broken, is hostile, or has more than `max_items`.
-        UnclearColumn: It is a table in which several columns may have the addresses.
+        InvalidInput: The file has another format, is broken or hostile, or has more than
+            `max_items` feeds.
+        UnclearColumn: Several columns of a table may have the addresses.
     """
     text = decoded(data)
     start = text.lstrip()
@@ -87,8 +82,7 @@ def read_feed_list(data: bytes, max_items: int = MAX_ITEMS, column: str = "") ->
 
 
 def decoded(data: bytes) -> str:
-    """Return the text of a file in any encoding."""
-    # Only what was cut off within its last character is not UTF-8 then.
+    # Only a truncated last character can be invalid.
     return utf8(data, "").decode(errors="ignore").lstrip("\ufeff")
 
 
@@ -117,9 +111,9 @@ def write_feed_list(
 ) -> bytes:
     """Write a list in a format that `read_feed_list` reads.
 
-    A guid that is not the one derived from the URL is written, too, except in the format `URLS`.
-    OPML and JSON have the titles and folders of `labels`, with titles from `cards`, by URL; OPML
-    also has the rest of `cards`.
+    Guids that differ from the derived ones are included, except in the format `URLS`. OPML and JSON
+    have the titles and folders in `labels`, and the titles in `cards`, by URL; OPML has the rest of
+    the `cards`, too.
     """
     feeds = [_listed(item, cards, labels, kind) for item in subscriptions]
     match kind:

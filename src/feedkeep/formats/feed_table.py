@@ -1,4 +1,4 @@
-"""Lists of feeds in tables: exports of YouTube and of spreadsheets, with or without a heading."""
+"""Feed lists as tables, such as YouTube's Takeout and spreadsheets, with or without a heading."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OF_TITLES = ("tit", "tít", "name")  # "Channel Title", "Kanaltitel", "Titre de
 
 
 class UnclearColumn(InvalidInput):
-    """Columns of a table have addresses, and no name says which ones are of feeds.
+    """Several columns of a table have addresses, and no name tells which ones are of feeds.
 
     Attributes:
         names: Names of these columns.
@@ -44,7 +44,7 @@ class UnclearColumn(InvalidInput):
 
 
 class _Columns(NamedTuple):
-    """What the columns of a table hold; `title` is None if none of them has titles."""
+    """Columns of a table; `title` is None without a column of titles."""
 
     width: int
     address: int
@@ -53,14 +53,14 @@ class _Columns(NamedTuple):
 
 
 def read(text: str, max_items: int, column: str = "") -> list[ListedFeed] | None:
-    """Return the feed of each row, "" for an address that is missing; None if this is no table.
+    """Return the feed of each row, "" for a missing address; None if the text is not a table.
 
-    The column of addresses has a known name, or is the only one that has addresses; `column` is
-    the name of the right one of several.
+    The column of addresses has a known name, or is the only one with addresses, or is called
+    `column`.
 
     Raises:
-        InvalidInput: It has too many rows, or a cell of more than 131,072 characters.
-        UnclearColumn: No name and no content says which column it is.
+        InvalidInput: There are too many rows, or a cell has more than 131,072 characters.
+        UnclearColumn: Several columns may have the addresses, or only one for other pages.
     """
     declared = _EXCEL_SEPARATOR.match(text)
     text = text[declared.end() :] if declared else text
@@ -91,7 +91,7 @@ def _rows(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _columns(rows: Sequence[Sequence[str]], separator: str, chosen: str) -> _Columns | None:
-    """Return what the columns hold if most rows agree on them, and without a heading all rows."""
+    """Return the columns if most rows have as many, or without a heading all rows."""
     if len(rows) < 2 or len(rows[0]) < 2:  # noqa: PLR2004 - a table has two of both
         return None
     width, has_heading = len(rows[0]), not any(map(_is_address, rows[0]))
@@ -104,7 +104,7 @@ def _columns(rows: Sequence[Sequence[str]], separator: str, chosen: str) -> _Col
     address = _address_column(names, columns, chosen)
     if address is None:
         return None
-    # A separator in all addresses looks like one between columns.
+    # A separator inside all addresses looks like one between columns.
     may_be_in_addresses = not has_heading and separator in _IN_ADDRESSES and address + 1 < width
     if may_be_in_addresses and not _most(map(_is_title, columns[address + 1])):
         return None
@@ -152,7 +152,7 @@ def _feeds(text: str, separator: str, columns: _Columns, max_items: int) -> list
         while len(row) > width and not row[-1]:
             row.pop()
         if len(row) > width and (address == width - 1 or not _is_address(row[address])):
-            # There is a separator in an address or title that has no quotes around it.
+            # An address or a title without quotes contains a separator.
             feeds += feeds_of_line(number, separator.join(row), max_items)
             continue
         cells = [*row, *[""] * (width - len(row))]

@@ -1,4 +1,4 @@
-"""Lists of feeds in text: an address anywhere in a line, and a title around it."""
+"""Feed lists as text: an address anywhere in a line, and a title around it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from feedkeep.model.errors import InvalidInput, Sentence
 from feedkeep.rules.feed_urls import LINK_SCHEMES, MAX_CHARACTERS, as_typed
 
 MAX_LINES = 400_000
-"""The maximum number of lines of a text; no list of feeds has nearly as many."""
+"""Maximum number of lines of a text; no list of feeds has nearly as many."""
 
 _MOST_OTHER_LINES = 2
-"""Maximum number of lines without an address for each address: a letter has more of them."""
+"""Maximum number of lines without an address for each address; a letter has more."""
 
 _LINE_ENDS = ("\n", "\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029")
 _ADDRESS = re.compile(
@@ -68,10 +68,10 @@ def lines(text: str, max_lines: int) -> Iterator[tuple[int, str]]:
 
 
 def feeds_of_line(number: int, line: str, max_items: int) -> list[ListedFeed]:
-    """Return the feeds of a line, or one without an address; none of a heading or a rule.
+    """Return the feeds of a line, or one without an address; [] for a heading or a rule.
 
-    A line with a title has one feed. Of several addresses there, the one that looks like a feed
-    counts; if that does not decide, all of them are in doubt.
+    Beside a title, only the address that looks like a feed counts; unless exactly one does, all of
+    them are in doubt.
     """
     is_heading = _HEADING.match(line) is not None
     line = _TAGS.sub("", line) if is_heading else line
@@ -100,7 +100,7 @@ def feeds_of_line(number: int, line: str, max_items: int) -> list[ListedFeed]:
 
 
 def _enclosed(before: str, word: str) -> str:
-    """Return the address that a word begins with, without what closes a bracket before it."""
+    """Return a word without the bracket or quote that closes one before it."""
     if before.count("(") > before.count(")") and (balanced := _BALANCED.match(word)):
         return balanced[0]
     closing = _CLOSINGS.get(before[-1:])
@@ -108,7 +108,7 @@ def _enclosed(before: str, word: str) -> str:
 
 
 def _separated(word: str) -> list[str]:
-    """Return the addresses in a word: `https://a,https://b` are two, but not behind a `?`."""
+    """Split `https://a,https://b`, except in a query."""
     before_query = word.partition("?")[0]
     words = _TWO_IN_A_WORD.split(word) if _TWO_IN_A_WORD.search(before_query) else [word]
     return [one.rstrip(",;") for one in words]

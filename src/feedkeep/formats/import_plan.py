@@ -1,4 +1,4 @@
-"""What an import of a list changes: the same on pages and in commands. Pure."""
+"""Effects of importing a list, for the page and the command. Pure."""
 
 from __future__ import annotations
 

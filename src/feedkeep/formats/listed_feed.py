@@ -20,14 +20,14 @@ class ListedFeed:
     """Feed in a file, not yet validated.
 
     Attributes:
-        number: The number of its line, or of its item in JSON, from 1; 0 if it is from no file.
-        feed_url: The text of its URL; "" if there is something, but no address of a feed.
-        guid: The text of its guid, if there is one.
-        is_item: Whether items are counted and not lines.
-        title: What the file calls it; "" if it does not say.
-        folder: The folder that it is in there, as `folder_of` returns it.
-        card: What is known of it, for files that are written.
-        doubt: Reason to add it only if its owner says so; None without one.
+        number: Line number, or number of the JSON item, from 1; 0 if the feed is not from a file.
+        feed_url: Text of its URL; "" if the entry has no address of a feed.
+        guid: Text of its guid; None without one.
+        is_item: Whether `number` counts items instead of lines.
+        title: Title in the file; "" if missing.
+        folder: Folder in the file, in the form of `folder_of`.
+        card: Summary of the feed, for writing.
+        doubt: Reason to add it only if its owner confirms it; None without one.
     """
 
     number: int
@@ -49,7 +49,7 @@ class ListedFeed:
 
     @property
     def seen(self) -> str:
-        """Text that the file has in its place, for a person who looks for it there."""
+        """Text in its place, by which a person finds it in the file."""
         return self.feed_url or self.title
 
     def filed(self) -> FiledFeed:
@@ -74,7 +74,7 @@ def check_count(count: int, max_items: int) -> None:
 
 
 def has_feed_sign(url: str) -> bool:
-    """Whether a URL contains a word that addresses of feeds have."""
+    """Whether a URL has a word that is common in addresses of feeds."""
     return _FEED_SIGN.search(url) is not None
 
 

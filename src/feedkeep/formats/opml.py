@@ -56,15 +56,16 @@ _END = re.compile(rf"/{_PREFIX}outline\s{{0,9}}>", re.IGNORECASE)
 _ADDRESSES = ("xmlurl", "feedurl", "rssurl", "url")
 """Attributes for the address of a feed, the usual one first."""
 _NO_FEED_BY_URL = {"include", "audio"}
-"""The types of outlines whose attribute `url` leads to another list, or to music."""
+"""Types of outlines whose attribute `url` is another list, or music."""
 _EPISODES = {"podcast-episode", "episode"}
 _OF_FEEDS = {"rss", "atom"}
 _NO = {"0", "false", "no"}
 _WRAPPERS = {"feeds"}
-"""Names of the outline that Pocket Casts (OpmlExporter.kt), Overcast (account/export_opml) and
-castero (subscriptions.py) write around all feeds."""
+"""Outline around all feeds in exports of Pocket Casts (OpmlExporter.kt), Overcast
+(account/export_opml) and castero (subscriptions.py).
+"""
 _NAMES = ("text", "title", "type", "subscribed")
-# Bounded, so that many quotes that never end do not take quadratic time.
+# Bounded: many unterminated quotes must not take quadratic time.
 _ATTRIBUTE = re.compile(
     rf"""(?<![\w:.-])(podcast:guid|htmlurl|{"|".join((*_NAMES, *_ADDRESSES))})\s{{0,9}}=\s{{0,9}}"""
     r"""(?:"([^"]{0,9000})"|'([^']{0,9000})'|["'\u201c-\u201f]?([^\s"'>\u201c-\u201f]{1,9000}))""",
@@ -77,7 +78,7 @@ _NOT_IN_XML = re.compile("[\ufffe\uffff]")
 
 
 def in_xml(url: str) -> str:
-    """Return a URL with the characters percent-encoded that XML does not allow."""
+    """Percent-encode the characters of a URL that XML does not allow."""
     return _NOT_IN_XML.sub(lambda character: quote(character[0]), url)
 
 
@@ -89,11 +90,10 @@ def is_opml(text: str) -> bool:
 def read(text: str, max_items: int) -> FeedList:
     """Read the feeds of an OPML file, from all levels of its outline.
 
-    Its root may have any name, and what stands before its first tag, or after its last one, is
-    passed over. What titles have need not be escaped. A file that declares entities or attributes
-    is refused: only hostile files do. A file that is broken in another way, as some apps write
-    them, is read by its tags from the mistake on. An outline that seems to be of a feed, but has
-    no address, is returned without one.
+    The root may have any name; text before the first tag and after the last one is skipped, and
+    titles need not be escaped. A file that declares entities or attributes is refused: only hostile
+    files do. A file with other mistakes, as some apps write, is searched for outlines after the
+    first mistake. An outline that looks like a feed without an address is returned with the URL "".
 
     Raises:
         InvalidInput: The file is not well-formed XML, is not OPML, declares something, is too
@@ -155,7 +155,7 @@ class BrokenXml(InvalidInput):
 
 
 def write(feeds: Iterable[ListedFeed]) -> bytes:
-    """Return the feeds as an OPML 2.0 file in UTF-8."""
+    """Write the feeds as an OPML 2.0 file in UTF-8."""
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<opml version="2.0" xmlns:podcast="{_NAMESPACE}">',
@@ -190,7 +190,7 @@ class _Parser:
 
     Attributes:
         root: Name of the first element; "" if there is none.
-        namespace: What it declares for the prefix `podcast`.
+        namespace: Its namespace for the prefix `podcast`; "" without one.
         line: Line of the last outline that was read.
     """
 
@@ -224,7 +224,7 @@ class _Parser:
             ) from error
 
     def rest(self) -> str:
-        """Return the text from within the last tag of an outline that was read."""
+        """Return the text from inside the last parsed tag of an outline."""
         return self._data[self._read_bytes :].decode()
 
     def _started(self, name: str, attributes: dict[str, str]) -> None:
@@ -232,12 +232,12 @@ class _Parser:
             self.root, self.namespace = name, attributes.get("xmlns:podcast", "")
         if _local(name) == "outline":
             self._note_place()
-            # Apps spell the attribute xmlUrl, xmlurl and xmlURL.
+            # Apps write xmlUrl, xmlurl and xmlURL.
             self._start({key.lower(): value for key, value in attributes.items()}, self.line)
 
     def _ended(self, name: str) -> None:
         if _local(name) == "outline":
-            # The end of an empty tag is reported behind it: no place within a tag.
+            # expat reports the end of an empty tag behind it, outside of any tag.
             if self._data.startswith(b"</", self._parser.CurrentByteIndex):
                 self._note_place()
             self._end()
@@ -249,15 +249,16 @@ class _Parser:
 
 @dataclass(slots=True)
 class _Open:
-    """An outline that has not ended.
+    """Outline that has not ended.
 
     Attributes:
-        names: Names of the folders of the outlines in it.
-        folder: The same as `folder_of` returns them.
+        names: Folders of the outlines in it.
+        folder: The same in the form of `folder_of`.
         count: Number of feeds up to its own.
         is_feed: Whether it has an address.
         is_in_feed: Whether it, or an outline around it, has one.
-        may_be_folder: Whether it was listed without an address: a folder, if an outline follows.
+        may_be_folder: Whether it is listed as a feed without an address: with outlines in it, it
+            is a folder.
     """
 
     names: tuple[str, ...] = ()
@@ -271,7 +272,7 @@ class _Open:
 class _Outlines:
     """Collects feeds from the starts and ends of outlines.
 
-    What is in the outline of a feed is no feed, such as Overcast's episodes.
+    Outlines inside the outline of a feed are not feeds, such as Overcast's episodes.
     """
 
     def __init__(self, max_items: int) -> None:
@@ -281,7 +282,7 @@ class _Outlines:
         self._is_broken = False
 
     def break_off(self) -> None:
-        """Expect broken XML from now on, where the outline of a feed ends before the next feed."""
+        """Continue with broken XML, in which an outline of a feed ends before the next feed."""
         self._is_broken = True
         self._open = [one for one in self._open if not one.is_feed or one.count == len(self.feeds)]
 
@@ -322,7 +323,7 @@ def _with_folder(names: tuple[str, ...], attributes: Mapping[str, str]) -> tuple
 
 
 def _unwrapped(feeds: Sequence[ListedFeed]) -> Sequence[ListedFeed]:
-    """Return the feeds without the outline that an app writes around all of them."""
+    """Remove the folder that an app writes around all feeds."""
     names = [folder_names(feed.folder) for feed in feeds]
     if not all(several and several[0] in _WRAPPERS for several in names):
         return feeds
@@ -342,7 +343,7 @@ def _feed_of(
     addresses: Sequence[str] = _ADDRESSES,
     folder: str = "",
 ) -> ListedFeed | None:
-    """Return the feed of an outline with these attributes; None of a folder."""
+    """Return the feed of an outline with these attributes; None for a folder."""
     kind = attributes.get("type", "").strip().lower()
     for name in addresses:
         url = attributes.get(name, "")
@@ -364,11 +365,10 @@ def _feed_of(
 
 
 def _scan(text: str, line: int, outlines: _Outlines) -> None:
-    """Collect the outlines of broken XML, wherever they are, but for comments.
+    """Collect the outlines of broken XML anywhere, except in comments.
 
-    Real exports have unescaped markup and quotes in their descriptions, which no parser reads. So
-    what belongs to an outline may stand behind another tag. `text` begins within a tag that was
-    read.
+    Real exports have unescaped markup and quotes in descriptions, which no parser accepts. So
+    attributes of an outline may follow another tag. `text` begins inside a parsed tag.
     """
     outlines.break_off()
     first, *pieces = text.split("<")
@@ -392,10 +392,10 @@ def _scan(text: str, line: int, outlines: _Outlines) -> None:
         tag.pieces.append(seen)
         is_outline = _OUTLINE.match(seen) is not None
         for place, name, value in _attributes(seen):
-            # Elsewhere, as in bookmarks, only these are about feeds.
+            # Outside of outlines, as in bookmarks, only these attributes are about feeds.
             if not has_begun and name not in _ADDRESSES[:-1]:
                 continue
-            # The tags in a description have names of their own.
+            # Tags in a description have titles and types of their own.
             if name in _NAMES and not is_outline and place < seen.find(">"):
                 continue
             if name in _ADDRESSES and tag.attributes.get(name):
@@ -410,7 +410,7 @@ def _scan(text: str, line: int, outlines: _Outlines) -> None:
 
 @dataclass(slots=True)
 class _Tag:
-    """What belongs to a tag of an outline, up to the next one."""
+    """Tag of an outline with the text up to the next one."""
 
     line: int
     pieces: list[str] = field(default_factory=list)
@@ -424,19 +424,19 @@ class _Tag:
         whole = text[: text.rfind(">") + 1]
         has_address = any(map(self.attributes.get, _ADDRESSES))
         is_open = _OUTLINE.match(whole) is not None and not whole.endswith("/>")
-        # With a mistake in it, the "/" of an empty tag may stand elsewhere.
+        # In an empty tag with a mistake, the "/" may be elsewhere.
         if not is_open or (has_address and "/" in _QUOTED.sub("", whole)):
             outlines.end()
 
 
 def _attributes(piece: str) -> Iterator[tuple[int, str, str]]:
-    """Yield the attributes that tell of a feed, with their places, if their ends can be seen."""
+    """Yield position, name and value of a feed's attributes whose ends are recognizable."""
     end = 0 if "=" in piece else len(piece)
     while match := _ATTRIBUTE.search(piece, end):
         end = match.end()
         name, value = match[1].lower(), match[2] or match[3] or match[4] or ""
         if match[4] and end == len(piece):
-            continue  # it was cut off
+            continue  # truncated
         if match[4] and piece.startswith(">", end):
             value = value.removesuffix("/")
         # Without its closing quote, a value extends to the next one.

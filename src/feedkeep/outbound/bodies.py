@@ -38,11 +38,6 @@ class Body:
     """
 
     def __init__(self, encoding: str, max_bytes: int) -> None:
-        """Expect a body in a `Content-Encoding`; an unknown one, such as UTF-8, is no encoding.
-
-        Raises:
-            BodyBroken: There are several.
-        """
         encoding = encoding.strip().lower()
         if "," in encoding:
             raise BodyBroken
@@ -76,7 +71,7 @@ class Body:
             raise BodyBroken from error
 
     def _after_beginning(self, data: bytes) -> bytes:
-        """Return what can be taken now: two bytes show whether gzip comes without saying so."""
+        """Return the data to process: the first two bytes show undeclared gzip."""
         if self._beginning is None:
             return data
         data = self._beginning + data
@@ -93,10 +88,10 @@ class Body:
         return bytes(self._held)
 
     def whole(self) -> bytes:
-        """Return the body, at its end; of a packed one that is cut off, as much as there is.
+        """Return the complete body; a truncated compressed one as far as it goes.
 
         Raises:
-            BodyBroken: Nothing could be unpacked.
+            BodyBroken: The compressed data is truncated before its first byte.
         """
         if self._stream is not None and not self._held:
             raise BodyBroken
@@ -110,11 +105,9 @@ class Body:
             if stream.eof:
                 data = stream.unused_data
                 self._stream = None
-                # Behind the last gzip stream may be anything, which all programs ignore.
-                self._is_over = bool(data) and not self._goes_on_with(data[0])
-
-    def _goes_on_with(self, first: int) -> bool:
-        return self._encoding in _GZIP and first == _GZIP_MAGIC[0]
+                # All programs ignore data after the last gzip stream.
+                goes_on = self._encoding in _GZIP and data[:1] == _GZIP_MAGIC[:1]
+                self._is_over = bool(data) and not goes_on
 
     def _next_member(self, data: bytes) -> zlib._Decompress:
         self._members += 1

@@ -405,7 +405,7 @@ class _JudgedNames(AbstractResolver):
 async def _body(
     response: aiohttp.ClientResponse, target: FetchTarget, reading: _Reading
 ) -> tuple[bytes, bool]:
-    """Return the body, and whether it is longer than what is returned."""
+    """Read the body; return it and whether it was cut."""
     encoding = response.headers.get("Content-Encoding", "").strip().lower()
     if encoding in _NOT_DECODED:
         raise Unusable(

@@ -173,7 +173,7 @@ def as_pasted(text: str) -> str:
     """
     if len(text) > MAX_CHARACTERS:
         return text
-    # With white space in it, the pattern would be tried anew from each of its characters.
+    # With white space in it, the pattern would be tried again at each of its characters.
     link = _LINK_WITH_A_FEED.fullmatch(text.strip()) if len(text.split()) == 1 else None
     carried = as_typed(unquote(link[1])) if link else ""
     return carried if "://" in carried else as_feed_url(text)

@@ -42,10 +42,8 @@ class Wanted(Value, frozen=True):
 
     Attributes:
         sent: The URL exactly as it was sent.
-        url: The parsed URL.
-        guid: The guid that was sent with it, if one was.
-        is_from_file: Whether a person typed or imported it: guids in files are often copied, and
-            URLs are copied from the sources of web pages.
+        is_from_file: Whether a person typed or imported the item: guids in files are often copied,
+            and URLs are copied from the source of web pages.
     """
 
     sent: str
@@ -55,7 +53,7 @@ class Wanted(Value, frozen=True):
 
     @property
     def unescaped(self) -> FeedUrl | None:
-        """The URL without the `&amp;` of HTML; None if there is none, or a guid beside it."""
+        """The URL without HTML's `&amp;`, unless an app sent it or a guid is beside it."""
         if not self.is_from_file or self.guid or "&amp;" not in self.url.text:
             return None
         return parse_feed_url(self.url.text.replace("&amp;", "&"))
@@ -139,10 +137,9 @@ def want(feed_url: str, guid: str | None, *, is_from_file: bool = False) -> Want
 def guids_wanted(items: Sequence[Wanted | Refused]) -> list[Guid]:
     """Return the guids that adding these items may read or change, each once."""
     wanted = [item for item in items if isinstance(item, Wanted)]
-    guids = dict.fromkeys(item.url.guid for item in wanted)
-    guids.update(dict.fromkeys(item.unescaped.guid for item in wanted if item.unescaped))
-    guids.update(dict.fromkeys(item.guid for item in wanted if item.guid))
-    return list(guids)
+    sent = [item.guid for item in wanted if item.guid]
+    unescaped = [item.unescaped.guid for item in wanted if item.unescaped]
+    return list(dict.fromkeys([*(item.url.guid for item in wanted), *unescaped, *sent]))
 
 
 def add(snapshot: Snapshot, items: Sequence[Wanted | Refused]) -> Decision[list[Added | Refused]]:
@@ -152,15 +149,10 @@ def add(snapshot: Snapshot, items: Sequence[Wanted | Refused]) -> Decision[list[
 
 
 def add_items(draft: Draft, items: Sequence[Wanted | Refused]) -> list[Added | Refused]:
-    """Do the same within a longer operation; return the result of each item at its end."""
+    """Add items, as `add` does, as part of a longer operation."""
     known = [_as_known(draft, item) for item in _with_own_guids(items)]
-    results = [
-        _add_or_refuse(draft, item) if isinstance(item, Wanted) else (item, False) for item in known
-    ]
-    return [
-        _at_the_end(draft, item, was_subscribed) if isinstance(item, Wanted) else item
-        for item, was_subscribed in results
-    ]
+    outcomes = [_add_or_refuse(draft, item) for item in known]
+    return [_at_the_end(draft, *outcome) for outcome in outcomes]
 
 
 def read(view: View | NotLookedUp | None) -> View:
@@ -310,14 +302,16 @@ def _with_own_guids(items: Sequence[Wanted | Refused]) -> list[Wanted | Refused]
 
 
 def _as_known(draft: Draft, item: Wanted | Refused) -> Wanted | Refused:
-    """Return an item with the URL that the account has, if only an `&amp;` tells them apart."""
+    """Use the URL that the account has if it differs only by `&amp;`."""
     other = item.unescaped if isinstance(item, Wanted) else None
     if isinstance(item, Refused) or other is None or _found_by_url(draft, item.url):
         return item
     return replace(item, url=other) if _found_by_url(draft, other) else item
 
 
-def _add_or_refuse(draft: Draft, item: Wanted) -> tuple[Wanted | Refused, bool]:
+def _add_or_refuse(draft: Draft, item: Wanted | Refused) -> tuple[Wanted | Refused, bool]:
+    if isinstance(item, Refused):
+        return item, False
     try:
         return item, draft.attempt(lambda: _add_one(draft, item))
     except InvalidInput as reason:
