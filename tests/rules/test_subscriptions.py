@@ -25,7 +25,7 @@ from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.list_limits import MAX_SUBSCRIPTIONS, limits_for
 from feedkeep.rules.seen_feeds import NEVER
-from feedkeep.rules.subscriptions import MAX_POINTERS, Added, Refused, Update, want
+from feedkeep.rules.subscriptions import MAX_POINTERS, MAX_REDIRECTS, Added, Refused, Update, want
 
 A, B, C = "https://a.example/feed", "https://b.example/feed", "https://c.example/feed"
 D = "https://d.example/feed"
@@ -251,6 +251,20 @@ def test_a_subscription_has_at_most_a_thousand_pointers_and_an_item_too_many_fai
     assert result.feed_url == f" {B} "
     assert "at most 1,000" in result.message
     assert account.snapshot() == before
+
+
+def test_add_many_guids_of_one_url_redirects_a_bounded_number_of_pointers() -> None:
+    account = Account()
+    account.add((A, None))
+    guids = [f"{number:08x}-0000-4000-9000-000000000000" for number in range(900)]
+    results = account.add(*((A, sent) for sent in guids), (B, G1), (B, None))
+    refused = [result for result in results if isinstance(result, Refused)]
+    assert sum(range(900 - len(refused))) <= MAX_REDIRECTS < sum(range(901 - len(refused)))
+    assert {result.message for result in refused} == {
+        "Too many guids of the same feeds in one request: send this item in another one."
+    }
+    assert account.subscription(Guid(guids[899 - len(refused)])).is_subscribed
+    assert account.subscription(G1).feed_url == B
 
 
 def test_an_item_that_makes_no_pointer_is_taken_by_a_subscription_with_a_thousand() -> None:

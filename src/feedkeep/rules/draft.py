@@ -42,10 +42,12 @@ class Draft:
 
     Attributes:
         counts: The counts of the account's list, with the changes so far.
+        redirects: The number of pointers redirected by renames and merges so far.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.counts = snapshot.counts
+        self.redirects = 0
         self._limits = snapshot.limits
         self._now = snapshot.now
         self._last_stamp = snapshot.last_stamp
@@ -331,6 +333,7 @@ class Draft:
             pointer = self._index[guid]
             assert isinstance(pointer, Pointer)
             self.put(replace(pointer, new_guid=new))
+            self.redirects += 1
 
     def _take_over(self, taken: Entry | None) -> None:
         """Stamp the pointers that a device may follow through `taken` to their subscription.
