@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from feedkeep.formats.encodings import SHOWN_BY_BEGINNING, codec_of
@@ -20,6 +21,20 @@ _CHARSET = re.compile(r"""charset\s{0,9}=\s{0,9}["']?([\w.:-]{1,40})""", re.IGNO
 
 _SEVEN_BITS = {"iso2022_jp"}
 _AS_BROWSERS_READ_IT = {"latin-1": "cp1252", "utf-8-sig": "utf-8"}
+_COMMON = {
+    "gb18030": "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于"
+    "着下自之年过发后作里用道行所然家事成方多经去法学都同现当没动面起看定天分还进好小",
+    "big5hkscs": "的一是不了在人有我他這個們中來上大為和國地到以說時要就出會可也你對生能而子那得於"
+    "著下自之年過發後作裡用道行所然家事成方多經去法學都同現當沒動面起看定天分還進好小",
+    "cp932": "のにはをたがでとしるていンースルトイ",
+    "euc_jp": "のにはをたがでとしるていンースルトイ",
+    "cp949": "이다는에의가을를하고은한",
+}
+"""Common characters of languages whose encodings are recognized without a declaration."""
+
+_LEAST_SHARE = 1 / 20
+"""Share of common characters beyond ASCII; few texts in these languages have less than twice it."""
+
 _CP1252_OF_STRAY_BYTES = {
     0xDC00 + byte: bytes([byte]).decode("cp1252", errors="replace") for byte in range(0x80, 0x100)
 }
@@ -31,7 +46,8 @@ def utf8(document: bytes, content_type: str) -> bytes:
     A byte order mark determines the encoding. Valid UTF-8 is UTF-8: text in another encoding hardly
     ever is valid by accident. Otherwise the first encoding that decodes the whole document wins, of
     those declared by the XML or the header Content-Type. In declared UTF-8, stray bytes are decoded
-    as Windows-1252, as in feeds assembled from parts.
+    as Windows-1252, as in feeds assembled from parts. Undeclared encodings of Chinese, Japanese
+    and Korean are recognized by common characters.
     """
     shown = next((c for mark, c in SHOWN_BY_BEGINNING.items() if document.startswith(mark)), None)
     if shown == "utf-8-sig":
@@ -45,6 +61,9 @@ def utf8(document: bytes, content_type: str) -> bytes:
     for codec in others:
         if _is_in(document, codec):
             return _decoded(document, codec, "strict")
+    shares = {_share_of_common(document, codec): codec for codec in _COMMON}
+    if max(shares) > _LEAST_SHARE:
+        return _decoded(document, shares[max(shares)], "strict")
     if "utf-8" in declared or not others:
         return _decoded(document, "utf-8", "surrogateescape")
     return _decoded(document, others[0], "replace")
@@ -65,6 +84,19 @@ def _is_in(document: bytes, codec: str) -> bool:
     except UnicodeError:
         return False
     return True
+
+
+def _share_of_common(document: bytes, codec: str) -> float:
+    """Return the share of common characters beyond ASCII; 0 if the document has not two of them."""
+    total = 0
+    counts: Counter[str] = Counter()
+    try:
+        for piece in _pieces(document, codec, "strict"):
+            total += len(piece) - len(piece.encode("ascii", "ignore"))
+            counts.update({common: piece.count(common) for common in _COMMON[codec]})
+    except UnicodeError:
+        return 0.0
+    return counts.total() / total if len(+counts) > 1 else 0.0
 
 
 def _decoded(document: bytes, codec: str, errors: str) -> bytes:
