@@ -91,6 +91,10 @@ _PRIVATE_FIELD = re.compile(
 )
 """Query fields whose value is a secret, however short, such as `user_key`."""
 
+_DOUBTFUL_FIELDS = {"hash", "session", "sid"}
+"""Query fields whose value is a secret if it looks random; others number a section or a topic."""
+_LEAST_DOUBTFUL_CHARACTERS = 8
+
 _PRIVATE_FOLDER = "private"
 
 
@@ -117,6 +121,9 @@ def looks_personal(url: str) -> bool:
     fields = parse_qsl(query, keep_blank_values=True)
     if any(value and _PRIVATE_FIELD.fullmatch(name) for name, value in fields):
         return True
+    doubtful = [value for name, value in fields if name.lower() in _DOUBTFUL_FIELDS]
+    if any(_looks_random(value, _LEAST_DOUBTFUL_CHARACTERS) for value in doubtful):
+        return True
     place = host + path.rstrip("/")
     for pattern, public in _PUBLIC_FIELDS.items():
         if re.fullmatch(pattern, place, re.IGNORECASE):
@@ -132,10 +139,10 @@ def _is_of_members(host: str) -> bool:
     return any(host == name or host.endswith(f".{name}") for name in _MEMBERSHIP_HOSTS)
 
 
-def _looks_random(text: str) -> bool:
+def _looks_random(text: str, least_characters: int = _LEAST_CHARACTERS) -> bool:
     """Whether a text looks like a key: a guid does, a title with a year does not."""
     characters = _SEPARATORS.sub("", text)
-    if len(characters) < _LEAST_CHARACTERS or _YOUTUBE_CHANNEL.fullmatch(text):
+    if len(characters) < least_characters or _YOUTUBE_CHANNEL.fullmatch(text):
         return False
     changes = len(_CHANGE.findall(characters))
     return changes >= _CHANGES_IN_A_CHARACTER * len(characters)
