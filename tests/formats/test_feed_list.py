@@ -339,7 +339,7 @@ def test_a_text_whose_first_line_only_looks_like_a_heading_is_no_table(heading: 
 
 def test_a_title_in_a_table_may_have_any_line_separator() -> None:
     found = read_feed_list("Title,Feed URL\nA\u2028b,https://a.example/1\n".encode())
-    assert found.feeds == [ListedFeed(2, "https://a.example/1", None, title="A\u2028b")]
+    assert found.feeds == [ListedFeed(2, "https://a.example/1", None, title="A b")]
 
 
 @pytest.mark.parametrize("is_first", [True, False])

@@ -40,7 +40,7 @@ def listed(text: str, column: str = "") -> list[tuple[str, ...]]:
         (f"•{A}", [(A,)]),
         (f"[A (UK)]({A})", [(A, "A (UK)")]),
         (f"* [A]({A}_(x))", [(f"{A}_(x)", "A")]),
-        (f"(RSS: {A})", [(A, "RSS")]),
+        (f"(RSS: {A})", [(A,)]),
         (f"<{A}>", [(A,)]),
         (f'"{A}"', [(A,)]),
         (f"„{A}“", [(A,)]),
@@ -62,6 +62,11 @@ def listed(text: str, column: str = "") -> list[tuple[str, ...]]:
         ("- a.example/rss", [(A,)]),
         (f"* News :tag:\n** {A} :tag:\n** [[{B}][Beta]] :news:", [(A,), (B, "Beta")]),  # elfeed
         (f"[[{A}][Alpha]]", [(A, "Alpha")]),
+        (f"* News\n:PROPERTIES:\n:ID: news\n:END:\n** TODO [[{A}][Alpha]] :tag:", [(A, "Alpha")]),
+        (f'      \'("{A}"\n("{B}" news)\n;; {A}/old', [(A,), (B, "news")]),  # elfeed in Lisp
+        (f"  - url: {A}\n    rss: {B}", [(A,), (B,)]),
+        (f"* **Alpha** — <{A}>", [(A, "Alpha")]),
+        (f"- Alpha ([RSS]({A}))", [(A, "Alpha")]),
         (f"# Mine\n\n---\n{A}", [(A,)]),
     ],
 )
@@ -83,6 +88,8 @@ def test_refused_line_shows_what_it_says() -> None:
         f"Dear Ann,\nI often listen to {A} these days.\nYours\nBen",
         "<!doctype html><title>x</title><p>Hello",
         "<html><body><p>Hello<br></body></html>",
+        f"{{\\rtf1\\ansi\n\\f0 {A}\\\n}}",
+        json.dumps({"version": "https://jsonfeed.org/version/1.1", "items": [{"url": A}]}),
     ],
 )
 def test_letter_and_web_page_are_not_lists(text: str) -> None:
@@ -106,6 +113,7 @@ BOTH = [(A, "Alpha"), (B, "Beta")]
         (f'sep=;\n"Name";"Link"\n"Alpha";"{A}"\n"Beta";"{B}"', BOTH),
         (f"标题\tRSS 链接\nAlpha\t{A}\nBeta\t{B}", BOTH),
         (f'"Name";"RSSFeed";"Directory"\n"Alpha";"{A}";"F:\\Podcasts\\Alpha"', BOTH[:1]),
+        (f"| Name | Feed |\n|:---|---:|\n| Alpha | [rss]({A}) |\n| Beta | <{B}> |", BOTH),
         (f"name|website|podcast\nAlpha|https://a.example|{A}\nBeta||{B}", BOTH),
         (f"title,image url,url\nAlpha,https://a.example/1.png,{A}\nBeta,,{B}", BOTH),
         (f"Title,URL\nOne, or two,{A}\nBeta,{B}\nC,{B}/1,2.xml\nD,{B}/4", [
@@ -146,10 +154,32 @@ def test_table_with_an_unclear_column_of_addresses_is_asked_about(
         {"made": 1, "podcasts": [{"url": A, "title": "Alpha"}, {"URL": B, "title": "Beta"}]},
         {"resultCount": 2, "results": [{"feedUrl": A, "collectionName": "Alpha"},
                                        {"feedUrl": B, "collectionName": "Beta"}]},
+        [{"title": "Alpha", "link": A}, {"title": "Beta", "link": B, "logo": f"{B}.png"}],
+        [{"podcast_url": A, "title": "Alpha", "website": "https://a.example"},
+         {"title": "Beta", "feed": {"url": B}}],
+        {"data": {"tags": ["x"], "podcasts": [{"url": A, "title": "Alpha"},
+                                              {"url": B, "title": "Beta"}]}},
+        {A: {"title": "Alpha"}, B: {"title": "Beta"}},
+        {"feeds": {"a.example": {"url": A, "title": "Alpha"}, "b": {"url": B, "title": "Beta"}}},
     ],
 )  # fmt: skip
 def test_json_has_its_feeds_in_any_list_under_any_usual_name(found: object) -> None:
     assert listed(json.dumps(found)) == BOTH
+
+
+def test_json_has_folders_in_the_items_around_feeds() -> None:
+    inner = [{"url": A, "title": "Alpha"}, {"url": B, "title": "Beta", "folder": "Daily"}]
+    found = [{"title": "News", "feeds": inner}, {"title": "Empty", "feeds": []}]
+    assert listed(json.dumps(found)) == [
+        (A, "Alpha", "News"), (B, "Beta", "Daily"), ("", "Empty"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("item", [{"link": A, "see": B}, {"title": "x"}, {"website": A}, 1])
+def test_json_without_one_address_in_an_item_is_shown(item: object) -> None:
+    (_, refused) = read_feed_list(json.dumps([A, item]).encode()).feeds
+    assert refused.feed_url == ""
+    assert refused.seen
 
 
 def test_json_of_a_sync_server_lists_additions_and_never_removals() -> None:
@@ -239,6 +269,21 @@ def test_opml_feed_is_in_doubt_with_a_reason(attributes: str, doubt: str | None)
     (feed,) = read_feed_list(opml(f"<outline {attributes}/>").encode()).feeds
     assert feed.feed_url.startswith("https://a.example")
     assert doubt is None if feed.doubt is None else doubt in str(feed.doubt)
+
+
+@pytest.mark.parametrize(
+    ("text", "doubted"),
+    [
+        (f"#EXTM3U\n#EXTINF:1,Alpha\n{A}/1.MP3?x=1#y\n{B}", [True, False]),
+        (f"{A}?of=1.mp3\n{B}/cover.jpeg", [False, True]),
+    ],
+)
+def test_files_of_episodes_and_pictures_are_in_doubt(text: str, doubted: list[bool]) -> None:
+    assert [feed.doubt is not None for feed in read_feed_list(text.encode()).feeds] == doubted
+
+
+def test_title_in_a_file_is_one_line() -> None:
+    assert listed(f'title,url\n"Alpha\n\tBeta",{A}\nGamma,{B}\n')[0] == (A, "Alpha Beta")
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from feedkeep.formats.feed_table import only_address
 from feedkeep.formats.json_bounds import check_json
-from feedkeep.formats.listed_feed import LEFT, ListedFeed, check_count
+from feedkeep.formats.listed_feed import LEFT, ListedFeed, check_count, not_a_list
 from feedkeep.model.errors import InvalidInput
+from feedkeep.rules.feed_labels import folder_names, folder_of
 from feedkeep.rules.feed_urls import as_typed
 
 _LISTS = ("subscriptions", "feeds", "add")
@@ -31,14 +33,19 @@ def read(text: str, max_items: int) -> list[ListedFeed]:
     try:
         # The history in an account's download may exceed the bounds of `check_json`.
         parts = _PARTS.decode(data) if text.startswith("{") else {"": data}
-        items = _list_of(parts)
-        if not isinstance(items, list):
-            raise InvalidInput("The JSON has no list of feeds.")
-        check_count(len(items), max_items)
+        if b"jsonfeed.org/" in bytes(parts.get("version", b"")):
+            raise not_a_list()
+        items = _list_in(parts)
         labels = _labels(parts)
     except (msgspec.DecodeError, RecursionError) as error:
         raise InvalidInput("The JSON cannot be read: {reason}.", reason=str(error)) from error
-    return [_feed(number, item, labels) for number, item in enumerate(items, 1)]
+    if items is None:
+        raise InvalidInput("The JSON has no list of feeds.")
+    feeds: list[ListedFeed] = []
+    for item, folder in _filed(items, ""):
+        check_count(len(feeds) + 1, max_items)
+        feeds.append(_feed(len(feeds) + 1, item, folder, labels))
+    return feeds
 
 
 def _decoded(part: bytes | msgspec.Raw | None) -> Any:
@@ -48,13 +55,26 @@ def _decoded(part: bytes | msgspec.Raw | None) -> Any:
     return msgspec.json.decode(part)
 
 
-def _list_of(parts: Mapping[str, bytes | msgspec.Raw]) -> object:
-    """Return the list with a known name, or else the only one with addresses."""
+def _list_in(parts: Mapping[str, bytes | msgspec.Raw]) -> list[Any] | None:
     for name in ("", *_LISTS):
         if isinstance(known := _decoded(parts.get(name)), list):
             return known
-    lists = [value for value in map(_decoded, parts.values()) if isinstance(value, list)]
-    of_feeds = [value for value in lists if any("://" in _address(item) for item in value)]
+    return _list_of({name: _decoded(part) for name, part in parts.items()})
+
+
+def _list_of(value: object) -> list[Any] | None:
+    """Return the list with a known name, or else the only one with addresses."""
+    if not isinstance(value, dict):
+        return value if isinstance(value, list) else None
+    for name in _LISTS:
+        if isinstance(known := value.get(name), list):
+            return known
+    if value and all(isinstance(item, dict) for item in value.values()):
+        items = [{"feed": name, **item} if "://" in name else item for name, item in value.items()]
+    else:
+        items = []
+    lists = [found for found in (items, *map(_list_of, value.values())) if found]
+    of_feeds = [found for found in lists if any("://" in _address(item) for item in found)]
     return of_feeds[0] if len(of_feeds) == 1 else None
 
 
@@ -70,7 +90,20 @@ def _objects(parts: Mapping[str, bytes | msgspec.Raw], name: str) -> Iterable[Ma
     return (item for item in found if isinstance(item, dict)) if isinstance(found, list) else ()
 
 
-def _feed(number: int, item: object, labels: Mapping[str, Mapping[str, Any]]) -> ListedFeed:
+def _filed(items: Iterable[Any], folder: str) -> Iterator[tuple[Any, str]]:
+    """Yield each item with its folder: the item around it that has a list instead of an address."""
+    for item in items:
+        inner = None if _address(item) else _list_of(item)
+        if inner:
+            name = _text(_plain(item), *_TITLES, "folder")
+            yield from _filed(inner, folder_of([*folder_names(folder), name]))
+        else:
+            yield item, folder
+
+
+def _feed(
+    number: int, item: object, folder: str, labels: Mapping[str, Mapping[str, Any]]
+) -> ListedFeed:
     fields = item if isinstance(item, dict) else {}
     guid, address = _text(fields, "guid"), _address(item)
     label = labels.get(guid, {})
@@ -83,18 +116,19 @@ def _feed(number: int, item: object, labels: Mapping[str, Mapping[str, Any]]) ->
         guid or None,
         is_item=True,
         title=title,
-        folder=_text(label, "folder") or _text(fields, "folder"),
+        folder=_text(label, "folder") or _text(fields, "folder") or folder,
         doubt=LEFT if fields.get("is_subscribed") is False else None,
     )
 
 
 def _address(item: object) -> str:
     """Return the first address of an item, or a text in its place."""
-    if isinstance(item, str):
-        return item
-    fields = _plain(item) if isinstance(item, dict) else {}
+    if not isinstance(item, dict):
+        return item if isinstance(item, str) else ""
+    fields = _plain(item)
     texts = [text for name in _ADDRESSES if (text := _text(fields, name))]
-    return next((text for text in texts if "://" in as_typed(text)), "".join(texts[:1]))
+    found = next((text for text in texts if "://" in as_typed(text)), "")
+    return found or only_address(fields) or "".join(texts[:1]) or _address(fields.get("feed", ""))
 
 
 def _plain(fields: Mapping[str, Any]) -> dict[str, Any]:

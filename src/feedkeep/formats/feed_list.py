@@ -18,7 +18,7 @@ from feedkeep.formats.feed_text import MAX_LINES
 from feedkeep.formats.listed_feed import FeedList, ListedFeed, check_count, not_a_list
 from feedkeep.model import Guid, Subscription
 from feedkeep.model.errors import InvalidFeedUrl, InvalidInput, Sentence
-from feedkeep.rules.feed_labels import NO_LABELS, Labels
+from feedkeep.rules.feed_labels import NO_LABELS, Labels, title_of
 from feedkeep.rules.feed_names import Card
 from feedkeep.rules.feed_urls import as_feed_url, as_linked, as_typed, parse_feed_url, trimmed
 from feedkeep.rules.guids import guid_or_none
@@ -28,8 +28,13 @@ MAX_ITEMS = 400_000
 
 _ENOUGH_CHARACTERS = 1_024
 _EXAMPLES = 3
+_MEDIA = Sentence("This is the address of a file, such as an episode or a picture.")
+_OF_MEDIA = re.compile(
+    r"\.(?:mp3|m4[abv]|mp4|aac|og[ag]|opus|flac|wav|mkv|webm|jpe?g|png|gif|webp|pdf)\Z",
+    re.IGNORECASE,
+)
 _MAX_EXAMPLE_CHARACTERS = 80
-_JSON = re.compile(r"\{|\[\s*(?:[\]{\"]|\[(?!\w)|null\b)")
+_JSON = re.compile(r"\{(?!\\rtf)|\[\s*(?:[\]{\"]|\[(?!\w)|null\b)")
 _BRACKETED = re.compile(r"<([^?!/\s<>][^\s<>]*)>")
 
 
@@ -72,7 +77,7 @@ def read_feed_list(data: bytes, max_items: int = MAX_ITEMS, column: str = "") ->
         found = FeedList(feed_json.read(start, max_items))
     elif opml.is_opml(text) or (start.startswith("<") and not _is_bracketed(start)):
         found = opml.read(text, max_items)
-    elif "\0" in text[:_ENOUGH_CHARACTERS]:
+    elif "\0" in text[:_ENOUGH_CHARACTERS] or start.startswith("{\\rtf"):
         raise not_a_list()
     elif table := feed_table.read(text, max_items, column):
         found = FeedList(table)
@@ -185,13 +190,9 @@ def _without_copied_guids(feeds: Sequence[ListedFeed]) -> list[ListedFeed]:
 
 
 def _as_meant(found: FeedList) -> FeedList:
-    """Interpret the addresses as people mean them, by `as_feed_url`."""
+    """Interpret the addresses as people mean them, by `as_feed_url`; make titles one line each."""
     listed = [feed.feed_url for feed in found.feeds]
-    meant = [as_feed_url(text) for text in listed]
-    feeds = [
-        feed if url == feed.feed_url else replace(feed, feed_url=url)
-        for feed, url in zip(found.feeds, meant, strict=True)
-    ]
+    feeds = [_meant(feed) for feed in found.feeds]
     guessed = [
         feed.feed_url
         for feed, text in zip(feeds, listed, strict=True)
@@ -204,6 +205,16 @@ def _as_meant(found: FeedList) -> FeedList:
         _counted(guessed),
     )
     return FeedList(feeds, [*found.notes, note])
+
+
+def _meant(feed: ListedFeed) -> ListedFeed:
+    url = as_feed_url(feed.feed_url)
+    title = title_of(feed.title, url)
+    is_media = _OF_MEDIA.search(url.partition("?")[0].partition("#")[0]) is not None
+    doubt = feed.doubt or (_MEDIA if is_media else None)
+    if (url, title, doubt) == (feed.feed_url, feed.title, feed.doubt):
+        return feed
+    return replace(feed, feed_url=url, title=title, doubt=doubt)
 
 
 def _counted(texts: Sequence[str]) -> dict[str, int | str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
@@ -19,6 +20,8 @@ _IN_ADDRESSES = ",;"
 _MAX_LINE_CHARACTERS = 100_000
 _SAMPLE_ROWS = 100
 _EXCEL_SEPARATOR = re.compile(r"sep=([,;\t|])\r?\n", re.IGNORECASE)
+_MARKDOWN_LINK = re.compile(r"\[[^\[\]]*\]\((\S+)\)|<(\S+)>")
+_NOT_A_RULE = re.compile(r"[^\s:=-]")  # Markdown has a rule below the heading
 _ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
 _OF_FEEDS = ("feed", "rss", "xml")
 _OF_OTHER_THINGS = re.compile(
@@ -81,12 +84,23 @@ def read(text: str, max_items: int, column: str = "") -> list[ListedFeed] | None
     return None
 
 
+def only_address(fields: Mapping[str, object]) -> str:
+    """Return the address of a feed among named values; "" unless exactly one may be it."""
+    texts = {name: value for name, value in fields.items() if isinstance(value, str)}
+    with suppress(UnclearColumn):
+        place = _address_column(list(texts), [[text] for text in texts.values()], "")
+        return "" if place is None else list(texts.values())[place]
+    return ""
+
+
 def _rows(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows that are neither empty nor comments, with the numbers of their lines."""
+    """Yield the rows that are not empty, comments or rules, with the numbers of their lines."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     for row in rows:
-        cells = [cell.strip() for cell in row]
-        if any(cells) and not (len(cells) == 1 and cells[0].startswith("#")):
+        cells = [_linked(cell.strip()) for cell in row]
+        if any(map(_NOT_A_RULE.search, cells)) and not (
+            len(cells) == 1 and cells[0].startswith("#")
+        ):
             yield rows.line_num, cells
 
 
@@ -168,6 +182,12 @@ def _most(are_so: Iterable[bool]) -> bool:
 
 def _is_address(cell: str) -> bool:
     return _ADDRESS.fullmatch(as_linked(cell)) is not None
+
+
+def _linked(cell: str) -> str:
+    """Return the address in a cell that is a link of Markdown."""
+    link = _MARKDOWN_LINK.fullmatch(cell)
+    return link[1] or link[2] if link else cell
 
 
 def _has_words(cell: str) -> bool:

@@ -30,12 +30,17 @@ _TWO_IN_A_WORD = re.compile(r"[,;](?=https?://)", re.IGNORECASE)
 _CLOSINGS = {"<": ">", '"': '"', "'": "'", "[": "]", "“": "”", "„": "“", "«": "»", "`": "`"}
 _BALANCED = re.compile(r"[^()]*(?:\([^()]*\)[^()]*)*")
 _HEADING = re.compile(r"\*+\s")  # of org-mode, whose lists elfeed reads
+_PROPERTY = re.compile(r":[\w+-]+:(?:\s|$)")
 _TAGS = re.compile(r"\s:[\w@#%:]{1,500}:$")
 _MARKS = re.compile(r"(?:(?:\d{1,5}[.)]|\[[ xX]?\]|[-+*•·‣▪◦])(?:\s+|$))*")
 _PARTS_OF_TITLE = 10
 _MOST_CHARACTERS = 1_000
 _SEPARATORS = " \t-\u2013—*•·‣▪◦|,;:=→>\"'“”„«»`"
+_FIELD_NAME = re.compile(r"(?:(?:xml|rss|feed)[ _-]?)?(?:url|link|rss|feed|xml)", re.IGNORECASE)
+"""Names of fields such as those of YAML, which are not titles."""
+
 _NEWSBOAT_TITLE = re.compile(r'"~([^"]+)"')
+_ORG_TITLE = re.compile(r"\]\[([^\[\]]+)\]\]")
 _MARKDOWN_TITLE = re.compile(r"\[([^\[\]]*)\]\($")
 
 
@@ -74,6 +79,8 @@ def feeds_of_line(number: int, line: str, max_items: int) -> list[ListedFeed]:
     them are in doubt.
     """
     is_heading = _HEADING.match(line) is not None
+    if line.startswith(";"):  # a comment of Lisp, as in lists of elfeed
+        return []
     line = _TAGS.sub("", line) if is_heading else line
     urls: list[str] = []
     rest: list[str] = []
@@ -101,10 +108,10 @@ def feeds_of_line(number: int, line: str, max_items: int) -> list[ListedFeed]:
 
 def _enclosed(before: str, word: str) -> str:
     """Return a word without the bracket or quote that closes one before it."""
-    if before.count("(") > before.count(")") and (balanced := _BALANCED.match(word)):
-        return balanced[0]
-    closing = _CLOSINGS.get(before[-1:])
-    return word.partition(closing)[0] if closing else word
+    if closing := _CLOSINGS.get(before[-1:]):
+        return word.partition(closing)[0]
+    balanced = _BALANCED.match(word) if before.count("(") > before.count(")") else None
+    return balanced[0] if balanced else word
 
 
 def _separated(word: str) -> list[str]:
@@ -120,17 +127,18 @@ def _without_protocol(number: int, line: str, *, is_heading: bool) -> list[Liste
     word = word.strip(" <>\"',;")
     if " " not in word and "://" in as_typed(word):
         return [ListedFeed(number, word, None)]
-    is_text = any(map(str.isalnum, line))
-    return (
-        [ListedFeed(number, "", None, title=line[:_MOST_CHARACTERS])]
-        if is_text and not is_heading
-        else []
-    )
+    if is_heading or _PROPERTY.match(line) or not any(map(str.isalnum, line)):
+        return []
+    return [ListedFeed(number, "", None, title=line[:_MOST_CHARACTERS])]
 
 
 def _title(rest: list[str]) -> str:
     """Return the title that stands before or after an address."""
-    if named := _NEWSBOAT_TITLE.search(rest[1]) or _MARKDOWN_TITLE.search(rest[0]):
+    linked = _MARKDOWN_TITLE.search(rest[0])
+    if linked and _FIELD_NAME.fullmatch(linked[1]):  # as in "Title: [RSS](https://...)"
+        rest = [rest[0][: linked.start()], *rest[1:]]
+        linked = None
+    if named := _NEWSBOAT_TITLE.search(rest[1]) or _ORG_TITLE.match(rest[1]) or linked:
         return named[1].strip()
     return next(filter(None, map(_cleaned, rest[:_PARTS_OF_TITLE])), "")
 
@@ -139,5 +147,6 @@ def _cleaned(text: str) -> str:
     text = _MARKS.sub("", text.strip(), count=1).strip(_SEPARATORS)
     for opening, closing in ("[]", "()", "<>", "{}"):  # "Show (UK)" keeps its own
         if text.count(opening) != text.count(closing):
-            text = text.strip(f"[](){{}}{_SEPARATORS}")
-    return text if any(map(str.isalnum, text)) else ""
+            text = text.strip(f"<>[](){{}}{_SEPARATORS}")
+    is_title = any(map(str.isalnum, text)) and not _FIELD_NAME.fullmatch(text)
+    return text if is_title else ""

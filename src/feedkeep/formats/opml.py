@@ -28,7 +28,6 @@ from feedkeep.rules.feed_labels import (
     MAX_FOLDER_LEVELS,
     folder_names,
     folder_of,
-    title_of,
 )
 from feedkeep.rules.text_limits import line_of
 
@@ -350,7 +349,7 @@ def _feed_of(
         if not url.strip() or (name == "url" and kind in _NO_FEED_BY_URL):
             continue
         # gPodder writes the description into `text`.
-        title = title_of(attributes.get("title", "").strip() or attributes.get("text", ""), url)
+        title = attributes.get("title", "").strip() or attributes.get("text", "")
         doubt = None
         if attributes.get("subscribed", "").strip().lower() in _NO:
             doubt = LEFT
