@@ -8,7 +8,7 @@ import pytest
 
 from feedkeep.formats.feed_list import Format, read_feed_list, write_feed_list
 from feedkeep.formats.feed_table import UnclearColumn
-from feedkeep.formats.listed_feed import LEFT
+from feedkeep.formats.listed_feed import LEFT, LINK
 from feedkeep.model import FeedLabel, Subscription
 from feedkeep.model.errors import InvalidInput
 from feedkeep.rules.feed_labels import Labels
@@ -151,7 +151,7 @@ def test_table_with_an_unclear_column_of_addresses_is_asked_about(
         [{"feedUrl": A, "title": "Alpha"}, {"xmlUrl": B, "text": "Beta"}],
         [{"rss": A, "url": "https://a.example", "name": "Alpha"}, {"feed_url": B, "title": "Beta"}],
         {"feeds": [{"url": A, "title": "Alpha"}, {"feed": B, "title": "Beta"}]},
-        {"made": 1, "podcasts": [{"url": A, "title": "Alpha"}, {"URL": B, "title": "Beta"}]},
+        {"made": 1, "mine": [{"url": A, "title": "Alpha"}, {"URL": B, "title": "Beta"}]},
         {"resultCount": 2, "results": [{"feedUrl": A, "collectionName": "Alpha"},
                                        {"feedUrl": B, "collectionName": "Beta"}]},
         [{"title": "Alpha", "link": A}, {"title": "Beta", "link": B, "logo": f"{B}.png"}],
@@ -180,6 +180,12 @@ def test_json_without_one_address_in_an_item_is_shown(item: object) -> None:
     (_, refused) = read_feed_list(json.dumps([A, item]).encode()).feeds
     assert refused.feed_url == ""
     assert refused.seen
+
+
+def test_json_of_another_kind_has_links_in_doubt() -> None:
+    found = {"require": {"x": {"y": 1}}, "repositories": [{"url": "https://a.example"}]}
+    (feed,) = read_feed_list(json.dumps(found).encode()).feeds
+    assert feed.doubt == LINK
 
 
 def test_json_of_a_sync_server_lists_additions_and_never_removals() -> None:

@@ -1,4 +1,4 @@
-"""What a row of a list says, and what a preview of an import counts; as pure functions."""
+"""What a row of a list says, as pure functions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import text
 
-from feedkeep.formats.listed_feed import ListedFeed
 from feedkeep.model import (
     Counts,
     Failure,
@@ -24,8 +23,6 @@ from feedkeep.model import (
 from feedkeep.rules.clock import DAY_US
 from feedkeep.rules.feed_names import Headline
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.subscriptions import add, want
-from feedkeep.web.imports import preview_of
 from feedkeep.web.rows import (
     ROWS_ON_A_PAGE,
     SILENT_DAYS,
@@ -208,32 +205,6 @@ def test_feeds_that_fail_and_those_that_may_be_there_twice_are_counted_and_liste
     assert guids(Filter.TWICE) == [parse_feed_url(B).guid, parse_feed_url(C).guid]
     assert len(guids(Filter.SUBSCRIBED)) == 3
     assert guids(Filter.UNSUBSCRIBED) == [parse_feed_url(gone).guid]
-
-
-def test_a_preview_tells_new_known_and_refused_apart_and_counts_a_feed_once() -> None:
-    old = Guid("00000000-0000-4000-8000-000000000001")
-    known, gone = feed("https://known.example"), feed("https://gone.example", is_subscribed=False)
-    whole = snapshot(known, gone, Pointer(old, known.guid, Stamp(1)))
-    sent = [
-        ("https://known.example/", None),  # the same feed
-        ("https://gone.example", None),
-        ("https://new.example", None),
-        ("http://new.example#x", None),  # twice in the file
-        ("https://renamed.example", old),
-        ("ftp://x", None),
-        ("https://y.example", "no guid"),
-    ]
-    feeds = [ListedFeed(n, url, guid) for n, (url, guid) in enumerate(sent)]
-    items = [want(url, guid) for url, guid in sent]
-    preview = preview_of(feeds, add(whole, items).outcome)
-    assert [feed.feed_url for feed in preview.new] == [
-        "https://gone.example", "https://new.example",
-    ]  # fmt: skip
-    assert [feed.number for feed in preview.known] == [0]
-    assert preview.twice == 2
-    assert [(str(place), url) for place, url, _ in preview.refused] == [
-        ("line 5", "ftp://x"), ("line 6", "https://y.example"),
-    ]  # fmt: skip
 
 
 def test_the_first_look_is_awaited_at_feeds_that_were_added_since_yesterday() -> None:

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from feedkeep.formats.feed_table import only_address
 from feedkeep.formats.json_bounds import check_json
-from feedkeep.formats.listed_feed import LEFT, ListedFeed, check_count, not_a_list
+from feedkeep.formats.listed_feed import (
+    LEFT,
+    LINK,
+    ListedFeed,
+    check_count,
+    has_feed_sign,
+    not_a_list,
+)
 from feedkeep.model.errors import InvalidInput
 from feedkeep.rules.feed_labels import folder_names, folder_of
 from feedkeep.rules.feed_urls import as_typed
 
-_LISTS = ("subscriptions", "feeds", "add")
-"""Lists in exports and downloads of feedkeep, in NewPipe's exports, in gpodder.net's replies."""
+_LISTS = ("subscriptions", "feeds", "add", "podcasts")
+"""Lists in exports and downloads of feedkeep, NewPipe and others, and in gpodder.net's replies."""
 
 _ADDRESSES = ("feedurl", "xmlurl", "rssurl", "rss", "feed", "url")
 _TITLES = ("title", "name", "text", "collectionname")  # NewPipe has `name`, iTunes the last one
@@ -35,7 +43,9 @@ def read(text: str, max_items: int) -> list[ListedFeed]:
         parts = _PARTS.decode(data) if text.startswith("{") else {"": data}
         if b"jsonfeed.org/" in bytes(parts.get("version", b"")):
             raise not_a_list()
-        items = _list_in(parts)
+        items = known = _known_list(parts)
+        if known is None:
+            items = _list_of({name: _decoded(part) for name, part in parts.items()})
         labels = _labels(parts)
     except (msgspec.DecodeError, RecursionError) as error:
         raise InvalidInput("The JSON cannot be read: {reason}.", reason=str(error)) from error
@@ -44,7 +54,9 @@ def read(text: str, max_items: int) -> list[ListedFeed]:
     feeds: list[ListedFeed] = []
     for item, folder in _filed(items, ""):
         check_count(len(feeds) + 1, max_items)
-        feeds.append(_feed(len(feeds) + 1, item, folder, labels))
+        feed = _feed(len(feeds) + 1, item, folder, labels)
+        is_unsure = known is None and not has_feed_sign(feed.feed_url)
+        feeds.append(replace(feed, doubt=feed.doubt or LINK) if is_unsure else feed)
     return feeds
 
 
@@ -55,11 +67,9 @@ def _decoded(part: bytes | msgspec.Raw | None) -> Any:
     return msgspec.json.decode(part)
 
 
-def _list_in(parts: Mapping[str, bytes | msgspec.Raw]) -> list[Any] | None:
-    for name in ("", *_LISTS):
-        if isinstance(known := _decoded(parts.get(name)), list):
-            return known
-    return _list_of({name: _decoded(part) for name, part in parts.items()})
+def _known_list(parts: Mapping[str, bytes | msgspec.Raw]) -> list[Any] | None:
+    lists = (_decoded(parts.get(name)) for name in ("", *_LISTS))
+    return next((known for known in lists if isinstance(known, list)), None)
 
 
 def _list_of(value: object) -> list[Any] | None:

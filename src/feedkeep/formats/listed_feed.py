@@ -12,6 +12,7 @@ from feedkeep.rules.feed_names import Card
 from feedkeep.rules.subscriptions import Refused, Wanted, want
 
 LEFT = Sentence("You had left this feed in the app that wrote the file.")
+LINK = Sentence("This is a link, and nothing shows that it leads to a feed.")
 _FEED_SIGN = re.compile(r"rss|feed|atom|xml", re.IGNORECASE)
 
 

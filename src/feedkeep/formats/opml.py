@@ -16,6 +16,7 @@ from xml.sax.saxutils import quoteattr
 
 from feedkeep.formats.listed_feed import (
     LEFT,
+    LINK,
     FeedList,
     ListedFeed,
     check_count,
@@ -354,7 +355,7 @@ def _feed_of(
         if attributes.get("subscribed", "").strip().lower() in _NO:
             doubt = LEFT
         elif kind == "link" and name == "url" and not has_feed_sign(url):
-            doubt = Sentence("This is a link, and nothing shows that it leads to a feed.")
+            doubt = LINK
         guid = attributes.get("podcast:guid")
         return ListedFeed(line, url, guid, title=title, folder=folder, doubt=doubt)
     if kind in _OF_FEEDS or any(name.endswith("url") for name in attributes):
