@@ -11,7 +11,7 @@ from enum import StrEnum
 
 import msgspec
 
-from feedkeep.formats import feed_json, feed_table, feed_text, opml
+from feedkeep.formats import feed_json, feed_table, feed_text, opml, opml_writer
 from feedkeep.formats.decoding import utf8
 from feedkeep.formats.encodings import SHOWN_BY_BEGINNING
 from feedkeep.formats.feed_text import MAX_LINES
@@ -123,7 +123,7 @@ def write_feed_list(
     feeds = [_listed(item, cards, labels, kind) for item in subscriptions]
     match kind:
         case Format.OPML:
-            return opml.write(feeds)
+            return opml_writer.write(feeds)
         case Format.JSON:
             items = [
                 _JsonFeed(
@@ -139,7 +139,7 @@ def write_feed_list(
 def _listed(
     item: Subscription, cards: Mapping[str, Card], labels: Labels, kind: Format
 ) -> ListedFeed:
-    url = opml.in_xml(item.feed_url) if kind is Format.OPML else item.feed_url
+    url = opml_writer.in_xml(item.feed_url) if kind is Format.OPML else item.feed_url
     return ListedFeed(
         0,
         url,

@@ -1,18 +1,12 @@
-"""Reader of untrusted OPML 1.0 and 2.0, and writer.
-
-A guid that differs from the one derived from the URL is in the attribute `podcast:guid`. Other data
-is in the attributes that podcast apps use; a feed without a title has its URL instead.
-"""
+"""Reader of untrusted OPML 1.0 and 2.0."""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from urllib.parse import quote
 from xml.parsers import expat
-from xml.sax.saxutils import quoteattr
 
 from feedkeep.formats.listed_feed import (
     LEFT,
@@ -23,6 +17,7 @@ from feedkeep.formats.listed_feed import (
     has_feed_sign,
     not_a_list,
 )
+from feedkeep.formats.opml_writer import NAMESPACE
 from feedkeep.model.errors import InvalidInput, Sentence
 from feedkeep.rules.feed_labels import (
     MAX_FOLDER,
@@ -40,7 +35,6 @@ MAX_BARE_AMPERSANDS = 100_000
 A tag with all its attributes is parsed in one step, which blocks the process.
 """
 
-_NAMESPACE = "https://podcastindex.org/namespace/1.0"
 _MAX_SHOWN_CHARACTERS = 60
 _MAX_PASSED_OVER = 1_000
 _NAME = "(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+)"
@@ -74,12 +68,6 @@ _ATTRIBUTE = re.compile(
 _QUOTED = re.compile(r""""[^"]*"|'[^']*'""")
 _NEXT_ATTRIBUTE = re.compile(r"[\w:]{0,40}=")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
-_NOT_IN_XML = re.compile("[\ufffe\uffff]")
-
-
-def in_xml(url: str) -> str:
-    """Percent-encode the characters of a URL that XML does not allow."""
-    return _NOT_IN_XML.sub(lambda character: quote(character[0]), url)
 
 
 def is_opml(text: str) -> bool:
@@ -119,7 +107,7 @@ def read(text: str, max_items: int) -> FeedList:
         notes = [*notes, note]
     if not outlines.feeds and _local(parser.root) != "opml":
         raise not_a_list()
-    is_own = parser.namespace == _NAMESPACE
+    is_own = parser.namespace == NAMESPACE
     return FeedList(outlines.feeds if is_own else _unwrapped(outlines.feeds), notes)
 
 
@@ -152,20 +140,6 @@ def read_whole(text: str, max_items: int) -> Sequence[ListedFeed]:
 
 class BrokenXml(InvalidInput):
     """A file that is not well-formed XML."""
-
-
-def write(feeds: Iterable[ListedFeed]) -> bytes:
-    """Write the feeds as an OPML 2.0 file in UTF-8."""
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        f'<opml version="2.0" xmlns:podcast="{_NAMESPACE}">',
-        "  <head><title>Subscriptions</title></head>",
-        "  <body>",
-        *_outlines(feeds),
-        "  </body>",
-        "</opml>",
-    ]
-    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def _beginning(text: str) -> int:
@@ -484,41 +458,3 @@ def _escaped(text: str) -> str:
         begins = "" if place == 0 else "<" if _MARKUP.match(piece) else "&lt;"
         pieces[place] = begins + written
     return "".join(pieces)
-
-
-def _outlines(feeds: Iterable[ListedFeed]) -> Iterator[str]:
-    tree = _Folder()
-    for feed in feeds:
-        folder = tree
-        for name in folder_names(feed.folder):
-            folder = folder.folders.setdefault(name, _Folder())
-        folder.feeds.append(feed)
-    yield from _lines_of(tree, "    ")
-
-
-@dataclass(slots=True)
-class _Folder:
-    feeds: list[ListedFeed] = field(default_factory=list)
-    folders: dict[str, _Folder] = field(default_factory=dict)
-
-
-def _lines_of(folder: _Folder, indent: str) -> Iterator[str]:
-    for feed in folder.feeds:
-        yield f"{indent}{_outline(feed)}"
-    for name, inner in folder.folders.items():
-        text = quoteattr(name)
-        yield f"{indent}<outline text={text} title={text}>"
-        yield from _lines_of(inner, f"{indent}  ")
-        yield f"{indent}</outline>"
-
-
-def _outline(feed: ListedFeed) -> str:
-    url = quoteattr(feed.feed_url)
-    guid = f" podcast:guid={quoteattr(feed.guid)}" if feed.guid else ""
-    text, more = url, ""
-    if feed.card and feed.card.title:
-        text = quoteattr(feed.card.title)
-        told = {"htmlUrl": feed.card.site_url, "description": feed.card.description}
-        more = f" title={text}"
-        more += "".join(f" {name}={quoteattr(value)}" for name, value in told.items() if value)
-    return f'<outline type="rss" text={text}{more} xmlUrl={url}{guid}/>'
