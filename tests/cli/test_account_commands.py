@@ -56,7 +56,7 @@ def test_an_account_becomes_administrator_and_the_last_one_stays(offline: Feedke
     assert "make another account" in failure(offline.run("account", "delete", "ada", "--yes"))
     assert offline.must("account", "admin", "Bob") == "Bob is an administrator.\n"
     told = offline.must("account", "admin", "ada", "--remove")
-    assert told == "ada is no administrator any longer.\n"
+    assert told == "ada is no longer an administrator.\n"
     assert rows(offline.must("account", "list"))["bob"][3] == "administrator"
     offline.must("account", "delete", "ada", "--yes")
 
@@ -65,12 +65,12 @@ def test_an_invitation_is_printed_alone_and_works_once(offline: FeedkeepProcess)
     offline.must("account", "create", "bob")
     assert "registration" in failure(offline.run("account", "invite", "--by", "bob"))
     offline.environment["FEEDKEEP_REGISTRATION"] = "invited"
-    assert "no administrator yet" in failure(offline.run("account", "invite"))
+    assert "and there is none" in failure(offline.run("account", "invite"))
     assert "bob is no administrator" in failure(offline.run("account", "invite", "--by", "bob"))
     offline.must("account", "admin", "bob")
     local = offline.run("account", "invite", "--label", "aunt Emma")
     assert re.fullmatch(r"http://127\.0\.0\.1:8080/sign-up/fi_[\w-]{44}\n", local.stdout)
-    assert "opens on this machine alone. Set FEEDKEEP_PUBLIC_URL" in local.stderr
+    assert "opens only on this machine. Set FEEDKEEP_PUBLIC_URL" in local.stderr
     offline.environment["FEEDKEEP_PUBLIC_URL"] = "https://feeds.example/kept/"
     public = offline.run("account", "invite", "--by", "BOB")
     assert public.stdout.startswith("https://feeds.example/kept/sign-up/fi_")
@@ -201,7 +201,7 @@ def test_accounts_are_listed_in_parts_and_the_last_line_says_how_to_go_on(
         assert done.returncode == 0
         return [*rows(done.stdout)], done.stderr
 
-    more = "feedkeep: There are more: --after {} lists those that follow.\n"
+    more = "feedkeep: There are more accounts: continue with --after {}.\n"
     first = listed("--prefix", "PERSON2", "--limit", "60")
     assert first == (names[100:160], more.format("person259"))
     rest = listed("--prefix", "person2", "--limit", "40", "--after", "Person259")

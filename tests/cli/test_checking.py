@@ -76,7 +76,7 @@ def test_several_processes_find_what_one_finds_in_the_same_order(
     url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     checked(url, processes=2)
-    assert capsys.readouterr() == (f"{url} is whole.\n", "")
+    assert capsys.readouterr() == (f"{url} is intact.\n", "")
     damage(url)
     found = []
     for processes in (1, 2):
@@ -151,7 +151,7 @@ def test_ctrl_c_ends_all_processes_of_a_check(
     finally:
         signal.signal(signal.SIGINT, before)
     assert capsys.readouterr().err.splitlines() == [
-        "feedkeep: The check is not complete: `/srv/feedkeep check --after 0` goes on."
+        "feedkeep: The check is not complete: `/srv/feedkeep check --after 0` continues it."
     ]
 
 
@@ -176,7 +176,7 @@ def test_a_check_that_does_not_end_says_how_to_go_on(
             checked(url, processes=2, after=2)
     assert capsys.readouterr().err.splitlines() == [
         "feedkeep: account anna: is broken",
-        "feedkeep: The check is not complete: `/srv/feedkeep check --after 7` goes on.",
+        "feedkeep: The check is not complete: `/srv/feedkeep check --after 7` continues it.",
     ]
     checked(url, processes=2, after=7)
-    assert capsys.readouterr() == (f"{url} is whole after account 7.\n", "")
+    assert capsys.readouterr() == (f"{url} is intact after account 7.\n", "")

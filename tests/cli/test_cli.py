@@ -322,7 +322,7 @@ def test_an_export_as_json_is_the_body_of_a_post(feedkeep: FeedkeepProcess) -> N
 
 def test_commands_bring_a_database_up_to_date_first(offline: FeedkeepProcess) -> None:
     assert offline.must("migrate") == f"{offline.database} is up to date.\n"
-    assert offline.must("check") == f"{offline.database} is whole.\n"
+    assert offline.must("check") == f"{offline.database} is intact.\n"
     assert re.match(r"feedkeep \d+\.\d+\.\d+ \(SQLite 3\.\d+\.\d+, ", offline.must("version"))
 
 
@@ -374,7 +374,7 @@ def test_errors_are_one_sentence_and_exit_with_1(offline: FeedkeepProcess, tmp_p
     for arguments, message in [
         (["account", "create", "ME"], "There is an account me already."),
         (["account", "create", "a b"], "An account's name has 1 to 64 letters"),
-        (["account", "create", "you", "--password-stdin"], "Standard input holds no password."),
+        (["account", "create", "you", "--password-stdin"], "Standard input has no password."),
         (["account", "password", "me"], "No password was given"),
         (["account", "delete", "you", "--yes"], 'There is no account "you"'),
         (["token", "create", "you"], 'There is no account "you"'),
@@ -484,8 +484,8 @@ def test_a_feed_is_moved_and_apps_go_on_with_the_url_they_have_unless_they_are_t
     name, moved = feedkeep.new_account(), "https://moved.example/feed"
     feedkeep.must("import", name, "-", stdin=FEEDS)
     told = feedkeep.must("move", name, "feed://a.example/feed", f"feed:{moved}")
-    assert told == "Moved; apps go on with the URL that they have.\n"
-    assert "apps are told" in feedkeep.must(
+    assert told == "Moved; apps keep the old URL.\n"
+    assert "apps get the new URL" in feedkeep.must(
         "move", name, "http://a.example/feed", moved, "--tell-apps"
     )
     listed = feedkeep.must("export", name, "--format", "urls").split()

@@ -205,14 +205,14 @@ def test_provider_that_does_not_answer_is_a_fault(
         assert (verdict, "it answered 503" in text) == ("fault", True), text
     verdict, text = examined(owner, at(host, "/feed"), 1)["provider"]
     assert (verdict, fake.issuer in text) == ("fault", True), text
-    assert ("passwords let nobody in" in text) is (password_login == "false")
+    assert ("password_login is off" in text) is (password_login == "false")
 
 
 def test_without_looks_no_host_is_asked(owner: FeedkeepProcess, host: Host) -> None:
     owner.must("migrate")
     owner.environment |= {"FEEDKEEP_FETCH": "off", "FEEDKEEP_PORT": "0"}
     found = examined(owner, at(host, "/feed"), 0)
-    assert found["feed"] == ("ok", "fetch is off: no other host is asked.")
+    assert found["feed"] == ("ok", "fetch is off: feedkeep requests no other host.")
     assert found["address"][0] == "note"
     assert host.requests == []
 
@@ -242,7 +242,7 @@ def test_what_else_listens_at_the_port_is_a_fault(owner: FeedkeepProcess, host: 
 
 @pytest.mark.parametrize(
     ("public_url", "verdict", "said"),
-    [("{origin}/nowhere", "fault", "Look at the proxy"), ("{closed}", "note", "from this machine")],
+    [("{origin}/nowhere", "fault", "Check the proxy"), ("{closed}", "note", "from this machine")],
 )
 def test_an_address_for_clients_that_does_not_lead_here_is_told(
     owner: FeedkeepProcess, host: Host, public_url: str, verdict: str, said: str
@@ -261,7 +261,7 @@ def test_an_address_for_clients_that_does_not_lead_here_is_told(
     ("name", "days", "verdict", "said"),
     [
         ("feeds.example", 90, "ok", "89 more days"),
-        ("feeds.example", 3, "note", "ends in 2 days"),
+        ("feeds.example", 3, "note", "expires in 2 days"),
         ("feeds.example", -1, "fault", "expired"),
         ("other.example", 90, "fault", "feeds.example"),
     ],
@@ -287,7 +287,7 @@ def test_on_postgres_rights_and_both_clocks_are_looked_at(
 ) -> None:
     database = new_database(postgres)
     owner.environment["FEEDKEEP_DATABASE"] = database
-    assert examined(owner, at(host, "/feed"), 1)["database"][1].endswith("makes them.")
+    assert examined(owner, at(host, "/feed"), 1)["database"][1].endswith("creates them.")
     owner.must("migrate")
     assert examined(owner, at(host, "/feed"), 0)["rights"][0] == "ok"
     parts = urlsplit(database)
@@ -304,7 +304,7 @@ def test_on_postgres_rights_and_both_clocks_are_looked_at(
     assert examined(owner, at(host, "/feed"), 0)["connections"][0] == "ok"
     execute(database, f'ALTER DATABASE "{parts.path[1:]}" CONNECTION LIMIT 23')
     verdict, text = examined(owner, at(host, "/feed"), 1)["connections"]
-    assert (verdict, "admits 23 connections" in text) == ("fault", True), text
+    assert (verdict, "allows 23 connections" in text) == ("fault", True), text
     execute(database, f"DROP OWNED BY {role}")
     execute(database, f"DROP ROLE {role}")
     drop_database(postgres, database)

@@ -120,7 +120,7 @@ def test_a_file_without_any_feed_in_it_is_an_error(
     file = with_account.folder / "README.md"
     file.write_text(content)
     told = refusal(with_account, "import", "me", str(file))
-    assert f"{file} names no feed, so nothing was imported." in told
+    assert f"{file} has no feed URLs, so nothing was imported." in told
     assert re.search(r"(item|line) 1: No protocol present.* \(x\)$", told)
 
 
@@ -129,7 +129,7 @@ def test_an_empty_list_is_an_error_since_its_command_may_have_failed(
     with_account: FeedkeepProcess, content: str
 ) -> None:
     told = refusal(with_account, "import", "me", "-", stdin=content)
-    assert told == "feedkeep: Standard input names no feed, so nothing was imported.\n"
+    assert told == "feedkeep: Standard input has no feed URLs, so nothing was imported.\n"
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_a_file_that_is_no_list_is_named_and_told_what_would_be(
     file = with_account.folder / "feeds.opml"
     file.write_bytes(content)
     told = refusal(with_account, "import", "me", str(file))
-    assert told.startswith(f"feedkeep: {file} is no list of feeds (OPML, ")
+    assert told.startswith(f"feedkeep: {file} is not a list of feeds (OPML, ")
 
 
 @pytest.mark.parametrize("command", ["create", "password"])

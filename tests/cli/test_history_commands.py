@@ -72,7 +72,7 @@ def test_the_history_is_a_table_in_words(feedkeep: FeedkeepProcess, name: str) -
     ):
         when = r"[0-9]{16}  [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z"
         assert re.fullmatch(rf"{when}  {who} +{what} *", line), line
-    assert end.startswith("The list is known from ")
+    assert end.startswith("The history begins at ")
 
 
 def test_the_feeds_of_a_change_are_named_where_that_is_asked_for(
@@ -107,7 +107,7 @@ def test_a_wiped_list_is_back_after_one_command_and_that_can_be_taken_back(
     told = as_on_the_path(feedkeep.must("undo", name, stamps(feedkeep, name)[0]))
     newest = stamps(feedkeep, name)[0]
     assert told == (
-        f"Done: subscribed to 3 feeds again.\nTo take this back: `feedkeep undo {name} {newest}`\n"
+        f"Done: subscribed to 3 feeds again.\nTo undo this: `feedkeep undo {name} {newest}`\n"
     )
     assert urls(feedkeep, name) == FEEDS.split()
     assert "Done: unsubscribed 3 feeds." in feedkeep.must("undo", name, newest)
@@ -124,8 +124,8 @@ def test_feeds_that_were_changed_again_are_asked_about(
     told = failure(feedkeep.run("undo", name, wiping))
     assert told == (
         f"Nothing was done: 1 of the feeds was changed again since then, by {moving}."
-        " Give --changed-since leave to leave what was changed again as it is, or --changed-since"
-        " overwrite to take that back, too."
+        " Give --changed-since leave to leave these unchanged, or --changed-since overwrite to undo"
+        " those changes, too."
     )
     left = feedkeep.must("undo", name, wiping, "--changed-since", "leave")
     assert "Done: subscribed to 2 feeds again.\n1 of the feeds was changed again since then" in left
@@ -140,7 +140,7 @@ def test_a_change_that_there_is_not_is_told_in_one_sentence(
 ) -> None:
     told = as_on_the_path(failure(feedkeep.run("undo", name, "1")))
     assert told == (
-        f"The history of {name} has no change 1; `feedkeep history {name}` shows those that it has."
+        f"The history of {name} has no change 1; `feedkeep history {name}` lists its changes."
     )
 
 
@@ -153,13 +153,13 @@ def test_a_list_is_brought_back_to_what_it_was_at_a_moment_after_a_preview(
     feedkeep.must("import", name, "-", stdin="https://new.example\n")
     asked = ["restore-list", name, "--at", at]
     lines = preview(feedkeep, *asked).splitlines()
-    assert lines[0].startswith(f"To bring the list of {name} back to what it was at {at[:19]}")
+    assert lines[0].startswith(f"To restore the list of {name} to its state at {at[:19]}")
     assert lines[1:] == [
-        "Coming back: 3",
+        "Restored: 3",
         "  https://a.example/feed",
         "  https://b.example/feed",
         "  https://c.example/feed",
-        "Changing: 1",
+        "Changed: 1",
         "  moved https://d.example/feed to https://a.example/feed",
     ]
     assert urls(feedkeep, name) == ["https://new.example"]
@@ -168,20 +168,21 @@ def test_a_list_is_brought_back_to_what_it_was_at_a_moment_after_a_preview(
     assert urls(feedkeep, name) == sorted([*FEEDS.split(), "https://new.example"])
     there = feedkeep.must(*asked, "--yes")
     assert (
-        there == f"The list of {name} has all that it had at {at[:19]}Z; nothing is to be done.\n"
+        there
+        == f"The list of {name} has all feeds that it had at {at[:19]}Z; there is nothing to do.\n"
     )
-    assert "Going: 1\n  https://new.example\n" in preview(feedkeep, *asked, "--drop-added")
+    assert "Removed: 1\n  https://new.example\n" in preview(feedkeep, *asked, "--drop-added")
     feedkeep.must(*asked, "--drop-added", "--yes")
     assert urls(feedkeep, name) == FEEDS.split()
     nothing = feedkeep.must(*asked, "--drop-added", "--yes")
-    assert nothing == f"The list of {name} is as it was at {at[:19]}Z; nothing is to be done.\n"
+    assert nothing == f"The list of {name} is as it was at {at[:19]}Z; there is nothing to do.\n"
 
 
 def preview(feedkeep: FeedkeepProcess, *asked: str) -> str:
     """Return what a command shows, and does not do, since there is no terminal to ask on."""
     shown = feedkeep.run(*asked)
     assert shown.returncode == 1
-    reason = "Nothing was done, since there is no terminal to ask; give --yes to do it."
+    reason = "Nothing was done: there is no terminal to confirm on; give --yes."
     assert reason in shown.stderr
     return shown.stdout
 
@@ -191,14 +192,14 @@ def test_a_long_preview_is_cut(feedkeep: FeedkeepProcess) -> None:
     feeds = "".join(f"https://{number:02}.example\n" for number in range(25))
     feedkeep.must("import", name, "-", stdin=feeds)
     told = preview(feedkeep, "restore-list", name, "--at", "1 day ago", "--drop-added")
-    assert "Going: 25\n" in told
+    assert "Removed: 25\n" in told
     assert "  https://19.example\n  and 5 more\n" in told
 
 
 def test_on_a_terminal_it_is_asked_whether_to_restore(offline: FeedkeepProcess) -> None:
     name = with_feeds(offline)
     asked = ["restore-list", name, "--at", "1 day ago", "--drop-added"]
-    assert "Going: 3" in talk(offline, asked, b"n\n")
+    assert "Removed: 3" in talk(offline, asked, b"n\n")
     assert urls(offline, name) == FEEDS.split()
     assert "Done: deleted 3 feeds." in talk(offline, asked, b"y\n")
     assert urls(offline, name) == []
@@ -213,10 +214,8 @@ def test_a_moment_since_a_restore_of_the_database_is_told_to_be_unsure(
     offline.must("import", name, "-", stdin="https://new.example\n")
     asked = ["restore-list", name, "--drop-added", "--at"]
     told = offline.run(*asked, offline.use(moment_of_now))
-    assert "Going: 1\n  https://new.example\n" in told.stdout
-    assert re.search(
-        "The clock of this list is ahead until .*, and is taken back, too", told.stderr
-    )
+    assert "Removed: 1\n  https://new.example\n" in told.stdout
+    assert re.search("The clock of this list is ahead until .*, and are undone, too", told.stderr)
     assert "ahead" not in offline.run(*asked, before).stderr
 
 
@@ -235,14 +234,14 @@ def test_one_list_is_taken_out_of_a_backup_while_the_service_runs(tmp_path: Path
         process.must("import", name, "-", stdin="https://new.example\n")
         asked = ["restore-list", name.upper(), "--from", str(backup)]
         shown = preview(process, *asked)
-        assert "Coming back: 3\n" in shown
+        assert "Restored: 3\n" in shown
         assert "moved https://d.example/feed to https://a.example/feed" in shown
         assert urls(process, name) == ["https://later.example", "https://new.example"]
         assert "subscribed to 3 feeds again" in process.must(*asked, "--yes")
         had = sorted([*FEEDS.split(), "https://later.example"])
         assert urls(process, name) == sorted([*had, "https://new.example"])
         assert urls(process, other) == []
-        assert "nothing is to be done" in process.must(*asked, "--yes")
+        assert "there is nothing to do" in process.must(*asked, "--yes")
         process.must(*asked, "--drop-added", "--yes")
         assert urls(process, name) == had
         process.must(*asked, "--at", early, "--drop-added", "--yes")
@@ -250,7 +249,7 @@ def test_one_list_is_taken_out_of_a_backup_while_the_service_runs(tmp_path: Path
         process.must("undo", name, stamps(process, name)[0])
         assert urls(process, name) == had
         assert backup.read_bytes() == before
-        assert "whole" in process.must("check")
+        assert "intact" in process.must("check")
 
 
 def test_a_list_of_a_backup_comes_into_an_account_that_has_never_had_its_feeds(
@@ -271,7 +270,7 @@ def test_a_list_of_a_backup_comes_into_an_account_that_has_never_had_its_feeds(
     assert urls(offline, name) == had
     offline.must("import", name, "-", stdin="https://a.example/feed\n")
     assert urls(offline, name) == had  # the former URL leads to the feed, as it did
-    assert "whole" in offline.must("check")
+    assert "intact" in offline.must("check")
 
 
 def test_a_backup_that_has_no_such_list_says_so(offline: FeedkeepProcess, tmp_path: Path) -> None:
@@ -302,7 +301,7 @@ def test_what_cannot_be_is_told_in_one_sentence(offline: FeedkeepProcess) -> Non
         (["restore-list", name, "--at", "1980-01-01"], "does not go back that far"),
         (
             ["restore-list", name, "--at", "2999-01-01T00:00:00Z"],
-            "2999-01-01T00:00:00Z has not",
+            "2999-01-01T00:00:00Z is in the future",
         ),
     ]:
         assert message in failure(offline.run(*arguments)), arguments

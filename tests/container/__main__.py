@@ -162,7 +162,7 @@ def _check_secrets(engine: Engine, folder: Path) -> None:
     )  # fmt: skip
     _subscribe(engine.address_of("secret"))
     log = engine.log_of("secret")
-    if "made just now" not in log or "sign-up" in log or PASSWORD in log:
+    if "created just now" not in log or "sign-up" in log or PASSWORD in log:
         raise Failed(f"The log is not as it has to be:\n{log}")
     if PASSWORD in engine.podman("inspect", "secret"):
         raise Failed("The engine shows the password.")

@@ -348,7 +348,7 @@ def test_a_list_whose_urls_are_long_is_full_sooner_and_can_be_left(tmp_path: Pat
             assert moved.status_code == 405
             assert client.patch(path, json={"is_subscribed": False}).status_code == 200
             assert client.delete(path).status_code == 202
-        assert process.must("check").endswith("is whole.\n")
+        assert process.must("check").endswith("is intact.\n")
 
 
 # C3.12, C3.14

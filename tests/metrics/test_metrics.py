@@ -247,6 +247,6 @@ class LookingProcess(FeedkeepProcess):
         assert self.process.stdout is not None
         for line in self.process.stdout:
             self.printed.append(line)
-            if "Looking at" in line:
+            if "Fetching" in line:
                 return
         raise AssertionError(self.log.read_text())

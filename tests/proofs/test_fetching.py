@@ -74,7 +74,7 @@ class Fetching(FeedkeepProcess):
     def start(self) -> None:
         self.process = self._launched("fetch")
         assert self.process.stdout is not None
-        assert "Looking at the feeds" in self.process.stdout.readline(), self.log.read_text()
+        assert "Fetching the feeds" in self.process.stdout.readline(), self.log.read_text()
         self._assert_ran_first([self.process.pid])
 
 

@@ -63,7 +63,7 @@ def test_the_first_start_makes_the_administrator_of_the_settings_and_says_so(
     process = with_administrator(tmp_path, database)
     with process:
         printed = "".join(process.printed)
-        assert "Account:   anna, an administrator, made just now" in printed
+        assert "Account:   anna, an administrator, created just now" in printed
         assert "sign-up" not in printed
         assert PASSWORD not in printed
         assert lets_in(process, PASSWORD)
@@ -78,7 +78,7 @@ def test_later_starts_change_nothing_whatever_the_settings_say(
         changed = "another horse battery"
         process.must("account", "password", "anna", "--password-stdin", stdin=f"{changed}\n")
     with with_administrator(tmp_path, database, "short") as process:  # which is not even looked at
-        assert "made just now" not in "".join(process.printed)
+        assert "created just now" not in "".join(process.printed)
         assert lets_in(process, changed)
         assert not lets_in(process, PASSWORD)
         process.must("account", "create", "ben", "--admin")
@@ -95,7 +95,7 @@ def test_of_processes_that_start_at_once_one_makes_the_account(
     processes = [with_administrator(tmp_path / f"{number}", database) for number in range(4)]
     with ThreadPoolExecutor(len(processes)) as threads:
         list(threads.map(FeedkeepProcess.start, processes))
-    told = ["made just now" in "".join(process.printed) for process in processes]
+    told = ["created just now" in "".join(process.printed) for process in processes]
     for process in processes:
         process.wait_until_ready()
     let_in = [lets_in(process, PASSWORD) for process in processes]

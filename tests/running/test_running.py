@@ -214,7 +214,7 @@ def test_a_variable_that_is_no_setting_is_told_at_the_start(own: FeedkeepProcess
     own.stop()
     own.environment["FEEDKEEP_FETHC"] = "off"
     own.start()
-    told = "FEEDKEEP_FETHC is no setting, and has no effect; FEEDKEEP_FETCH is one."
+    told = "FEEDKEEP_FETHC is not a setting, and has no effect; FEEDKEEP_FETCH is one."
     assert told in own.log.read_text()
 
 

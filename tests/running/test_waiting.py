@@ -99,7 +99,7 @@ def test_what_looks_at_feeds_waits_too(tmp_path: Path, server: PostgresServer) -
     until_it_waits(process)
     server.start()
     assert process.process.stdout is not None
-    assert process.process.stdout.readline().startswith("Looking at the feeds")
+    assert process.process.stdout.readline().startswith("Fetching the feeds")
     assert process.stop() == 0
 
 

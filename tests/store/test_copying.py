@@ -83,7 +83,7 @@ def test_all_that_is_kept_goes_there_and_back_and_the_exports_are_the_same(
         done = copy(source, target)
         assert done.returncode == 0, done.stderr
         assert done.stdout == (
-            f"Copied, and compared: {ACCOUNTS:,} accounts, {7 * ACCOUNTS:,} tokens,"
+            f"Copied and compared: {ACCOUNTS:,} accounts, {7 * ACCOUNTS:,} tokens,"
             f" {20 * ACCOUNTS:,} deletions, {60 * ACCOUNTS:,} subscriptions,"
             f" {40 * ACCOUNTS:,} pointers, {60 * ACCOUNTS:,} former states,"
             f" {100 * ACCOUNTS:,} labels of feeds, {20 * ACCOUNTS:,} episode actions,"

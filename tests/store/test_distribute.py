@@ -144,9 +144,7 @@ def test_a_database_without_citus_is_told_what_is_missing(command: FeedkeepProce
 def test_a_sqlite_file_cannot_be_split(tmp_path: Any) -> None:
     done = FeedkeepProcess(tmp_path).run("database", "distribute")
     assert done.returncode == 1
-    assert done.stderr == (
-        "feedkeep: Only a PostgreSQL database with Citus can be split by account.\n"
-    )
+    assert done.stderr == ("feedkeep: Only a PostgreSQL database with Citus can be distributed.\n")
 
 
 @pytest.mark.usefixtures("citus")

@@ -121,7 +121,7 @@ def version_of(database: str) -> int:
 
 
 def is_subscribed_to(process: FeedkeepProcess, *feeds: str) -> bool:
-    assert "is whole" in process.must("check")
+    assert "is intact" in process.must("check")
     return process.must("export", NAME, "--format", "urls").split() == list(feeds)
 
 
@@ -201,14 +201,14 @@ def test_a_dry_run_says_what_will_change_and_changes_nothing(
     older: FeedkeepProcess, newer: FeedkeepProcess
 ) -> None:
     first, *steps, _, last = newer.must("migrate", "--dry-run").splitlines()
-    assert " has version " in first
+    assert " has schema version " in first
     assert steps == [
         "rebuilt.sql: A rebuild of the table of entries.",
         "added.sql: Columns with defaults, and a table.",
         "filled.sql: A column that is filled in each entry and account.",
         "indexed.sql: An index of entries by URL.",
     ]
-    assert last == "Stop all older processes first: they cannot go on with it."
+    assert last == "Stop all older processes first: they cannot use the new schema."
     newer.environment["FEEDKEEP_PORT"] = "0"
     assert "note  database: " in newer.must("doctor")
     assert is_subscribed_to(older, FEED)

@@ -123,7 +123,7 @@ def list_accounts(
 
     last = with_service(settings(database, config), show)
     if last is not None:
-        warn(f"There are more: --after {last} lists those that follow.")
+        warn(f"There are more accounts: continue with --after {last}.")
 
 
 def _row(account: Account) -> list[str]:
@@ -171,7 +171,7 @@ def admin(
     with_service(
         settings(database, config), lambda service: service.accounts.set_admin(name, not remove)
     )
-    say(f"{name} is {'no administrator any longer' if remove else 'an administrator'}.")
+    say(f"{name} is {'no longer an administrator' if remove else 'an administrator'}.")
 
 
 @app.command("link")
@@ -274,8 +274,7 @@ def delete(
     """Delete an account with its list and its tokens, permanently."""
     if not yes and not sys.stdin.isatty():
         raise AccountError(
-            f"There is no terminal to ask whether {name} is to be deleted with its whole list;"
-            " give --yes to delete it without being asked."
+            f"There is no terminal to confirm on; give --yes to delete {name} and its whole list."
         )
     if not yes:
         typer.confirm(f"Delete {name} and its whole list for good?", abort=True)
@@ -288,7 +287,7 @@ def _say_link(chosen: Settings, path: str) -> None:
     say(base + path)
     if leads_to_loopback(base):
         warn(
-            "The link opens on this machine alone. Set FEEDKEEP_PUBLIC_URL to the address by which"
+            "The link opens only on this machine. Set FEEDKEEP_PUBLIC_URL to the address at which"
             " others reach the service."
         )
     elif not chosen.public_url:
@@ -301,7 +300,7 @@ async def _inviter(service: Service, name: str | None) -> Account:
     administrators = await service.accounts.administrators()
     if not administrators:
         raise AccountError(
-            "There is no administrator yet, and only these can invite: `feedkeep account admin`"
-            " makes an account one."
+            "Only administrators can invite, and there is none: `feedkeep account admin` makes an"
+            " account an administrator."
         )
     return administrators[0]

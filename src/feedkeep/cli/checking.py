@@ -89,14 +89,14 @@ def check(
                     last = checked.last
                     progress.advance(task, checked.accounts)
             except (asyncio.CancelledError, FeedkeepError):
-                warn(f"The check is not complete: `feedkeep check --after {last}` goes on.")
+                warn(f"The check is not complete: `feedkeep check --after {last}` continues it.")
                 raise
         return is_whole
 
     if not with_service(chosen, tell_damages):
-        warn('docs/backup.md says under "Damage" what to do now.')
+        warn('"Damage" in docs/backup.md says how to repair this.')
         raise typer.Exit(1)
-    say(f"{shown(chosen.database)} is whole{f' after account {after}' if after else ''}.")
+    say(f"{shown(chosen.database)} is intact{f' after account {after}' if after else ''}.")
 
 
 async def _found(

@@ -262,13 +262,13 @@ def ask_password(from_stdin: bool) -> str | None:
     if from_stdin:
         password = sys.stdin.readline().rstrip("\r\n")
         if not password:
-            raise AccountError("Standard input holds no password.")
+            raise AccountError("Standard input has no password.")
         return password
     if not sys.stdin.isatty():
         if _has_input():
             raise AccountError(
-                "Standard input holds text, and only --password-stdin takes a password from it."
-                " Give that, or < /dev/null if this is no password."
+                "Standard input has text. Give --password-stdin if it is the password, otherwise"
+                " < /dev/null."
             )
         return None
     entered: str = typer.prompt(

@@ -32,7 +32,7 @@ def copy_all(source: SourceArgument, target: TargetArgument, config: ConfigOptio
     chosen = settings(source, config)
     counts = asyncio.run(_copy(chosen, settings(target, config)))
     copied = ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
-    say(f"Copied, and compared: {copied}." if counts else "Copied nothing: there is no account.")
+    say(f"Copied and compared: {copied}." if counts else "Copied nothing: there is no account.")
 
 
 async def _copy(source: Settings, target: Settings) -> dict[str, int]:

@@ -40,15 +40,14 @@ app = typer.Typer(no_args_is_help=True, help="Maintain the database in special c
 
 _DAYS_KEPT, _WEEKS_KEPT = 7, 4
 
-_TIME_OF_THIS_MACHINE = "This machine takes it for {now:%Y-%m-%d %H:%M} UTC."
+_TIME_OF_THIS_MACHINE = "This machine's clock says {now:%Y-%m-%d %H:%M} UTC."
 
 _AFTER_RESTORING = (
-    _TIME_OF_THIS_MACHINE + " If that is wrong, set its clock, and restore again.",
-    "What was stored after the backup is not in it. Feeds that were added since are still on"
-    " people's devices, and come back once each app sends all it has: in AntennaPod, choose"
-    ' "Force full synchronization"; of gPodder, import an OPML file that it exports; in other apps,'
-    " log out and in again.",
-    'docs/backup.md says more under "After a restore".',
+    _TIME_OF_THIS_MACHINE + " If that is wrong, set the clock, and restore again.",
+    "Changes after the backup are lost. Feeds added since are still on people's devices, and come"
+    ' back once each app sends its list: in AntennaPod, choose "Force full synchronization"; from'
+    " gPodder, export an OPML file, and `feedkeep import` it; in other apps, log out and in again.",
+    'See "After a restore" in docs/backup.md.',
 )
 
 
@@ -61,9 +60,9 @@ def distribute(database: DatabaseOption = None, config: ConfigOption = None) -> 
     """
     chosen = settings(database, config)
     if not is_postgres(chosen.database):
-        raise InvalidSettings("Only a PostgreSQL database with Citus can be split by account.")
+        raise InvalidSettings("Only a PostgreSQL database with Citus can be distributed.")
     steps = asyncio.run(_distribute(chosen))
-    for sentence in steps or ["All tables were split already; there was nothing to do."]:
+    for sentence in steps or ["All tables are already distributed; there was nothing to do."]:
         say(sentence)
 
 
@@ -77,7 +76,7 @@ def restored(database: DatabaseOption = None, config: ConfigOption = None) -> No
     chosen = settings(database, config)
     refuse_if_in_use(chosen)
     with_service(chosen, lambda service: service.accounts.note_restored())
-    say(f"The clocks of all accounts of {shown(chosen.database)} are moved on.")
+    say(f"Advanced the clocks of all accounts of {shown(chosen.database)}.")
     _tell_what_to_do_now()
 
 
@@ -96,7 +95,7 @@ def repair_clocks(
     refuse_if_in_use(chosen)
     say(_TIME_OF_THIS_MACHINE.format(now=datetime.now(UTC)))
     if not yes and not sys.stdin.isatty():
-        warn("Nothing was done, since there is no terminal to ask; give --yes to do it.")
+        warn("Nothing was done: there is no terminal to confirm on; give --yes.")
         raise typer.Exit(1)
     if not yes:
         typer.confirm("Is that right?", abort=True)
@@ -160,19 +159,17 @@ def _tell_pending(chosen: Settings, pending: PendingMigrations) -> None:
         say(f"{shown(chosen.database)} is up to date; there is nothing to change.")
         return
     if pending.found == 0:
-        say(f"{shown(chosen.database)} has no tables yet: `feedkeep migrate` makes them.")
+        say(f"{shown(chosen.database)} has no tables yet: `feedkeep migrate` creates them.")
         return
     newest = pending.steps[-1].number
-    say(
-        f"{shown(chosen.database)} has version {pending.found} of the schema, of {newest}. Missing:"
-    )
+    say(f"{shown(chosen.database)} has schema version {pending.found} of {newest}. Pending:")
     for step in pending.steps:
         say(f"{step.name}: {step.summary}")
     if pending.older_programs_work:
-        say("Older processes can go on meanwhile, and be started again.")
+        say("Older processes can continue meanwhile, and can be restarted.")
     else:
-        say("Back up first: to go back to an older version takes a backup that it can read.")
-        say("Stop all older processes first: they cannot go on with it.")
+        say("Back up first: going back to an older version requires a backup that it can read.")
+        say("Stop all older processes first: they cannot use the new schema.")
 
 
 def back_up_to(

@@ -18,7 +18,7 @@ BACKUP_DAYS = 2
 """Days without a backup after which `doctor` warns; the alert for it has the same value."""
 
 MAX_APART_US = 5 * SECOND_US
-"""Maximum difference between two machines' clocks, which count wrong passwords together."""
+"""Maximum difference between two machines' clocks, which count failed logins together."""
 
 CERTIFICATE_US = 14 * DAY_US
 """Remaining validity of a certificate below which `doctor` warns."""
@@ -74,7 +74,7 @@ def disk(free_bytes: int) -> Finding:
     """Judge the free space beside a SQLite file."""
     room = f"{free_bytes / 1e6:,.0f} MB are free beside the database"
     if free_bytes < MIN_FREE_BYTES:
-        return fault("disk", f"{room}; on a full disk nothing is stored. Make room.")
+        return fault("disk", f"{room}; a full disk stores nothing. Free up space.")
     return ok("disk", f"{room}.")
 
 
@@ -83,11 +83,11 @@ def backup(last: Stamp | None, now: Stamp) -> Finding:
     if last is None:
         return note(
             "backup",
-            "`feedkeep backup` has not run yet. Let it run each day: docs/backup.md, Back up.",
+            "`feedkeep backup` has not run yet. Run it daily: docs/backup.md, Back up.",
         )
     days = (now - last) // DAY_US
     if days >= BACKUP_DAYS:
-        return note("backup", f"The last backup is {days} days old. Look why none was made since.")
+        return note("backup", f"The last backup is {days} days old. Find out why.")
     return ok("backup", "The last backup is less than two days old.")
 
 
@@ -97,23 +97,23 @@ def file_rights(files: Collection[str]) -> Finding:
         names = ", ".join(files)
         return fault(
             "rights",
-            f"All users of this machine may read or write {names}. Take that away:"
+            f"All users of this machine may read or write {names}. Revoke that:"
             f" chmod o= {' '.join(map(shlex.quote, files))}",
         )
     return ok("rights", "Other users of this machine can neither read nor write the database.")
 
 
 def connections(workers: int, of_each: int, limit: int) -> Finding:
-    """Judge the number of connections to PostgreSQL, which admits `limit`."""
+    """Judge the number of connections to PostgreSQL, which allows `limit`."""
     most = workers * of_each
     if most > limit:
         return fault(
             "connections",
-            f"PostgreSQL admits {limit} connections, and this feedkeep may open {most}: workers is"
+            f"PostgreSQL allows {limit} connections, and this feedkeep may open {most}: workers is"
             f" {workers}, and postgres_connections {of_each}. Lower these, or raise"
             " max_connections, or the limit of the role or the database.",
         )
-    return ok("connections", f"PostgreSQL admits {limit}, and this feedkeep opens {most} at most.")
+    return ok("connections", f"PostgreSQL allows {limit}, and this feedkeep opens {most} at most.")
 
 
 def rights(missing: Collection[str]) -> Finding:
@@ -121,7 +121,7 @@ def rights(missing: Collection[str]) -> Finding:
     if missing:
         return fault(
             "rights",
-            f"The role may not read and write {', '.join(sorted(missing))}. Grant that:"
+            f"The role lacks rights to read or write {', '.join(sorted(missing))}. Grant them:"
             " docs/postgresql.md, Rights.",
         )
     return ok("rights", "All tables can be read and written.")
@@ -139,34 +139,34 @@ def clock(now: Stamp, of_database: Stamp | None, newest: Stamp, is_set: bool | N
     if now < OLDEST_TRUE_CLOCK:
         return fault(
             "clock",
-            f"The clock says {day(now)}, before this feedkeep was made. Set it, by a time service"
-            " (NTP).",
+            f"The clock says {day(now)}, before this feedkeep was released. Set it with a time"
+            " service (NTP).",
         )
     if now > NEWEST_TRUE_CLOCK:
         return fault(
             "clock",
-            f"The clock says {day(now)}, more than five years after this feedkeep was made. Set it,"
-            " by a time service (NTP), or install a newer feedkeep.",
+            f"The clock says {day(now)}, more than five years after this feedkeep was released. Set"
+            " it with a time service (NTP), or install a newer feedkeep.",
         )
     if newest > now + MAX_STAMPS_AHEAD_US:
         return fault(
             "clock",
             f"The clock says {day(now)}, and the database has changes of {day(newest)}. If the"
-            " clock is behind, set it, by a time service (NTP). If it was ahead then, changes since"
-            " are stamped as if they came after these.",
+            " clock is behind, set it with a time service (NTP). If it was ahead then, later"
+            " changes have timestamps after those.",
         )
     apart_us = abs(now - of_database) if of_database is not None else 0
     if apart_us > MAX_APART_US:
         return fault(
             "clock",
             f"The clocks here and at PostgreSQL are {apart_us / SECOND_US:,.0f} seconds apart. Set"
-            " both by a time service (NTP).",
+            " both with a time service (NTP).",
         )
     if is_set is False:
         return note(
             "clock",
-            "No time service says that it sets this clock; each list keeps what a wrong clock has"
-            " stamped. `timedatectl` shows it.",
+            "No time service is known to set this clock; lists keep a wrong clock's timestamps."
+            " `timedatectl` shows the state.",
         )
     return ok("clock", "The clock is not known to be wrong.")
 
@@ -175,7 +175,9 @@ def certificate(ends: Stamp, now: Stamp) -> Finding:
     """Judge the remaining validity of a valid certificate."""
     days = (ends - now) // DAY_US
     if ends - now < CERTIFICATE_US:
-        return note("tls", f"The certificate ends in {days} days. Renew it, and restart feedkeep.")
+        return note(
+            "tls", f"The certificate expires in {days} days. Renew it, and restart feedkeep."
+        )
     return ok("tls", f"The certificate is valid for {days} more days.")
 
 
@@ -205,18 +207,18 @@ def entrance(found: Entrance) -> Iterator[Finding]:
     if found.scheme == "https" and not found.has_certificate and not found.proxies:
         yield fault(
             "proxies",
-            "public_url is https, and feedkeep has no certificate, so a proxy is in front; but"
-            " trusted_proxies names none, and the limits on wrong passwords take all clients for"
-            " one. Set trusted_proxies to the proxy's address.",
+            "public_url is https and feedkeep has no certificate, so there must be a proxy; but"
+            " trusted_proxies names none, so the limits on failed logins treat all clients as one."
+            " Set trusted_proxies to the proxy's address.",
         )
     if found.proxies and not found.scheme:
-        yield note("proxies", "trusted_proxies is set and public_url is not: links may be wrong.")
+        yield note("proxies", "trusted_proxies is set, but public_url is not: links may be wrong.")
     if found.has_certificate:
         return
     if found.scheme == "http" and not found.is_local:
         yield note(
             "tls",
-            "public_url is http: passwords and tokens can be read on the way. Put a proxy with TLS"
+            "public_url is http: passwords and tokens can be read in transit. Put a proxy with TLS"
             " in front, or set tls_cert.",
         )
     elif not found.scheme and not found.is_local:

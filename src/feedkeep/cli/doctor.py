@@ -87,7 +87,7 @@ def _settings() -> Iterator[Finding]:
     wrong = False
     for variable, meant in misspelt(os.environ):
         wrong = True
-        yield fault("settings", f"{variable} is no setting, and has no effect; {meant} is one.")
+        yield fault("settings", f"{variable} is not a setting, and has no effect; {meant} is one.")
     if not wrong:
         yield ok("settings", "All settings are valid.")
 
@@ -98,15 +98,15 @@ async def _database(chosen: Settings) -> AsyncIterator[Finding]:
     try:
         pending = await pending_migrations_of(chosen)
         if pending.steps and not pending.found:
-            yield fault("database", f"{name} has no tables yet: `feedkeep migrate` makes them.")
+            yield fault("database", f"{name} has no tables yet: `feedkeep migrate` creates them.")
             return
         if not is_postgres(chosen.database):
             yield diagnosis.file_rights(_open_to_all(sqlite_path(chosen.database)))
         if pending.steps:
             yield note(
                 "database",
-                f"{name} is older than this feedkeep, and `feedkeep serve` brings it up to date:"
-                " `feedkeep migrate --dry-run` says what that changes.",
+                f"{name} is older than this feedkeep, and `feedkeep serve` will migrate it:"
+                " `feedkeep migrate --dry-run` shows the changes.",
             )
             return
         async with open_service(chosen, may_create=False) as service:

@@ -99,7 +99,7 @@ def _handshake(server: ssl.SSLContext, certificate: str, name: str | None) -> di
 async def address(chosen: Settings) -> AsyncIterator[Finding]:
     """Check that the service answers at its address, or could listen there."""
     if chosen.port == 0:
-        yield note("address", "The port is 0: `feedkeep serve` takes a free one at each start.")
+        yield note("address", "The port is 0: `feedkeep serve` uses a free port at each start.")
         return
     origin = url_here(chosen)
     plain = replace(chosen, tls_cert="", tls_key="")
@@ -123,7 +123,7 @@ async def address(chosen: Settings) -> AsyncIterator[Finding]:
         if chosen.public_url:
             yield await _public(chosen.public_url)
     else:
-        yield note("address", f"feedkeep does not run; `feedkeep serve` can listen at {origin}.")
+        yield note("address", f"feedkeep is not running; `feedkeep serve` can listen at {origin}.")
 
 
 async def _public(url: str) -> Finding:
@@ -132,8 +132,8 @@ async def _public(url: str) -> Finding:
     except NotReady as error:
         cause = error.__cause__
         if isinstance(cause, RequestError) and cause.kind is not Failure.TLS_FAULT:
-            return note("public_url", f"{error} That is so from this machine; try it from another.")
-        return fault("public_url", f"{error} Look at the proxy, and at public_url.")
+            return note("public_url", f"{error} That is the result from this machine; try another.")
+        return fault("public_url", f"{error} Check the proxy and public_url.")
     return ok("public_url", f"feedkeep answers at {url}.")
 
 
@@ -144,10 +144,10 @@ async def provider(chosen: Settings) -> AsyncIterator[Finding]:
     try:
         await Provider(chosen).assert_usable()
     except ProviderAway as error:
-        by_password = "" if chosen.password_login else ", and passwords let nobody in"
+        by_password = "" if chosen.password_login else ", and password_login is off"
         yield fault(
             "provider",
-            f"Nobody can sign in with {chosen.oidc_issuer}{by_password}: {error.reason}. Look at"
+            f"Signing in with {chosen.oidc_issuer} fails{by_password}: {error.reason}. Check"
             " oidc_issuer, the network and the provider.",
         )
     else:
@@ -157,7 +157,7 @@ async def provider(chosen: Settings) -> AsyncIterator[Finding]:
 async def one_feed(chosen: Settings, url: str) -> AsyncIterator[Finding]:
     """Resolve a feed's host, and fetch the feed, as the service does."""
     if chosen.fetch is Fetch.OFF:
-        yield ok("feed", "fetch is off: no other host is asked.")
+        yield ok("feed", "fetch is off: feedkeep requests no other host.")
         return
     try:
         wanted = parse_new_feed_url(url)
@@ -172,7 +172,7 @@ async def one_feed(chosen: Settings, url: str) -> AsyncIterator[Finding]:
         reason = error.strerror or "no answer"
         yield fault(
             "names",
-            f"{host} is not found: {reason}. Look at this machine's resolver (/etc/resolv.conf).",
+            f"{host} is not found: {reason}. Check this machine's resolver (/etc/resolv.conf).",
         )
         return
     yield ok("names", f"{host} is found.")
@@ -189,8 +189,8 @@ async def one_feed(chosen: Settings, url: str) -> AsyncIterator[Finding]:
     else:
         yield fault(
             "feed",
-            f"{wanted.text} cannot be read: {result.reason} If other feeds can be, name one by"
-            " --feed; else look at the network and at fetch_allowed.",
+            f"{wanted.text} cannot be read: {result.reason} Try another feed with --feed, or check"
+            " the network and fetch_allowed.",
         )
 
 

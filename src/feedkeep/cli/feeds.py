@@ -78,7 +78,7 @@ def import_feeds(
         found = read_feed_list(_read(file))
     except InvalidInput as error:
         raise FileError(
-            f"{_name_of(file)} is no list of feeds (OPML, JSON, CSV, or one address a line), so"
+            f"{_name_of(file)} is not a list of feeds (OPML, JSON, CSV, or one address a line), so"
             f" nothing was imported. {error}"
         ) from error
     _refuse_what_names_no_feed(file, found.feeds)
@@ -203,7 +203,7 @@ def move_feed(
             ) from error
 
     with_service(settings(database, config), move)
-    say("Moved; apps are told." if tell_apps else "Moved; apps go on with the URL that they have.")
+    say("Moved; apps get the new URL." if tell_apps else "Moved; apps keep the old URL.")
 
 
 def _read(file: str) -> bytes:
@@ -226,7 +226,7 @@ def _refuse_what_names_no_feed(file: str, feeds: Sequence[ListedFeed]) -> None:
     if len(refused) == len(feeds):
         seen = f" ({shortened(feeds[0].seen)})" if feeds and feeds[0].seen else ""
         why = f" {feeds[0].place}: {shortened(refused[0].message)}{seen}" if feeds else ""
-        raise FileError(f"{_name_of(file)} names no feed, so nothing was imported.{why}")
+        raise FileError(f"{_name_of(file)} has no feed URLs, so nothing was imported.{why}")
 
 
 def _name_of(file: str) -> str:

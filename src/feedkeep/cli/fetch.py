@@ -51,5 +51,5 @@ async def _look_until_stopped(chosen: Settings, listener: socket.socket | None) 
         async with fetching(service, chosen, recorder), telling:
             if listener:
                 say(f"Metrics: {metrics_url(listener)}")
-            say(f"Looking at the feeds of {shown(chosen.database)}; stop with Ctrl-C")
+            say(f"Fetching the feeds of {shown(chosen.database)}; stop with Ctrl-C")
             await is_over.wait()

@@ -90,7 +90,7 @@ def url_here(chosen: Settings) -> str:
     """
     if chosen.port == 0:
         raise InvalidSettings(
-            "The setting port is 0, which takes a free one at each start: name the address that"
+            "The setting port is 0, which uses a free port at each start: name the address that"
             " serve printed by --url."
         )
     return own_url(chosen, local_host(chosen.host), chosen.port)

@@ -44,9 +44,9 @@ _DONE_TO_ONE = {
     ChangeKind.DELETED: "deleted {url}",
     ChangeKind.MOVED: "moved {old} to {url}",
     ChangeKind.RENAMED: "gave {url} another guid",
-    ChangeKind.MERGED: "made {url} one with {old}",
-    ChangeKind.SPLIT: "made {url} a feed of its own again",
-    ChangeKind.LED: "led another address to {url}",
+    ChangeKind.MERGED: "merged {url} with {old}",
+    ChangeKind.SPLIT: "separated {url} again",
+    ChangeKind.LED: "made another URL resolve to {url}",
 }
 _DONE_TO_MANY = {
     ChangeKind.ADDED: "added {count} feeds",
@@ -56,8 +56,8 @@ _DONE_TO_MANY = {
     ChangeKind.MOVED: "moved {count} feeds",
     ChangeKind.RENAMED: "gave {count} feeds another guid",
     ChangeKind.MERGED: "merged {count} feeds with others",
-    ChangeKind.SPLIT: "made {count} feeds ones of their own again",
-    ChangeKind.LED: "led other addresses to {count} feeds",
+    ChangeKind.SPLIT: "separated {count} feeds again",
+    ChangeKind.LED: "made other URLs resolve to {count} feeds",
 }
 
 StampArgument = Annotated[
@@ -126,7 +126,7 @@ def show_history(
         say(f"There is more: `feedkeep history {name} --before {before}`")
     else:
         since = moment(listed.known_from)
-        say(f"The list is known from {since} on; nothing before that can be brought back.")
+        say(f"The history begins at {since}; nothing before that can be restored.")
 
 
 def undo(
@@ -159,7 +159,7 @@ def undo(
         except UnknownChange:
             raise AccountError(
                 f"The history of {account.name} has no change {change};"
-                f" `feedkeep history {account.name}` shows those that it has."
+                f" `feedkeep history {account.name}` lists its changes."
             ) from None
         except ChangedSince as error:
             raise _asking(error) from None
@@ -219,15 +219,15 @@ def restore_list(
 
     account, wanted, preview = with_service(chosen, look)
     if not preview.feeds:
-        told = "is as it was" if drop_added else "has all that it had"
-        say(f"The list of {account.name} {told} at {moment(wanted)}; nothing is to be done.")
+        told = "is as it was" if drop_added else "has all feeds that it had"
+        say(f"The list of {account.name} {told} at {moment(wanted)}; there is nothing to do.")
         return
     _show_preview(account, wanted, preview)
     if not yes and not sys.stdin.isatty():
-        warn("Nothing was done, since there is no terminal to ask; give --yes to do it.")
+        warn("Nothing was done: there is no terminal to confirm on; give --yes.")
         raise typer.Exit(1)
     if not yes:
-        typer.confirm(f"Do this to the list of {account.name}?", abort=True)
+        typer.confirm(f"Restore the list of {account.name}?", abort=True)
 
     async def restore(service: Service) -> tuple[ListRestored, str]:
         author, keep_added = command_author("restore-list"), not drop_added
@@ -254,7 +254,7 @@ def _moment_of(service: Service, account: Account, at: str) -> Stamp:
     wanted = read_moment(at, service.now(), datetime.astimezone)
     # After a database was restored, lists' clocks are a day ahead of the machine's.
     if wanted > max(service.now(), account.last_stamp):
-        raise AccountError(f"{moment(wanted)} has not come yet: choose a moment that has been.")
+        raise AccountError(f"{moment(wanted)} is in the future: choose an earlier time.")
     return wanted
 
 
@@ -277,7 +277,7 @@ def _list_of_backup(backup: Path, name: str, at: str | None) -> ListAt:
             wanted = None if at is None else _moment_of(service, account, at)
             if wanted is not None and wanted < account.created:
                 raise AccountError(
-                    f"{moment(wanted)} is before {account.name} was created: choose a later moment."
+                    f"{moment(wanted)} is before {account.name} was created: choose a later time."
                 )
             if wanted is not None and wanted >= account.last_stamp:
                 wanted = None  # nothing had changed since
@@ -294,8 +294,8 @@ def _asking(error: ChangedSince) -> AccountError:
     more = f" and {others:,} more" if others > 0 else ""
     return AccountError(
         f"Nothing was done: {_feeds(error.feeds)} changed again since then, by {some}{more}."
-        " Give --changed-since leave to leave what was changed again as it is, or --changed-since"
-        " overwrite to take that back, too."
+        " Give --changed-since leave to leave these unchanged, or --changed-since overwrite to undo"
+        " those changes, too."
     )
 
 
@@ -309,9 +309,9 @@ async def _done_by(service: Service, account_id: AccountId, done: ListRestored) 
 def _tell(name: str, done: ListRestored, what: str) -> None:
     say(f"Done: {what}." if done.stamp else "There was nothing to change.")
     if done.left:
-        say(f"{_feeds(done.left)} changed again since then; that is left alone.")
+        say(f"{_feeds(done.left)} changed again since then, and left unchanged.")
     if done.stamp:
-        say(f"To take this back: `feedkeep undo {name} {done.stamp}`")
+        say(f"To undo this: `feedkeep undo {name} {done.stamp}`")
 
 
 def _feeds(count: int) -> str:
@@ -319,12 +319,12 @@ def _feeds(count: int) -> str:
 
 
 def _show_preview(account: Account, wanted: Stamp, preview: RestorePreview) -> None:
-    say(f"To bring the list of {account.name} back to what it was at {moment(wanted)}:")
+    say(f"To restore the list of {account.name} to its state at {moment(wanted)}:")
     kinds = in_kinds(preview.feeds)
     for title, feeds in (
-        ("Coming back", kinds.back),
-        ("Going", kinds.gone),
-        ("Changing", kinds.others),
+        ("Restored", kinds.back),
+        ("Removed", kinds.gone),
+        ("Changed", kinds.others),
     ):
         if feeds:
             say(f"{title}: {len(feeds):,}")
@@ -334,10 +334,9 @@ def _show_preview(account: Account, wanted: Stamp, preview: RestorePreview) -> N
                 say(f"  and {len(feeds) - _MAX_FEEDS_SHOWN:,} more")
     if preview.ahead_until is not None:
         warn(
-            f"The clock of this list is ahead until {moment(preview.ahead_until)}, as it is after a"
-            f" database was restored. What was changed since then counts as later than"
-            f" {moment(wanted)}, and is taken back, too; `feedkeep history {account.name}` shows"
-            " the times to name instead."
+            f"The clock of this list is ahead until {moment(preview.ahead_until)}, as after a"
+            f" database restore. Changes since then count as later than {moment(wanted)}, and are"
+            f" undone, too; `feedkeep history {account.name}` shows the times to name instead."
         )
 
 

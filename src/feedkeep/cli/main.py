@@ -33,10 +33,10 @@ DEBUG_VARIABLE = "FEEDKEEP_DEBUG"
 
 _HELP = """Keep, for every user, the list of feeds they are subscribed to.
 
-Start the service with **feedkeep serve**. All other commands work on the same database, also while
+Start the service with **feedkeep serve**. All other commands work on the same database, even while
 the service runs. The database is a SQLite file in your data directory, unless **--database** or
 **FEEDKEEP_DATABASE** names another one, or a PostgreSQL database. **account create** and **serve**
-create it where there is none.
+create a missing database.
 
 A first account, with a token for its app and its feeds:
 
@@ -114,7 +114,7 @@ def main() -> None:
     except Exception as error:
         if os.environ.get(DEBUG_VARIABLE):
             raise
-        _fail(f"A defect in feedkeep: {error!r}. Set {DEBUG_VARIABLE}=1 to see where.")
+        _fail(f"A defect in feedkeep: {error!r}. Set {DEBUG_VARIABLE}=1 for a traceback.")
 
 
 def _is_text(argument: str) -> bool:

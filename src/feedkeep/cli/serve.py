@@ -178,7 +178,7 @@ def serve(
         raise InvalidSettings("Both --setup and admin_name say who is the first: give one.")
     configure_logs(chosen.log_level)
     for variable, meant in misspelt(os.environ):
-        warn(f"{variable} is no setting, and has no effect; {meant} is one.")
+        warn(f"{variable} is not a setting, and has no effect; {meant} is one.")
     listeners = listen(chosen)
     for_metrics = listen_for_metrics(chosen, len(listeners))
     places = [
@@ -293,7 +293,7 @@ async def _introduce(
                 _tell("No account is an administrator: `feedkeep account admin NAME` makes one.")
         if "SSH_CONNECTION" in os.environ and leads_to_loopback(addresses.base):
             parts = urlsplit(addresses.listening)
-            _tell("That address is this machine's alone. To open it on yours, run this there:")
+            _tell("Only this machine reaches that address. To open it on yours, run this there:")
             _tell(f"ssh -L {parts.port}:{parts.netloc} USER@SERVER")
             _tell("Or start with --host 0.0.0.0: unencrypted, so where you trust the network.")
         _tell(f"Database:  {shown(chosen.database)}")
@@ -304,12 +304,12 @@ async def _introduce(
         if not has_accounts and setup is not None:
             account = await service.accounts.create(setup, None, is_admin=True)
             token = (await service.tokens.create(account.name, "setup", None)).text
-            say(f"Account:   {account.name}, made just now")
+            say(f"Account:   {account.name}, created just now")
             say(f"Token:     {token} (shown this once)")
             _tell("Try it, in another terminal:")
         else:
-            _tell(f"For an app of your own, make a token at {addresses.base}/apps or with")
-            _tell("`feedkeep token create NAME`, and put it into this line:")
+            _tell(f"For your own app, create a token at {addresses.base}/apps or with")
+            _tell("`feedkeep token create NAME`, and insert it into this line:")
         body = json.dumps({"subscriptions": [{"feed_url": EXAMPLE_FEED}]})
         _tell(f"curl -H 'Authorization: Bearer {token}' -d '{body}' {addresses.base}/subscriptions")
 
@@ -329,4 +329,6 @@ async def _make_first(service: Service, name: str, password: str) -> None:
         account = await service.accounts.set_up(name, password)
     except NotAuthorized:  # an account exists, perhaps from a process that starts concurrently
         return
-    _tell(f"Account:   {account.name}, an administrator, made just now with the password you chose")
+    _tell(
+        f"Account:   {account.name}, an administrator, created just now with the password you chose"
+    )

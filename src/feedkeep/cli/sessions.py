@@ -54,6 +54,6 @@ def revoke(
     )
     say(
         f"Revoked session {session_id} of {name}. An app that stored the password logs in again by"
-        f" itself; what ends that is a new password: `feedkeep account password {name}`. One that"
-        f" stored a token does so until that is revoked: `feedkeep token list {name}` shows them."
+        f" itself, unless you set a new one: `feedkeep account password {name}`. An app that stored"
+        f" a token does so until the token is revoked: `feedkeep token list {name}` lists tokens."
     )

@@ -56,10 +56,10 @@ async def _serve(chosen: Settings, listener: socket.socket, folder: Path) -> Non
     async with TrialDatabase(chosen, folder) as database:
         host, port = listener.getsockname()[:2]
         base = own_url(chosen, local_host(host), port)
-        say(f"feedkeep {__version__}, to try: all of it is gone when it ends")
+        say(f"feedkeep {__version__}, on trial: its data is deleted when it stops")
         say(f"Account:   {NAME}, with the password {database.password}")
         say(f"Token:     {database.token}")
-        say(f"Requests:  {base}{PLACE} (and what is wrong with them)")
+        say(f"Requests:  {base}{PLACE} (with their violations of the contract)")
         say(f"Listening: {own_url(chosen, host, port)}; stop with Ctrl-C")
         body = json.dumps({"subscriptions": [{"feed_url": EXAMPLE_FEED}]})
         say(f"curl -H 'Authorization: Bearer {database.token}' -d '{body}' {base}/subscriptions")
