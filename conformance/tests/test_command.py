@@ -79,7 +79,7 @@ def test_it_exits_with_1_if_one_failed_and_says_how_to_see_that_without_the_pass
     ("options", "told"),
     [
         (["--check", "no_such_check"], "There is no check no_such_check"),
-        (["--user", "else"], "speaks none of the protocols"),
+        (["--user", "else"], "supports no protocol"),
         (["--password-file", "/nowhere"], "The password cannot be read"),
         (["--max-requests", "0"], "--max-requests or --max-seconds is too low"),
     ],
@@ -97,10 +97,10 @@ def test_no_server_and_no_address_are_told_as_such(
     (tmp_path / "password").write_text("x\n")
     file = ["--user", "me", "--password-file", str(tmp_path / "password")]
     for url, told in (
-        ("http://127.0.0.1:1", "No server answers"),
-        ("ftp://example.org", "is no address"),
+        ("http://127.0.0.1:1", "No server responds"),
+        ("ftp://example.org", "is not a"),
         ("http://me:secret@example.org", "with --user"),
-        ("http://example.org:x", "is no address"),
+        ("http://example.org:x", "is not a"),
     ):
         assert main([url, *file]) == COULD_NOT_RUN
         assert told in capsys.readouterr().err
@@ -146,7 +146,7 @@ def test_it_ends_once_it_has_sent_what_it_may(
     command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command("--max-requests", "40") == SOMETHING_FAILED
-    assert "The run's requests or its time were used up." in capsys.readouterr().out
+    assert "The run's requests or time ran out." in capsys.readouterr().out
 
 
 def test_a_redirect_is_followed_to_no_other_host(

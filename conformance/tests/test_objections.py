@@ -120,7 +120,7 @@ def test_random_guids_and_unknown_fields_are_told(talk: Talk) -> None:
     assert "C5.10" in add(feed_url=URL, guid=RANDOM.upper())
     assert "C5.10" in add(feed_url="no URL", guid=RANDOM)
     assert all(isinstance(one, Hint) for one in talk.found)
-    assert "POST knows no title, url" in add(url=URL, title="x")
+    assert "POST ignores title, url" in add(url=URL, title="x")
     talk("GET /subscriptions", reply=page({**ENTRY, "guid": RANDOM}))
     assert add(feed_url=URL, guid=RANDOM) == ""  # the service has named it itself
     assert talk("POST /subscriptions", {"subscriptions": ["x", 1]}) == ""
@@ -130,7 +130,7 @@ def test_random_guids_and_unknown_fields_are_told(talk: Talk) -> None:
         == ""
     )
     assert "C5.18" in talk(f"PATCH /subscriptions/{DERIVED}", {})
-    assert "PATCH knows no feed_url" in talk(f"PATCH /subscriptions/{DERIVED}", {"feed_url": URL})
+    assert "PATCH ignores feed_url" in talk(f"PATCH /subscriptions/{DERIVED}", {"feed_url": URL})
 
 
 def test_what_was_refused_or_is_gone_is_not_sent_again(talk: Talk) -> None:
@@ -148,7 +148,7 @@ def test_what_was_refused_or_is_gone_is_not_sent_again(talk: Talk) -> None:
 
 def test_a_client_waits_for_as_long_as_it_was_told(talk: Talk) -> None:
     assert talk("GET /subscriptions", status=503, retry_after="3") == ""
-    assert "2.0 seconds sooner" in talk("GET /subscriptions", status=None)
+    assert "2.0 seconds before" in talk("GET /subscriptions", status=None)
     assert talk("GET /subscriptions", name="other-app/1", reply=page()) == ""
     assert talk("POST /subscriptions", {"subscriptions": []}) == ""
     assert talk("GET /subscriptions", reply=page()) == ""
@@ -164,7 +164,7 @@ def test_a_client_that_is_not_let_in_stops(talk: Talk) -> None:
 def test_credentials_in_addresses_and_clients_without_a_name_are_told(talk: Talk) -> None:
     assert "token in an address" in talk("GET /subscriptions?token=fk_x", reply=page())
     for name in ("", "python-requests/2.32", "Go-http-client/1.1", "OpenAPI-Generator/1.0.0/go"):
-        assert "no name of its own" in talk("GET /livez", name=name)
+        assert "does not name itself" in talk("GET /livez", name=name)
         assert talk("GET /livez", name=name) == ""  # once
 
 

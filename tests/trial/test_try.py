@@ -105,7 +105,7 @@ def test_its_page_shows_requests_and_objections_and_never_what_lets_in(trial: Tr
     page = httpx.get(f"{trial.base_url}/try?stay=1").text
     assert all(fault in page for fault in WHAT_HAPPENS)
     assert "Waiting for the next requests: unchanged." in page
-    assert "PATCH knows no &lt;i&gt;" in page
+    assert "PATCH ignores &lt;i&gt;" in page
     assert "<i>" not in page
     assert trial.token not in page + httpx.get(f"{trial.base_url}/try/requests.json").text
     assert 'http-equiv="refresh"' in httpx.get(f"{trial.base_url}/try").text

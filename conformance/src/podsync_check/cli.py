@@ -33,8 +33,8 @@ from podsync_check.watching.command import client
 ALL_PASSED, SOMETHING_FAILED, COULD_NOT_RUN = 0, 1, 2
 
 _EPILOG = (
-    "It exits with 0 if every check passed, 1 if one failed, 2 if it could not run."
-    " `podsync-check client --help` is about apps under test instead."
+    "Exit status: 0 if every check passed, 1 if one failed, 2 if it could not run."
+    " `podsync-check client --help` is about testing apps instead."
 )
 
 
@@ -59,30 +59,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="podsync-check",
-        description="Scores a podcast sync server by what happens to the people who use it.",
+        description="Scores a podcast sync server by the effects on its users.",
         epilog=_EPILOG,
     )
     add = parser.add_argument
-    add("url", nargs="?", help="the server's address, with the folder it is in")
+    add("url", nargs="?", help="the server's address, including its path")
     add("--user", default="", help="the account's name; without one, the secret is a token")
-    add("--password-file", type=Path, help="a file with the password, or the token; - reads it")
+    add(
+        "--password-file",
+        type=Path,
+        help="a file with the password or token; - reads standard input",
+    )
     levels = ", ".join(f"{level} ({MEANING[level]})" for level in Level)
     add("--level", action="append", choices=list(Level), help=f"{levels}; by default the first 4")
     add("--check", action="append", default=[], metavar="NAME", help="only this check")
-    add("--list", action="store_true", help="list the checks, and why each is there")
-    add("--read-only", action="store_true", help="only what changes nothing, for servers in use")
+    add("--list", action="store_true", help="list the checks and their reasons")
+    add(
+        "--read-only",
+        action="store_true",
+        help="only checks that change nothing, for servers in use",
+    )
     add(
         "--destroy-this-account",
         action="store_true",
-        help="take an account that has feeds or episode actions already, and change them",
+        help="accept an account that has feeds or episode actions, and change them",
     )
-    add("--seed", type=int, default=secrets.randbelow(10**6), help="of the random interleavings")
-    add("--max-requests", type=int, default=10_000, help="how many requests it may send")
-    add("--max-seconds", type=int, default=900, help="how long it may take")
-    add("--insecure", action="store_true", help="take any certificate, for a server of your own")
+    add(
+        "--seed",
+        type=int,
+        default=secrets.randbelow(10**6),
+        help="seed of the random interleavings",
+    )
+    add("--max-requests", type=int, default=10_000, help="maximum number of requests")
+    add("--max-seconds", type=int, default=900, help="maximum duration")
+    add("--insecure", action="store_true", help="accept any certificate, for your own server")
     add("--html", type=Path, metavar="FILE", help="write the report as a page")
-    add("--json", type=Path, metavar="FILE", help="write it for programs")
-    add("--junit", type=Path, metavar="FILE", help="write it for CI services")
+    add("--json", type=Path, metavar="FILE", help="write the report for programs")
+    add("--junit", type=Path, metavar="FILE", help="write the report for CI services")
     add("--version", action="version", version=__version__)
     return parser
 
@@ -113,7 +126,7 @@ def _list(checks: Sequence[Check]) -> None:
 
 def _score(options: argparse.Namespace) -> int:
     if not options.url:
-        raise CannotRun("Say which server: podsync-check URL --user NAME --password-file FILE.")
+        raise CannotRun("Name the server: podsync-check URL --user NAME --password-file FILE.")
     address = read_address(options.url)
     credential = Credential(options.user, secret_in(options.password_file))
     limits = Limits(options.max_requests, time.monotonic() + options.max_seconds)
@@ -122,11 +135,11 @@ def _score(options: argparse.Namespace) -> int:
     try:
         found = discover(connection, credential)
     except Spent:
-        raise CannotRun("--max-requests or --max-seconds is too low to begin.") from None
+        raise CannotRun("--max-requests or --max-seconds is too low to start.") from None
     if found.has_data and not (options.destroy_this_account or options.read_only):
         raise CannotRun(
-            f"The account has {found.has_data}. Take an account that is empty, or say"
-            " --destroy-this-account if nobody needs what it has."
+            f"The account has {found.has_data}. Use an empty account, or pass"
+            " --destroy-this-account if its data may be lost."
         )
     if not options.read_only:
         found = linked(connection, credential, found)

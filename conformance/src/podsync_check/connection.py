@@ -66,9 +66,9 @@ def read_address(text: str) -> Address:
         parts = urlsplit(text if "://" in text else f"https://{text}")
         port = parts.port
     except ValueError as error:
-        raise CannotRun(f"{text!r} is no address: {error}.") from None
+        raise CannotRun(f"{text!r} is not an address: {error}.") from None
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise CannotRun(f"{text!r} is no address of a server, as https://sync.example.org is.")
+        raise CannotRun(f"{text!r} is not a server's address, such as https://sync.example.org.")
     if parts.username is not None:
         raise CannotRun("Give the name with --user, not within the address.")
     usual = http.client.HTTPS_PORT if parts.scheme == "https" else http.client.HTTP_PORT

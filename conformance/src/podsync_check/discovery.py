@@ -83,7 +83,7 @@ def discover(connection: Connection, credential: Credential) -> Found:
         feeds |= {str(one["data"].get("feed_url")) for one in synced if _is_on(one["data"])}
     if not protocols:
         said = "; ".join(refused)
-        raise CannotRun(f"The server speaks none of the protocols with this credential: {said}.")
+        raise CannotRun(f"The server supports no protocol with this credential: {said}.")
     takes = Gpodder not in protocols or _speaks(session, calls.devices().request, refused)
     return Found(protocols, prefix or "", takes, _in_words(feeds, actions))
 
@@ -95,7 +95,7 @@ def linked(connection: Connection, credential: Credential, found: Found) -> Foun
     login = GpodderCalls(credential.name, DEVICES[0]).log_in().request
     if link_devices(Session(connection, credential, login), credential.name):
         return found
-    note = "Each device has a list of its own: so all apps of the suite are on one."
+    note = "Each device has its own list, so all apps of the suite use one device."
     return replace(found, devices=DEVICES[:1] * len(DEVICES), notes=[note])
 
 
@@ -116,7 +116,7 @@ def _speaks(session: Session, request: Request, refused: list[str]) -> bool:
         reply = session.send(request)
         is_json = reply.status == _OK and isinstance(reply.json(), dict | list)
     except NoAnswer as silence:
-        raise CannotRun(f"No server answers: {silence}") from None
+        raise CannotRun(f"No server responds: {silence}") from None
     except Wrong:
         is_json = False
     if not is_json:

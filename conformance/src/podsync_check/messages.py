@@ -59,7 +59,7 @@ class Reply:
         try:
             return json.loads(self.body)
         except (ValueError, RecursionError):
-            raise Wrong(f"The body is no JSON: {shortened(self.text)!r}.") from None
+            raise Wrong(f"The body is not JSON: {shortened(self.text)!r}.") from None
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def expect_status(reply: Reply, *expected: int) -> None:
     if reply.status not in expected:
         wanted = " or ".join(map(str, expected))
         said = f": {shortened(reply.text)}" if reply.body.strip() else ""
-        raise Wrong(f"The status is {reply.status} and not {wanted}{said}")
+        raise Wrong(f"The status is {reply.status}, not {wanted}{said}")
 
 
 def json_request(method: str, target: str, body: Any) -> Request:

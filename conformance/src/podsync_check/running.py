@@ -147,7 +147,7 @@ class Run:
         except NotApplicable as reason:
             outcome, said = Outcome.NOT_APPLICABLE, str(reason)
         except Spent:
-            outcome, said = Outcome.NOT_RUN, "The run's requests or its time were used up."
+            outcome, said = Outcome.NOT_RUN, "The run's requests or time ran out."
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             # The reply is JSON of an unexpected shape.
             outcome, said = Outcome.FAILED, f"The reply has another shape: {error!r}."
@@ -173,7 +173,7 @@ class Run:
                 elif isinstance(server, DraftC):
                     _unsubscribe(server)
         if Gpodder in self.found.protocols:
-            left.append(f"the devices {DEVICES[0]} to {DEVICES[-1]}: the API can delete none")
+            left.append(f"the devices {DEVICES[0]} to {DEVICES[-1]}: the API cannot delete them")
         if {Gpodder, Nextcloud} & set(self.found.protocols):
             left.append("episode actions of feeds whose host ends in .example")
 

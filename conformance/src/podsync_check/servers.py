@@ -313,7 +313,7 @@ class OpenPodcast(Server):
         """Add one feed; return its item of the reply."""
         added = self.add({"feed_url": url})
         if len(added.success) != 1:
-            raise Wrong(f"POST of {url}: it is refused: {added.failure!r:.200}.")
+            raise Wrong(f"POST of {url} is refused: {added.failure!r:.200}.")
         return added.success[0]
 
     def get(self, guid: str) -> Mapping[str, Any]:

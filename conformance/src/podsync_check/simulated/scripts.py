@@ -154,7 +154,7 @@ class World:
     def _lost(self, apps: Sequence[App], stay: set[str]) -> str:
         for number, app in enumerate(apps):
             if missing := sorted(stay - app.feeds):
-                return f"{self._name(number)} lacks {missing}, and nobody removed that."
+                return f"{self._name(number)} lacks {missing}, which no device removed."
             for episode, (_, seconds) in sorted(self._newest.items()):
                 got = app.positions.get(episode)
                 if got is None or got.seconds != seconds:
@@ -177,7 +177,7 @@ class World:
         apps[0].add(feed)
         self._settle(apps)
         if lacking := [n for n, app in enumerate(apps) if feed not in app.feeds]:
-            return f"{self._name(lacking[0])} is never told of a feed that {self._name(0)} adds."
+            return f"{self._name(lacking[0])} never receives a feed that {self._name(0)} adds."
         apps[-1].remove(feed)
         self._settle(apps)
         if keeping := [n for n, app in enumerate(apps) if feed in app.feeds]:
@@ -263,6 +263,6 @@ def expect_no_loss(server: InOneWorld) -> None:
         if not lost(script):
             continue
         script = shortest(script, lambda part: bool(lost(part)), _SHRINKING_TRIES)
-        said = lost(script) or "This time, nothing is lost: it depends on the second."
+        said = lost(script) or "This time, nothing is lost: it depends on timing."
         told = "; ".join(f"{number}. {step}" for number, step in enumerate(script, 1))
         raise Wrong(f"{said} Seed {server.seed}, run {run}: {told or 'nothing before that'}.")

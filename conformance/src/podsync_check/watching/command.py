@@ -34,21 +34,21 @@ _GRACE_SECONDS = 0.5  # for the app to receive the reply to the last case's requ
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="podsync-check client",
-        description="Serves an app under test, goes through hard cases with it, and says what the"
+        description="Serves an app under test, runs hard cases with it, and reports what the"
         " app did wrong. It speaks gpodder.net's API, Nextcloud's gpoddersync, and the Open Podcast"
         " API under /v1.",
-        epilog="It exits with 0 if all held, 1 if something was wrong, 2 if not all was reached.",
+        epilog="Exit status: 0 if all cases held, 1 if one was wrong, 2 if some were not reached.",
     )
     add = made.add_argument
     add("--host", default="127.0.0.1", help="where to listen; 0.0.0.0 for a phone in your network")
-    add("--port", type=_port, default=8080, help="0 takes a free one")
+    add("--port", type=_port, default=8080, help="0 uses a free port")
     add("--user", default="test", help="the account's name")
-    add("--password-file", type=Path, help="a file with its password; without one, it is made up")
+    add("--password-file", type=Path, help="a file with its password; default: a random one")
     add("--case", action="append", default=[], metavar="NAME", help="only this case")
-    add("--list", action="store_true", help="list the cases, and why each is there")
-    add("--max-seconds", type=float, default=3_600, help="how long it waits for all to end")
-    add("--html", type=Path, metavar="FILE", help="write the page of it when it ends")
-    add("--json", type=Path, metavar="FILE", help="write it for programs")
+    add("--list", action="store_true", help="list the cases and their reasons")
+    add("--max-seconds", type=float, default=3_600, help="maximum wait for all cases to end")
+    add("--html", type=Path, metavar="FILE", help="write a report as a page")
+    add("--json", type=Path, metavar="FILE", help="write the report for programs")
     return made
 
 
@@ -81,7 +81,7 @@ def client(arguments: Sequence[str], stopped: threading.Event | None = None) -> 
             ended.wait(options.max_seconds)
             time.sleep(_GRACE_SECONDS)
     except OSError as error:
-        raise CannotRun(f"Port {options.port} cannot be listened at: {error}.") from None
+        raise CannotRun(f"Cannot listen on port {options.port}: {error}.") from None
     _summarize(watch)
     if options.html:
         options.html.write_text(watch.shown(stays=True), encoding="utf-8")
@@ -92,7 +92,7 @@ def client(arguments: Sequence[str], stopped: threading.Event | None = None) -> 
 
 def _port(text: str) -> int:
     if not (text.isdecimal() and len(text) < _DIGITS and int(text) <= _MAX_PORT):
-        raise argparse.ArgumentTypeError(f"{text} is no port: it is from 0 to {_MAX_PORT}")
+        raise argparse.ArgumentTypeError(f"{text} is not a port from 0 to {_MAX_PORT}")
     return int(text)
 
 
@@ -155,7 +155,7 @@ def _summarize(watch: Watch) -> None:
             print(f"{'':16}{one.said}\n{'':16}Why it matters: {one.case.why}")
             print(f"{'':16}Seen: {one.case.seen}. Specified: {one.case.spec}")
     many = "" if watch.objection_count == 1 else "s"
-    print(f"{watch.count} requests, {watch.objection_count} objection{many} to single ones.")
+    print(f"{watch.count} requests, {watch.objection_count} objection{many} to single requests.")
 
 
 def _status(watch: Watch) -> int:

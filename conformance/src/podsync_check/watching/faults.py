@@ -34,11 +34,11 @@ class Fault(StrEnum):
 
 
 WHAT_HAPPENS = {
-    Fault.UNAVAILABLE: "503, Retry-After: 2; nothing is done",
-    Fault.TOO_MANY: "429, Retry-After: 3; nothing is done",
-    Fault.EXPIRED: "401, as with a token that ended; nothing is done",
-    Fault.LOST: "it is done, and the connection is cut before the response",
-    Fault.TORN: "it is done, and the connection is cut in the middle of the response",
+    Fault.UNAVAILABLE: "503, Retry-After: 2; without effect",
+    Fault.TOO_MANY: "429, Retry-After: 3; without effect",
+    Fault.EXPIRED: "401, as for an expired token; without effect",
+    Fault.LOST: "it takes effect, and the connection is cut before the response",
+    Fault.TORN: "it takes effect, and the connection is cut during the response",
     Fault.SLOW: f"the response takes {SLOW_SECONDS:.0f} seconds",
     Fault.UNCHANGED: "304 to the next GET with If-None-Match",
 }

@@ -27,8 +27,8 @@ article p { margin: .2rem 0 } .now { background: var(--back); padding: .7rem 1re
 .dim { color: var(--dim) } .bad { color: var(--bad) } .good { color: var(--good) }
 """
 _DEEDS = {
-    "keep": "keeps the list as it is now, as a backup does",
-    "restore": "brings the kept list back, at first the empty one; the epoch changes",
+    "keep": "backs up the current list",
+    "restore": "restores the backup, at first an empty list; the epoch changes",
 }
 _KINDS = {Verdict.HELD: "good", Verdict.WRONG: "bad"}
 
@@ -94,7 +94,7 @@ def _case(one: Standing, *, is_current: bool) -> str:
 
 
 def _faults(pending: Sequence[Fault], deeds: Sequence[str]) -> Iterator[str]:
-    yield "<h2>Let the next request fail</h2>"
+    yield "<h2>Make the next request fail</h2>"
     if pending:
         yield f"<p>Waiting for the next requests: {', '.join(pending)}.</p>"
     yield '<div class="faults">'
@@ -108,7 +108,7 @@ def _faults(pending: Sequence[Fault], deeds: Sequence[str]) -> Iterator[str]:
     also = "".join(f", <code>curl -X POST …/try/{deed}</code>" for deed in deeds)
     yield (
         "</div>\n<p class=\"dim\">For a test: <code>curl -d 'fault=lost&amp;times=2' …/try/faults"
-        f"</code>{also}; <code>…/try/requests.json</code> has what is below.</p>"
+        f"</code>{also}; <code>…/try/requests.json</code> has the data below.</p>"
     )
 
 

@@ -168,7 +168,7 @@ class Watch:
             there = [("Location", f"..{PLACE}")] if is_browser else []
             await _reply(send, 303 if is_browser else 200, b"{}", _JSON, there)
         else:
-            await _reply(send, 404, _error(404, "The page has no such place."), _JSON, ())
+            await _reply(send, 404, _error(404, "There is no such page."), _JSON, ())
 
     async def _do(self, what: str, form: Mapping[str, str]) -> None:
         if what == "faults":
@@ -210,7 +210,7 @@ def _faults_of(form: Mapping[str, str], room: int) -> Sequence[Fault]:
     if form.get("fault") not in set(Fault):
         raise Untellable(f"fault is one of {', '.join(Fault)}.")
     if not times.isdecimal() or int(times) not in _TIMES or int(times) > room:
-        raise Untellable(f"times is from 1 to {MAX_PENDING}, together with those that wait.")
+        raise Untellable(f"times is from 1 to {MAX_PENDING}, including pending ones.")
     return [Fault(form["fault"])] * int(times)
 
 

@@ -12,7 +12,7 @@ from podsync_check.watching.hard_cases import (
 
 @hard_case(
     asks="Add one new feed in the app, and leave it alone; let it sync until this is over.",
-    why="A podcast that was added while the server was down is on that phone alone, for good.",
+    why="A podcast added while the server was down stays on that phone only, forever.",
     seen="AntennaPod/AntennaPod#569: 502 and timeouts, every day",
     spec="RFC 9110, 15.6.4: the service is unable to handle the request now.",
 )
@@ -31,5 +31,5 @@ def a_change_that_meets_503_is_sent_again(_: Elsewhere) -> Play:
     yield Wait(
         completes,
         within_polls=PATIENCE_POLLS,
-        otherwise=f"Request {first.number} got 503, and what it told was not sent again.",
+        otherwise=f"Request {first.number} got 503, and its content was not sent again.",
     )

@@ -13,9 +13,9 @@ from podsync_check.watching.hard_cases import (
 
 @hard_case(
     asks="Add one new feed in the app, and leave it alone; let it sync until this is over.",
-    why="The train enters a tunnel, and the podcast that was just removed is back.",
+    why="The train enters a tunnel, and the podcast just removed is back.",
     seen="feedkeep's own tests of lost replies",
-    spec="RFC 9110, 9.2.2: whether a request was done is unknown when its reply is lost.",
+    spec="RFC 9110, 9.2.2: if a reply is lost, the request's outcome is unknown.",
 )
 def a_change_whose_reply_is_lost_is_not_reverted(_: Elsewhere) -> Play:
     """A change whose reply is lost is sent again or left alone, never reverted."""
@@ -25,6 +25,8 @@ def a_change_whose_reply_is_lost_is_not_reverted(_: Elsewhere) -> Play:
 
     def look(exchange: WatchedExchange) -> None:
         if exchange.kind is Kind.UPLOAD and (added & exchange.removed or removed & exchange.added):
-            raise Wrong(f"Request {exchange.number} reverts request {number}, which was done.")
+            raise Wrong(
+                f"Request {exchange.number} reverts request {number}, which had taken effect."
+            )
 
     yield from some_polls(look)

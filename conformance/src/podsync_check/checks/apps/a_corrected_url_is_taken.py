@@ -5,9 +5,9 @@ from podsync_check.watching.hard_cases import Elsewhere, Play, Wait, hard_case, 
 
 @hard_case(
     asks="Add one new feed in the app, and leave it alone; let it sync until this is over.",
-    why="The app and the server disagree about the podcast from then on, and it comes back.",
+    why="App and server then disagree about the podcast, and it comes back.",
     seen="AntennaPod/AntennaPod#2267",
-    spec="gpodder.net, Subscriptions API: clients should use what `update_urls` says.",
+    spec="gpodder.net, Subscriptions API: clients should use the URLs in `update_urls`.",
     protocols=URL_LISTS,
 )
 def a_corrected_url_is_taken(elsewhere: Elsewhere) -> Play:

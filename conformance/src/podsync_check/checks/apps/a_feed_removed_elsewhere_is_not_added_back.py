@@ -11,9 +11,9 @@ from podsync_check.watching.hard_cases import (
 
 @hard_case(
     asks="Let the app sync until this is over.",
-    why="A podcast that was removed on the laptop is back the next morning.",
-    seen="AntennaPod, gPodder and Kasts send all they have with the first sync",
-    spec="gpodder.net, Subscriptions API: `remove` has what was removed on other devices.",
+    why="A podcast removed on the laptop is back the next morning.",
+    seen="AntennaPod, gPodder and Kasts send their whole list with the first sync",
+    spec="gpodder.net, Subscriptions API: `remove` has other devices' removals.",
 )
 def a_feed_removed_elsewhere_is_not_added_back(elsewhere: Elsewhere) -> Play:
     """A feed removed on another device is not added again."""
@@ -21,4 +21,4 @@ def a_feed_removed_elsewhere_is_not_added_back(elsewhere: Elsewhere) -> Play:
     elsewhere.add(url)
     yield from until_told(url)
     elsewhere.remove(url)
-    yield from some_polls(never(added=url, because=", which another device has removed"))
+    yield from some_polls(never(added=url, because=", which another device had removed"))

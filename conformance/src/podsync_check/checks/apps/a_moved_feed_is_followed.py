@@ -12,7 +12,7 @@ from podsync_check.watching.hard_cases import (
 
 @hard_case(
     asks="Let the app sync until this is over.",
-    why="Each podcast that changes its host is in the list twice.",
+    why="Each podcast that changes its host is listed twice.",
     seen="AntennaPod/AntennaPod#2214",
     spec="gpodder.net's API has the old URL in `remove` and the new one in `add`; in the Open"
     " Podcast API, the entry of the guid has the new URL.",
@@ -26,6 +26,6 @@ def a_moved_feed_is_followed(elsewhere: Elsewhere) -> Play:
 
     def look(exchange: WatchedExchange) -> None:
         if exchange.kind is Kind.UPLOAD and (old in exchange.added or new in exchange.removed):
-            raise Wrong(f"Request {exchange.number} undoes that {old} has moved to {new}.")
+            raise Wrong(f"Request {exchange.number} undoes the move of {old} to {new}.")
 
     yield from some_polls(look)

@@ -10,7 +10,7 @@ def _episodes(exchange: WatchedExchange) -> frozenset[str]:
 
 @hard_case(
     asks="Play an episode for a minute and pause it; then let the app sync until this is over.",
-    why="The evening's episode begins from its start on the other device.",
+    why="The evening's episode starts from the beginning on the other device.",
     seen="AntennaPod/AntennaPod#569: 502 and timeouts, every day",
     spec="RFC 9110, 15.6.4: the service is unable to handle the request now.",
     protocols=URL_LISTS,
@@ -31,5 +31,5 @@ def a_play_that_meets_503_is_sent_again(_: Elsewhere) -> Play:
     yield Wait(
         completes,
         within_polls=PATIENCE_POLLS + 3,
-        otherwise=f"Request {number} got 503, and what it told was not sent again.",
+        otherwise=f"Request {number} got 503, and its content was not sent again.",
     )

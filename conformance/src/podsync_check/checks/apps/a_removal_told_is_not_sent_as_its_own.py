@@ -11,7 +11,7 @@ from podsync_check.watching.hard_cases import (
 
 @hard_case(
     asks="Let the app sync until this is over.",
-    why="Who adds a podcast again at that moment on another device loses it.",
+    why="A user who adds the podcast again on another device at that moment loses it.",
     seen="AntennaPod/AntennaPod, SyncService.java",
     spec="gpodder.net, Subscriptions API: an upload has the changes of the device itself.",
 )
@@ -21,4 +21,4 @@ def a_removal_told_is_not_sent_as_its_own(elsewhere: Elsewhere) -> Play:
     elsewhere.add(url)
     yield from until_told(url)
     elsewhere.remove(url)
-    yield from some_polls(never(removed=url, because=", which it was told was removed"))
+    yield from some_polls(never(removed=url, because=", whose removal it had received"))

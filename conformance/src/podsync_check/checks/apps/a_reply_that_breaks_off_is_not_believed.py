@@ -5,7 +5,7 @@ from podsync_check.watching.hard_cases import Elsewhere, Play, a_poll, hard_case
 
 @hard_case(
     asks="Let the app sync twice.",
-    why="Whatever was in the half that did not come is never asked for again.",
+    why="The app never requests the missing half again.",
     seen="feedkeep's own tests of lost replies",
     spec="RFC 9110, 8.6: a body that is shorter than Content-Length is incomplete.",
 )
@@ -19,6 +19,6 @@ def a_reply_that_breaks_off_is_not_believed(_: Elsewhere) -> Play:
     # Compare seconds as numbers, and date-times as texts.
     if (later.since, after) > (first.since, before):
         raise Wrong(
-            f"The reply to request {first.number}, since={before}, broke off, and request"
-            f" {later.number} asks since {after}."
+            f"The reply to request {first.number}, since={before}, was truncated, and request"
+            f" {later.number} polls since {after}."
         )

@@ -4,7 +4,7 @@ from podsync_check.watching.hard_cases import Elsewhere, Play, Wait, a_poll, har
 
 @hard_case(
     asks="Let the app sync until this is over.",
-    why="The server was restarted, and the phone has not synced since; nobody notices for months.",
+    why="The phone has not synced since a restart of the server, unnoticed for months.",
     seen="kd2org/opodsync#38",
     spec="gpodder.net, Authentication API: 401 if the session is invalid.",
     protocols=frozenset({"gpodder.net"}),  # the other protocols have no sessions
@@ -20,5 +20,5 @@ def an_ended_session_begins_again(elsewhere: Elsewhere) -> Play:
     yield Wait(
         is_let_in,
         within_polls=5,
-        otherwise="Its session has ended, and no request since could be let in.",
+        otherwise="Its session has ended, and no later request was authenticated.",
     )

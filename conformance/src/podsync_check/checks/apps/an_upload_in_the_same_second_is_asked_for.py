@@ -7,7 +7,7 @@ from podsync_check.watching.hard_cases import Elsewhere, Play, a_poll, hard_case
     asks="Let the app sync twice.",
     why="Two devices of a family sync in the same second, and one never learns of the podcast.",
     seen="KDE/kasts stores timestamp + 1",
-    spec="gpodder.net, Subscriptions API: the timestamp is to be sent as the next `since`.",
+    spec="gpodder.net, Subscriptions API: clients send the timestamp as the next `since`.",
     protocols=URL_LISTS,
 )
 def an_upload_in_the_same_second_is_asked_for(_: Elsewhere) -> Play:
@@ -19,6 +19,6 @@ def an_upload_in_the_same_second_is_asked_for(_: Elsewhere) -> Play:
     later = yield a_poll()
     if later and later.since > told:
         raise Wrong(
-            f"Request {first.number} was told {told}, and request {later.number} asks since"
-            f" {later.since}: what was uploaded in the same second, after it, is missed."
+            f"Request {first.number} received {told}, and request {later.number} polls since"
+            f" {later.since}: it misses later uploads of the same second."
         )

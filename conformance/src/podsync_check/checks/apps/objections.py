@@ -112,20 +112,18 @@ class StrictReader:
         is_next = "after" in asked or _in_order(asked) in self._nexts
         before, client.page = client.page, _whole(asked.get("page", "1"))
         if client.page == before + 1 and not is_next:
-            yield (
-                "It counts pages, and can miss an entry that moved. Follow `next` unchanged (C6.8)."
-            )
+            yield ("Counting pages can miss an entry that moved. Follow `next` unchanged (C6.8).")
         # Its first `since` may come from an earlier run of the server.
         is_guess = not self._is_an_end(since) and client.has_listed if since else False
         if is_guess and not is_next:
             yield (
-                f"since={since} is not the greatest timestamp of a list page that was sent. One"
+                f"since={since} is not the greatest timestamp of a received list page. A timestamp"
                 " from another response can skip changes of other devices (C6.10)."
             )
         if client.has_to_read_all and since and not is_next:
             yield (
-                "The epoch changed, and it goes on with since. Request the whole list, and add what"
-                " it lacks (C6.7)."
+                "The epoch changed, but it continues with since. Request the whole list, and add"
+                " what it lacks (C6.7)."
             )
 
     def _of_url_lists(self, exchange: WatchedExchange) -> Iterator[str]:
@@ -135,11 +133,11 @@ class StrictReader:
         # Kasts adds one second. The first `since` may come from an earlier run of the server.
         if since and not {since, since - 1} & self._seconds and _who(exchange) in self._told:
             yield (
-                f"since={since} is in no reply that was sent. One of the app's own clock skips"
-                " changes when that is ahead: go on from the `timestamp` of the last reply."
+                f"since={since} was in no reply. A time by the app's own clock skips"
+                " changes if that clock is ahead: use the `timestamp` of the last reply."
             )
         if both := sorted(exchange.added & exchange.removed):
-            yield f'"{both[0]}" is added and removed at once: gpodder.net refuses all of that.'
+            yield f'"{both[0]}" is both added and removed: gpodder.net refuses the whole upload.'
 
     def _of_bodies(self, exchange: WatchedExchange, client: _Client) -> Iterator[str]:
         sent = exchange.sent
@@ -209,19 +207,19 @@ def _of_the_client(exchange: WatchedExchange, client: _Client) -> Iterator[str]:
     name = exchange.headers.get("user-agent", "").partition("/")[0].lower()
     if name in _LIBRARIES and not client.is_named:
         client.is_named = True
-        yield "It has no name of its own. Send a User-Agent: owners see it in their lists of apps."
+        yield "It does not name itself. Send a User-Agent: owners see it in their lists of apps."
     may_ask_at_seconds = client.may_ask_at_seconds.get((exchange.method, exchange.path), 0.0)
     if (wait := may_ask_at_seconds - exchange.at_seconds) > 0:
-        yield f"It comes {wait:.1f} seconds sooner than Retry-After asked for (C7.11, C7.12)."
+        yield f"It comes {wait:.1f} seconds before Retry-After allows (C7.11, C7.12)."
     if not client.is_let_in:
         yield "This credential got 401 before. Stop, and ask the owner to sign in again."
     if exchange.status in _GONE and _what(exchange) in client.gone and exchange.method != "GET":
-        yield "It was told before that this is not there. Remove it from the queue (C8.4)."
+        yield "An earlier reply said that this is not there. Remove it from the queue (C8.4)."
 
 
 def _of_credentials(exchange: WatchedExchange) -> Iterator[str]:
     if named := sorted(_CREDENTIALS & set(exchange.asked)):
-        yield f"{', '.join(named)} in an address ends in logs. Send it in a header (C2.4)."
+        yield f"{', '.join(named)} in an address ends up in logs. Send it in a header (C2.4)."
 
 
 def _items(exchange: WatchedExchange) -> Sequence[Mapping[str, Any]]:
@@ -232,7 +230,7 @@ def _items(exchange: WatchedExchange) -> Sequence[Mapping[str, Any]]:
 
 def _unknown(sent: Mapping[str, Any], method: str) -> Iterator[str]:
     if others := sorted(set(sent) - _FIELDS[method]):
-        yield f"{method} knows no {', '.join(others)}: that is ignored (C1.5)."
+        yield f"{method} ignores {', '.join(others)} (C1.5)."
 
 
 def _moment(text: str) -> datetime | None:

@@ -13,7 +13,7 @@ from podsync_check.watching.hard_cases import (
 
 @hard_case(
     asks="Add one new feed in the app, and leave it alone; let it sync until this is over.",
-    why="What another device removes meanwhile is added again each time that this one syncs.",
+    why="A feed that another device removes meanwhile is added again with each sync.",
     seen="AntennaPod/AntennaPod#2553",
     spec="gpodder.net, Subscriptions API: only the changes since the last upload are sent.",
 )
@@ -26,6 +26,6 @@ def what_was_accepted_is_not_sent_again(_: Elsewhere) -> Play:
 
     def look(exchange: WatchedExchange) -> None:
         if exchange.kind is Kind.UPLOAD and (added & exchange.added or removed & exchange.removed):
-            raise Wrong(f"Request {exchange.number} sends again what request {number} told.")
+            raise Wrong(f"Request {exchange.number} repeats the changes of request {number}.")
 
     yield from some_polls(look)

@@ -4,9 +4,9 @@ from podsync_check.servers import DraftC
 
 @check(
     Level.KEPT,
-    why="What was subscribed to on a flight is never told to the laptop, which asked meanwhile.",
+    why="A subscription made on a flight never reaches the laptop, which synced meanwhile.",
     seen="AntennaPod/AntennaPod#2121",
-    spec="Draft C compares `since` with `last_updated`, and does not say whose clock that is of.",
+    spec="Draft C compares `since` with `last_updated`, but does not say by whose clock.",
     is_decision=True,
 )
 def a_late_sync_action_reaches_the_others(server: DraftC) -> None:
@@ -17,4 +17,4 @@ def a_late_sync_action_reaches_the_others(server: DraftC) -> None:
     laptop.told()
     phone.act(late)
     told = [one["data"]["feed_url"] for one in laptop.told()]
-    expect(server.feed("late") in told, f"The other client is told {told}.")
+    expect(server.feed("late") in told, f"The other client receives {told}.")

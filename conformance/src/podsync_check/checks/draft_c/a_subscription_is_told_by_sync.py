@@ -4,9 +4,9 @@ from podsync_check.servers import DraftC
 
 @check(
     Level.KEPT,
-    why="A podcast that somebody subscribes to on the phone never shows up on the laptop.",
+    why="A podcast added on the phone never shows up on the laptop.",
     seen="OpenPodcastAPI/api-specs#171",
-    spec="Draft C, sync: `subscribe` is applied, and GET tells the entity.",
+    spec="Draft C, sync: `subscribe` is applied, and GET returns the entity.",
 )
 def a_subscription_is_told_by_sync(server: DraftC) -> None:
     """A client's new subscription reaches the other clients."""
@@ -14,4 +14,4 @@ def a_subscription_is_told_by_sync(server: DraftC) -> None:
     done = phone.act(phone.subscribe(server.feed()))
     expect(done["status"] == "applied", f"The result is {done}.")
     told = [one["data"]["feed_url"] for one in laptop.told()]
-    expect(told == [server.feed()], f"The other client is told {told}.")
+    expect(told == [server.feed()], f"The other client receives {told}.")

@@ -4,9 +4,9 @@ from podsync_check.servers import DraftC
 
 @check(
     Level.KEPT,
-    why="After a tunnel, the phone sends the same again, and each podcast is there twice.",
+    why="After a tunnel, the phone repeats an upload, and each podcast is listed twice.",
     seen="OpenPodcastAPI/api-specs#171",
-    spec="Draft C, sync: what is not later than the entity's last change is ignored.",
+    spec="Draft C, sync: actions not later than the entity's last change are ignored.",
 )
 def a_sync_action_can_be_repeated(server: DraftC) -> None:
     """An action sent twice is applied once; the repetition is ignored."""
@@ -15,4 +15,4 @@ def a_sync_action_can_be_repeated(server: DraftC) -> None:
     statuses = [phone.act(action)["status"] for _ in range(2)]
     expect(statuses == ["applied", "ignored"], f"The statuses are {statuses}.")
     told = server.client().told()
-    expect(len(told) == 1, f"Another client is told {len(told)} subscriptions.")
+    expect(len(told) == 1, f"Another client receives {len(told)} subscriptions.")

@@ -4,9 +4,9 @@ from podsync_check.servers import DraftC
 
 @check(
     Level.AGREED,
-    why="A phone that was offline brings back the podcast that was removed on the laptop since.",
+    why="A phone that was offline restores a podcast removed on the laptop since.",
     seen="OpenPodcastAPI/api-specs#171",
-    spec="Draft C, sync: the action that occurred last wins, in whatever order they arrive.",
+    spec="Draft C, sync: the action that occurred last wins, in any order of arrival.",
 )
 def an_older_sync_action_changes_nothing(server: DraftC) -> None:
     """Of two actions, the one that occurred last wins, even if it arrives first."""

@@ -4,7 +4,7 @@ from podsync_check.servers import DraftC
 
 @check(
     Level.TOLERANT,
-    why="One podcast that another device has deleted, and the phone never syncs again.",
+    why="Another device deletes one podcast, and the phone never syncs again.",
     seen="OpenPodcastAPI/api-specs#171",
     spec="Draft C, sync: the actions of a request are independent; one of an unknown entity is"
     " rejected.",

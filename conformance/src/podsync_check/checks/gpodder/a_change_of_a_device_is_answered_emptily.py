@@ -4,9 +4,9 @@ from podsync_check.servers import Gpodder
 
 @check(
     Level.TOLERANT,
-    why="gPodder takes any text in the reply for a failure, and says that it could not connect.",
+    why="gPodder treats any text in the reply as a failure, and says that it could not connect.",
     seen="gpodder/mygpoclient, api.py: `return self._client.POST(...) == b''`",
-    spec="gpodder.net, Device API: 200, without saying what the body is.",
+    spec="gpodder.net, Device API: 200; silent about the body.",
 )
 def a_change_of_a_device_is_answered_emptily(server: Gpodder) -> None:
     """The reply to a device's description, and to a full list, has an empty body."""

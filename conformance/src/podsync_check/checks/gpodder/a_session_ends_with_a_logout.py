@@ -4,7 +4,7 @@ from podsync_check.servers import Gpodder
 
 @check(
     Level.COMPLETE,
-    why="Who logs out on a borrowed phone stays logged in.",
+    why="A user who logs out on a borrowed phone stays logged in.",
     seen="gpodder.net's documentation",
     spec="gpodder.net, Authentication API: the session is ended.",
 )
@@ -18,4 +18,4 @@ def a_session_ends_with_a_logout(server: Gpodder) -> None:
     expect(bool(alone.cookies), "A login sets no cookie.")
     session.ask(calls.log_out())
     status = alone.send(calls.devices().request).status
-    expect(status == 401, f"With the cookie of before, the status is {status} and not 401.")
+    expect(status == 401, f"With the earlier cookie, the status is {status}, not 401.")

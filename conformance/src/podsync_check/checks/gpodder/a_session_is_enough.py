@@ -6,7 +6,7 @@ from podsync_check.servers import Gpodder
 
 @check(
     Level.TOLERANT,
-    why="AntennaPod logs in once and then shows its cookie: it never gets further.",
+    why="AntennaPod logs in once, then sends only its cookie: it gets no further.",
     seen="AntennaPod/AntennaPod, GpodnetService.java",
     spec="gpodder.net, Authentication API: the login sets the cookie `sessionid`.",
     only_reads=True,

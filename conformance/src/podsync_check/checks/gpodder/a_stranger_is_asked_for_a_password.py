@@ -5,7 +5,7 @@ from podsync_check.servers import Gpodder
 
 @check(
     Level.TOLERANT,
-    why='gPodder sends its password only if it is asked with a realm: it says "wrong password".',
+    why='gPodder sends its password only to a challenge with a realm: it says "wrong password".',
     seen="gpodder/mygpoclient: urllib answers a Basic challenge with a realm",
     spec="gpodder.net, Authentication API: HTTP Basic; RFC 9110, 11.6.1: a 401 has a challenge.",
     only_reads=True,

@@ -4,7 +4,7 @@ from podsync_check.servers import Gpodder
 
 @check(
     Level.COMPLETE,
-    why="Nobody can take their list along to a program that reads OPML.",
+    why="Users cannot take their list to a program that reads OPML.",
     seen="gpodder/gpodder downloads the list as OPML",
     spec="gpodder.net, Subscriptions API: GET of JSON, OPML and text.",
 )

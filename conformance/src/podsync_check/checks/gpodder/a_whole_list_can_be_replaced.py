@@ -16,4 +16,4 @@ def a_whole_list_can_be_replaced(server: Gpodder) -> None:
     others = [url for url in app.session.ask(app.calls.whole_list()).json() if url != first]
     app.session.ask(app.calls.put_list([*others, second]))
     got = server.mine(app.session.ask(app.calls.whole_list()).json())
-    expect(got == [second], f"The list is {got}; it should be the second feed alone.")
+    expect(got == [second], f"The list is {got}; it should be only the second feed.")

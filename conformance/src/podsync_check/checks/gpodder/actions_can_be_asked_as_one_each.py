@@ -4,8 +4,8 @@ from podsync_check.servers import Gpodder
 
 @check(
     Level.COMPLETE,
-    why="The first sync of Kasts reads the history of years.",
-    seen="KDE/kasts asks with aggregated=true",
+    why="The first sync of Kasts downloads years of history.",
+    seen="KDE/kasts sends aggregated=true",
     spec="gpodder.net, Episode Actions API: `aggregated=true` gives the latest of each episode.",
 )
 def actions_can_be_asked_as_one_each(server: Gpodder) -> None:

@@ -4,8 +4,8 @@ from podsync_check.servers import Gpodder
 
 @check(
     Level.COMPLETE,
-    why="A page of one podcast loads what was played of all others, too.",
-    seen="Music Assistant asks with `device`",
+    why="The page of one podcast loads the plays of all others, too.",
+    seen="Music Assistant sends `device`",
     spec="gpodder.net, Episode Actions API: the parameters `podcast` and `device`.",
 )
 def actions_of_one_feed_can_be_asked(server: Gpodder) -> None:
@@ -15,12 +15,12 @@ def actions_of_one_feed_can_be_asked(server: Gpodder) -> None:
     phone.upload_actions(server.play(first))
     laptop.upload_actions(server.play(second))
     by_feed = phone.session.ask(phone.calls.actions(0, podcast=first)).actions
-    expect({one["podcast"] for one in by_feed} == {first}, "Asked for one feed, it tells others.")
+    expect({one["podcast"] for one in by_feed} == {first}, "A request for one feed returns others.")
     device = laptop.calls.device
     by_device = phone.session.ask(phone.calls.actions(0, device=device)).actions
     told = {one["podcast"] for one in by_device}
-    expect(second in told, "Asked for one device, it leaves out what that one played.")
+    expect(second in told, "A request for one device omits its plays.")
     if first in told:
         # Music Assistant requests by device, but uploads without one: a filter would hide its
         # actions.
-        server.note("Asked for one device, it tells what all of them played.")
+        server.note("A request for one device returns the plays of all.")

@@ -5,7 +5,7 @@ from podsync_check.servers import DEVICES, Gpodder
 
 @check(
     Level.AGREED,
-    why="Phone and laptop keep lists of their own, and nobody finds out why.",
+    why="Phone and laptop keep separate lists, for no visible reason.",
     seen="bobrippling/podsync#8",
     spec=(
         "gpodder.net, Device Synchronization API: devices have one list once they are linked; no"
@@ -19,4 +19,4 @@ def devices_have_one_list(server: Gpodder) -> None:
     session.ask(one.upload([server.feed()], []))
     told = session.ask(other.changes(0)).add
     session.ask(one.upload([], [server.feed()]))
-    expect(server.feed() in told, "The other device is not told of it.")
+    expect(server.feed() in told, "The other device does not receive it.")

@@ -5,7 +5,7 @@ from podsync_check.servers import Gpodder
 
 @check(
     Level.COMPLETE,
-    why="libmygpo-qt shows an error where favorites are to be.",
+    why="libmygpo-qt shows an error in place of favorites.",
     seen="gpodder/libmygpo-qt",
     spec="gpodder.net, Favorites API.",
     only_reads=True,
@@ -14,4 +14,4 @@ def favorites_are_listed(server: Gpodder) -> None:
     """A list of favorite episodes is available."""
     reply = server.app().session.send(Request("GET", f"/api/2/favorites/{server.user}.json"))
     expect_status(reply, 200)
-    expect(isinstance(reply.json(), list), "It is no list.")
+    expect(isinstance(reply.json(), list), "It is not a list.")

@@ -5,7 +5,7 @@ from podsync_check.servers import DEVICES, Gpodder
 
 @check(
     Level.COMPLETE,
-    why="Phone and laptop keep lists of their own, and nobody finds out why.",
+    why="Phone and laptop keep separate lists, for no visible reason.",
     seen="oxtyped/gpodder2go#31",
     spec="gpodder.net, Device Synchronization API.",
 )

@@ -5,7 +5,7 @@ from podsync_check.servers import Gpodder
 
 @check(
     Level.COMPLETE,
-    why="Apps that ask once for everything show nothing.",
+    why="Apps that request everything at once show nothing.",
     seen="gpodder/mygpoclient, download_updates",
     spec="gpodder.net, Device API: `/api/2/updates/{user}/{device}.json`.",
 )
@@ -18,5 +18,5 @@ def news_of_a_device_are_told(server: Gpodder) -> None:
     expect_status(reply, 200)
     told = reply.json()
     added = {one.get("url") if isinstance(one, dict) else one for one in told["add"]}
-    expect(server.feed() in added, "The feed that was added is missing.")
+    expect(server.feed() in added, "The added feed is missing.")
     expect(isinstance(told.get("timestamp"), int), "It has no timestamp.")

@@ -5,7 +5,7 @@ from podsync_check.servers import Gpodder
 
 @check(
     Level.COMPLETE,
-    why="What an app stores of its settings is gone, or every start of it shows an error.",
+    why="An app's stored settings are lost, or each start of the app shows an error.",
     seen="gpodder/mygpoclient, get_settings and set_settings",
     spec="gpodder.net, Settings API.",
 )
@@ -22,4 +22,4 @@ def settings_are_kept(server: Gpodder) -> None:
     got = change({"set": {server.mark: "on"}, "remove": []})
     expect(isinstance(got, dict) and got.get(server.mark) == "on", f"The reply is {got!r:.200}.")
     got = change({"set": {}, "remove": [server.mark]})
-    expect(isinstance(got, dict) and server.mark not in got, "It is there after its removal.")
+    expect(isinstance(got, dict) and server.mark not in got, "It is still there after its removal.")

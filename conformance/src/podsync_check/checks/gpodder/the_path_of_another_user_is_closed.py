@@ -7,9 +7,9 @@ from podsync_check.servers import Gpodder
 
 @check(
     Level.SAFE,
-    why="Anybody with an account reads what all others listen to.",
-    seen="servers that take the name in the path and look no further",
-    spec="gpodder.net, Authentication API: the path's user has to be the one who is logged in.",
+    why="Any user can read what all others listen to.",
+    seen="servers that check only the name in the path",
+    spec="gpodder.net, Authentication API: the path's user must be logged in.",
     only_reads=True,
 )
 def the_path_of_another_user_is_closed(server: Gpodder) -> None:
@@ -25,4 +25,4 @@ def the_path_of_another_user_is_closed(server: Gpodder) -> None:
     )
     for path in paths:
         status = session.send(Request("GET", path)).status
-        expect(status in {400, 401, 403, 404}, f"{path} is answered with {status}.")
+        expect(status in {400, 401, 403, 404}, f"{path} gets {status}.")

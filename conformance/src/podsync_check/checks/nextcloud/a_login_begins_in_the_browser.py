@@ -5,7 +5,7 @@ from podsync_check.servers import Nextcloud
 
 @check(
     Level.COMPLETE,
-    why="AntennaPod connects in no other way: it never asks for the password itself.",
+    why="AntennaPod connects only in this way: it never asks for the password itself.",
     seen="AntennaPod/AntennaPod, NextcloudLoginFlow.java",
     spec="Nextcloud, Login flow v2.",
     only_reads=True,
@@ -16,7 +16,7 @@ def a_login_begins_in_the_browser(server: Nextcloud) -> None:
     reply = stranger.send(Request("POST", "/index.php/login/v2"))
     expect_status(reply, 200)
     found = reply.json()
-    expect(str(found.get("login", "")).startswith("http"), "It has no address to open.")
+    expect(str(found.get("login", "")).startswith("http"), "It has no URL to open.")
     poll = found["poll"]
     body = f"token={poll['token']}".encode()
     form = {"Content-Type": "application/x-www-form-urlencoded"}

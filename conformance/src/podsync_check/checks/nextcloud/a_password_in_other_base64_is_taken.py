@@ -8,7 +8,7 @@ from podsync_check.servers import Nextcloud
 
 @check(
     Level.TOLERANT,
-    why="Kodi's podcast add-on encodes so: with some passwords, it cannot log in.",
+    why="Kodi's podcast add-on uses it: with some passwords, it cannot log in.",
     seen="Kodi plugin.audio.podcasts",
     spec="RFC 7617: the usual alphabet; nothing else uses its two further signs.",
     only_reads=True,

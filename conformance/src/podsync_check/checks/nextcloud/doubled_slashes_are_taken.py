@@ -7,7 +7,7 @@ from podsync_check.servers import Nextcloud
 
 @check(
     Level.TOLERANT,
-    why="Who types the address with a slash at its end cannot connect, and is not told why.",
+    why="A user who types a trailing slash cannot connect, and does not learn why.",
     seen="thrillfall/nextcloud-gpodder#137",
     spec="Silent; AntennaPod and Cardo put a slash before each path.",
     only_reads=True,

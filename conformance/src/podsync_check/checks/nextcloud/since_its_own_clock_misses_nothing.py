@@ -7,8 +7,8 @@ MAX_SECONDS_AHEAD = 60
 
 @check(
     Level.AGREED,
-    why="A podcast that the laptop adds while the phone syncs never reaches the phone.",
-    seen="AntennaPod, with Nextcloud: after an upload it takes the phone's clock",
+    why="A podcast added on the laptop while the phone syncs never reaches the phone.",
+    seen="AntennaPod, with Nextcloud: after an upload it uses the phone's clock",
     spec="Silent: the reply to an upload has no timestamp there.",
 )
 def since_its_own_clock_misses_nothing(server: Nextcloud) -> None:

@@ -4,7 +4,7 @@ from podsync_check.servers import OpenPodcast
 
 @check(
     Level.KEPT,
-    why="Somebody comes back to a podcast, and cannot subscribe to it.",
+    why="A user cannot subscribe again to a deleted podcast.",
     seen="OpenPodcastAPI/api-specs, subscriptions/add-new.mdx",
     spec="Draft A: `deleted` is cleared when a deleted feed is added.",
 )
@@ -15,4 +15,4 @@ def a_deleted_feed_can_be_added_again(server: OpenPodcast) -> None:
     again = server.add_one(server.feed())["guid"]
     got = server.get(again)
     expect(got["is_subscribed"] is True, "It is not subscribed to.")
-    expect("deleted" not in got or got["deleted"] is None, "It is still told as deleted.")
+    expect("deleted" not in got or got["deleted"] is None, "It is still returned as deleted.")

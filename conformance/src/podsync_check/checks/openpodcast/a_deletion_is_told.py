@@ -5,7 +5,7 @@ from podsync_check.servers import OpenPodcast
 
 @check(
     Level.KEPT,
-    why="A podcast that was deleted on the phone stays on the laptop, and comes back from there.",
+    why="A podcast deleted on the phone stays on the laptop, and comes back from there.",
     seen="OpenPodcastAPI/api-specs, subscriptions/delete.mdx",
     spec="Draft A: 202, then 410 for the guid; the list has it with `deleted`.",
 )
@@ -20,5 +20,5 @@ def a_deletion_is_told(server: OpenPodcast) -> None:
     expect_status(server.send("GET", f"/{item['guid']}"), 410)
     entries = server.listed(since=item["subscription_changed"])
     told = [entry for entry in entries if entry.get("deleted")]
-    expect(len(told) == 1, "A device that asks since the addition is not told of it.")
+    expect(len(told) == 1, "A device that polls since the addition does not receive the deletion.")
     expect_status(server.send("DELETE", f"/{item['guid']}"), 404)

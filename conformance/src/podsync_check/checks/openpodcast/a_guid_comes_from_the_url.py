@@ -8,9 +8,9 @@ NAMESPACE = uuid.UUID("ead4c236-bf58-58c6-a2c6-a6b28d128cb6")
 
 @check(
     Level.AGREED,
-    why="After a move to another server, every podcast has another name.",
+    why="After a move to another server, every podcast has another guid.",
     seen="Podcasting 2.0, the tag podcast:guid",
-    spec="Draft A: a UUID; its text refers to the podcast:guid tag for how it is made.",
+    spec="Draft A: a UUID; its text refers to the podcast:guid tag for its derivation.",
 )
 def a_guid_comes_from_the_url(server: OpenPodcast) -> None:
     """The guid of a feed added without one is Podcasting 2.0's."""

@@ -4,7 +4,7 @@ from podsync_check.servers import OpenPodcast
 
 @check(
     Level.KEPT,
-    why="After a podcast moved to another host, it is there twice, or gone.",
+    why="A podcast that moved to another host is listed twice, or missing.",
     seen="AntennaPod/AntennaPod#2214",
     spec="Draft A: `new_feed_url` replaces the URL; the old one stays linked to the subscription.",
 )
@@ -14,6 +14,6 @@ def a_moved_feed_is_one_subscription(server: OpenPodcast) -> None:
     guid = server.add_one(old)["guid"]
     changed = server.patch(guid, new_feed_url=new)
     expect(changed.get("new_feed_url") == new, f"The reply is {changed}.")
-    expect(server.get(guid)["feed_url"] == new, "It is read with its old URL.")
+    expect(server.get(guid)["feed_url"] == new, "It still has its old URL.")
     again = server.add_one(old)["guid"]
-    expect(again == guid, "An app that has not heard of the move makes a second one.")
+    expect(again == guid, "An app unaware of the move creates a second subscription.")

@@ -6,7 +6,7 @@ from podsync_check.servers import OpenPodcast
 
 @check(
     Level.KEPT,
-    why="An app that was offline while a podcast got its own guid loses it.",
+    why="An app that was offline while a podcast got another guid loses it.",
     seen="OpenPodcastAPI/api-specs, subscriptions/update.mdx",
     spec="Draft A: the old guid stays linked to the subscription; `new_guid` names the new one.",
 )
@@ -18,4 +18,4 @@ def a_renamed_guid_leads_on(server: OpenPodcast) -> None:
     expect(bool(changed.get("guid_changed")), "The reply has no `guid_changed`.")
     expect(server.get(new)["feed_url"] == server.feed(), "It is not found by its new guid.")
     led = server.get(old)
-    expect(led.get("new_guid") == new, f"By its old guid it is read as {led}.")
+    expect(led.get("new_guid") == new, f"Its old guid returns {led}.")

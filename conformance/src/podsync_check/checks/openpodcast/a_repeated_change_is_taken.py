@@ -4,8 +4,8 @@ from podsync_check.servers import OpenPodcast
 
 @check(
     Level.KEPT,
-    why="The queue of the phone stops at a change that is done already.",
-    seen="clients of the interface repeat what got no reply",
+    why="The phone's queue stops at a change that was already made.",
+    seen="clients of the API repeat requests without a reply",
     spec="Draft A: PATCH sets values.",
 )
 def a_repeated_change_is_taken(server: OpenPodcast) -> None:

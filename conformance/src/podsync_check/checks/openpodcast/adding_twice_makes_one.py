@@ -4,9 +4,9 @@ from podsync_check.servers import OpenPodcast
 
 @check(
     Level.KEPT,
-    why="After a tunnel, every podcast is there twice.",
+    why="After a tunnel, every podcast is listed twice.",
     seen="OpenPodcastAPI/api-specs, subscriptions/add-new.mdx",
-    spec="Draft A: a known feed is not made again.",
+    spec="Draft A: a known feed is not created again.",
 )
 def adding_twice_makes_one(server: OpenPodcast) -> None:
     """A feed added twice is one subscription, with the same guid."""

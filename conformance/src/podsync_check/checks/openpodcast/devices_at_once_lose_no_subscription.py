@@ -27,6 +27,6 @@ def devices_at_once_lose_no_subscription(server: OpenPodcast) -> None:
     with ThreadPoolExecutor(4) as pool:
         parts = pool.map(add, [feeds[number::4] for number in range(4)])
         refused = [text for part in parts for text in part]
-    expect(not refused, f"{len(refused)} of 40 requests failed, the first so: {refused[:1]}")
+    expect(not refused, f"{len(refused)} of 40 requests failed, the first with: {refused[:1]}")
     got = {entry["feed_url"] for entry in server.listed()}
     expect(got == set(feeds), f"Of 40 acknowledged feeds, {len(got)} are in the list.")

@@ -8,7 +8,7 @@ from podsync_check.servers import OpenPodcast
 
 @check(
     Level.COMPLETE,
-    why='An app takes "not found" for "try again", or an error for an empty list.',
+    why='An app mistakes "not found" for "try again", or an error for an empty list.',
     seen="OpenPodcastAPI/api-specs, schema.yml",
     spec="Draft A: 401, 404, 405 and 410 with `code` and `message`.",
 )
@@ -27,7 +27,7 @@ def errors_say_what_they_are(server: OpenPodcast) -> None:
         ("POST without `subscriptions`", server.send("POST", "", {"feeds": []}), 405),
     ]
     for what, reply, status in cases:
-        expect(reply.status == status, f"{what} is answered with {reply.status} and not {status}.")
+        expect(reply.status == status, f"{what} gets {reply.status}, not {status}.")
         body: Any = reply.json()
         is_so = isinstance(body, dict) and str(body.get("code")) == str(status)
         expect(

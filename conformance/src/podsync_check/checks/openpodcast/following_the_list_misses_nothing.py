@@ -6,9 +6,9 @@ STAMPS = ("subscription_changed", "guid_changed", "deleted")
 
 @check(
     Level.AGREED,
-    why="A podcast that was added in the second of a sync never reaches the other device.",
+    why="A podcast added in the second of a sync never reaches the other device.",
     seen="OpenPodcastAPI/api-specs, subscriptions/get-all.mdx",
-    spec="Draft A: `since` gives what changed after it.",
+    spec="Draft A: `since` returns later changes.",
 )
 def following_the_list_misses_nothing(server: OpenPodcast) -> None:
     """A device whose next `since` is the greatest timestamp it received misses no change."""
@@ -21,5 +21,5 @@ def following_the_list_misses_nothing(server: OpenPodcast) -> None:
         stamps = [str(entry[name]) for entry in entries for name in STAMPS if entry.get(name)]
         since = max([*stamps, since])
     missed = set(feeds) - known
-    expect(not missed, f"Of {len(feeds)} feeds, {len(missed)} were not told.")
-    expect(not server.listed(since), "Since the last stamp, something is told once more.")
+    expect(not missed, f"Of {len(feeds)} feeds, {len(missed)} were not returned.")
+    expect(not server.listed(since), "A poll since the last timestamp returns an entry again.")

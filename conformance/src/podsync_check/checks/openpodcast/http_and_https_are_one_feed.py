@@ -4,9 +4,9 @@ from podsync_check.servers import OpenPodcast
 
 @check(
     Level.AGREED,
-    why="Every podcast whose publisher turned to https is there twice.",
+    why="Every podcast whose publisher switched to https is listed twice.",
     seen="gpodder/mygpo#620",
-    spec="Silent; the guid of Podcasting 2.0 leaves the scheme and slashes at the end out.",
+    spec="Silent; the guid of Podcasting 2.0 omits the scheme and trailing slashes.",
     is_decision=True,
 )
 def http_and_https_are_one_feed(server: OpenPodcast) -> None:

@@ -7,9 +7,9 @@ from podsync_check.servers import OpenPodcast
 
 @check(
     Level.COMPLETE,
-    why="What a phone queued a week ago undoes what its owner did yesterday.",
+    why="A change that a phone queued a week ago undoes yesterday's change.",
     seen="feedkeep, docs/contract.md, 6",
-    spec="Silent; RFC 9110, 13.1.1, says what `If-Match` means.",
+    spec="Silent; RFC 9110, 13.1.1, defines `If-Match`.",
     is_decision=True,
 )
 def if_match_guards_a_change(server: OpenPodcast) -> None:
@@ -18,9 +18,9 @@ def if_match_guards_a_change(server: OpenPodcast) -> None:
     target = f"{server.prefix}/subscriptions/{guid}"
     tag = server.session().send(Request("GET", target)).headers.get("etag", "")
     if not tag:
-        raise NotApplicable("Subscriptions are told without an ETag.")
+        raise NotApplicable("Subscriptions have no ETag.")
     server.patch(guid, is_subscribed=False)
     change = json_request("PATCH", target, {"is_subscribed": True})
     guarded = replace(change, headers={**change.headers, "If-Match": tag})
     expect_status(server.session().send(guarded), 412)
-    expect(server.get(guid)["is_subscribed"] is False, "It is changed all the same.")
+    expect(server.get(guid)["is_subscribed"] is False, "It is changed anyway.")

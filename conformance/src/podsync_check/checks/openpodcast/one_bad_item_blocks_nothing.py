@@ -13,7 +13,7 @@ def one_bad_item_blocks_nothing(server: OpenPodcast) -> None:
     bad = server.feed("bad").removeprefix("https://")
     added = server.add({"feed_url": bad}, {"feed_url": server.feed()})
     good = [item["feed_url"] for item in added.success]
-    expect(good == [server.feed()], f"Under `success` are {good}.")
+    expect(good == [server.feed()], f"`success` has {good}.")
     refused = [item["feed_url"] for item in added.failure]
-    expect(refused == [bad], f"Under `failure` are {refused}.")
+    expect(refused == [bad], f"`failure` has {refused}.")
     expect(bool(added.failure[0]["message"]), "The failure has no message.")

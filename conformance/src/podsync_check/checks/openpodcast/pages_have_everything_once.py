@@ -4,7 +4,7 @@ from podsync_check.servers import OpenPodcast
 
 @check(
     Level.AGREED,
-    why="Of a long list, the entries between two pages are missing.",
+    why="In a long list, entries between two pages are missing.",
     seen="OpenPodcastAPI/api-specs, subscriptions/get-all.mdx",
     spec="Draft A: `page`, `per_page`, `next` and `previous`.",
 )
@@ -13,4 +13,7 @@ def pages_have_everything_once(server: OpenPodcast) -> None:
     feeds = server.feeds(25)
     server.add(*({"feed_url": feed} for feed in feeds))
     got = sorted(entry["feed_url"] for entry in server.listed(per_page=10))
-    expect(got == sorted(feeds), f"Of {len(feeds)} feeds, {len(set(got))} are told, in {len(got)}.")
+    expect(
+        got == sorted(feeds),
+        f"Of {len(feeds)} feeds, {len(set(got))} are returned, in {len(got)} entries.",
+    )

@@ -5,7 +5,7 @@ from podsync_check.simulated.scripts import expect_no_loss
 
 @check(
     Level.AGREED,
-    why="Phone and laptop each show something else after a day without a network.",
+    why="Phone and laptop show different lists after a day without a network.",
     seen="madeofpendletonwool/PinePods#526",
     spec="OpenPodcastAPI/api-specs, subscriptions: `since`, and requests that can be repeated.",
 )

@@ -4,9 +4,9 @@ from podsync_check.servers import OpenPodcast
 
 @check(
     Level.AGREED,
-    why="Of two changes in the same second, a device that asks in between is told one.",
+    why="Of two changes in the same second, a device that polls in between misses one.",
     seen="feedkeep, docs/contract.md, 4",
-    spec="Silent about how fine times are.",
+    spec="Silent about the resolution of times.",
     is_decision=True,
 )
 def stamps_only_rise(server: OpenPodcast) -> None:
@@ -16,4 +16,4 @@ def stamps_only_rise(server: OpenPodcast) -> None:
         str(server.patch(guid, is_subscribed=number % 2 == 0)["subscription_changed"])
         for number in range(6)
     ]
-    expect(stamps == sorted(set(stamps)), f"The stamps are {stamps}.")
+    expect(stamps == sorted(set(stamps)), f"The timestamps are {stamps}.")

@@ -8,7 +8,7 @@ from podsync_check.servers import OpenPodcast
 
 @check(
     Level.SAFE,
-    why="Anybody can read and change what somebody listens to.",
+    why="Strangers can read and change what a user listens to.",
     seen="OpenPodcastAPI/api-specs, schema.yml",
     spec="Draft A: 401.",
     only_reads=True,
@@ -26,4 +26,4 @@ def strangers_get_no_subscription(server: OpenPodcast) -> None:
     for request in requests:
         for session in (server.stranger(), made_up):
             status = session.send(request).status
-            expect(status == 401, f"{request} is answered with {status}.")
+            expect(status == 401, f"{request} gets {status}.")

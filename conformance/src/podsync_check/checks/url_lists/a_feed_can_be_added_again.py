@@ -4,8 +4,8 @@ from podsync_check.servers import UrlLists
 
 @check(
     Level.KEPT,
-    why="A podcast that somebody comes back to is on the phone, and on no other device.",
-    seen="thrillfall/nextcloud-gpodder, its table of subscriptions keeps removed ones",
+    why="A podcast that a user adds again is on the phone, but on no other device.",
+    seen="thrillfall/nextcloud-gpodder, whose table of subscriptions keeps removed ones",
     spec="gpodder.net, Subscriptions API: each upload changes the list of the device.",
 )
 def a_feed_can_be_added_again(server: UrlLists) -> None:
@@ -17,5 +17,5 @@ def a_feed_can_be_added_again(server: UrlLists) -> None:
     server.wait_for_the_next_second()
     phone.upload(add=[server.feed()])
     told = laptop.changes(since)
-    expect(server.feed() in told.add, "The other device is not told that the feed is back.")
-    expect(server.feed() not in told.remove, "The other device is told to remove it as well.")
+    expect(server.feed() in told.add, "The other device does not receive the feed again.")
+    expect(server.feed() not in told.remove, "The other device also receives it as removed.")

@@ -10,7 +10,7 @@ MAX_SECONDS = 10.0
 
 @check(
     Level.FAST,
-    why="The app gives up after ten seconds, and begins again with the next sync.",
+    why="The app gives up after ten seconds, and starts over with the next sync.",
     seen="madeofpendletonwool/PinePods#636",
     spec="Silent.",
 )
@@ -26,7 +26,7 @@ def a_first_sync_of_many_actions_takes_seconds(server: UrlLists) -> None:
     uploaded = time.monotonic()
     told = {action["episode"] for action in laptop.played(server.feed())}
     polled = time.monotonic() - uploaded
-    expect(len(told) == ACTIONS, f"Of {ACTIONS} actions, {len(told)} are told.")
+    expect(len(told) == ACTIONS, f"Of {ACTIONS} actions, {len(told)} are returned.")
     server.note(f"Uploads {uploaded - began:.1f} s, poll {polled:.2f} s.")
     slower = max(slowest, polled)
     expect(slower < MAX_SECONDS, f"One request takes {slower:.1f} seconds.")

@@ -9,7 +9,7 @@ MAX_SECONDS = 10.0
 
 @check(
     Level.FAST,
-    why="The app gives up after ten seconds, and begins again with the next sync.",
+    why="The app gives up after ten seconds, and starts over with the next sync.",
     seen="OkHttp, of AntennaPod, gives up after 10 seconds without a byte",
     spec="Silent.",
 )
@@ -21,7 +21,7 @@ def a_first_sync_of_many_feeds_takes_seconds(server: UrlLists) -> None:
     uploaded = time.monotonic()
     told = server.mine(laptop.changes().add)
     polled = time.monotonic()
-    expect(len(told) == FEEDS, f"Of {FEEDS} feeds, {len(told)} are told.")
+    expect(len(told) == FEEDS, f"Of {FEEDS} feeds, {len(told)} are returned.")
     server.note(f"Upload {uploaded - began:.2f} s, poll {polled - uploaded:.2f} s.")
     slower = max(uploaded - began, polled - uploaded)
     expect(slower < MAX_SECONDS, f"One of them takes {slower:.1f} seconds.")

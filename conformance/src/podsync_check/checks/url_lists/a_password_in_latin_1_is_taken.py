@@ -8,7 +8,7 @@ from podsync_check.servers import UrlLists
 
 @check(
     Level.TOLERANT,
-    why="Whose password has an umlaut cannot sign in on the phone, and can in the browser.",
+    why="A user whose password has an umlaut can sign in in the browser, but not on the phone.",
     seen="OkHttp, of AntennaPod: Credentials.basic takes Latin-1",
     spec="RFC 7617 leaves the encoding open unless the server names UTF-8, which OkHttp ignores.",
     only_reads=True,

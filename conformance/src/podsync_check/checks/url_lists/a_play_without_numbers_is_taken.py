@@ -4,7 +4,7 @@ from podsync_check.servers import UrlLists
 
 @check(
     Level.TOLERANT,
-    why="gPodder tells each beginning of playback without a position: its whole queue is refused.",
+    why="gPodder reports the start of playback without a position: its whole queue is refused.",
     seen="gpodder/gpodder, my.py: on_playback_started",
     spec="gpodder.net, Episode Actions API: `started`, `position` and `total` are optional.",
 )
@@ -17,4 +17,6 @@ def a_play_without_numbers_is_taken(server: UrlLists) -> None:
     phone.upload_actions(server.play(server.feed(), 3, **nulls), server.play(server.feed(), 4))
     told = {action["episode"] for action in laptop.played(server.feed())}
     for number in (2, 4):
-        expect(f"{server.feed()}/{number}.mp3" in told, f"Episode {number} beside it is lost.")
+        expect(
+            f"{server.feed()}/{number}.mp3" in told, f"Episode {number} of the same upload is lost."
+        )

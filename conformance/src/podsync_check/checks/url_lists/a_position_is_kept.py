@@ -4,7 +4,7 @@ from podsync_check.servers import UrlLists
 
 @check(
     Level.KEPT,
-    why="Playback begins at the start again on the other device.",
+    why="Playback starts from the beginning on the other device.",
     seen="SamTV12345/PodFetch#901",
     spec="gpodder.net, Episode Actions API: `started`, `position` and `total` of a play.",
 )
@@ -13,6 +13,6 @@ def a_position_is_kept(server: UrlLists) -> None:
     phone, laptop = server.apps(2)
     phone.upload_actions(server.play(server.feed(), started=15, position=120, total=3600))
     plays = laptop.played(server.feed())
-    expect(bool(plays), "What was played is not told to the other device.")
+    expect(bool(plays), "The play does not reach the other device.")
     numbers = [plays[-1].get(name) for name in ("started", "position", "total")]
     expect(numbers == [15, 120, 3600], f"Start, position and length are {numbers}.")

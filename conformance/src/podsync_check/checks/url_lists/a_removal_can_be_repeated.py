@@ -4,7 +4,7 @@ from podsync_check.servers import UrlLists
 
 @check(
     Level.KEPT,
-    why="AntennaPod keeps a change until it is taken: one that never is blocks all that follow.",
+    why="AntennaPod keeps a change until it is accepted: a rejected one blocks all later ones.",
     seen="gpodder/mygpo#786",
     spec="Silent.",
 )
@@ -16,4 +16,4 @@ def a_removal_can_be_repeated(server: UrlLists) -> None:
     phone.upload(remove=[first])
     phone.upload(add=[third], remove=[first, second])
     got = server.mine(laptop.changes().add)
-    expect(got == [third], f"The list is {got}; it should be the third feed alone.")
+    expect(got == [third], f"The list is {got}; it should be only the third feed.")

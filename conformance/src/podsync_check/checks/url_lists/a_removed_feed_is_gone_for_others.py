@@ -4,7 +4,7 @@ from podsync_check.servers import UrlLists
 
 @check(
     Level.KEPT,
-    why="A podcast that was removed on the phone stays on the laptop, or comes back.",
+    why="A podcast removed on the phone stays on the laptop, or comes back.",
     seen="AntennaPod/AntennaPod#1116",
     spec="gpodder.net, Subscriptions API: `remove` has the feeds that were removed since.",
 )
@@ -17,6 +17,6 @@ def a_removed_feed_is_gone_for_others(server: UrlLists) -> None:
     server.wait_for_the_next_second()
     phone.upload(remove=[server.feed()])
     told = laptop.changes(since)
-    expect(server.feed() in told.remove, "The other device is not told that the feed was removed.")
-    expect(server.feed() not in told.add, "The other device is told to add the removed feed.")
-    expect(server.feed() not in laptop.changes().add, "A new device is told to add it.")
+    expect(server.feed() in told.remove, "The other device does not receive the removal.")
+    expect(server.feed() not in told.add, "The other device receives the removed feed as added.")
+    expect(server.feed() not in laptop.changes().add, "A new device receives it as added.")

@@ -4,9 +4,9 @@ from podsync_check.servers import UrlLists
 
 @check(
     Level.KEPT,
-    why="A podcast that somebody removed is back the next morning.",
+    why="A removed podcast is back the next morning.",
     seen="AntennaPod/AntennaPod#6709",
-    spec="Silent: uploads of one device say nothing of feeds that they do not name.",
+    spec="Silent: an upload does not concern feeds that it does not name.",
 )
 def a_removed_feed_stays_removed(server: UrlLists) -> None:
     """A removed feed stays removed when a device unaware of it uploads another feed."""
@@ -17,4 +17,4 @@ def a_removed_feed_stays_removed(server: UrlLists) -> None:
     phone.upload(remove=[first])
     laptop.upload(add=[second])
     got = server.mine(phone.changes().add)
-    expect(got == [second], f"The list is {got}; it should be the second feed alone.")
+    expect(got == [second], f"The list is {got}; it should be only the second feed.")

@@ -10,7 +10,7 @@ MAX_BYTES = 64 * 1024 * 1024
 
 @check(
     Level.SAFE,
-    why="One broken app takes the server down for everybody.",
+    why="One broken app takes the server down for all users.",
     seen="feedkeep's own tests of attackers",
     spec="Silent; RFC 9110, 15.5.14: 413.",
 )
@@ -22,5 +22,5 @@ def absurd_bodies_harm_nobody(server: UrlLists) -> None:
         with suppress(NoAnswer):  # the server may close the connection early
             reply = app.session.send(replace(request, body=body))
             what = f"{len(body)} bytes that begin with {body[:6]!r}"
-            expect(400 <= reply.status < 500, f"{what} are answered with {reply.status}.")
+            expect(400 <= reply.status < 500, f"{what} get {reply.status}.")
     app.changes()

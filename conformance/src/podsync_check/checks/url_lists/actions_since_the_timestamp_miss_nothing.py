@@ -8,8 +8,8 @@ TRIES = 8
 
 @check(
     Level.AGREED,
-    why="A position that was reached in the second of a poll never reaches the other device.",
-    seen="KDE/kasts stores timestamp + 1; gPodder takes it as it is",
+    why="A position uploaded in the second of a poll never reaches the other device.",
+    seen="KDE/kasts stores timestamp + 1; gPodder stores it unchanged",
     spec="gpodder.net, Episode Actions API: `timestamp` is the `since` of the next poll.",
 )
 def actions_since_the_timestamp_miss_nothing(server: UrlLists) -> None:
@@ -17,7 +17,7 @@ def actions_since_the_timestamp_miss_nothing(server: UrlLists) -> None:
     for plus in (0, 1):
         missed = _missed(server, plus, server.feed(f"plus-{plus}"))
         asked = "the timestamp" if plus == 0 else "the timestamp + 1"
-        expect(missed == 0, f"Asked since {asked}, {missed} of {TRIES} episodes are lost.")
+        expect(missed == 0, f"With a poll since {asked}, {missed} of {TRIES} episodes are lost.")
 
 
 def _missed(server: UrlLists, plus: int, feed: str) -> int:

@@ -12,7 +12,7 @@ TIMES = (
 
 @check(
     Level.TOLERANT,
-    why="One odd time, and nothing of what was played is taken.",
+    why="One odd time, and no play is accepted.",
     seen="gPodder and AntennaPod write no offset; Kasts none, hullcaster and RePod one",
     spec="gpodder.net, Episode Actions API: ISO 8601, in UTC.",
 )

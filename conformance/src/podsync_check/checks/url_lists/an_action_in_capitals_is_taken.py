@@ -4,8 +4,8 @@ from podsync_check.servers import UrlLists
 
 @check(
     Level.TOLERANT,
-    why="What AntennaPod plays is not known to Kasts, or the other way round.",
-    seen="thrillfall/nextcloud-gpodder tells PLAY, gpodder.net play",
+    why="AntennaPod's plays do not reach Kasts, or the reverse.",
+    seen="thrillfall/nextcloud-gpodder returns PLAY, gpodder.net play",
     spec="gpodder.net, Episode Actions API: lower case. Nextcloud's own examples: capitals.",
 )
 def an_action_in_capitals_is_taken(server: UrlLists) -> None:
@@ -13,9 +13,9 @@ def an_action_in_capitals_is_taken(server: UrlLists) -> None:
     phone, laptop = server.apps(2)
     phone.upload_actions(server.play(server.feed(), action="PLAY"))
     plays = laptop.played(server.feed())
-    expect(bool(plays), "The action is not told.")
+    expect(bool(plays), "The action is not returned.")
     told = plays[-1]
-    expect(str(told.get("action")).lower() == "play", f"It is told as {told.get('action')!r}.")
-    expect(told.get("position") == 120, f"Its position is told as {told.get('position')!r}.")
+    expect(str(told.get("action")).lower() == "play", f"It is returned as {told.get('action')!r}.")
+    expect(told.get("position") == 120, f"Its position is {told.get('position')!r}.")
     if told.get("action") != "play":
-        server.note(f"Actions are told as {told.get('action')}: gPodder reads lower case alone.")
+        server.note(f"Actions are returned as {told.get('action')}: gPodder reads only lower case.")

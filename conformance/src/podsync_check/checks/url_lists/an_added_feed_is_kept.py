@@ -4,13 +4,13 @@ from podsync_check.servers import UrlLists
 
 @check(
     Level.KEPT,
-    why="A podcast that somebody subscribes to on the phone never shows up on the laptop.",
+    why="A podcast added on the phone never shows up on the laptop.",
     seen="SamTV12345/PodFetch#453",
-    spec="gpodder.net, Subscriptions API: uploaded changes are told to other devices.",
+    spec="gpodder.net, Subscriptions API: other devices receive uploaded changes.",
 )
 def an_added_feed_is_kept(server: UrlLists) -> None:
     """A feed that one device adds is in the list of another."""
     phone, laptop = server.apps(2)
     phone.upload(add=[server.feed()])
     got = server.mine(laptop.changes().add)
-    expect(got == [server.feed()], f"The other device is told {got}, not the feed that was added.")
+    expect(got == [server.feed()], f"The other device receives {got} instead of the added feed.")

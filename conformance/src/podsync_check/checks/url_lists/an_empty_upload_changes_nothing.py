@@ -4,7 +4,7 @@ from podsync_check.servers import UrlLists
 
 @check(
     Level.KEPT,
-    why="A new app that has nothing to tell wipes the list of everyone.",
+    why="A new app without changes empties the list on every device.",
     seen="madeofpendletonwool/PinePods#502",
     spec="gpodder.net, Subscriptions API: the upload has the changes, not the list.",
 )

@@ -4,9 +4,9 @@ from podsync_check.servers import UrlLists
 
 @check(
     Level.KEPT,
-    why="After a tunnel, the phone sends the same again: sync stops, or every feed is there twice.",
+    why="After a tunnel, the phone repeats an upload: sync stops, or every feed is duplicated.",
     seen="thrillfall/nextcloud-gpodder#175",
-    spec="Silent; every app repeats what got no reply.",
+    spec="Silent; every app repeats requests without a reply.",
 )
 def an_upload_can_be_repeated(server: UrlLists) -> None:
     """An upload sent twice has the effect of one."""
@@ -21,4 +21,4 @@ def an_upload_can_be_repeated(server: UrlLists) -> None:
     for _ in range(2):
         phone.upload_actions(played)
     plays = laptop.played(first)
-    expect(bool(plays), "What was played is not told.")
+    expect(bool(plays), "The play is not returned.")

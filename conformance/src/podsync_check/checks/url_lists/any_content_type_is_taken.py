@@ -12,7 +12,7 @@ TYPES = (
 
 @check(
     Level.TOLERANT,
-    why="gPodder says `application/x-www-form-urlencoded`, Kasts nothing: neither of them syncs.",
+    why="gPodder sends `application/x-www-form-urlencoded`, Kasts no type: neither syncs.",
     seen="gpodder/mygpoclient sends JSON as a form",
     spec="gpodder.net: the body is JSON; silent about its Content-Type.",
 )
@@ -24,4 +24,4 @@ def any_content_type_is_taken(server: UrlLists) -> None:
         request = app.calls.upload([feed], []).request
         reply = app.session.send(replace(request, headers={"Content-Type": name}))
         expect(reply.status == 200, f"With {name}, the status is {reply.status}.")
-        expect(feed in app.changes().add, f"With {name}, it is taken and not kept.")
+        expect(feed in app.changes().add, f"With {name}, it is accepted but not kept.")

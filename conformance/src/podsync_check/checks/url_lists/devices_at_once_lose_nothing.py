@@ -4,7 +4,7 @@ from podsync_check.servers import UrlLists, failures
 
 @check(
     Level.KEPT,
-    why="Phone and tablet wake up at the same hour; one of them gets a 500, or its feeds are lost.",
+    why="Phone and tablet sync at the same hour; one of them gets a 500, or its feeds are lost.",
     seen="kd2org/opodsync#63",
     spec="Silent.",
 )
@@ -15,5 +15,5 @@ def devices_at_once_lose_nothing(server: UrlLists) -> None:
     shares = [[(app, feed) for feed in feeds[number::4]] for number, app in enumerate(apps)]
     refused = failures(lambda app, feed: app.upload([feed]), shares)
     got = server.mine(apps[0].changes().add)
-    expect(not refused, f"{len(refused)} of 40 uploads failed, the first so: {refused[:1]}")
+    expect(not refused, f"{len(refused)} of 40 uploads failed, the first with: {refused[:1]}")
     expect(got == sorted(feeds), f"Of 40 acknowledged feeds, {len(got)} are in the list.")

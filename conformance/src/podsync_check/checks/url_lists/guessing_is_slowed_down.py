@@ -10,8 +10,8 @@ SLOW_SECONDS = 20.0
 
 @check(
     Level.SAFE,
-    why="A short password is found in a night.",
-    seen="no server that was looked at but one refuses guesses",
+    why="A short password is guessed overnight.",
+    seen="of the servers examined, only one refuses guesses",
     spec="Silent; RFC 6585, 4: 429.",
 )
 def guessing_is_slowed_down(server: UrlLists) -> None:
@@ -31,4 +31,4 @@ def guessing_is_slowed_down(server: UrlLists) -> None:
         seconds = time.monotonic() - began
         expect(seconds > SLOW_SECONDS, f"{GUESSES} guesses took {seconds:.1f} seconds.")
     if app.session.send(request).status != 200:
-        server.note("While somebody guesses, its owner is not let in either.")
+        server.note("During an attack, the owner cannot log in either.")

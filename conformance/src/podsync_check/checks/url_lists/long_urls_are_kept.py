@@ -15,4 +15,4 @@ def long_urls_are_kept(server: UrlLists) -> None:
     phone.upload(add=[feed])
     expect(feed in laptop.changes().add, "The feed is not kept.")
     phone.upload_actions(server.play(feed))
-    expect(bool(laptop.played(feed)), "What was played of it is not kept.")
+    expect(bool(laptop.played(feed)), "Its play is not kept.")

@@ -4,8 +4,8 @@ from podsync_check.servers import UrlLists
 
 @check(
     Level.AGREED,
-    why="Each app does something else with it: AntennaPod deletes the downloads, gPodder does not.",
-    seen="gpodder/mygpo tells the difference between then and now, whatever came between",
+    why="Apps treat it differently: AntennaPod deletes the downloads, gPodder does not.",
+    seen="gpodder/mygpo returns the difference between then and now",
     spec="gpodder.net, Subscriptions API: a feed is added or removed, not both.",
 )
 def nothing_is_added_and_removed_at_once(server: UrlLists) -> None:
@@ -19,5 +19,5 @@ def nothing_is_added_and_removed_at_once(server: UrlLists) -> None:
     told = laptop.changes(since)
     both = set(server.mine(told.add)) & set(server.mine(told.remove))
     expect(not both, f"Both added and removed: {sorted(both)}.")
-    expect(back in told.add, "The feed that is subscribed to is not told as added.")
-    expect(gone not in told.add, "The feed that was removed is told as added.")
+    expect(back in told.add, "The subscribed feed is not returned as added.")
+    expect(gone not in told.add, "The removed feed is returned as added.")

@@ -4,7 +4,7 @@ from podsync_check.servers import UrlLists
 
 @check(
     Level.TOLERANT,
-    why="Marking an episode as played blocks the queue of the phone, or sends others to the start.",
+    why="Marking an episode as played blocks the phone's queue, or restarts it on other devices.",
     seen="AntennaPod/AntennaPod#5380",
     spec="gpodder.net, Episode Actions API: the numbers of a play are whole and given together.",
 )
@@ -16,8 +16,8 @@ def numbers_below_zero_are_taken(server: UrlLists) -> None:
     phone.upload_actions(known)
     phone.upload_actions(server.play(server.feed()) | nothing)
     positions = [play.get("position") for play in laptop.played(server.feed())]
-    expect(bool(positions), "What was played is not told.")
+    expect(bool(positions), "The play is not returned.")
     if positions[-1] != 120:
         server.note(
-            f"Of a play without a position, it tells {positions[-1]}: AntennaPod goes there."
+            f"A play without a position is returned at {positions[-1]}: AntennaPod goes there."
         )

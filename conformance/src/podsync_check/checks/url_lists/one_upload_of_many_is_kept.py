@@ -4,9 +4,9 @@ from podsync_check.servers import UrlLists
 
 @check(
     Level.KEPT,
-    why="Somebody with 500 podcasts moves in, and some of them are missing.",
-    seen="AntennaPod, gPodder and Kasts send all they have with the first sync",
-    spec="Silent about how many.",
+    why="A user with 500 podcasts moves in, and some of them are missing.",
+    seen="AntennaPod, gPodder and Kasts send their whole list with the first sync",
+    spec="Silent about a limit.",
 )
 def one_upload_of_many_is_kept(server: UrlLists) -> None:
     """All of 500 feeds in one upload are kept."""

@@ -5,7 +5,7 @@ from podsync_check.simulated.scripts import expect_no_loss
 
 @check(
     Level.AGREED,
-    why="Phone, laptop and player each show something else, and what was played is lost.",
+    why="Phone, laptop and player each show another list, and plays are lost.",
     seen="madeofpendletonwool/PinePods#526",
     spec="gpodder.net and Nextcloud: devices of one account have one list.",
 )

@@ -6,9 +6,9 @@ PATHS = ("a%3Ab", "a:b", "x?a=1&b=2", "x?q=a+b", "caf%C3%A9", "x?a=%7Bb%7D", "~m
 
 @check(
     Level.TOLERANT,
-    why="The app finds a feed that it does not know and adds it: each sync, the list grows.",
+    why="The app finds an unknown feed and adds it: the list grows with each sync.",
     seen="AntennaPod/AntennaPod#2267",
-    spec="gpodder.net: URLs may be cleaned, and `update_urls` tells how.",
+    spec="gpodder.net: URLs may be cleaned, and `update_urls` says how.",
 )
 def signs_in_urls_are_kept(server: UrlLists) -> None:
     """URLs with escapes and queries are returned unchanged, or corrected by `update_urls`."""
@@ -17,4 +17,4 @@ def signs_in_urls_are_kept(server: UrlLists) -> None:
     changed = dict(phone.upload(add=feeds).update_urls)
     got = set(laptop.changes().add)
     lost = [feed for feed in feeds if (changed.get(feed) or feed) not in got]
-    expect(not lost, f"These come back as something else, without a word: {lost}.")
+    expect(not lost, f"These are changed without notice: {lost}.")

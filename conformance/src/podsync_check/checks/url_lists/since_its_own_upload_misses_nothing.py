@@ -5,7 +5,7 @@ from podsync_check.servers import UrlLists
 @check(
     Level.AGREED,
     why="What the laptop added between a phone's poll and its upload never reaches the phone.",
-    seen="AntennaPod goes on from the timestamp of its upload",
+    seen="AntennaPod continues from the timestamp of its upload",
     spec="gpodder.net, Subscriptions API: the upload's timestamp is the next `since`, too.",
 )
 def since_its_own_upload_misses_nothing(server: UrlLists) -> None:
@@ -19,6 +19,4 @@ def since_its_own_upload_misses_nothing(server: UrlLists) -> None:
     if since is None:
         raise NotApplicable("Uploads are answered without a timestamp.")
     told = phone.changes(since)
-    expect(
-        first in told.add, "What the other device added before is lost to the one that uploaded."
-    )
+    expect(first in told.add, "The uploading device misses what the other device added before.")

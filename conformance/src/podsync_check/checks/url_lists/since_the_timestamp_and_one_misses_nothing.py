@@ -8,11 +8,11 @@ from podsync_check.servers import UrlLists
 
 @check(
     Level.AGREED,
-    why="A podcast that was added in the second of a poll never reaches Kasts.",
+    why="A podcast added in the second of a poll never reaches Kasts.",
     seen="KDE/kasts stores timestamp + 1",
     spec="Silent about whether `since` includes its second.",
 )
 def since_the_timestamp_and_one_misses_nothing(server: UrlLists) -> None:
     """An app whose next `since` is the timestamp plus one misses no change."""
     missed = changes_missed(server, plus=1)
-    expect(missed == 0, f"Of {TRIES} feeds that were added right after a poll, {missed} are lost.")
+    expect(missed == 0, f"Of {TRIES} feeds added right after a poll, {missed} are lost.")

@@ -4,7 +4,7 @@ from podsync_check.servers import UrlLists
 
 @check(
     Level.SAFE,
-    why="Anybody can read and change what somebody listens to.",
+    why="Strangers can read and change what a user listens to.",
     seen="oxtyped/gpodder2go offers --no-auth",
     spec="gpodder.net, Authentication API: all of these need a user.",
     only_reads=True,
@@ -20,5 +20,5 @@ def strangers_get_nothing(server: UrlLists) -> None:
     ]
     for request in requests:
         status = server.stranger().send(request).status
-        expect(status in {401, 403}, f"{request} is answered with {status}.")
+        expect(status in {401, 403}, f"{request} gets {status}.")
     expect(not server.mine(server.app().changes().add), "A stranger has added a feed.")

@@ -4,7 +4,7 @@ from podsync_check.servers import UrlLists, failures
 
 @check(
     Level.AGREED,
-    why="A podcast is there twice, and removing one of the two removes both or none.",
+    why="A podcast is listed twice, and removing one of the two removes both or neither.",
     seen="AntennaPod/AntennaPod#2214",
     spec="gpodder.net, Subscriptions API: a list has each feed once.",
 )
@@ -13,7 +13,7 @@ def the_same_feed_at_once_is_one(server: UrlLists) -> None:
     apps = server.logged_in_apps(4)
     shares = [[(app, server.feed())] for app in apps]
     refused = failures(lambda app, feed: app.upload([feed]), shares)
-    expect(not refused, f"{len(refused)} of 4 uploads failed, the first so: {refused[:1]}")
+    expect(not refused, f"{len(refused)} of 4 uploads failed, the first with: {refused[:1]}")
     got = server.mine(apps[0].changes().add)
     expect(got == [server.feed()], f"The list has it {len(got)} times.")
     apps[1].upload(remove=[server.feed()])

@@ -4,7 +4,7 @@ from podsync_check.servers import UrlLists
 
 @check(
     Level.TOLERANT,
-    why="A newer app sends one field more, and its uploads are refused.",
+    why="A newer app sends an additional field, and its uploads are refused.",
     seen="AntennaPod added `guid` to actions",
     spec="Silent.",
 )
@@ -13,6 +13,6 @@ def unknown_fields_are_ignored(server: UrlLists) -> None:
     phone, laptop = server.apps(2)
     phone.upload_actions(server.play(server.feed(), guid="tag:example,2026:1", speed=1.5))
     plays = laptop.played(server.feed())
-    expect(bool(plays), "The action is not told.")
+    expect(bool(plays), "The action is not returned.")
     if plays[-1].get("guid") != "tag:example,2026:1":
-        server.note("The guid of an episode is not told: apps know it by its address alone.")
+        server.note("Guids of episodes are not returned: apps know them only by their URLs.")

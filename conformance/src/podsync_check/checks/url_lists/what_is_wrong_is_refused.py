@@ -10,8 +10,8 @@ REFUSED = (401, 429)
 
 @check(
     Level.SAFE,
-    why="Anybody can read and change what somebody listens to.",
-    seen="servers that look a session up by name only",
+    why="Strangers can read and change what a user listens to.",
+    seen="servers that look up a session only by name",
     spec="gpodder.net, Authentication API: 401.",
     only_reads=True,
 )

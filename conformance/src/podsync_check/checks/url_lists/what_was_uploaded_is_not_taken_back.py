@@ -18,4 +18,4 @@ def what_was_uploaded_is_not_taken_back(server: UrlLists) -> None:
     laptop.upload(add=[server.feed()])
     for app, name in ((laptop, "it"), (phone, "the other device")):
         told = app.changes(since)
-        expect(server.feed() not in told.remove, f"The feed is told to {name} as removed.")
+        expect(server.feed() not in told.remove, f"{name} receives the feed as removed.")
