@@ -33,7 +33,8 @@ from feedkeep.model import (
 from feedkeep.rules.subscriptions import subscribed
 from feedkeep.store.base import Store
 from feedkeep.store.feed_rows import AFTER_LEASE_US
-from feedkeep.store.sqlite import feeds as sqlite_feeds
+from feedkeep.store.portable import feeds as feeds_module
+from feedkeep.store.sql import sqlite_form
 from feedkeep.store.sqlite.connection import connect
 
 DAY = 24 * 60 * 60 * 1_000_000
@@ -584,6 +585,27 @@ def test_feeds_that_nobody_wants_are_forgotten_a_few_at_a_time_with_their_pictur
     run(open_store, work)
 
 
+def test_a_feed_that_is_wanted_again_meanwhile_is_not_forgotten(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(store: Store) -> None:
+        await store.feeds.want(urls(1, 2), NOW)
+        driver = store.feeds._driver
+        read, tomorrow = driver.read, Stamp(NOW + DAY)
+
+        async def read_before_it_is_wanted(*statement: Any) -> Any:
+            found = await read(*statement)
+            monkeypatch.undo()
+            await store.feeds.want(urls(1), tomorrow)
+            return found
+
+        monkeypatch.setattr(driver, "read", read_before_it_is_wanted)
+        assert await store.feeds.forget(tomorrow, 9) == 1
+        assert set(await store.feeds.known([G1, G2])) == {G1}
+
+    run(open_store, work)
+
+
 # What is subscribed to
 
 
@@ -629,8 +651,7 @@ def test_a_round_finds_all_live_subscriptions_and_no_others_by_rising_account(
 def test_accounts_without_subscriptions_are_passed_over(
     open_store: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for kind in ("sqlite", "postgres"):
-        monkeypatch.setattr(f"feedkeep.store.{kind}.feeds.MAX_ACCOUNTS", 4)
+    monkeypatch.setattr(feeds_module, "MAX_ACCOUNTS", 4)
 
     async def work(store: Store) -> None:
         assert await store.feeds.subscribed(AccountId(0), 10) == (None, [])
@@ -704,16 +725,17 @@ def test_where_no_lock_reaches_every_machine_others_may_be_faster_and_more_is_lo
     async def go() -> None:
         async with open_store() as faster, open_store() as slower:
             await faster.feeds.want(urls(*range(5)), NOW)
-            scan = slower._runner.scan
+            driver = slower.feeds._driver
+            scan = driver.scan
             leased: list[list[int]] = []
 
-            async def scan_and_wait(job: Any) -> Any:
-                found = await scan(job)
+            async def scan_and_wait(*statement: Any) -> Any:
+                found = await scan(*statement)
                 if len(leased) < 2:
                     leased.append(numbers(await faster.feeds.lease(NOW, UNTIL, 2)))
                 return found
 
-            monkeypatch.setattr(slower._runner, "scan", scan_and_wait)
+            monkeypatch.setattr(driver, "scan", scan_and_wait)
             leased.append(numbers(await slower.feeds.lease(NOW, UNTIL, 2)))
             assert [len(some) for some in leased] == [2, 2, 1]
             assert sorted(number for some in leased for number in some) == list(range(5))
@@ -730,10 +752,10 @@ def test_what_a_step_costs_does_not_grow_with_the_feeds_that_are_known(
     open_store: Callable, path: Path, what: str
 ) -> None:
     statement, bindings = {
-        "lease": (sqlite_feeds._DUE, (0, NOW, NOW, 9)),
-        "next look": (sqlite_feeds._NEXT_LOOK, ()),
-        "unwanted": (sqlite_feeds._UNWANTED, (NOW, 9)),
-        "want": (sqlite_feeds._WANTED, (b"\0" * 16,)),
+        "lease": (feeds_module._LEASE_SOME, (NOW, 9, 0, NOW, 0)),
+        "next look": (feeds_module._NEXT_FETCH, ()),
+        "unwanted": (feeds_module._UNWANTED, (NOW, 9)),
+        "want": (feeds_module._WANTED, (b"\0" * 16,)),
     }[what]
 
     def steps_with(feeds: int) -> int:
@@ -760,10 +782,32 @@ def test_what_a_step_costs_does_not_grow_with_the_feeds_that_are_known(
                 ],
             )
             connection.set_progress_handler(count, 1)
-            assert len(connection.execute(statement, bindings).fetchall()) in {0, 1, 9}
+            assert len(connection.execute(sqlite_form(statement), bindings).fetchall()) in {0, 1, 9}
         return steps
 
     async def work(_: Store) -> None:
         assert steps_with(1_000) <= steps_with(100) + 20
+
+    run(open_store, work)
+
+
+@pytest.mark.parametrize("open_store", ["postgres"], indirect=True)
+def test_postgresql_finds_the_next_fetch_without_reading_every_feed(
+    open_store: Callable, database: str
+) -> None:
+    async def plan(connection: asyncpg.Connection) -> str:
+        await connection.execute(
+            "INSERT INTO feedkeep.feed (guid, url, wanted, next_fetch)"
+            " SELECT gen_random_uuid(), repeat('u', 1500), n, abs(hashint4(n)::bigint)"
+            " FROM generate_series(1, 10000) n"
+        )
+        await connection.execute("ANALYZE feedkeep.feed")
+        rows = await connection.fetch(f"EXPLAIN {feeds_module._NEXT_FETCH}")
+        return "\n".join(row[0] for row in rows)
+
+    async def work(_: Store) -> None:
+        found = await asyncio.to_thread(with_connection, database, plan)
+        assert found.count("feed_by_next_fetch") == 2
+        assert "Seq Scan" not in found
 
     run(open_store, work)

@@ -50,12 +50,12 @@ from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import Update, guids_wanted, want
 from feedkeep.runtime import wall_clock
+from feedkeep.store.portable import feeds as feeds_module
 from feedkeep.store.portable import totals as totals_module
 from feedkeep.store.portable.accounts import COUNT_OTHERS  # sent when one ceases to be admin
 from feedkeep.store.portable.history import LOOKS
 from feedkeep.store.postgres import PostgresStore, connections, migration
 from feedkeep.store.postgres import entry_writes as changes_module
-from feedkeep.store.postgres import feeds as feeds_module
 
 ALICE, BOB = AccountId(7), AccountId(3)
 URL = "https://a.example"

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from typing import Any, Protocol, TypeAlias
 
-from feedkeep.model import Account, AccountId, T
+from feedkeep.model import Account, AccountId, Guid, T
 from feedkeep.model.errors import NotAuthorized
 from feedkeep.store.rows import Row, Rows
 from feedkeep.store.sql import Sql
@@ -26,6 +26,9 @@ class Statements(Protocol):
 
     async def execute(self, statement: Sql, *arguments: Any) -> Any:
         """Execute a statement that returns no rows."""
+
+    async def update(self, statement: Sql, *arguments: Any) -> int:
+        """Execute a statement that returns no rows; return the number of changed rows."""
 
     async def executemany(self, statement: Sql, rows: Sequence[Row]) -> Any:
         """Execute a statement for each row of parameters."""
@@ -57,10 +60,13 @@ class Driver(ABC):
     Attributes:
         rows: Translation between values and rows.
         rows_at_once: Number of rows that a job handles between two calls of `pause`.
+        is_distributed: Whether tables are split over several machines. A transaction that writes
+            rows without an account then writes one row, so that its commit has one phase.
     """
 
     rows: Rows
     rows_at_once: int
+    is_distributed = False
 
     @abstractmethod
     async def read(self, statement: Sql, *arguments: Any) -> Sequence[Row]:
@@ -71,8 +77,22 @@ class Driver(ABC):
         """Read many rows, without delaying other reads."""
 
     @abstractmethod
+    async def find_guids(self, statement: Sql, guids: Collection[Guid]) -> Sequence[Row]:
+        """Return all rows that a statement of `sql.find_guids` finds for guids."""
+
+    @abstractmethod
     async def write(self, job: Job[T], account_id: AccountId | None = None) -> T:
         """Run a job, in turn with other jobs of an account; return its value once it is durable."""
+
+    @abstractmethod
+    async def write_rows(self, statement: Sql, rows: Sequence[Row], *shared: Any) -> int:
+        """Execute a statement for each row of parameters; return the number of changed rows.
+
+        The last parameters, `shared`, are the same for all rows. There are as many transactions as
+        are needed to delay no other job for long. On PostgreSQL, only a statement of
+        `sql.change_each` or `sql.insert_each` changes several rows in a transaction; so no other
+        transaction waits while it holds a lock.
+        """
 
     @abstractmethod
     async def pause(self) -> None:

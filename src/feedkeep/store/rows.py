@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -28,6 +28,7 @@ from feedkeep.model import (
     Scope,
     Stamp,
     Subscription,
+    T,
     Token,
     TokenProgress,
     View,
@@ -142,6 +143,11 @@ def stamped_row(entry: Entry) -> Row:
 def stamps_in(rows: Iterable[Row], width: int, after: Stamp) -> set[Stamp]:
     """Return the stamps later than `after` in the last `width` columns of rows."""
     return {stamp for row in rows for stamp in row[-width:] if stamp is not None and stamp > after}
+
+
+def in_parts(items: Sequence[T], at_once: int) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), at_once):
+        yield items[start : start + at_once]
 
 
 class Rows:

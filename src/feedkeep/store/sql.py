@@ -42,7 +42,7 @@ _IN_SQLITE = {
 }
 _AMONG = re.compile(r"= ANY\(\?(\d+)::\w+\[\]\)")
 _POSTGRES_TYPES = {bool: "boolean", bytes: "bytea", Guid: "uuid", str: "text"}
-_rendered: dict[str, str] = {}
+_rendered: dict[str, tuple[Sql, str]] = {}
 
 
 def sql(text: str) -> Sql:
@@ -55,7 +55,12 @@ def for_sqlite(text: str) -> str:
 
 
 def sqlite_form(statement: Sql) -> str:
-    return _rendered[statement]
+    return _rendered[statement][1]
+
+
+def one_row_form(statement: Sql) -> Sql:
+    """Return PostgreSQL's statement for one row of parameters, which are no arrays."""
+    return _rendered[statement][0]
 
 
 def find_each(select: str, *types: str) -> Sql:
@@ -65,6 +70,11 @@ def find_each(select: str, *types: str) -> Sql:
     as `w.p2`, `w.p3` and so on.
     """
     return _each(f"SELECT k.* FROM {_rows(types, 2)} CROSS JOIN LATERAL ({select}) k", select)
+
+
+def find_guids(select: str) -> Sql:
+    """Render a SELECT of a feed, whose only parameter is its guid, for `Driver.find_guids`."""
+    return _both(select.replace("= $1", "= ANY($1::uuid[])"), select)
 
 
 def delete_each(table: Table, value: type[Value]) -> Sql:
@@ -95,10 +105,25 @@ def save_each(table: Table, value: type[Value]) -> Sql:
     )
 
 
-def insert_each(insert: str, values: str, rest: str, *types: str) -> Sql:
-    """Render an INSERT for `Statements.write_each` into a table that belongs to no account.
+def change_each(change: str, condition: str) -> Sql:
+    """Render an UPDATE or DELETE for `Driver.write_rows` of the feeds `f` that meet a condition.
 
-    In `values`, the columns of a row are written as `w.p1`, `w.p2` and so on.
+    The only parameter of a row is the guid, `$1`. On one PostgreSQL server, feeds that are locked
+    are skipped.
+    """
+    held = f"SELECT f.guid FROM feedkeep.feed f WHERE f.guid = ANY($1::uuid[]) AND {condition}"
+    return _each(
+        f"WITH held AS MATERIALIZED ({held} FOR UPDATE SKIP LOCKED)"
+        f" {change} WHERE f.guid IN (SELECT guid FROM held)",
+        f"{change} WHERE f.guid = $1 AND {condition}",
+    )
+
+
+def insert_each(insert: str, values: str, rest: str, *types: str) -> Sql:
+    """Render an INSERT of rows that belong to no account.
+
+    It is for `Statements.write_each` and `Driver.write_rows`. In `values`, the columns of a row are
+    written as `w.p1`, `w.p2` and so on.
     """
     rows = _rows(types, 1)
     return _each(
@@ -118,13 +143,13 @@ def _rows(types: Sequence[str], first: int) -> str:
     return f"unnest({arrays}) AS w ({', '.join(f'p{n}' for n in numbers)})"
 
 
-def _each(postgres: str, sqlite: str) -> Sql:
-    return _both(postgres, sqlite.replace("w.p", "$"))
+def _each(postgres: str, one_row: str) -> Sql:
+    return _both(postgres, one_row.replace("w.p", "$"))
 
 
-def _both(postgres: str, sqlite: str) -> Sql:
+def _both(postgres: str, one_row: str) -> Sql:
     statement = Sql(_replaced(postgres, _IN_POSTGRES))
-    _rendered[statement] = for_sqlite(sqlite)
+    _rendered[statement] = (Sql(_replaced(one_row, _IN_POSTGRES)), for_sqlite(one_row))
     return statement
 
 

@@ -10,7 +10,6 @@ from feedkeep.store.base.archive import RECORDS_AT_ONCE, Archive, Check
 from feedkeep.store.base.credentials import Tokens
 from feedkeep.store.base.entries import MAX_DELETIONS, MAX_FORMER_STATES, Entries
 from feedkeep.store.base.feed_labels import DecideLabels, FeedLabels
-from feedkeep.store.base.feeds import Feeds
 from feedkeep.store.base.whole import Files, Pool, Store, StoreSize, StoreState
 from feedkeep.store.portable.accounts import anything_goes
 
@@ -24,7 +23,6 @@ __all__ = [
     "DecideLabels",
     "Entries",
     "FeedLabels",
-    "Feeds",
     "Files",
     "Pool",
     "Store",

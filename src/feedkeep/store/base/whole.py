@@ -13,10 +13,10 @@ from feedkeep.store.base.archive import Archive, Check
 from feedkeep.store.base.credentials import Tokens
 from feedkeep.store.base.entries import Entries
 from feedkeep.store.base.feed_labels import FeedLabels
-from feedkeep.store.base.feeds import Feeds
 from feedkeep.store.portable.attempts import Attempts
 from feedkeep.store.portable.documents import Documents
 from feedkeep.store.portable.episode_actions import EpisodeActions
+from feedkeep.store.portable.feeds import Feeds
 from feedkeep.store.portable.history import ListHistory
 from feedkeep.store.portable.logins import Logins
 from feedkeep.store.portable.totals import Totals

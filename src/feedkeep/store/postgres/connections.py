@@ -175,6 +175,9 @@ class Connection(asyncpg.Connection):  # type: ignore[misc]  # asyncpg has no ty
     def _get_unique_id(self, prefix: str) -> str:
         return f"{super()._get_unique_id(prefix)}{self._suffix}"
 
+    async def update(self, statement: Sql, *arguments: Any) -> int:
+        return changed_rows(await self.execute(statement, *arguments))
+
     async def find_each(self, statement: Sql, rows: Collection[Row], *shared: Any) -> Sequence[Row]:
         found: Sequence[Row] = ()
         if rows:

@@ -20,6 +20,7 @@ from feedkeep.store.migrate import BeforeMigrating, migrate_at_once, pending_mig
 from feedkeep.store.portable.attempts import Attempts
 from feedkeep.store.portable.documents import Documents
 from feedkeep.store.portable.episode_actions import EpisodeActions
+from feedkeep.store.portable.feeds import Feeds
 from feedkeep.store.portable.history import ListHistory
 from feedkeep.store.portable.logins import Logins
 from feedkeep.store.portable.totals import Totals
@@ -30,7 +31,6 @@ from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.driver import PostgresDriver
 from feedkeep.store.postgres.entries import PostgresEntries
 from feedkeep.store.postgres.feed_labels import PostgresFeedLabels
-from feedkeep.store.postgres.feeds import PostgresFeeds
 from feedkeep.store.postgres.runner import PostgresRunner, repeated
 from feedkeep.store.postgres.tokens import PostgresTokens
 
@@ -105,7 +105,7 @@ class PostgresStore:
         self.entries = PostgresEntries(runner, now)
         self.history = ListHistory(driver)
         self.feed_labels = PostgresFeedLabels(runner)
-        self.feeds = PostgresFeeds(runner)
+        self.feeds = Feeds(driver)
         self.episode_actions = EpisodeActions(driver, now)
         self.documents = Documents(driver)
         self.logins = Logins(driver)

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Coroutine, Sequence
+from collections.abc import Collection, Coroutine, Iterable, Sequence
+from functools import partial
 from types import coroutine
 from typing import Any
 
 import apsw
 
-from feedkeep.model import Account, AccountId, T
+from feedkeep.model import Account, AccountId, Guid, T
 from feedkeep.model.errors import NotAuthorized
 from feedkeep.runtime.cooperative import Yielding
 from feedkeep.store.driver import AccountJob, Driver, Job, Statements
-from feedkeep.store.rows import Row, account_of
+from feedkeep.store.rows import Row, account_of, in_parts
 from feedkeep.store.sql import AND_NOT_DELETED, Sql, sql, sqlite_form
-from feedkeep.store.sqlite.rows import ROWS
+from feedkeep.store.sqlite.rows import ROWS, to_bytes
 from feedkeep.store.sqlite.runner import SqliteRunner, undone_if_refused
 from feedkeep.store.tables import ACCOUNT_COLUMNS
 
 _WITH_ID = sql(f"""
 SELECT {ACCOUNT_COLUMNS} FROM feedkeep.account a WHERE a.account_id = $1 {AND_NOT_DELETED}
 """)
+
+_FEW_GUIDS = 20
+"""Maximum number of guids that are looked up on the event loop, within 1 ms."""
+
+_WRITTEN_AT_ONCE = 100
+"""Maximum number of rows per commit of `write_rows`, so that other requests need not wait long."""
 
 
 class SqliteStatements:
@@ -42,6 +49,10 @@ class SqliteStatements:
 
     async def execute(self, statement: Sql, *arguments: Any) -> None:
         self._connection.execute(sqlite_form(statement), arguments)
+
+    async def update(self, statement: Sql, *arguments: Any) -> int:
+        self._connection.execute(sqlite_form(statement), arguments)
+        return self._connection.changes()
 
     async def executemany(self, statement: Sql, rows: Sequence[Row]) -> None:
         self._connection.executemany(sqlite_form(statement), rows)
@@ -76,6 +87,15 @@ class SqliteDriver(Driver):
             lambda connection: connection.execute(text, arguments).fetchall()
         )
 
+    async def find_guids(self, statement: Sql, guids: Collection[Guid]) -> Sequence[Row]:
+        text, keys = sqlite_form(statement), [(to_bytes(guid),) for guid in guids]
+
+        def read(connection: apsw.Connection) -> Sequence[Row]:
+            return connection.executemany(text, keys).fetchall()
+
+        is_short = len(keys) <= _FEW_GUIDS
+        return self._runner.read(read) if is_short else await self._runner.scan(read)
+
     async def write(self, job: Job[T], account_id: AccountId | None = None) -> T:
         return await self._runner.write(
             lambda connection: done(job(SqliteStatements(connection))), account_id
@@ -86,6 +106,13 @@ class SqliteDriver(Driver):
         in_parts = undone_if_refused(lambda connection: _parts(held(SqliteStatements(connection))))
         return await self._runner.write_in_turns(in_parts, account_id, weight)
 
+    async def write_rows(self, statement: Sql, rows: Sequence[Row], *shared: Any) -> int:
+        changed = 0
+        for some in in_parts(rows, _WRITTEN_AT_ONCE):
+            job = partial(_each, sqlite_form(statement), [(*row, *shared) for row in some])
+            changed += await self._runner.write_in_turns(job, weight=len(some))
+        return changed
+
     async def pause(self) -> None:
         await _yielded()
 
@@ -95,6 +122,15 @@ class SqliteDriver(Driver):
     async def _hold(self, statements: Statements, account_id: AccountId) -> Account | None:
         row = await statements.fetchrow(_WITH_ID, account_id)
         return account_of(row) if row else None
+
+
+def _each(text: str, rows: Iterable[Row], connection: apsw.Connection) -> Yielding[int]:
+    changed = 0
+    for row in rows:
+        connection.execute(text, row)
+        changed += connection.changes()
+        yield None
+    return changed
 
 
 @coroutine

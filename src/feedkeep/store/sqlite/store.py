@@ -19,6 +19,7 @@ from feedkeep.store.migrate import BeforeMigrating, migrate_at_once
 from feedkeep.store.portable.attempts import Attempts
 from feedkeep.store.portable.documents import Documents
 from feedkeep.store.portable.episode_actions import EpisodeActions
+from feedkeep.store.portable.feeds import Feeds
 from feedkeep.store.portable.history import ListHistory
 from feedkeep.store.portable.logins import Logins
 from feedkeep.store.portable.totals import Totals
@@ -36,7 +37,6 @@ from feedkeep.store.sqlite.connection import (
 from feedkeep.store.sqlite.driver import SqliteDriver
 from feedkeep.store.sqlite.entries import SqliteEntries
 from feedkeep.store.sqlite.feed_labels import SqliteFeedLabels
-from feedkeep.store.sqlite.feeds import SqliteFeeds
 from feedkeep.store.sqlite.reading import can_be_read, is_of_the_disk
 from feedkeep.store.sqlite.runner import SqliteRunner
 from feedkeep.store.sqlite.tokens import SqliteTokens
@@ -56,7 +56,7 @@ class SqliteStore:
         self.entries = SqliteEntries(runner, now)
         self.history = ListHistory(driver)
         self.feed_labels = SqliteFeedLabels(runner)
-        self.feeds = SqliteFeeds(runner)
+        self.feeds = Feeds(driver)
         self.episode_actions = EpisodeActions(driver, now)
         self.documents = Documents(driver)
         self.logins = Logins(driver)
