@@ -7,7 +7,6 @@ operation was then carried out completely or not at all.
 
 from feedkeep.store.base.accounts import Accounts
 from feedkeep.store.base.archive import RECORDS_AT_ONCE, Archive, Check
-from feedkeep.store.base.credentials import Tokens
 from feedkeep.store.base.entries import MAX_DELETIONS, MAX_FORMER_STATES, Entries
 from feedkeep.store.base.feed_labels import DecideLabels, FeedLabels
 from feedkeep.store.base.whole import Files, Pool, Store, StoreSize, StoreState
@@ -28,6 +27,5 @@ __all__ = [
     "Store",
     "StoreSize",
     "StoreState",
-    "Tokens",
     "anything_goes",
 ]

@@ -10,7 +10,6 @@ from typing import Protocol
 from feedkeep.model import Records, Stamp
 from feedkeep.store.base.accounts import Accounts
 from feedkeep.store.base.archive import Archive, Check
-from feedkeep.store.base.credentials import Tokens
 from feedkeep.store.base.entries import Entries
 from feedkeep.store.base.feed_labels import FeedLabels
 from feedkeep.store.portable.attempts import Attempts
@@ -19,6 +18,7 @@ from feedkeep.store.portable.episode_actions import EpisodeActions
 from feedkeep.store.portable.feeds import Feeds
 from feedkeep.store.portable.history import ListHistory
 from feedkeep.store.portable.logins import Logins
+from feedkeep.store.portable.tokens import Tokens
 from feedkeep.store.portable.totals import Totals
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -9,6 +10,9 @@ from feedkeep.model import (
     Account,
     AccountId,
     Clock,
+    DocumentName,
+    Found,
+    Guid,
     Purpose,
     Stamp,
     Token,
@@ -88,16 +92,39 @@ _SAVE_PROGRESS = {
 }
 
 
-class PortableTokens:
-    """The table `token`; each store has its own look-up of tokens for requests."""
+class Tokens(ABC):
+    """The table `token`: tokens and sessions, and the sync progress of their apps."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
 
+    @abstractmethod
+    async def find(
+        self,
+        account_id: AccountId,
+        token_hash: bytes,
+        guid: Guid | None = None,
+        document: DocumentName | None = None,
+    ) -> Found | None:
+        """Return the token with a hash, and its account.
+
+        With `guid`, also the entry of `guid` in that account, as `Entries.view` returns it. With
+        `document`, also the body of that document of the account, read at the same moment.
+        """
+
+    @abstractmethod
+    async def mark_used(self, used: Sequence[tuple[AccountId, TokenId]], minute: Stamp) -> None:
+        """Save the minute of the last use of tokens; deleted tokens are skipped.
+
+        Does not wait for locks: tokens that are being changed may be skipped, too.
+        """
+
     async def of(self, account_id: AccountId) -> list[Token]:
+        """Return all tokens of an account by number, including sessions and revoked tokens."""
         return [token_of(row) for row in await self._driver.scan(_OF_ACCOUNT, account_id)]
 
     async def add(self, account_id: AccountId, token: Token) -> Token:
+        """Save a token; return it with its id, the account's next number."""
         added = await self._driver.change_if_there(
             account_id, lambda statements, account: add_token(statements, account, token)
         )
@@ -113,6 +140,17 @@ class PortableTokens:
         max_alike: int,
         replaced: TokenId | None = None,
     ) -> Token:
+        """Add a session as `add` does, and delete the sessions that exceed the limits.
+
+        At most `max_sessions` with the same purpose remain, and at most `max_alike` of them with
+        the same label. Sessions are deleted by earliest expiry. The new session always remains;
+        `replaced` is always deleted.
+
+        Raises:
+            NotAuthorized: The session's token was revoked. Or it has no token, and the account is
+                disabled or deleted, or its password differs from `account`'s.
+        """
+
         async def add(statements: Statements, found: Account) -> Token:
             if token.of_token is None:
                 is_right = is_still_let_in(found, account)
@@ -132,6 +170,16 @@ class PortableTokens:
     async def change(
         self, account_id: AccountId, purpose: Purpose, decide: DecideTokens
     ) -> TokensChanged:
+        """Load all secrets of one purpose, call `decide`, and save its decision in one commit.
+
+        The secrets and the password cannot change concurrently. `decide` must be pure, and may run
+        more than once. A new password ends the same things as `Accounts.set_password`.
+
+        Raises:
+            NotAuthorized: The account is deleted.
+            FeedkeepError: `decide` raised it; nothing is changed.
+        """
+
         async def change(statements: Statements, account: Account) -> TokensChanged:
             rows = await statements.fetch(_OF_PURPOSE, account_id, purpose)
             decision = decide(account, [token_of(row) for row in rows])
@@ -146,12 +194,18 @@ class PortableTokens:
         return await self._driver.change(account_id, change)
 
     async def extend(self, account_id: AccountId, token_id: TokenId, expires: Stamp) -> None:
+        """Set the expiry of a token, unless it is revoked."""
         await self._driver.write(
             lambda statements: statements.execute(_EXTEND, account_id, token_id, expires),
             account_id,
         )
 
     async def revoke(self, account_id: AccountId, token_id: TokenId, now: Stamp) -> Token | None:
+        """Revoke a token and every session that belongs to it; no effect if already revoked.
+
+        Returns the token; None if it does not exist.
+        """
+
         async def revoke(statements: Statements, _: Account) -> Token | None:
             await statements.execute(_REVOKE, account_id, token_id, now)
             row = await statements.fetchrow(_WITH_ID, account_id, token_id)
@@ -161,6 +215,7 @@ class PortableTokens:
         return await self._driver.change_if_there(account_id, revoke)
 
     async def save_progress(self, account_id: AccountId, changed: TokenProgress) -> None:
+        """Store the sync progress of a token's app; the acknowledged stamp never decreases."""
         await self._driver.write(
             lambda statements: save_progress(statements, account_id, changed), account_id
         )

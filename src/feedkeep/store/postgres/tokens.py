@@ -11,7 +11,7 @@ import asyncpg
 from msgspec.structs import astuple
 
 from feedkeep.model import AccountId, DocumentName, Found, Guid, Stamp, TokenId
-from feedkeep.store.portable.tokens import TOKEN_COLUMNS, PortableTokens
+from feedkeep.store.portable.tokens import TOKEN_COLUMNS, Tokens
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.driver import PostgresDriver
 from feedkeep.store.postgres.rows import ROWS
@@ -24,7 +24,7 @@ MAX_FOUND_IN_A_BATCH = 256
 _Wanted: TypeAlias = tuple[AccountId, bytes, Guid | None, DocumentName | None]
 
 
-class PostgresTokens(PortableTokens):
+class PostgresTokens(Tokens):
     """The table `token`; one statement finds the tokens of many requests."""
 
     def __init__(self, runner: PostgresRunner) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import apsw
 
 from feedkeep.model import AccountId, DocumentName, Found, Guid, Stamp, TokenId
-from feedkeep.store.portable.tokens import TOKEN_COLUMNS, PortableTokens
+from feedkeep.store.portable.tokens import TOKEN_COLUMNS, Tokens
 from feedkeep.store.sqlite.driver import SqliteDriver
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
 from feedkeep.store.sqlite.runner import SqliteRunner
@@ -31,7 +31,7 @@ _DOCUMENT = "SELECT body FROM document WHERE account_id = ? AND kind = ? AND nam
 _MARK_USED = "UPDATE token SET last_used = ? WHERE account_id = ? AND id = ?"
 
 
-class SqliteTokens(PortableTokens):
+class SqliteTokens(Tokens):
     """The table `token`."""
 
     def __init__(self, runner: SqliteRunner) -> None:
