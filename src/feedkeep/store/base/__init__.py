@@ -5,7 +5,6 @@ method can raise `StoreUnavailable`: the store is locked, full, unreachable or d
 operation was then carried out completely or not at all.
 """
 
-from feedkeep.store.base.accounts import Accounts
 from feedkeep.store.base.archive import RECORDS_AT_ONCE, Archive, Check
 from feedkeep.store.base.entries import MAX_DELETIONS, MAX_FORMER_STATES, Entries
 from feedkeep.store.base.feed_labels import DecideLabels, FeedLabels
@@ -16,7 +15,6 @@ __all__ = [
     "MAX_DELETIONS",
     "MAX_FORMER_STATES",
     "RECORDS_AT_ONCE",
-    "Accounts",
     "Archive",
     "Check",
     "DecideLabels",

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from feedkeep.model import Records, Stamp
-from feedkeep.store.base.accounts import Accounts
 from feedkeep.store.base.archive import Archive, Check
 from feedkeep.store.base.entries import Entries
 from feedkeep.store.base.feed_labels import FeedLabels
+from feedkeep.store.portable.accounts import Accounts
 from feedkeep.store.portable.attempts import Attempts
 from feedkeep.store.portable.documents import Documents
 from feedkeep.store.portable.episode_actions import EpisodeActions

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
-from feedkeep.model import Account, AccountId, Clock, Entry, Restored, Stamp, Token
+from feedkeep.model import Account, AccountId, Clock, Entry, Person, Restored, Stamp, Token
 from feedkeep.model.errors import IdentityTaken, NotAuthorized
 from feedkeep.store.driver import Driver, Statements
 from feedkeep.store.portable.stamping import DecideStamps, restamp
@@ -91,8 +91,8 @@ def anything_goes(_account: Account, _others: int) -> None:
     """Allow each change of an account."""
 
 
-class PortableAccounts(ABC):
-    """The table `account`."""
+class Accounts(ABC):
+    """The table `account`: all accounts and their clocks."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
@@ -110,37 +110,95 @@ class PortableAccounts(ABC):
             NameTaken: Another account has this name; nothing is changed.
         """
 
+    @abstractmethod
+    async def find(self, name_key: str) -> Account | None:
+        """Return the account with a name key, if it exists."""
+
+    @abstractmethod
+    async def people(self, after: str, limit: int, beginning: str = "") -> Sequence[Person]:
+        """Return up to `limit` accounts whose name key follows `after`, ordered by name key.
+
+        Only name keys that start with `beginning` are returned.
+        """
+
+    @abstractmethod
+    async def taken(self, name_keys: Sequence[str]) -> Collection[str]:
+        """Return the name keys that belong to an account."""
+
+    @abstractmethod
+    async def create_many(self, accounts: Sequence[tuple[Account, str]]) -> Sequence[bool]:
+        """Add accounts with their name keys in one commit, except accounts whose name is taken.
+
+        Returns for each account whether it was added.
+        """
+
+    @abstractmethod
+    async def delete(self, account_id: AccountId, check: CheckChange = anything_goes) -> None:
+        """Remove an account and all its data; otherwise as `set_disabled`.
+
+        One commit removes the account and frees its name. The rest may follow in steps that do not
+        block others; if a shutdown interrupts them, `finish_deleting` continues.
+        """
+
+    @abstractmethod
+    async def finish_deleting(self) -> None:
+        """Remove the remaining data of deleted accounts."""
+
     async def count(self, after: AccountId) -> int:
+        """Return the number of accounts with a greater id; all ids are greater than 0."""
         rows = await self._driver.scan(_COUNT, after)
         return int(rows[0][0])
 
     async def by_id(self, after: AccountId, limit: int) -> list[Account]:
+        """Return up to `limit` accounts with a greater id, ordered by id."""
         rows = await self._driver.scan(_BY_ID, after, limit)
         return [account_of(row) for row in rows]
 
     async def with_id(self, account_id: AccountId) -> Account | None:
+        """Return the account with an id, if it exists."""
         rows = await self._driver.read(_WITH_ID, account_id)
         return account_of(rows[0]) if rows else None
 
     async def newest_stamp(self) -> Stamp:
+        """Return the newest stamp of all lists and their episode actions; 0 without accounts.
+
+        Reads all accounts.
+        """
         [stamps] = await self._driver.scan(_NEWEST_STAMPS)
         return Stamp(max(stamp or 0 for stamp in stamps))
 
     async def administrators(self) -> list[Account]:
+        """Return all enabled administrators, the oldest first."""
         return [account_of(row) for row in await self._driver.scan(_ADMINISTRATORS)]
 
     async def linked(self, identity: bytes) -> Account | None:
+        """Return the account that is linked to a person of a provider, if there is one.
+
+        In a cluster, all machines are searched.
+        """
         rows = await self._driver.read(_LINKED, identity)
         return account_of(rows[0]) if rows else None
 
     async def are_there(self) -> bool:
+        """Whether any account exists."""
         rows = await self._driver.read(self._are_there)
         return bool(rows[0][0])
 
     async def create(self, account: Account, name_key: str) -> None:
+        """Add an account without entries.
+
+        Raises:
+            NameTaken: Another account has this name.
+        """
         await self._driver.write(lambda statements: self._create(statements, account, name_key))
 
     async def create_first(self, account: Account, name_key: str) -> None:
+        """Add the first account, as `create` does; of concurrent calls, one succeeds.
+
+        Raises:
+            NotAuthorized: An account exists.
+        """
+
         async def create(statements: Statements) -> None:
             await self._driver.lock_out_others(statements)
             if await statements.fetchval(self._are_there):
@@ -150,6 +208,12 @@ class PortableAccounts(ABC):
         await self._driver.write(create)
 
     async def create_linked(self, account: Account, name_key: str) -> None:
+        """Add an account with an identity, as `create` does.
+
+        Raises:
+            IdentityTaken: Another account is linked to this identity.
+        """
+
         async def create(statements: Statements) -> None:
             await self._assert_unlinked(statements, account.id, account.identity)
             await self._create(statements, account, name_key)
@@ -158,6 +222,12 @@ class PortableAccounts(ABC):
         await self._driver.write(create)
 
     async def set_identity(self, account_id: AccountId, identity: bytes | None) -> None:
+        """Link an account to a person of a provider, or unlink it; no effect if it is deleted.
+
+        Raises:
+            IdentityTaken: Another account is linked to this person.
+        """
+
         async def link(statements: Statements, account: Account) -> None:
             await self._assert_unlinked(statements, account.id, identity)
             await statements.execute(_SET_IDENTITY, account.id, identity)
@@ -186,6 +256,16 @@ class PortableAccounts(ABC):
         invitation: tuple[AccountId, bytes],
         admits: Callable[[Account, Token], bool],
     ) -> None:
+        """Add an account and delete the invitation that allows it, in one commit.
+
+        The invitation is identified by the inviting account and its hash; `admits` is given both as
+        stored and returns whether the invitation is still open.
+
+        Raises:
+            NotAuthorized: The invitation does not exist or is not open.
+            NameTaken: Another account has this name; the invitation stays.
+        """
+
         # The inviter is locked, so that the invitation is used only once.
         async def sign_up(statements: Statements, inviter: Account) -> None:
             row = await statements.fetchrow(_WITH_HASH, *invitation)
@@ -197,18 +277,32 @@ class PortableAccounts(ABC):
         await self._driver.change(invitation[0], sign_up)
 
     async def set_password(self, account_id: AccountId, password_hash: str) -> None:
+        """Replace the password's hash; end sessions and granted logins that were not fetched.
+
+        Links to set a new password end, too. Sessions of a token continue, as the token does.
+        """
         await self._driver.change_if_there(
             account_id,
             lambda statements, account: set_password(statements, account, password_hash),
         )
 
     async def replace_hash(self, account_id: AccountId, stored_hash: str, new_hash: str) -> None:
+        """Replace the hash of a password by another hash of the same password, with the same salt.
+
+        Ends nothing. No effect if the stored hash is not `stored_hash`.
+        """
         values = (account_id, new_hash, stored_hash)
         await self._driver.write(lambda statements: statements.execute(_REPLACE_HASH, *values))
 
     async def set_disabled(
         self, account_id: AccountId, is_disabled: bool, check: CheckChange = anything_goes
     ) -> None:
+        """Disable or enable an account; end granted logins that were not fetched.
+
+        The number of other administrators cannot fall between `check` and the commit. No effect if
+        `check` raises or the account does not exist.
+        """
+
         async def set_disabled(statements: Statements, account: Account) -> None:
             await self._check(statements, account, check)
             await statements.execute(_SET_DISABLED, account_id, is_disabled)
@@ -219,6 +313,8 @@ class PortableAccounts(ABC):
     async def set_admin(
         self, account_id: AccountId, is_admin: bool, check: CheckChange = anything_goes
     ) -> None:
+        """Grant or revoke administrator rights; otherwise as `set_disabled`."""
+
         async def set_admin(statements: Statements, account: Account) -> None:
             await self._check(statements, account, check)
             await statements.execute(_SET_ADMIN, account_id, is_admin)
@@ -228,6 +324,12 @@ class PortableAccounts(ABC):
     async def advance(
         self, account_id: AccountId, clock: Clock, to: Callable[[Stamp], Stamp]
     ) -> Stamp:
+        """Set a clock to the result of `to` for its present stamp; return the new stamp.
+
+        Raises:
+            NotAuthorized: The account is deleted.
+        """
+
         async def advance(statements: Statements, account: Account) -> Stamp:
             stamp = to(getattr(account, _CLOCKS[clock]))
             await set_clock(statements, account_id, clock, stamp)
@@ -236,12 +338,20 @@ class PortableAccounts(ABC):
         return await self._driver.change(account_id, advance)
 
     async def note_restored(self, account_id: AccountId, decide: DecideRestored) -> None:
+        """Store the result of `decide` for an account; no effect if it is deleted."""
+
         async def note(statements: Statements, account: Account) -> None:
             await note_restored(statements, account, self._driver.rows, decide)
 
         await self._driver.change_if_there(account_id, note)
 
     async def restamp(self, account_id: AccountId, now: Stamp, decide: DecideStamps) -> None:
+        """Replace an account's stamps that are later than `now` as `decide` returns, in one commit.
+
+        Forgets which URLs its apps have; each app that was sent anything counts as informed up to
+        the stamp from `decide`. No effect if the account is deleted.
+        """
+
         async def stamp(statements: Statements, account: Account) -> None:
             after = await restamp(statements, account, now, decide)
             await statements.execute(_SET_RESTORED, account_id, *restored_row(after))

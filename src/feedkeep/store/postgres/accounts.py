@@ -9,7 +9,7 @@ import asyncpg
 from feedkeep.model import Account, AccountId, Person
 from feedkeep.model.errors import NameTaken
 from feedkeep.store.driver import Statements
-from feedkeep.store.portable.accounts import CREATE, CheckChange, PortableAccounts, anything_goes
+from feedkeep.store.portable.accounts import CREATE, Accounts, CheckChange, anything_goes
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.driver import PostgresDriver
 from feedkeep.store.postgres.runner import PostgresRunner
@@ -64,7 +64,7 @@ _CHECK_EACH = sql("SET CONSTRAINTS ALL IMMEDIATE")
 _FREE_NAME = sql("DELETE FROM feedkeep.account_name WHERE name_key = $1")
 
 
-class PostgresAccounts(PortableAccounts):
+class PostgresAccounts(Accounts):
     """The tables `account` and `account_name`."""
 
     # Every machine of a cluster has all names, so the service can start while one is down.

@@ -13,7 +13,7 @@ from feedkeep.model import Account, AccountId, Person
 from feedkeep.model.errors import NameTaken, StoreUnavailable
 from feedkeep.runtime.cooperative import Yielding
 from feedkeep.store.driver import Statements
-from feedkeep.store.portable.accounts import CREATE, CheckChange, PortableAccounts, anything_goes
+from feedkeep.store.portable.accounts import CREATE, Accounts, CheckChange, anything_goes
 from feedkeep.store.rows import account_of, key_range, new_account_row
 from feedkeep.store.sql import AND_NOT_DELETED, for_sqlite, sql, sqlite_form
 from feedkeep.store.sqlite.driver import SqliteDriver
@@ -72,7 +72,7 @@ _STEPS_AT_ONCE = 20
 """Number of steps that a request to delete an account waits for; the rest follows later."""
 
 
-class SqliteAccounts(PortableAccounts):
+class SqliteAccounts(Accounts):
     """The table `account`."""
 
     _are_there = sql(f"""
