@@ -11,12 +11,13 @@ import pytest
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
 
-from feedkeep.formats.listed_feed import ListedFeed
+from feedkeep.formats.listed_feed import LINK as LINK_DOUBT
+from feedkeep.formats.listed_feed import ImportPlan, ListedFeed
 from feedkeep.http.pages.forms import Form
 from feedkeep.http.pages.languages import DEFAULT_LANGUAGE, LANGUAGES, Localizer, time_zones
 from feedkeep.http.pages.notes import Note
 from feedkeep.http.pages.rendering import Pages
-from feedkeep.http.refusal import Refusal
+from feedkeep.http.responses import Refusal
 from feedkeep.model import (
     Account,
     AccountId,
@@ -42,11 +43,10 @@ from feedkeep.rules.list_changes import ChangeKind
 from feedkeep.rules.notices import Notice, NoticeKind
 from feedkeep.service import Health
 from feedkeep.service.migrations import Moving
-from feedkeep.web.about import About, Duplicate, NotFetched
-from feedkeep.web.apps import GUIDES, ShownApp
+from feedkeep.web.apps import GUIDES, NewPassword, ShownApp
 from feedkeep.web.changes import Actor, ChangeRow, Line, ShownMassUnsubscribe
-from feedkeep.web.imports import ImportPreview, PreviewRow
-from feedkeep.web.new_password import NewPassword
+from feedkeep.web.feed import About, Duplicate, NotFetched
+from feedkeep.web.imports import PreviewRow
 from feedkeep.web.news import notice_row
 from feedkeep.web.rows import Checking, Filter, Listing, row_of
 
@@ -253,12 +253,15 @@ PEOPLE: dict[str, Any] = {
 }
 IMPORT: dict[str, Any] = {
     "max_bytes": 1_048_576, "count": 1_234, "can_move": True, "moving": None, "is_moving": False,
+    "columns": (),
 }  # fmt: skip
 MOVING = Moving("a.example", NOW, 1_234)
+DOUBTED = PreviewRow("1", "a.example", "2", LINK_DOUBT)
 PREVIEW: dict[str, Any] = {
-    "preview": ImportPreview([LISTED], [LISTED], 1, [(LISTED.place, "x", TOO_LONG)]),
-    "new_rows": [PreviewRow("1", "a.example", "2"), PreviewRow("1", "", "")],
-    "known_rows": [PreviewRow("1", "", "2")],
+    "plan": ImportPlan([LISTED], [LISTED], [LISTED], [(LISTED, TOO_LONG)]),
+    "new": [LISTED, LISTED],
+    "new_rows": [DOUBTED, PreviewRow("1", "", "", None)],
+    "known_rows": [PreviewRow("1", "", "2", None)],
     "notes": [TOO_LONG],
     "source": "",
     "list": LISTED.feed_url,
@@ -266,6 +269,7 @@ PREVIEW: dict[str, Any] = {
     "labels": 1,
     "shown": 1,
 }
+NOTHING_NEW = PREVIEW | {"plan": ImportPlan([], [], [LISTED, LISTED], []), "new": []}
 
 USES = [AppUse("", None), AppUse("1", NOW)]
 CONNECTED: dict[str, Any] = {
@@ -393,13 +397,14 @@ STATES: dict[str, list[dict[str, Any]]] = {
         IMPORT | {"moving": replace(MOVING, is_done=True)},
         IMPORT | {"moving": replace(MOVING, problem="x"), "problems": {"server": TOO_LONG}},
         IMPORT | {"moving": MOVING},
+        IMPORT | {"columns": ["x", "y"], "problems": {"column": TOO_LONG}},
     ],
     "web/import_preview.html": [
         PREVIEW,
         PREVIEW | {"shown": 0, "notes": ()},
-        PREVIEW | {"preview": ImportPreview([], [], 2, [])},
-        PREVIEW | {"preview": ImportPreview([], [], 2, []), "labels": 0},
-        PREVIEW | {"preview": ImportPreview([], [], 2, []), "labels": 0, "source": "x"},
+        NOTHING_NEW,
+        NOTHING_NEW | {"labels": 0},
+        NOTHING_NEW | {"labels": 0, "source": "x"},
     ],
     "web/link.html": [
         {"note": note, "qr": lambda _: "data:", "is_loopback": True}
