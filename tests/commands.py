@@ -30,7 +30,7 @@ IS_AS_USERS_HAVE_IT = "FEEDKEEP_PROVE" in os.environ
 _processes = multiprocessing.get_context("forkserver")
 _COMES_LATE = [
     *("typer._adapters", "jinja2.ext"),
-    *("feedkeep.remote.other_servers", "feedkeep.store.postgres", "feedkeep.metrics.page"),
+    *("feedkeep.remote.other_servers", "feedkeep.store.postgres", "feedkeep.metrics.exposition"),
 ]
 _processes.set_forkserver_preload(["feedkeep.cli", *_COMES_LATE])
 

@@ -25,8 +25,8 @@ from feedkeep.model import (
     Token,
     replace,
 )
-from feedkeep.rules.counts import count
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.list_limits import count
 
 KINDS = 9
 ENTRIES_IN_A_FAMILY = 5

@@ -25,7 +25,7 @@ from feedkeep.feeds.fetcher_process import FetcherProcess
 from feedkeep.feeds.scheduler import FetchScheduler, noting_new
 from feedkeep.feeds.sweep import SubscriptionSweep
 from feedkeep.http.error_responses import MIGRATING, WAITING
-from feedkeep.http.refusal import Refusal
+from feedkeep.http.responses import Refusal
 from feedkeep.http.serving import serving_metrics
 from feedkeep.model import Fetch, Now
 from feedkeep.model.errors import StoreDamaged, StoreMisconfigured, StoreUnavailable, StoreUnusable
@@ -153,10 +153,8 @@ async def telling_metrics(
         yield
         return
     # Imported late: a process without metrics starts sooner.
-    from feedkeep.metrics.counting import Counting  # noqa: PLC0415
-    from feedkeep.metrics.exposition import register  # noqa: PLC0415
-    from feedkeep.metrics.page import MetricsPage  # noqa: PLC0415
-    from feedkeep.metrics.readiness import Readiness  # noqa: PLC0415
+    from feedkeep.metrics.counting import Counting, Readiness  # noqa: PLC0415
+    from feedkeep.metrics.exposition import MetricsPage, register  # noqa: PLC0415
 
     async with AsyncExitStack() as stack:
         counting = None

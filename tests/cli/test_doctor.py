@@ -20,10 +20,10 @@ from postgres_server import drop_database, execute, new_database
 from web_of_hosts import Host, WebOfHosts, reply
 
 from feedkeep.cli.diagnosis import Finding, Verdict
-from feedkeep.cli.doctor_network import one_feed
+from feedkeep.cli.doctor import one_feed
 from feedkeep.config.settings import Settings
 from feedkeep.model import Restored, replace
-from feedkeep.outbound.names import SystemNames
+from feedkeep.outbound.targets import SystemNames
 from feedkeep.rules.clock import DAY_US, shift
 from feedkeep.runtime import wall_clock
 from feedkeep.service import Service

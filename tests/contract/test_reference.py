@@ -28,7 +28,7 @@ from feedkeep.edges import DOCUMENTED
 from feedkeep.gpodder import wire as gpodder_wire
 from feedkeep.http import health, json_bodies
 from feedkeep.http.routing import PublicRoute
-from feedkeep.openpodcast import history_wire, wire
+from feedkeep.openpodcast import history, wire
 from feedkeep.openpodcast.reference import openapi_document
 from feedkeep.rules.devices import is_device_id
 from feedkeep.rules.feed_urls import parse_new_feed_url
@@ -249,16 +249,16 @@ def test_two_parts_of_the_document_cannot_define_the_same_thing() -> None:
         ("DeletedReply", wire.DeletedReply),
         ("DeletionReply", wire.DeletionReply),
         ("HealthReply", health.StatusReply),
-        ("History", history_wire.HistoryReply),
-        ("Change", history_wire.ChangeReply),
-        ("Author", history_wire.AuthorReply),
-        ("FeedChange", history_wire.FeedChangeReply),
-        ("BroughtBack", history_wire.ListRestoredReply),
-        ("Preview", history_wire.PreviewReply),
+        ("History", history.HistoryReply),
+        ("Change", history.ChangeReply),
+        ("Author", history.AuthorReply),
+        ("FeedChange", history.FeedChangeReply),
+        ("BroughtBack", history.ListRestoredReply),
+        ("Preview", history.PreviewReply),
         ("Error", json_bodies.Problem),
         ("Conflict", json_bodies.Conflict),
-        ("UndoRequest", history_wire.UndoRequest),
-        ("RestoreRequest", history_wire.RestoreRequest),
+        ("UndoRequest", history.UndoRequest),
+        ("RestoreRequest", history.RestoreRequest),
         ("AddRequest", wire.AddRequest),
         ("UpdateRequest", wire.UpdateRequest),
         ("UrlChanges", sync_json.ChangesReply),

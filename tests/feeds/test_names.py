@@ -13,8 +13,8 @@ import pytest
 
 from feedkeep.outbound.client import GuardedClient
 from feedkeep.outbound.failures import Exhausted, RequestRefused
-from feedkeep.outbound.names import SystemNames
 from feedkeep.outbound.policy import ClientPolicy
+from feedkeep.outbound.targets import SystemNames
 
 
 def looked_up(host: str) -> list[str]:

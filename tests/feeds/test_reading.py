@@ -9,11 +9,9 @@ import pytest
 from corpus_of_feeds import URL, Example, examples, hashed
 
 from feedkeep.feeds import xml_feeds
-from feedkeep.feeds.fields import MAX_URL
-from feedkeep.feeds.found import MAX_OFFERS
-from feedkeep.feeds.json_feeds import MAX_OBJECTS
+from feedkeep.feeds.found import MAX_OFFERS, MAX_URL
 from feedkeep.feeds.plain_text import plain_text
-from feedkeep.feeds.reading import MAX_BYTES, read_feed
+from feedkeep.feeds.reading import MAX_BYTES, MAX_OBJECTS, read_feed
 from feedkeep.feeds.xml_feeds import MAX_ATTRIBUTES, MAX_TAGS
 from feedkeep.feeds.xml_tags import MAX_OPEN, MAX_PARTS
 from feedkeep.model import FeedContent, Stamp

@@ -33,8 +33,7 @@ from feedkeep.rules import feed_schedule
 from feedkeep.rules.clock import DAY_US, shift
 from feedkeep.rules.feed_schedule import MINUTE_US, WEEK_US
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.fetch_budgets import DAILY_BYTES
-from feedkeep.rules.fetch_order import FIRST_DUE, PAYERS, USUAL_FETCH_US
+from feedkeep.rules.fetch_order import DAILY_BYTES, FIRST_DUE, PAYERS, USUAL_FETCH_US
 from feedkeep.rules.subscriptions import want
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.store.base import Store

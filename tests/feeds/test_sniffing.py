@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from feedkeep.feeds.sniffing import may_be_feed
+from feedkeep.feeds.web_pages import may_be_feed
 
 RSS = '<?xml version="1.0"?><rss version="2.0"><channel><title>Größe</title>'
 BEGINNINGS = {

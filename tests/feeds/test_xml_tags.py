@@ -7,8 +7,7 @@ from xml.parsers import expat
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.feeds.xml_mending import mended
-from feedkeep.feeds.xml_tags import with_tags_mended
+from feedkeep.feeds.xml_tags import mended, with_tags_mended
 
 PARTS = [
     *(b"<", b">", b"/", b"=", b'"', b"'", b" ", b"a", b"&", b"</", b"<!", b"<?", b"?>"),

@@ -7,8 +7,8 @@ from xml.etree import ElementTree as ET
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from feedkeep.formats.atom import AtomEntry, write_atom
 from feedkeep.model import Stamp
+from feedkeep.web.news import AtomEntry, write_atom
 
 ATOM = {"atom": "http://www.w3.org/2005/Atom"}
 

@@ -15,7 +15,7 @@ from forms import IS_FULL
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedkeep.formats.encodings import _CODECS, codec_of
+from feedkeep.formats.decoding import _CODECS, codec_of
 from feedkeep.formats.feed_list import read_feed_list
 from feedkeep.model.errors import InvalidInput
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from feedkeep.formats.import_plan import TWICE, plan_import
-from feedkeep.formats.listed_feed import LEFT, ListedFeed
+from feedkeep.formats.listed_feed import LEFT, TWICE, ListedFeed, plan_import
 from feedkeep.model import Counts, Guid, Limits, Pointer, Snapshot, Stamp, Subscription
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import add

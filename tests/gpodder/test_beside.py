@@ -16,7 +16,7 @@ from stores import service_on
 from feedkeep.config.settings import Settings
 from feedkeep.edges import edges
 from feedkeep.gpodder import subscriptions
-from feedkeep.http import resource
+from feedkeep.http import routing
 from feedkeep.http.application import Application
 from feedkeep.openpodcast import resources
 from feedkeep.runtime import wall_clock
@@ -67,7 +67,7 @@ def long_ones(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         in_thread_if = module.in_thread_if
         monkeypatch.setattr(module, "in_thread_if", watched)
 
-    for module in (resources, resource, syncing, subscriptions):
+    for module in (resources, routing, syncing, subscriptions):
         watch(module)
     return done
 

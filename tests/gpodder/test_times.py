@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from feedkeep.model.errors import InvalidInput
-from feedkeep.url_sync.times import read_since, read_time, write_time
+from feedkeep.url_sync.messages import read_since, read_time, write_time
 
 NOON = 1_767_268_800  # 2026-01-01T12:00:00Z
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from feedkeep.http.addresses import plain_address
+from feedkeep.http.proxies import plain_address
 
 
 # C2.16

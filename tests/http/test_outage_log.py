@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from feedkeep.http import outage_log as module
-from feedkeep.http.outage_log import Outages
+from feedkeep.http import error_responses as module
+from feedkeep.http.error_responses import Outages
 from feedkeep.model.errors import StoreUnavailable
 
 AWAY = StoreUnavailable("It is away.")

@@ -36,7 +36,7 @@ SAY = re.search(r"^SAY = .*src/feedkeep/,(.+)\)$", MAKEFILE, re.MULTILINE)[1].sp
 ON_NO_PAGE = {
     "formats/account_list.py",
     "http/json_bodies.py",
-    "http/resource.py",
+    "http/routing.py",
     "rules/url_lists.py",
     "service/devices.py",
     "service/preferences.py",

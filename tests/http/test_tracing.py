@@ -8,7 +8,7 @@ import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
 
-from feedkeep.http.tracing import trace_id_of
+from feedkeep.http.application import trace_id_of
 
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 

@@ -12,7 +12,7 @@ from browser import Login, Owner, Page, let_in, open_page, submit
 from feedkeep_process import FeedkeepProcess
 from markupsafe import escape
 
-from feedkeep.service.login_links import OPEN_SECONDS, login_of, new_secret
+from feedkeep.service.logins import OPEN_SECONDS, login_of, new_secret
 
 SUBSCRIPTIONS = "/index.php/apps/gpoddersync/subscriptions"
 EVIL = """<script>alert(1)</script>" onload='x' &amp; {app}"""

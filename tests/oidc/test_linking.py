@@ -18,8 +18,8 @@ from test_signing_in import BACK, begin, name_in, sign_in
 from feedkeep.model import Account, Purpose, Stamp, Token, TokenDecision, replace
 from feedkeep.oidc.flow import Flow, FlowCookies
 from feedkeep.service import Service
+from feedkeep.web.authenticator import seal
 from feedkeep.web.provider_sign_in import _LINKING
-from feedkeep.web.sealed import seal
 
 PASSWORD = "a good passphrase"
 

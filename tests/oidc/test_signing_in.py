@@ -22,7 +22,7 @@ from joserfc import jws, jwt
 
 from feedkeep.config.settings import Settings
 from feedkeep.oidc import provider as asked_provider
-from feedkeep.oidc.errors import ProviderAway
+from feedkeep.oidc.claims import ProviderAway
 from feedkeep.oidc.flow import Flow, FlowCookies
 from feedkeep.security.address_queue import AddressQueue
 from feedkeep.security.throttle import CODES_PER_ADDRESS

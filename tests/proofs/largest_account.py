@@ -35,17 +35,16 @@ from feedkeep.model.weights import weight_of_document
 from feedkeep.rules.accounts import MAX_INVITATIONS
 from feedkeep.rules.apps import MAX_TOKENS
 from feedkeep.rules.clock import DAY_US, shift
-from feedkeep.rules.counts import count
 from feedkeep.rules.devices import MAX_DOCUMENTS, Device
 from feedkeep.rules.duplicates import MAX_PAIRS, pair_of
 from feedkeep.rules.episode_actions import MAX_STORED
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.list_limits import MAX_SUBSCRIPTIONS, limits_for
+from feedkeep.rules.list_limits import MAX_SUBSCRIPTIONS, count, limits_for
 from feedkeep.rules.subscriptions import MAX_POINTERS
 from feedkeep.runtime import wall_clock
-from feedkeep.service.authors import write_author
 from feedkeep.service.devices import MAX_SETTINGS_BYTES
 from feedkeep.service.documents import as_json, short_name
+from feedkeep.service.list_changes import write_author
 from feedkeep.service.logins import MAX_SESSIONS
 from feedkeep.store.base import MAX_DELETIONS, MAX_FORMER_STATES
 

@@ -40,7 +40,7 @@ from feedkeep.service.logins import MAX_SESSIONS_OF_AN_APP
 from feedkeep.store.base import Store
 from feedkeep.store.postgres import PostgresStore, connections, entry_writes
 from feedkeep.store.postgres.counted import write_in_turn
-from feedkeep.store.postgres.driver import PostgresDriver
+from feedkeep.store.postgres.runner import PostgresDriver
 from feedkeep.store.sqlite import SqliteStore, driver
 from feedkeep.store.sqlite.driver import SqliteDriver
 from feedkeep.store.sqlite.runner import SqliteRunner

@@ -32,7 +32,7 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.model.errors import InvalidInput
-from feedkeep.rules import cookieless, episode_actions, seconds, url_lists
+from feedkeep.rules import app_identity, episode_actions, seconds, url_lists
 from feedkeep.rules.app_identity import App
 from feedkeep.rules.clock import shift
 from feedkeep.rules.episode_actions import RefusedUrl, SentAction
@@ -40,7 +40,7 @@ from feedkeep.rules.list_changes import is_back, is_gone
 from feedkeep.rules.undo import ConflictPolicy, Undo
 from feedkeep.rules.url_lists import UrlChanges
 from feedkeep.service import Service
-from feedkeep.service.login_links import login_of
+from feedkeep.service.logins import login_of
 from feedkeep.service.progress import Uploaded
 from feedkeep.service.url_lists import UrlLists
 from feedkeep.store.base import Store
@@ -401,7 +401,7 @@ def one_record_for_each_device(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def every_password(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take all that send the account's password with each request for the same app."""
-    monkeypatch.setattr(cookieless, "after_naming", lambda app, _: replace(app, device="any"))
+    monkeypatch.setattr(app_identity, "after_naming", lambda app, _: replace(app, device="any"))
 
 
 def plays_without_a_position(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from feedkeep.model import Clock, Second, SyncProgress
-from feedkeep.rules.cookieless import CookielessApp, after_naming, progress_of, with_progress
+from feedkeep.rules.app_identity import CookielessApp, after_naming, progress_of, with_progress
 from feedkeep.rules.seconds import NOTHING
 
 SENT = SyncProgress(Second(9), Second(8), is_alone=True)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from feedkeep.model import AccountId, Feed, Guid, Stamp, replace
-from feedkeep.rules import fetch_budgets
+from feedkeep.rules import fetch_order
 from feedkeep.rules.clock import DAY_US
-from feedkeep.rules.fetch_budgets import DAILY_BYTES, FetchBudgets
-from feedkeep.rules.fetch_order import FairTurns
+from feedkeep.rules.fetch_order import DAILY_BYTES, FairTurns, FetchBudgets
 
 ALICE, BEN = AccountId(1), AccountId(2)
 NOW = Stamp(20_000 * DAY_US)
@@ -52,7 +51,7 @@ def test_postponed_feed_is_charged_to_its_account_once(budgets: FetchBudgets) ->
 def test_the_last_accounts_that_spent_bytes_are_remembered(
     budgets: FetchBudgets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetch_budgets, "MAX_ACCOUNTS", 1)
+    monkeypatch.setattr(fetch_order, "MAX_ACCOUNTS", 1)
     for account_id in (ALICE, BEN):
         budgets.charge(added(account_id), DAILY_BYTES, NOW)
     assert [budgets.rest_us(added(one), NOW) for one in (ALICE, BEN)] == [0, DAY_US]

@@ -17,9 +17,9 @@ from feedkeep.model import (
     Subscription,
     replace,
 )
-from feedkeep.rules.counts import count
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.history_invariants import history_violations
+from feedkeep.rules.invariants import history_violations
+from feedkeep.rules.list_limits import count
 
 URL = "https://a.example/feed"
 GUID = parse_feed_url(URL).guid

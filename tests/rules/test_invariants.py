@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from feedkeep.model import Alias, Counts, Entry, Guid, Pointer, Snapshot, Subscription, replace
-from feedkeep.rules.counts import count
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.invariants import violations
+from feedkeep.rules.list_limits import count
 
 URL = "https://a.example/feed"
 DERIVED = parse_feed_url(URL).guid

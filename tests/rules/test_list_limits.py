@@ -8,9 +8,8 @@ from test_subscriptions import DEFAULT_LIMITS, Account
 from feedkeep.model import Counts, Guid, Limits, Subscription, replace
 from feedkeep.model.errors import InvalidInput
 from feedkeep.rules import subscriptions, url_lists
-from feedkeep.rules.counts import count
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.list_limits import check_limits, limits_for
+from feedkeep.rules.list_limits import check_limits, count, limits_for
 from feedkeep.rules.subscriptions import Added, Refused, Update, want
 from feedkeep.rules.url_lists import whole_list
 

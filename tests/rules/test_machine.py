@@ -31,8 +31,7 @@ from feedkeep.rules import subscriptions, undo
 from feedkeep.rules.entry_states import is_same_state, states_at
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.guids import parse_guid
-from feedkeep.rules.history_invariants import history_violations
-from feedkeep.rules.invariants import violations
+from feedkeep.rules.invariants import history_violations, violations
 from feedkeep.rules.list_limits import MAX_SUBSCRIPTIONS, limits_for
 from feedkeep.rules.seen_feeds import NEVER
 from feedkeep.rules.subscriptions import MAX_POINTERS, Added, Update, guids_wanted, want

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedkeep.model import Account, AccountId, Restamped, Second, Stamp, SyncProgress, replace
+from feedkeep.rules.app_identity import CookielessApp
 from feedkeep.rules.clock import DAY_US, next_stamp
 from feedkeep.rules.clock_repair import FAR_AHEAD_US, is_far_ahead, restamped, to_resend
-from feedkeep.rules.cookieless import CookielessApp
 from feedkeep.rules.database_restores import first_action, may_follow_lost_changes
 from feedkeep.rules.seconds import EVERYTHING, first_second, is_settled, second_of
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.feeds.fields import absolute_url
+from feedkeep.feeds.found import absolute_url
 from feedkeep.outbound.failures import RequestRefused
 from feedkeep.outbound.targets import FetchTarget
 from feedkeep.rules.feed_names import address_of
 from feedkeep.rules.personal_urls import looks_personal
-from feedkeep.rules.stream_safe import MAX_MARKS, nfc
+from feedkeep.rules.text_limits import MAX_MARKS, nfc
 from feedkeep.web.rows import folded
 
 ACUTE, BELOW, TIBETAN, GREEK = "\u0301", "\u0323", "\u0f73", "\u0344"

@@ -9,8 +9,8 @@ import pytest
 
 from feedkeep.model import AccountId, DocumentKind, DocumentName
 from feedkeep.model.errors import NotAuthorized
-from feedkeep.security import sessions
-from feedkeep.security.sessions import SharedSession, SharedSessions
+from feedkeep.security import tokens
+from feedkeep.security.tokens import SharedSession, SharedSessions
 
 DOCUMENT = DocumentName(DocumentKind.COOKIELESS, "app password  Kasts")
 
@@ -84,7 +84,7 @@ def test_only_the_session_that_ended_is_forgotten() -> None:
 
 
 def test_the_session_unused_for_longest_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "MAX_REMEMBERED", 2)
+    monkeypatch.setattr(tokens, "MAX_REMEMBERED", 2)
 
     async def work(shared: SharedSessions) -> None:
         begin = Begun()

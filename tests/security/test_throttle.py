@@ -10,12 +10,13 @@ import pytest
 from feedkeep.model import AccountId
 from feedkeep.model.errors import TooManyAttempts
 from feedkeep.security import throttle
-from feedkeep.security.guessing import KEPT_SECONDS, WINDOW_SECONDS
 from feedkeep.security.throttle import (
+    KEPT_SECONDS,
     REMOTE_PER_ACCOUNT,
     REMOTE_PER_ADDRESS,
     REMOTE_PER_SERVER,
     SIGN_UPS_PER_ADDRESS,
+    WINDOW_SECONDS,
     Throttle,
     remote_limits,
     sign_up_limits,

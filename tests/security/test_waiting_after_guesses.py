@@ -10,7 +10,7 @@ from forms import first_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.security.guessing import KEPT_SECONDS, WINDOW_SECONDS, wait_seconds, with_attempt
+from feedkeep.security.throttle import KEPT_SECONDS, WINDOW_SECONDS, wait_seconds, with_attempt
 
 NOW = 10_000.0
 LIMIT = 3

@@ -11,7 +11,7 @@ from feedkeep.model import Admitted, Author, CredentialKind, Second
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import Update
-from feedkeep.service import Service, action_pages, episode_actions
+from feedkeep.service import Service, episode_actions
 from feedkeep.store.base import Store
 
 FEEDS = [f"https://{number}.example/feed" for number in range(10)]
@@ -22,7 +22,7 @@ LISTED = [f"https://www.{number}.example/feed" for number in range(10)]
 def test_each_page_has_the_urls_of_the_list_however_many_are_remembered(
     open_store: Callable, monkeypatch: pytest.MonkeyPatch, remembered_characters: int
 ) -> None:
-    monkeypatch.setattr(action_pages, "MAX_REMEMBERED_CHARACTERS", remembered_characters)
+    monkeypatch.setattr(episode_actions, "MAX_REMEMBERED_CHARACTERS", remembered_characters)
     monkeypatch.setattr(episode_actions, "LISTED_AT_ONCE", 4)
     asked: list[object] = []
 

@@ -13,8 +13,8 @@ from feedkeep.rules.apps import MAX_ENDED_TOKENS, MAX_TOKENS, AppKind, AppUse
 from feedkeep.rules.clock import minute_of
 from feedkeep.rules.credentials import read_session, read_token
 from feedkeep.service import Service
-from feedkeep.service.apps import MAX_SHOWN
-from feedkeep.service.login_links import login_of
+from feedkeep.service.devices import MAX_SHOWN
+from feedkeep.service.logins import login_of
 from feedkeep.store.base import Store
 
 

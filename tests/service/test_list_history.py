@@ -19,8 +19,8 @@ from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import Update, want
 from feedkeep.rules.undo import ConflictPolicy, Undo
 from feedkeep.service import Service, forgetting, list_changes
+from feedkeep.service.forgetting import SteadyClock
 from feedkeep.service.history import NEWEST
-from feedkeep.service.steady_clock import SteadyClock
 from feedkeep.service.url_lists import ChangesSince
 from feedkeep.store.base import Store
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from feedkeep.model import Scope
-from feedkeep.service.login_links import (
+from feedkeep.service.logins import (
     begun_at,
     granted_as,
     is_open,

@@ -20,8 +20,7 @@ from feedkeep.model.errors import NotAuthorized, StoreUnavailable, TooManyAttemp
 from feedkeep.rules.credentials import PasswordCredential
 from feedkeep.runtime import wall_clock
 from feedkeep.runtime.recorder import Recorder
-from feedkeep.security.guessing import KEPT_SECONDS
-from feedkeep.security.throttle import PER_ACCOUNT_AND_ADDRESS
+from feedkeep.security.throttle import KEPT_SECONDS, PER_ACCOUNT_AND_ADDRESS
 from feedkeep.service import Service, shared_attempts
 from feedkeep.store.sqlite import SqliteStore
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from feedkeep.model import Stamp
 from feedkeep.rules.clock import DAY_US, SECOND_US
-from feedkeep.service.steady_clock import AFTER_JUMP_SECONDS, AFTER_START_SECONDS, SteadyClock
+from feedkeep.service.forgetting import AFTER_JUMP_SECONDS, AFTER_START_SECONDS, SteadyClock
 
 
 def test_a_clock_that_jumped_ahead_is_believed_after_a_day_or_once_it_is_back() -> None:

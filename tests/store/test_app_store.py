@@ -44,12 +44,11 @@ from feedkeep.model import (
 from feedkeep.model.errors import InvalidInput, NotAuthorized
 from feedkeep.rules.database_restores import restamped
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.history_invariants import history_violations
-from feedkeep.rules.invariants import violations
+from feedkeep.rules.invariants import history_violations, violations
 from feedkeep.rules.subscriptions import Update
 from feedkeep.store.base import Store
 from feedkeep.store.portable.episode_actions import MAX_OF_AN_EPISODE
-from feedkeep.store.postgres.driver import PostgresDriver
+from feedkeep.store.postgres.runner import PostgresDriver
 from feedkeep.store.sqlite.driver import SqliteDriver
 
 PODCASTS = [parse_feed_url(url).guid for url in (A, B)]

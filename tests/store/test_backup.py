@@ -30,7 +30,7 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.model.errors import StoreDamaged, StoreUnavailable, StoreUnusable
-from feedkeep.rules.counts import counted
+from feedkeep.rules.list_limits import counted
 from feedkeep.runtime import wall_clock
 from feedkeep.store.migrate import newest_version
 from feedkeep.store.sqlite import SqliteStore, backup, copy_file, restore_file

@@ -15,7 +15,7 @@ import pytest
 from test_sqlite import ALICE, run
 
 from feedkeep.model import Decision, Guid, Snapshot, Stamp, Subscription
-from feedkeep.rules.counts import count
+from feedkeep.rules.list_limits import count
 from feedkeep.runtime import wall_clock
 from feedkeep.store.sqlite import SqliteStore
 from feedkeep.store.sqlite.checkpoints import BEGUN_AT_PAGES, MOST_PAGES

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.store.fair_queue import FairQueue
+from feedkeep.store.batch import FairQueue
 
 MAX_WEIGHT, MAX_SHARE = 12, 4
 JOBS = st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(1, 3 * MAX_SHARE)), max_size=40)

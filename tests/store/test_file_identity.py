@@ -14,7 +14,7 @@ from test_sqlite import ALICE, GUID, run
 
 from feedkeep.model import Decision, Snapshot, Subscription
 from feedkeep.model.errors import StoreUnavailable, StoreUnusable
-from feedkeep.rules.counts import count
+from feedkeep.rules.list_limits import count
 from feedkeep.runtime import wall_clock
 from feedkeep.store.sqlite import SqliteStore, lock
 from feedkeep.store.sqlite import file_identity as place

@@ -45,7 +45,7 @@ from feedkeep.model import (
 )
 from feedkeep.model.errors import AccountBusy, InvalidInput, StoreUnavailable, StoreUnusable
 from feedkeep.rules import subscriptions
-from feedkeep.rules.counts import count
+from feedkeep.rules.list_limits import count
 from feedkeep.rules.subscriptions import want
 from feedkeep.runtime import wall_clock
 from feedkeep.runtime.recorder import Recorder
@@ -57,7 +57,6 @@ from feedkeep.store.postgres import (
     accounts,
     breaker,
     connections,
-    driver,
     entry_writes,
     runner,
 )
@@ -678,7 +677,7 @@ def test_jobs_of_one_account_take_no_more_than_one_connection_at_a_time(
 ) -> None:
     begin = connections._BEGIN.replace("lock_timeout = '2s'", "lock_timeout = '20s'")
     monkeypatch.setattr(connections, "_BEGIN", begin)  # this machine may be busy
-    monkeypatch.setattr(driver, "TURN_SECONDS", 60)
+    monkeypatch.setattr(runner, "TURN_SECONDS", 60)
 
     async def work(store: PostgresStore) -> None:
         other = await asyncpg.connect(database)
@@ -692,7 +691,7 @@ def test_jobs_of_one_account_take_no_more_than_one_connection_at_a_time(
         assert await asyncio.gather(*jobs) == list(range(100, 108))
         await other.execute("BEGIN")
         await other.execute("UPDATE feedkeep.account SET last_stamp = 0 WHERE account_id = 7")
-        monkeypatch.setattr(driver, "TURN_SECONDS", 0.1)
+        monkeypatch.setattr(runner, "TURN_SECONDS", 0.1)
         first = asyncio.create_task(advance(store))
         await asyncio.to_thread(until_waiting, database)
         assert await answers(advance(store)) == [AccountBusy]

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from feedkeep.model import AccountId
-from feedkeep.store.postgres import shards
-from feedkeep.store.postgres.shards import MAX_REMEMBERED, REMEMBERED_SECONDS, Shards
+from feedkeep.store.postgres import runner
+from feedkeep.store.postgres.runner import MAX_REMEMBERED, REMEMBERED_SECONDS, Shards
 
 
 class Coordinator:
@@ -26,7 +26,7 @@ class Coordinator:
 
 def test_a_shard_is_asked_for_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1_000.0
-    monkeypatch.setattr(shards, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(runner, "time", SimpleNamespace(monotonic=lambda: now))
     coordinator = Coordinator()
     known = Shards(coordinator.find)
 

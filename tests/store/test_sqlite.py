@@ -48,7 +48,7 @@ from feedkeep.model.errors import (
     StoreUnavailable,
     StoreUnusable,
 )
-from feedkeep.rules.counts import count
+from feedkeep.rules.list_limits import count
 from feedkeep.runtime import wall_clock
 from feedkeep.runtime.cooperative import at_once
 from feedkeep.runtime.recorder import Recorder

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.web.sealed import seal, unseal
+from feedkeep.web.authenticator import seal, unseal
 
 MINUTE_SECONDS = 60
 

@@ -39,7 +39,7 @@ from feedkeep.rules.feed_urls import parse_feed_url, parse_new_feed_url
 from feedkeep.rules.guids import parse_guid
 from feedkeep.rules.subscriptions import Added, Update, want
 from feedkeep.service import Service
-from feedkeep.service.login_links import login_of
+from feedkeep.service.logins import login_of
 from feedkeep.store.sqlite import SqliteStore
 
 OWNER = Author(CredentialKind.BROWSER, name="owner")

@@ -24,8 +24,8 @@ from feedkeep.config.networks import leads_to_loopback
 from feedkeep.config.settings import Settings, public_base, shown
 from feedkeep.model import Account, NewToken
 from feedkeep.model.errors import AccountError
+from feedkeep.rules.accounts import identity_of
 from feedkeep.rules.credentials import apps_that_refuse
-from feedkeep.rules.identities import identity_of
 from feedkeep.service import Service
 
 app = typer.Typer(

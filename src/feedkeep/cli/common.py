@@ -35,7 +35,7 @@ from feedkeep.config.settings import Settings, load_settings, plain_url
 from feedkeep.model import Author, CredentialKind, Stamp, T
 from feedkeep.model.errors import AccountError, FeedkeepError
 from feedkeep.model.stamps import write_stamp
-from feedkeep.runtime.stopping import stop_signals
+from feedkeep.runtime.tasks import stop_signals
 from feedkeep.service import Service
 from feedkeep.store.migrate import migrate_at_once
 

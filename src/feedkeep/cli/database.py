@@ -1,4 +1,4 @@
-"""feedkeep migrate, backup, restore, database and version: maintain the database."""
+"""feedkeep migrate, backup, restore, copy, database and version: maintain the database."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from feedkeep.assembly import (
     back_up,
     back_up_into,
     open_postgres,
+    open_store,
     pending_migrations_of,
     refuse_if_in_use,
     refusing_to_migrate,
@@ -26,6 +27,7 @@ from feedkeep.cli.common import (
     ConfigOption,
     DatabaseOption,
     moment,
+    progress_bar,
     say,
     settings,
     warn,
@@ -34,6 +36,7 @@ from feedkeep.cli.common import (
 from feedkeep.config.settings import InvalidSettings, Settings, is_postgres, shown
 from feedkeep.runtime.logs import configure_logs
 from feedkeep.service import Service
+from feedkeep.store.copying import copy
 from feedkeep.store.migrate import PendingMigrations
 
 app = typer.Typer(no_args_is_help=True, help="Maintain the database in special cases.")
@@ -265,3 +268,41 @@ def version() -> None:
         f"feedkeep {__version__} (SQLite {apsw.sqlite_lib_version()},"
         f" Python {platform.python_version()})"
     )
+
+
+SourceArgument = Annotated[str, typer.Argument(metavar="FROM-URL", help="The database to copy.")]
+TargetArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="TO-URL",
+        help="An empty database. A SQLite file is created; create a PostgreSQL one with createdb.",
+    ),
+]
+
+
+def copy_all(source: SourceArgument, target: TargetArgument, config: ConfigOption = None) -> None:
+    """Copy all accounts from one database to another, such as from SQLite to PostgreSQL.
+
+    Stop the service first: later writes are not copied. Accounts, tokens, passwords, lists, guids,
+    timestamps and tombstones stay the same, so clients notice no difference. The copy is atomic.
+    Before its commit, both databases are read again and compared, account by account.
+    """
+    chosen = settings(source, config)
+    counts = asyncio.run(_copy(chosen, settings(target, config)))
+    copied = ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
+    say(f"Copied and compared: {copied}." if counts else "Copied nothing: there is no account.")
+
+
+async def _copy(source: Settings, target: Settings) -> dict[str, int]:
+    origin = await open_store(source, may_create=False)
+    try:
+        copied = await open_store(target)
+        try:
+            async with origin.archive() as archive:
+                with progress_bar() as progress:
+                    task = progress.add_task("Copying", total=2 * await archive.count())
+                    return await copy(archive, copied, lambda count: progress.advance(task, count))
+        finally:
+            await copied.close()
+    finally:
+        await origin.close()

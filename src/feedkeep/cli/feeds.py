@@ -1,7 +1,9 @@
-"""feedkeep list, import, export and move: the feeds of an account."""
+"""feedkeep list, import, export, move and fetch: the feeds of an account, and fetching feeds."""
 
 from __future__ import annotations
 
+import asyncio
+import socket
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +11,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+import uvloop
 
+from feedkeep.assembly import fetching, open_service, telling_metrics
 from feedkeep.cli.accounts import NameArgument
 from feedkeep.cli.common import (
     FEEDS_AT_ONCE,
@@ -17,6 +21,8 @@ from feedkeep.cli.common import (
     DatabaseOption,
     FileError,
     command_author,
+    end_at_a_signal,
+    metrics_url,
     moment,
     progress_bar,
     say,
@@ -26,16 +32,20 @@ from feedkeep.cli.common import (
     warn,
     with_service,
 )
+from feedkeep.config.settings import InvalidSettings, Settings, is_postgres, shown
 from feedkeep.formats.feed_list import Format, read_feed_list, write_feed_list
-from feedkeep.formats.import_plan import plan_import
-from feedkeep.formats.listed_feed import ListedFeed
-from feedkeep.model import Subscription
+from feedkeep.formats.listed_feed import ListedFeed, plan_import
+from feedkeep.http.serving import listen_for_metrics
+from feedkeep.model import Fetch, Subscription
 from feedkeep.model.errors import FeedUrlTaken, InvalidInput, Sentence
 from feedkeep.rules.feed_labels import Labels
 from feedkeep.rules.feed_names import Headline, trouble_of
 from feedkeep.rules.feed_urls import as_linked
 from feedkeep.rules.subscriptions import Refused
 from feedkeep.runtime import wall_clock
+from feedkeep.runtime.logs import configure_logs
+from feedkeep.runtime.recorder import Recorder
+from feedkeep.runtime.tasks import stop_signals
 from feedkeep.service import Service
 
 _SHOWN = 100
@@ -259,3 +269,34 @@ async def _import(service: Service, name: str, feeds: Sequence[ListedFeed]) -> _
         filed = [feed.filed() for feed in [*sure, *plan.known]]
         await service.feed_labels.take(account.id, filed)
     return tally
+
+
+def fetch(database: DatabaseOption = None, config: ConfigOption = None) -> None:
+    """Run a dedicated feed fetcher until SIGTERM, SIGHUP or Ctrl-C; needs PostgreSQL.
+
+    One or a few fetchers do most of the fetching instead of the serving processes. Keep `fetch` on
+    in the serving processes: they schedule new feeds, which otherwise wait for up to an hour.
+    """
+    chosen = settings(database, config)
+    if not is_postgres(chosen.database):
+        raise InvalidSettings("With SQLite, the process that serves looks at feeds by itself.")
+    if chosen.fetch is Fetch.OFF:
+        raise InvalidSettings("The setting fetch is off, so there is nothing to do.")
+    configure_logs(chosen.log_level)
+    end_at_a_signal()
+    (listener,) = listen_for_metrics(chosen, 1)
+    uvloop.run(_look_until_stopped(chosen, listener))
+
+
+async def _look_until_stopped(chosen: Settings, listener: socket.socket | None) -> None:
+    is_over = asyncio.Event()
+    recorder = Recorder() if listener else None
+    async with open_service(chosen, waits=True, recorder=recorder) as service:
+        for number in stop_signals():
+            asyncio.get_running_loop().add_signal_handler(number, is_over.set)
+        telling = telling_metrics(service, recorder, listener, counts_what_is_stored=False)
+        async with fetching(service, chosen, recorder), telling:
+            if listener:
+                say(f"Metrics: {metrics_url(listener)}")
+            say(f"Fetching the feeds of {shown(chosen.database)}; stop with Ctrl-C")
+            await is_over.wait()

@@ -12,11 +12,9 @@ import typer
 from feedkeep.cli import (
     accounts,
     checking,
-    copying,
     database,
     doctor,
     feeds,
-    fetch,
     health,
     history,
     migrate_from,
@@ -79,7 +77,7 @@ app.command("serve")(serve.serve)
 app.command("try")(trial.try_out)
 app.command("health")(health.health)
 app.command("doctor")(doctor.doctor)
-app.command("fetch")(fetch.fetch)
+app.command("fetch")(feeds.fetch)
 app.add_typer(accounts.app, name="account")
 app.add_typer(tokens.app, name="token")
 app.add_typer(sessions.app, name="session")
@@ -93,7 +91,7 @@ app.command("restore-list")(history.restore_list)
 app.command("migrate-from")(migrate_from.migrate_from)
 app.command("backup")(database.back_up_to)
 app.command("restore")(database.restore_from)
-app.command("copy")(copying.copy_all)
+app.command("copy")(database.copy_all)
 app.add_typer(database.app, name="database")
 app.command("migrate")(database.migrate)
 app.command("check")(checking.check)

@@ -94,7 +94,7 @@ def migrate_from(
 
 
 async def _devices(service: Service, account: Account, remote: Remote) -> list[DeviceThere]:
-    from feedkeep.remote.moving_in import in_time  # noqa: PLC0415 - as above
+    from feedkeep.remote.other_servers import in_time  # noqa: PLC0415 - as above
 
     found = await in_time(remote.devices())
     for device in found:
@@ -116,7 +116,7 @@ async def _subscriptions(
 
     Feeds of earlier runs are not added again: they may have been unsubscribed here since.
     """
-    from feedkeep.remote.moving_in import in_time  # noqa: PLC0415 - as above
+    from feedkeep.remote.other_servers import in_time  # noqa: PLC0415 - as above
 
     so_far = await service.migrations.so_far(account.id, where)
     feeds = await in_time(remote.subscriptions(devices))
@@ -140,7 +140,7 @@ async def _subscriptions(
 async def _episode_actions(
     service: Service, account: Account, remote: Remote, where: str, progress: Progress
 ) -> None:
-    from feedkeep.remote.moving_in import Copied, copy_actions  # noqa: PLC0415 - as above
+    from feedkeep.remote.other_servers import Copied, copy_actions  # noqa: PLC0415 - as above
 
     task = progress.add_task("Episode actions", total=None)
 

@@ -48,9 +48,9 @@ from feedkeep.config.settings import (
 )
 from feedkeep.edges import edges
 from feedkeep.http.application import Application
-from feedkeep.http.draining import Draining
-from feedkeep.http.outage_log import Outages
-from feedkeep.http.refusal import Refusal
+from feedkeep.http.error_responses import Outages
+from feedkeep.http.health import Draining, WaitingApplication
+from feedkeep.http.responses import Refusal
 from feedkeep.http.serving import (
     Sockets,
     listen,
@@ -58,7 +58,6 @@ from feedkeep.http.serving import (
     run,
     serving_until_ready,
 )
-from feedkeep.http.waiting import WaitingApplication
 from feedkeep.model import Value, replace
 from feedkeep.model.errors import NotAuthorized
 from feedkeep.runtime.logs import configure_logs

@@ -24,7 +24,7 @@ from feedkeep.http.serving.listening import Sockets
 from feedkeep.model.errors import FeedkeepError
 from feedkeep.runtime.logs import configure_logs
 from feedkeep.runtime.notify import ALIVE, READY, STOPPING, tell_of_life
-from feedkeep.runtime.stopping import stop_signals
+from feedkeep.runtime.tasks import stop_signals
 
 Tell: TypeAlias = Callable[[str], None]
 """Sends a notification of a serving process (`feedkeep.runtime.notify`)."""

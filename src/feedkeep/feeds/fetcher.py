@@ -11,8 +11,7 @@ from http import HTTPStatus
 from feedkeep.feeds.pictures import MAX_BYTES as MAX_PICTURE_BYTES
 from feedkeep.feeds.pictures import shrink
 from feedkeep.feeds.reading import read_feed
-from feedkeep.feeds.sniffing import may_be_feed
-from feedkeep.feeds.web_pages import feeds_of_page
+from feedkeep.feeds.web_pages import feeds_of_page, may_be_feed
 from feedkeep.model import (
     Failure,
     Feed,

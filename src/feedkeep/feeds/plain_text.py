@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import html
 import re
+from html.entities import html5
 
-from feedkeep.feeds.html_references import characters_of
-from feedkeep.rules.stream_safe import nfc
+from feedkeep.rules.text_limits import nfc
+
+
+def characters_of(name: str) -> str | None:
+    """Decode an HTML character reference (`name`: the text after `&`) as browsers do.
+
+    Returns None for unknown names. Numbers of Windows-1252 are its characters; numbers without a
+    character become "".
+    """
+    if name.startswith("#"):
+        return html.unescape(f"&{name}")
+    # For an unknown name, unescape() replaces its beginning: `&notebook;` would start with "¬".
+    return html5.get(name)
+
 
 MAX_MARKUP_CHARACTERS = 20_000
 """Markup beyond this length is cut; titles and descriptions need less."""

@@ -25,8 +25,14 @@ from feedkeep.rules import feed_schedule
 from feedkeep.rules.clock import MINUTE_US, SECOND_US, shift
 from feedkeep.rules.feed_schedule import WEEK_US, after_fetch, has_subscribers
 from feedkeep.rules.feed_urls import host_of
-from feedkeep.rules.fetch_budgets import FetchBudgets
-from feedkeep.rules.fetch_order import FIRST_DUE, HostQueues, Lane, lane_of, minutes_put_off
+from feedkeep.rules.fetch_order import (
+    FIRST_DUE,
+    FetchBudgets,
+    HostQueues,
+    Lane,
+    lane_of,
+    minutes_put_off,
+)
 from feedkeep.rules.personal_urls import may_look_at
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.runtime.tasks import end

@@ -28,8 +28,8 @@ from feedkeep.rules.moves import is_dead, proved_move
 from feedkeep.rules.personal_urls import may_look_at
 from feedkeep.rules.seen_feeds import new_subscriber, seen
 from feedkeep.runtime.cooperative import LONG_BYTES, in_thread_if
-from feedkeep.service.followed_moves import FollowedMoves
 from feedkeep.service.known_feeds import New, NewFeeds
+from feedkeep.service.list_changes import FollowedMoves
 from feedkeep.store.base import Store
 
 NOTED_A_SECOND = 100

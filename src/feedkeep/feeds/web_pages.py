@@ -1,4 +1,4 @@
-"""Feed discovery in web pages: people often add the address of a podcast's page."""
+"""Documents that are not feeds: recognition of feeds, and discovery of feeds in web pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import urljoin
 
 import msgspec
 
-from feedkeep.feeds.fields import absolute_url
+from feedkeep.feeds.found import absolute_url
 from feedkeep.formats.decoding import utf8
 from feedkeep.rules.feed_urls import MAX_CHARACTERS, host_of
 
@@ -77,3 +77,22 @@ def _joined(url: str, place: str) -> str:
         return urljoin(url, place)
     except ValueError:
         return ""
+
+
+_BEFORE = b" \t\r\n\x0b\x0c\0" + "\ufeff".encode()
+"""White space and byte order marks, also as single bytes of UTF-16."""
+
+_CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+"""Bytes absent from text in any encoding; ISO-2022 uses the escape character."""
+
+
+def may_be_feed(head: bytes, content_type: str) -> bool:
+    """Whether a document with this beginning can be XML, JSON or a web page.
+
+    Text may precede the first element, such as a warning of the publisher's program. Of the header
+    `content_type`, only the charset counts.
+    """
+    text = utf8(head, content_type).lstrip(_BEFORE)
+    if text.startswith((b"<", b"{", b"[")):
+        return True
+    return b"<" in text and not _CONTROLS.search(text)

@@ -11,11 +11,9 @@ from contextlib import suppress
 from typing import NamedTuple
 from xml.parsers import expat
 
-from feedkeep.feeds.fields import Field
-from feedkeep.feeds.found import FoundFields
+from feedkeep.feeds.found import Field, FoundFields
 from feedkeep.feeds.plain_text import is_html
-from feedkeep.feeds.xml_mending import mended
-from feedkeep.feeds.xml_tags import with_tags_mended
+from feedkeep.feeds.xml_tags import mended, with_tags_mended
 from feedkeep.model.errors import NotAFeed
 
 MAX_TAGS = 200_000

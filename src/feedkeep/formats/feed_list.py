@@ -12,8 +12,7 @@ from enum import StrEnum
 import msgspec
 
 from feedkeep.formats import feed_json, feed_table, feed_text, opml, opml_writer
-from feedkeep.formats.decoding import utf8
-from feedkeep.formats.encodings import SHOWN_BY_BEGINNING
+from feedkeep.formats.decoding import SHOWN_BY_BEGINNING, utf8
 from feedkeep.formats.feed_text import MAX_LINES
 from feedkeep.formats.listed_feed import FeedList, ListedFeed, check_count, not_a_list
 from feedkeep.model import Guid, Subscription

@@ -1,4 +1,4 @@
-"""Feed lists as read from files."""
+"""Feed lists as read from files, and the effects of importing them. Pure."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from feedkeep.model import Guid, Value
 from feedkeep.model.errors import InvalidInput, Sentence
 from feedkeep.rules.feed_labels import FiledFeed
 from feedkeep.rules.feed_names import Card
-from feedkeep.rules.subscriptions import Refused, Wanted, want
+from feedkeep.rules.subscriptions import Added, Refused, Wanted, want
 
 LEFT = Sentence("You had left this feed in the app that wrote the file.")
 LINK = Sentence("This is a link, and nothing shows that it leads to a feed.")
@@ -97,3 +98,51 @@ class FeedList:
 
     feeds: Sequence[ListedFeed]
     notes: Sequence[Sentence] = ()
+
+
+TWICE = Sentence("The file has this feed more than once; the first one counts.")
+
+
+class ImportPlan(Value, frozen=True):
+    """Effects of importing a list.
+
+    Attributes:
+        new: Feeds to subscribe to; with a doubt, only if their owner says so.
+        known: Feeds that are subscribed already.
+        twice: Feeds that repeat an earlier one.
+        refused: Feeds that cannot be added, with the reasons.
+    """
+
+    new: Sequence[ListedFeed]
+    known: Sequence[ListedFeed]
+    twice: Sequence[ListedFeed]
+    refused: Sequence[tuple[ListedFeed, Sentence]]
+
+    @property
+    def sure(self) -> Sequence[ListedFeed]:
+        """The new feeds without a doubt."""
+        return [feed for feed in self.new if feed.doubt is None]
+
+    @property
+    def dropped(self) -> Sequence[tuple[ListedFeed, Sentence]]:
+        """The feeds of the list that are not used, with the reasons."""
+        return [*self.refused, *((feed, TWICE) for feed in self.twice)]
+
+
+def plan_import(feeds: Sequence[ListedFeed], results: Sequence[Added | Refused]) -> ImportPlan:
+    """Sort feeds by the results that adding them would have, in the same order."""
+    new: list[ListedFeed] = []
+    known: list[ListedFeed] = []
+    twice: list[ListedFeed] = []
+    refused: list[tuple[ListedFeed, Sentence]] = []
+    seen: set[Guid] = set()
+    for feed, result in zip(feeds, results, strict=True):
+        if isinstance(result, Refused):
+            refused.append((feed, result.reason))
+        elif result.subscription.guid in seen:
+            twice.append(feed)
+        else:
+            kind = known if result.was_subscribed else new
+            kind.append(feed)
+            seen.add(result.subscription.guid)
+    return ImportPlan(new, known, twice, refused)

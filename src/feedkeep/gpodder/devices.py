@@ -7,8 +7,8 @@ from starlette.responses import Response
 from feedkeep.gpodder.wire import DeviceReply
 from feedkeep.http.json_bodies import encode, text, texts
 from feedkeep.http.requests import AdmittedRequest
-from feedkeep.http.resource import Resource, done
 from feedkeep.http.responses import JsonResponse
+from feedkeep.http.routing import Resource, done
 from feedkeep.model.errors import InvalidInput
 from feedkeep.rules.devices import Favorite
 from feedkeep.rules.feed_urls import as_linked, parse_feed_url

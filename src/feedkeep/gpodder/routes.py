@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from starlette.responses import Response
+
 from feedkeep.config.settings import Settings
+from feedkeep.gpodder.authenticator import clear_cookie
 from feedkeep.gpodder.devices import (
     DeviceResource,
     DevicesResource,
     SettingsResource,
     SyncDevicesResource,
 )
-from feedkeep.gpodder.directory import ClientConfigResource, NoPodcastsResource, NothingResource
-from feedkeep.gpodder.login import LoginResource, LogoutResource
 from feedkeep.gpodder.subscriptions import (
     FORMATS,
     AccountListResource,
@@ -18,10 +19,63 @@ from feedkeep.gpodder.subscriptions import (
     FavoritesResource,
     PodcastResource,
     UpdatesResource,
+    written,
 )
-from feedkeep.http.routing import PublicRoute, Route
+from feedkeep.http.json_bodies import encode
+from feedkeep.http.requests import AdmittedRequest, Request
+from feedkeep.http.responses import JsonResponse
+from feedkeep.http.routing import PublicRoute, Resource, Route, done
 from feedkeep.service import Service
 from feedkeep.url_sync.handlers import Syncing
+
+
+class LoginResource(Resource):
+    """/api/2/auth/{user}/login.json: the authenticator has already started the session."""
+
+    async def post(self, _request: AdmittedRequest) -> Response:
+        return done()
+
+
+class LogoutResource(Resource):
+    """/api/2/auth/{user}/logout.json: end the cookie's session."""
+
+    async def post(self, request: AdmittedRequest) -> Response:
+        app = request.admitted
+        if app.token is not None and app.token.is_session:
+            await self.service.logins.end_session(app.account.id, app.token)
+        clear_cookie(request)
+        return done()
+
+
+UPDATE_TIMEOUT_SECONDS = 604_800
+
+
+class NoPodcastsResource(Resource):
+    """/toplist, /search, /suggestions: empty, in each format."""
+
+    async def get(self, request: Request) -> Response:
+        return await written(request, [], {}, lambda: encode([]))
+
+
+class NothingResource(Resource):
+    """Podcast lists of an account, and tags: always empty."""
+
+    async def get(self, _request: Request) -> Response:
+        return JsonResponse(encode([]))
+
+
+class ClientConfigResource(Resource):
+    """/clientconfig.json: URLs of the API, and how long clients may cache them."""
+
+    async def get(self, request: Request) -> Response:
+        base = {"baseurl": f"{self.base_url(request)}/"}
+        config = {
+            "mygpo": base,
+            "mygpo-feedservice": base,
+            "update_timeout": UPDATE_TIMEOUT_SECONDS,
+        }
+        return JsonResponse(encode(config))
+
 
 _FORMAT = f"{{format:{FORMATS}}}"
 _COUNT = "{count:[0-9]+}"

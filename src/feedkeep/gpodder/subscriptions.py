@@ -16,8 +16,8 @@ from feedkeep.formats.listed_feed import ListedFeed
 from feedkeep.gpodder.wire import PodcastReply, UpdatesReply, episode_reply, podcast_reply
 from feedkeep.http.json_bodies import LIST, decode, encode, text
 from feedkeep.http.requests import AdmittedRequest, Request
-from feedkeep.http.resource import Resource, done
 from feedkeep.http.responses import JsonResponse
+from feedkeep.http.routing import Resource, done
 from feedkeep.model import Subscription
 from feedkeep.model.errors import InvalidInput, UnknownSubscription
 from feedkeep.rules.feed_names import Card
@@ -25,7 +25,7 @@ from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.url_lists import UrlChanges
 from feedkeep.runtime.cooperative import LONG_BYTES, LONG_LIST, in_thread_if
 from feedkeep.url_sync.handlers import device_of
-from feedkeep.url_sync.times import read_since
+from feedkeep.url_sync.messages import read_since
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Iterable
 
@@ -17,12 +18,10 @@ from feedkeep.http import error_responses
 from feedkeep.http.authenticators import log_refusal
 from feedkeep.http.compression import Compression
 from feedkeep.http.cors import Cors, is_cross_site, is_from_own_page
-from feedkeep.http.error_responses import NoRoom
-from feedkeep.http.outage_log import Outages
+from feedkeep.http.error_responses import NoRoom, Outages
 from feedkeep.http.proxies import Proxies
 from feedkeep.http.requests import Request
 from feedkeep.http.routing import READING, Edge, Router, Show, Target
-from feedkeep.http.tracing import trace_id_of
 from feedkeep.model.errors import (
     AccountBusy,
     Forbidden,
@@ -32,6 +31,27 @@ from feedkeep.model.errors import (
     TooManyAttempts,
 )
 from feedkeep.runtime.recorder import Recorder
+
+_TRACEPARENT = re.compile(
+    r"(?!ff)(?P<version>[0-9a-f]{2})-(?P<trace_id>(?!0{32})[0-9a-f]{32})"
+    r"-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}"
+)
+
+
+def trace_id_of(traceparent: str) -> str:
+    """Return the trace id; "" if the header is empty or invalid.
+
+    Later versions may append fields (section 4.3).
+    """
+    if not traceparent:
+        return ""
+    found = _TRACEPARENT.match(traceparent)
+    if found is None:
+        return ""
+    rest = traceparent[found.end() :]
+    is_valid = rest.startswith("-") if rest and found["version"] != "00" else not rest
+    return found["trace_id"] if is_valid else ""
+
 
 _NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 _NO_STORE = (b"cache-control", b"no-store")  # C1.16

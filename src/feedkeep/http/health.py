@@ -1,16 +1,31 @@
-"""Liveness and readiness checks."""
+"""Liveness, readiness, the drain period, and responses of a process that is not ready."""
 
 from __future__ import annotations
 
 from msgspec import Struct
+from starlette.types import Receive, Scope, Send
 
-from feedkeep.http.draining import Draining
 from feedkeep.http.error_responses import STOPPING
 from feedkeep.http.json_bodies import encode
-from feedkeep.http.requests import Request
-from feedkeep.http.responses import JsonResponse
+from feedkeep.http.requests import Request, own_path
+from feedkeep.http.responses import JsonResponse, Refusal
 from feedkeep.runtime.shared import Shared
 from feedkeep.service import Service
+
+
+class Draining:
+    """State of the drain period.
+
+    Attributes:
+        has_begun: Whether it has begun: `/readyz` fails, and each connection closes after its next
+            reply.
+    """
+
+    has_begun = False
+
+    def begin(self) -> None:
+        self.has_begun = True
+
 
 _SHARED_SECONDS = 1.0
 
@@ -44,3 +59,27 @@ class ReadyResource:
             return STOPPING.response()
         await self._readiness.get()
         return JsonResponse(encode(StatusReply("ok")))
+
+
+_LIVE = ("/livez", "/v1/livez")
+
+
+class WaitingApplication:
+    """ASGI application of a process that is alive but not ready.
+
+    Args:
+        base_path: Path prefix of the service: "", or such as "/feedkeep".
+        refusal: Response to every request except `/livez`.
+    """
+
+    def __init__(self, base_path: str, refusal: Refusal) -> None:
+        self._base_path = base_path
+        self._refusal = refusal
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Respond without logging the request: the log already states the reason (C7.19)."""
+        is_live = own_path(scope["path"], self._base_path) in _LIVE
+        response = JsonResponse(b'{"status":"ok"}') if is_live else self._refusal.response()
+        response.headers["Cache-Control"] = "no-store"
+        response.headers["Connection"] = "close"  # the next request may find the service
+        await response(scope, receive, send)

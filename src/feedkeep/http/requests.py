@@ -10,8 +10,7 @@ from urllib.parse import parse_qsl
 from starlette.requests import ClientDisconnect
 from starlette.requests import Request as HTTPRequest
 
-from feedkeep.http.addresses import plain_address
-from feedkeep.http.proxies import Proxies
+from feedkeep.http.proxies import Proxies, plain_address
 from feedkeep.model import Admitted, Author, CredentialKind
 from feedkeep.model.errors import FeedkeepError, InvalidInput
 from feedkeep.runtime.cooperative import LONG_BYTES

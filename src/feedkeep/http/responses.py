@@ -1,11 +1,15 @@
-"""Responses that Starlette lacks: encoded JSON, and streamed bodies."""
+"""Responses that Starlette lacks, ETags, and conditional requests (RFC 9110, section 8.8)."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+import hashlib
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass, field
 
 from starlette.responses import Response, StreamingResponse
+
+from feedkeep.http.json_bodies import Conflict, Problem, encode
 
 WHOLE_BYTES = 262_144
 """Maximum size of the part of a streamed body that is produced before the response begins."""
@@ -64,3 +68,73 @@ def shared(body: bytes, headers: dict[str, str]) -> Response:
 async def _slices(body: bytes) -> AsyncIterator[bytes]:
     for first in range(0, len(body), _CHUNK_BYTES):
         yield body[first : first + _CHUNK_BYTES]
+
+
+CACHED_BY_ITS_OWNER = {
+    "Cache-Control": "private, no-cache",
+    "Vary": "Authorization, Accept-Encoding",
+}
+"""Headers of replies with an ETag (C1.17)."""
+
+
+def digest_of(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()[:32]
+
+
+def names(header: str, tag: str) -> bool:
+    """Whether a conditional header contains a tag.
+
+    Compressing proxies make a tag weak (nginx) or append to it (Apache). Such forms match, too: the
+    tag is a digest of the content.
+    """
+    return tag in header or header.strip() == "*"
+
+
+_OF_THE_LAST = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Connection": "close",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An error response.
+
+    Attributes:
+        text: Fixed text for the kind of error.
+        detail: Advice to the client.
+        changed_since: Timestamps of the conflicting changes, newest first.
+        challenges: Authentication challenges, omitted from pages: browsers would show a prompt.
+    """
+
+    status: int
+    text: str
+    detail: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+    changed_since: Sequence[int] = ()
+    challenges: Sequence[str] = ()
+
+    @property
+    def message(self) -> str:
+        """Text and detail (C7.2)."""
+        return f"{self.text} {self.detail}" if self.detail else self.text
+
+    def response(self) -> JsonResponse:
+        """Return the error as JSON, in the format of all errors (C7.1)."""
+        problem = Problem(str(self.status), self.message)
+        if self.changed_since:
+            problem = Conflict(str(self.status), self.message, list(self.changed_since))
+        response = JsonResponse(encode(problem), self.status, self.headers)
+        for challenge in self.challenges:
+            response.headers.append("WWW-Authenticate", challenge)
+        return response
+
+    def last_response(self) -> JsonResponse:
+        """Return the response for a request without a route, or whose route can no longer respond.
+
+        It has the headers of every response, and closes the connection.
+        """
+        response = self.response()
+        response.headers.update(_OF_THE_LAST)
+        return response

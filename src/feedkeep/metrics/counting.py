@@ -1,4 +1,4 @@
-"""Count stored data continuously, in small steps.
+"""Count stored data in small steps, and check that a process is ready.
 
 Counting millions of rows at each scrape would cost more than all other requests.
 """
@@ -90,3 +90,32 @@ class Counting:
             except Exception as error:  # noqa: BLE001 - any error; the next round tries again
                 _log.warning("cannot count stored data; will retry", reason=repr(error))
             await asyncio.sleep(SECONDS_BETWEEN_ROUNDS)
+
+
+MAX_SECONDS = 3.0
+"""Timeout of the store; Prometheus's default timeout for the whole response is 10 seconds."""
+
+
+class Readiness:
+    """Last known state of the store.
+
+    Stricter than /readyz, which load balancers follow and which stays 200 while lists can be read.
+
+    Attributes:
+        is_ready: Whether the store could be read and written, and had all rights to its tables.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.is_ready = False
+
+    async def ask(self) -> None:
+        """Check the store; raises nothing."""
+        try:
+            async with asyncio.timeout(MAX_SECONDS):
+                await self._store.assert_ready()
+                self.is_ready = not await self._store.missing_rights()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the process is not ready
+            if self.is_ready:
+                _log.warning("not ready", reason=repr(error))
+            self.is_ready = False

@@ -1,12 +1,19 @@
-"""Metrics that are read at each scrape, beside the counters of prometheus-client."""
+"""The page that Prometheus scrapes, and metrics that are read at each scrape."""
 
 from __future__ import annotations
 
+import asyncio
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from itertools import accumulate
 
-from prometheus_client import Metric, ProcessCollector
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Metric,
+    ProcessCollector,
+    generate_latest,
+)
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
@@ -14,12 +21,14 @@ from prometheus_client.core import (
     InfoMetricFamily,
 )
 from prometheus_client.registry import Collector
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import Receive, Scope, Send
 
 from feedkeep import __version__
-from feedkeep.metrics.counting import Counted, Counting
-from feedkeep.metrics.readiness import Readiness
+from feedkeep.metrics.counting import Counted, Counting, Readiness
 from feedkeep.model import FeedHealth, Purpose, Stamp
 from feedkeep.runtime.recorder import REQUEST_SECONDS, Recorder, Requests
+from feedkeep.runtime.shared import Shared
 from feedkeep.store.base import Files, Pool, Store
 
 _COUNTED = "A minute old or more."
@@ -154,3 +163,39 @@ def _counted(counted: Counted) -> Iterator[Metric]:
     for health in FeedHealth:
         feeds.add_metric((health.value,), counted.feeds[health])
     yield feeds
+
+
+PATH = "/metrics"
+
+_SHARED_SECONDS = 1.0
+_READING = {"GET", "HEAD"}
+
+
+class MetricsPage:
+    """ASGI application with one page.
+
+    Rendering takes milliseconds, so a thread renders the page at most once a second, and all
+    requests of that second share it.
+
+    Args:
+        prepare: Awaited before each rendering.
+    """
+
+    def __init__(self, registry: CollectorRegistry, prepare: Callable[[], Awaitable[None]]) -> None:
+        self._registry = registry
+        self._prepare = prepare
+        self._text = Shared(self._written, _SHARED_SECONDS)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await (await self._response(scope))(scope, receive, send)
+
+    async def _response(self, scope: Scope) -> Response:
+        if scope["path"] != PATH:
+            return PlainTextResponse(f"There is {PATH} only.\n", 404)
+        if scope["method"] not in _READING:
+            return PlainTextResponse("It can only be read.\n", 405, {"Allow": "GET, HEAD"})
+        return Response(await self._text.get(), media_type=CONTENT_TYPE_LATEST)
+
+    async def _written(self) -> bytes:
+        await self._prepare()
+        return await asyncio.to_thread(generate_latest, self._registry)

@@ -6,10 +6,10 @@ them from here.
 
 from feedkeep.model.accounts import Account, Person, Preferences, Registration
 from feedkeep.model.archive import AccountRecord, Record, Records
-from feedkeep.model.attempts import CountedAttempts
 from feedkeep.model.credentials import (
     Admitted,
     Author,
+    CountedAttempts,
     CredentialKind,
     Found,
     Grant,
@@ -21,7 +21,16 @@ from feedkeep.model.credentials import (
     TokenDecision,
     TokensChanged,
 )
-from feedkeep.model.decisions import Decision, Deletion, Restamped, Restored, Snapshot
+from feedkeep.model.decisions import (
+    Decision,
+    Deletion,
+    EntryState,
+    History,
+    HistoryPage,
+    Restamped,
+    Restored,
+    Snapshot,
+)
 from feedkeep.model.documents import (
     Document,
     DocumentKind,
@@ -48,20 +57,20 @@ from feedkeep.model.episode_actions import (
     EpisodeAction,
     Recorded,
 )
-from feedkeep.model.feed_labels import FeedLabel, Labelled
 from feedkeep.model.feeds import (
     Failure,
     Feed,
     FeedContent,
     FeedHealth,
+    FeedLabel,
     Fetch,
     FetchResult,
+    Labelled,
     MovedFeed,
     NewSubscriber,
     Picture,
     Sighting,
 )
-from feedkeep.model.history import EntryState, History, HistoryPage
 from feedkeep.model.progress import Clock, OwnUpload, SyncProgress, TokenProgress
 from feedkeep.model.values import (
     UNNUMBERED,

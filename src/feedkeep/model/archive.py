@@ -7,11 +7,10 @@ from typing import TypeAlias
 
 from feedkeep.model.accounts import Account
 from feedkeep.model.credentials import Token
-from feedkeep.model.decisions import Deletion
+from feedkeep.model.decisions import Deletion, EntryState
 from feedkeep.model.documents import Document
 from feedkeep.model.episode_actions import EpisodeAction
-from feedkeep.model.feed_labels import FeedLabel
-from feedkeep.model.history import EntryState
+from feedkeep.model.feeds import FeedLabel
 from feedkeep.model.values import AccountId, Stamp, TokenId, Value
 
 

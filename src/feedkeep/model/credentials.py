@@ -1,7 +1,8 @@
-"""Stored secrets, and the clients that authenticate with them."""
+"""Stored secrets, clients that authenticate with them, and password attempts."""
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from enum import Enum, StrEnum
 from typing import ClassVar
@@ -226,3 +227,17 @@ class Grant(Value, frozen=True):
     account_id: AccountId
     label: str
     created: Stamp
+
+
+class CountedAttempts(Value, frozen=True):
+    """The attempts that a process has counted for a name, an address or both.
+
+    Attributes:
+        key: Digest of the name, the address or both.
+        process: A random number that identifies the process.
+        seconds: Times of the attempts, in whole seconds since 1970-01-01T00:00:00Z.
+    """
+
+    key: bytes
+    process: int
+    seconds: array[int]

@@ -1,9 +1,10 @@
-"""Fetched data of feeds, shared by all accounts that subscribe to them."""
+"""Data of feeds: fetched, shared by all accounts; titles and folders, given by each owner."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
+from feedkeep.model.entries import View
 from feedkeep.model.values import Guid, Stamp, Value
 
 
@@ -238,3 +239,28 @@ class Feed(Value, frozen=True):
     page_feeds: tuple[str, ...] = ()
     is_permitted: bool = False
     is_slow: bool = False
+
+
+class FeedLabel(Value, frozen=True):
+    """The title and the folder of a feed in one list, imported or edited by its owner.
+
+    Attributes:
+        guid: The subscription's guid when it got the label; it still resolves to it.
+        title: One line; "" if there is no title.
+        folder: Names of folders, outermost first, joined by " / "; "" if there is no folder.
+        is_title_edited: Whether the owner typed the title, so that no import replaces it.
+        is_folder_edited: Whether the owner typed the folder, so that no import replaces it.
+    """
+
+    guid: Guid
+    title: str = ""
+    folder: str = ""
+    is_title_edited: bool = False
+    is_folder_edited: bool = False
+
+
+class Labelled(Value, frozen=True):
+    """A label with the entry of its guid, and the subscription that this is or resolves to."""
+
+    label: FeedLabel
+    view: View

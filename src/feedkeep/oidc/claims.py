@@ -11,8 +11,33 @@ from joserfc.errors import JoseError
 from joserfc.jwk import JWKRegistry, KeySet
 from joserfc.jws import extract_compact
 
-from feedkeep.oidc.errors import SignInFailed
-from feedkeep.rules.identities import MAX_SUBJECT_CHARACTERS
+from feedkeep.model.errors import FeedkeepError
+from feedkeep.rules.accounts import MAX_SUBJECT_CHARACTERS
+
+
+class SignInFailed(FeedkeepError):
+    """The provider did not identify the person, or its reply is not valid.
+
+    Attributes:
+        reason: Reason for the log.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__("Signing in did not work. Please try again.")
+        self.reason = reason
+
+
+class ProviderAway(FeedkeepError):
+    """The provider does not reply, or not as a provider does.
+
+    Attributes:
+        reason: Reason for the log.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__("The sign-in provider cannot be reached at the moment. Please try again.")
+        self.reason = reason
+
 
 # Only signatures by a private key of the provider: never "none" or HMAC, whose key clients have.
 ALGORITHMS = [

@@ -23,8 +23,14 @@ from feedkeep.config.networks import EVERYWHERE, AddressRule
 from feedkeep.config.settings import Settings
 from feedkeep.model import T, Value
 from feedkeep.model.errors import TooManyAttempts
-from feedkeep.oidc.claims import UnknownKey, id_token_claims, keys_of, logged_out
-from feedkeep.oidc.errors import ProviderAway, SignInFailed
+from feedkeep.oidc.claims import (
+    ProviderAway,
+    SignInFailed,
+    UnknownKey,
+    id_token_claims,
+    keys_of,
+    logged_out,
+)
 from feedkeep.oidc.flow import Flow, FlowCookies, authorization_url
 from feedkeep.outbound.failures import RequestError
 from feedkeep.outbound.policy import policy_of

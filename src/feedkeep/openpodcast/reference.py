@@ -18,11 +18,10 @@ import yaml
 from starlette.responses import RedirectResponse, Response
 
 from feedkeep.http.compression import takes_gzip
-from feedkeep.http.etags import CACHED_BY_ITS_OWNER, digest_of, names
 from feedkeep.http.pages.languages import DEFAULT_LANGUAGE, UTC_NAME, Localizer
 from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.requests import Request
-from feedkeep.http.responses import JsonResponse, shared
+from feedkeep.http.responses import CACHED_BY_ITS_OWNER, JsonResponse, digest_of, names, shared
 from feedkeep.http.routing import Handler, NoSuchRoute
 from feedkeep.openpodcast.reference_page import ReferencePage
 from feedkeep.runtime.cooperative import in_thread_if

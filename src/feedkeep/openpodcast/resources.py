@@ -5,10 +5,9 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from feedkeep.config.settings import Settings
-from feedkeep.http.etags import CACHED_BY_ITS_OWNER, digest_of, names
 from feedkeep.http.json_bodies import decode, encode
 from feedkeep.http.requests import AdmittedRequest, Request
-from feedkeep.http.responses import JsonResponse
+from feedkeep.http.responses import CACHED_BY_ITS_OWNER, JsonResponse, digest_of, names
 from feedkeep.model import View
 from feedkeep.model.errors import InvalidInput
 from feedkeep.openpodcast import paging, wire

@@ -26,9 +26,8 @@ from feedkeep.model import Failure
 from feedkeep.outbound.bodies import Body, BodyBroken, ResponseTooLarge
 from feedkeep.outbound.failures import Exhausted, RequestRefused, Unreachable, Unusable
 from feedkeep.outbound.host_locks import HostLocks
-from feedkeep.outbound.names import LookUp, SystemNames
 from feedkeep.outbound.policy import ClientPolicy
-from feedkeep.outbound.targets import FetchTarget
+from feedkeep.outbound.targets import FetchTarget, LookUp, SystemNames
 from feedkeep.rules.feed_urls import DEFAULT_PORTS
 
 _REDIRECTS = {301, 302, 303, 307, 308}

@@ -1,15 +1,18 @@
-"""Administrators, and one-time links and codes: invitations, password resets, recovery. Pure.
+"""Administrators, one-time links and codes, and identities at another provider. Pure.
 
 Each link or code works once: the commit that carries out its purpose deletes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from feedkeep.model import Account, Purpose, Stamp, Token, TokenDecision, TokenId
 from feedkeep.model.errors import AccountError, NotAuthorized
-from feedkeep.rules.credentials import admits, is_alive
+from feedkeep.rules.credentials import MAX_NAME_CHARACTERS, admits, is_alive
 
 INVITATION_DAYS = 7
 MAX_INVITATIONS = 100
@@ -79,3 +82,34 @@ def check_not_last(account: Account, others: int) -> None:
             "{name} is the last administrator: make another account an administrator first.",
             name=account.name,
         )
+
+
+MAX_SUBJECT_CHARACTERS = 255
+"""Maximum length of a provider's id for a person (OpenID Connect Core, section 2)."""
+
+_NAME_CLAIMS = ("preferred_username", "nickname", "email", "name")
+_FALLBACK = "listener"
+_MOST_NAMES = 50
+
+
+def identity_of(issuer: str, subject: str) -> bytes:
+    """Return the identity to link to an account: never a mail address, whose owner can change."""
+    return hashlib.sha256(f"{issuer}\0{subject}".encode()).digest()
+
+
+def names_for(claims: Mapping[str, Any]) -> Iterator[str]:
+    """Yield possible names for a new account from a provider's claims, best first."""
+    told = (claims.get(name) for name in _NAME_CLAIMS)
+    texts = (text.partition("@")[0] for text in told if isinstance(text, str))
+    names = (re.sub(r"[^\w.-]+", "-", text).strip("-._") for text in texts)
+    name = next((one[: MAX_NAME_CHARACTERS - 3] for one in names if one), _FALLBACK)
+    yield name
+    for number in range(2, _MOST_NAMES):
+        yield f"{name}-{number}"
+
+
+def is_administrator(claims: Mapping[str, Any], wanted: str) -> bool:
+    """Whether a provider's claims contain `wanted`, such as groups=admins."""
+    name, _, value = wanted.partition("=")
+    told = claims.get(name)
+    return value in (told if isinstance(told, list) else [told])

@@ -3,15 +3,33 @@
 Kasts, CPod and cliamp request the devices of all apps, each with its own credential: so the device
 alone does not identify an app. Nor does a session: AntennaPod begins one with each sync, and Kasts
 sends name and password with each request.
+
+Several clients can share such a sign-in without a cookie. It counts as one app as long as its
+requests, and their episode actions, name at most one device. Requests to the Nextcloud API name
+none: two installations of one product count as one app there (docs/gpodder.md).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 
-from feedkeep.model import Admitted, Author, CredentialKind, TokenId, Value
+from feedkeep.model import (
+    Admitted,
+    Author,
+    Clock,
+    CredentialKind,
+    DocumentKind,
+    DocumentName,
+    Second,
+    SyncProgress,
+    TokenId,
+    Value,
+    replace,
+)
 from feedkeep.rules.credentials import as_label
+from feedkeep.rules.seconds import FROM_NOTHING, NOTHING
 
 _VERSION = re.compile(r"(?<![A-Za-z0-9])[vV]?[0-9][^\s;,()]*")
 _MAX_CHARACTERS = 200
@@ -63,3 +81,57 @@ def product_of(user_agent: str) -> str:
 @lru_cache(maxsize=1_000)
 def _product_of(user_agent: str) -> str:
     return " ".join(_VERSION.sub("", as_label(user_agent)).split())
+
+
+class CookielessApp(Value, frozen=True):
+    """The stored sync progress of a product without cookies.
+
+    Attributes:
+        device: The one device that its requests named; "" before the first of these.
+        is_several: Whether they named a second device, after which no progress is recorded.
+        subscriptions: Sync progress of the list.
+        actions: Sync progress of episode actions.
+    """
+
+    device: str = ""
+    is_several: bool = False
+    subscriptions: SyncProgress = NOTHING
+    actions: SyncProgress = NOTHING
+
+
+def document_of(admitted: Admitted) -> DocumentName:
+    """Return the name of the document that stores the client's progress."""
+    return DocumentName(DocumentKind.COOKIELESS, app_of(admitted, "").key)
+
+
+def after_naming(app: CookielessApp, devices: Collection[str]) -> CookielessApp:
+    """Return the record after a request that names devices; "" names none."""
+    named = {device for device in devices if device}
+    if app.is_several or named <= {app.device}:
+        return app
+    if len(named) > 1 or app.device:
+        return CookielessApp(is_several=True)
+    return replace(app, device=next(iter(named)))
+
+
+def progress_of(app: CookielessApp, clock: Clock, since: Second | None = None) -> SyncProgress:
+    """Return the app's sync progress.
+
+    `since` is the second since which it requests changes; None for an upload. A request for
+    everything can come from a new installation, so earlier progress does not count.
+    """
+    if app.is_several:
+        return NOTHING
+    if since == FROM_NOTHING:
+        return replace(NOTHING, is_alone=True)
+    known = app.subscriptions if clock is Clock.SUBSCRIPTIONS else app.actions
+    return replace(known, is_alone=True)
+
+
+def with_progress(app: CookielessApp, clock: Clock, progress: SyncProgress) -> CookielessApp:
+    """Return the record with new progress."""
+    if app.is_several:
+        return app
+    if clock is Clock.SUBSCRIPTIONS:
+        return replace(app, subscriptions=progress)
+    return replace(app, actions=progress)

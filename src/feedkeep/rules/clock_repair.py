@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 
 from feedkeep.model import Account, Restamped, Stamp, SyncProgress, replace
+from feedkeep.rules.app_identity import CookielessApp
 from feedkeep.rules.clock import DAY_US, next_stamp, shift
-from feedkeep.rules.cookieless import CookielessApp
 from feedkeep.rules.seconds import EVERYTHING
 
 FAR_AHEAD_US = 7 * DAY_US

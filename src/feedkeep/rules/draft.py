@@ -28,10 +28,9 @@ from feedkeep.model import (
 from feedkeep.model.entry_index import EntryIndex
 from feedkeep.model.errors import InvalidInput
 from feedkeep.rules.clock import next_stamp
-from feedkeep.rules.counts import counted
 from feedkeep.rules.entry_states import is_same_state
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
-from feedkeep.rules.list_limits import check_limits
+from feedkeep.rules.list_limits import check_limits, counted
 from feedkeep.rules.seen_feeds import NEVER
 
 E = TypeVar("E", bound=Entry)

@@ -1,6 +1,8 @@
-"""Maximum lengths of feeds' titles, authors, descriptions and languages (C10.5). Pure."""
+"""Limits on strangers' texts: length (C10.5), and the time of normalizing them. Pure."""
 
 from __future__ import annotations
+
+import unicodedata
 
 MAX_TITLE = 200
 MAX_DESCRIPTION = 2_000
@@ -30,3 +32,31 @@ def line_of(text: str, limit: int) -> str:
     if not text.isprintable() or "  " in text or text != text.strip():  # few are like that
         line = " ".join(text.translate(_NOT_IN_A_LINE).split())
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
+
+
+MAX_MARKS = 30
+"""Maximum number of consecutive combining marks that are kept.
+
+No language has as many (Unicode Standard Annex #15, section 13, Stream-Safe Text Format).
+"""
+
+
+def nfc(text: str) -> str:
+    """Return a text in NFC; of consecutive combining marks, the first `MAX_MARKS` are kept."""
+    return text if text.isascii() else unicodedata.normalize("NFC", with_few_marks(text))
+
+
+def with_few_marks(text: str) -> str:
+    """Return a text with at most `MAX_MARKS` consecutive combining marks."""
+    kept: list[str] = []
+    marks = 0
+    for character in text:
+        marks = marks + 1 if _is_mark(character) else 0
+        if marks <= MAX_MARKS:
+            kept.append(character)
+    return "".join(kept)
+
+
+def _is_mark(character: str) -> bool:
+    # A few vowels of Tibetan combine only once they are decomposed, into two marks each.
+    return unicodedata.combining(unicodedata.normalize("NFD", character)[0]) > 0

@@ -27,8 +27,14 @@ from feedkeep.model import (
 from feedkeep.model.entry_index import target_guid
 from feedkeep.model.errors import InvalidFeedUrl, InvalidInput
 from feedkeep.rules import echoes
-from feedkeep.rules.app_removals import FeedUrls, has_unsubscribed, is_in_doubt
-from feedkeep.rules.app_urls import MAX_APP_URLS, UNKNOWN, AppUrls
+from feedkeep.rules.app_urls import (
+    MAX_APP_URLS,
+    UNKNOWN,
+    AppUrls,
+    FeedUrls,
+    has_unsubscribed,
+    is_in_doubt,
+)
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.escaped_urls import NONE_ESCAPED, EscapedUrls, as_known, without_escapes
 from feedkeep.rules.feed_urls import (

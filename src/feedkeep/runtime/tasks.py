@@ -1,8 +1,9 @@
-"""Cancellation of background tasks."""
+"""Signals that stop a process, and cancellation of background tasks."""
 
 from __future__ import annotations
 
 import asyncio
+import signal
 from typing import Any
 
 
@@ -12,3 +13,14 @@ async def end(*tasks: asyncio.Task[Any] | None) -> None:
     for task in under_way:
         task.cancel()
     await asyncio.gather(*under_way, return_exceptions=True)
+
+
+def stop_signals() -> set[signal.Signals]:
+    """Return the signals that stop this process.
+
+    SIGHUP, sent by closing terminals and by tools that mean "restart", is included unless it is
+    ignored already, as under `nohup`.
+    """
+    always = {signal.SIGINT, signal.SIGTERM}
+    is_ignored = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    return always if is_ignored else always | {signal.SIGHUP}

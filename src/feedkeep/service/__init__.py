@@ -11,37 +11,30 @@ from feedkeep import __version__
 from feedkeep.model import Account, AccountId, Limits, Now, Registration, Stamp
 from feedkeep.model.errors import NotAuthorized, StoreDamaged, StoreUnavailable
 from feedkeep.rules.credentials import MAX_ACCOUNT_ID
-from feedkeep.rules.history_invariants import history_violations
-from feedkeep.rules.invariants import action_violations, violations
+from feedkeep.rules.invariants import action_violations, history_violations, violations
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.security.passwords import Passwords
-from feedkeep.security.throttle import Throttle
+from feedkeep.security.throttle import Refusals, Throttle
 from feedkeep.service.accounts import FIRST, Accounts
-from feedkeep.service.apps import Apps
-from feedkeep.service.authentication import Authentication
-from feedkeep.service.clock_repair import ClockRepair
-from feedkeep.service.devices import Devices
+from feedkeep.service.authentication import Authentication, Rehashing
+from feedkeep.service.devices import Apps, Devices
 from feedkeep.service.episode_actions import EpisodeActions
-from feedkeep.service.feed_labels import FeedLabels
-from feedkeep.service.followed_moves import FollowedMoves
+from feedkeep.service.feed_labels import FeedLabels, NotDuplicates
 from feedkeep.service.forgetting import Forgetting
 from feedkeep.service.history import ListHistory
 from feedkeep.service.identities import Identities
 from feedkeep.service.invitations import Invitations
 from feedkeep.service.known_feeds import KnownFeeds, NewFeeds
 from feedkeep.service.last_uses import LastUses
-from feedkeep.service.list_changes import ListChanges
+from feedkeep.service.list_changes import FollowedMoves, ListChanges
 from feedkeep.service.logins import Logins
 from feedkeep.service.migrations import Migrations
 from feedkeep.service.news import News
-from feedkeep.service.not_duplicates import NotDuplicates
 from feedkeep.service.own_data import OwnData
 from feedkeep.service.page_sessions import PageSessions
 from feedkeep.service.preferences import AccountPreferences
-from feedkeep.service.progress import Progress
+from feedkeep.service.progress import ClockRepair, Progress
 from feedkeep.service.recovery import Recovery
-from feedkeep.service.refusals import Refusals
-from feedkeep.service.rehashing import Rehashing
 from feedkeep.service.shared_attempts import SharedAttempts
 from feedkeep.service.subscriptions import Subscriptions
 from feedkeep.service.tokens import Tokens

@@ -1,13 +1,17 @@
-"""Titles and folders that owners of lists give their feeds."""
+"""Titles and folders that owners give their feeds, and feeds that they marked as different."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from feedkeep.model import AccountId, FeedLabel, Guid, Labelled
+import msgspec
+
+from feedkeep.model import AccountId, DocumentKind, FeedLabel, Guid, Labelled
 from feedkeep.rules import feed_labels
+from feedkeep.rules.duplicates import Pair, keep_apart
 from feedkeep.rules.feed_labels import FiledFeed, Labels
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
+from feedkeep.service.documents import as_json
 from feedkeep.store.base import Store
 
 
@@ -69,3 +73,34 @@ class FeedLabels:
 
 def _told(feeds: Sequence[FiledFeed]) -> list[FiledFeed]:
     return [feed for feed in feeds if feed.title or feed.folder]
+
+
+_NAME = ""
+_PAIRS = msgspec.json.Decoder(tuple[Pair, ...])
+
+
+class NotDuplicates:
+    """The pairs of each account that are not suggested as duplicates."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def of(self, account_id: AccountId) -> Collection[Pair]:
+        body = await self._store.documents.body(account_id, DocumentKind.DIFFERENT_FEEDS, _NAME)
+        return frozenset(_read(body))
+
+    async def keep(self, account_id: AccountId, one: Guid, other: Guid) -> None:
+        """Mark two feeds as different.
+
+        Raises:
+            NotAuthorized: The account is deleted.
+        """
+
+        def decide(body: str | None, _: int) -> str:
+            return as_json(keep_apart(_read(body), one, other))
+
+        await self._store.documents.change(account_id, DocumentKind.DIFFERENT_FEEDS, _NAME, decide)
+
+
+def _read(body: str | None) -> Sequence[Pair]:
+    return _PAIRS.decode(body) if body else ()

@@ -31,9 +31,8 @@ from feedkeep.rules.mass_unsubscribes import (
 )
 from feedkeep.rules.undo import ListAt, ListRestored, Undo
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
-from feedkeep.service.authors import read_author
 from feedkeep.service.episode_actions import EpisodeActions
-from feedkeep.service.list_changes import ListChanges
+from feedkeep.service.list_changes import ListChanges, read_author
 from feedkeep.store.base import Store
 
 NEWEST = Stamp(2**63 - 1)

@@ -7,7 +7,7 @@ from typing import Any
 
 from feedkeep.model import Account, AccountId, replace
 from feedkeep.model.errors import AccountError, NameTaken, NotAuthorized
-from feedkeep.rules.identities import is_administrator, names_for
+from feedkeep.rules.accounts import is_administrator, names_for
 from feedkeep.service.accounts import Accounts
 from feedkeep.store.base import Store
 

@@ -1,4 +1,4 @@
-"""The one way to change a list: records the author, and detects mass unsubscribes."""
+"""The one way to change a list, for its owner and for moves that feedkeep follows by itself."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Generic
 
+import msgspec
 import structlog
 
 from feedkeep.model import (
     AccountId,
     Author,
+    CredentialKind,
     Decision,
+    Document,
     DocumentKind,
     DocumentName,
     DocumentSelector,
@@ -23,17 +26,37 @@ from feedkeep.model import (
     Stamp,
     T,
     T_co,
+    TokenId,
     Value,
     replace,
 )
 from feedkeep.rules.app_identity import author_key
 from feedkeep.rules.draft import Draft
+from feedkeep.rules.feed_urls import FeedUrl
+from feedkeep.rules.followed_moves import Followed, MoveOutcome, follow, tell_apps
 from feedkeep.rules.mass_unsubscribes import WINDOW_US, can_mass_unsubscribe, is_mass_unsubscribe
-from feedkeep.service.authors import write_author
+from feedkeep.service.documents import as_json
 from feedkeep.service.episode_actions import EpisodeActions
 from feedkeep.service.known_feeds import NewFeeds
 from feedkeep.service.remembered_apps import read_app_urls
 from feedkeep.store.base import Store
+
+_MAX_NAME_CHARACTERS = 100
+
+_STORED = msgspec.json.Decoder(tuple[CredentialKind, TokenId | None, str, str, str])
+
+
+def write_author(author: Author) -> str:
+    """Encode an author as a short line of JSON."""
+    name = author.name[:_MAX_NAME_CHARACTERS]
+    columns = (author.kind, author.token_id, name, author.device, author.request)
+    return msgspec.json.encode(columns).decode()
+
+
+def read_author(stored: str) -> Author | None:
+    """Decode a stored author; None if the text is empty."""
+    return Author(*_STORED.decode(stored)) if stored else None
+
 
 _MAX_TALLIES = 10_000
 
@@ -189,3 +212,48 @@ def _held(snapshot: Snapshot) -> set[Guid]:
             if app.echoes is not None:  # if the reply is lost, it will be repeated
                 held |= app.gone
     return held
+
+
+_NAME = DocumentName(DocumentKind.FOLLOWED_MOVES, "")
+_MOVED = Author(CredentialKind.FEEDKEEP, name="moved")
+_DEAD = Author(CredentialKind.FEEDKEEP, name="dead")
+
+_FOLLOWED = msgspec.json.Decoder(tuple[Followed, ...])
+
+
+class FollowedMoves:
+    """Makes lists follow moved feeds, by ordinary changes that can be undone."""
+
+    def __init__(self, changes: ListChanges, actions: EpisodeActions) -> None:
+        self._changes = changes
+        self._actions = actions
+
+    async def follow(self, account_id: AccountId, old: FeedUrl, new: FeedUrl) -> bool:
+        """Replace the URL of a moved feed; return whether anything changed.
+
+        Apps are sent nothing: they keep the old URL as long as it redirects.
+        """
+
+        def decide(snapshot: Snapshot, held: Collection[Guid]) -> Decision[MoveOutcome]:
+            body = snapshot.documents[_NAME].body
+            followed = _FOLLOWED.decode(body) if body else ()
+            decision = follow(snapshot, old, new, followed, held)
+            if not decision.outcome.is_done:
+                return decision
+            remembered = as_json(decision.outcome.followed)
+            return replace(decision, documents=[Document(_NAME.kind, _NAME.name, remembered)])
+
+        guids = [old.guid, new.guid]
+        changed = await self._changes.make_for_apps(account_id, guids, decide, _MOVED, [_NAME])
+        return changed.outcome.is_done
+
+    async def tell_apps(self, account_id: AccountId, old: FeedUrl) -> bool:
+        """Tell apps to drop a dead URL; return whether there was anything to tell.
+
+        Apps then delete the feed's episode actions, and are sent them again.
+        """
+        changed = await self._changes.make(
+            account_id, [old.guid], lambda snapshot: tell_apps(snapshot, old), _DEAD
+        )
+        await self._actions.resend(account_id, changed.outcome)
+        return bool(changed.outcome)

@@ -1,7 +1,15 @@
-"""Logins of podcast apps: sessions, and logins granted by an account's owner on a web page."""
+"""Logins of podcast apps: sessions, and logins granted by an account's owner on a web page.
+
+Nothing is stored about a Nextcloud login until it is granted. So the secret, which only the app
+has, contains the second in which the login began and the requested scope. The link contains both,
+too, and the SHA-256 of the secret. If a link's second or scope was changed, the login can be
+granted, but the app cannot fetch it.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import re
 import secrets
 from typing import ClassVar
 
@@ -20,14 +28,67 @@ from feedkeep.model import (
     Value,
     replace,
 )
-from feedkeep.rules import cookieless, credentials
+from feedkeep.rules import app_identity, credentials
 from feedkeep.rules.clock import DAY_US, SECOND_US, minute_of, shift
 from feedkeep.rules.credentials import SESSION_PREFIX, as_label
-from feedkeep.security.sessions import SharedSession, SharedSessions
-from feedkeep.security.tokens import new_token
-from feedkeep.service import login_links
+from feedkeep.security.tokens import SharedSession, SharedSessions, new_token
 from feedkeep.service.last_uses import LastUses
 from feedkeep.store.base import Store
+
+OPEN_SECONDS = 1_200
+"""Time within which a login can be granted and fetched; apps wait five minutes."""
+
+_CLOCKS_DIFFER_SECONDS = 60
+"""The maximum difference between the clocks of the service's machines."""
+
+REMEMBERED_SECONDS = OPEN_SECONDS + 2 * _CLOCKS_DIFFER_SECONDS
+"""Retention of granted logins; afterwards they could no longer be granted anyway."""
+
+_READS = "read."
+_SECRET = re.compile(rf"([0-9]{{1,12}})\.({re.escape(_READS)})?[A-Za-z0-9_-]{{20,}}")
+
+
+def new_secret(random: str, now_seconds: int, scope: Scope = Scope.WRITE) -> str:
+    """Return the secret of an app that begins a login; `random` must be unguessable."""
+    return f"{now_seconds}.{_READS if scope is Scope.READ else ''}{random}"
+
+
+def login_of(secret: str) -> bytes:
+    """Return the hash of the secret, which is part of the link."""
+    return hashlib.sha256(secret.encode()).digest()
+
+
+def scope_of(secret: str) -> Scope:
+    found = _SECRET.fullmatch(secret)
+    return Scope.READ if found and found[2] else Scope.WRITE
+
+
+def granted_as(login: bytes, scope: Scope) -> bytes:
+    """Return the key under which a login granted with a scope is stored.
+
+    The page knows only the secret's hash, not the requested scope. If the link's scope differs from
+    the secret's, the login is stored under a key that the app does not look up.
+    """
+    return login if scope is Scope.WRITE else hashlib.sha256(login + b"read").digest()
+
+
+def begun_at(secret: str) -> int | None:
+    """Return the second in which a login began; None if the secret is invalid."""
+    found = _SECRET.fullmatch(secret)
+    return int(found[1]) if found else None
+
+
+def read_begun(text: str) -> int | None:
+    """Return the second in a link; None if invalid."""
+    return int(text) if re.fullmatch(r"[0-9]{1,12}", text) else None
+
+
+def is_open(begun_seconds: int | None, now_seconds: int) -> bool:
+    """Whether a login begun at that second can still be granted and fetched."""
+    if begun_seconds is None:
+        return False
+    return -_CLOCKS_DIFFER_SECONDS <= now_seconds - begun_seconds <= OPEN_SECONDS
+
 
 MAX_SESSIONS = 100
 MAX_SESSIONS_OF_AN_APP = 20
@@ -147,7 +208,7 @@ class Logins:
         async def begin() -> SharedSession:
             begun = await self.begin_session(admitted, label, is_shared=True)
             kind, token_hash = admitted.credential_kind, begun.token.hash
-            document = cookieless.document_of(shared)
+            document = app_identity.document_of(shared)
             return SharedSession(admitted.account.id, kind, begun.text, token_hash, document)
 
         shared = replace(admitted, token=None, user_agent=label)
@@ -167,11 +228,11 @@ class Logins:
 
     def begin_login(self, scope: Scope = Scope.WRITE) -> str:
         """Return the secret of a new login for the app; nothing is stored."""
-        return login_links.new_secret(secrets.token_urlsafe(32), self._now() // SECOND_US, scope)
+        return new_secret(secrets.token_urlsafe(32), self._now() // SECOND_US, scope)
 
     def is_link_open(self, begun: str) -> bool:
         """Whether a login can still be granted, by the start time in its link."""
-        return login_links.is_open(login_links.read_begun(begun), self._now() // SECOND_US)
+        return is_open(read_begun(begun), self._now() // SECOND_US)
 
     async def grant_login(
         self, account: Account, login: bytes, label: str, scope: Scope = Scope.WRITE
@@ -185,18 +246,18 @@ class Logins:
             NotAuthorized: The password was changed in the meantime, or the account is disabled.
         """
         now = self._now()
-        granted = login_links.granted_as(login, scope)
+        granted = granted_as(login, scope)
         grant = Grant(granted, account.id, as_label(label), now)
-        forgotten_before = shift(now, -login_links.REMEMBERED_SECONDS * SECOND_US)
+        forgotten_before = shift(now, -REMEMBERED_SECONDS * SECOND_US)
         return await self._store.logins.save(account, grant, forgotten_before)
 
     async def fetch_login(self, secret: str) -> FetchedLogin | None:
         """Return the account's name and a new token, once per granted login; else None."""
         now = self._now()
-        if not login_links.is_open(login_links.begun_at(secret), now // SECOND_US):
+        if not is_open(begun_at(secret), now // SECOND_US):
             return None
-        scope = login_links.scope_of(secret)
-        login = login_links.granted_as(login_links.login_of(secret), scope)
+        scope = scope_of(secret)
+        login = granted_as(login_of(secret), scope)
         grant = await self._store.logins.find(login)
         if grant is None:
             return None

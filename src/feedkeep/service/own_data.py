@@ -20,9 +20,9 @@ from feedkeep.model import (
     Token,
     Value,
 )
-from feedkeep.service.authors import read_author
 from feedkeep.service.devices import Devices
 from feedkeep.service.episode_actions import EpisodeActions
+from feedkeep.service.list_changes import read_author
 from feedkeep.store.base import Store
 
 _ALL_STATES = Stamp(0)

@@ -1,12 +1,13 @@
-"""Sync progress of podcast apps."""
+"""Sync progress of podcast apps, and repair of accounts' clocks."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 
 import msgspec
 
 from feedkeep.model import (
+    Account,
     AccountId,
     Admitted,
     Clock,
@@ -17,6 +18,8 @@ from feedkeep.model import (
     DocumentName,
     KnownDocument,
     NotLookedUp,
+    Now,
+    Restamped,
     Second,
     Snapshot,
     Stamp,
@@ -27,10 +30,13 @@ from feedkeep.model import (
     Value,
     replace,
 )
-from feedkeep.rules import clock_repair, cookieless, devices, seconds
-from feedkeep.rules.cookieless import CookielessApp
+from feedkeep.rules import app_identity, clock_repair, devices, seconds
+from feedkeep.rules.app_identity import CookielessApp
 from feedkeep.rules.draft import Draft
+from feedkeep.security.tokens import new_epoch
+from feedkeep.service.accounts import Accounts
 from feedkeep.service.documents import as_json
+from feedkeep.service.preferences import AccountPreferences
 from feedkeep.store.base import Store
 
 _WITHOUT_A_SESSION = {CredentialKind.PASSWORD, CredentialKind.TOKEN}
@@ -91,8 +97,8 @@ class AppProgress(Value, frozen=True):
         if self.document is None:
             return None
         stored = documents[self.document]
-        app = cookieless.after_naming(_read(stored.body), self.named)
-        body = as_json(cookieless.with_progress(app, self.clock, after))
+        app = app_identity.after_naming(_read(stored.body), self.named)
+        body = as_json(app_identity.with_progress(app, self.clock, after))
         if body == stored.body or not devices.is_within_limits(stored, body):
             return None
         return Document(self.document.kind, self.document.name, body)
@@ -140,12 +146,12 @@ class Progress:
             return AppProgress(clock, _of_token(token, clock), token)
         if admitted.credential_kind not in _WITHOUT_A_SESSION:
             return AppProgress(clock, seconds.NOTHING)
-        name = cookieless.document_of(admitted)
+        name = app_identity.document_of(admitted)
         if body is NotLookedUp.NOT_LOOKED_UP:
             body = await self._store.documents.body(admitted.account.id, name.kind, name.name)
         stored = _read(body)
-        app = cookieless.after_naming(stored, named)
-        known = cookieless.progress_of(app, clock, since)
+        app = app_identity.after_naming(stored, named)
+        known = app_identity.progress_of(app, clock, since)
         return AppProgress(clock, known, None, name, body, named, app is not stored)
 
     async def resend(self, account_id: AccountId) -> None:
@@ -209,3 +215,53 @@ def _read(body: str | None) -> CookielessApp:
 def next_second(progress: SyncProgress) -> Second:
     """Return the second from which an app's next request may start."""
     return seconds.EVERYTHING if progress.last_sent is None else progress.last_sent
+
+
+class ClockRepair:
+    """Finds and repairs accounts whose clocks are far ahead of the wall clock."""
+
+    def __init__(
+        self,
+        store: Store,
+        accounts: Accounts,
+        preferences: AccountPreferences,
+        progress: Progress,
+        now: Now,
+    ) -> None:
+        self._store = store
+        self._accounts = accounts
+        self._preferences = preferences
+        self._progress = progress
+        self._now = now
+
+    def is_needed(self, account: Account) -> bool:
+        return clock_repair.is_far_ahead(account, self._now())
+
+    async def repair(self) -> AsyncIterator[Account]:
+        """Repair all accounts with a clock far ahead; yield each as it was.
+
+        Records with timestamps ahead get new ones, starting from the current time. Clients react as
+        after a restore, and apps get a full sync.
+        """
+        epoch = new_epoch()
+        async for page in self._accounts.by_id():
+            for account in page:
+                if self.is_needed(account):
+                    await self._repair(account, epoch)
+                    yield account
+
+    async def _repair(self, account: Account, epoch: int) -> None:
+        now = self._now()
+
+        def decide(
+            known: Account,
+            known_from: Stamp,
+            stamps: Collection[Stamp],
+            action_stamps: Collection[Stamp],
+        ) -> Restamped:
+            return clock_repair.restamped(known, known_from, stamps, action_stamps, now, epoch)
+
+        # Before `restamp`: an account that is interrupted here is found again.
+        await self._preferences.undismiss_wipes_after(account.id, now)
+        await self._progress.resend(account.id)
+        await self._store.accounts.restamp(account.id, now, decide)

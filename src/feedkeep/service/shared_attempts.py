@@ -15,8 +15,7 @@ import structlog
 from feedkeep.model import CountedAttempts, Now, Stamp
 from feedkeep.rules.clock import SECOND_US
 from feedkeep.runtime.tasks import end
-from feedkeep.security.guessing import KEPT_SECONDS
-from feedkeep.security.throttle import MAX_KEYS, Throttle
+from feedkeep.security.throttle import KEPT_SECONDS, MAX_KEYS, Throttle
 from feedkeep.store.base import Store
 
 WRITTEN_AT_ONCE = 500

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Sized
 from typing import Any, TypeAlias
 
 import msgspec
@@ -21,6 +21,7 @@ from feedkeep.model import (
     Found,
     Guid,
     HistoryPage,
+    KnownDocument,
     Labelled,
     OwnUpload,
     Pointer,
@@ -34,6 +35,7 @@ from feedkeep.model import (
     View,
 )
 from feedkeep.model.errors import NotAuthorized
+from feedkeep.runtime.cooperative import LONG_BYTES
 from feedkeep.store.tables import ACCOUNT, ENTRY, LABELS, NEW_TOKEN, RESTORED, TOKEN
 
 Row: TypeAlias = Sequence[Any]
@@ -299,3 +301,21 @@ class Rows:
     def action_row(self, action: EpisodeAction) -> Row:
         key, podcast_guid, *rest = astuple(action)
         return (key, self.write_guid(podcast_guid), *rest)
+
+
+MAX_ROWS_IN_A_BATCH = 2_000
+"""Maximum number of rows that changes of several accounts load in a shared transaction."""
+
+FEW_ROWS = 100
+"""Maximum number of guids or rows of a change decided on the event loop, within 1 ms."""
+
+
+def is_light(named: Sized | None, rows: int, documents: Iterable[KnownDocument]) -> bool:
+    """Whether a change is decided on the event loop, by its guids and its loaded rows.
+
+    A thousand pointers may resolve to one guid, and one document may name every feed of an app. A
+    change of a whole account names no guids, and may add any number.
+    """
+    if named is None or max(len(named), rows) > FEW_ROWS:
+        return False
+    return sum(len(document.body or "") for document in documents) <= LONG_BYTES

@@ -8,12 +8,17 @@ from starlette.responses import Response
 
 from feedkeep.http.json_bodies import encode, read_list, texts
 from feedkeep.http.requests import AdmittedRequest
-from feedkeep.http.resource import Resource
 from feedkeep.http.responses import JsonResponse, streamed
+from feedkeep.http.routing import Resource
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.runtime.cooperative import LONG_BYTES, LONG_LIST, in_thread_if
-from feedkeep.url_sync.messages import ChangesReply, actions_in_chunks, sent_actions, upload_reply
-from feedkeep.url_sync.times import read_since
+from feedkeep.url_sync.messages import (
+    ChangesReply,
+    actions_in_chunks,
+    read_since,
+    sent_actions,
+    upload_reply,
+)
 
 _TRUE = {"true", "1", "yes"}
 

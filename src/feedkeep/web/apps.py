@@ -1,4 +1,4 @@
-"""App pages: showing connected apps, connecting and disconnecting."""
+"""App pages: connected apps, connecting with a new password, and disconnecting."""
 
 from __future__ import annotations
 
@@ -6,22 +6,57 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
+import msgspec
 from starlette.responses import Response
 
+from feedkeep.http.cookies import NEW_PASSWORD, read_cookie, set_cookie
 from feedkeep.http.error_responses import OK
 from feedkeep.http.pages.forms import Form, read_form, read_number
 from feedkeep.http.pages.notes import Note
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.http.routing import NoSuchRoute
-from feedkeep.model import CredentialKind, NewToken, Scope, Stamp, Value, replace
+from feedkeep.model import CredentialKind, NewToken, Scope, Stamp, TokenId, Value, replace
 from feedkeep.model.errors import AccountError, NotAuthorized, Sentence, TooManyAttempts
 from feedkeep.rules.apps import AppUse, ConnectedApp, fallen_silent
 from feedkeep.rules.credentials import apps_that_refuse
 from feedkeep.service.history import ListedChanges
-from feedkeep.web.authenticator import session_of
+from feedkeep.web.authenticator import seal, session_of, unseal
 from feedkeep.web.changes import product
-from feedkeep.web.new_password import NewPassword, read_new_password, write_new_password
 from feedkeep.web.page import Page, headers_of, not_confirmed, qr_code, status_of
+
+_PURPOSE = "a new app password"
+
+
+class NewPassword(Value, frozen=True):
+    """A new password or token for an app.
+
+    Attributes:
+        label: Name of the app, chosen by its owner.
+        app: Kind of app, a key of `GUIDES`.
+        text: The password; "" once used.
+    """
+
+    token_id: TokenId
+    label: str
+    app: str
+    text: str
+
+
+_NEW_PASSWORD = msgspec.json.Decoder(NewPassword)
+
+
+def write_new_password(request: Request, made: NewPassword, session: str) -> str:
+    """Return the Set-Cookie header with a new password, encrypted for the session."""
+    text = seal(session, _PURPOSE, msgspec.json.encode(made))
+    return set_cookie(request, NEW_PASSWORD, text)
+
+
+def read_new_password(request: Request, session: str) -> NewPassword | None:
+    """Return the password in the browser's cookie; None without a valid one of the session."""
+    text = read_cookie(request, NEW_PASSWORD)
+    content = unseal(session, _PURPOSE, text, NEW_PASSWORD.max_age_seconds)
+    return _NEW_PASSWORD.decode(content) if content else None
+
 
 GUIDES = {
     "antennapod": "AntennaPod",

@@ -1,16 +1,23 @@
-"""Authentication of browsers by session cookie."""
+"""Authentication of browsers by session cookie, and texts encrypted for a session.
+
+Without the session, such a text from a log or cache, for example, reveals nothing; nor does it
+after the person has signed out. Processes need no shared secret.
+"""
 
 from __future__ import annotations
 
+import base64
+import hmac
 from urllib.parse import quote
 
+from cryptography.fernet import Fernet, InvalidToken
 from starlette.responses import Response
 
 from feedkeep.http.cookies import BROWSER_SESSION, expire_cookie, read_cookie, set_cookie
 from feedkeep.http.pages.notes import SIGNED_OUT, Note, write_note
 from feedkeep.http.pages.rendering import Pages
-from feedkeep.http.refusal import Refusal
 from feedkeep.http.requests import Request
+from feedkeep.http.responses import Refusal
 from feedkeep.http.routing import READING, NoSuchMethod
 from feedkeep.model import Admitted, CredentialKind
 from feedkeep.model.errors import AdministratorsOnly, NotAuthorized, NotSignedIn
@@ -70,3 +77,23 @@ def _to_sign_in(pages: Pages, request: Request, *, is_ended: bool) -> Response:
         response.headers.append("set-cookie", write_note(request, Note(SIGNED_OUT)))
         response.headers.append("set-cookie", no_session_cookie(request))
     return response
+
+
+def seal(session: str, purpose: str, content: bytes) -> str:
+    """Encrypt content for a session; it can be decrypted for the same purpose only."""
+    return _cipher(session, purpose).encrypt(content).decode()
+
+
+def unseal(session: str, purpose: str, text: str, max_age_seconds: int | None) -> bytes | None:
+    """Decrypt a sealed text; None if it is invalid, too old, or of another session or purpose."""
+    try:
+        # Fernet raises another error for non-ASCII text.
+        sealed = text.encode(errors="replace")
+        return _cipher(session, purpose).decrypt(sealed, ttl=max_age_seconds)
+    except InvalidToken:
+        return None
+
+
+def _cipher(session: str, purpose: str) -> Fernet:
+    key = hmac.digest(session.encode(), purpose.encode(), "sha256")
+    return Fernet(base64.urlsafe_b64encode(key))

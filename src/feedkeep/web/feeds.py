@@ -1,4 +1,4 @@
-"""The list of feeds: showing it, adding feeds, and unsubscribing from several at once."""
+"""The list of feeds with their pictures: showing it, adding feeds, and unsubscribing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from feedkeep.http.pages.notes import Note
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.http.responses import JsonResponse
 from feedkeep.model import Snapshot, Stamp, Subscription
-from feedkeep.model.errors import InvalidInput, Sentence
+from feedkeep.model.errors import InvalidInput, Sentence, UnknownSubscription
 from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_labels import Labels
 from feedkeep.rules.feed_names import Headline, headline_of, trouble_of
@@ -287,3 +287,40 @@ def _typed_item(feed: ListedFeed) -> Wanted | Refused:
 
 def _stamp(text: str) -> Stamp:
     return Stamp(read_number(text) or 0)
+
+
+_KEPT = "private, max-age=31536000, immutable"
+_ASKED_AGAIN = "private, no-cache"
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class PicturePage(Page):
+    """/pictures/{guid}: a feed's picture, by the guid derived from the feed's URL."""
+
+    async def get(self, request: AdmittedRequest) -> Response:
+        """Send the picture of a feed in the account's list.
+
+        If the query is the start of the picture's digest, browsers may cache it permanently.
+
+        Raises:
+            UnknownSubscription: The list has no such feed, or the feed has no picture.
+        """
+        view = await self.service.subscriptions.view(
+            request.admitted.account.id, request.parameters["guid"]
+        )
+        if view is None or view.subscription.deleted is not None:
+            raise UnknownSubscription
+        picture = await self.service.known_feeds.picture(view.subscription)
+        if picture is None:
+            raise UnknownSubscription
+        wanted = request.http.url.query
+        is_this = bool(wanted) and picture.digest.startswith(wanted)
+        headers = {
+            **_HEADERS,
+            "Content-Type": picture.media_type,
+            "Cache-Control": _KEPT if is_this else _ASKED_AGAIN,
+        }
+        return Response(picture.data, headers=headers)

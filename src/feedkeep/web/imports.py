@@ -9,8 +9,7 @@ from starlette.responses import Response
 
 from feedkeep.formats.feed_list import Format, decoded, read_feed_list, write_feed_list
 from feedkeep.formats.feed_table import UnclearColumn
-from feedkeep.formats.import_plan import plan_import
-from feedkeep.formats.listed_feed import FeedList, ListedFeed, check_count
+from feedkeep.formats.listed_feed import FeedList, ListedFeed, check_count, plan_import
 from feedkeep.http.error_responses import OK
 from feedkeep.http.pages.forms import Form, read_form, read_number
 from feedkeep.http.pages.notes import Note

@@ -32,10 +32,9 @@ from feedkeep.rules.feed_urls import as_typed
 from feedkeep.security.throttle import remote_limits
 from feedkeep.service import Service
 from feedkeep.service.migrations import Moving
-from feedkeep.web.authenticator import session_of
+from feedkeep.web.authenticator import seal, session_of, unseal
 from feedkeep.web.imports import ImportPage
 from feedkeep.web.page import Page, headers_of, status_of
-from feedkeep.web.sealed import seal, unseal
 
 if TYPE_CHECKING:
     from feedkeep.remote.other_servers import Remote
@@ -149,7 +148,7 @@ class MoveInPage(Page):
     async def _copy(self, account: Account, other: OtherAccount) -> None:
         """Copy episode actions; store the progress for the pages of all processes."""
         await _import_what_asks()
-        from feedkeep.remote.moving_in import Copied, copy_actions  # noqa: PLC0415 - as `_remote`
+        from feedkeep.remote.other_servers import Copied, copy_actions  # noqa: PLC0415 - as `_remote`
 
         where, done = f"{other.url} {other.name}", 0
         await self._note(account, other, done)
@@ -221,7 +220,7 @@ class MoveInPage(Page):
 
 async def _import_what_asks() -> None:
     """Import aiohttp without blocking the event loop."""
-    await asyncio.to_thread(import_module, "feedkeep.remote.moving_in")
+    await asyncio.to_thread(import_module, "feedkeep.remote.other_servers")
 
 
 def _problem(error: Exception) -> Sentence:

@@ -23,19 +23,17 @@ from feedkeep.model.errors import (
     Sentence,
     TooManyAttempts,
 )
-from feedkeep.oidc.claims import LEEWAY_SECONDS
-from feedkeep.oidc.errors import ProviderAway, SignInFailed
+from feedkeep.oidc.claims import LEEWAY_SECONDS, ProviderAway, SignInFailed
 from feedkeep.oidc.flow import MAX_AGE_SECONDS, MAX_PLACE_CHARACTERS, Flow
 from feedkeep.oidc.provider import Provider
+from feedkeep.rules.accounts import identity_of
 from feedkeep.rules.clock import SECOND_US
-from feedkeep.rules.identities import identity_of
 from feedkeep.security.throttle import provider_limits
 from feedkeep.service import Service
 from feedkeep.web.account import PLACE as ACCOUNT
 from feedkeep.web.account import AccountPage
-from feedkeep.web.authenticator import HOME, SIGN_IN, session_of
+from feedkeep.web.authenticator import HOME, SIGN_IN, seal, session_of, unseal
 from feedkeep.web.page import Page, headers_of, label_of, not_confirmed, status_of
-from feedkeep.web.sealed import seal, unseal
 from feedkeep.web.sign_in import SignInPage, local
 
 PLACE = f"{SIGN_IN}/provider"

@@ -14,13 +14,12 @@ from feedkeep.web.account import AccountPage
 from feedkeep.web.apps import AppsPage
 from feedkeep.web.authenticator import PageAuthenticator, refused
 from feedkeep.web.feed import FeedPage
-from feedkeep.web.feeds import FeedsPage
+from feedkeep.web.feeds import FeedsPage, PicturePage
 from feedkeep.web.history import ListHistoryPage
 from feedkeep.web.imports import ImportPage
 from feedkeep.web.move_in import MoveInPage
 from feedkeep.web.news import NewsPage
 from feedkeep.web.people import PeoplePage
-from feedkeep.web.pictures import PicturePage
 from feedkeep.web.provider_sign_in import ProviderSignIn
 from feedkeep.web.sign_in import RecoverPage, ResetPage, SignInPage
 from feedkeep.web.sign_up import SignUpPage

@@ -23,7 +23,7 @@ from feedkeep.rules.feed_names import (
 )
 from feedkeep.rules.feed_urls import is_for_apps
 from feedkeep.rules.personal_urls import may_look_at
-from feedkeep.rules.stream_safe import with_few_marks
+from feedkeep.rules.text_limits import with_few_marks
 
 ROWS_ON_A_PAGE = 800
 """About 370 KB with titles and pictures, which a phone renders without delay."""

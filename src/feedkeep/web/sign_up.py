@@ -25,8 +25,8 @@ from feedkeep.rules.credentials import (
     read_link,
 )
 from feedkeep.service import Service
-from feedkeep.web.links import Link
 from feedkeep.web.page import Page, headers_of, label_of, status_of
+from feedkeep.web.sign_in import Link
 
 
 class SignUpPage(Page):

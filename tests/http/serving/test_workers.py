@@ -15,7 +15,7 @@ from feedkeep.cli import workers
 from feedkeep.config.settings import Settings
 from feedkeep.http.serving import Sockets
 from feedkeep.runtime.notify import READY
-from feedkeep.runtime.stopping import stop_signals
+from feedkeep.runtime.tasks import stop_signals
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,6 @@
 """Another server has a second for its reply, and is asked once."""
 
-from feedkeep.remote import asking, moving_in
+from feedkeep.remote import asking, other_servers
 
-moving_in.MAX_SECONDS = 1.0
+other_servers.MAX_SECONDS = 1.0
 asking._PAUSES_SECONDS = ()

@@ -1,5 +1,5 @@
 """Another server is asked for 20 pages of episode actions at most."""
 
-from feedkeep.remote import moving_in
+from feedkeep.remote import other_servers
 
-moving_in.MAX_PAGES = 20
+other_servers.MAX_PAGES = 20

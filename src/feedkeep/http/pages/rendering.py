@@ -13,8 +13,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from feedkeep.http.error_responses import OK, SEE_OTHER
 from feedkeep.http.pages.languages import UTC_NAME, Localizer, chosen_language, read_all
 from feedkeep.http.pages.static import StaticFiles
-from feedkeep.http.refusal import Refusal
 from feedkeep.http.requests import Request, own_path
+from feedkeep.http.responses import Refusal
 from feedkeep.model.errors import Sentence
 
 _POLICY = (

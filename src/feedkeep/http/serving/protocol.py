@@ -20,8 +20,6 @@ import structlog
 from starlette.types import ASGIApp
 
 from feedkeep.http import backpressure
-from feedkeep.http.addresses import plain_address
-from feedkeep.http.draining import Draining
 from feedkeep.http.error_responses import (
     HEAD_TOO_LARGE,
     HEAD_TOO_SLOW,
@@ -29,9 +27,10 @@ from feedkeep.http.error_responses import (
     UNKNOWN_CODING,
     UNREADABLE,
 )
+from feedkeep.http.health import Draining
+from feedkeep.http.proxies import plain_address
 from feedkeep.http.requests import UNSENT
-from feedkeep.http.serving.exchange import Exchange
-from feedkeep.http.serving.http_bytes import written
+from feedkeep.http.serving.exchange import Exchange, written
 
 KEEP_ALIVE_SECONDS = 75
 """Maximum idle time between two requests."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import gc
 import resource
 import signal
@@ -11,6 +12,7 @@ import socket
 import ssl
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import suppress
 from email.utils import formatdate
 from functools import partial
 
@@ -19,13 +21,23 @@ from starlette.types import ASGIApp
 
 from feedkeep.config.settings import Settings
 from feedkeep.http.backpressure import InFlight
-from feedkeep.http.draining import Draining
+from feedkeep.http.health import Draining
 from feedkeep.http.serving.accepting import Acceptor
 from feedkeep.http.serving.listening import tls_context
 from feedkeep.http.serving.protocol import Protocol, Serving
-from feedkeep.runtime.freed_memory import release_freed_memory
 from feedkeep.runtime.notify import Signs
-from feedkeep.runtime.stopping import stop_signals
+from feedkeep.runtime.tasks import stop_signals
+
+
+def release_freed_memory() -> None:
+    """Release the free pages of glibc's heap; takes milliseconds. Other C libraries are skipped.
+
+    uvloop allocates 256 KiB for each TLS connection, and glibc keeps the freed pages between live
+    objects: three rounds of 1,500 connections left 136 MiB, and 6 MiB with this call.
+    """
+    with suppress(AttributeError, OSError):  # another C library
+        ctypes.CDLL(None).malloc_trim(ctypes.c_size_t(0))
+
 
 GRACE_SECONDS = 8.0
 """Grace period for requests in progress when the service stops."""

@@ -5,10 +5,19 @@ method can raise `StoreUnavailable`: the store is locked, full, unreachable or d
 operation was then carried out completely or not at all.
 """
 
-from feedkeep.store.base.archive import RECORDS_AT_ONCE, Archive, Check
 from feedkeep.store.base.entries import MAX_DELETIONS, MAX_FORMER_STATES, Entries
-from feedkeep.store.base.feed_labels import DecideLabels, FeedLabels
-from feedkeep.store.base.whole import Files, Pool, Store, StoreSize, StoreState
+from feedkeep.store.base.whole import (
+    RECORDS_AT_ONCE,
+    Archive,
+    Check,
+    DecideLabels,
+    FeedLabels,
+    Files,
+    Pool,
+    Store,
+    StoreSize,
+    StoreState,
+)
 from feedkeep.store.portable.accounts import anything_goes
 
 __all__ = [

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
-from feedkeep.model import Records, Stamp
-from feedkeep.store.base.archive import Archive, Check
+from feedkeep.model import AccountId, FeedLabel, Labelled, Records, Stamp
 from feedkeep.store.base.entries import Entries
-from feedkeep.store.base.feed_labels import FeedLabels
 from feedkeep.store.portable.accounts import Accounts
 from feedkeep.store.portable.attempts import Attempts
 from feedkeep.store.portable.documents import Documents
@@ -20,6 +18,47 @@ from feedkeep.store.portable.history import ListHistory
 from feedkeep.store.portable.logins import Logins
 from feedkeep.store.portable.tokens import Tokens
 from feedkeep.store.portable.totals import Totals
+
+DecideLabels: TypeAlias = Callable[[Sequence[Labelled]], Sequence[FeedLabel]]
+"""Given all labels of an account, returns the labels to save. No guid occurs twice."""
+
+
+class FeedLabels(Protocol):
+    """The labels of feeds; changes of a list neither read nor write them."""
+
+    async def of(self, account_id: AccountId) -> Sequence[Labelled]:
+        """Return all labels of an account by rising guid, except labels of unknown guids."""
+
+    async def change(self, account_id: AccountId, decide: DecideLabels) -> None:
+        """Load all labels of an account, and save the labels that `decide` returns, in one commit.
+
+        Raises:
+            NotAuthorized: The account is deleted.
+            FeedkeepError: Whatever `decide` raises; nothing is changed then.
+        """
+
+
+RECORDS_AT_ONCE = 1_000
+"""Maximum number of records in memory while everything is read or written."""
+
+
+class Archive(Protocol):
+    """All stored data, as of one moment."""
+
+    async def count(self) -> int:
+        """Return the number of records."""
+
+    def records(self) -> AsyncIterator[Records]:
+        """Yield all records, at most `RECORDS_AT_ONCE` at a time; each call starts again.
+
+        Records come after the ones that they refer to: first owners, then tokens, deletions,
+        subscriptions, pointers, former states of both, episode actions, documents. Each kind is
+        ordered by account, and then by its key in the account.
+        """
+
+
+Check: TypeAlias = Callable[[Archive], Awaitable[None]]
+"""Reads the data that was put into a store, and raises an error if it is wrong."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from feedkeep.model.errors import NameTaken
 from feedkeep.store.driver import Statements
 from feedkeep.store.portable.accounts import CREATE, Accounts, CheckChange, anything_goes
 from feedkeep.store.postgres.connections import Connections
-from feedkeep.store.postgres.driver import PostgresDriver
-from feedkeep.store.postgres.runner import PostgresRunner
+from feedkeep.store.postgres.runner import PostgresDriver, PostgresRunner
 from feedkeep.store.rows import account_of, key_range, new_account_row
 from feedkeep.store.sql import Sql, sql
 from feedkeep.store.tables import ACCOUNT_COLUMNS, ACCOUNTS, ENTRIES, TABLES, Table, columns

@@ -49,8 +49,7 @@ from feedkeep.store.postgres.entry_write_statements import (
 )
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.shape import Shape, as_columns
-from feedkeep.store.rows import progress_row
-from feedkeep.store.weight import FEW_ROWS, MAX_ROWS_IN_A_BATCH, is_light
+from feedkeep.store.rows import FEW_ROWS, MAX_ROWS_IN_A_BATCH, is_light, progress_row
 
 _GUIDS_AT_ONCE = 1_000
 """Maximum number of guids per loading statement; with many more, PostgreSQL reads whole tables."""

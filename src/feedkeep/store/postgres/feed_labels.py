@@ -9,9 +9,8 @@ from feedkeep.model import Account, AccountId, Labelled
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.store.base import DecideLabels
 from feedkeep.store.driver import Statements
-from feedkeep.store.postgres.driver import PostgresDriver
 from feedkeep.store.postgres.rows import ROWS
-from feedkeep.store.postgres.runner import PostgresRunner
+from feedkeep.store.postgres.runner import PostgresDriver, PostgresRunner
 from feedkeep.store.postgres.shape import as_columns
 from feedkeep.store.rows import Row
 from feedkeep.store.sql import sql

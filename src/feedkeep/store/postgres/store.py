@@ -28,10 +28,9 @@ from feedkeep.store.postgres import archive, migration
 from feedkeep.store.postgres.accounts import PostgresAccounts
 from feedkeep.store.postgres.archive import PostgresArchive
 from feedkeep.store.postgres.connections import Connections
-from feedkeep.store.postgres.driver import PostgresDriver
 from feedkeep.store.postgres.entries import PostgresEntries
 from feedkeep.store.postgres.feed_labels import PostgresFeedLabels
-from feedkeep.store.postgres.runner import PostgresRunner, repeated
+from feedkeep.store.postgres.runner import PostgresDriver, PostgresRunner, repeated
 from feedkeep.store.postgres.tokens import PostgresTokens
 
 _KIND = "PostgreSQL"

@@ -13,9 +13,8 @@ from msgspec.structs import astuple
 from feedkeep.model import AccountId, DocumentName, Found, Guid, Stamp, TokenId
 from feedkeep.store.portable.tokens import TOKEN_COLUMNS, Tokens
 from feedkeep.store.postgres.connections import Connections
-from feedkeep.store.postgres.driver import PostgresDriver
 from feedkeep.store.postgres.rows import ROWS
-from feedkeep.store.postgres.runner import PostgresRunner
+from feedkeep.store.postgres.runner import PostgresDriver, PostgresRunner
 from feedkeep.store.postgres.shape import as_columns
 from feedkeep.store.tables import ACCOUNT_COLUMNS, ENTRY, columns
 

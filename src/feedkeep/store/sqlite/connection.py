@@ -22,7 +22,7 @@ from feedkeep.store.migrate import (
     pending_migrations,
 )
 from feedkeep.store.sqlite.errors import UNAVAILABLE, as_store_error, is_damage, unusable
-from feedkeep.store.sqlite.gone import assert_not_gone, gone, is_missing
+from feedkeep.store.sqlite.file_identity import assert_not_gone, gone, is_missing
 from feedkeep.store.sqlite.lock import lock_of, make_folder, says_made
 
 APPLICATION_ID = 0x666B6565

@@ -31,12 +31,12 @@ from feedkeep.model.errors import AccountBusy
 from feedkeep.runtime.cooperative import Yielding, at_once
 from feedkeep.store.base.entries import MAX_ESCAPED
 from feedkeep.store.batch import MAX_WRITE_WEIGHT, weight_of_change
+from feedkeep.store.rows import MAX_ROWS_IN_A_BATCH, is_light
 from feedkeep.store.sqlite import entry_writes
 from feedkeep.store.sqlite.connection import one_moment
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
 from feedkeep.store.sqlite.runner import SqliteRunner
 from feedkeep.store.tables import ENTRY, columns
-from feedkeep.store.weight import MAX_ROWS_IN_A_BATCH, is_light
 
 _TRIES = 5
 """Maximum number of attempts to decide a change of a large account before its transaction."""

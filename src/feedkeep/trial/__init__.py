@@ -1,1 +1,0 @@
-"""Service of `feedkeep try`: the real one, on a temporary database."""
