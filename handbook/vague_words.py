@@ -42,27 +42,27 @@ class Kind(NamedTuple):
 
 
 KINDS = (
-    Kind("Name who acts", rf"(?i)\b(?:{'|'.join(WORDS)})\b", 49, _EVERYWHERE, "*"),
+    Kind("Name who acts", rf"(?i)\b(?:{'|'.join(WORDS)})\b", 29, _EVERYWHERE, "*"),
     Kind(
         'Name the thing: "Return the ..."',
         r'"""(Return|Yield) (what|whose|which|how (many|much|long|far)|when|where|who|why|by what'
         r"|for how|until|since when)\b",
-        33,
+        0,
     ),
-    Kind('"Whether ..."', r'"""Say (whether|if|how|of|what|who|which)\b', 11),
+    Kind('"Whether ..."', r'"""Say (whether|if|how|of|what|who|which)\b', 0),
     Kind(
         "Name the quantity and its unit",
         r'"""(How (many|much|long|far|often|large)|For how|For what|Of how|After (which|how)|In how'
         r")\b|^\s+\w+: (How (many|much|long|large|far|often)|For how long)\b",
-        58,
+        0,
     ),
-    Kind("Use the verb for the effect", r'"""(Let|Have|Take|Note|Give|Keep|Begin)\b|; let \b', 44),
+    Kind("Use the verb for the effect", r'"""(Let|Have|Take|Note|Give|Keep|Begin)\b|; let \b', 16),
     Kind(
         "Repeat the noun, or name the parameter",
         r"\b[Tt]hose (that|who|which|of|with)\b|\bthe ones?\b|\b[Tt]hat of\b"
         r"|\b[Oo]ne (that|who|which|with)\b|\bthe other one\b"
         r"|\b(so|as) (many|much|long|few|often)\b|\b(is|are|was|be|has|have) none\b",
-        167,
+        102,
     ),
 )
 

@@ -128,7 +128,7 @@ class FlowResource(Resource):
         return await self.service.authentication.admit_person(name, password, request.address)
 
     async def _owner(self, request: Request) -> Admitted | None:
-        """Return who recently signed in in this browser, unless another account is requested."""
+        """Return the account that just signed in in this browser, unless another is requested."""
         text = read_cookie(request, BROWSER_SESSION)
         if not text or request.query(_OTHER):
             return None
