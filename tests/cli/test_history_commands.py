@@ -118,20 +118,20 @@ def test_feeds_that_were_changed_again_are_asked_about(
     feedkeep: FeedkeepProcess, name: str
 ) -> None:
     wipe(feedkeep, name)
-    wiping = stamps(feedkeep, name)[0]
+    burst = stamps(feedkeep, name)[0]
     feedkeep.must("move", name, "https://a.example/feed", "https://d.example/feed")
     moving = stamps(feedkeep, name)[0]
-    told = failure(feedkeep.run("undo", name, wiping))
+    told = failure(feedkeep.run("undo", name, burst))
     assert told == (
         f"Nothing was done: 1 of the feeds was changed again since then, by {moving}."
         " Give --changed-since leave to leave these unchanged, or --changed-since overwrite to undo"
         " those changes, too."
     )
-    left = feedkeep.must("undo", name, wiping, "--changed-since", "leave")
+    left = feedkeep.must("undo", name, burst, "--changed-since", "leave")
     assert "Done: subscribed to 2 feeds again.\n1 of the feeds was changed again since then" in left
     assert urls(feedkeep, name) == ["https://b.example/feed", "https://c.example/feed"]
     feedkeep.must("undo", name, stamps(feedkeep, name)[0])
-    feedkeep.must("undo", name, wiping, "--changed-since", "overwrite")
+    feedkeep.must("undo", name, burst, "--changed-since", "overwrite")
     assert urls(feedkeep, name) == FEEDS.split()
 
 

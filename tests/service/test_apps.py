@@ -239,13 +239,13 @@ def test_a_wipe_that_was_meant_is_kept_beside_the_preferences_and_only_rises(
         bob = await service.accounts.create("Bob", PASSWORD)
         await service.preferences.change(bob.id, Preferences(theme="dark"))
         for meant in (5, 9, 7):
-            await service.preferences.dismiss_wipe(bob.id, Stamp(meant))
+            await service.preferences.dismiss_mass_unsubscribe(bob.id, Stamp(meant))
         assert await service.preferences.of(bob.id) == Preferences(
-            theme="dark", dismissed_wipe=Stamp(9)
+            theme="dark", dismissed_mass_unsubscribe=Stamp(9)
         )
         await service.preferences.change(bob.id, Preferences(language="de"))
         assert await service.preferences.of(bob.id) == Preferences(
-            language="de", dismissed_wipe=Stamp(9)
+            language="de", dismissed_mass_unsubscribe=Stamp(9)
         )
 
     run(open_store, work)

@@ -138,7 +138,9 @@ def test_a_clock_that_was_ahead_is_set_right_and_what_it_stamped_keeps_its_order
         await anna.add(URLS[0])
         clock.go_on(ahead)
         [unkept] = await test_store.add(store, (URLS[5], None), to=account_id)
-        await service.preferences.dismiss_wipe(account_id, await anna.change_all_sorts())
+        await service.preferences.dismiss_mass_unsubscribe(
+            account_id, await anna.change_all_sorts()
+        )
         before = await service.subscriptions.whole(account_id)
         history = await service.history.page(account_id)
         await store.documents.change(account_id, DocumentKind.APP_URLS, "a", lambda _, __: "{}")
@@ -155,7 +157,7 @@ def test_a_clock_that_was_ahead_is_set_right_and_what_it_stamped_keeps_its_order
         assert clock.at < found.last_stamp < clock.at + 100
         assert clock.at < found.last_action_stamp < clock.at + 100
         assert database_restores.epoch_of(found) != epoch
-        assert (await service.preferences.of(account_id)).dismissed_wipe == clock.at
+        assert (await service.preferences.of(account_id)).dismissed_mass_unsubscribe == clock.at
         assert await store.documents.of(account_id, DocumentKind.APP_URLS) == []
         [cookieless] = await store.documents.of(account_id, DocumentKind.COOKIELESS)
         assert json.loads(cookieless.body)["actions"]["last_sent"] == EVERYTHING

@@ -514,7 +514,8 @@ def test_a_wipe_names_what_is_gone(feedkeep: FeedkeepProcess, url: str) -> None:
     add(anna, *urls)
     with feedkeep.client(name) as app:
         app.put(f"/subscriptions/{name}/phone.json", json=[]).raise_for_status()
-    wiped = anna.get("/").reply.text.partition('id="wiped"')[2].partition("</section>")[0]
+    page = anna.get("/").reply.text
+    wiped = page.partition('id="mass-unsubscribe"')[2].partition("</section>")[0]
     assert "The Night Radio" in wiped
 
 

@@ -211,7 +211,7 @@ class Front:
         """
         account = await self._service.accounts.named(name)
         whole = await self._service.subscriptions.whole(account.id)
-        found = await self._service.history.newest_wipe(account.id, whole, Stamp(0))
+        found = await self._service.history.newest_mass_unsubscribe(account.id, whole, Stamp(0))
         if found is None:
             return None
         await self._service.history.restore_removed(account.id, found[0].stamps, OWNER)

@@ -96,8 +96,8 @@ class Preferences(Value, frozen=True):
         language: Language tag, such as "de".
         time_zone: Name of a time zone, such as "Europe/Berlin".
         theme: Light or dark.
-        dismissed_wipe: Stamp of the newest wipe of the list that the owner confirmed; older wipes
-            are not asked about again.
+        dismissed_mass_unsubscribe: Stamp of the newest mass unsubscribe that the owner
+            confirmed; the page does not ask about older ones.
         dismissed_news: Stamp of the newest news that was seen.
         known_apps: Keys of the apps that were connected at that time.
         news_address: Hash, in hexadecimal, of the secret in the URL of the account's news; "" if
@@ -108,7 +108,7 @@ class Preferences(Value, frozen=True):
     language: str | None = None
     time_zone: str | None = None
     theme: str | None = None
-    dismissed_wipe: Stamp = Stamp(0)
+    dismissed_mass_unsubscribe: Stamp = Stamp(0)
     dismissed_news: Stamp = Stamp(0)
     known_apps: tuple[str, ...] = ()
     news_address: str = ""

@@ -1,4 +1,4 @@
-"""Detection of wipes: one app unsubscribed most of a list at once. Pure."""
+"""Detection of mass unsubscribes: one app unsubscribed most of a list at once. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from feedkeep.rules.app_identity import author_key
 from feedkeep.rules.list_changes import FeedChange, ListChange, is_back, is_gone
 
 WINDOW_US = 600_000_000
-"""Maximum duration of a wipe: ten minutes."""
+"""Maximum duration of a mass unsubscribe: ten minutes."""
 
 _SMALLEST_LIST, _FEWEST, _PART = 2, 3, 3
 
@@ -19,7 +19,7 @@ _BURST_US = 15_000_000
 
 
 class MassUnsubscribe(Value, frozen=True):
-    """A wipe of a list.
+    """The removal of most of a list by one app.
 
     Attributes:
         stamps: Stamps of the changes, newest first.
@@ -33,7 +33,7 @@ class MassUnsubscribe(Value, frozen=True):
 
 
 def is_mass_unsubscribe(subscribed: int, unsubscribed: int) -> bool:
-    """Whether `unsubscribed` of `subscribed` feeds make a wipe.
+    """Whether `unsubscribed` of `subscribed` feeds are a mass unsubscribe.
 
     They do if the list is empty afterwards, or if they are at least three feeds and a third of it.
     """
@@ -43,9 +43,9 @@ def is_mass_unsubscribe(subscribed: int, unsubscribed: int) -> bool:
 
 
 def may_have_mass_unsubscribe(entries: Mapping[Guid, Entry], subscribed: int, since: Stamp) -> bool:
-    """Whether a list may have been wiped since a stamp, judged without its history.
+    """Whether a list may have a mass unsubscribe since a stamp, judged without its history.
 
-    More than half of the feeds of a wipe are still unsubscribed, or it no longer counts: so a sixth
+    More than half of the feeds of one are still unsubscribed, or it no longer counts: so a sixth
     of the list is unsubscribed, or a twelfth if the list has doubled since.
     """
     gone = sum(
@@ -56,7 +56,7 @@ def may_have_mass_unsubscribe(entries: Mapping[Guid, Entry], subscribed: int, si
 
 
 def can_mass_unsubscribe(author: Author) -> bool:
-    """Whether an author's removals can be a wipe.
+    """Whether an author's removals can be a mass unsubscribe.
 
     In a browser, a person sees what they remove, and can undo it at once.
     """
@@ -69,9 +69,9 @@ def mass_unsubscribes(
     entries: Mapping[Guid, Entry],
     subscribed: int,
 ) -> list[MassUnsubscribe]:
-    """Return the wipes among the newest changes of a list, newest first.
+    """Return the mass unsubscribes among the newest changes of a list, newest first.
 
-    Wipes of which half or more is subscribed again are skipped. `authors` are the parsed authors by
+    Skips any of which half or more is subscribed again. `authors` are the parsed authors by
     their stored text; `subscribed` is the present number of subscribed feeds.
     """
     found: list[MassUnsubscribe] = []
@@ -86,9 +86,9 @@ def mass_unsubscribes(
             for other in removals[newest:]
             if other.stamp > removal.stamp - WINDOW_US and other.app == removal.app
         ]
-        wiping = _wiping(window)
-        gone = {feed.guid: feed for one in wiping for feed in one.feeds}
-        stamps = [one.stamp for one in wiping]
+        burst = _burst(window)
+        gone = {feed.guid: feed for one in burst for feed in one.feeds}
+        stamps = [one.stamp for one in burst]
         seen |= set(stamps)
         still = [
             feed
@@ -130,10 +130,10 @@ def _removals(
     return removals
 
 
-def _wiping(window: Sequence[_Removal]) -> Sequence[_Removal]:
-    """Return the removals of an app within ten minutes that form a wipe, newest first.
+def _burst(window: Sequence[_Removal]) -> Sequence[_Removal]:
+    """Return the removals of an app within ten minutes that form a mass unsubscribe, newest first.
 
-    An earlier, separate request of the app is not part of a later wipe.
+    An earlier, separate request of the app is not part of a later one.
     """
     bursts: list[list[_Removal]] = []
     for removal in window:
@@ -142,12 +142,12 @@ def _wiping(window: Sequence[_Removal]) -> Sequence[_Removal]:
         else:
             bursts.append([removal])
     for count in range(len(bursts), 0, -1):
-        if _is_wiping(bursts[count - 1]):
+        if _is_mass_unsubscribe(bursts[count - 1]):
             return [removal for burst in bursts[:count] for removal in burst]
-    return window if _is_wiping(window) else ()
+    return window if _is_mass_unsubscribe(window) else ()
 
 
-def _is_wiping(removals: Sequence[_Removal]) -> bool:
+def _is_mass_unsubscribe(removals: Sequence[_Removal]) -> bool:
     gone = {feed.guid for removal in removals for feed in removal.feeds}
     return is_mass_unsubscribe(max(removal.size for removal in removals), len(gone))
 

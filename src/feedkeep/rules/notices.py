@@ -28,14 +28,14 @@ class NoticeKind(StrEnum):
     """The subject of a notice.
 
     Attributes:
-        WIPE: An app unsubscribed from much of the list at once.
+        MASS_UNSUBSCRIBE: An app unsubscribed from much of the list at once.
         UNREADABLE: A feed has not been readable for a week.
         MOVED: The list followed a feed to its new address.
         SILENT: An app has not synchronized for weeks, although others have.
         NEW_APP: An app was connected.
     """
 
-    WIPE = "wipe"
+    MASS_UNSUBSCRIBE = "mass unsubscribe"
     UNREADABLE = "unreadable"
     MOVED = "moved"
     SILENT = "silent"
@@ -100,7 +100,13 @@ def of_list(
 
 def of_mass_unsubscribe(mass_unsubscribe: MassUnsubscribe, app: str) -> Notice:
     at = mass_unsubscribe.stamps[0]
-    return Notice(NoticeKind.WIPE, at, f"wipe {at}", app, count=len(mass_unsubscribe.feeds))
+    return Notice(
+        NoticeKind.MASS_UNSUBSCRIBE,
+        at,
+        f"mass-unsubscribe {at}",
+        app,
+        count=len(mass_unsubscribe.feeds),
+    )
 
 
 def _of_apps(apps: Sequence[ConnectedApp], now: Stamp) -> Iterator[Notice]:

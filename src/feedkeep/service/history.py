@@ -38,7 +38,7 @@ from feedkeep.store.base import Store
 NEWEST = Stamp(2**63 - 1)
 """Greater than every timestamp in use."""
 
-_LOOKED_AT_FOR_WIPES = 50
+_CHANGES_SEARCHED = 50
 _ASKED_ABOUT_DAYS = 30
 
 Decide: TypeAlias = Callable[[Snapshot, Collection[Guid]], Decision[ListRestored]]
@@ -145,7 +145,7 @@ class ListHistory:
         shown = HistoryPage(newest[:count], states, known_from)
         return await _listed(shown, whole, has_more=len(newest) > count)
 
-    async def newest_wipe(
+    async def newest_mass_unsubscribe(
         self, account_id: AccountId, whole: Snapshot, after: Stamp
     ) -> tuple[MassUnsubscribe, Author | None] | None:
         """Return the newest mass unsubscribe that is still in effect, with its author.
@@ -160,15 +160,15 @@ class ListHistory:
             is_long, may_have_mass_unsubscribe, entries, subscribed, since
         ):
             return None
-        found = await self._store.history.page(account_id, NEWEST, _LOOKED_AT_FOR_WIPES)
+        found = await self._store.history.page(account_id, NEWEST, _CHANGES_SEARCHED)
         known_from = max(found.known_from, self._horizon())
         stamps = [stamp for stamp in found.stamps if stamp > max(known_from, since)]
         listed = await _listed(replace(found, stamps=stamps), whole, has_more=False)
         is_long = sum(len(change.feeds) for change in listed.changes) > LONG_LIST
-        found_wipes = await in_thread_if(
+        matches = await in_thread_if(
             is_long, mass_unsubscribes, listed.changes, listed.authors, entries, subscribed
         )
-        return (found_wipes[0], listed.author_of(found_wipes[0])) if found_wipes else None
+        return (matches[0], listed.author_of(matches[0])) if matches else None
 
     async def undo(self, account_id: AccountId, wanted: Undo, author: Author) -> ListRestored:
         """Undo changes in one step or not at all; the result can be undone, too.
@@ -189,7 +189,7 @@ class ListHistory:
         Raises:
             InvalidInput: The list exceeds its limits.
         """
-        some = sorted(stamps, reverse=True)[:_LOOKED_AT_FOR_WIPES]
+        some = sorted(stamps, reverse=True)[:_CHANGES_SEARCHED]
 
         def decide(snapshot: Snapshot, held: Collection[Guid]) -> Decision[ListRestored]:
             return undo.restore_removed(self._within(snapshot), some, held)

@@ -58,7 +58,7 @@ class AccountPreferences:
                 account_id, lambda known: replace(known, time_zone=known.time_zone or zone)
             )
 
-    async def dismiss_wipe(self, account_id: AccountId, stamp: Stamp) -> None:
+    async def dismiss_mass_unsubscribe(self, account_id: AccountId, stamp: Stamp) -> None:
         """Record that a mass unsubscribe, and all before it, were intended.
 
         Raises:
@@ -66,19 +66,26 @@ class AccountPreferences:
         """
         await self._change(
             account_id,
-            lambda known: replace(known, dismissed_wipe=max(known.dismissed_wipe, stamp)),
+            lambda known: replace(
+                known, dismissed_mass_unsubscribe=max(known.dismissed_mass_unsubscribe, stamp)
+            ),
         )
 
-    async def undismiss_wipes_after(self, account_id: AccountId, stamp: Stamp) -> None:
-        """Undo `dismiss_wipe` for later timestamps; raises as it does."""
-        if (await self.of(account_id)).dismissed_wipe > stamp:
+    async def undismiss_mass_unsubscribes_after(self, account_id: AccountId, stamp: Stamp) -> None:
+        """Undo `dismiss_mass_unsubscribe` for later timestamps; raises as it does."""
+        if (await self.of(account_id)).dismissed_mass_unsubscribe > stamp:
             await self._change(
                 account_id,
-                lambda known: replace(known, dismissed_wipe=min(known.dismissed_wipe, stamp)),
+                lambda known: replace(
+                    known, dismissed_mass_unsubscribe=min(known.dismissed_mass_unsubscribe, stamp)
+                ),
             )
 
     async def dismiss_news(self, account_id: AccountId, stamp: Stamp, apps: Sequence[str]) -> None:
-        """Record that news up to `stamp` and `apps` were seen; raises as `dismiss_wipe` does."""
+        """Record that news up to `stamp` and `apps` were seen.
+
+        Raises as `dismiss_mass_unsubscribe`.
+        """
         await self._change(
             account_id,
             lambda known: replace(
@@ -87,14 +94,14 @@ class AccountPreferences:
         )
 
     async def set_news_address(self, account: Account, address_hash: bytes) -> None:
-        """Store the hash of the news address; raises as `dismiss_wipe` does."""
+        """Store the hash of the news address; raises as `dismiss_mass_unsubscribe` does."""
         await self._change(
             account.id,
             lambda known: replace(known, news_address=address_hash.hex(), news_salt=account.salt),
         )
 
     async def end_news_address(self, account_id: AccountId) -> None:
-        """Delete the news address; raises as `dismiss_wipe` does."""
+        """Delete the news address; raises as `dismiss_mass_unsubscribe` does."""
         if (await self.of(account_id)).news_address:
             await self._change(
                 account_id, lambda known: replace(known, news_address="", news_salt=None)

@@ -262,6 +262,6 @@ class ClockRepair:
             return clock_repair.restamped(known, known_from, stamps, action_stamps, now, epoch)
 
         # Before `restamp`: an account that is interrupted here is found again.
-        await self._preferences.undismiss_wipes_after(account.id, now)
+        await self._preferences.undismiss_mass_unsubscribes_after(account.id, now)
         await self._progress.resend(account.id)
         await self._store.accounts.restamp(account.id, now, decide)

@@ -68,12 +68,14 @@ class ListHistoryPage(Page):
         place = await self._local(account_id, form.text("back"))
         return self.redirect(request, place, await self._note(account_id, done))
 
-    async def leave_wiped(self, request: AdmittedRequest) -> Response:
+    async def dismiss_mass_unsubscribe(self, request: AdmittedRequest) -> Response:
         """Dismiss the question about a mass unsubscribe."""
         form = await read_form(request)
         stamps = _stamps(form.text("stamps"))
         if stamps:
-            await self.service.preferences.dismiss_wipe(request.admitted.account.id, max(stamps))
+            await self.service.preferences.dismiss_mass_unsubscribe(
+                request.admitted.account.id, max(stamps)
+            )
         place = await self._local(request.admitted.account.id, form.text("back"))
         return self.redirect(request, place, Note("meant"))
 

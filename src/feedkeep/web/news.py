@@ -79,7 +79,11 @@ PLACE = "/news"
 _MAX_KNOWN = 200
 
 _BEGINNING = Sentence("News of your list will appear here.")
-_PLACES = {NoticeKind.WIPE: "/", NoticeKind.SILENT: "/apps", NoticeKind.NEW_APP: "/apps"}
+_PLACES = {
+    NoticeKind.MASS_UNSUBSCRIBE: "/",
+    NoticeKind.SILENT: "/apps",
+    NoticeKind.NEW_APP: "/apps",
+}
 
 
 class NoticeRow(Value, frozen=True):
@@ -99,9 +103,9 @@ def notice_row(notice: Notice) -> NoticeRow:
 def _sentence(notice: Notice) -> Sentence:
     name = product(notice.name) if notice.guid is None else notice.name
     match notice.kind, name:
-        case NoticeKind.WIPE, "":
+        case NoticeKind.MASS_UNSUBSCRIBE, "":
             return Sentence("Many feeds were removed at once: {count}.", {"count": notice.count})
-        case NoticeKind.WIPE, _:
+        case NoticeKind.MASS_UNSUBSCRIBE, _:
             return Sentence(
                 "{name} removed many feeds at once: {count}.",
                 {"name": name, "count": notice.count},
@@ -210,10 +214,10 @@ class NewsPage(Page):
         known = await self.service.known_feeds.headlines(feeds)
         labels = await self.service.feed_labels.of(account.id)
         found = await self.news(account.id, whole, known, labels)
-        wiped = await self.service.history.newest_wipe(account.id, whole, Stamp(0))
-        if wiped is None:
+        newest_one = await self.service.history.newest_mass_unsubscribe(account.id, whole, Stamp(0))
+        if newest_one is None:
             return found
-        mass_unsubscribe, author = wiped
+        mass_unsubscribe, author = newest_one
         who = who_of(author, await self.devices(account.id, [author] if author else []))
         return newest(
             [of_mass_unsubscribe(mass_unsubscribe, who.device or who.app), *found],

@@ -181,8 +181,8 @@ class Page:
     ) -> ShownMassUnsubscribe | None:
         """Return the mass unsubscribe to ask the owner about; None without one."""
         account_id = request.admitted.account.id
-        dismissed = (await self.preferences_of(request)).dismissed_wipe
-        found = await self.service.history.newest_wipe(account_id, whole, dismissed)
+        dismissed = (await self.preferences_of(request)).dismissed_mass_unsubscribe
+        found = await self.service.history.newest_mass_unsubscribe(account_id, whole, dismissed)
         if found is None:
             return None
         mass_unsubscribe, author = found

@@ -85,7 +85,7 @@ def _routes(
         Route("/changes", get=history.get),
         Route("/changes/undo", post=history.undo),
         Route("/changes/rescue", post=history.rescue),
-        Route("/changes/meant", post=history.leave_wiped),
+        Route("/changes/meant", post=history.dismiss_mass_unsubscribe),
         Route("/changes/restore", get=history.choose, post=history.restore),
         Route("/import", get=imports.get, post=imports.preview),
         Route("/import/carry-out", post=imports.carry_out),

@@ -184,7 +184,7 @@ async function follow() {
   const typed = one("#q")?.value;
   if (!fresh) return;
   list.replaceWith(fresh);
-  one("#wiped")?.replaceWith(one("#wiped", parsed));
+  one("#mass-unsubscribe")?.replaceWith(one("#mass-unsubscribe", parsed));
   if (one("#q")) one("#q").value = typed ?? "";
   dress();
   filter();
