@@ -15,7 +15,7 @@ from feedkeep.rules.app_urls import UNKNOWN, AppUrls
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import Update
 from feedkeep.rules.undo import ConflictPolicy, ListAt, ListRestored, Undo
-from feedkeep.rules.url_lists import url_changes
+from feedkeep.rules.url_changes import changes_to_send
 
 URLS = [f"https://{number}.example/feed" for number in range(12)]
 
@@ -421,7 +421,7 @@ def test_a_feed_that_loses_the_url_by_which_apps_have_it_is_sent_by_its_own() ->
     restored = known.last_stamp + 1
     restore(known, moment)
     assert subscribed(known) == {A, C}
-    told = url_changes(known.entries.values(), restored, UNKNOWN)
+    told = changes_to_send(known.entries.values(), restored, UNKNOWN)
     assert sorted(told.add) == [A, C]
 
 
@@ -689,7 +689,7 @@ def told(done: ListRestored) -> tuple[Stamp | None, int, int]:
 
 
 def polled(known: Account, first: Stamp, app: AppUrls = UNKNOWN) -> tuple[list[str], list[str]]:
-    changes = url_changes(known.entries.values(), first, app)
+    changes = changes_to_send(known.entries.values(), first, app)
     return sorted(changes.add), sorted(changes.remove)
 
 
@@ -778,6 +778,22 @@ def test_undo_of_an_undone_merge_sent_again_changes_nothing() -> None:
     assert undo_changes(known, stamp).stamp is not None
     before = dict(known.entries)
     assert told(undo_changes(known, stamp)) == (None, 0, 0)
+    assert known.entries == before
+
+
+# C9.20
+def test_undo_of_a_restore_and_an_add_sent_again_changes_nothing() -> None:
+    known = account(A)
+    known.add((B, G2), (C, guid(A)))
+    before_merging = known.kept.stamps[-1]
+    known.update(guid(A), Update(new_guid=G2))
+    restore(known, Stamp(before_merging - 1), keep_added=False)
+    restoring = known.kept.stamps[-1]
+    known.add((B, None))
+    stamps = restoring, known.kept.stamps[-1]
+    assert undo_changes(known, *stamps).stamp is not None
+    before = dict(known.entries)
+    assert told(undo_changes(known, *stamps)) == (None, 0, 0)
     assert known.entries == before
 
 

@@ -22,7 +22,7 @@ from feedkeep.model.errors import ChangedSince, InvalidInput, UnknownChange
 from feedkeep.rules.clock import shift
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.entry_states import is_same_state, states_at
-from feedkeep.rules.list_restore import Past, restore_entries, status_rank, tied_groups
+from feedkeep.rules.list_restore import Past, restore_entries, status_of, tied_groups
 from feedkeep.rules.subscriptions import set_status
 
 HISTORY_DAYS = 90
@@ -62,6 +62,7 @@ class ListRestored(Value, frozen=True):
 
     Attributes:
         stamp: The stamp of the new change; None if there was nothing to change.
+        feeds: Number of feeds that were changed.
         left: Number of feeds left as they are, since they were changed again.
         podcasts: Derived guids of all URLs of the feeds that apps are sent as added. Apps that were
             sent their removal have deleted their play states.
@@ -140,7 +141,7 @@ def restore_removed(
     for stamp, guids in sorted(deleted.items(), reverse=True):
         past = _past(history, shift(stamp, -1), held)
         scope = set().union(*tied_groups(draft, past, guids))
-        restore_entries(draft, past, scope, keep_added=True)
+        restore_entries(draft, past, scope, keep_added=True)  # removes nothing
     draft.check_limits(snapshot.counts)
     return _list_restored(draft, 0)
 
@@ -254,9 +255,9 @@ def _removed(
         was, first, here, began = feed, None, feed, present.began
         while began and (earlier := before.get((feed.guid, began))):
             entry = earlier.entry
-            if not isinstance(entry, Subscription) or status_rank(entry) < status_rank(here):
+            if not isinstance(entry, Subscription) or status_of(entry) < status_of(here):
                 break  # the feed was added or restored
-            if status_rank(entry) > status_rank(here):
+            if status_of(entry) > status_of(here):
                 if began not in stamps:
                     break
                 was, first = entry, began
