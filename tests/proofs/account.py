@@ -19,7 +19,7 @@ from feedkeep.model.errors import (
     UnknownChange,
     UnknownSubscription,
 )
-from feedkeep.rules import subscriptions, undo, url_lists
+from feedkeep.rules import subscriptions, undo, url_changes, url_lists
 from feedkeep.rules.app_urls import UNKNOWN
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.list_limits import MAX_SUBSCRIPTIONS, limits_for
@@ -122,7 +122,10 @@ class Account:
 
     def upload(self, what: tuple[list[str], list[str]]) -> tuple[int, object]:
         added, removed = what
-        items, left = [url_lists.to_add(url) for url in added], url_lists.to_remove(removed)[0]
+        items, left = (
+            [url_lists.parse_added(url) for url in added],
+            url_lists.parse_removed(removed)[0],
+        )
         synced = self.decide(lambda snapshot: url_lists.upload(snapshot, items, left))
         kept = map(url_lists.kept_as, items, synced.results)
         return 200, [[sent, url] for sent, url in kept if sent != url]
@@ -140,7 +143,7 @@ class Account:
         return 200, (done.stamp is not None, done.feeds, done.left)
 
     def poll(self, _: None) -> tuple[int, object]:
-        changes = url_lists.url_changes(self.entries.values(), 0, UNKNOWN)
+        changes = url_changes.changes_to_send(self.entries.values(), 0, UNKNOWN)
         return 200, (sorted(changes.add), sorted(changes.removed_texts))
 
     def read(self, guid: str) -> tuple[int, object]:

@@ -32,13 +32,13 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.model.errors import InvalidInput
-from feedkeep.rules import app_identity, episode_actions, seconds, url_lists
+from feedkeep.rules import app_identity, episode_actions, seconds, url_changes, url_lists
 from feedkeep.rules.app_identity import App
 from feedkeep.rules.clock import shift
 from feedkeep.rules.episode_actions import RefusedUrl, SentAction
 from feedkeep.rules.list_changes import is_back, is_gone
 from feedkeep.rules.undo import ConflictPolicy, Undo
-from feedkeep.rules.url_lists import UrlChanges
+from feedkeep.rules.url_changes import UrlChanges
 from feedkeep.service import Service
 from feedkeep.service.logins import login_of
 from feedkeep.service.progress import Uploaded
@@ -366,17 +366,17 @@ def what_apps_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def moves(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tell apps that a feed moved: to add its new URL, and to remove the old ones."""
-    url_changes = url_lists.url_changes
+    changes_to_send = url_changes.changes_to_send
 
     def changes(entries: Sequence[Entry], first: int, *rest: Any, **more: Any) -> UrlChanges:
-        found = url_changes(entries, first, *rest, **more)
+        found = changes_to_send(entries, first, *rest, **more)
         feeds = [e for e in entries if isinstance(e, Subscription) and e.is_subscribed]
         moved = {e.guid: e for e in feeds if e.app_url and e.revision >= first}
         old = [e.app_url for e in moved.values()] if not more["is_from_nothing"] else []
         add = [*found.add, *(e.feed_url for e in moved.values())]
         return replace(found, add=add, remove=[*old], removed_texts=[*old])
 
-    monkeypatch.setattr(url_lists, "url_changes", changes)
+    monkeypatch.setattr(url_changes, "changes_to_send", changes)
 
 
 def every_removal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -386,7 +386,7 @@ def every_removal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def what_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out of a poll also what others have changed."""
-    monkeypatch.setattr(url_lists, "is_own", lambda app, *_: bool(app.own_uploads))
+    monkeypatch.setattr(url_changes, "is_own", lambda app, *_: bool(app.own_uploads))
 
 
 def past_its_upload(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -426,7 +426,7 @@ def its_own_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def one_spelling(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tell apps to remove a URL as it is stored."""
-    monkeypatch.setattr(url_lists, "usual_spellings", lambda url: [url])
+    monkeypatch.setattr(url_changes, "usual_spellings", lambda url: [url])
 
 
 @in_the_long_form

@@ -16,21 +16,14 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.model.errors import InvalidInput
-from feedkeep.rules import escaped_urls, url_lists
+from feedkeep.rules import escaped_urls, url_changes, url_lists
 from feedkeep.rules.app_urls import MAX_APP_URLS, UNKNOWN, AppUrls
 from feedkeep.rules.echoes import Echoes
 from feedkeep.rules.escaped_urls import EscapedUrls, without_escapes
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import Added, Update, Wanted, add, update, want
-from feedkeep.rules.url_lists import (
-    UrlChanges,
-    to_add,
-    to_remove,
-    to_replace,
-    url_changes,
-    whole_list,
-    without_own,
-)
+from feedkeep.rules.url_changes import UrlChanges, changes_to_send, without_own
+from feedkeep.rules.url_lists import differences, parse_added, parse_removed, whole_list
 
 A, B, C, D = (f"https://{letter}.example" for letter in "abcd")
 
@@ -56,7 +49,7 @@ class App:
 
     def poll(self, *, is_from_nothing: bool = False) -> tuple[list[str], list[str]]:
         """Return what it has to add and to remove since it asked last."""
-        found = url_changes(
+        found = changes_to_send(
             self.account.entries.values(),
             self.first,
             self.spellings,
@@ -71,8 +64,8 @@ class App:
 
     def send(self, added: list[str], removed: list[str]) -> list[str]:
         """Upload changes; return the stored URL of each that was added, or why it was refused."""
-        items, known = [to_add(url) for url in added], escaped(self.account)
-        urls, _ = to_remove(removed, known)
+        items, known = [parse_added(url) for url in added], escaped(self.account)
+        urls, _ = parse_removed(removed, known)
         synced = self.account.decide(
             lambda snapshot: url_lists.upload(snapshot, items, urls, self.spellings, escaped=known)
         )
@@ -197,7 +190,7 @@ def test_which_feeds_an_app_may_send_back_is_told_with_what_is_left_of_them_with
     account = account_with(url, B)
     for gone in (url, B):
         account.update((guid(gone), {"is_subscribed": False}))
-    found = url_changes(account.entries.values(), Stamp(0), UNKNOWN)
+    found = changes_to_send(account.entries.values(), Stamp(0), UNKNOWN)
     assert found.removals == {guid(url), guid("https://a.example/x:y"), guid(B)}
 
 
@@ -206,8 +199,8 @@ def test_of_too_many_removals_it_is_not_told_which_they_are() -> None:
         Subscription(guid(url), url, False, Stamp(1), status_changed=Stamp(1))
         for url in (f"https://{number}.example" for number in range(MAX_APP_URLS + 1))
     ]
-    assert url_changes(entries, Stamp(0), UNKNOWN).removals is None
-    assert len(url_changes(entries[1:], Stamp(0), UNKNOWN).removals or ()) == MAX_APP_URLS
+    assert changes_to_send(entries, Stamp(0), UNKNOWN).removals is None
+    assert len(changes_to_send(entries[1:], Stamp(0), UNKNOWN).removals or ()) == MAX_APP_URLS
 
 
 def test_a_deleted_feed_comes_back_by_its_own_url_once_a_former_one_is_another_feed() -> None:
@@ -361,7 +354,7 @@ def test_an_app_is_not_sent_its_own_changes_unless_they_were_changed_again_since
 
     def told_since(since: int) -> tuple[list[str], list[str]]:
         entries = without_own(account.entries.values(), app, "", since)
-        found: UrlChanges = url_changes(entries, began + 1, UNKNOWN)
+        found: UrlChanges = changes_to_send(entries, began + 1, UNKNOWN)
         return list(found.add), list(found.remove)
 
     assert told_since(5) == ([], [])
@@ -737,7 +730,7 @@ def test_replacing_a_list_changes_only_what_differs() -> None:
     account = account_with(A, B)
     move(account, B, C)
     wanted = [parse_feed_url(url) for url in ("http://a.example", D)]
-    added, removed = to_replace(whole(account), wanted)
+    added, removed = differences(whole(account), wanted)
     assert [url.text for url in added] == [D]
     assert [url.text for url in removed] == [C]
 
@@ -788,7 +781,7 @@ def test_an_app_may_name_a_feed_by_a_link_to_subscribe_in_every_upload() -> None
     assert subscribed(account) == [A, C]
     assert sync(account, [], [f"itpc://{A}", "feeds.opml"]) == []
     assert subscribed(account) == [C]
-    item = to_add(f"antennapod-subscribe://{B}")
+    item = parse_added(f"antennapod-subscribe://{B}")
     synced = account.decide(lambda snapshot: url_lists.upload(snapshot, [item], []))
     assert url_lists.kept_as(item, synced.results[0]) == (f"antennapod-subscribe://{B}", B)
     assert subscribed(account) == [B, C]
@@ -831,7 +824,7 @@ def test_whole_list_of_an_app_keeps_a_feed_with_an_impossible_host() -> None:
     App(account).put(A)
     assert subscribed(account) == [A]
     assert account.entries[guid(IMPOSSIBLE)] == before
-    assert to_replace(whole(account), []) == ([], [parse_feed_url(A)])
+    assert differences(whole(account), []) == ([], [parse_feed_url(A)])
 
 
 def test_app_can_remove_a_feed_with_an_impossible_host_but_not_add_it() -> None:
@@ -843,10 +836,10 @@ def test_app_can_remove_a_feed_with_an_impossible_host_but_not_add_it() -> None:
     feed = account.entries[guid(IMPOSSIBLE)]
     assert isinstance(feed, Subscription)
     assert not feed.is_subscribed
-    removed = url_changes(account.entries.values(), 0, UNKNOWN).removed_texts
+    removed = changes_to_send(account.entries.values(), 0, UNKNOWN).removed_texts
     assert IMPOSSIBLE in removed
     # It would delete some other feed.
-    assert not url_changes(account.entries.values(), 0, UNKNOWN, by_count=True).removed_texts
+    assert not changes_to_send(account.entries.values(), 0, UNKNOWN, by_count=True).removed_texts
 
 
 # C3.18
@@ -880,7 +873,7 @@ def test_a_former_url_in_a_whole_list_stands_for_the_feed() -> None:
     account = account_with(A)
     move(account, A, B)
     account.update((guid(A), {"new_guid": "00000000-0000-4000-8000-000000000001"}))
-    assert to_replace(whole(account), [parse_feed_url(A)]) == ([], [])
+    assert differences(whole(account), [parse_feed_url(A)]) == ([], [])
 
 
 def test_a_whole_list_shows_by_which_urls_an_app_has_the_feeds_that_moved() -> None:
@@ -909,7 +902,7 @@ PODCINI = "Mozilla/5.0 (compatible; Podcini/11.2.2.7; Android)"
     ],
 )
 def test_podcini_is_told_by_what_it_calls_itself(user_agent: str, expected: bool) -> None:
-    assert url_lists.removes_by_count(user_agent) is expected
+    assert url_changes.removes_by_count(user_agent) is expected
 
 
 def test_an_app_that_removes_by_count_is_told_one_text_for_each_feed_that_goes() -> None:
@@ -917,8 +910,8 @@ def test_an_app_that_removes_by_count_is_told_one_text_for_each_feed_that_goes()
     move(account, A, "https://a.example/new")
     sync(account, [], [A, B])
     entries = account.entries.values()
-    usual = url_changes(entries, 0, UNKNOWN)
-    found = url_changes(entries, 0, UNKNOWN, by_count=True)
+    usual = changes_to_send(entries, 0, UNKNOWN)
+    found = changes_to_send(entries, 0, UNKNOWN, by_count=True)
     assert len(usual.removed_texts) > 4
     assert list(found.removed_texts) == ["https://a.example/new", B]
     assert (found.add, found.remove, found.app) == (usual.add, usual.remove, usual.app)
@@ -983,7 +976,7 @@ def test_a_removal_decodes_no_more_urls_than_it_names_however_many_the_feed_has_
         decoded.append(url)
         return without_escapes(url)
 
-    for module in (url_lists, escaped_urls):
+    for module in (url_changes, escaped_urls):
         monkeypatch.setattr(module, "without_escapes", noted)
     account.decide(lambda snapshot: url_lists.upload(snapshot, [], removed, UNKNOWN, escaped=known))
     assert 0 < len(decoded) <= 2 * len(urls)
@@ -995,7 +988,7 @@ def test_an_addition_without_the_escapes_of_a_feed_is_that_feed_and_answers_how_
     account = account_with(COLONS)
     assert sync(account, [NO_COLONS], []) == [COLONS]
     assert subscribed(account) == [COLONS]
-    item = to_add(NO_COLONS)
+    item = parse_added(NO_COLONS)
     [result] = account.decide(
         lambda snapshot: url_lists.upload(snapshot, [item], [], escaped=escaped(account))
     ).results
@@ -1030,13 +1023,13 @@ def test_a_whole_list_with_a_text_that_is_no_url_unsubscribes_from_nothing() -> 
 
 def test_an_upload_reads_what_its_urls_may_mean_and_no_more() -> None:
     known = EscapedUrls([COLONS])
-    removed, _ = to_remove([NO_COLONS], known)
+    removed, _ = parse_removed([NO_COLONS], known)
     assert url_lists.guids_named([], removed, known) == [guid(NO_COLONS), guid(COLONS)]
-    assert url_lists.guids_named([to_add(A)], [], known) == [guid(A)]
+    assert url_lists.guids_named([parse_added(A)], [], known) == [guid(A)]
 
 
 def test_a_url_that_a_feed_has_only_its_guid_of_is_no_echo_once_it_was_added() -> None:
     account = Account()
     account.add((A, guid(B)))
     app = AppUrls(echoes=Echoes(Stamp(1), frozenset({guid(B)})))
-    assert url_lists.upload(whole(account), [to_add(B)], [], app).outcome.app.echoes is None
+    assert url_lists.upload(whole(account), [parse_added(B)], [], app).outcome.app.echoes is None

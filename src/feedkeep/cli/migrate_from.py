@@ -26,7 +26,7 @@ from feedkeep.model.errors import AccountError
 from feedkeep.outbound.policy import policy_of
 from feedkeep.rules.feed_labels import FiledFeed
 from feedkeep.rules.subscriptions import Added, Refused
-from feedkeep.rules.url_lists import to_add
+from feedkeep.rules.url_lists import parse_added
 from feedkeep.service import Service
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ async def _subscriptions(
     author = command_author("migrate-from")
     results: list[Added | Refused] = []
     for start in range(0, len(new_there), FEEDS_AT_ONCE):
-        items = [to_add(feed) for feed in new_there[start : start + FEEDS_AT_ONCE]]
+        items = [parse_added(feed) for feed in new_there[start : start + FEEDS_AT_ONCE]]
         results += (await service.subscriptions.add(account.id, items, author)).outcome
     titles = [FiledFeed(feed, remote.titles.get(feed, ""), "") for feed in new_there]
     await service.feed_labels.take(account.id, titles)

@@ -22,7 +22,7 @@ from feedkeep.model import Subscription
 from feedkeep.model.errors import InvalidInput, UnknownSubscription
 from feedkeep.rules.feed_names import Card
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.url_lists import UrlChanges
+from feedkeep.rules.url_changes import UrlChanges
 from feedkeep.runtime.cooperative import LONG_BYTES, LONG_LIST, in_thread_if
 from feedkeep.url_sync.handlers import device_of
 from feedkeep.url_sync.messages import read_since

@@ -113,7 +113,7 @@ def merged(stored: AppUrls, before: AppUrls, after: AppUrls) -> AppUrls:
     return changed
 
 
-class FeedUrls(Value, frozen=True):
+class UrlGuids(Value, frozen=True):
     """The present URL of a feed and the former ones, as their derived guids."""
 
     present: Guid
@@ -130,7 +130,7 @@ class FeedUrls(Value, frozen=True):
         return {guid for guid, alias in self.former.items() if alias.was_own}
 
 
-def has_unsubscribed(removed: Guid, urls: FeedUrls, app: AppUrls, *, may_have_both: bool) -> bool:
+def has_unsubscribed(removed: Guid, urls: UrlGuids, app: AppUrls, *, may_have_both: bool) -> bool:
     """Whether an app that removes a URL of a feed has unsubscribed from the feed; in doubt not.
 
     `may_have_both` is whether it may have the feed by several URLs, although that is not known: one
@@ -152,7 +152,7 @@ def has_unsubscribed(removed: Guid, urls: FeedUrls, app: AppUrls, *, may_have_bo
     return not others or (alias is not None and alias.moved_away)
 
 
-def is_in_doubt(removed: Guid, urls: FeedUrls, app: AppUrls) -> bool:
+def is_in_doubt(removed: Guid, urls: UrlGuids, app: AppUrls) -> bool:
     """Whether the app may, or may not, have another URL of the feed than the one it removes."""
     others = urls.all - {removed} - app.gone
     return bool(others) and removed not in app.gone and app.known.isdisjoint(others)

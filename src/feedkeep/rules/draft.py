@@ -159,13 +159,13 @@ class Draft:
         self._take_over(self._index.get(guid))
         if url.guid != guid:  # stamped first, as a pointer to the subscription (C4.5)
             unstamped = Subscription(guid, url.text, True, subscription_changed=Stamp(0))
-            self.lead(url.guid, self.put(unstamped), alias=None)
+            self.link(url.guid, self.put(unstamped), alias=None)
         stamp = self.tick()
         return self.put(
             Subscription(guid, url.text, True, stamp, status_changed=stamp, first_had=first_had)
         )
 
-    def lead(self, guid: Guid, subscription: Subscription, alias: Alias | None) -> None:
+    def link(self, guid: Guid, subscription: Subscription, alias: Alias | None) -> None:
         """Make `guid` resolve to the subscription; `alias` is the URL that `guid` derives from.
 
         An announced pointer to another subscription is stamped. Redirecting it to a newer guid of
@@ -218,7 +218,7 @@ class Draft:
         url = parse_feed_url(other.feed_url)
         merged = self.put(_with_status_of_both(subscription, other))
         left = Alias(url.text, moved_away=False, was_own=True, first_had=other.first_had)
-        self.lead(url.guid, merged, left)
+        self.link(url.guid, merged, left)
         return self._present(merged)
 
     def move(
@@ -244,21 +244,21 @@ class Draft:
             # The feed's first URL is this one, so apps that were never sent another one have it.
             moved = self.put(_known_as(moved, None, None))
         former = self.former_urls(moved)
-        taken = former.get(url.guid)  # `lead` drops it
+        taken = former.get(url.guid)  # `link` drops it
         # Apps that were sent the move have the other URL, and could not unsubscribe by it.
         is_undo = may_undo and taken is not None and taken.moved_away and taken.retired is None
         # While no move can be undone, a URL of a merged feed counts as merged.
         was_own = any(alias.was_own for alias in former.values()) and not any(
             alias.moved_away for alias in former.values()
         )
-        self.lead(url.guid, moved, alias=None)
+        self.link(url.guid, moved, alias=None)
         # Devices know an announced guid, so it stays even if the move is undone.
         if is_undo and old.guid not in held and self._is_unannounced(old.guid):
             self.set(old.guid, None)
         else:
             first_had = subscription.first_had
             left = Alias(old.text, moved_away=True, was_own=was_own, first_had=first_had)
-            self.lead(old.guid, self._present(moved), left)
+            self.link(old.guid, self._present(moved), left)
         if taken is not None and taken.was_own:
             return self._end_undoing(moved)
         return self._present(moved)

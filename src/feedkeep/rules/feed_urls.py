@@ -151,6 +151,11 @@ def parse_feed_url(text: str) -> FeedUrl:
     return _parse_any(text)
 
 
+def guid_of(url: str) -> Guid:
+    """Return the derived guid of a valid feed URL."""
+    return parse_feed_url(url).guid
+
+
 def parse_new_feed_url(text: str) -> FeedUrl:
     """Parse the URL of a feed that is added, or the new URL of a feed (C3.1).
 

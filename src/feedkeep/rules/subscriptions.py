@@ -71,7 +71,7 @@ class Added(Value, frozen=True):
     Attributes:
         feed_url: The URL as it was sent, trimmed.
         subscription: The item's subscription at the end of the request.
-        was_subscribed: Whether the account was already subscribed to it.
+        was_subscribed: Whether the account was subscribed to the feed before the item.
     """
 
     feed_url: str
@@ -156,9 +156,9 @@ def add(snapshot: Snapshot, items: Sequence[Wanted | Refused]) -> Decision[list[
 
 def add_items(draft: Draft, items: Sequence[Wanted | Refused]) -> list[Added | Refused]:
     """Add items, as `add` does, as part of a longer operation."""
-    known = [_as_known(draft, item) for item in _with_own_guids(items)]
+    known = [_without_escaped_ampersand(draft, item) for item in _with_own_guids(items)]
     outcomes = [_add_or_refuse(draft, item) for item in known]
-    return [_at_the_end(draft, *outcome) for outcome in outcomes]
+    return [_result_of(draft, *outcome) for outcome in outcomes]
 
 
 def read(view: View | NotLookedUp | None) -> View:
@@ -182,7 +182,7 @@ def read(view: View | NotLookedUp | None) -> View:
 def update(
     snapshot: Snapshot,
     guid: Guid,
-    wanted: Update,
+    change: Update,
     held: Collection[Guid] = (),
     is_expected: IsExpected | None = None,
 ) -> Decision[Updated]:
@@ -199,20 +199,20 @@ def update(
     """
     draft = Draft(snapshot)
     found = _live(draft, guid, is_expected)
-    if wanted == Update():  # C5.18
+    if change == Update():  # C5.18
         return draft.decision(Updated(found))
-    renamed, has_merged = _take_guid(draft, found, wanted.new_guid)
-    moved = _take_feed_url(draft, renamed, wanted.new_feed_url, held)
+    renamed, has_merged = _take_guid(draft, found, change.new_guid)
+    moved = _take_feed_url(draft, renamed, change.new_feed_url, held)
     check_pointers(draft, moved)
 
     stamp = draft.tick()
-    changed = _with_status_for_apps(draft, moved, found, wanted, stamp)
-    has_new_status = wanted.is_subscribed is not None or (
+    changed = _with_status_for_apps(draft, moved, found, change, stamp)
+    has_new_status = change.is_subscribed is not None or (
         changed.is_subscribed != found.is_subscribed
     )
     # Even if no value changes (C5.19).
-    is_sent = has_new_status or wanted.new_feed_url is not None
-    is_renamed = wanted.new_guid is not None
+    is_sent = has_new_status or change.new_feed_url is not None
+    is_renamed = change.new_guid is not None
     subscription = draft.put(
         replace(
             changed,
@@ -224,10 +224,10 @@ def update(
     return draft.decision(
         Updated(
             subscription=subscription,
-            new_feed_url=wanted.new_feed_url.text if wanted.new_feed_url else None,
+            new_feed_url=change.new_feed_url.text if change.new_feed_url else None,
             is_subscribed=subscription.is_subscribed if has_new_status else None,
             subscription_changed=stamp if is_sent else None,
-            new_guid=wanted.new_guid,
+            new_guid=change.new_guid,
             guid_changed=stamp if is_renamed else None,
         )
     )
@@ -307,7 +307,7 @@ def _with_own_guids(items: Sequence[Wanted | Refused]) -> list[Wanted | Refused]
     ]
 
 
-def _as_known(draft: Draft, item: Wanted | Refused) -> Wanted | Refused:
+def _without_escaped_ampersand(draft: Draft, item: Wanted | Refused) -> Wanted | Refused:
     """Use the URL that the account has if it differs only by `&amp;`."""
     other = item.unescaped if isinstance(item, Wanted) else None
     if isinstance(item, Refused) or other is None or _found_by_url(draft, item.url):
@@ -346,9 +346,9 @@ def _add_one(draft: Draft, item: Wanted) -> bool:
     else:
         draft.create(guid or item.url.guid, item.url)  # C5.7
         return False
-    led = _lead_url(draft, found, item.url)
+    linked = _link_url(draft, found, item.url)
     is_renamed = guid is not None and by_guid is None
-    set_status(draft, replace(led, deleted=None), True, is_renamed=is_renamed)
+    set_status(draft, replace(linked, deleted=None), True, is_renamed=is_renamed)
     return found.is_subscribed
 
 
@@ -386,7 +386,7 @@ def _absorb_by_guid(
     return draft.absorb(by_guid, by_url)
 
 
-def _lead_url(draft: Draft, subscription: Subscription, url: FeedUrl) -> Subscription:
+def _link_url(draft: Draft, subscription: Subscription, url: FeedUrl) -> Subscription:
     """Make a sent URL resolve to the subscription; a deleted one adopts it (C5.8, C5.9).
 
     A client that adds a feed does not know its moves, so this undoes no move and drops no URL.
@@ -396,23 +396,26 @@ def _lead_url(draft: Draft, subscription: Subscription, url: FeedUrl) -> Subscri
     if draft.find(url.guid) != subscription:
         # The feed never moved away from this URL: moving to it later is a new move, not an undo.
         first_had = draft.first_had(url, is_only_sent=True)
-        draft.lead(url.guid, subscription, Alias(url.text, moved_away=False, first_had=first_had))
+        draft.link(url.guid, subscription, Alias(url.text, moved_away=False, first_had=first_had))
     return subscription
 
 
 def _found_by_url(draft: Draft, url: FeedUrl) -> Subscription | None:
-    """Return the subscription of a URL; a deleted one only by its present guid or URL (C5.6)."""
+    """Return the subscription of a URL; a deleted one only by its current URL or guid.
+
+    A sent guid finds it by any of its guids (C5.6), before this is asked.
+    """
     found = draft.find(url.guid)
-    if found is None or found.deleted is None or _is_present(found, url.guid):
+    if found is None or found.deleted is None or _is_current_url(found, url.guid):
         return found
     return None
 
 
-def _is_present(subscription: Subscription, url_guid: Guid) -> bool:
+def _is_current_url(subscription: Subscription, url_guid: Guid) -> bool:
     return url_guid in {subscription.guid, parse_feed_url(subscription.feed_url).guid}
 
 
-def _at_the_end(draft: Draft, item: Wanted | Refused, was_subscribed: bool) -> Added | Refused:
+def _result_of(draft: Draft, item: Wanted | Refused, was_subscribed: bool) -> Added | Refused:
     if isinstance(item, Refused):
         return item
     # A later item of the same request may have renamed or absorbed the subscription (C5.13).
@@ -452,24 +455,24 @@ def _take_feed_url(
             )
         # A deleted subscription is absorbed (C5.24). If this is one of its former URLs, only the
         # URL is moved: the tombstone stays (C5.25).
-        if _is_present(other, url.guid):
+        if _is_current_url(other, url.guid):
             subscription = draft.absorb(subscription, other)
     return draft.move(subscription, url, may_undo=True, held=held)
 
 
 def _with_status_for_apps(
-    draft: Draft, moved: Subscription, before: Subscription, wanted: Update, stamp: Stamp
+    draft: Draft, moved: Subscription, before: Subscription, change: Update, stamp: Stamp
 ) -> Subscription:
     """Set the status, which merges no longer change (C5.22), and the changes to send to apps."""
     # Apps were not sent the feed by its former URL, and would not be sent the move (C3.18).
     is_new_to_apps = not is_for_apps(before.app_url or before.feed_url)
-    if wanted.notify_apps or (wanted.new_feed_url is not None and is_new_to_apps):
+    if change.notify_apps or (change.new_feed_url is not None and is_new_to_apps):
         # Apps that know only URLs are sent this as a new subscription, and no other change.
         moved = draft.retire_urls(moved, stamp)
         moved = replace(moved, status_changed=stamp, app_url=None, app_url_until=None)
-    if wanted.is_subscribed is None:
+    if change.is_subscribed is None:
         return moved
-    return with_status(moved, wanted.is_subscribed, stamp)
+    return with_status(moved, change.is_subscribed, stamp)
 
 
 def check_pointers(draft: Draft, subscription: Subscription, gained: int = 0) -> None:

@@ -22,14 +22,15 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.model.errors import InvalidInput, UnknownSubscription
-from feedkeep.rules import app_urls, devices, echoes, seconds, url_lists
+from feedkeep.rules import app_urls, devices, echoes, seconds, url_changes, url_lists
 from feedkeep.rules.app_identity import app_of
 from feedkeep.rules.app_urls import NO_RECORD, UNKNOWN, AppUrls
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.escaped_urls import EscapedUrls
 from feedkeep.rules.feed_urls import parse_feed_url, parse_new_feed_url
 from feedkeep.rules.seen_feeds import had_at
-from feedkeep.rules.url_lists import Synced, UrlChanges
+from feedkeep.rules.url_changes import UrlChanges
+from feedkeep.rules.url_lists import UploadResult
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.service.episode_actions import EpisodeActions
 from feedkeep.service.list_changes import Changed, ListChanges
@@ -101,9 +102,9 @@ class UrlLists:
         app, clock = await self._progress.of_poll(admitted, Clock.SUBSCRIPTIONS, (device,), since)
         second = seconds.second_of(clock)
         first = seconds.first_second(since, second, app.known)
-        changes = url_lists.NO_CHANGES
+        changes = url_changes.NO_CHANGES
         if first < second:
-            by_count = url_lists.removes_by_count(user_agent)
+            by_count = url_changes.removes_by_count(user_agent)
             asked = _Asked(admitted, device, app.known, since, first, by_count)
             changes = await self._changes(asked, clock)
         after = seconds.after_reply(since, second, app.known)
@@ -133,8 +134,8 @@ class UrlLists:
             # gPodder would offer to add a feed again that its owner has just removed. After a full
             # sync, an app has forgotten its own uploads, and needs them.
             if first > seconds.EVERYTHING:
-                listed = url_lists.without_own(entries, asked.progress, asked.device, asked.since)
-            changes = url_lists.url_changes(
+                listed = url_changes.without_own(entries, asked.progress, asked.device, asked.since)
+            changes = url_changes.changes_to_send(
                 listed,
                 stamp,
                 known,
@@ -160,12 +161,14 @@ class UrlLists:
             InvalidInput: The device's id is invalid.
         """
         is_long = len(added) + len(removed) > LONG_LIST
-        items = await in_thread_if(is_long, lambda: [url_lists.to_add(url) for url in added])
+        items = await in_thread_if(is_long, lambda: [url_lists.parse_added(url) for url in added])
         escaped = await self._escaped(admitted.account.id)
-        unwanted, refused = await in_thread_if(is_long, url_lists.to_remove, removed, escaped)
+        unwanted, refused = await in_thread_if(is_long, url_lists.parse_removed, removed, escaped)
         guids = await in_thread_if(is_long, url_lists.guids_named, items, unwanted, escaped)
 
-        def decide(snapshot: Snapshot, known: AppUrls, progress: SyncProgress) -> Decision[Synced]:
+        def decide(
+            snapshot: Snapshot, known: AppUrls, progress: SyncProgress
+        ) -> Decision[UploadResult]:
             return url_lists.upload(snapshot, items, unwanted, known, progress, escaped)
 
         progress = await self._progress_of(admitted, author)
@@ -191,7 +194,9 @@ class UrlLists:
         wanted = await in_thread_if(len(urls) > LONG_LIST, url_lists.whole_list, urls)
         escaped = await self._escaped(admitted.account.id)
 
-        def decide(snapshot: Snapshot, known: AppUrls, progress: SyncProgress) -> Decision[Synced]:
+        def decide(
+            snapshot: Snapshot, known: AppUrls, progress: SyncProgress
+        ) -> Decision[UploadResult]:
             return url_lists.replace_list(snapshot, wanted, known, progress, escaped)
 
         progress = await self._progress_of(admitted, author)
@@ -203,16 +208,16 @@ class UrlLists:
         admitted: Admitted,
         author: Author,
         guids: Sequence[Guid] | None,
-        decide: Callable[[Snapshot, AppUrls, SyncProgress], Decision[Synced]],
+        decide: Callable[[Snapshot, AppUrls, SyncProgress], Decision[UploadResult]],
         progress: AppProgress,
-    ) -> Synced:
+    ) -> UploadResult:
         """Make an upload's changes, and store what it reveals about the app, in one commit."""
         device = author.device
         if device:
             devices.check_id(device)
         app = RememberedApp(app_of(admitted, device))
 
-        def decide_all(snapshot: Snapshot) -> Decision[Synced]:
+        def decide_all(snapshot: Snapshot) -> Decision[UploadResult]:
             decision = decide(snapshot, app.known(snapshot.documents), progress.known)
             synced = decision.outcome
             learned = app.learned(snapshot.documents, synced.app, decision.last_stamp)
@@ -314,5 +319,5 @@ class UrlLists:
         return changed
 
 
-def _after(app: AppProgress, device: str, synced: Synced) -> SyncProgress:
+def _after(app: AppProgress, device: str, synced: UploadResult) -> SyncProgress:
     return seconds.after_upload(app.known, device, synced.began, synced.ended)

@@ -8,7 +8,7 @@ from feedkeep.model import Admitted, Author, Decision, Snapshot, SyncProgress
 from feedkeep.rules import url_lists
 from feedkeep.rules.app_urls import AppUrls
 from feedkeep.rules.subscriptions import want
-from feedkeep.rules.url_lists import Synced
+from feedkeep.rules.url_lists import UploadResult
 from feedkeep.service.url_lists import UrlLists
 
 
@@ -16,9 +16,9 @@ async def replace(lists: UrlLists, admitted: Admitted, urls: Sequence[str], auth
     wanted = url_lists.whole_list(urls)
     store = lists._store
     read = await store.entries.whole(admitted.account.id)
-    added, left = url_lists.to_replace(read, wanted.urls)
+    added, left = url_lists.differences(read, wanted.urls)
 
-    def decide(snapshot: Snapshot, _known: AppUrls, _told: SyncProgress) -> Decision[Synced]:
+    def decide(snapshot: Snapshot, _known: AppUrls, _told: SyncProgress) -> Decision[UploadResult]:
         items = [want(url.text, None) for url in added]
         return url_lists.upload(snapshot, items, left)
 

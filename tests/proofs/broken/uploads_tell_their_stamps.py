@@ -12,7 +12,7 @@ from pathlib import Path
 
 from feedkeep.model import Admitted, Author, Decision, Guid, Snapshot, SyncProgress
 from feedkeep.rules.app_urls import UNKNOWN, AppUrls
-from feedkeep.rules.url_lists import Synced
+from feedkeep.rules.url_lists import UploadResult
 from feedkeep.service import list_changes
 from feedkeep.service.progress import AppProgress
 from feedkeep.service.url_lists import UrlLists
@@ -26,10 +26,12 @@ async def sync_and_tell(
     admitted: Admitted,
     author: Author,
     guids: Sequence[Guid] | None,
-    decide: Callable[[Snapshot, AppUrls, SyncProgress], Decision[Synced]],
+    decide: Callable[[Snapshot, AppUrls, SyncProgress], Decision[UploadResult]],
     progress: AppProgress,
-) -> Synced:
-    def decide_unknowing(snapshot: Snapshot, _: AppUrls, told: SyncProgress) -> Decision[Synced]:
+) -> UploadResult:
+    def decide_unknowing(
+        snapshot: Snapshot, _: AppUrls, told: SyncProgress
+    ) -> Decision[UploadResult]:
         return decide(snapshot, UNKNOWN, told)
 
     synced = await sync(lists, admitted, author, guids, decide_unknowing, progress)
