@@ -1,14 +1,16 @@
-"""Protocol of the whole store."""
+"""The whole store, and all its data."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from feedkeep.model import AccountId, FeedLabel, Labelled, Records, Stamp
+from feedkeep.model import AccountId, FeedLabel, Labelled, Now, Records, Stamp
 from feedkeep.store.base.entries import Entries
+from feedkeep.store.driver import Driver
 from feedkeep.store.portable.accounts import Accounts
 from feedkeep.store.portable.attempts import Attempts
 from feedkeep.store.portable.documents import Documents
@@ -122,53 +124,31 @@ class StoreState:
     pool: Pool | None = None
 
 
-class Store(Protocol):
-    """A database, shared by all requests of a process."""
+class Store(ABC):
+    """A database, shared by all requests of a process, with an object for each topic."""
 
-    @property
-    def entries(self) -> Entries:
-        """The entries of all lists."""
+    def __init__(
+        self,
+        driver: Driver,
+        now: Now,
+        entries: Entries,
+        feed_labels: FeedLabels,
+        accounts: Accounts,
+        tokens: Tokens,
+    ) -> None:
+        self.entries = entries
+        self.history = ListHistory(driver)
+        self.feed_labels = feed_labels
+        self.feeds = Feeds(driver)
+        self.episode_actions = EpisodeActions(driver, now)
+        self.documents = Documents(driver)
+        self.logins = Logins(driver)
+        self.accounts = accounts
+        self.tokens = tokens
+        self.attempts = Attempts(driver)
+        self.totals = Totals(driver)
 
-    @property
-    def history(self) -> ListHistory:
-        """The former states of entries."""
-
-    @property
-    def feed_labels(self) -> FeedLabels:
-        """The labels and folders that users give to their feeds."""
-
-    @property
-    def feeds(self) -> Feeds:
-        """The fetched data of feeds."""
-
-    @property
-    def episode_actions(self) -> EpisodeActions:
-        """Episode actions."""
-
-    @property
-    def documents(self) -> Documents:
-        """Documents that are stored for apps."""
-
-    @property
-    def logins(self) -> Logins:
-        """Granted logins."""
-
-    @property
-    def accounts(self) -> Accounts:
-        """Accounts."""
-
-    @property
-    def tokens(self) -> Tokens:
-        """Tokens and sessions."""
-
-    @property
-    def attempts(self) -> Attempts:
-        """Recent login attempts."""
-
-    @property
-    def totals(self) -> Totals:
-        """Totals of the stored data."""
-
+    @abstractmethod
     async def assert_ready(self) -> None:
         """Check that the store can read and write.
 
@@ -176,6 +156,7 @@ class Store(Protocol):
             StoreUnavailable: It cannot.
         """
 
+    @abstractmethod
     async def missing_rights(self) -> Sequence[str]:
         """Return the names of tables that this process lacks the right to read and write.
 
@@ -183,6 +164,7 @@ class Store(Protocol):
             StoreUnavailable: The database cannot be reached.
         """
 
+    @abstractmethod
     async def clock(self) -> Stamp | None:
         """Return the time of the database server's clock; None if the database is on this machine.
 
@@ -190,6 +172,7 @@ class Store(Protocol):
             StoreUnavailable: The database cannot be reached.
         """
 
+    @abstractmethod
     async def connection_limit(self) -> int | None:
         """Return the maximum number of connections of the server; None without a server.
 
@@ -199,18 +182,23 @@ class Store(Protocol):
             StoreUnavailable: The database cannot be reached.
         """
 
+    @abstractmethod
     async def size(self) -> StoreSize:
         """Return statistics for administrators."""
 
+    @abstractmethod
     def state(self) -> StoreState:
         """Return the present state; takes microseconds, in any thread."""
 
+    @abstractmethod
     async def faults(self) -> Sequence[str]:
         """Return a sentence for each fault that the database detects in its data."""
 
+    @abstractmethod
     def archive(self) -> AbstractAsyncContextManager[Archive]:
         """Context manager: return a snapshot of all stored data."""
 
+    @abstractmethod
     async def fill(self, records: AsyncIterator[Records], check: Check | None = None) -> None:
         """Store all records of an archive in one commit, or none of them.
 
@@ -221,5 +209,6 @@ class Store(Protocol):
             StoreUnusable: The store already has an account.
         """
 
+    @abstractmethod
     async def close(self) -> None:
         """Finish the accepted jobs, and close the database."""

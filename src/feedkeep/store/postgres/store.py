@@ -14,16 +14,9 @@ import structlog
 from feedkeep.model import AccountId, Now, Records, Stamp
 from feedkeep.model.errors import StoreUnusable
 from feedkeep.runtime.recorder import Recorder
-from feedkeep.store.base import Check, StoreSize, StoreState
+from feedkeep.store.base import Check, Store, StoreSize, StoreState
 from feedkeep.store.batch import FailedBeforeCommit
 from feedkeep.store.migrate import BeforeMigrating, migrate_at_once, pending_migrations
-from feedkeep.store.portable.attempts import Attempts
-from feedkeep.store.portable.documents import Documents
-from feedkeep.store.portable.episode_actions import EpisodeActions
-from feedkeep.store.portable.feeds import Feeds
-from feedkeep.store.portable.history import ListHistory
-from feedkeep.store.portable.logins import Logins
-from feedkeep.store.portable.totals import Totals
 from feedkeep.store.postgres import archive, migration
 from feedkeep.store.postgres.accounts import PostgresAccounts
 from feedkeep.store.postgres.archive import PostgresArchive
@@ -89,7 +82,7 @@ _Look: TypeAlias = Callable[[asyncpg.Connection, K], Awaitable[_Looked[K]]]
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
-class PostgresStore:
+class PostgresStore(Store):
     """A PostgreSQL database, with an object for each topic.
 
     Queued changes share a transaction, and queued reads of one kind share a statement. If the
@@ -100,18 +93,14 @@ class PostgresStore:
     def __init__(self, runner: PostgresRunner, now: Now) -> None:
         """Use a database that is already migrated; callers use `open` instead."""
         self._runner = runner
-        driver = PostgresDriver(runner)
-        self.entries = PostgresEntries(runner, now)
-        self.history = ListHistory(driver)
-        self.feed_labels = PostgresFeedLabels(runner)
-        self.feeds = Feeds(driver)
-        self.episode_actions = EpisodeActions(driver, now)
-        self.documents = Documents(driver)
-        self.logins = Logins(driver)
-        self.accounts = PostgresAccounts(runner)
-        self.tokens = PostgresTokens(runner)
-        self.attempts = Attempts(driver)
-        self.totals = Totals(driver)
+        super().__init__(
+            PostgresDriver(runner),
+            now,
+            PostgresEntries(runner, now),
+            PostgresFeedLabels(runner),
+            PostgresAccounts(runner),
+            PostgresTokens(runner),
+        )
 
     @classmethod
     async def open(

@@ -14,15 +14,8 @@ import structlog
 from feedkeep.model import Now, Records
 from feedkeep.model.errors import StoreUnavailable, StoreUnusable
 from feedkeep.runtime.recorder import Recorder
-from feedkeep.store.base import Check, StoreSize, StoreState
+from feedkeep.store.base import Check, Store, StoreSize, StoreState
 from feedkeep.store.migrate import BeforeMigrating, migrate_at_once
-from feedkeep.store.portable.attempts import Attempts
-from feedkeep.store.portable.documents import Documents
-from feedkeep.store.portable.episode_actions import EpisodeActions
-from feedkeep.store.portable.feeds import Feeds
-from feedkeep.store.portable.history import ListHistory
-from feedkeep.store.portable.logins import Logins
-from feedkeep.store.portable.totals import Totals
 from feedkeep.store.sqlite import archive, lock
 from feedkeep.store.sqlite.accounts import SqliteAccounts
 from feedkeep.store.sqlite.archive import SqliteArchive
@@ -46,24 +39,20 @@ _KIND = "SQLite"
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
-class SqliteStore:
+class SqliteStore(Store):
     """A SQLite file, with an object for each topic."""
 
     def __init__(self, runner: SqliteRunner, now: Now) -> None:
         """Use a file that is already migrated; callers use `open` instead."""
         self._runner = runner
-        driver = SqliteDriver(runner)
-        self.entries = SqliteEntries(runner, now)
-        self.history = ListHistory(driver)
-        self.feed_labels = SqliteFeedLabels(runner)
-        self.feeds = Feeds(driver)
-        self.episode_actions = EpisodeActions(driver, now)
-        self.documents = Documents(driver)
-        self.logins = Logins(driver)
-        self.accounts = SqliteAccounts(runner)
-        self.tokens = SqliteTokens(runner)
-        self.attempts = Attempts(driver)
-        self.totals = Totals(driver)
+        super().__init__(
+            SqliteDriver(runner),
+            now,
+            SqliteEntries(runner, now),
+            SqliteFeedLabels(runner),
+            SqliteAccounts(runner),
+            SqliteTokens(runner),
+        )
 
     @classmethod
     async def open(
