@@ -253,6 +253,7 @@ def test_a_subscription_has_at_most_a_thousand_pointers_and_an_item_too_many_fai
     assert account.snapshot() == before
 
 
+# C3.11
 def test_add_many_guids_of_one_url_redirects_a_bounded_number_of_pointers() -> None:
     account = Account()
     account.add((A, None))
