@@ -162,7 +162,7 @@ texts: .venv/dev
 
 # Of a service started for the purpose, in the system's Chromium.
 pictures: .venv/dev
-	PYTHONPATH=tests $(BIN)/python tests/web/feeds.py docs/pictures
+	PYTHONPATH=tests $(BIN)/python tests/web/pictures.py docs/pictures
 
 # Settings, commands, pages and the contract index, generated from the code; a test compares them.
 reference: .venv/dev

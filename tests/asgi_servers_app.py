@@ -12,7 +12,7 @@ from feedkeep.assembly import open_service
 from feedkeep.config.settings import load_settings
 from feedkeep.edges import edges
 from feedkeep.http.application import Application
-from feedkeep.http.health import Draining
+from feedkeep.http.backpressure import Draining
 from feedkeep.runtime.logs import configure_logs
 
 _settings = load_settings({}, None, os.environ)

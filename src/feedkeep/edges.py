@@ -6,7 +6,7 @@ from feedkeep.config.settings import Settings, base_path
 from feedkeep.gpodder import SessionAuthenticator, gpodder_routes
 from feedkeep.http import error_responses
 from feedkeep.http.authenticators import HeaderAuthenticator
-from feedkeep.http.health import Draining
+from feedkeep.http.backpressure import Draining
 from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.routing import Edge
 from feedkeep.nextcloud import nextcloud_routes

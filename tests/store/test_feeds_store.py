@@ -30,6 +30,7 @@ from feedkeep.model import (
     Subscription,
     replace,
 )
+from feedkeep.model.errors import StoreUnavailable
 from feedkeep.rules.subscriptions import subscribed
 from feedkeep.store.base import Store
 from feedkeep.store.feed_rows import AFTER_LEASE_US
@@ -363,6 +364,28 @@ def test_two_processes_that_lease_at_the_same_time_get_each_feed_once(
             assert sorted(number for some in found for number in some) == list(range(100))
 
     asyncio.run(go())
+
+
+def test_lease_that_fails_after_others_returns_these(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(store: Any) -> None:
+        await store.feeds.want(urls(1, 2, 3), NOW)
+        driver, write, jobs = store.feeds._driver, store.feeds._driver.write, []
+
+        async def write_twice(job: Any) -> Any:
+            jobs.append(job)
+            if len(jobs) > 2:
+                raise StoreUnavailable
+            return await write(job)
+
+        with monkeypatch.context() as failing:
+            failing.setattr(driver, "write", write_twice)
+            leased = await store.feeds.lease(NOW, UNTIL, 9)
+        rest = await store.feeds.lease(NOW, UNTIL, 9)
+        assert sorted(numbers(leased) + numbers(rest)) == [1, 2, 3]
+
+    run(open_store, work)
 
 
 def test_a_lease_that_ended_is_given_to_another_and_the_first_can_save_nothing(

@@ -48,8 +48,9 @@ from feedkeep.config.settings import (
 )
 from feedkeep.edges import edges
 from feedkeep.http.application import Application
+from feedkeep.http.backpressure import Draining
 from feedkeep.http.error_responses import Outages
-from feedkeep.http.health import Draining, WaitingApplication
+from feedkeep.http.health import WaitingApplication
 from feedkeep.http.responses import Refusal
 from feedkeep.http.serving import (
     Sockets,

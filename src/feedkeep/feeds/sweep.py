@@ -94,9 +94,10 @@ class SubscriptionSweep:
         await self._go_through(first, AccountId(2**63))
         await self._go_through(AccountId(0), first)
         before = shift(self._now(), -FORGOTTEN_US)
-        forgotten = _FORGOTTEN_IN_A_STEP
-        while forgotten == _FORGOTTEN_IN_A_STEP:
-            forgotten = await self._store.feeds.forget(before, _FORGOTTEN_IN_A_STEP)
+        # A step deletes fewer if other processes are deleting the same feeds.
+        has_more = True
+        while has_more:
+            has_more = await self._store.feeds.forget(before, _FORGOTTEN_IN_A_STEP) > 0
             await asyncio.sleep(_SECONDS_BETWEEN_STEPS)
         await asyncio.sleep(_SECONDS_BETWEEN_ROUNDS)
 

@@ -1,6 +1,6 @@
 """Reader of RSS, all versions, and Atom, driven by a table of elements.
 
-`xml_mending` first repairs the document, then Python's expat parses it.
+`xml_tags` first repairs the document, then Python's expat parses it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Limits on request bodies and replies in progress, as plain ASGI that works on any server.
 
-They bound the memory of all together, and the time that a client takes to send or read.
+They bound the memory of all together, and the time that a client takes to send or read. `Draining`
+ends connections before shutdown.
 """
 
 from __future__ import annotations
@@ -356,3 +357,17 @@ class _Request:
             raise error from None
         finally:
             self._waits_for = NOTHING
+
+
+class Draining:
+    """State of the drain period.
+
+    Attributes:
+        has_begun: Whether it has begun: `/readyz` fails, and each connection closes after its next
+            reply.
+    """
+
+    has_begun = False
+
+    def begin(self) -> None:
+        self.has_begun = True

@@ -1,31 +1,17 @@
-"""Liveness, readiness, the drain period, and responses of a process that is not ready."""
+"""Liveness, readiness, and responses of a process that is not ready."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 from starlette.types import Receive, Scope, Send
 
+from feedkeep.http.backpressure import Draining
 from feedkeep.http.error_responses import STOPPING
 from feedkeep.http.json_bodies import encode
 from feedkeep.http.requests import Request, own_path
 from feedkeep.http.responses import JsonResponse, Refusal
 from feedkeep.runtime.shared import Shared
 from feedkeep.service import Service
-
-
-class Draining:
-    """State of the drain period.
-
-    Attributes:
-        has_begun: Whether it has begun: `/readyz` fails, and each connection closes after its next
-            reply.
-    """
-
-    has_begun = False
-
-    def begin(self) -> None:
-        self.has_begun = True
-
 
 _SHARED_SECONDS = 1.0
 

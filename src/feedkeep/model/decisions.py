@@ -19,7 +19,7 @@ class EntryState(Value, frozen=True):
 
     Attributes:
         began: Stamp of the change that began this state; None if that was not loaded.
-        author: Author of that change, as `service/authors` writes it; "" if unknown.
+        author: Author of that change, as `service/list_changes` writes it; "" if unknown.
         ended: Stamp of the change that ended this state; None while it lasts.
     """
 

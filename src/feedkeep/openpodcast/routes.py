@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from feedkeep.config.settings import Settings
-from feedkeep.http.health import Draining, LiveResource, ReadyResource
+from feedkeep.http.backpressure import Draining
+from feedkeep.http.health import LiveResource, ReadyResource
 from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.routing import PublicRoute, Route
 from feedkeep.openpodcast.history import HistoryResource, RestoreResource, UndoResource

@@ -61,7 +61,7 @@ class Driver(ABC):
         rows: Translation between values and rows.
         rows_at_once: Number of rows that a job handles between two calls of `pause`.
         is_distributed: Whether tables are split over several machines. A transaction that writes
-            rows without an account then writes one row, so that its commit has one phase.
+            rows without an account then writes those of one guid, so that its commit has one phase.
     """
 
     rows: Rows

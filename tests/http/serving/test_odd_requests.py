@@ -20,7 +20,7 @@ from served import Served
 from starlette.types import Receive, Scope, Send
 from test_bounds import connected, reply_to, until_closed
 
-from feedkeep.http.health import Draining
+from feedkeep.http.backpressure import Draining
 from feedkeep.http.serving.protocol import Protocol, Serving
 
 GET = b"GET /livez HTTP/1.1\r\nHost: x\r\n"

@@ -20,6 +20,7 @@ import structlog
 from starlette.types import ASGIApp
 
 from feedkeep.http import backpressure
+from feedkeep.http.backpressure import Draining
 from feedkeep.http.error_responses import (
     HEAD_TOO_LARGE,
     HEAD_TOO_SLOW,
@@ -27,7 +28,6 @@ from feedkeep.http.error_responses import (
     UNKNOWN_CODING,
     UNREADABLE,
 )
-from feedkeep.http.health import Draining
 from feedkeep.http.proxies import plain_address
 from feedkeep.http.requests import UNSENT
 from feedkeep.http.serving.exchange import Exchange, written

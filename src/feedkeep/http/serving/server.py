@@ -20,8 +20,7 @@ import structlog
 from starlette.types import ASGIApp
 
 from feedkeep.config.settings import Settings
-from feedkeep.http.backpressure import InFlight
-from feedkeep.http.health import Draining
+from feedkeep.http.backpressure import Draining, InFlight
 from feedkeep.http.serving.accepting import Acceptor
 from feedkeep.http.serving.listening import tls_context
 from feedkeep.http.serving.protocol import Protocol, Serving

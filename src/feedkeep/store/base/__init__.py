@@ -1,4 +1,4 @@
-"""Store protocol: the database operations of the service, by topic.
+"""The store: the database operations of the service, by topic.
 
 A store loads entries by guid, saves what a rule decided, lists changes and finds credentials. Every
 method can raise `StoreUnavailable`: the store is locked, full, unreachable or damaged. The

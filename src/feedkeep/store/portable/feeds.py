@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from operator import methodcaller
 
 from feedkeep.model import AccountId, Feed, Guid, NewSubscriber, Picture, Stamp, Subscription
+from feedkeep.model.errors import StoreUnavailable
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.store.driver import Driver, Statements
 from feedkeep.store.feed_rows import (
@@ -188,7 +189,12 @@ class Feeds:
         while not leased and (found := await self._driver.scan(_DUE, *due)):
             for (guid,) in found:
                 one = methodcaller("fetch", _LEASE_ONE, guid, until, now)
-                leased += await self._driver.write(one)
+                try:
+                    leased += await self._driver.write(one)
+                except StoreUnavailable:
+                    if not leased:
+                        raise
+                    break  # the earlier leases are committed
         return self._feeds_of(leased)
 
     async def save(

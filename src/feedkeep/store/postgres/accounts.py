@@ -69,8 +69,8 @@ class PostgresAccounts(Accounts):
     # Every machine of a cluster has all names, so the service can start while one is down.
     _are_there = sql("SELECT EXISTS (SELECT 1 FROM feedkeep.account_name)")
 
-    def __init__(self, runner: PostgresRunner) -> None:
-        super().__init__(PostgresDriver(runner))
+    def __init__(self, driver: PostgresDriver, runner: PostgresRunner) -> None:
+        super().__init__(driver)
         self._runner = runner
 
     async def find(self, name_key: str) -> Account | None:

@@ -31,8 +31,8 @@ _TYPES = ("uuid", "text", "text", "boolean", "boolean")
 class PostgresFeedLabels:
     """The table `feed_label`."""
 
-    def __init__(self, runner: PostgresRunner) -> None:
-        self._driver = PostgresDriver(runner)
+    def __init__(self, driver: PostgresDriver, runner: PostgresRunner) -> None:
+        self._driver = driver
         types = dict(zip(LABELS.columns, _TYPES, strict=True))
         self._save = sql(f"""
             INSERT INTO feedkeep.feed_label AS feed_label (account_id, {columns(LABELS.columns)})

@@ -93,13 +93,14 @@ class PostgresStore(Store):
     def __init__(self, runner: PostgresRunner, now: Now) -> None:
         """Use a database that is already migrated; callers use `open` instead."""
         self._runner = runner
+        driver = PostgresDriver(runner)
         super().__init__(
-            PostgresDriver(runner),
+            driver,
             now,
             PostgresEntries(runner, now),
-            PostgresFeedLabels(runner),
-            PostgresAccounts(runner),
-            PostgresTokens(runner),
+            PostgresFeedLabels(driver, runner),
+            PostgresAccounts(driver, runner),
+            PostgresTokens(driver, runner),
         )
 
     @classmethod

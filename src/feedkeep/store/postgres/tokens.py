@@ -26,8 +26,8 @@ _Wanted: TypeAlias = tuple[AccountId, bytes, Guid | None, DocumentName | None]
 class PostgresTokens(Tokens):
     """The table `token`; one statement finds the tokens of many requests."""
 
-    def __init__(self, runner: PostgresRunner) -> None:
-        super().__init__(PostgresDriver(runner))
+    def __init__(self, driver: PostgresDriver, runner: PostgresRunner) -> None:
+        super().__init__(driver)
         self._runner = runner
         same, wanted = runner.shape.same, runner.shape.wanted
         found = f"{ACCOUNT_COLUMNS}, {TOKEN_COLUMNS}, {columns(ENTRY, 'e')}, {columns(ENTRY, 's')}"
