@@ -501,6 +501,13 @@ def test_opml_percent_encodes_characters_of_urls_that_xml_does_not_allow() -> No
     assert again == written
 
 
+def test_opml_percent_encodes_the_address_of_a_site_too() -> None:
+    card = replace(CARD, site_url="https://a.example/\ufffe")
+    written = write_feed_list([subscription(A)], Format.OPML, {A: card})
+    assert b'htmlUrl="https://a.example/%EF%BF%BE"' in written
+    assert [feed.feed_url for feed in opml.read_whole(written.decode(), MAX_ITEMS)] == [A]
+
+
 OUTLINES = """<outline type="rss" url="https://a.example"/>
 <outline xmlUrl="https://b.example" url="https://x.example"/>"""
 

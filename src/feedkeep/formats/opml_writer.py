@@ -65,12 +65,12 @@ def _lines_of(folder: _Folder, indent: str) -> Iterator[str]:
 
 
 def _outline(feed: ListedFeed) -> str:
-    url = quoteattr(feed.feed_url)
+    url = quoteattr(in_xml(feed.feed_url))
     guid = f" podcast:guid={quoteattr(feed.guid)}" if feed.guid else ""
     text, more = url, ""
     if feed.card and feed.card.title:
         text = quoteattr(feed.card.title)
-        told = {"htmlUrl": feed.card.site_url, "description": feed.card.description}
+        told = {"htmlUrl": in_xml(feed.card.site_url), "description": feed.card.description}
         more = f" title={text}"
         more += "".join(f" {name}={quoteattr(value)}" for name, value in told.items() if value)
     return f'<outline type="rss" text={text}{more} xmlUrl={url}{guid}/>'
