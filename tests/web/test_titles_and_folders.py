@@ -10,7 +10,9 @@ from feedkeep_process import FeedkeepProcess
 from known_feeds import know
 from page_client import PageClient, Shown, signed_in
 
+from feedkeep.formats.listed_feed import ListedFeed
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.web.imports import _lines
 
 KNOWN = "https://titled.example/known"
 DEAD = "https://titled.example/dead"
@@ -62,6 +64,11 @@ def test_an_import_keeps_titles_and_folders_and_an_export_has_them(anna: PageCli
     assert 'text="Of the feed" title=' in exported
     assert "Täglich" in anna.get("/export/json").reply.text
     assert "Täglich" not in anna.get("/export/urls").reply.text
+
+
+def test_import_form_has_one_line_for_each_title_and_folder() -> None:
+    feed = ListedFeed(1, KNOWN, None, title=f"A\n{DEAD}", folder=f"B\n{DEAD}\tC")
+    assert _lines([feed]) == f"\tB {DEAD} C\n{KNOWN}\tA {DEAD}"
 
 
 def test_a_typed_title_goes_before_the_feeds_and_no_import_replaces_it(anna: PageClient) -> None:

@@ -17,7 +17,7 @@ from feedkeep.http.requests import AdmittedRequest, BodyTooLarge
 from feedkeep.model import Fetch, Stamp, Value
 from feedkeep.model.errors import InvalidInput, Sentence
 from feedkeep.rules import subscriptions
-from feedkeep.rules.feed_labels import FiledFeed
+from feedkeep.rules.feed_labels import FiledFeed, typed_folder
 from feedkeep.rules.feed_names import address_of, name_of
 from feedkeep.rules.subscriptions import Added, Refused, Wanted
 from feedkeep.rules.text_limits import MAX_TITLE, line_of
@@ -267,16 +267,17 @@ def _filed(feeds: Iterable[ListedFeed]) -> list[FiledFeed]:
 def _lines(feeds: Iterable[ListedFeed]) -> str:
     r"""Write feeds as lines of a form field: "URL guid\ttitle", or "\tfolder" before its feeds.
 
-    URLs and guids contain no spaces, titles and folders no tabs.
+    URLs and guids contain no spaces; titles and folders are one line each, without tabs.
     """
     lines: list[str] = []
     folder = ""
     for feed in feeds:
         if feed.folder != folder:
             folder = feed.folder
-            lines.append(f"\t{folder}")
+            lines.append(f"\t{typed_folder(folder)}")
+        title = line_of(feed.title, MAX_TITLE)
         guid = f" {feed.guid}" if feed.guid else ""
-        lines.append(f"{feed.feed_url.strip()}{guid}" + (f"\t{feed.title}" if feed.title else ""))
+        lines.append(f"{feed.feed_url.strip()}{guid}" + (f"\t{title}" if title else ""))
     return "\n".join(lines)
 
 
