@@ -83,6 +83,12 @@ SHAPES: dict[str, Callable[[], bytes]] = {
     "JSON numbers": lambda: full_of(b"1.2345678901234567e-300,", b'{"x":[', b"0]}"),
     "JSON texts": lambda: full_of(b'"",', b"[", b'""]'),
     "JSON objects": lambda: full_of(b"{},", b"[", b"{}]"),
+    "a JSON list deep inside": lambda: (
+        b'{"k":' * 60 + b"[" + b"{}," * 60_000 + b'"https://a"]' + b"}" * 60
+    ),
+    "JSON feeds in feeds": lambda: (
+        b"[" + (b'{"feed":' * 60 + b"1" + b"}" * 60 + b",") * 2_000 + b"1]"
+    ),
     "words": lambda: full_of(b"feed:x ", b"", b""),
     "words in lines": lambda: full_of(b"feed:x y\n", b"", b""),
     "brackets": lambda: full_of(b"<x.y>", b"", b""),
@@ -109,7 +115,7 @@ if not IS_LONG:  # others are as hard in the same way
         *("iso-2022-jp", "wide letters", "lines", "zeros", "JSON numbers", "JSON arrays"),
         *("salvaged with references", "salvaged of two kinds", "text", "attributes", "spaces"),
         *("JSON texts", "JSON objects", "words", "words in lines", "brackets"),
-        *("long addresses without protocols", "salvaged with many ends"),
+        *("long addresses without protocols", "salvaged with many ends", "JSON feeds in feeds"),
         *("comments that never end", "salvaged without quotes"),
         *("long attributes", "outlines", "a declaration", "UTF-32", "JSON that never ends"),
     ):

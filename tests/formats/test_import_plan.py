@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from feedkeep.formats.listed_feed import LEFT, TWICE, ListedFeed, plan_import
+from dataclasses import replace
+
+from feedkeep.formats.listed_feed import INSIDE, LEFT, TWICE, ListedFeed, plan_import
 from feedkeep.model import Counts, Guid, Limits, Pointer, Snapshot, Stamp, Subscription
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import add
@@ -35,3 +37,11 @@ def test_plan_sorts_feeds_and_uses_each_once() -> None:
     assert [(one.seen, why) for one, why in plan.dropped[2:]] == [
         ("http://new.example#x", TWICE), ("https://known.example", TWICE),
     ]  # fmt: skip
+
+
+def test_plan_does_not_doubt_a_feed_inside_another_that_is_also_elsewhere() -> None:
+    whole = Snapshot({}, Stamp(9), Stamp(9), Counts(), limits=Limits(9, 99))
+    inside = ListedFeed(1, "https://new.example", None, doubt=INSIDE)
+    feeds = [inside, replace(inside, number=2, doubt=None)]
+    plan = plan_import(feeds, add(whole, [one.wanted() for one in feeds]).outcome)
+    assert ([one.number for one in plan.sure], [one.number for one in plan.twice]) == ([1], [2])

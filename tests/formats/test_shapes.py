@@ -6,11 +6,12 @@ import json
 
 import pytest
 
+from feedkeep.formats import feed_json
 from feedkeep.formats.feed_list import Format, read_feed_list, write_feed_list
 from feedkeep.formats.feed_table import UnclearColumn
-from feedkeep.formats.listed_feed import LEFT, LINK
+from feedkeep.formats.listed_feed import INSIDE, LEFT, LINK
 from feedkeep.model import FeedLabel, Subscription
-from feedkeep.model.errors import InvalidInput
+from feedkeep.model.errors import InvalidInput, Sentence
 from feedkeep.rules.feed_labels import Labels
 from feedkeep.rules.feed_urls import parse_feed_url
 
@@ -161,10 +162,92 @@ def test_table_with_an_unclear_column_of_addresses_is_asked_about(
                                               {"url": B, "title": "Beta"}]}},
         {A: {"title": "Alpha"}, B: {"title": "Beta"}},
         {"feeds": {"a.example": {"url": A, "title": "Alpha"}, "b": {"url": B, "title": "Beta"}}},
+        [[{"url": A, "title": "Alpha"}], [], [[{"url": B, "title": "Beta"}]]],
+        {"feeds": [[{"url": A, "title": "Alpha"}, {"url": B, "title": "Beta"}]]},
     ],
 )  # fmt: skip
 def test_json_has_its_feeds_in_any_list_under_any_usual_name(found: object) -> None:
-    assert listed(json.dumps(found)) == BOTH
+    assert [feed for feed in listed(json.dumps(found)) if feed[0]] == BOTH
+
+
+@pytest.mark.parametrize(
+    ("found", "feeds"),
+    [
+        ([["A", A]], ["", A]), ([[], ["x"]], ["", ""]), ({"feeds": [[A]]}, [A]), ([[[[]]]], [""]),
+    ],
+)  # fmt: skip
+def test_json_array_in_an_array_is_read_as_part_of_it(found: object, feeds: list[str]) -> None:
+    read = read_feed_list(json.dumps(found).encode()).feeds
+    assert [feed.feed_url if "://" in feed.feed_url else "" for feed in read] == feeds
+
+
+SITE = "https://site.example"
+
+
+@pytest.mark.parametrize(
+    ("item", "feeds"),
+    [
+        ({"name": "Site", "url": SITE, "feeds": [A]}, [(A, "", "Site")]),
+        ({"title": "Site", "link": SITE, "feeds": [{"url": A}]}, [(A, "", "Site")]),
+        ({"name": "Site", "feed": "", "feeds": [A]}, [(A, "", "Site")]),
+        ({"title": "Alpha", "url": A, "feeds": []}, [(A, "Alpha")]),
+    ],
+)
+def test_json_item_of_a_site_with_feeds_is_a_folder(
+    item: object, feeds: list[tuple[str, ...]]
+) -> None:
+    assert listed(json.dumps([item])) == feeds
+
+
+@pytest.mark.parametrize("address", [{"feedUrl": SITE}, {"url": A}])
+def test_json_feeds_in_a_feed_are_in_doubt(address: dict[str, str]) -> None:
+    item = {**address, "feeds": [{"url": B}]}
+    outer, inner = read_feed_list(json.dumps([item]).encode()).feeds
+    assert (outer.feed_url, outer.doubt) == (*address.values(), None)
+    assert (inner.feed_url, inner.doubt) == (B, INSIDE)
+
+
+@pytest.mark.parametrize(
+    ("item", "doubt"),
+    [
+        ({"href": "https://blog.example/post", "description": "Post"}, LINK),
+        ({"href": A}, None),
+        ({"url": SITE}, None),
+        ({"url": A, "subscribed": False}, LEFT),
+        ({"url": A, "isSubscribed": False}, LEFT),
+        ({"url": A, "is_subscribed": 0}, LEFT),
+        ({"url": A, "subscribed": "no"}, LEFT),
+        ({"url": A, "subscribed": True}, None),
+        ({"url": A, "subscribed": None}, None),
+    ],
+)
+def test_json_item_is_in_doubt_with_a_reason(item: object, doubt: Sentence | None) -> None:
+    (feed,) = read_feed_list(json.dumps([item]).encode()).feeds
+    assert feed.doubt == doubt
+
+
+def test_json_folder_is_one_line() -> None:
+    folder = f"A\n{B}\tT / C"
+    download = {
+        "subscriptions": [{"url": A, "folder": folder}, {"url": A, "guid": "g"}],
+        "titles_and_folders": [{"guid": "g", "folder": folder}],
+    }
+    expected = (A, "", f"A {B} T / C")
+    assert listed(json.dumps(download)) == [expected, expected]
+
+
+def test_json_lists_are_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged: list[object] = []
+    monkeypatch.setattr(feed_json, "only_address", lambda fields: judged.append(fields) or "")
+    found: object = [*([{}] * 100), A]
+    for _ in range(50):
+        found = {"k": found}
+    chain: object = 1
+    for _ in range(50):
+        chain = {"feed": chain}
+    assert len(read_feed_list(json.dumps(found).encode()).feeds) == 101
+    read_feed_list(json.dumps([A, chain]).encode())
+    assert len(judged) < 1_000
 
 
 def test_json_has_folders_in_the_items_around_feeds() -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
 import msgspec
 
 from feedkeep.formats.feed_table import only_address
 from feedkeep.formats.json_bounds import check_json
 from feedkeep.formats.listed_feed import (
+    INSIDE,
     LEFT,
     LINK,
     ListedFeed,
@@ -18,8 +20,8 @@ from feedkeep.formats.listed_feed import (
     has_feed_sign,
     not_a_list,
 )
-from feedkeep.model.errors import InvalidInput
-from feedkeep.rules.feed_labels import folder_names, folder_of
+from feedkeep.model.errors import InvalidInput, Sentence
+from feedkeep.rules.feed_labels import folder_names, folder_of, typed_folder
 from feedkeep.rules.feed_urls import as_typed
 
 _LISTS = ("subscriptions", "feeds", "add", "podcasts")
@@ -27,6 +29,8 @@ _LISTS = ("subscriptions", "feeds", "add", "podcasts")
 
 _ADDRESSES = ("feedurl", "xmlurl", "rssurl", "rss", "feed", "url")
 _TITLES = ("title", "name", "text", "collectionname")  # NewPipe has `name`, iTunes the last one
+_SUBSCRIBED = ("subscribed", "issubscribed")
+_NO = (False, "0", "false", "no")
 _MAX_SEEN_CHARACTERS = 200
 _PARTS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
@@ -52,9 +56,9 @@ def read(text: str, max_items: int) -> list[ListedFeed]:
     if items is None:
         raise InvalidInput("The JSON has no list of feeds.")
     feeds: list[ListedFeed] = []
-    for item, folder in _filed(items, ""):
+    for item in _filed(items, ""):
         check_count(len(feeds) + 1, max_items)
-        feed = _feed(len(feeds) + 1, item, folder, labels)
+        feed = _feed(len(feeds) + 1, item, labels)
         is_unsure = known is None and not has_feed_sign(feed.feed_url)
         feeds.append(replace(feed, doubt=feed.doubt or LINK) if is_unsure else feed)
     return feeds
@@ -72,20 +76,36 @@ def _known_list(parts: Mapping[str, bytes | msgspec.Raw]) -> list[Any] | None:
     return next((known for known in lists if isinstance(known, list)), None)
 
 
+def _named_list(value: object) -> list[Any] | None:
+    """Return an array, or the first one in an object with a known name."""
+    lists = map(value.get, _LISTS) if isinstance(value, dict) else iter([value])
+    return next((found for found in lists if isinstance(found, list)), None)
+
+
 def _list_of(value: object) -> list[Any] | None:
     """Return the list with a known name, or else the only one with addresses."""
-    if not isinstance(value, dict):
-        return value if isinstance(value, list) else None
-    for name in _LISTS:
-        if isinstance(known := value.get(name), list):
-            return known
-    if value and all(isinstance(item, dict) for item in value.values()):
-        items = [{"feed": name, **item} if "://" in name else item for name, item in value.items()]
-    else:
-        items = []
-    lists = [found for found in (items, *map(_list_of, value.values())) if found]
-    of_feeds = [found for found in lists if any("://" in _address(item) for item in found)]
+    if (named := _named_list(value)) is not None:
+        return named
+    of_feeds = list(islice(_lists_in(value), 2))
     return of_feeds[0] if len(of_feeds) == 1 else None
+
+
+def _lists_in(value: object) -> Iterator[list[Any]]:
+    """Yield each list with addresses; in objects with a list of a known name, only that one."""
+    found = _named_list(value)
+    if found is None and isinstance(value, dict):
+        for inner in value.values():
+            yield from _lists_in(inner)
+        found = _by_name(value)
+    if found and any("://" in _address(item)[0] for item in found):
+        yield found
+
+
+def _by_name(items: Mapping[str, Any]) -> list[Any]:
+    """Return the values if all are objects, with names that are addresses."""
+    if not all(isinstance(item, dict) for item in items.values()):
+        return []
+    return [{"feed": name, **item} if "://" in name else item for name, item in items.items()]
 
 
 def _labels(parts: Mapping[str, bytes | msgspec.Raw]) -> Mapping[str, Mapping[str, Any]]:
@@ -100,45 +120,69 @@ def _objects(parts: Mapping[str, bytes | msgspec.Raw], name: str) -> Iterable[Ma
     return (item for item in found if isinstance(item, dict)) if isinstance(found, list) else ()
 
 
-def _filed(items: Iterable[Any], folder: str) -> Iterator[tuple[Any, str]]:
-    """Yield each item with its folder: the item around it that has a list instead of an address."""
+class _Item(NamedTuple):
+    """Item of a list, with its address and the folder that the items around it give it."""
+
+    value: Any
+    address: str
+    folder: str
+    doubt: Sentence | None
+
+
+def _filed(items: Iterable[Any], folder: str, doubt: Sentence | None = None) -> Iterator[_Item]:
+    """Yield the items that are not folders.
+
+    A folder has a list instead of an address of a feed; its address may be of a web site.
+    """
     for item in items:
-        inner = None if _address(item) else _list_of(item)
+        address, name = _address(item)
+        is_link = address != "" and name == "" and not has_feed_sign(address)
+        is_site = name in ("", "url") and not has_feed_sign(address)
+        inner = _named_list(item) or (None if address else _list_of(item))
+        if not inner or not is_site:
+            yield _Item(item, address, folder, doubt or (LINK if is_link else None))
         if inner:
-            name = _text(_plain(item), *_TITLES, "folder")
-            yield from _filed(inner, folder_of([*folder_names(folder), name]))
-        else:
-            yield item, folder
+            title = _text(_plain(item), *_TITLES, "folder") if isinstance(item, dict) else ""
+            within = folder_of([*folder_names(folder), title])
+            yield from _filed(inner, within, doubt if is_site else INSIDE)
 
 
-def _feed(
-    number: int, item: object, folder: str, labels: Mapping[str, Mapping[str, Any]]
-) -> ListedFeed:
-    fields = item if isinstance(item, dict) else {}
-    guid, address = _text(fields, "guid"), _address(item)
+def _feed(number: int, item: _Item, labels: Mapping[str, Mapping[str, Any]]) -> ListedFeed:
+    fields = item.value if isinstance(item.value, dict) else {}
+    plain, guid = _plain(fields), _text(fields, "guid")
     label = labels.get(guid, {})
-    title = _text(label, "title") or _text(_plain(fields), *_TITLES)
-    if not address:
-        title = title or msgspec.json.encode(item).decode()[:_MAX_SEEN_CHARACTERS]
+    title = _text(label, "title") or _text(plain, *_TITLES)
+    if not item.address:
+        title = title or msgspec.json.encode(item.value).decode()[:_MAX_SEEN_CHARACTERS]
+    is_left = any(plain.get(name) in _NO for name in _SUBSCRIBED)
     return ListedFeed(
         number,
-        address,
+        item.address,
         guid or None,
         is_item=True,
         title=title,
-        folder=_text(label, "folder") or _text(fields, "folder") or folder,
-        doubt=LEFT if fields.get("is_subscribed") is False else None,
+        folder=typed_folder(_text(label, "folder") or _text(fields, "folder")) or item.folder,
+        doubt=LEFT if is_left else item.doubt,
     )
 
 
-def _address(item: object) -> str:
-    """Return the first address of an item, or a text in its place."""
+def _address(item: object, is_inner: bool = False) -> tuple[str, str]:
+    """Return the first address of an item, or a text in its place, and the name of its field.
+
+    The name is "" if the address was found only because the item has no other.
+    """
     if not isinstance(item, dict):
-        return item if isinstance(item, str) else ""
+        return (item, "feed") if item and isinstance(item, str) else ("", "")
     fields = _plain(item)
-    texts = [text for name in _ADDRESSES if (text := _text(fields, name))]
-    found = next((text for text in texts if "://" in as_typed(text)), "")
-    return found or only_address(fields) or "".join(texts[:1]) or _address(fields.get("feed", ""))
+    named = [(text, name) for name in _ADDRESSES if (text := _text(fields, name))]
+    for text, name in named:
+        if "://" in as_typed(text):
+            return text, name
+    if only := only_address(fields):
+        return only, ""
+    if named or is_inner:
+        return named[0] if named else ("", "")
+    return _address(fields.get("feed"), is_inner=True)
 
 
 def _plain(fields: Mapping[str, Any]) -> dict[str, Any]:

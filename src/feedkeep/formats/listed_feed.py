@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from feedkeep.model import Guid, Value
 from feedkeep.model.errors import InvalidInput, Sentence
@@ -13,6 +13,7 @@ from feedkeep.rules.feed_names import Card
 from feedkeep.rules.subscriptions import Added, Refused, Wanted, want
 
 LEFT = Sentence("You had left this feed in the app that wrote the file.")
+INSIDE = Sentence("The file has this feed inside another feed.")
 LINK = Sentence("This is a link, and nothing shows that it leads to a feed.")
 _FEED_SIGN = re.compile(r"rss|feed|atom|xml", re.IGNORECASE)
 
@@ -135,14 +136,21 @@ def plan_import(feeds: Sequence[ListedFeed], results: Sequence[Added | Refused])
     known: list[ListedFeed] = []
     twice: list[ListedFeed] = []
     refused: list[tuple[ListedFeed, Sentence]] = []
+    # Being inside another feed is no reason for a doubt if the file also has it elsewhere.
+    elsewhere = {
+        result.subscription.guid
+        for feed, result in zip(feeds, results, strict=True)
+        if isinstance(result, Added) and feed.doubt is None
+    }
     seen: set[Guid] = set()
     for feed, result in zip(feeds, results, strict=True):
         if isinstance(result, Refused):
             refused.append((feed, result.reason))
-        elif result.subscription.guid in seen:
+        elif (guid := result.subscription.guid) in seen:
             twice.append(feed)
         else:
             kind = known if result.was_subscribed else new
-            kind.append(feed)
-            seen.add(result.subscription.guid)
+            is_sure = feed.doubt is INSIDE and guid in elsewhere
+            kind.append(replace(feed, doubt=None) if is_sure else feed)
+            seen.add(guid)
     return ImportPlan(new, known, twice, refused)
