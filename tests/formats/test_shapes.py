@@ -344,6 +344,41 @@ def test_opml_has_its_feeds_in_folders_and_nothing_in_a_feed(
     assert listed(opml(body)) == feeds
 
 
+INSIDE_A = f"{outline(B, 'Beta')}<outline text='Sub'>{outline(SITE, 'Site')}</outline>"
+
+
+@pytest.mark.parametrize(
+    ("body", "feeds"),
+    [
+        (f"{outline(A, 'Alpha', '')}{INSIDE_A}</outline>{outline(f'{B}/2', 'C')}",
+         [(A, "", None), (B, "", INSIDE), (SITE, "Sub", INSIDE), (f"{B}/2", "", None)]),
+        (f"{outline(A, 'Alpha', '')}{outline(B, 'B', '')}{outline(SITE, 'C')}</outline></outline>",
+         [(A, "", None), (B, "", INSIDE), (SITE, "", INSIDE)]),
+        (f"<outline text='Tech' type='link' url='{SITE}/tech'>{INSIDE_A}</outline>",
+         [(B, "Tech", None), (SITE, "Tech / Sub", None)]),
+        (f"<outline text='Tech' url='{SITE}/tech'><outline text='Sub'>{outline(A, 'Alpha')}"
+         f"</outline>{outline(B, 'Beta')}</outline>", [(A, "Tech / Sub", None), (B, "Tech", None)]),
+        (f"<outline text='Tech' type='rss' url='{A}'>{outline(B, 'Beta')}</outline>",
+         [(A, "", None), (B, "", INSIDE)]),
+        (f"<outline text='Tech' type='link' url='{SITE}'><outline type='rss' url='{A}'/></outline>",
+         [(A, "Tech", None)]),
+        (f"<outline text='Tech' type='link' url='{A}'><outline url='{B}'/></outline>",
+         [(A, "", None)]),
+    ],
+)  # fmt: skip
+def test_opml_feeds_in_another_outline_with_an_address_are_kept(
+    body: str, feeds: list[tuple[str, str, Sentence | None]]
+) -> None:
+    read = read_feed_list(opml(body).encode()).feeds
+    assert [(feed.feed_url, feed.folder, feed.doubt) for feed in read] == feeds
+
+
+def test_opml_with_one_feed_that_does_not_end_keeps_all_feeds() -> None:
+    body = f"<outline text='News'>{outline(A, 'A')}{outline(B, 'B', '')}"
+    body += f"{outline(f'{A}/2', 'C')}{outline(f'{B}/2', 'D')}</outline>"
+    assert [one[0] for one in listed(opml(body))] == [A, B, f"{A}/2", f"{B}/2"]
+
+
 @pytest.mark.parametrize(
     ("attributes", "doubt"),
     [

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from xml.parsers import expat
 
 from feedkeep.formats.listed_feed import (
+    INSIDE,
     LEFT,
     LINK,
     FeedList,
@@ -246,18 +247,25 @@ class _Open:
 class _Outlines:
     """Collects feeds from the starts and ends of outlines.
 
-    Outlines inside the outline of a feed are not feeds, such as Overcast's episodes.
+    Outlines inside the outline of a feed are not feeds, such as Overcast's episodes, unless they
+    have an address that only feeds have: then they are in doubt. An outline of a link around
+    such outlines is a folder.
     """
 
     def __init__(self, max_items: int) -> None:
         self.feeds: list[ListedFeed] = []
         self._max_items = max_items
         self._open = [_Open()]
+        self._link: ListedFeed | None = None
         self._is_broken = False
 
     def break_off(self) -> None:
         """Continue with broken XML, in which an outline of a feed ends before the next feed."""
         self._is_broken = True
+        # A missing end makes feeds seem to be inside another one.
+        self.feeds = [
+            replace(feed, doubt=None) if feed.doubt is INSIDE else feed for feed in self.feeds
+        ]
         self._open = [one for one in self._open if not one.is_feed or one.count == len(self.feeds)]
 
     def start(self, attributes: Mapping[str, str], line: int) -> None:
@@ -265,19 +273,25 @@ class _Outlines:
         if outer.may_be_folder:
             self.feeds.pop()
             outer.may_be_folder = False
+        is_typed = _kind(attributes) in _OF_FEEDS and bool(attributes.get("url"))
+        has_own = is_typed or any(map(attributes.get, _ADDRESSES[:-1]))
+        if has_own and outer.is_in_feed and self.feeds[-1] is self._link:
+            self._make_folder_of_link()
         is_other = attributes.get("type") in _EPISODES
-        # Here, `url` is an episode's.
-        is_other |= outer.is_in_feed and not any(map(attributes.get, _ADDRESSES[:-1]))
+        # Inside a feed, `url` is an episode's.
+        is_other |= outer.is_in_feed and not has_own
         feed = None if is_other else _feed_of(attributes, line, folder=outer.folder)
         is_feed, names, folder = feed is not None and feed.feed_url != "", outer.names, outer.folder
+        is_link = is_feed and not has_own
         if is_feed and outer.is_feed and self._is_broken:
             self._open.pop()
-        if not is_feed:
+        if not is_feed or is_link:
             names = _with_folder(names, attributes)
             folder = folder_of(names)
         if feed:
             check_count(len(self.feeds) + 1, self._max_items)
             self.feeds.append(feed)
+            self._link = feed if is_link else None
         is_in_feed, may_be_folder = is_feed or outer.is_in_feed, bool(feed) and not is_feed
         self._open.append(_Open(names, folder, len(self.feeds), is_feed, is_in_feed, may_be_folder))
 
@@ -285,8 +299,16 @@ class _Outlines:
         if len(self._open) == 1:  # a broken file can end more outlines than it starts
             return
         ended = self._open.pop()
-        if ended.is_feed and not self._is_broken:
-            del self.feeds[ended.count :]
+        if ended.is_feed and not self._open[-1].is_in_feed and not self._is_broken:
+            inner = self.feeds[ended.count :]
+            self.feeds[ended.count :] = [replace(f, doubt=f.doubt or INSIDE) for f in inner]
+
+    def _make_folder_of_link(self) -> None:
+        self.feeds.pop()
+        for one in reversed(self._open):
+            if not one.is_in_feed:
+                break
+            one.is_feed = one.is_in_feed = False
 
 
 def _with_folder(names: tuple[str, ...], attributes: Mapping[str, str]) -> tuple[str, ...]:
@@ -311,6 +333,10 @@ def _local(name: str) -> str:
     return name.rpartition(":")[2].lower()
 
 
+def _kind(attributes: Mapping[str, str]) -> str:
+    return attributes.get("type", "").strip().lower()
+
+
 def _feed_of(
     attributes: Mapping[str, str],
     line: int,
@@ -318,7 +344,7 @@ def _feed_of(
     folder: str = "",
 ) -> ListedFeed | None:
     """Return the feed of an outline with these attributes; None for a folder."""
-    kind = attributes.get("type", "").strip().lower()
+    kind = _kind(attributes)
     for name in addresses:
         url = attributes.get(name, "")
         if not url.strip() or (name == "url" and kind in _NO_FEED_BY_URL):
