@@ -121,6 +121,8 @@ BOTH = [(A, "Alpha"), (B, "Beta")]
             (A, "One,or two"), (B, "Beta"), (f"{B}/1,2.xml", "C"), (f"{B}/4", "D"),
         ]),
         (f"url,title\n{A},Alpha, the show\n{B},Beta\n", BOTH),
+        (f"Title,Feed URL,\nAlpha,{A},https://a.example\nBeta,{B},https://b.example", BOTH),
+        (f",Title,Feed URL\nhttps://a.example,Alpha,{A}\nhttps://b.example,Beta,{B}", BOTH),
     ],
 )  # fmt: skip
 def test_table_has_its_feeds_in_the_column_of_addresses(
@@ -144,6 +146,30 @@ def test_table_with_an_unclear_column_of_addresses_is_asked_about(
         listed(table)
     assert unclear.value.names == names
     assert listed(table, column=names[-1])[0][1] == "Alpha"
+
+
+@pytest.mark.parametrize(
+    ("heading", "names"),
+    [
+        ("Title,Link,Link", ["2: Link", "3: Link"]),
+        ("Title,,", ["2", "3"]),
+        ("Title,Link,", ["2: Link", "3"]),
+        ('Title,"Link  of\nit",Other', ["Link of it", "Other"]),  # as browsers send it back
+    ],
+)
+def test_columns_of_addresses_with_equal_or_empty_names_can_be_chosen(
+    heading: str, names: list[str]
+) -> None:
+    table = f"{heading}\nAlpha,https://a.example,{A}\nBeta,https://b.example,{B}\n"
+    with pytest.raises(UnclearColumn) as unclear:
+        listed(table)
+    assert unclear.value.names == names
+    assert listed(table, column=names[0])[0] == ("https://a.example", "Alpha")
+    assert listed(table, column=names[1]) == BOTH
+
+
+def test_json_with_an_empty_name_has_the_address_with_a_known_name() -> None:
+    assert listed(json.dumps([{"": "https://a.example", "podcastUrl": A}])) == [(A,)]
 
 
 @pytest.mark.parametrize(

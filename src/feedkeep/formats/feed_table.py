@@ -142,10 +142,19 @@ def _address_column(
     usual = [place for place in with_addresses if not _OF_OTHER_THINGS.search(lower[place])]
     known = [place for place in usual if of_feeds[place]][:1]
     known = known or [place for place in usual if is_known[place]] or usual
-    known = [place for place in with_addresses if names[place] == chosen] or known
+    labels = _labels(names, with_addresses)
+    known = [place for place in with_addresses if labels[place] == chosen] or known
     if len(known) != 1:
-        raise UnclearColumn([names[place] for place in with_addresses])
+        raise UnclearColumn(list(labels.values()))
     return known[0]
+
+
+def _labels(names: Sequence[str], places: Sequence[int]) -> dict[int, str]:
+    """Return the names of columns as forms send them, with numbers if some are empty or equal."""
+    labels = {place: " ".join(names[place].split()) for place in places}
+    if "" in labels.values() or len(set(labels.values())) < len(labels):
+        return {place: f"{place + 1}: {name}".rstrip(": ") for place, name in labels.items()}
+    return labels
 
 
 def _title_column(
