@@ -99,6 +99,7 @@ SHAPES: dict[str, Callable[[], bytes]] = {
     "salvaged with many ends": lambda: in_tags(b"url='x y=", b"<outline "),
     "salvaged with white space": lambda: in_tags(b"url='" + b" " * 8_990 + b"'", b"<outline "),
     "comments that never end": lambda: full_of(b"<!--", b"<opml><outline url='a'/>", b""),
+    "empty lines": lambda: full_of(b"\n", b"", b""),
     "URLs": lambda: full_of(b"a\n", b"", b""),
     "list marks": lambda: full_of(b"1. ", b"", b""),
     "addresses in brackets": lambda: full_of(b"(https://a.example/x ", b"", b""),

@@ -297,6 +297,14 @@ def test_lines_that_name_nothing_are_bounded_too(end: str) -> None:
         read_feed_list(f"{end * (MAX_LINES + 1)}https://a.example".encode())
 
 
+def test_text_with_too_many_lines_is_refused_before_it_is_read_as_a_table(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(feed_list.feed_table, "read", lambda *_: pytest.fail("it was read"))
+    with pytest.raises(InvalidInput, match="more than 400,000 lines"):
+        read_feed_list(b"\n" * (MAX_LINES + 1))
+
+
 def test_json_in_a_file_has_the_bounds_of_json_in_requests() -> None:
     for data, why in (
         (b"[" * 65 + b"]" * 65, "deeper than 64"),

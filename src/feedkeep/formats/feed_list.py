@@ -78,10 +78,10 @@ def read_feed_list(data: bytes, max_items: int = MAX_ITEMS, column: str = "") ->
         found = opml.read(text, max_items)
     elif "\0" in text[:_ENOUGH_CHARACTERS] or start.startswith("{\\rtf"):
         raise not_a_list()
-    elif table := feed_table.read(text, max_items, column):
-        found = FeedList(table)
     else:
-        found = feed_text.read(text, max_items)
+        feed_text.check_lines(text, MAX_LINES)
+        table = feed_table.read(text, max_items, column)
+        found = FeedList(table) if table else feed_text.read(text, max_items)
     return _as_meant(replace(found, feeds=_without_copied_guids(found.feeds)))
 
 

@@ -62,10 +62,19 @@ def read(text: str, max_items: int) -> FeedList:
     return FeedList(feeds)
 
 
-def lines(text: str, max_lines: int) -> Iterator[tuple[int, str]]:
-    """Yield the lines that may name a feed, with their numbers."""
+def check_lines(text: str, max_lines: int) -> None:
+    """Check the number of lines before they are processed.
+
+    Raises:
+        InvalidInput: There are too many.
+    """
     if sum(map(text.count, _LINE_ENDS)) - text.count("\r\n") > max_lines:
         raise InvalidInput("The text has more than {max} lines.", max=max_lines)
+
+
+def lines(text: str, max_lines: int) -> Iterator[tuple[int, str]]:
+    """Yield the lines that may name a feed, with their numbers."""
+    check_lines(text, max_lines)
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip()
         if stripped and not stripped.startswith("#"):
