@@ -118,7 +118,7 @@ BOTH = [(A, "Alpha"), (B, "Beta")]
         (f"name|website|podcast\nAlpha|https://a.example|{A}\nBeta||{B}", BOTH),
         (f"title,image url,url\nAlpha,https://a.example/1.png,{A}\nBeta,,{B}", BOTH),
         (f"Title,URL\nOne, or two,{A}\nBeta,{B}\nC,{B}/1,2.xml\nD,{B}/4", [
-            (A, "One,or two"), (B, "Beta"), (f"{B}/1,2.xml", "C"), (f"{B}/4", "D"),
+            (A, "One, or two"), (B, "Beta"), (f"{B}/1,2.xml", "C"), (f"{B}/4", "D"),
         ]),
         (f"url,title\n{A},Alpha, the show\n{B},Beta\n", BOTH),
         (f"Title,Feed URL,\nAlpha,{A},https://a.example\nBeta,{B},https://b.example", BOTH),
@@ -146,6 +146,59 @@ def test_table_with_an_unclear_column_of_addresses_is_asked_about(
         listed(table)
     assert unclear.value.names == names
     assert listed(table, column=names[-1])[0][1] == "Alpha"
+
+
+@pytest.mark.parametrize(
+    ("heading", "row", "feed"),
+    [
+        ("Title,RSS,Category", f"Law, Inc,{A},News", (A, "Law, Inc")),
+        ("Title;RSS;Category", f"Law; Inc;{A};News", (A, "Law; Inc")),
+        ("ID,Title,RSS,Site", f"1,A, b, c,{A},https://a.example", (A, "A, b, c")),
+        ("Title,RSS,Category", f"Law, Inc,{A},", (A, "Law, Inc")),
+        ("Title,RSS,Category", f"Law, Inc,{A},News,", (A, "Law, Inc")),
+        ("Title,RSS,Category", f"Alpha,{A},,,", (A, "Alpha")),
+        ("ID,RSS,Title", f"1,2,{A},Alpha", (A, "Alpha")),
+        ("Title,RSS", f"Alpha,{A},a great show", (A, "Alpha")),
+        ("RSS,Title,Category", f"{A},Alpha, Inc,News", (A, "Alpha")),
+        ("ID,Title,RSS", f"1,Alpha,{A}/1,2.xml", (f"{A}/1,2.xml", "Alpha")),
+    ],
+)
+def test_row_with_an_unquoted_separator_has_its_address_and_title(
+    heading: str, row: str, feed: tuple[str, str]
+) -> None:
+    separator = ";" if ";" in heading else ","
+    usual = separator.join(B if name == "RSS" else "Beta" for name in heading.split(separator))
+    assert listed(f"{heading}\n{row}\n{usual}\n") == [feed, (B, "Beta")]
+
+
+@pytest.mark.parametrize(
+    ("heading", "row", "urls"),
+    [
+        ("Title,RSS,Category", f"Alpha,{A}/1,2.xml,News", [f"{A}/1"]),
+        ("Title,Site,RSS,Category", f"Law, Inc,https://a.example,{A},News",
+         ["https://a.example", A]),
+        ("Title,RSS,Category", f"Law, Inc,{A}/1,2.xml,News", [f"{A}/1"]),
+    ],
+)  # fmt: skip
+def test_row_with_too_many_cells_is_in_doubt_unless_one_address_is_in_place(
+    heading: str, row: str, urls: list[str]
+) -> None:
+    usual = ",".join(B if name == "RSS" else "Beta" for name in heading.split(","))
+    feeds = read_feed_list(f"{heading}\n{row}\n{usual}\n".encode()).feeds
+    assert [feed.feed_url for feed in feeds] == [*urls, B]
+    assert {str(feed.doubt) for feed in feeds[:-1]} == {
+        "This row has more cells than the table has columns."
+    }
+
+
+def test_row_with_too_many_cells_and_no_address_is_refused_as_it_is() -> None:
+    (refused, _) = read_feed_list(f"Title,RSS,Category\nLaw, Inc,,News\nBeta,{B},x".encode()).feeds
+    assert (refused.feed_url, refused.title) == ("", "Law, Inc, , News")
+
+
+def test_row_with_too_many_cells_has_no_more_feeds_than_are_taken() -> None:
+    with pytest.raises(InvalidInput, match="At most 3 feeds"):
+        read_feed_list(f"Title,RSS,Tag\nBeta,{B},x\na,{A},{A},{A},{A},x\n".encode(), 3)
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
-from feedkeep.formats.feed_text import feeds_of_line
 from feedkeep.formats.listed_feed import ListedFeed, check_count, not_a_list
-from feedkeep.model.errors import InvalidInput
+from feedkeep.model.errors import InvalidInput, Sentence
 from feedkeep.rules.feed_urls import as_linked, as_typed
 
 _SEPARATORS = ",;\t|"
@@ -28,6 +27,7 @@ _OF_OTHER_THINGS = re.compile(
     r"site(?:[ _-]?(?:url|link|address))?$|seite|sitio|p[áa]gina|home|html|page"
     r"|image|picture|logo|icon|cover|artwork"
 )
+_TOO_WIDE = Sentence("This row has more cells than the table has columns.")
 _OF_TITLES = ("tit", "tít", "name")  # "Channel Title", "Kanaltitel", "Titre de la chaîne", "Título"
 
 
@@ -172,16 +172,46 @@ def _feeds(text: str, separator: str, columns: _Columns, max_items: int) -> list
     feeds: list[ListedFeed] = []
     for number, row in islice(_rows(text, separator), int(has_heading), None):
         check_count(len(feeds) + 1, max_items)
-        while len(row) > width and not row[-1]:
+        while len(row) > width and not row[-1] and not _is_shifted(row, columns):
             row.pop()
-        if len(row) > width and (address == width - 1 or not _is_address(row[address])):
-            # An address or a title without quotes contains a separator.
-            feeds += feeds_of_line(number, separator.join(row), max_items)
+        if len(row) > width:
+            feeds += _feeds_of_wide_row(number, row, separator, columns)
+            check_count(len(feeds), max_items)
             continue
         cells = [*row, *[""] * (width - len(row))]
         name = "" if title is None else cells[title]
         feeds.append(ListedFeed(number, cells[address], None, title=name))
     return feeds
+
+
+def _is_shifted(row: Sequence[str], columns: _Columns) -> bool:
+    """Whether only cells before the address are too many."""
+    place = columns.address
+    return not _is_address(row[place]) and _is_address(row[place - columns.width])
+
+
+def _feeds_of_wide_row(
+    number: int, row: Sequence[str], separator: str, columns: _Columns
+) -> list[ListedFeed]:
+    """Return the feed of a row in which a text without quotes has a separator.
+
+    If it is not clear which text has it, all addresses of the row are in doubt.
+    """
+    width, address, title, _ = columns
+    name = "" if title is None else row[title]
+    if _is_shifted(row, columns):
+        if title is not None:
+            first = title if title < address else title - width
+            name = f"{separator} ".join(row[first : len(row) - width + title + 1])
+        return [ListedFeed(number, row[address - width], None, title=name)]
+    if _is_address(row[address]) and not _is_address(row[address - width]):
+        if _is_title(row[address + 1]):
+            return [ListedFeed(number, row[address], None, title=name)]
+        if address == width - 1:
+            return [ListedFeed(number, separator.join(row[address:]), None, title=name)]
+    if urls := list(filter(_is_address, row)):
+        return [ListedFeed(number, url, None, title=name, doubt=_TOO_WIDE) for url in urls]
+    return [ListedFeed(number, "", None, title=f"{separator} ".join(row))]
 
 
 def _most(are_so: Iterable[bool]) -> bool:
