@@ -69,8 +69,21 @@ def listed(text: str, column: str = "") -> list[tuple[str, ...]]:
         (f"* **Alpha** — <{A}>", [(A, "Alpha")]),
         (f"- Alpha ([RSS]({A}))", [(A, "Alpha")]),
         (f"# Mine\n\n---\n{A}", [(A,)]),
+        (f"Website: https://a.example\nRSS: {A}", [(A,)]),
+        (f"- title: Alpha\n  homepage: https://a.example\n  rss: {A}",
+         [("", "- title: Alpha"), (A,)]),
+        (f"image: https://a.example/1\nurl: {A}", [(A,)]),
+        (f"[Alpha Website](https://a.example)\n[Show page](https://a.example)\n{A}",
+         [("https://a.example", "Alpha Website"), (A,)]),
+        (f"Homecoming: https://a.example\nWebsite: {A}", [
+            ("https://a.example", "Homecoming"), (A, "Website"),
+        ]),
+        (f"[alpha]\nurl={A}\nspool=/home/b", [(A,), ("", "spool=/home/b")]),  # castget
+        (f"[{{000214A0-0000-0000-C000-000000000046}}]\nProp3=19,0\n[InternetShortcut]\nIDList=\n"
+         f"URL={A}\nHotKey=0\n", [(A,)]),  # Windows
+        (f"My show={A}\nhomepage=https://a.example", [(A, "My show")]),
     ],
-)
+)  # fmt: skip
 def test_line_of_text_names_its_feed_wherever_the_address_stands(
     line: str, feeds: list[tuple[str, ...]]
 ) -> None:

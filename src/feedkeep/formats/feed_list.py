@@ -33,7 +33,7 @@ _OF_MEDIA = re.compile(
     re.IGNORECASE,
 )
 _MAX_EXAMPLE_CHARACTERS = 80
-_JSON = re.compile(r"\{(?!\\rtf)|\[\s*(?:[\]{\"]|\[(?!\w)|null\b)")
+_JSON = re.compile(r"\{(?!\\rtf)|\[\s*(?:[\]\"]|\{(?!\d)|\[(?!\w)|null\b)")  # not of RTF, or of INI
 _BRACKETED = re.compile(r"<([^?!/\s<>][^\s<>]*)>")
 
 

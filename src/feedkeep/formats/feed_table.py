@@ -10,6 +10,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
+from feedkeep.formats.feed_text import OTHER_THINGS
 from feedkeep.formats.listed_feed import ListedFeed, check_count, not_a_list
 from feedkeep.model.errors import InvalidInput, Sentence
 from feedkeep.rules.feed_urls import as_linked, as_typed
@@ -23,10 +24,7 @@ _MARKDOWN_LINK = re.compile(r"\[[^\[\]]*\]\((\S+)\)|<(\S+)>")
 _NOT_A_RULE = re.compile(r"[^\s:=-]")  # Markdown has a rule below the heading
 _ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
 _OF_FEEDS = ("feed", "rss", "xml")
-_OF_OTHER_THINGS = re.compile(
-    r"site(?:[ _-]?(?:url|link|address))?$|seite|sitio|p[áa]gina|home|html|page"
-    r"|image|picture|logo|icon|cover|artwork"
-)
+_OF_OTHER_THINGS = re.compile(rf"site(?:[ _-]?(?:url|link|address))?$|{OTHER_THINGS}")
 _TOO_WIDE = Sentence("This row has more cells than the table has columns.")
 _OF_TITLES = ("tit", "tít", "name")  # "Channel Title", "Kanaltitel", "Titre de la chaîne", "Título"
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from feedkeep.formats.listed_feed import (
+    LINK,
     FeedList,
     ListedFeed,
     check_count,
@@ -30,7 +31,8 @@ _TWO_IN_A_WORD = re.compile(r"[,;](?=https?://)", re.IGNORECASE)
 _CLOSINGS = {"<": ">", '"': '"', "'": "'", "[": "]", "“": "”", "„": "“", "«": "»", "`": "`"}
 _BALANCED = re.compile(r"[^()]*(?:\([^()]*\)[^()]*)*")
 _HEADING = re.compile(r"\*+\s")  # of org-mode, whose lists elfeed reads
-_PROPERTY = re.compile(r":[\w+-]+:(?:\s|$)")
+_PROPERTY = re.compile(r":[\w+-]+:(?:\s|$)|\w+=[\d,]*$|\[[^\[\].]*\]$")  # of org-mode, or INI
+_ASSIGNED = re.compile(r"([\w -]{1,30})=(?=https?://)", re.IGNORECASE)
 _TAGS = re.compile(r"\s:[\w@#%:]{1,500}:$")
 _MARKS = re.compile(r"(?:(?:\d{1,5}[.)]|\[[ xX]?\]|[-+*•·‣▪◦])(?:\s+|$))*")
 _PARTS_OF_TITLE = 10
@@ -39,6 +41,14 @@ _SEPARATORS = " \t-\u2013—*•·‣▪◦|,;:=→>\"'“”„«»`"
 _FIELD_NAME = re.compile(r"(?:(?:xml|rss|feed)[ _-]?)?(?:url|link|rss|feed|xml)", re.IGNORECASE)
 """Names of fields such as those of YAML, which are not titles."""
 
+OTHER_THINGS = r"seite|sitio|p[áa]gina|home|html|page|image|picture|logo|icon|cover|artwork"
+"""Pattern of words in names of fields whose addresses are not of feeds."""
+
+_OTHER_FIELD_NAME = re.compile(
+    rf"(?:(?:web|home|html|show|podcast|channel)[ _-]?)?(?:site|{OTHER_THINGS})"
+    r"(?:[ _-]?(?:url|link|address))?",
+    re.IGNORECASE,
+)
 _NEWSBOAT_TITLE = re.compile(r'"~([^"]+)"')
 _ORG_TITLE = re.compile(r"\]\[([^\[\]]+)\]\]")
 _MARKDOWN_TITLE = re.compile(r"\[([^\[\]]*)\]\($")
@@ -91,6 +101,8 @@ def feeds_of_line(number: int, line: str, max_items: int) -> list[ListedFeed]:
     if line.startswith(";"):  # a comment of Lisp, as in lists of elfeed
         return []
     line = _TAGS.sub("", line) if is_heading else line
+    if assigned := _ASSIGNED.match(line):
+        line = f"{assigned[1]} = {line[assigned.end() :]}"
     urls: list[str] = []
     rest: list[str] = []
     end = 0
@@ -105,9 +117,10 @@ def feeds_of_line(number: int, line: str, max_items: int) -> list[ListedFeed]:
     if not urls:
         return _without_protocol(number, line, is_heading=is_heading)
     title = _title(rest)
-    if len(urls) == 1 or not title:
-        return [ListedFeed(number, url, None, title=title) for url in urls]
     likely = [url for url in urls if has_feed_sign(url)]
+    if len(urls) == 1 or not title:
+        doubt = LINK if not likely and _OTHER_FIELD_NAME.fullmatch(title) else None
+        return [ListedFeed(number, url, None, title=title, doubt=doubt) for url in urls]
     doubt = Sentence("This line has several addresses.") if len(likely) != 1 else None
     return [
         ListedFeed(number, url, None, title=title, doubt=doubt)
