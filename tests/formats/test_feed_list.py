@@ -447,6 +447,40 @@ def test_what_is_written_is_read_back(kind: Format) -> None:
         assert read[2].guid == guid
 
 
+# With a capital letter after a separator, or another address, it may be a table or several URLs.
+ENDS = st.text("abc01,;|&=?/%#'\"<>()[]{}:@!~*+-_.", max_size=12)
+LISTED = ENDS.map("https://a.example/{}".format)
+
+
+@given(
+    st.lists(LISTED, min_size=1).filter(
+        lambda urls: not all(url.endswith((",", ";")) for url in urls[:-1] or urls)
+    )
+)
+def test_urls_that_are_written_are_read_back_as_they_were(urls: list[str]) -> None:
+    written = write_feed_list([subscription(url) for url in urls], Format.URLS, {})
+    assert [feed.feed_url for feed in read_feed_list(written).feeds] == urls
+
+
+@pytest.mark.parametrize(
+    "urls",
+    [
+        ["https://wiki.example/api.php?action=feed|x", "https://b.example/?cat=1|2"],
+        ["https://h1.example/b;", "https://h2.example/b", "https://h3.example/b"],
+        ["https://h1.example/b", "https://h2.example/b,"],
+    ],
+)
+def test_urls_with_separators_that_are_written_are_read_back_as_they_were(urls: list[str]) -> None:
+    text = "".join(f"{url}\n" for url in urls)
+    assert [feed.feed_url for feed in read_feed_list(text.encode()).feeds] == urls
+
+
+@pytest.mark.parametrize("text", ["{},\n{};\n", "{},\n{}\n", "{},\n{}, Title", "{},\n- {};\n"])
+def test_separators_at_the_ends_of_lines_are_not_of_urls(text: str) -> None:
+    urls = ["https://a.example/b", "https://b.example/c"]
+    assert [feed.feed_url for feed in read_feed_list(text.format(*urls).encode()).feeds] == urls
+
+
 def test_opml_keeps_the_guid_only_where_the_url_does_not_give_it() -> None:
     written = write_feed_list([subscription("https://a.example")], Format.OPML, {})
     assert b"podcast:guid" not in written

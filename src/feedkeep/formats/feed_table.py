@@ -16,7 +16,7 @@ from feedkeep.model.errors import InvalidInput, Sentence
 from feedkeep.rules.feed_urls import as_linked, as_typed
 
 _SEPARATORS = ",;\t|"
-_IN_ADDRESSES = ",;"
+_IN_ADDRESSES = ",;|"
 _MAX_LINE_CHARACTERS = 100_000
 _SAMPLE_ROWS = 100
 _EXCEL_SEPARATOR = re.compile(r"sep=([,;\t|])\r?\n", re.IGNORECASE)

@@ -27,6 +27,8 @@ _ADDRESS = re.compile(
     rf"(?<![\w/=?&%.])(?:[a-z][a-z0-9+.-]{{1,20}}://|(?:{'|'.join(LINK_SCHEMES)}):)\S+",
     re.IGNORECASE,
 )
+_URL = re.compile(r"https?://\S+", re.IGNORECASE)
+_ENDS = ",;"
 _TWO_IN_A_WORD = re.compile(r"[,;](?=https?://)", re.IGNORECASE)
 _CLOSINGS = {"<": ">", '"': '"', "'": "'", "[": "]", "“": "”", "„": "“", "«": "»", "`": "`"}
 _BALANCED = re.compile(r"[^()]*(?:\([^()]*\)[^()]*)*")
@@ -62,8 +64,9 @@ def read(text: str, max_items: int) -> FeedList:
     """
     feeds: list[ListedFeed] = []
     others = 0
+    ends = "" if _has_only_urls(text) else _ENDS
     for number, line in lines(text, MAX_LINES):
-        found = feeds_of_line(number, line, max_items)
+        found = feeds_of_line(number, line, max_items, ends)
         check_count(len(feeds) + len(found), max_items)
         feeds += found
         others += sum(not feed.feed_url for feed in found)
@@ -91,8 +94,20 @@ def lines(text: str, max_lines: int) -> Iterator[tuple[int, str]]:
             yield number, stripped
 
 
-def feeds_of_line(number: int, line: str, max_items: int) -> list[ListedFeed]:
+def _has_only_urls(text: str) -> bool:
+    """Whether a text has one URL a line, and no separators between the lines."""
+    are_separated: list[bool] = []
+    for _, line in lines(text, MAX_LINES):
+        if not _URL.fullmatch(line):
+            return False
+        are_separated.append(line.endswith(tuple(_ENDS)))
+    return not all(are_separated[:-1])  # the last line needs no separator
+
+
+def feeds_of_line(number: int, line: str, max_items: int, ends: str = _ENDS) -> list[ListedFeed]:
     """Return the feeds of a line, or one without an address; [] for a heading or a rule.
+
+    URLs do not end in the characters `ends`.
 
     Beside a title, only the address that looks like a feed counts; unless exactly one does, all of
     them are in doubt.
@@ -111,7 +126,7 @@ def feeds_of_line(number: int, line: str, max_items: int) -> list[ListedFeed]:
         url = _enclosed(before, match[0])
         rest.append(before)
         end = match.start() + len(url)
-        urls += _separated(url)
+        urls += _separated(url, ends)
         check_count(len(urls), max_items)
     rest.append(line[end : end + _MOST_CHARACTERS])
     if not urls:
@@ -136,11 +151,11 @@ def _enclosed(before: str, word: str) -> str:
     return balanced[0] if balanced else word
 
 
-def _separated(word: str) -> list[str]:
+def _separated(word: str, ends: str) -> list[str]:
     """Split `https://a,https://b`, except in a query."""
     before_query = word.partition("?")[0]
     words = _TWO_IN_A_WORD.split(word) if _TWO_IN_A_WORD.search(before_query) else [word]
-    return [one.rstrip(",;") for one in words]
+    return [one.rstrip(ends) for one in words]
 
 
 def _without_protocol(number: int, line: str, *, is_heading: bool) -> list[ListedFeed]:
