@@ -134,6 +134,10 @@ BOTH = [(A, "Alpha"), (B, "Beta")]
             (A, "One, or two"), (B, "Beta"), (f"{B}/1,2.xml", "C"), (f"{B}/4", "D"),
         ]),
         (f"url,title\n{A},Alpha, the show\n{B},Beta\n", BOTH),
+        (f"Title,RSS,Category\nLaw, Inc,{A},News", [(A, "Law, Inc")]),
+        (f"Podcasts, 2026\n{A}/1,2,3.xml\n{B}/1,2,4.xml", [
+            ("", "Podcasts, 2026"), (f"{A}/1,2,3.xml",), (f"{B}/1,2,4.xml",),
+        ]),
         (f"Title,Feed URL,\nAlpha,{A},https://a.example\nBeta,{B},https://b.example", BOTH),
         (f",Title,Feed URL\nhttps://a.example,Alpha,{A}\nhttps://b.example,Beta,{B}", BOTH),
     ],

@@ -109,6 +109,9 @@ def _columns(rows: Sequence[Sequence[str]], separator: str, chosen: str) -> _Col
     width, has_heading = len(rows[0]), not any(map(_is_address, rows[0]))
     cells = rows[1:] if has_heading else rows
     agreeing = sum(len(row) == width for row in cells)
+    if has_heading and agreeing < len(cells) / 2:  # most titles may have separators
+        cells = [row[-width:] for row in cells]
+        agreeing = sum(len(row) == width for row in cells)
     if agreeing < len(cells) / 2 or (not has_heading and agreeing < len(cells)):
         return None
     names = list(rows[0]) if has_heading else [str(number) for number in range(1, width + 1)]
