@@ -8,8 +8,9 @@ import pytest
 
 from feedkeep.formats import feed_json
 from feedkeep.formats.feed_list import Format, read_feed_list, write_feed_list
-from feedkeep.formats.feed_table import UnclearColumn
+from feedkeep.formats.feed_table import _SAMPLE_ROWS, UnclearColumn
 from feedkeep.formats.listed_feed import INSIDE, LEFT, LINK
+from feedkeep.formats.opml import read_whole
 from feedkeep.model import FeedLabel, Subscription
 from feedkeep.model.errors import InvalidInput, Sentence
 from feedkeep.rules.feed_labels import Labels
@@ -555,3 +556,35 @@ def test_own_export_with_a_folder_named_feeds_is_read_back_as_it_was() -> None:
     subscription = Subscription(parse_feed_url(A).guid, A, True, 1)
     written = write_feed_list([subscription], Format.OPML, {}, labels).decode()
     assert listed(written) == [(A, "Alpha", "feeds")]
+
+
+def test_opml_of_a_whole_list_with_another_root_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="its first element is <rss>"):
+        read_whole("<rss/>", 10)
+
+
+def test_opml_with_too_many_ampersands_that_are_not_escaped_is_refused() -> None:
+    outlines = "<outline text='a&a&a&'/>" * 40_000
+    with pytest.raises(InvalidInput, match="More than 100,000 ampersands are not escaped"):
+        read_feed_list(f"<opml><body>{outlines}</body></opml>".encode())
+
+
+def test_opml_that_ends_more_outlines_than_it_starts_keeps_its_feeds() -> None:
+    text = b"<opml><body></outline></outline><outline text='A' xmlUrl='https://a.example/f'>"
+    assert [feed.feed_url for feed in read_feed_list(text).feeds] == ["https://a.example/f"]
+
+
+def test_opml_link_around_feeds_in_a_folder_is_a_folder() -> None:
+    text = (
+        "<opml><body><outline text='F'><outline text='T' type='link' url='https://r.example/t'>"
+        "<outline text='A' xmlUrl='https://a.example/f'/></outline></outline></body></opml>"
+    )
+    found = [(feed.feed_url, feed.folder) for feed in read_feed_list(text.encode()).feeds]
+    assert found == [("https://a.example/f", "F / T")]
+
+
+def test_table_with_a_quote_that_never_ends_is_refused() -> None:
+    rows = "".join(f"A,https://a.example/{number}\n" for number in range(_SAMPLE_ROWS))
+    text = f'title,url\n{rows}"' + "a\n" * 70_000
+    with pytest.raises(InvalidInput, match="not a list of feeds"):
+        read_feed_list(text.encode())

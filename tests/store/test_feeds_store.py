@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextlib import AsyncExitStack, asynccontextmanager, closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -366,21 +366,26 @@ def test_two_processes_that_lease_at_the_same_time_get_each_feed_once(
     asyncio.run(go())
 
 
+@pytest.mark.parametrize("done", [0, 2])
 def test_lease_that_fails_after_others_returns_these(
-    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+    done: int, open_store: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def work(store: Any) -> None:
         await store.feeds.want(urls(1, 2, 3), NOW)
         driver, write, jobs = store.feeds._driver, store.feeds._driver.write, []
 
-        async def write_twice(job: Any) -> Any:
+        async def write_some(job: Any) -> Any:
             jobs.append(job)
-            if len(jobs) > 2:
+            if len(jobs) > done:
                 raise StoreUnavailable
             return await write(job)
 
-        with monkeypatch.context() as failing:
-            failing.setattr(driver, "write", write_twice)
+        leased = []
+        with (
+            monkeypatch.context() as failing,
+            nullcontext() if done else pytest.raises(StoreUnavailable),
+        ):
+            failing.setattr(driver, "write", write_some)
             leased = await store.feeds.lease(NOW, UNTIL, 9)
         rest = await store.feeds.lease(NOW, UNTIL, 9)
         assert sorted(numbers(leased) + numbers(rest)) == [1, 2, 3]

@@ -97,6 +97,11 @@ def test_a_preview_shows_names_and_lets_single_feeds_be_left_out(anna: PageClien
     assert (none.path, none.note) == ("/import", "Select at least one feed first.")
     anna.post("/import/carry-out", {"list": lines, "boxes": "4", "take": ["1", "3"]})
     assert listed(anna) == {guid(1), guid(3), guid(4)}
+    refused = anna.post("/import/carry-out", {"list": "ftp://a.example", "boxes": "1", "take": "0"})
+    assert refused.path == "/"
+    assert refused.note.startswith("1 feed could not be added")
+    nothing = anna.post("/import", {"text": "# only a comment"})
+    assert "There is no feed in this list." in nothing.text
 
 
 def test_preview_asks_about_doubtful_feeds_and_says_what_it_dropped(anna: PageClient) -> None:
