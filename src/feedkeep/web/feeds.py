@@ -77,7 +77,7 @@ class FeedsPage(Page):
         """Add feeds, one per line; refused lines are shown again with the reason."""
         form = await read_form(request, self.settings.max_body_bytes)
         typed = form.text("urls")
-        is_long = len(typed) > LONG_BYTES
+        is_long = len(typed) > LONG_BYTES or typed.count("\n") > LONG_LIST
         try:
             items = await in_thread_if(is_long, _typed_items, typed)
         except InvalidInput:
