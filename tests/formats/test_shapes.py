@@ -588,3 +588,23 @@ def test_table_with_a_quote_that_never_ends_is_refused() -> None:
     text = f'title,url\n{rows}"' + "a\n" * 70_000
     with pytest.raises(InvalidInput, match="not a list of feeds"):
         read_feed_list(text.encode())
+
+
+def test_opml_with_more_folders_in_each_other_than_allowed_keeps_the_outer_ones() -> None:
+    begin = "".join(f"<outline text='{number}'>" for number in range(100))
+    text = f"<opml><body>{begin}<outline xmlUrl='{A}'/>{'</outline>' * 100}</body></opml>"
+    (feed,) = read_feed_list(text.encode()).feeds
+    assert feed.folder.startswith("0 / 1")
+    assert len(feed.folder) < 300
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("<opml>" + "<o/>" * 400_001, "more than 400,000 tags"),
+        (f"<opml><outline text='{'x' * 200_001}'/>", "more than 200,000 characters"),
+    ],
+)
+def test_opml_beyond_a_limit_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(InvalidInput, match=reason):
+        read_feed_list(text.encode())
