@@ -398,7 +398,7 @@ class _JudgedNames(AbstractResolver):
             raise
 
     async def close(self) -> None:
-        pass
+        """Do nothing: lookups end by themselves."""
 
 
 async def _body(
