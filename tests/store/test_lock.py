@@ -39,7 +39,7 @@ def test_migration_waits_for_a_command_that_ends_soon(
         waits.set()
         os.close(command)
 
-    monkeypatch.setattr(lock.time, "sleep", ends)
+    monkeypatch.setattr("feedkeep.store.sqlite.lock.time.sleep", ends)
     with lock.used_alone(path, mine):
         assert waits.is_set()
     os.close(mine)
