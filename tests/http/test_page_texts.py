@@ -319,3 +319,12 @@ def test_an_error_has_a_value_for_each_name_in_its_text(module: Path) -> None:
             assert not names, text.value
         elif isinstance(call.args[1], ast.Dict):
             assert {ast.literal_eval(key) for key in call.args[1].keys if key} == names, text.value
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_a_translation_has_no_other_sentence_before_it(language: str) -> None:
+    texts = {m.id: m.string for m in messages(catalogue(language)) if isinstance(m.id, str)}
+    long = {said: text for text, said in texts.items() if len(said) > 60}
+    for text, said in texts.items():
+        for other in (one for one in long if said != one and said.startswith(one)):
+            assert text.startswith(long[other]), text
