@@ -105,13 +105,13 @@ class AppAccount:
 
     Attributes:
         feeds: Whether the account is subscribed to each URL that it knows.
-        positions: Where each device is in each episode.
+        plays: The device and position of the latest play of each episode.
         captions: What each device is called.
         settings: The settings by scope.
     """
 
     feeds: dict[str, bool] = field(default_factory=dict)
-    positions: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    plays: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
     captions: dict[str, str] = field(default_factory=dict)
     settings: dict[str, dict[str, str]] = field(default_factory=dict)
 
@@ -131,9 +131,9 @@ class AppAccount:
             case "urls", _:
                 return self._subscribed(True)
             case "act", (podcast, episode, device, position):
-                self.positions[podcast, episode, device] = position
+                self.plays[podcast, episode] = device, position
             case "acts", _:
-                return sorted((*key, position) for key, position in self.positions.items())
+                return sorted((*episode, *play) for episode, play in self.plays.items())
             case "describe", (device, caption):
                 self.captions[device] = caption
             case "devices", _:
