@@ -204,7 +204,10 @@ class Connection:
             )
             response = wire.getresponse()
             body = response.read(MAX_REPLY_BYTES)
-            found = {name.lower(): value for name, value in response.getheaders()}
+            found = dict[str, str]()
+            for name, value in response.getheaders():
+                key = name.lower()
+                found[key] = f"{found[key]}, {value}" if key in found else value
             cookies = response.headers.get_all("set-cookie") or []
             if cookies:
                 found["set-cookie"] = "\n".join(cookies)

@@ -106,6 +106,10 @@ class Server:
         return Session(self.connection, self.credential, agent=agent)
 
 
+_PRODUCTS = ("Phone", "Laptop", "Tablet", "Watch")
+"""User-Agents: over Nextcloud's API, a server can tell apps with one password apart by them only."""
+
+
 @dataclass
 class UrlLists(Server):
     """A server of URL lists: gpodder.net's API or Nextcloud's gpoddersync.
@@ -268,9 +272,8 @@ class Nextcloud(UrlLists):
     protocol = "nextcloud"
 
     def app(self, number: int = 0) -> App:
-        """Return an app; the protocol has no devices."""
-        del number
-        return App(self.session(), NextcloudCalls())
+        """Return an app with a User-Agent of its own; the protocol has no devices."""
+        return App(self.session(_PRODUCTS[number]), NextcloudCalls())
 
     def simulated(self) -> Sequence[Device]:
         kinds = (ANTENNAPOD_ON_NEXTCLOUD, KASTS, PINEPODS, CARDO)
