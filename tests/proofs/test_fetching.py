@@ -622,8 +622,8 @@ async def drip(_: Request, writer: asyncio.StreamWriter) -> None:
 
 
 def bomb() -> bytes:
-    """Return an answer that becomes 256 MiB when it is unpacked."""
-    return reply(gzip.compress(bytes(256 * MIB), 1), Content_Encoding="gzip")
+    """Return an answer that begins like a feed, and becomes 256 MiB when it is unpacked."""
+    return reply(gzip.compress(b"<rss>" + bytes(256 * MIB), 1), Content_Encoding="gzip")
 
 
 def all_of_it(head: bytes, repeated: bytes) -> bytes:

@@ -107,7 +107,7 @@ class Server:
 
 
 _PRODUCTS = ("Phone", "Laptop", "Tablet", "Watch")
-"""User-Agents: over Nextcloud's API, a server can tell apps with one password apart by them only."""
+"""User-Agents: on Nextcloud, a server can tell apps with one password apart by them only."""
 
 
 @dataclass
