@@ -117,7 +117,7 @@ def wait_until_all_looked(database: str) -> None:
     now = execute(database, "SELECT extract(epoch FROM clock_timestamp())::float8")
     looked = f"""
         SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
-        AND state = 'idle' AND query LIKE '%feedkeep.attempt a WHERE a.written >= %'
+        AND state = 'idle' AND query LIKE '%FROM feedkeep.attempt%.written >=%'
         AND extract(epoch FROM query_start) > {now} AND pid <> pg_backend_pid()
     """
     deadline = time.monotonic() + PATIENCE_SECONDS
