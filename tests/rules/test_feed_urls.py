@@ -304,6 +304,9 @@ def test_what_a_person_pastes_is_the_feed_that_it_carries(pasted: str, meant: st
     assert as_pasted(pasted) == meant
 
 
+LONG_PAGE = f"https://podcasts.google.com/feed/aHR0cHM6Ly9hLmV4YW1wbGUv{'YWFh' * MAX_CHARACTERS}"
+
+
 @pytest.mark.parametrize(
     ("page", "feed"),
     [
@@ -316,8 +319,7 @@ def test_what_a_person_pastes_is_the_feed_that_it_carries(pasted: str, meant: st
         ("https://podcasts.google.com/feed/aHR0cHM6Ly9hLmV4YW1wbGUvcg/episode/x?sa=X",
          "https://a.example/r"),
         ("https://podcasts.google.com/feed/zzz", "https://podcasts.google.com/feed/zzz"),
-        (f"https://www.youtube.com/playlist?list={'x' * MAX_CHARACTERS}",
-         f"https://www.youtube.com/playlist?list={'x' * MAX_CHARACTERS}"),
+        (LONG_PAGE, LONG_PAGE),
     ],
 )  # fmt: skip
 def test_page_that_contains_the_address_of_its_feed_becomes_it(page: str, feed: str) -> None:

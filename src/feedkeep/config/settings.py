@@ -272,7 +272,7 @@ def local_host(host: str) -> str:
 
     For servers that listen on all addresses, that is loopback.
     """
-    return {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
+    return {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared, not bound
 
 
 def own_url(settings: Settings, host: str, port: int) -> str:
