@@ -10,7 +10,7 @@ import signal
 import socket
 import time
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -68,6 +68,8 @@ from feedkeep.store.postgres.shape import Shape
 ALICE, BOB = AccountId(7), AccountId(3)
 GUID = Guid("00000000-0000-4000-8000-000000000001")
 NOWHERE = Guid("00000000-0000-4000-8000-000000000009")
+
+LOCKED = "datname = current_database() AND wait_event_type = 'Lock'"
 
 Work = Callable[[PostgresStore], Awaitable[None]]
 
@@ -630,8 +632,7 @@ def test_a_last_use_waits_for_no_token_that_somebody_else_is_changing(database: 
 
 def until_waiting(database: str) -> int:
     """Return the process of a connection to the database that waits for a lock, once one does."""
-    waiting = "datname = current_database() AND wait_event_type = 'Lock'"
-    return until_one(database, waiting)
+    return until_one(database, LOCKED)
 
 
 def until_one(database: str, what: str) -> int:
@@ -1032,27 +1033,42 @@ def test_a_statement_that_took_too_long_is_not_repeated(database: str) -> None:
     run(database, work)
 
 
-@pytest.fixture
-def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "STATEMENT_SECONDS", 2.0)
-    monkeypatch.setattr(breaker, "SUSPECT_SECONDS", 0.01)
+async def reason(
+    store: PostgresStore, url: str, waiting: str, work: Coroutine[Any, Any, object]
+) -> str:
+    """Return why `work` fails, after a probe that saw its statement wait."""
+    failing = asyncio.create_task(work)
+    await asyncio.to_thread(until_one, url, waiting)
+    probed = store._runner.connections._breaker
+    probed._suspect()
+    assert probed._probing is not None
+    await probed._probing
+    with pytest.raises(StoreUnavailable) as failed:
+        await failing
+    return str(failed.value)
 
 
-@pytest.mark.usefixtures("hasty")
-def test_statement_behind_a_locked_table_fails_with_the_lock_as_reason(database: str) -> None:
+def test_statement_behind_a_locked_table_fails_with_the_lock_as_reason(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "STATEMENT_SECONDS", 3.0)
+
     async def work(store: PostgresStore) -> None:
         other = await asyncpg.connect(database)
-        await other.execute("BEGIN; LOCK TABLE feedkeep.entry")
-        with pytest.raises(StoreUnavailable, match="waits for a lock that another session holds"):
-            await store.entries.view(ALICE, GUID)
-        with pytest.raises(StoreUnavailable, match="waits for a lock that another session holds"):
-            await store.entries.change(ALICE, [GUID], subscribe)
-        await other.close()
+        try:
+            await other.execute("BEGIN; LOCK TABLE feedkeep.entry")
+            for blocked in (
+                store.entries.view(ALICE, GUID),
+                store.entries.change(ALICE, [GUID], subscribe),
+            ):
+                said = await reason(store, database, LOCKED, blocked)
+                assert "waits for a lock that another session holds" in said
+        finally:
+            await other.close()
 
     run(database, work)
 
 
-@pytest.mark.usefixtures("hasty")
 def test_commit_without_its_standby_fails_with_the_standby_as_reason(
     server: PostgresServer,
 ) -> None:
@@ -1062,8 +1078,9 @@ def test_commit_without_its_standby_fails_with_the_standby_as_reason(
     async def work(store: PostgresStore) -> None:
         execute(server.url, "ALTER SYSTEM SET synchronous_standby_names = '*'")
         execute(server.url, "SELECT pg_reload_conf()")
-        with pytest.raises(StoreUnavailable, match="a commit waits for a synchronous standby"):
-            await store._runner.connections.transact(write, commit_seconds=2.0)
+        written = store._runner.connections.transact(write, commit_seconds=3.0)
+        said = await reason(store, server.url, "wait_event = 'SyncRep'", written)
+        assert "a commit waits for a synchronous standby" in said
 
     run(server.url, work)
 
