@@ -373,7 +373,7 @@ def test_errors_are_one_sentence_and_exit_with_1(offline: FeedkeepProcess, tmp_p
     feeds.write_text("https://a.example/feed\n")
     for arguments, message in [
         (["account", "create", "ME"], "There is an account me already."),
-        (["account", "create", "a b"], "An account's name has 1 to 64 letters"),
+        (["account", "create", "a b"], "use 1 to 64 letters"),
         (["account", "create", "you", "--password-stdin"], "Standard input has no password."),
         (["account", "password", "me"], "No password was given"),
         (["account", "delete", "you", "--yes"], 'There is no account "you"'),

@@ -131,9 +131,9 @@ def test_a_translation_has_the_same_values_markup_and_code(language: str) -> Non
     for message in messages(catalogue(language)):
         if not isinstance(message.id, str):
             one, many = message.id
-            assert kept(one) == kept(many)
-            for form in message.string:
-                assert kept(form) == kept(many), message.id
+            assert kept(one) in (kept(many), [])  # "Your feed" needs no number
+            for form, like in zip(message.string, (one, many), strict=True):
+                assert kept(form) == kept(like), message.id
         else:
             assert kept(message.string) == kept(message.id), message.id
 

@@ -178,7 +178,7 @@ def test_trouble_is_told_when_it_lasts_for_a_day_or_three_looks(
     assert (found is not None) is is_told
     if found:
         assert (found.since, str(found.why)) == (
-            since, "Its server answers that it is gone for good.",
+            since, "Its server says that it is gone permanently.",
         )  # fmt: skip
 
 

@@ -110,7 +110,7 @@ def take_all(browser: Browser, process: FeedkeepProcess, folder: Path) -> None:
     anna.follow("Apps")
     anna.follow("Connect an app")
     anna.follow("AntennaPod")
-    anna.type("What do you call it?", "AntennaPod on my phone")
+    anna.type("Name for this app", "AntennaPod on my phone")
     anna.press("Create a password")
     anna.sees("The password for this app:")
     take(anna, folder / "connect.png")

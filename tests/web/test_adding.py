@@ -112,7 +112,7 @@ def test_an_address_where_nothing_is_found_says_so(anna: PageClient, host: Host)
     url = url_of(host, "/misspelt")
     added = anna.post("/feeds/add", {"urls": url})
     assert added.path == place(url)
-    assert "It can't be read. Its server does not find it." in added.text
+    assert "It can't be read. Its server says there is nothing at this address." in added.text
 
 
 def test_titles_come_into_the_list_by_themselves(

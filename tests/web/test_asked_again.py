@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
 from forms import IS_LONG, in_the_long_form
@@ -103,6 +104,20 @@ def test_a_form_that_was_open_for_long_asks_for_the_password(admin: Visitor, act
     told = "! Type your current password."
     expect(password_in(admin, form_of(admin, action))).to_have_accessible_description(told)
     expect(password_in(admin, form_of(admin, action))).to_be_focused()
+
+
+def test_login_of_an_app_needs_only_the_password_of_who_signed_in_long_ago(
+    strict: FeedkeepProcess, visit: Visit
+) -> None:
+    name = strict.new_account(PASSWORD)
+    owner = visit(strict)
+    owner.is_let_in(name, PASSWORD)
+    owner.open(httpx.post(f"{strict.base_url}/index.php/login/v2").json()["login"])
+    expect(owner.field("Name")).to_have_value(name)
+    expect(owner.field("Password")).to_be_focused()
+    owner.type("Password", PASSWORD)
+    owner.press("Sign in and allow access")
+    owner.sees_heading("Done")
 
 
 def test_a_new_password_that_is_refused_ends_no_session(admin: Visitor) -> None:

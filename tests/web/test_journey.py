@@ -140,7 +140,7 @@ class Journey:
         anna.follow("Apps")
         anna.follow("Connect an app")
         anna.follow("gPodder")
-        anna.type("What do you call it?", "My laptop")
+        anna.type("Name for this app", "My laptop")
         anna.press("Create a password")
         server = anna.secret_beside("The server's address:")
         name = anna.secret_beside("Your name:")

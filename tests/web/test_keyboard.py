@@ -66,7 +66,7 @@ def test_the_keyboard_alone_does_the_main_journey(
         follow("Apps")
         follow("Connect an app")
         follow("Kasts")
-        anna.tab_to(anna.field("What do you call it?"))
+        anna.tab_to(anna.field("Name for this app"))
         keys.type("My phone")
         press("Create a password")
         anna.sees_heading("Connect %(app)s", app="My phone")

@@ -96,7 +96,7 @@ def test_that_an_address_of_ones_own_is_not_fetched_is_told(asking: FeedkeepProc
     own = "https://members.example/0a1B2c3D4e5F6a7B8c9D0e1F"
     add(anna, own)
     feed = anna.get(f"/feeds/{guid(own)}")
-    assert "Nothing: this address looks like one that is only yours." in feed.text
+    assert "Nothing: this address looks private to you." in feed.text
 
 
 def test_a_person_can_have_a_feed_looked_at_whose_address_is_only_their_own(
@@ -277,7 +277,7 @@ def test_a_feed_that_failed_for_long_is_told_of_and_found(anna: PageClient, url:
     assert titles(anna, "/?show=failing") == ["Gone"]
     page = anna.get(f"/feeds/{guid(url)}")
     assert "It hasn't been readable since" in page.text
-    assert "Its server answers that it is gone for good." in page.text
+    assert "Its server says that it is gone permanently." in page.text
     assert "The feed itself, last on Jan 1, 1970" in page.text
     assert "Last attempt failed:" in page.text
     for other in (fine, lately):

@@ -184,7 +184,7 @@ def test_feeds_come_by_a_preview_and_what_was_played_after_it(
     preview = read(anna, server.url)
     assert "3 new feeds" in preview.text
     assert "Show a a.example" in preview.text
-    assert "What you have played there comes along afterwards." in preview.text
+    assert "Your listening history is imported afterwards." in preview.text
     assert "secret" not in preview.reply.text
     server.may_answer.clear()
     begun = carry_out(anna, preview, "0", "2")
@@ -202,7 +202,7 @@ def test_feeds_come_by_a_preview_and_what_was_played_after_it(
     assert played(here, name) == 1_200
     again = read_again(anna, server.url)
     assert "3 are in your list already." in again.text
-    assert "Bring what was played" in again.text
+    assert "Import listening history" in again.text
     carry_out(anna, again)
     until(anna, "is here: 0 entries.")
 

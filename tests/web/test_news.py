@@ -198,7 +198,7 @@ def sign_out_others(anna: PageClient, name: str) -> None:
 
 
 def end_address(anna: PageClient, name: str) -> None:
-    assert "The address of your news has ended." in anna.post("/news/address/end").note
+    assert "The address of your news is revoked." in anna.post("/news/address/end").note
 
 
 @pytest.mark.parametrize("act", [new_password, recover, sign_out_others, end_address])

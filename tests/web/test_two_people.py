@@ -32,7 +32,7 @@ def works(visitor: Visitor, name: str, step: int) -> None:
             visitor.has_feeds(titles)
         case 4:
             visitor.open("/apps/connect/kasts")
-            visitor.type("What do you call it?", f"The phone of {name}")
+            visitor.type("Name for this app", f"The phone of {name}")
             visitor.press("Create a password")
             visitor.follow("Done")
             visitor.sees_heading(f"The phone of {name}")

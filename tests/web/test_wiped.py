@@ -74,5 +74,5 @@ def test_a_page_that_is_open_asks_about_a_wipe_by_itself(
     anna.page.clock.run_for(6_000)
     anna.reads("AntennaPod on Annas Handy removed 12 feeds")
     anna.press("Keep it this way")
-    anna.sees("All right. The history still has it, should you change your mind.")
+    anna.sees("All right. It stays in the history, in case you change your mind.")
     anna.sees("You are subscribed to nothing right now.")

@@ -62,7 +62,7 @@ def entrance(chosen: Settings) -> Iterator[Finding]:
     yield from found
     if not any(one.subject == "proxies" for one in found):
         named = ", ".join(chosen.trusted_proxies)
-        yield ok("proxies", f"Trusted: {named}." if named else "None is trusted.")
+        yield ok("proxies", f"Trusted: {named}." if named else "No proxy is trusted.")
 
 
 def _certificate(chosen: Settings) -> Finding:

@@ -114,10 +114,14 @@ class TooManyAttempts(FeedkeepError):
     """
 
     def __init__(self, retry_after_seconds: int) -> None:
-        super().__init__(
-            "Too many attempts. Please wait {minutes} min, then try again.",
-            minutes=-(-retry_after_seconds // 60),
-        )
+        minutes = -(-retry_after_seconds // 60)
+        if minutes == 1:
+            super().__init__("Too many attempts. Please wait a minute, then try again.")
+        else:
+            super().__init__(
+                "Too many attempts. Please wait {minutes} minutes, then try again.",
+                minutes=minutes,
+            )
         self.retry_after_seconds = retry_after_seconds
 
 
@@ -139,8 +143,8 @@ class ChangedSince(FeedkeepError):
 
     def __init__(self, stamps: Sequence[int], feeds: int) -> None:
         super().__init__(
-            "{count} of the feeds were changed again since then. Choose whether these stay as they"
-            " are, or are undone, too.",
+            "{count} of the feeds were changed again since then. Choose whether they stay as they"
+            " are or are undone as well.",
             count=feeds,
         )
         self.stamps = stamps

@@ -95,7 +95,10 @@ class FlowResource(Resource):
             return response
         if not self._is_open(request):
             return self._page(request, _TOO_OLD)
-        return self._form(request, owner=await self._owner(request))
+        known = await self._signed_in(request)
+        if known is None or self.service.page_sessions.is_fresh(known):
+            return self._form(request, owner=known)
+        return self._form(request, name=known.account.name)
 
     async def post(self, request: Request) -> Response:
         if not self._is_open(request):
@@ -120,23 +123,23 @@ class FlowResource(Resource):
     async def _let_in(self, request: Request, form: Form) -> Admitted:
         """Return the authenticated owner; raises as `Authentication.admit_person`."""
         name, password = form.text("name"), form.text("password")
-        if not name and (owner := await self._owner(request)):
+        owner = None if name else await self._signed_in(request)
+        if owner and self.service.page_sessions.is_fresh(owner):
             return owner
         request.credential_kind = PasswordCredential.kind
         if not self._password_login:
             raise NotAuthorized
         return await self.service.authentication.admit_person(name, password, request.address)
 
-    async def _owner(self, request: Request) -> Admitted | None:
-        """Return the account that just signed in in this browser, unless another is requested."""
+    async def _signed_in(self, request: Request) -> Admitted | None:
+        """Return the account signed in in this browser, unless another is requested."""
         text = read_cookie(request, BROWSER_SESSION)
         if not text or request.query(_OTHER):
             return None
         try:
-            owner = await self.service.page_sessions.admit(text)
+            return await self.service.page_sessions.admit(text)
         except NotAuthorized:
             return None
-        return owner if self.service.page_sessions.is_fresh(owner) else None
 
     def _is_open(self, request: Request) -> bool:
         return self.service.logins.is_link_open(request.query("begun"))

@@ -32,7 +32,7 @@ def invited(
     """
     if not inviter.is_admin or inviter.is_disabled:
         raise AccountError(
-            "{name} is no administrator, and only these can invite.", name=inviter.name
+            "{name} is not an administrator, and only administrators can invite.", name=inviter.name
         )
     ended = [token.id for token in made if not is_alive(token, now)]
     if len(made) - len(ended) >= MAX_INVITATIONS:

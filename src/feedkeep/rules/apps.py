@@ -120,7 +120,7 @@ def connect(tokens: Iterable[Token], new: Token, now: Stamp) -> TokenDecision:
     ended = [one for one in own if not is_alive(one, now)]
     if len(own) - len(ended) >= MAX_TOKENS:
         raise AccountError(
-            "{max} apps have an app password, which is the maximum: disconnect those that you no"
+            "{max} apps have an app password, which is the maximum: disconnect apps that you no"
             " longer use.",
             max=MAX_TOKENS,
         )

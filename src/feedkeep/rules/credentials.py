@@ -147,8 +147,8 @@ def check_name(name: str) -> str:
     """
     if not _NAME.fullmatch(name) or len(name) > MAX_NAME_CHARACTERS:
         raise AccountError(
-            "An account's name has 1 to {max} letters, digits or any of . _ @ + -"
-            " and starts with a letter or digit.",
+            "No spaces, please: use 1 to {max} letters, digits or . _ @ + -"
+            " and start with a letter or digit.",
             max=MAX_NAME_CHARACTERS,
         )
     return name

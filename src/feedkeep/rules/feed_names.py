@@ -46,11 +46,11 @@ WHY: Mapping[Failure, Sentence] = {
     Failure.TOO_LARGE: Sentence("It is too large to read."),
     Failure.TOO_MANY_REDIRECTS: Sentence("Its address redirects too many times."),
     Failure.BROKEN_ANSWER: Sentence("feedkeep cannot read what its server sends."),
-    Failure.NOT_FOUND: Sentence("Its server does not find it."),
-    Failure.GONE: Sentence("Its server answers that it is gone for good."),
-    Failure.ERROR_STATUS: Sentence("Its server answers that something went wrong."),
+    Failure.NOT_FOUND: Sentence("Its server says there is nothing at this address."),
+    Failure.GONE: Sentence("Its server says that it is gone permanently."),
+    Failure.ERROR_STATUS: Sentence("Its server reports an error."),
     Failure.NOT_A_FEED: Sentence("There is a page at its address, but no feed."),
-    Failure.ANOTHER_FEED: Sentence("Its address leads to another feed now."),
+    Failure.ANOTHER_FEED: Sentence("There is another feed at its address now."),
     Failure.CRASHED: Sentence("Its content is invalid."),
 }
 """Why a feed cannot be read, as shown to its subscribers."""

@@ -38,7 +38,7 @@ class News:
         return bool(_address_hash(account, await self._preferences.of(account.id)))
 
     async def end_address(self, account_id: AccountId) -> None:
-        """End the address of an account's news, if any.
+        """Revoke the address of an account's news, if any.
 
         Raises:
             NotAuthorized: The account is deleted.

@@ -56,7 +56,7 @@ _PURPOSE = "another server"
 _NOT_ACCEPTED = Sentence("That server does not accept this name with this password.")
 _NOT_THERE = Sentence("That server has no such account, or does not sync podcasts.")
 _REFUSED = Sentence(
-    "feedkeep may not ask that server. The person who runs this feedkeep can copy your account."
+    "feedkeep may not contact that server. The person who runs this feedkeep can copy your account."
 )
 _INVALID = Sentence("This is not the address of a server, such as https://gpodder.net.")
 _BROKEN = Sentence("That server cannot be read now. Try again later.")

@@ -46,7 +46,7 @@ _TOO_OLD = Sentence("That sign-in was too old, or began in another window. Pleas
 _NOT_LET_IN = Sentence(
     "Your account here is disabled. Ask the person who runs this service about it."
 )
-_LAST_WAY_IN = Sentence("Set a password first. Without one, you could not sign in any more.")
+_LAST_WAY_IN = Sentence("Set a password first. Without one, you could no longer sign in.")
 
 _log = structlog.get_logger()
 

@@ -129,7 +129,7 @@ class Tokens(ABC):
             account_id, lambda statements, account: add_token(statements, account, token)
         )
         if added is None:
-            raise AccountError("The account is gone.")
+            raise AccountError("The account no longer exists.")
         return added
 
     async def add_session(
