@@ -15,7 +15,7 @@ from PIL import Image
 from web_of_hosts import Host, Request, WebOfHosts, redirect, reply, silent
 
 from feedkeep.feeds import fetcher as looking
-from feedkeep.feeds.fetcher import Fetcher
+from feedkeep.feeds.fetcher import MAX_BRIEF_BYTES, Fetcher
 from feedkeep.feeds.reading import MAX_BYTES
 from feedkeep.model import Failure, Feed, FeedContent, FetchResult, Stamp, replace
 from feedkeep.outbound import client as asking
@@ -67,6 +67,46 @@ def look(web: WebOfHosts, feed: Feed) -> FetchResult:
             return await Fetcher(client).look(feed, NOW)
 
     return asyncio.run(go())
+
+
+def look_briefly(web: WebOfHosts, url: str) -> FetchResult:
+    async def go() -> FetchResult:
+        async with GuardedClient(web.policy(), web.look_up) as client:
+            return await Fetcher(client).look_briefly(feed_at(url), NOW)
+
+    return asyncio.run(go())
+
+
+def test_brief_look_requests_the_feed_only_and_tells_whether_it_has_enclosures(
+    web: WebOfHosts, host: Host
+) -> None:
+    more = '<itunes:image href="/cover"/><itunes:new-feed-url>https://new.example</itunes:new-feed-url>'
+    host.answers["/blog"] = reply(rss("A Blog", more))
+    host.answers["/show"] = reply(rss("A Show", '<item><enclosure url="/1.mp3"/></item>'))
+    blog, show = (look_briefly(web, host.url(path)) for path in ("/blog", "/show"))
+    assert [one.content and one.content.title for one in (blog, show)] == ["A Blog", "A Show"]
+    assert [one.has_enclosures for one in (blog, show)] == [False, True]
+    assert [request.target for request in host.requests] == ["/blog", "/show"]
+    assert web.looked_up == [host.name] * 2
+    assert blog.received_bytes == len(rss("A Blog", more))
+
+
+def test_brief_look_receives_the_beginning_of_a_feed(web: WebOfHosts, host: Host) -> None:
+    long = rss("A Show", f"<item><description>{'x' * MAX_BYTES}</description></item>")
+    host.answers["/feed"] = reply(long)
+    looked = look_briefly(web, host.url("/feed"))
+    assert looked.content is not None
+    assert looked.content.title == "A Show"
+    assert MAX_BRIEF_BYTES <= looked.received_bytes < MAX_BRIEF_BYTES + MIB
+
+
+def test_brief_look_at_a_silent_host_ends_soon(
+    web: WebOfHosts, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(looking, "BRIEF_SECONDS", 0.1)
+    host.answers["/feed"] = silent
+    looked = look_briefly(web, host.url("/feed"))
+    assert (looked.failure, looked.content) == (Failure.TOO_SLOW, None)
 
 
 def test_what_a_feed_says_is_told_with_what_the_next_fetch_can_name(

@@ -96,6 +96,17 @@ def test_feeds_are_looked_at_in_a_process_that_ends_with_this_one(web: WebOfHost
     assert not children()
 
 
+def test_brief_looks_are_done_by_the_process_too(web: WebOfHosts) -> None:
+    host = web.host("show.example")
+    host.answers["/a"] = reply(FEED.replace(b"<item>", b"<item><enclosure url='/1.mp3'/>"))
+
+    async def work(process: FetcherProcess) -> None:
+        assert (await process.look_briefly(at(host, "/a"), NOW)).has_enclosures
+        assert not (await process.look(at(host, "/a"), NOW)).has_enclosures
+
+    run(settings_for(host), work)
+
+
 def test_the_process_that_reads_strangers_feeds_is_given_no_other_setting(web: WebOfHosts) -> None:
     host = web.host("show.example")
     host.answers["/a"] = reply(FEED)

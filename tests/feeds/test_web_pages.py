@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.feeds.web_pages import MAX_PAGE_FEEDS, feeds_of_page
+from feedkeep.feeds.web_pages import MAX_PAGE_FEEDS, feeds_of_page, has_enclosures
 
 PAGE = "https://show.example/shows/night/"
 RSS = 'rel="alternate" type="application/rss+xml"'
@@ -108,3 +108,19 @@ def test_whatever_a_page_is_it_is_no_error(noise: bytes, place: str) -> None:
     link = f'<link {RSS} href="{place}">'.encode(errors="replace")
     found = feeds_of_page(noise + link + noise, "text/html", PAGE)
     assert all(url.startswith(("http://", "https://")) for url in found)
+
+
+@pytest.mark.parametrize(
+    ("feed", "has"),
+    [
+        (b"<rss><item><enclosure url='/1.mp3'/></item></rss>", True),
+        (b"<rss><item><x:Enclosure\nurl='/1.mp3'/></item></rss>", True),
+        (b'<feed><entry><link href="/1.mp3" rel="enclosure"/></entry></feed>', True),
+        (b'{"items": [{"attachments": [{"url": "/1.mp3"}]}]}', True),
+        (b'<feed><entry><link href="/1.html" rel="alternate"/></entry></feed>', False),
+        (b'{"items": [{"content_text": "no attachments"}]}', False),
+        (b"<rss><item><title>An enclosure for goats</title></item></rss>", False),
+    ],
+)
+def test_feeds_have_enclosures_in_each_format(feed: bytes, has: bool) -> None:
+    assert has_enclosures(feed) is has

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from feedkeep.model import AccountId, Feed, Guid, Stamp, replace
+from feedkeep.model import AccountId, Failure, Feed, FetchResult, Guid, Stamp, replace
 from feedkeep.rules import fetch_order
-from feedkeep.rules.clock import DAY_US
-from feedkeep.rules.fetch_order import DAILY_BYTES, FairTurns, FetchBudgets
+from feedkeep.rules.clock import DAY_US, SECOND_US
+from feedkeep.rules.fetch_order import DAILY_BYTES, FairTurns, FetchBudgets, FetchLimits
 
 ALICE, BEN = AccountId(1), AccountId(2)
 NOW = Stamp(20_000 * DAY_US)
@@ -55,3 +55,15 @@ def test_the_last_accounts_that_spent_bytes_are_remembered(
     for account_id in (ALICE, BEN):
         budgets.charge(added(account_id), DAILY_BYTES, NOW)
     assert [budgets.rest_us(added(one), NOW) for one in (ALICE, BEN)] == [0, DAY_US]
+
+
+def test_fetch_limits_are_those_of_the_account_and_of_the_host() -> None:
+    limits = FetchLimits()
+    asks_for_a_pause = FetchResult(failure=Failure.ERROR_STATUS, retry_after_seconds=60)
+    limits.fetched(added(ALICE), asks_for_a_pause, NOW)
+    assert limits.rest_us(added(BEN), NOW) == 60 * SECOND_US
+    assert limits.rest_us(added(BEN, "b"), NOW) == 0
+    limits.fetched(added(BEN, "b"), FetchResult(retry_after_seconds=60), NOW)
+    limits.fetched(added(BEN, "b"), FetchResult(received_bytes=DAILY_BYTES), NOW)
+    assert limits.rest_us(added(BEN), NOW) == DAY_US
+    assert limits.rest_us(added(ALICE, "b"), NOW) == 0

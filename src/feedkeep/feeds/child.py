@@ -39,9 +39,9 @@ def max_memory_bytes(chosen: Settings) -> int:
     """Return the address space limit, which grows with the number of concurrent fetches.
 
     A hundred fetches of 4 MiB feeds with large pictures need 770 MiB, eight of them 450 MiB; feeds
-    may have twice that size.
+    may have twice that size. First looks need 128 MiB, mostly for the stacks of lookups.
     """
-    return (896 + 16 * chosen.fetch_connections) * _MEBIBYTE
+    return (1_024 + 16 * chosen.fetch_connections) * _MEBIBYTE
 
 
 async def run(chosen: Settings) -> None:
@@ -58,7 +58,8 @@ async def run(chosen: Settings) -> None:
         async def carry_out(job: FetchJob) -> None:
             looked: FetchResult | Lack
             try:
-                looked = await fetcher.look(job.feed, job.now)
+                look = fetcher.look_briefly if job.is_brief else fetcher.look
+                looked = await look(job.feed, job.now)
             except MemoryError:
                 looked = Lack.MEMORY
             except Exhausted:

@@ -11,7 +11,7 @@ from http import HTTPStatus
 from feedkeep.feeds.pictures import MAX_BYTES as MAX_PICTURE_BYTES
 from feedkeep.feeds.pictures import shrink
 from feedkeep.feeds.reading import read_feed
-from feedkeep.feeds.web_pages import feeds_of_page, may_be_feed
+from feedkeep.feeds.web_pages import feeds_of_page, has_enclosures, may_be_feed
 from feedkeep.model import (
     Failure,
     Feed,
@@ -44,6 +44,12 @@ name lookup.
 _MORE_REDIRECTS = 2
 """Maximum number of redirects of each further request."""
 
+BRIEF_SECONDS = 5.0
+"""Timeout of a brief fetch, for which a person waits; a pending name lookup outlasts it."""
+
+MAX_BRIEF_BYTES = 2 * 1024 * 1024
+"""Maximum size of a brief fetch: enough for the feed's own fields, and for a page's head."""
+
 _MAX_HEADER = 1_000
 _PERMANENT = {HTTPStatus.MOVED_PERMANENTLY, HTTPStatus.PERMANENT_REDIRECT}
 _FAILURES: dict[int, Failure] = {
@@ -70,7 +76,25 @@ class Fetcher:
         looked = await self._look(feed, now, meter)
         return replace(looked, received_bytes=meter.received_bytes)
 
-    async def _look(self, feed: Feed, now: Stamp, meter: Meter) -> FetchResult:
+    async def look_briefly(self, feed: Feed, now: Stamp) -> FetchResult:
+        """Fetch the beginning of a feed, in `BRIEF_SECONDS`; no other URL in it is requested.
+
+        Raises as `look`.
+        """
+        meter = Meter()
+        looked = FetchResult(failure=Failure.TOO_SLOW)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(BRIEF_SECONDS):
+                answer, looked = await self._requested(feed, now, meter, MAX_BRIEF_BYTES)
+                if answer and looked.content:
+                    has = await asyncio.to_thread(has_enclosures, answer.body)
+                    looked = replace(looked, has_enclosures=has)
+        return replace(looked, received_bytes=meter.received_bytes)
+
+    async def _requested(
+        self, feed: Feed, now: Stamp, meter: Meter, max_bytes: int | None = None
+    ) -> tuple[Answer | None, FetchResult]:
+        """Return the answer at a feed's URL, None without a usable one, and what was read in it."""
         known = feed.content is not None
         try:
             answer = await self._client.get(
@@ -80,29 +104,36 @@ class Fetcher:
                 last_modified=feed.last_modified if known else "",
                 may_cut=True,
                 is_feed=may_be_feed,
+                max_bytes=max_bytes,
                 meter=meter,
             )
         except Exhausted:
             raise
         except RequestError as error:
-            return FetchResult(failure=error.kind, reason=str(error))
+            return None, FetchResult(failure=error.kind, reason=str(error))
         looked = _answered(answer, now)
         if looked.failure is not None:
-            return looked
-        content = None
+            return answer, looked
         if answer.status != HTTPStatus.NOT_MODIFIED:
             try:
-                content = await _read(answer, now)
+                looked = replace(looked, content=await _read(answer, now))
             except NotAFeed as error:
                 page = (answer.body, answer.content_type, answer.url)
                 named = await asyncio.to_thread(feeds_of_page, *page)
                 # A cut document may still be a feed, such as JSON.
                 failure = Failure.TOO_LARGE if answer.is_cut else Failure.NOT_A_FEED
-                return replace(looked, failure=failure, reason=str(error), page_feeds=named)
+                looked = replace(looked, failure=failure, reason=str(error), page_feeds=named)
+        return answer, looked
+
+    async def _look(self, feed: Feed, now: Stamp, meter: Meter) -> FetchResult:
+        answer, looked = await self._requested(feed, now, meter)
+        if answer is None or looked.failure is not None:
+            return looked
+        content = looked.content
         loop = asyncio.get_running_loop()
         until = loop.time() + _MORE_SECONDS
         moved_feed = await self._moved_feed(feed, content, answer, looked, until, now, meter)
-        looked = replace(looked, content=content, moved_feed=moved_feed)
+        looked = replace(looked, moved_feed=moved_feed)
         shown = content or feed.content
         if shown is None or not wants_picture(feed, shown, now) or loop.time() >= until:
             return looked

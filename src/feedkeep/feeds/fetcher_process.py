@@ -92,14 +92,25 @@ class FetcherProcess:
         Raises:
             MachineFailed: This machine could not fetch.
         """
+        return await self._look(feed, now)
+
+    async def look_briefly(self, feed: Feed, now: Stamp) -> FetchResult:
+        """Fetch the beginning of a feed (`Fetcher.look_briefly`).
+
+        Raises:
+            MachineFailed: This machine could not fetch.
+        """
+        return await self._look(feed, now, is_brief=True)
+
+    async def _look(self, feed: Feed, now: Stamp, *, is_brief: bool = False) -> FetchResult:
         if asyncio.get_running_loop().time() < self._rests_until:
             raise MachineFailed("This machine could not look at feeds just now.")
         is_alone = feed.guid in self._suspects
         try:
             if is_alone:
-                looked = await self._look_alone(feed, now)
+                looked = await self._look_alone(feed, now, is_brief=is_brief)
             else:
-                looked = await (await self._started()).look(feed, now)
+                looked = await (await self._started()).look(feed, now, is_brief=is_brief)
         except OSError as error:
             raise self._failed(str(error)) from error
         except _Lost as lost:
@@ -126,13 +137,13 @@ class FetcherProcess:
                 self._process = await _start(self._chosen)
             return self._process
 
-    async def _look_alone(self, feed: Feed, now: Stamp) -> FetchResult | Lack:
+    async def _look_alone(self, feed: Feed, now: Stamp, *, is_brief: bool) -> FetchResult | Lack:
         async with self._starting:
             if self._alone is not None:  # fetched later
                 raise MachineFailed("Another feed is being looked at alone.")
             self._alone = process = await _start(self._chosen)
         try:
-            return await process.look(feed, now)
+            return await process.look(feed, now, is_brief=is_brief)
         finally:
             await process.end()
             self._alone = None
@@ -177,7 +188,7 @@ class _Process:
     def has_ended(self) -> bool:
         return self._process.returncode is not None
 
-    async def look(self, feed: Feed, now: Stamp) -> FetchResult | Lack:
+    async def look(self, feed: Feed, now: Stamp, *, is_brief: bool) -> FetchResult | Lack:
         """Fetch a feed in the process.
 
         Raises:
@@ -188,7 +199,7 @@ class _Process:
         self._waiting[number] = report
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(write_frame(FetchJob(number, feed, now)))
+            self._process.stdin.write(write_frame(FetchJob(number, feed, now, is_brief)))
             async with asyncio.timeout(LOOK_SECONDS):
                 return await report
         except TimeoutError:

@@ -23,11 +23,13 @@ class FetchJob(Value, frozen=True):
         number: Number that the report repeats.
         feed: Stored record of the feed.
         now: Current time.
+        is_brief: Whether to fetch only the beginning of the feed, and not its picture.
     """
 
     number: int
     feed: Feed
     now: Stamp
+    is_brief: bool = False
 
 
 class Lack(StrEnum):

@@ -27,8 +27,7 @@ from feedkeep.rules.feed_schedule import WEEK_US, after_fetch, has_subscribers
 from feedkeep.rules.feed_urls import host_of
 from feedkeep.rules.fetch_order import (
     FIRST_DUE,
-    FetchBudgets,
-    HostQueues,
+    FetchLimits,
     Lane,
     lane_of,
     minutes_put_off,
@@ -104,6 +103,7 @@ class FetchScheduler:
         recorder: Counts fetches.
         is_for_others: Whether to poll the store often, for feeds that other processes record
             (`noting_new`) and cannot announce.
+        limits: Limits that this process's other fetches share; by default its own.
     """
 
     def __init__(
@@ -117,6 +117,7 @@ class FetchScheduler:
         recorder: Recorder | None = None,
         *,
         is_for_others: bool = False,
+        limits: FetchLimits | None = None,
     ) -> None:
         self._recorder = recorder
         self._longest_wait = _WAIT_FOR_OTHERS_SECONDS if is_for_others else _LONGEST_WAIT_SECONDS
@@ -127,8 +128,8 @@ class FetchScheduler:
         self._fetch = fetch
         self._at_once = at_once
         self._slots = Slots(at_once, FETCHES_PER_SECOND)
-        self._queues = HostQueues()
-        self._budgets = FetchBudgets()
+        self._limits = limits or FetchLimits()
+        self._queues = self._limits.queues
         self._here: set[_Leased] = set()
         self._leases: set[tuple[Guid, Stamp]] = set()
         self._leasing: asyncio.Task[Sequence[Feed]] | None = None
@@ -238,13 +239,11 @@ class FetchScheduler:
 
     def _rest_us(self, feed: Feed) -> int:
         """Return the delay of a feed in microseconds, with jitter."""
-        now = self._now()
-        rest_us = self._queues.rest_us(host_of(feed.url), now)
-        rest_us = max(rest_us, self._budgets.rest_us(feed, now))
+        rest_us = self._limits.rest_us(feed, self._now())
         return int(rest_us * (1 + _chance() / 10)) if rest_us else 0
 
     async def _put_off(self, feed: Feed, until: Stamp, us: int) -> None:
-        self._budgets.postpone(feed)
+        self._limits.budgets.postpone(feed)
         put_off = replace(feed, next_fetch=shift(self._now(), us))
         await self._store.feeds.save(put_off, until, None, feed.next_fetch)
         self._leases.discard((feed.guid, until))
@@ -278,11 +277,9 @@ class FetchScheduler:
             began = time.monotonic()
             looked = await self._looks.look(feed, now)
             looked = replace(looked, seconds=time.monotonic() - began)
-        self._budgets.charge(feed, looked.received_bytes, now)
+        self._limits.fetched(feed, looked, now)
         seconds = looked.seconds + 1 / FETCHES_PER_SECOND
         self._queues.fetched(one.host, int(seconds * SECOND_US))
-        if looked.failure is not None and looked.retry_after_seconds:
-            self._queues.leave_alone(one.host, looked.retry_after_seconds * SECOND_US, now)
         after = after_fetch(feed, looked, now, _chance())
         if self._recorder:
             self._recorder.fetch(_result(looked, after), looked.seconds)

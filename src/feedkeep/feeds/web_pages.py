@@ -32,6 +32,11 @@ _NAMED_IN_SCRIPTS = {"podcasts.apple.com": "feedUrl", "youtube.com": "rssUrl"}
 
 MAX_PAGE_FEEDS = 8
 
+_ENCLOSURE = re.compile(
+    rb"""<(?:[\w-]{1,20}:)?enclosure\s|\srel\s?=\s?["']enclosure["']|"attachments"\s?:""",
+    re.IGNORECASE,
+)
+
 
 def feeds_of_page(document: bytes, content_type: str, url: str) -> tuple[str, ...]:
     """Return the URLs of a web page's own feeds, at most `MAX_PAGE_FEEDS`.
@@ -70,6 +75,11 @@ def _named_in_scripts(document: bytes, url: str) -> tuple[str, ...]:
             if found := absolute_url(text, MAX_CHARACTERS):
                 return (found,)
     return ()
+
+
+def has_enclosures(feed: bytes) -> bool:
+    """Whether the items of a feed seem to have media files: in RSS, Atom or JSON Feed."""
+    return _ENCLOSURE.search(feed) is not None
 
 
 def _joined(url: str, place: str) -> str:

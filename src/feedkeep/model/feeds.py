@@ -136,6 +136,7 @@ class FetchResult(Value, frozen=True):
         page_feeds: The feeds that the web page at the URL names as its own.
         seconds: Duration of the fetch.
         received_bytes: Size of all response bodies on the network.
+        has_enclosures: Whether its items have media files; only brief fetches tell.
     """
 
     content: FeedContent | None = None
@@ -152,6 +153,7 @@ class FetchResult(Value, frozen=True):
     page_feeds: tuple[str, ...] = ()
     seconds: float = 0.0
     received_bytes: int = 0
+    has_enclosures: bool = False
 
 
 class Sighting(Value, frozen=True):

@@ -13,8 +13,8 @@ PORTS = frozenset({80, 443, 8080, 8443})
 """Ports of web servers; other services may misread an HTTP request."""
 
 
-_SPARE_LOOK_UPS = 16
-"""Lookups allowed besides one for each fetch: some outlast their fetch."""
+_SPARE_LOOK_UPS = 32
+"""Lookups allowed besides one for each scheduled fetch: for first looks, and as some outlast it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

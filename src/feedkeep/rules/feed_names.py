@@ -19,7 +19,7 @@ from feedkeep.rules.text_limits import MAX_SHORT_DESCRIPTION, MAX_TITLE, line_of
 FAILURES_SHOWN = 3
 """Number of consecutive failed fetches after which a failure is shown, even within a day."""
 
-_NO_FEED = {Failure.NOT_A_FEED, Failure.NOT_FOUND, Failure.GONE, Failure.NO_SUCH_HOST}
+NO_FEED = {Failure.NOT_A_FEED, Failure.NOT_FOUND, Failure.GONE, Failure.NO_SUCH_HOST}
 
 MAX_COPIES = 3
 """Maximum number of feeds of a list with one `podcast:guid`; above it, the guid was copied."""
@@ -203,7 +203,7 @@ def trouble_of(known: Headline | None, now: Stamp) -> Trouble | None:
     """
     if known is None or known.failing is None:
         return None
-    is_wrong = not known.title and known.failure in _NO_FEED
+    is_wrong = not known.title and known.failure in NO_FEED
     lasts = known.failures >= FAILURES_SHOWN or now > shift(known.failing, DAY_US)
     if not lasts and not is_wrong:
         return None

@@ -7,8 +7,9 @@ from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import TypeVar
 
-from feedkeep.model import AccountId, Feed, Guid, Stamp
-from feedkeep.rules.clock import DAY_US, shift
+from feedkeep.model import AccountId, Feed, FetchResult, Guid, Stamp
+from feedkeep.rules.clock import DAY_US, SECOND_US, shift
+from feedkeep.rules.feed_urls import host_of
 
 FIRST_DUE = Stamp(10**15)
 """Below it, `Feed.next_fetch` is the turn of a newly added feed, and not a time."""
@@ -237,3 +238,28 @@ class FetchBudgets:
     def _spent_today(self, payer: int, now: Stamp) -> int:
         day, spent = self._spent.get(payer, (0, 0))
         return spent if day == now // DAY_US else 0
+
+
+class FetchLimits:
+    """Limits on the fetches of this process: the pauses of hosts, and the bytes of accounts.
+
+    Attributes:
+        queues: Due times and pauses by host.
+        budgets: Bytes of first fetches by account.
+    """
+
+    def __init__(self) -> None:
+        self.queues = HostQueues()
+        self.budgets = FetchBudgets()
+
+    def rest_us(self, feed: Feed, now: Stamp) -> int:
+        """Return the time to postpone a feed in microseconds; 0 if it may be fetched."""
+        host_us = self.queues.rest_us(host_of(feed.url), now)
+        return max(host_us, self.budgets.rest_us(feed, now))
+
+    def fetched(self, feed: Feed, looked: FetchResult, now: Stamp) -> None:
+        """Record a fetch: charge its account, and keep the pause that its host asks for."""
+        self.budgets.charge(feed, looked.received_bytes, now)
+        if looked.failure is not None and looked.retry_after_seconds:
+            us = looked.retry_after_seconds * SECOND_US
+            self.queues.leave_alone(host_of(feed.url), us, now)
