@@ -22,6 +22,7 @@ import structlog
 
 from feedkeep.config.settings import Settings, is_postgres, shown, sqlite_path
 from feedkeep.feeds.fetcher_process import FetcherProcess
+from feedkeep.feeds.first_looks import FirstLooks
 from feedkeep.feeds.scheduler import FetchScheduler, noting_new
 from feedkeep.feeds.sweep import SubscriptionSweep
 from feedkeep.http.error_responses import MIGRATING, WAITING
@@ -30,6 +31,7 @@ from feedkeep.http.serving import serving_metrics
 from feedkeep.model import Fetch, Now
 from feedkeep.model.errors import StoreDamaged, StoreMisconfigured, StoreUnavailable, StoreUnusable
 from feedkeep.rules.database_restores import restored
+from feedkeep.rules.fetch_order import FetchLimits
 from feedkeep.rules.list_limits import limits_for
 from feedkeep.runtime import wall_clock
 from feedkeep.runtime.recorder import Recorder
@@ -167,32 +169,41 @@ async def telling_metrics(
         yield
 
 
-def fetching(
+@asynccontextmanager
+async def fetching(
     service: Service,
     settings: Settings,
     recorder: Recorder | None = None,
     *,
     is_first: bool = True,
-) -> AbstractAsyncContextManager[object]:
-    """Return the context manager that fetches the feeds of a service.
+) -> AsyncIterator[FirstLooks]:
+    """Context manager: fetch the feeds of a service, and look at addresses for its pages.
 
-    Of several processes that share a file, the first one fetches for all.
+    Of several processes that share a file, the first one fetches for all; each one looks.
     """
     store, now, fetch = service.store, service.now, settings.fetch
+    fetcher, limits = FetcherProcess(settings), FetchLimits()
     sweep = SubscriptionSweep(store, service.new_feeds, service.followed_moves, now, fetch)
     shares_file = settings.workers > 1 and not is_postgres(settings.database)
+    fetches: AbstractAsyncContextManager[object]
     if shares_file and not is_first:
-        return noting_new(store, sweep, fetch)
-    return FetchScheduler(
-        store,
-        sweep,
-        FetcherProcess(settings),
-        now,
-        fetch,
-        settings.fetch_connections,
-        recorder,
-        is_for_others=shares_file,
-    )
+        fetches = noting_new(store, sweep, fetch)
+    else:
+        fetches = FetchScheduler(
+            store,
+            sweep,
+            fetcher,
+            now,
+            fetch,
+            settings.fetch_connections,
+            recorder,
+            is_for_others=shares_file,
+            limits=limits,
+        )
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(fetcher.close)
+        await stack.enter_async_context(fetches)
+        yield await stack.enter_async_context(FirstLooks(fetcher, limits, now, fetch))
 
 
 @asynccontextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from feedkeep.config.settings import Settings, base_path
+from feedkeep.feeds.first_looks import FirstLooks
 from feedkeep.gpodder import SessionAuthenticator, gpodder_routes
 from feedkeep.http import error_responses
 from feedkeep.http.authenticators import HeaderAuthenticator
@@ -27,11 +28,12 @@ def edges(
     settings: Settings,
     first_secret: str = "",
     draining: Draining | None = None,
+    looks: FirstLooks | None = None,
 ) -> list[Edge]:
     """Return the edges of all protocols; on equal paths, the first one answers.
 
     `first_secret` is the secret of the link for the first account, "" without one; `draining`
-    announces a stop.
+    announces a stop; `looks` finds the feeds behind typed addresses.
     """
     document = openapi_document(DOCUMENTED, base_path(settings))
     alone = {name.rpartition(".")[2]: document_of_one(name, document) for name in DOCUMENTED}
@@ -40,7 +42,7 @@ def edges(
         service, settings, document, alone, draining or Draining(), pages
     )
     return [
-        web_edge(service, settings, pages, first_secret),
+        web_edge(service, settings, pages, first_secret, looks),
         Edge(
             gpodder_routes(service, settings),
             SessionAuthenticator(service),

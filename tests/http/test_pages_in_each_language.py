@@ -39,10 +39,12 @@ from feedkeep.model.errors import Sentence
 from feedkeep.rules.apps import AppKind, AppUse, ConnectedApp
 from feedkeep.rules.credentials import apps_that_refuse
 from feedkeep.rules.feed_names import WHY, Headline, Trouble
+from feedkeep.rules.first_looks import FoundFeed, advice
 from feedkeep.rules.list_changes import ChangeKind
 from feedkeep.rules.notices import Notice, NoticeKind
 from feedkeep.service import Health
 from feedkeep.service.migrations import Moving
+from feedkeep.web.adding import Missing, Question
 from feedkeep.web.apps import GUIDES, NewPassword, ShownApp
 from feedkeep.web.changes import Actor, ChangeRow, Line, ShownMassUnsubscribe
 from feedkeep.web.feed import About, Duplicate, NotFetched
@@ -276,6 +278,14 @@ CONNECTED: dict[str, Any] = {
     "made": None, "app": None, "server": LINK, "now": NOW, "qr": lambda _: "data:",
 }  # fmt: skip
 
+MISSING = Missing("https://a.example/1", TOO_LONG, TOO_LONG)
+ADD = {
+    "questions": [Question("1", [FoundFeed("2", "3", has_enclosures=True), FoundFeed("4")])],
+    "missing": [MISSING],
+    "shown": 20,
+    "can_add_anyway": True,
+    "advice": [TOO_LONG],
+}
 STATES: dict[str, list[dict[str, Any]]] = {
     "shared/problem.html": [
         {"refusal": Refusal(status, ""), "request_id": "1", "for_administrators": False}
@@ -325,8 +335,19 @@ STATES: dict[str, list[dict[str, Any]]] = {
         {"app": ShownApp(app(kind, Scope.WRITE, None), name)}
         for kind, name in ((AppKind.PASSWORD, ""), (AppKind.TOKEN, "1"))
     ],
+    "web/add.html": [
+        ADD,
+        ADD | {"questions": [], "can_add_anyway": False},
+        ADD | {"questions": [], "missing": [Missing("1", WHY[Failure.GONE])]},
+        *(ADD | {"missing": [MISSING] * count} for count in (0, 2, 22)),
+        *(
+            ADD | {"advice": [advice(f"https://{host}", Failure.NOT_A_FEED)]}
+            for host in ("open.spotify.com", "podcasts.apple.com", "a.example")
+        ),
+    ],
     "web/feed.html": [
         FEED_PAGE,
+        FEED_PAGE | {"about": replace(PAGE, advice=TOO_LONG)},
         *(FEED_PAGE | {"about": About(not_fetched=why)} for why in NotFetched),
         FEED_PAGE | {"about": About(not_fetched=NotFetched.PERSONAL, can_permit=True)},
         *(FEED_PAGE | {"about": replace(PAGE, page_feeds=ADDRESSES[:n])} for n in range(3)),

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 from feedkeep_process import FeedkeepProcess
 from page_client import PASSWORD, PageClient, signed_in
 from playwright.sync_api import expect
-from visitor import Visit
+from visitor import PHONE, Visit
 from web_of_hosts import Host, Request, WebOfHosts, reply, silent
 
 from feedkeep.rules.feed_urls import parse_feed_url
 
-RSS = b"<rss version='2.0'><channel><title>The Night Radio</title></channel></rss>"
-HOSTS = 12
+
+def rss(title: str, *, is_podcast: bool = False) -> bytes:
+    item = "<item><enclosure url='https://a.example/1.mp3'/></item>" if is_podcast else ""
+    return f"<rss version='2.0'><channel><title>{title}</title>{item}</channel></rss>".encode()
+
+
+RSS, SHOW = rss("The Night Radio"), rss("The Day Show", is_podcast=True)
+HOSTS = 24
+PATIENCE_SECONDS = 30.0
 
 
 @pytest.fixture(scope="module")
@@ -80,39 +90,209 @@ def test_a_feed_that_is_added_is_called_by_its_title_at_once(anna: PageClient, h
     assert (added.path, added.note) == ("/", "Added The Night Radio. Undo")
 
 
-def test_of_a_page_that_is_no_feed_one_can_choose_what_it_links_to(
+def stored(process: FeedkeepProcess, *urls: str) -> int:
+    """Return how many of some addresses have a row in the table of feeds."""
+    guids = [parse_feed_url(url).guid for url in urls]
+    return len(process.use(lambda service: service.store.feeds.known(guids)))
+
+
+def test_adding_a_page_with_several_feeds_asks_and_stores_nothing(
     anna: PageClient, host: Host
 ) -> None:
-    host.answers |= {"/show": page("/one", "/two"), "/two": reply(RSS)}
-    url = url_of(host, "/show")
-    added = anna.post("/feeds/add", {"urls": url})
-    assert added.path == place(url)
-    assert added.note.startswith("Added ")
-    assert "It links to these feeds. Which one do you want?" in added.text
-    choices = [url_of(host, "/one"), url_of(host, "/two")]
-    assert added.values("new_url")[:2] == choices
-    chosen = anna.post(f"{place(url)}/move", {"new_url": choices[1], "tell_apps": "1"})
-    assert "The feed has its new address." in chosen.note
-    assert '<h1 dir="auto">The Night Radio</h1>' in chosen.reply.text
-    assert anna.get("/export/urls").reply.text.split() == [choices[1]]
+    host.answers |= {"/show": page("/one", "/two"), "/one": reply(SHOW), "/two": reply(SHOW)}
+    url, one, two = (url_of(host, path) for path in ("/show", "/one", "/two"))
+    asked = anna.post("/feeds/add", {"urls": url})
+    assert "Which feed do you want?" in asked.text
+    assert asked.text.count("The Day Show Podcast") == 2
+    assert asked.values("feed0") == [one, two]
+    assert url in asked.text
+    assert stored(anna.process, url, one, two) == 0
+    assert anna.get("/export/urls").reply.text == ""
+    assert anna.get("/changes").text.count("Undo") == 0
+    added = anna.post("/feeds/add", {"feed0": two})
+    assert (added.path, added.note) == ("/", "Added The Day Show. Undo")
+    assert anna.get("/export/urls").reply.text.split() == [two]
 
 
-def test_a_page_that_links_to_no_feed_tells_what_to_look_for(anna: PageClient, host: Host) -> None:
+@pytest.mark.parametrize(
+    ("named", "found"),
+    [
+        ({"/feed": SHOW}, "/feed"),
+        ({"/posts": RSS, "/feed": SHOW}, "/feed"),
+        ({"/gone": b"", "/feed": RSS}, "/feed"),
+    ],
+)
+def test_adding_a_page_with_one_feed_adds_the_feed(
+    anna: PageClient, host: Host, named: dict[str, bytes], found: str
+) -> None:
+    host.answers["/show"] = page(*named)
+    host.answers |= {path: reply(body) for path, body in named.items() if body}
+    added = anna.post("/feeds/add", {"urls": url_of(host, "/show")})
+    assert added.path == "/"
+    assert added.note.startswith("Added The ")
+    assert anna.get("/export/urls").reply.text.split() == [url_of(host, found)]
+
+
+def test_adding_a_page_without_a_feed_says_so_and_adds_it_anyway(
+    anna: PageClient, host: Host
+) -> None:
     host.answers["/"] = page()
     url = url_of(host)
-    added = anna.post("/feeds/add", {"urls": url})
+    asked = anna.post("/feeds/add", {"urls": url})
+    assert asked.path == "/feeds/add"
+    assert "No feed found" in asked.text
+    assert "This page does not link to a feed." in asked.problem("urls")
+    assert "Look for “RSS” or “Subscribe” on that page" in asked.text
+    assert f">\n{url}</textarea>" in asked.reply.text
+    assert stored(anna.process, url) == 0
+    added = anna.post("/feeds/add", {"urls": url, "anyway": "1"})
     assert added.path == place(url)
     assert "It can't be read. There is a page at its address, but no feed." in added.text
-    assert "Look on that page for “RSS” or “Subscribe”" in added.text
+    assert "Look for “RSS” or “Subscribe” on that page" in added.text
     undone = anna.post("/changes/undo", {"stamps": added.values("stamps")[0], "back": "/"})
     assert "Undone: 1 feed is as it was." in undone.note
 
 
-def test_an_address_where_nothing_is_found_says_so(anna: PageClient, host: Host) -> None:
+def test_adding_an_address_without_anything_says_so(anna: PageClient, host: Host) -> None:
     url = url_of(host, "/misspelt")
-    added = anna.post("/feeds/add", {"urls": url})
+    asked = anna.post("/feeds/add", {"urls": url})
+    assert "Its server does not find it." in asked.problem("urls")
+    added = anna.post("/feeds/add", {"urls": url, "anyway": "1"})
     assert added.path == place(url)
     assert "It can't be read. Its server says there is nothing at this address." in added.text
+
+
+def test_adding_an_address_that_cannot_be_read_now_adds_it_as_typed(
+    anna: PageClient, host: Host
+) -> None:
+    host.answers["/feed"] = reply(status=503)
+    url = url_of(host, "/feed")
+    assert anna.post("/feeds/add", {"urls": url}).note.startswith("Added ")
+    assert anna.get("/export/urls").reply.text.split() == [url]
+
+
+def test_adding_several_lines_adds_what_is_sure_and_asks_about_the_rest(
+    anna: PageClient, host: Host
+) -> None:
+    host.answers |= {
+        "/show": page("/one", "/two"), "/one": reply(RSS), "/two": reply(RSS),
+        "/blog": page("/three"), "/three": reply(RSS), "/none": page(),
+    }  # fmt: skip
+    show, blog, none, three = (url_of(host, f"/{p}") for p in ("show", "blog", "none", "three"))
+    asked = anna.post("/feeds/add", {"urls": f"{show}\n{blog}\nnonsense\n{none}"})
+    assert asked.note == "Added The Night Radio. Undo"
+    assert asked.values("feed0") == [url_of(host, "/one"), url_of(host, "/two")]
+    assert f">\n{none}\nnonsense</textarea>" in asked.reply.text
+    assert "nonsense This is not an address." in asked.text
+    assert anna.get("/export/urls").reply.text.split() == [three]
+    chosen = {"feed0": url_of(host, "/two"), "urls": none, "anyway": "1"}
+    assert anna.post("/feeds/add", chosen).note == "Added 2 feeds. Undo"
+
+
+def test_adding_many_lines_looks_at_the_first_twenty(anna: PageClient, host: Host) -> None:
+    urls = [url_of(host, f"/{number}") for number in range(21)]
+    asked = anna.post("/feeds/add", {"urls": "\n".join(urls)})
+    assert asked.text.count("Its server does not find it.") == 20
+    assert anna.get("/export/urls").reply.text.split() == urls[20:]
+
+
+def test_adding_a_feed_that_the_account_has_does_not_look_at_it(
+    anna: PageClient, host: Host
+) -> None:
+    host.answers["/feed?a=1&b=2"] = reply(RSS)
+    url = url_of(host, "/feed?a=1&b=2")
+    anna.post("/feeds/add", {"urls": url})
+    count = len(host.requests)
+    for spelling in (url, f"{url}#top", url.replace("&", "&amp;")):
+        again = anna.post("/feeds/add", {"urls": spelling})
+        assert again.note.startswith("You already subscribe to ")
+    assert len(host.requests) == count
+
+
+def test_adding_by_a_person_who_leaves_meanwhile_adds_the_address_as_typed(
+    anna: PageClient, host: Host
+) -> None:
+    asked, may_answer = threading.Event(), threading.Event()
+
+    async def late(_: Request, writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        await asyncio.to_thread(may_answer.wait)
+        writer.write(page("/one", "/two"))
+
+    host.answers["/show"] = late
+    url = url_of(host, "/show")
+    body = urlencode({"urls": url})
+    head = "\r\n".join(
+        (
+            "POST /feeds/add HTTP/1.1",
+            "Host: x",
+            f"Cookie: feedkeep={anna.http.cookies['feedkeep']}",
+            "Content-Type: application/x-www-form-urlencoded",
+            f"Content-Length: {len(body)}",
+            "Sec-Fetch-Site: same-origin",
+        )
+    )
+    parts = urlsplit(anna.process.base_url)
+    try:
+        with socket.create_connection((parts.hostname, parts.port)) as connection:
+            connection.sendall(f"{head}\r\n\r\n{body}".encode())
+            assert asked.wait(PATIENCE_SECONDS)
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while anna.get("/export/urls").reply.text.split() != [url]:
+            assert time.monotonic() < deadline
+    finally:
+        may_answer.set()
+
+
+@pytest.mark.parametrize("has_script", [True, False])
+def test_person_who_shares_a_page_chooses_its_feed_by_the_keyboard(
+    asking: FeedkeepProcess, visit: Visit, host: Host, has_script: bool
+) -> None:
+    titles = ("The Evening News", "חדשות הערב", "Posts")
+    feeds = {f"/{number}": rss(title, is_podcast=number < 2) for number, title in enumerate(titles)}
+    host.answers |= {path: reply(feed) for path, feed in feeds.items()}
+    host.answers["/show"] = page(*reversed(feeds))
+    anna = visit(asking, width=PHONE, has_script=has_script)
+    anna.is_let_in(asking.new_account(PASSWORD), PASSWORD)
+    shared = urlencode({"text": f"Listen to this: {url_of(host, '/show')}"})
+    anna.open(f"/?{shared}")
+    anna.press("Add")
+    anna.sees_heading("Which feed do you want?")
+    choices = anna.page.get_by_role("radio")
+    expect(choices).to_have_count(3)
+    expect(choices.first).to_be_focused()
+    expect(choices.first).to_be_checked()
+    if has_script:
+        flaws = anna.flaws()
+        assert not flaws, "\n".join(flaws)
+    names = anna.page.locator("label strong").all_inner_texts()
+    assert names == ["חדשות הערב", "The Evening News", "Posts"]
+    anna.page.keyboard.press("ArrowDown")
+    anna.page.keyboard.press("Enter")
+    anna.has_feeds(["The Evening News"])
+
+
+def test_person_sees_that_an_address_is_looked_at_and_adds_it_anyway(
+    asking: FeedkeepProcess, visit: Visit, host: Host
+) -> None:
+    host.answers["/show"] = page()
+    url = url_of(host, "/show")
+    anna = visit(asking)
+    anna.is_let_in(asking.new_account(PASSWORD), PASSWORD)
+    # The answer never comes: the browser waits for one before it lets anybody look.
+    anna.page.evaluate("addEventListener('submit', (event) => event.preventDefault())")
+    anna.type("Add a feed", url)
+    anna.page.keyboard.press("Enter")
+    expect(anna.button("Looking…")).to_be_disabled()
+    anna.open("/")
+    anna.add(url)
+    anna.sees_heading("No feed found")
+    expect(anna.field("Address")).to_have_value(url)
+    expect(anna.field("Address")).to_be_focused()
+    flaws = anna.flaws()
+    assert not flaws, "\n".join(flaws)
+    anna.press("Add anyway")
+    anna.sees("Look for “RSS” or “Subscribe” on that page, and copy the address of that link.")
 
 
 def test_titles_come_into_the_list_by_themselves(
@@ -148,7 +328,7 @@ def test_a_page_asks_whether_more_feeds_were_checked(anna: PageClient, host: Hos
     assert anna.get(f"{since}&checked=0").reply.json() == {"changed": True}
 
 
-def test_a_host_that_does_not_answer_keeps_a_person_waiting_for_three_seconds(
+def test_a_host_that_does_not_answer_keeps_a_person_waiting_for_seconds(
     tmp_path: Path, host: Host
 ) -> None:
     host.answers["/feed"] = silent

@@ -226,9 +226,9 @@ async def _serve(
             service, recorder, sockets.metrics, counts_what_is_stored=sockets.is_first
         )
         looking = fetching(service, chosen, recorder, is_first=sockets.is_first)
-        async with looking, telling:
+        async with looking as looks, telling:
             draining = Draining()
-            routes = edges(service, chosen, first_secret, draining)
+            routes = edges(service, chosen, first_secret, draining, looks)
             signs = Signs(tell, alive_each_seconds)
             application = Application(routes, chosen, recorder, Outages())
             await run(application, sockets.clients, chosen, signs, draining)

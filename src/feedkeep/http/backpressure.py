@@ -187,6 +187,7 @@ class _Request:
         "_error",
         "_held_bytes",
         "_in_flight",
+        "_is_whole",
         "_made_bytes",
         "_made_for",
         "_receive",
@@ -218,13 +219,20 @@ class _Request:
         self._waits_for = self._waited_for = NOTHING
         self._began_at = self._since = 0.0
         self._error: Exception | None = None
+        self._is_whole = False  # the body
 
     async def receive(self) -> Message:
-        """Receive a chunk of the body; all but the first wait for memory."""
+        """Receive a chunk of the body; all but the first wait for memory.
+
+        After the whole body, this waits until the client leaves.
+        """
+        if self._is_whole:
+            return await self._receive()
         if self._body_bytes and self._in_flight.is_full():
             await self._wait(ROOM, self._in_flight.room())
         event = await self._wait(BODY, self._receive())
         self._body_bytes += len(event.get("body", b""))
+        self._is_whole = not event.get("more_body", False)
         self.hold(self._body_bytes)
         return event
 

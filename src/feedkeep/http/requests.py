@@ -187,6 +187,11 @@ class Request:
         except ClientDisconnect:
             return
 
+    async def wait_until_left(self) -> None:
+        """Wait until the client leaves; the whole body must have been received."""
+        while (await self.http.receive())["type"] != "http.disconnect":
+            pass
+
     async def _next_chunk(self) -> bytes:
         """Receive a chunk of the body, five times as fast as Starlette's stream.
 

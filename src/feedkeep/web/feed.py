@@ -47,6 +47,7 @@ from feedkeep.rules.feed_names import (
     web_url,
 )
 from feedkeep.rules.feed_urls import as_typed, parse_feed_url
+from feedkeep.rules.first_looks import advice
 from feedkeep.rules.moves import found_by_https
 from feedkeep.rules.personal_urls import may_look_at
 from feedkeep.rules.text_limits import MAX_DESCRIPTION, MAX_LANGUAGE, MAX_TITLE, line_of
@@ -85,6 +86,7 @@ class About(Value, frozen=True):
         moved_to: New URL according to the feed.
         page_feeds: URLs of feeds named by the web page at the feed's address.
         is_page: Whether the address is a web page instead of a feed.
+        advice: What to do about an address without a feed; None if there is nothing to do.
         was_read: Whether a fetch ever succeeded.
         can_permit: Whether it is fetched only if its subscriber permits it.
         by_https: The list's address with https, if the feed was found there.
@@ -104,6 +106,7 @@ class About(Value, frozen=True):
     moved_to: str = ""
     page_feeds: Sequence[str] = ()
     is_page: bool = False
+    advice: Sentence | None = None
     was_read: bool = False
     can_permit: bool = False
     by_https: str = ""
@@ -152,6 +155,7 @@ def about(subscription: Subscription, feed: Feed | None, fetch: Fetch, now: Stam
         moved_to=moved.text if moved else "",
         page_feeds=() if feed.content else [url for url in feed.page_feeds if web_url(url)],
         is_page=feed.failure is Failure.NOT_A_FEED,
+        advice=advice(subscription.feed_url, feed.failure),
         was_read=feed.answered is not None,
         can_permit=can_permit,
         by_https=found_by_https(subscription.feed_url, feed),

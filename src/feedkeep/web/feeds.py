@@ -7,23 +7,19 @@ from typing import Any
 
 from starlette.responses import Response
 
-from feedkeep.formats.feed_text import feeds_of_line, lines
-from feedkeep.formats.listed_feed import ListedFeed, check_count
-from feedkeep.http.error_responses import BAD_REQUEST, OK
+from feedkeep.http.error_responses import OK
 from feedkeep.http.json_bodies import encode
 from feedkeep.http.pages.forms import Form, read_form, read_number
 from feedkeep.http.pages.notes import Note
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.http.responses import JsonResponse
 from feedkeep.model import Snapshot, Stamp, Subscription
-from feedkeep.model.errors import InvalidInput, Sentence, UnknownSubscription
+from feedkeep.model.errors import InvalidInput, UnknownSubscription
 from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_labels import Labels
-from feedkeep.rules.feed_names import Headline, headline_of, trouble_of
-from feedkeep.rules.feed_urls import as_pasted, parse_feed_url
+from feedkeep.rules.feed_names import Headline
 from feedkeep.rules.notices import Notice
-from feedkeep.rules.subscriptions import Refused, Wanted, want
-from feedkeep.runtime.cooperative import LONG_BYTES, LONG_LIST, in_thread_if
+from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.web.authenticator import HOME
 from feedkeep.web.news import notice_row
 from feedkeep.web.page import Page, stamps_text, status_of
@@ -40,13 +36,7 @@ from feedkeep.web.rows import (
 )
 
 _NEWS_SHOWN = 3
-MAX_LINES = 500
-"""Maximum number of lines in the form for new feeds; longer lists are imported."""
-
 _MAX_SHARED_CHARACTERS = 4_000
-_NO_ADDRESS = Sentence(
-    "This is not an address. Paste that of the feed or of its page, or a link from an app."
-)
 
 
 class FeedsPage(Page):
@@ -55,7 +45,7 @@ class FeedsPage(Page):
     async def get(self, request: AdmittedRequest) -> Response:
         """Show the list of feeds; an address that an app shared is filled in, not added."""
         shared = shared_address(request.query("url"), request.query("text"))
-        return await self._list(request, typed=Form({"urls": [shared]} if shared else {}))
+        return await self.show_list(request, typed=Form({"urls": [shared]} if shared else {}))
 
     async def above_forms(self, request: AdmittedRequest) -> Response:
         """Redirect to the list."""
@@ -72,47 +62,6 @@ class FeedsPage(Page):
             waits = await self._checking(feeds, known)
             has_changed = waits is None or waits.done > checked
         return JsonResponse(encode({"changed": has_changed}))
-
-    async def add(self, request: AdmittedRequest) -> Response:
-        """Add feeds, one per line; refused lines are shown again with the reason."""
-        form = await read_form(request, self.settings.max_body_bytes)
-        typed = form.text("urls")
-        is_long = len(typed) > LONG_BYTES or typed.count("\n") > LONG_LIST
-        try:
-            items = await in_thread_if(is_long, _typed_items, typed)
-        except InvalidInput:
-            problem = Sentence(
-                "At most {max} lines fit here: import a longer list.", {"max": MAX_LINES}
-            )
-            problems = {"urls": [("", problem)]}
-            return await self._list(request, BAD_REQUEST, is_long, typed=form, problems=problems)
-        changed = await self.service.subscriptions.add(
-            request.admitted.account.id, items, request.author()
-        )
-        count = subscriptions.count_added(changed.outcome)
-        refused = [result for result in changed.outcome if isinstance(result, Refused)]
-        urls = [item.sent for item in items if isinstance(item, Wanted)]
-        guid = parse_feed_url(urls[0]).guid if len(urls) == 1 else None
-        found = await self.wait_for_first_fetch(request, guid) if guid and count else None
-        note = await self._note(request, "added", count, changed.stamp, urls)
-        if urls and not count:
-            name = await self.name(request, urls[0]) if len(urls) == 1 else ""
-            note = Note("already-subscribed", {"name": name})
-        if not refused and items:
-            has_trouble = found and trouble_of(headline_of(found), self.service.now())
-            return self.redirect(request, f"/feeds/{guid}" if has_trouble else HOME, note)
-        reasons = [(item.feed_url[:200], item.reason) for item in refused] or [
-            ("", Sentence("Type or paste the address of a feed."))
-        ]
-        again = Form({"urls": ["\n".join(item.feed_url for item in refused)]})
-        return await self._list(
-            request,
-            BAD_REQUEST,
-            is_long,
-            typed=again,
-            problems={"urls": reasons},
-            **({"note": note} if count else {}),
-        )
 
     async def unsubscribe(self, request: AdmittedRequest) -> Response:
         """Unsubscribe from selected feeds."""
@@ -142,12 +91,13 @@ class FeedsPage(Page):
             view = await self.service.subscriptions.view(account_id, guids[0])
             names = [view.subscription.feed_url] if view else []
         kind = "subscribed" if is_subscribed else "unsubscribed"
-        note = await self._note(request, kind, changed.outcome, changed.stamp, names)
+        note = await self.note(request, kind, changed.outcome, changed.stamp, names)
         return self.redirect(request, back, note)
 
-    async def _list(
+    async def show_list(
         self, request: AdmittedRequest, status: int = OK, is_long: bool = False, **values: Any
     ) -> Response:
+        """Show the list with other values than it has by itself; `is_long`: some are long."""
         return await self._part(request, request.query, status, is_long, **values)
 
     async def _part(
@@ -234,7 +184,7 @@ class FeedsPage(Page):
         now, fetch = self.service.now(), self.settings.fetch
         return await in_thread_if(len(feeds) > LONG_LIST, checking, feeds, known, fetch, now)
 
-    async def _note(
+    async def note(
         self,
         request: AdmittedRequest,
         kind: str,
@@ -263,26 +213,6 @@ def shared_address(*texts: str) -> str:
     some = [text[:_MAX_SHARED_CHARACTERS] for text in texts]
     words = (word for text in some for word in text.split())
     return next((word for word in words if "://" in word), "") or " ".join(some).strip()
-
-
-def _typed_items(text: str) -> list[Wanted | Refused]:
-    """Parse the lines of the form for new feeds.
-
-    Raises:
-        InvalidInput: There are more than `MAX_LINES` lines.
-    """
-    feeds: list[ListedFeed] = []
-    for number, line in lines(text, MAX_LINES):
-        feeds += feeds_of_line(number, line, MAX_LINES)
-        check_count(len(feeds), MAX_LINES)
-    return [_typed_item(feed) for feed in feeds]
-
-
-def _typed_item(feed: ListedFeed) -> Wanted | Refused:
-    if feed.doubt:
-        return Refused(feed.feed_url, feed.doubt)
-    url = as_pasted(feed.feed_url)
-    return want(url, None, is_from_file=True) if "://" in url else Refused(feed.seen, _NO_ADDRESS)
 
 
 def _stamp(text: str) -> Stamp:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -229,14 +230,16 @@ class Page:
             found += of_changes(listed.changes, listed.authors, titles)
         return newest(found, now, seen.dismissed_news, seen.known_apps)
 
-    async def wait_for_first_fetch(self, request: AdmittedRequest, guid: str) -> Feed | None:
+    async def wait_for_first_fetch(
+        self, request: AdmittedRequest, guid: str, seconds: float = math.inf
+    ) -> Feed | None:
         """Wait briefly for the first fetch of a new feed; return its record, None without one."""
         account_id = request.admitted.account.id
         view = await self.service.subscriptions.view(account_id, guid)
         if view is None or not may_look_at(view.subscription.feed_url, self.settings.fetch):
             return None
         return await self.service.known_feeds.wait_for_first_fetch(
-            account_id, view.subscription, _LOOK_SECONDS
+            account_id, view.subscription, min(seconds, _LOOK_SECONDS)
         )
 
     async def preferences_of(self, request: Request) -> Preferences:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from functools import partial
 
 from feedkeep.config.settings import Settings
+from feedkeep.feeds.first_looks import FirstLooks
 from feedkeep.formats.feed_list import Format
 from feedkeep.http import error_responses
 from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.routing import Edge, PublicRoute, Route
 from feedkeep.service import Service
 from feedkeep.web.account import AccountPage
+from feedkeep.web.adding import AddPage
 from feedkeep.web.apps import AppsPage
 from feedkeep.web.authenticator import PageAuthenticator, refused
 from feedkeep.web.feed import FeedPage
@@ -27,10 +29,20 @@ from feedkeep.web.sign_up import SignUpPage
 _FORMAT = f"{{format:{'|'.join(Format)}}}"
 
 
-def web_edge(service: Service, settings: Settings, pages: Pages, first_secret: str) -> Edge:
-    """Return the pages' edge; `first_secret` is the setup link's secret, "" without a link."""
+def web_edge(
+    service: Service,
+    settings: Settings,
+    pages: Pages,
+    first_secret: str,
+    looks: FirstLooks | None = None,
+) -> Edge:
+    """Return the pages' edge.
+
+    `first_secret` is the setup link's secret, "" without a link; without `looks`, feeds are added
+    as they are typed.
+    """
     return Edge(
-        _routes(service, settings, pages, first_secret),
+        _routes(service, settings, pages, first_secret, looks),
         PageAuthenticator(service),
         error_responses.BAD_REQUEST,
         show=partial(refused, pages),
@@ -39,13 +51,17 @@ def web_edge(service: Service, settings: Settings, pages: Pages, first_secret: s
 
 
 def _routes(
-    service: Service, settings: Settings, pages: Pages, first_secret: str
+    service: Service,
+    settings: Settings,
+    pages: Pages,
+    first_secret: str,
+    looks: FirstLooks | None,
 ) -> list[Route | PublicRoute]:
     known = (service, settings, pages)
     sign_in, recover, reset = SignInPage(*known), RecoverPage(*known), ResetPage(*known)
     sign_up = SignUpPage(*known, first_secret)
     feeds, feed, imports = FeedsPage(*known), FeedPage(*known), ImportPage(*known)
-    move_in = MoveInPage(*known, imports)
+    adding, move_in = AddPage(*known, feeds, looks), MoveInPage(*known, imports)
     history, news = ListHistoryPage(*known), NewsPage(*known)
     apps, account, people = AppsPage(*known), AccountPage(*known), PeoplePage(*known)
     provider = ProviderSignIn(*known, sign_in, account)
@@ -66,7 +82,7 @@ def _routes(
         Route("/", get=feeds.get),
         Route("/feeds", get=feeds.above_forms),
         Route("/feeds/changed", get=feeds.changed),
-        Route("/feeds/add", post=feeds.add),
+        Route("/feeds/add", post=adding.add),
         Route("/feeds/unsubscribe", post=feeds.unsubscribe),
         Route("/feeds/subscribe", post=feeds.subscribe),
         Route("/feeds/{guid}", get=feed.get),

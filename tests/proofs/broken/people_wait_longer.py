@@ -1,5 +1,5 @@
 """Who adds a feed waits for it for as long as it takes, also on a busy machine."""
 
-from feedkeep.web import page
+from feedkeep.web import adding, page
 
-page._LOOK_SECONDS = 60.0
+page._LOOK_SECONDS = adding.SECONDS = 60.0

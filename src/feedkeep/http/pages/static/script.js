@@ -60,7 +60,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.shiftKey || event.isComposing || !target.matches("#urls")) return;
   if (target.value.includes("\n")) return;
   event.preventDefault();
-  target.form.requestSubmit();
+  target.form.requestSubmit(one("button", target.form));
 });
 
 // Keep a list's scroll position when a row's form is sent.
