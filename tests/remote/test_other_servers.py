@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 import tracemalloc
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
 
 from feedkeep.config.networks import AddressRule, network
-from feedkeep.model import T
+from feedkeep.model import Failure, T
+from feedkeep.outbound import targets
 from feedkeep.outbound.policy import ClientPolicy
 from feedkeep.remote import asking, other_servers
-from feedkeep.remote.errors import RemoteError
+from feedkeep.remote.errors import NeverAnswers, RemoteError
 from feedkeep.remote.other_servers import MAX_OBJECTS, DeviceThere, Remote
 
 
@@ -124,6 +126,32 @@ def test_a_server_that_is_away_is_reported(server: Answering) -> None:
         pass
     with pytest.raises(RemoteError, match="refused"):
         asked(closed, Remote.devices)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "host", "kind"),
+    [("http", "mistyped.example", Failure.NO_SUCH_HOST), ("https", "127.0.0.1", Failure.TLS_FAULT)],
+)
+def test_server_that_never_answers_is_asked_once(
+    server: Answering, monkeypatch: pytest.MonkeyPatch, scheme: str, host: str, kind: Failure
+) -> None:
+    looked_up = []
+
+    def addresses(name: str) -> Sequence[str]:
+        looked_up.append(name)
+        raise socket.gaierror(socket.EAI_NONAME, "unknown")
+
+    async def ask() -> None:
+        url = f"{scheme}://{host}:{server.server_port}"
+        async with Remote(url, "alice", "secret", ClientPolicy(), allow_private=True) as remote:
+            await remote.devices()
+
+    monkeypatch.setattr(targets, "_addresses", addresses)
+    monkeypatch.setattr(asking, "_PAUSES_SECONDS", (3_600.0,))  # in which the test would hang
+    with pytest.raises(NeverAnswers, match=r"Check its address\.") as raised:
+        asyncio.run(ask())
+    assert raised.value.kind is kind
+    assert len(looked_up) == (kind is Failure.NO_SUCH_HOST)
 
 
 @pytest.mark.parametrize("body", [b"[]", b"{}", b'{"actions": [], "timestamp": "now"}'])

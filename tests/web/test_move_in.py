@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from feedkeep_process import FeedkeepProcess
 from page_client import PASSWORD, PageClient, Shown, signed_in
+from playwright.sync_api import expect
+from visitor import Visit
 
 from feedkeep.model import Stamp
 from feedkeep.security.throttle import REMOTE_PER_ACCOUNT
@@ -126,7 +128,7 @@ def here(
     tmp_path_factory: pytest.TempPathFactory, server: OtherServer
 ) -> Iterator[FeedkeepProcess]:
     process = may_ask(tmp_path_factory.mktemp("here"), server)
-    process.run_first("feeds_are_never_fetched", "another_server_has_a_second")
+    process.run_first("feeds_are_never_fetched", "another_server_has_a_second", "no_name_is_known")
     with process:
         process.passwords += [PASSWORD, "secret"]
         yield process
@@ -327,12 +329,44 @@ def test_a_server_that_refuses_many_passwords_is_asked_no_more(
         ("http://127.0.0.1:1", "may not ask that server"),
         ("ftp://files.example", "is not the address of a server"),
         ("https://alice:secret@gpodder.example", "is not the address of a server"),
+        ("gpoder.example", "There is no server of that name."),
     ],
 )
 def test_an_address_that_may_not_be_asked_is_told(
     anna: PageClient, address: str, told: str
 ) -> None:
     assert told in read(anna, address).problem("server")
+
+
+def test_person_sees_that_a_server_is_asked_and_at_once_that_its_name_is_mistyped(
+    here: FeedkeepProcess, visit: Visit
+) -> None:
+    anna = visit(here)
+    anna.is_let_in(here.new_account(PASSWORD), PASSWORD)
+    anna.open("/import")
+    told = anna.page.get_by_text("feedkeep keeps trying for up to a minute")
+    expect(told).to_be_hidden()
+    filled = {
+        "Address of the server": "gpoder.example",
+        "Your name there": "alice",
+        "Your password there": "secret",
+    }
+    anna.fill_in(filled)
+    # The answer never comes: the browser waits for one before it lets anybody look.
+    anna.page.evaluate("addEventListener('submit', (event) => event.preventDefault())")
+    anna.press("Read my list there")
+    expect(told).to_be_visible()
+    expect(anna.button("Reading…")).to_be_disabled()
+    anna.open("/import")
+    anna.fill_in(filled)
+    anna.expected.add(400)
+    anna.press("Read my list there")
+    anna.sees("There is no server of that name.")
+
+
+def test_server_without_a_valid_certificate_is_told(anna: PageClient, server: OtherServer) -> None:
+    page = read(anna, server.url.replace("http:", "https:"))
+    assert "its certificate is missing or invalid." in page.problem("server")
 
 
 def test_more_feeds_than_a_list_may_have_are_refused_and_none_is_left_out(

@@ -20,6 +20,7 @@ from feedkeep.outbound.policy import ClientPolicy
 from feedkeep.outbound.targets import FetchTarget
 from feedkeep.remote.errors import (
     InvalidAddress,
+    NeverAnswers,
     NotAccepted,
     NotThere,
     Refused,
@@ -31,6 +32,7 @@ from feedkeep.remote.errors import (
 _SILENT_SECONDS = 120.0  # a long history takes gpodder.net a minute
 _WHOLE_SECONDS = 600.0
 _PAUSES_SECONDS = (1.0, 5.0, 15.0)
+_FOR_GOOD = {Failure.NO_SUCH_HOST, Failure.TLS_FAULT}
 _LOGIN_BYTES = 1024 * 1024
 _SUCCESS = range(200, 300)
 _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TOO_MANY, _FAULT = 401, 403, 404, 429, 500
@@ -106,6 +108,8 @@ class Asker:
                 if error.kind is Failure.TOO_LARGE:
                     raise TooLong("The other server sends too much.") from error
                 reason = str(error)
+                if error.kind in _FOR_GOOD:
+                    raise NeverAnswers(error.kind, reason) from error
                 continue
             if answer.status in _SUCCESS:
                 return answer.body

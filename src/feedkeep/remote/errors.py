@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from feedkeep.model import Failure
 from feedkeep.model.errors import FeedkeepError
 
 
@@ -34,6 +35,18 @@ class ServerMoved(RemoteError):
 
 class Refused(RemoteError):
     """The policy of this service does not permit requests to that server."""
+
+
+class NeverAnswers(RemoteError):
+    """Nothing answers at the address, and a retry does not help.
+
+    Attributes:
+        kind: The reason.
+    """
+
+    def __init__(self, kind: Failure, reason: str) -> None:
+        super().__init__(f"The request to the other server failed: {reason} Check its address.")
+        self.kind = kind
 
 
 class NotThere(RemoteError):

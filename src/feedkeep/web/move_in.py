@@ -17,17 +17,19 @@ from feedkeep.http.error_responses import BAD_REQUEST
 from feedkeep.http.pages.forms import Form, read_form
 from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.requests import AdmittedRequest
-from feedkeep.model import Account, AccountId, Fetch, Value
+from feedkeep.model import Account, AccountId, Failure, Fetch, Value
 from feedkeep.model.errors import InvalidInput, Sentence, TooManyAttempts
 from feedkeep.outbound.policy import policy_of
 from feedkeep.remote.errors import (
     InvalidAddress,
+    NeverAnswers,
     NotAccepted,
     NotThere,
     Refused,
     RemoteError,
     ServerMoved,
 )
+from feedkeep.rules.feed_names import WHY
 from feedkeep.rules.feed_urls import as_typed
 from feedkeep.security.throttle import remote_limits
 from feedkeep.service import Service
@@ -59,6 +61,9 @@ _REFUSED = Sentence(
     "feedkeep may not contact that server. The person who runs this feedkeep can copy your account."
 )
 _INVALID = Sentence("This is not the address of a server, such as https://gpodder.net.")
+_NOT_TRUSTED = Sentence(
+    "feedkeep cannot connect to that server securely: its certificate is missing or invalid."
+)
 _BROKEN = Sentence("That server cannot be read now. Try again later.")
 _BUSY = Sentence("Others are moving in right now. Try again in a few minutes.")
 _TOO_MANY = Sentence("That server refused too many passwords. Try again in five minutes.")
@@ -233,6 +238,10 @@ def _problem(error: Exception) -> Sentence:
             return _REFUSED
         case InvalidAddress():
             return _INVALID
+        case NeverAnswers(kind=Failure.NO_SUCH_HOST):
+            return WHY[Failure.NO_SUCH_HOST]
+        case NeverAnswers():
+            return _NOT_TRUSTED
         case ServerMoved():
             return Sentence("That server is at {place}: use that address.", {"place": error.origin})
         case _:

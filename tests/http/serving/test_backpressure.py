@@ -462,3 +462,25 @@ async def test_a_streamed_reply_counts_piece_by_piece() -> None:
     client.reads.set()
     await task
     assert client.chunks == [1_000, 1_000, 1_000, 0]
+
+
+@run
+async def test_request_that_waits_for_its_client_to_leave_is_not_cut(
+    later: Callable[[float], None],
+) -> None:
+    left = []
+
+    async def app(_: Scope, receive: Receive, __: Send) -> None:
+        await receive()
+        left.append(await receive())
+
+    traffic = Traffic(app)
+    client, task = traffic.begin(1, posts=True)
+    client.body.put_nowait((b"x" * ROOM, False))
+    await until(traffic.bounded.is_full)
+    await until(client.body.empty)
+    later(3_600)
+    traffic.bounded.cut_the_slow()
+    client.body.put_nowait((b"", False))  # stands for the news that the client has left
+    await task
+    assert len(left) == 1
