@@ -150,7 +150,8 @@ class AddPage(Page):
         feed = await self.wait_for_first_fetch(request, guid, seconds) if guid and count else None
         note = await self._feeds.note(request, "added", count, changed.stamp, urls)
         if settled.questions or settled.missing:
-            return await self._ask(request, settled, refused, note if count else None)
+            values = {"note": note} if count else {}
+            return await self._ask(request, settled, refused, is_long, **values)
         if urls and not count:
             name = await self.name(request, urls[0]) if len(urls) == 1 else ""
             note = Note("already-subscribed", {"name": name})
@@ -173,14 +174,15 @@ class AddPage(Page):
         request: AdmittedRequest,
         settled: Settled,
         refused: Sequence[Refused],
-        note: Note | None,
+        is_long: bool,
+        **values: Any,
     ) -> Response:
         """Ask which feeds are meant, and show the lines without one again."""
         missing = [*settled.missing, *(Missing(item.feed_url, item.reason) for item in refused)]
-        values: dict[str, Any] = {"note": note} if note else {}
         return await self.show(
             request,
             "add.html",
+            is_long=is_long,
             questions=settled.questions,
             missing=missing,
             shown=MAX_LOOKED_AT,
