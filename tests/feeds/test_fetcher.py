@@ -71,7 +71,10 @@ def look(web: WebOfHosts, feed: Feed) -> FetchResult:
 
 def look_briefly(web: WebOfHosts, url: str) -> FetchResult:
     async def go() -> FetchResult:
-        async with GuardedClient(web.policy(), web.look_up) as client:
+        async with (
+            asyncio.timeout(PATIENCE_SECONDS),
+            GuardedClient(web.policy(), web.look_up) as client,
+        ):
             return await Fetcher(client).look_briefly(feed_at(url), NOW)
 
     return asyncio.run(go())

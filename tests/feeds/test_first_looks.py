@@ -226,7 +226,11 @@ def test_addresses_that_may_not_be_fetched_are_not_looked_at(
 def test_addresses_of_which_the_machine_finds_nothing_are_omitted() -> None:
     async def work(looks: FirstLooks, web: Web) -> None:
         web.found[ONE] = MachineFailed("There is not enough memory.")
-        assert await looks.look(ALICE, [ONE, TWO], PATIENCE_SECONDS) == {TWO: None}
+        web.silent = {TWO}
+        looking = asyncio.create_task(looks.look(ALICE, [ONE, TWO], PATIENCE_SECONDS))
+        await web.until_begun(TWO)
+        web.speaks.set()
+        assert await looking == {TWO: None}
 
     run(work)
 

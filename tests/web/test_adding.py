@@ -207,19 +207,21 @@ def test_adding_a_feed_that_the_account_has_does_not_look_at_it(
         again = anna.post("/feeds/add", {"urls": spelling})
         assert again.note.startswith("You already subscribe to ")
     assert len(host.requests) == count
+    host.answers.clear()
+    anna.post("/feeds/unsubscribe", {"only": parse_feed_url(url).guid})
+    assert anna.post("/feeds/add", {"urls": url}).note.startswith("Added ")
 
 
 def test_adding_by_a_person_who_leaves_meanwhile_adds_the_address_as_typed(
     anna: PageClient, host: Host
 ) -> None:
-    asked, may_answer = threading.Event(), threading.Event()
+    asked = threading.Event()
 
     async def late(_: Request, writer: asyncio.StreamWriter) -> None:
         asked.set()
-        await asyncio.to_thread(may_answer.wait)
-        writer.write(page("/one", "/two"))
+        await silent(_, writer)
 
-    host.answers["/show"] = late
+    host.answers |= {"/show": page("/one", "/two"), "/one": late}
     url = url_of(host, "/show")
     body = urlencode({"urls": url})
     head = "\r\n".join(
@@ -233,15 +235,12 @@ def test_adding_by_a_person_who_leaves_meanwhile_adds_the_address_as_typed(
         )
     )
     parts = urlsplit(anna.process.base_url)
-    try:
-        with socket.create_connection((parts.hostname, parts.port)) as connection:
-            connection.sendall(f"{head}\r\n\r\n{body}".encode())
-            assert asked.wait(PATIENCE_SECONDS)
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while anna.get("/export/urls").reply.text.split() != [url]:
-            assert time.monotonic() < deadline
-    finally:
-        may_answer.set()
+    with socket.create_connection((parts.hostname, parts.port)) as connection:
+        connection.sendall(f"{head}\r\n\r\n{body}".encode())
+        assert asked.wait(PATIENCE_SECONDS)
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while anna.get("/export/urls").reply.text.split() != [url]:
+        assert time.monotonic() < deadline
 
 
 @pytest.mark.parametrize("has_script", [True, False])

@@ -73,6 +73,7 @@ class Exchange:
         "_connection",
         "_has_news",
         "_is_chunked",
+        "_is_taken",
         "_start",
         "_waiter",
         "body",
@@ -96,7 +97,7 @@ class Exchange:
         self._connection = connection
         self._start: Message = {}
         self._waiter: asyncio.Future[None] | None = None
-        self._has_news = self._is_chunked = False
+        self._has_news = self._is_chunked = self._is_taken = False
         self.scope = scope
         self.body = bytearray()
         self.has_more = True
@@ -139,15 +140,20 @@ class Exchange:
         if self.is_continue_owed and not (self.has_begun or connection.is_cut):
             self.is_continue_owed = False
             connection.write(_CONTINUE)
-        if not self._has_news and not (self.is_lost or self.is_answered):
+        if not self._has_news and not self._is_over():
             connection.resume_reading()
             self._waiter = connection.loop.create_future()
             await self._waiter
         self._has_news = False
-        if self.is_lost or self.is_answered:
+        if self._is_over():
             return {"type": "http.disconnect"}
         body, self.body = bytes(self.body), bytearray()
+        self._is_taken = not self.has_more
         return {"type": "http.request", "body": body, "more_body": self.has_more}
+
+    def _is_over(self) -> bool:
+        """Whether nothing follows; who sends no more after the whole body has probably left."""
+        return self.is_lost or self.is_answered or (self._is_taken and self._connection.has_ended)
 
     async def send(self, message: Message) -> None:
         """Send the start of a reply or a part of its body; return once the kernel has taken it.

@@ -118,6 +118,7 @@ class Protocol(asyncio.Protocol):
         is_broken: Whether a request was unreadable: earlier requests are answered, later input is
             dropped.
         is_write_paused: Whether the kernel has not yet taken everything written.
+        has_ended: Whether the client sends no more.
         last_seen: Time, in the event loop's clock, of the client's last input, or of the last reply
             or the connect.
         waiting_since: Time since when the client owes a head or a body; None if it owes nothing.
@@ -127,6 +128,7 @@ class Protocol(asyncio.Protocol):
     is_in_head = True
     is_broken = False
     is_write_paused = False
+    has_ended = False
     waiting_since: float | None = None
 
     _is_between = True  # whether the next byte is the first of a request
@@ -136,7 +138,6 @@ class Protocol(asyncio.Protocol):
     _newest: Exchange | None = None  # whose body is being read, or was read last
     _refusal = UNREADABLE
     _host: bytes | None = None
-    _has_ended = False  # whether the client has closed its side
     _waiting_bytes = 0  # upper bound of the queue's memory
     _unaccounted_bytes = 0  # received since the last head or part of a body
     _closes_at: float | None = None  # deadline of the connection after its last reply
@@ -214,7 +215,9 @@ class Protocol(asyncio.Protocol):
 
         TLS cannot close only one side.
         """
-        self._has_ended = True
+        self.has_ended = True
+        if self._current is not None:
+            self._current.wake()
         newest = self._newest
         is_owed = not self.is_idle() and newest is not None and not newest.has_more
         return is_owed and self._scheme == "http"
@@ -323,7 +326,7 @@ class Protocol(asyncio.Protocol):
         exchange.forget_request()  # free the memory of idle connections
         if not exchange.keep_alive:
             self._end()
-        elif self._has_ended and not self._queue:
+        elif self.has_ended and not self._queue:
             self.transport.close()
         elif self.is_broken and not self._queue:
             self._linger()
