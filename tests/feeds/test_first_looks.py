@@ -5,15 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
+from web_of_hosts import WebOfHosts, reply
 
+from feedkeep.assembly import fetching, open_service
+from feedkeep.config.settings import Settings
 from feedkeep.feeds import first_looks
 from feedkeep.feeds.first_looks import AT_ONCE, OF_AN_ACCOUNT, FirstLooks, Found
 from feedkeep.model import AccountId, Failure, Feed, FeedContent, Fetch, FetchResult, Stamp
 from feedkeep.outbound.failures import MachineFailed
 from feedkeep.rules.clock import DAY_US
+from feedkeep.rules.feed_urls import guid_of
 from feedkeep.rules.fetch_order import DAILY_BYTES, FairTurns, FetchLimits
+from feedkeep.rules.first_looks import FoundFeed, FoundFeeds
 
 PATIENCE_SECONDS = 30.0
 """Far more than any test here takes; what never comes to pass ends it with an error."""
@@ -242,3 +248,32 @@ def test_one_host_is_looked_at_once_at_a_time() -> None:
         assert web.most_at_once == 1
 
     run(work)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_each_process_that_serves_a_file_looks_and_stores_nothing(
+    tmp_path: Path, web: WebOfHosts, is_first: bool
+) -> None:
+    host = web.host("show.example")
+    link = b'<link rel="alternate" type="application/rss+xml" href="/feed">'
+    host.answers["/"] = reply(b"<!doctype html><html><head>" + link + b"</head></html>")
+    host.answers["/feed"] = reply(b"<rss><channel><title>A show</title></channel></rss>")
+    url, feed = (f"http://{host.address}:{host.port}{path}" for path in ("/", "/feed"))
+    settings = Settings(
+        database=f"sqlite:///{tmp_path / 'feedkeep.db'}",
+        workers=2,
+        fetch_allowed=("127.0.0.0/8",),
+        fetch_ports=(host.port,),
+    )
+
+    async def go() -> None:
+        async with (
+            open_service(settings) as service,
+            fetching(service, settings, is_first=is_first) as looks,
+        ):
+            found = await looks.look(ALICE, [url], PATIENCE_SECONDS)
+            assert found == {url: FoundFeeds([FoundFeed(feed, "A show")])}
+            guids = [guid_of(url), guid_of(feed)]
+            assert await service.store.feeds.known(guids) == {}
+
+    asyncio.run(go())
