@@ -156,7 +156,7 @@ def test_adding_a_page_without_a_feed_says_so_and_adds_it_anyway(
 def test_adding_an_address_without_anything_says_so(anna: PageClient, host: Host) -> None:
     url = url_of(host, "/misspelt")
     asked = anna.post("/feeds/add", {"urls": url})
-    assert "Its server does not find it." in asked.problem("urls")
+    assert "Its server says there is nothing at this address." in asked.problem("urls")
     added = anna.post("/feeds/add", {"urls": url, "anyway": "1"})
     assert added.path == place(url)
     assert "It can't be read. Its server says there is nothing at this address." in added.text
@@ -192,7 +192,7 @@ def test_adding_several_lines_adds_what_is_sure_and_asks_about_the_rest(
 def test_adding_many_lines_looks_at_the_first_twenty(anna: PageClient, host: Host) -> None:
     urls = [url_of(host, f"/{number}") for number in range(21)]
     asked = anna.post("/feeds/add", {"urls": "\n".join(urls)})
-    assert asked.text.count("Its server does not find it.") == 20
+    assert asked.text.count("Its server says there is nothing at this address.") == 20
     assert anna.get("/export/urls").reply.text.split() == urls[20:]
 
 

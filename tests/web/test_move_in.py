@@ -354,13 +354,13 @@ def test_person_sees_that_a_server_is_asked_and_at_once_that_its_name_is_mistype
     anna.fill_in(filled)
     # The answer never comes: the browser waits for one before it lets anybody look.
     anna.page.evaluate("addEventListener('submit', (event) => event.preventDefault())")
-    anna.press("Read my list there")
+    anna.press("Get my list")
     expect(told).to_be_visible()
     expect(anna.button("Reading…")).to_be_disabled()
     anna.open("/import")
     anna.fill_in(filled)
     anna.expected.add(400)
-    anna.press("Read my list there")
+    anna.press("Get my list")
     anna.sees("There is no server of that name.")
 
 
