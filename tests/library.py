@@ -118,6 +118,7 @@ def _action(number: int) -> EpisodeAction:
     revision = 10**15 + number
     action = EpisodeAction(key, _derived(podcast), podcast, episode, *told)
     stored = {"revision": revision, "received": revision - 1, "is_superseded": number % 3 == 0}
+    stored |= {"app": "Zoë's phone"} if number % 2 == 0 else {}
     return replace(action, file=key[6:], **stored)
 
 

@@ -14,7 +14,7 @@ from feedkeep.model import (
     Token,
     TokenId,
 )
-from feedkeep.rules.app_identity import App, app_of, author_key, product_of
+from feedkeep.rules.app_identity import App, app_name, app_of, author_key, name_of, product_of
 
 ANTENNAPOD = "AntennaPod/3.5.0"
 PHONE = Author(CredentialKind.SESSION, TokenId(3), ANTENNAPOD, "phone")
@@ -34,6 +34,25 @@ PHONE = Author(CredentialKind.SESSION, TokenId(3), ANTENNAPOD, "phone")
 )
 def test_a_product_has_no_version_numbers_and_is_not_long(user_agent: str, product: str) -> None:
     assert product_of(user_agent) == product
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("AntennaPod/3.4.0", "AntennaPod"),
+        ("gPodder/3.11.1 (+http://gpodder.org/)", "gPodder"),
+        ("mygpoclient/1.9 (+https://gpodder.org) gPodder/3", "mygpoclient"),
+        ("python-requests/2.32", "python-requests"),
+        ("My old phone", "My old phone"),
+        ("kitchen/radio", "kitchen/radio"),
+        ("Mozilla/5.0 (Android) Nextcloud-android/3.30.0", "Nextcloud-android"),
+        ("Mozilla/5.0", "Mozilla"),
+        ("", ""),
+        ("/1", "/1"),
+    ],
+)
+def test_an_app_is_called_without_its_version(name: str, expected: str) -> None:
+    assert app_name(name) == expected
 
 
 def test_an_app_is_the_same_whatever_session_and_version_it_has() -> None:
@@ -74,3 +93,24 @@ def test_an_app_is_known_by_the_password_that_began_its_session_and_not_by_the_s
     ]
     assert apps[0] == apps[1] == App("phone", TokenId(2), "AntennaPod/")
     assert len({App("phone", number, "").key for number in (None, TokenId(2), TokenId(3))}) == 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "label", "user_agent", "expected"),
+    [
+        (CredentialKind.SESSION, ANTENNAPOD, "", "AntennaPod"),
+        (CredentialKind.TOKEN, "Zoë's phone", "", "Zoë's phone"),
+        (CredentialKind.PASSWORD, None, "Kasts/24.02 (KDE)", "Kasts"),
+        (CredentialKind.PASSWORD, None, "a\0b\x1f", "ab"),
+        (CredentialKind.PASSWORD, None, "é" * 100, "é" * 32),
+        (CredentialKind.PASSWORD, None, "x" + "é" * 100, "x" + "é" * 31),
+        (CredentialKind.COMMAND, None, "", None),
+        (CredentialKind.BROWSER, "Mozilla/5.0 (X11) Firefox/130.0", "", "feedkeep"),
+    ],
+)
+def test_the_name_of_a_sender_is_known_and_short_or_none(
+    kind: CredentialKind, label: str | None, user_agent: str, expected: str | None
+) -> None:
+    account = Account(AccountId(1), "alice", None, False, Stamp(0))
+    token = None if label is None else Token(TokenId(1), b"", label, Stamp(0))
+    assert name_of(Admitted(account, kind, token=token, user_agent=user_agent)) == expected

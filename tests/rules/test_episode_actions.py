@@ -30,8 +30,10 @@ from feedkeep.rules.episode_actions import (
     SentAction,
     among,
     as_sent,
+    finishing,
     grouped,
     in_order,
+    is_finished,
     judge,
     podcasts_joined,
     record,
@@ -106,6 +108,65 @@ def test_an_action_is_stored_as_it_was_sent() -> None:
     stored = action(kind=" PLAY ", podcast=" https://a.example ")
     assert (stored.podcast, stored.kind, stored.device) == ("https://a.example", "play", "phone")
     assert (stored.done, stored.started, stored.position, stored.total) == (1_000, 0, 9, 60)
+
+
+def test_an_action_names_its_app_which_a_repetition_by_another_app_keeps() -> None:
+    stored = Stored()
+    judged = judge(PLAYED, "AntennaPod")
+    assert isinstance(judged, EpisodeAction)
+    assert [one.app for one in stored.record(judged)] == ["AntennaPod"]
+    assert stored.record(replace(judged, app="Kasts")) == []
+    assert stored.record(replace(judged, app=None, done=2_000)) == []
+    assert [one.app for one in stored.actions.values()] == ["AntennaPod"]
+    assert refiled(judged, parse_feed_url("https://b.example")).app == "AntennaPod"
+
+
+@pytest.mark.parametrize(
+    ("position", "total", "expected"),
+    [
+        (60, 60, True),
+        (61, 60, True),
+        (3_570, 3_600, True),
+        (3_569, 3_600, False),
+        (1, 30, True),
+        (9, None, False),
+        (None, 9, False),
+    ],
+)
+def test_a_play_is_finished_where_antennapod_marks_it_as_played(
+    position: int | None, total: int | None, expected: bool
+) -> None:
+    assert is_finished(replace(action(), position=position, total=total)) is expected
+
+
+def test_an_episode_is_marked_as_finished_at_its_longest_known_length() -> None:
+    stored = Stored()
+    stored.record(action(device="desk", done=1, total=61, episode_guid="G"))
+    stored.record(action(done=2, position=20, total=60, episode_guid="G"))
+    stored.record(action(done=3, kind="download", device="tablet", episode_guid="G"))
+    marked = finishing(list(stored.actions.values()))
+    assert marked == SentAction(PLAYED.podcast, PLAYED.episode, "", "play", None, None, 61, 61, "G")
+    judged = judge(marked)
+    assert isinstance(judged, EpisodeAction)
+    (told,) = stored.record(judged, now=NOW + HOUR)
+    assert (told.position, told.total, told.done) == (61, 61, NOW_SECOND + 3_600)
+    assert is_finished(told)
+    assert stored.record(judged, now=NOW + 2 * HOUR) == [], "once more is no news"
+
+
+def test_a_mark_counts_although_the_clock_of_a_nameless_device_is_ahead() -> None:
+    stored = Stored()
+    stored.record(ahead(7_200, device=""))
+    marked = finishing(list(stored.actions.values()))
+    assert marked is not None
+    judged = judge(marked)
+    assert isinstance(judged, EpisodeAction)
+    assert [one.position for one in stored.record(judged, now=NOW + 1)] == [60]
+
+
+def test_an_episode_of_unknown_length_cannot_be_marked_as_finished() -> None:
+    assert finishing([]) is None
+    assert finishing([action(total=None), action(kind="download")]) is None
 
 
 def test_only_playing_has_positions() -> None:

@@ -30,6 +30,7 @@ from feedkeep.model import (
     Grant,
     Guid,
     KnownDocument,
+    PlayRequest,
     Pointer,
     Recorded,
     Restored,
@@ -43,6 +44,7 @@ from feedkeep.model import (
 )
 from feedkeep.model.errors import InvalidInput, NotAuthorized
 from feedkeep.rules.database_restores import restamped
+from feedkeep.rules.episode_actions import is_finished, sent_second
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.invariants import history_violations, violations
 from feedkeep.rules.subscriptions import Update
@@ -288,7 +290,7 @@ def test_an_action_is_kept_to_the_last_field_and_replaced_by_a_later_one_of_its_
 ) -> None:
     async def work(store: Store) -> None:
         numbers = {"started": 0, "position": 2**53 - 1, "total": 7}
-        whole = action(1, episode_guid="é\u2028", done=0, **numbers)
+        whole = action(1, episode_guid="é\u2028", done=0, app="Zoë's phone", **numbers)
         assert await record(store, whole, action(2)) == [1, 2]
         first, second = replace(whole, revision=1), action(2, revision=2)
         assert await listed(store) == [first, second]
@@ -426,6 +428,67 @@ def test_actions_are_listed_up_to_a_stamp_and_the_last_of_each_kind_by_when_it_w
         assert [one.revision for one in up_to] == [2, 3, 4]
         up_to = await store.episode_actions.page(ALICE, ActionRequest(2, PODCASTS[0], 99, 4))
         assert [one.revision for one in up_to] == [2, 3]
+
+    run(open_store, work)
+
+
+async def played(
+    store: Store,
+    is_finished: bool | None = None,
+    before: EpisodeAction | None = None,
+    most: int = 9,
+) -> list[EpisodeAction]:
+    start = (sent_second(before), before.revision) if before else None
+    return await store.episode_actions.newest_plays(ALICE, PlayRequest(is_finished, start, most))
+
+
+def test_the_newest_plays_are_listed_by_time_finished_or_not_in_pages(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        second = 10**10 // 10**6
+        await record(
+            store,
+            action(1, done=20),
+            action(2, done=40, position=60),
+            action(3, done=30, total=None),
+            action(4, done=10**9, position=30),  # from a clock ahead, so received at last
+            action(5, done=30, position=29),
+            action(6, done=30, position=1_000),
+            action(7, done=second, position=99),
+            action(8, done=99, is_superseded=True),
+            action(9, done=99, kind="download", position=None, total=None),
+        )
+        await record(store, action(1, done=25), to=BOB)
+        listed = await played(store)
+        assert [one.revision for one in listed] == [7, 4, 2, 6, 5, 3, 1]
+        for state in (True, False):
+            some = [one for one in listed if is_finished(one) is state]
+            assert await played(store, state) == some, "as the rule decides"
+            assert len(some) > 2
+        for state in (None, True, False):
+            rest = await played(store, state)
+            last = None
+            for one in list(rest):
+                assert await played(store, state, last, most=1) == [one]
+                assert await played(store, state, last) == rest
+                last = rest.pop(0)
+            assert await played(store, state, last) == []
+
+    run(open_store, work)
+
+
+def test_all_actions_of_an_episode_are_found_by_their_keys(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        episode = bytes(9) + b"\1"
+        of_it = [action(1, key=episode + bytes([n] * 6), is_superseded=n > 1) for n in (0, 1, 255)]
+        others = [bytes(10), bytes(9) + b"\2"]
+        await record(store, *of_it, *(action(2, key=key + bytes(6)) for key in others))
+        await record(store, action(3, 1, key=episode + b"\2" * 6))
+        await record(store, action(4, key=episode + b"\2" * 6), to=BOB)
+        found = await store.episode_actions.of_episode(ALICE, PODCASTS[0], episode)
+        assert sorted(one.key for one in found) == [one.key for one in of_it]
+        many = [action(5, 1, key=b"\5" * 12 + n.to_bytes(4, "big")) for n in range(150)]
+        await record(store, *many)
+        assert len(await store.episode_actions.of_episode(ALICE, PODCASTS[1], b"\5" * 10)) == 100
 
     run(open_store, work)
 

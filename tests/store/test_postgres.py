@@ -52,6 +52,7 @@ from feedkeep.runtime.recorder import Recorder
 from feedkeep.store import migrate
 from feedkeep.store.batch import Outcome
 from feedkeep.store.migrate import newest_version
+from feedkeep.store.portable.episode_actions import NEWEST_PLAYS
 from feedkeep.store.postgres import (
     PostgresStore,
     accounts,
@@ -271,6 +272,34 @@ def test_urls_with_escapes_are_found_without_reading_a_list(database: str) -> No
             database, lambda connection: connection.fetch(f"EXPLAIN {ESCAPED}", 7)
         )
         assert "entry_with_escapes" in str(plan)
+
+
+@pytest.mark.parametrize("state", [(True, True), (True, False), (False, True)])
+@pytest.mark.parametrize("start", [(2**63 - 1, 2**63 - 1), (7, 6_000)])
+def test_a_page_of_plays_reads_no_more_than_it_lists(
+    emptied_database: str, start: tuple[int, int], state: tuple[bool, bool]
+) -> None:
+    """Of both states there are thousands, all at one second."""
+    asyncio.run(opened(emptied_database))
+    for statement in (
+        "INSERT INTO feedkeep.account (account_id, name, name_key, created)"
+        " VALUES (7, 'a', 'a', 1)",
+        "INSERT INTO feedkeep.episode_action SELECT 7, decode(lpad(n::text, 32, '0'), 'hex'),"
+        " decode(repeat('00', 10), 'hex'), gen_random_uuid(), 'p', 'e', '', 'play', 7, 0,"
+        " 30 + n % 2, 61, NULL, n, 8000000, '', false FROM generate_series(1, 9000) n",
+        "ANALYZE feedkeep.episode_action",
+    ):
+        execute(emptied_database, statement)
+
+    async def plan(connection: asyncpg.Connection) -> str:
+        explained = f"EXPLAIN (ANALYZE, FORMAT TEXT) {NEWEST_PLAYS}"
+        lines = await connection.fetch(explained, 7, *start, *state, 10)
+        return "\n".join(line for (line,) in lines)
+
+    text = with_connection(emptied_database, plan)
+    counts = re.findall(r" on episode_action \w+ .*?actual .*?rows=(\d+)", text)
+    assert 0 < sum(map(int, counts)) <= 40, text
+    assert "Rows Removed" not in text, text
 
 
 @pytest.fixture

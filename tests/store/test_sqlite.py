@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import apsw
@@ -57,6 +58,7 @@ from feedkeep.store import migrate
 from feedkeep.store.driver import Statements
 from feedkeep.store.migrate import newest_version
 from feedkeep.store.portable import history
+from feedkeep.store.portable.episode_actions import NEWEST_PLAYS
 from feedkeep.store.sql import sql, sqlite_form
 from feedkeep.store.sqlite import (
     SqliteStore,
@@ -1031,3 +1033,30 @@ def test_a_file_that_another_process_turns_to_wal_is_tried_again_for_a_while(
     monkeypatch.setattr(sqlite_connection, "WRITER_PATIENCE_SECONDS", -1.0)
     with pytest.raises(apsw.BusyError):
         sqlite_connection._patiently(work, path)
+
+
+@pytest.mark.parametrize("state", [(True, True), (True, False), (False, True)])
+@pytest.mark.parametrize("start", [(2**63 - 1, 2**63 - 1), (7, 6_000)])
+def test_a_page_of_plays_reads_no_more_than_it_lists(
+    start: tuple[int, int], state: tuple[bool, bool]
+) -> None:
+    """Of both states there are thousands, all at one second."""
+    steps = 0
+
+    def count_steps(event: dict[str, Any]) -> None:
+        nonlocal steps
+        steps += event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"]
+
+    with closing(apsw.Connection(":memory:")) as connection:
+        for statement in migrate.migrations("sqlite")[0].statements:
+            connection.execute(statement)
+        connection.execute("""
+            WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 9000)
+            INSERT INTO episode_action SELECT 7, CAST(printf('%016d', n) AS BLOB), zeroblob(10),
+                zeroblob(16), 'p', 'e', '', 'play', 7, 0, 30 + n % 2, 61, NULL, n, 8000000, '', 0
+            FROM s
+        """)
+        connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, count_steps)
+        found = connection.execute(sqlite_form(NEWEST_PLAYS), (7, *start, *state, 10)).fetchall()
+    assert len(found) == 10
+    assert 0 < steps < 3_000

@@ -36,6 +36,7 @@ from feedkeep.model import (
     Guid,
     PageRequest,
     Picture,
+    PlayRequest,
     Purpose,
     Snapshot,
     Subscription,
@@ -292,6 +293,8 @@ async def every_request_of_apps(store: PostgresStore) -> None:
     for podcast_guid in (None, guid):
         await store.episode_actions.page(ALICE, ActionRequest(0, podcast_guid, 1))
         await store.episode_actions.last_of_each(ALICE, ActionRequest(0, podcast_guid, 1))
+    await store.episode_actions.newest_plays(ALICE, PlayRequest(None, None, 1))
+    await store.episode_actions.of_episode(ALICE, guid, action.key[:10])
     await store.feed_labels.change(ALICE, lambda _: [FeedLabel(guid, "Title", "Folder")])
     await store.feed_labels.of(ALICE)
     for body in ("{}", '{"a":1}'):

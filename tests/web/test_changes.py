@@ -13,7 +13,6 @@ from feedkeep.web.changes import (
     ChangeRow,
     change_of,
     lines_of,
-    product,
     shown_urls,
     urls_of,
     who_of,
@@ -32,25 +31,6 @@ def listed(*changes: tuple[int, str, int], has_more: bool = False) -> ListedChan
     made = [ListChange(Stamp(stamp), request, feeds(count)) for stamp, request, count in changes]
     authors = {request: Author(APP, request=request) for _, request, _ in changes if request}
     return ListedChanges(made, authors, Stamp(0), has_more)
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("AntennaPod/3.4.0", "AntennaPod"),
-        ("gPodder/3.11.1 (+http://gpodder.org/)", "gPodder"),
-        ("mygpoclient/1.9 (+https://gpodder.org) gPodder/3", "mygpoclient"),
-        ("python-requests/2.32", "python-requests"),
-        ("My old phone", "My old phone"),
-        ("kitchen/radio", "kitchen/radio"),
-        ("Mozilla/5.0 (Android) Nextcloud-android/3.30.0", "Nextcloud-android"),
-        ("Mozilla/5.0", "Mozilla"),
-        ("", ""),
-        ("/1", "/1"),
-    ],
-)
-def test_an_app_is_called_without_its_version(name: str, expected: str) -> None:
-    assert product(name) == expected
 
 
 @pytest.mark.parametrize(

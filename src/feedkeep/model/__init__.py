@@ -51,10 +51,12 @@ from feedkeep.model.entries import (
 )
 from feedkeep.model.episode_actions import (
     EPISODE_KEY_BYTES,
+    FINISHED_SECONDS,
     ActionDecision,
     ActionRequest,
     ActionSnapshot,
     EpisodeAction,
+    PlayRequest,
     Recorded,
 )
 from feedkeep.model.feeds import (
@@ -88,6 +90,7 @@ from feedkeep.model.values import (
 
 __all__ = [
     "EPISODE_KEY_BYTES",
+    "FINISHED_SECONDS",
     "UNNUMBERED",
     "Account",
     "AccountId",
@@ -136,6 +139,7 @@ __all__ = [
     "PageRequest",
     "Person",
     "Picture",
+    "PlayRequest",
     "Pointer",
     "Preferences",
     "Purpose",

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from feedkeep.model.values import Guid, Stamp, Value
+from feedkeep.model.values import Guid, Second, Stamp, Value
 
 EPISODE_KEY_BYTES = 10
 """Length of the prefix of `EpisodeAction.key` that identifies the episode."""
+
+FINISHED_SECONDS = 30
+"""Length of an episode's end that may be missing from a finished play: AntennaPod's default.
+
+The index `episode_action_by_time` contains it, too.
+"""
 
 
 class EpisodeAction(Value, frozen=True):
@@ -29,6 +35,7 @@ class EpisodeAction(Value, frozen=True):
         episode_guid: The guid that the feed gives the episode; None if it was not sent.
         revision: Stamp under which it is sent to apps; it can get a new one.
         received: Time of receipt, by the server's clock.
+        app: Name of the app that sent it; None if unknown.
         is_superseded: Whether apps are not sent it, since a newer play of the episode is stored:
             true of a play on any device, and of a deletion that is older than that play.
     """
@@ -47,6 +54,7 @@ class EpisodeAction(Value, frozen=True):
     revision: Stamp = Stamp(0)
     received: Stamp = Stamp(0)
     file: bytes = b""
+    app: str | None = None
     is_superseded: bool = False
 
 
@@ -118,3 +126,17 @@ class ActionRequest(Value, frozen=True):
     limit: int
     last: Stamp = Stamp(2**63 - 1)
     with_superseded: bool = False
+
+
+class PlayRequest(Value, frozen=True):
+    """A request for the newest plays of episodes, latest first.
+
+    Attributes:
+        is_finished: Only plays of finished episodes, or only of others; None for all.
+        before: Time and revision of the play after which the page begins; None for the latest.
+        limit: Maximum number of plays.
+    """
+
+    is_finished: bool | None
+    before: tuple[Second, Stamp] | None
+    limit: int

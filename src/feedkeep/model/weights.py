@@ -10,7 +10,7 @@ from feedkeep.model.episode_actions import EpisodeAction
 KIB = 1_024
 
 REST_BYTES = 512
-"""Size of a row without its texts: numbers, author, indexes, unused space."""
+"""Size of a row without its texts: numbers, author or app, indexes, unused space."""
 
 TEXTS_OF_ACTION = ("podcast", "episode", "device", "episode_guid")
 """The fields of an episode action that can hold long texts."""

@@ -31,7 +31,13 @@ from feedkeep.model import (
 from feedkeep.rules.credentials import as_label
 from feedkeep.rules.seconds import FROM_NOTHING, NOTHING
 
+PAGES = "feedkeep"
+"""Name of the pages among the apps that sent episode actions."""
+
+_MAX_NAME_BYTES = 64
 _VERSION = re.compile(r"(?<![A-Za-z0-9])[vV]?[0-9][^\s;,()]*")
+_VERSION_AT_START = re.compile(r"\s*v?\d")
+_LAST_PRODUCT = re.compile(r".*\s([^\s/()]+)/v?\d")
 _MAX_CHARACTERS = 200
 _OF_NO_APP = {CredentialKind.BROWSER, CredentialKind.COMMAND, CredentialKind.FEEDKEEP}
 
@@ -60,8 +66,31 @@ class App(Value, frozen=True):
 
 
 def app_of(admitted: Admitted, device: str) -> App:
-    name = admitted.token.label if admitted.token else admitted.user_agent
-    return App(device, admitted.sign_in, product_of(name))
+    return App(device, admitted.sign_in, product_of(_label_of(admitted)))
+
+
+def _label_of(admitted: Admitted) -> str:
+    return admitted.token.label if admitted.token else admitted.user_agent
+
+
+def name_of(admitted: Admitted) -> str | None:
+    """Return the name under which an app's episode actions are stored; None if unknown.
+
+    It outlives the app's token, and is short, since an account has half a million actions.
+    """
+    if admitted.credential_kind is CredentialKind.BROWSER:
+        return PAGES
+    name = app_name(as_label(_label_of(admitted)))
+    return name.encode()[:_MAX_NAME_BYTES].decode(errors="ignore") or None
+
+
+def app_name(label: str) -> str:
+    """Extract an app's name from its User-Agent or label."""
+    if label.startswith("Mozilla/") and (last := _LAST_PRODUCT.match(label)):
+        return last[1]
+    head, _, tail = label.partition("/")
+    is_product = "(" not in head and _VERSION_AT_START.match(tail)
+    return (head if is_product and head else label).strip()
 
 
 def author_key(author: Author) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from feedkeep.model import (
     EPISODE_KEY_BYTES,
+    FINISHED_SECONDS,
     ActionDecision,
     ActionSnapshot,
     Entry,
@@ -77,8 +78,10 @@ class RefusedUrl(Value, frozen=True):
     url: str
 
 
-def judge(sent: SentAction) -> EpisodeAction | RefusedUrl | None:
+def judge(sent: SentAction, app: str | None = None) -> EpisodeAction | RefusedUrl | None:
     """Return the action to store, an invalid URL, or None for an action to ignore.
+
+    `app` is the name of the app that sent it.
 
     Ignored are unknown kinds, and plays without a valid position. White space around URLs is
     removed, and senseless numbers are dropped. The URL of an episode is a name that apps compare,
@@ -116,6 +119,7 @@ def judge(sent: SentAction) -> EpisodeAction | RefusedUrl | None:
         _NO_TIME if sent.done is None else sent.done,
         *numbers,
         guid,
+        app=app,
     )
     return replace(action, key=_key_of(action), file=_file_of(action))
 
@@ -275,7 +279,7 @@ class _Draft:
         self._guids_of_file: dict[bytes, set[bytes]] = {}
         for action in (*snapshot.known.values(), *sent):
             if action.episode_guid is not None:
-                self._guids_of_file.setdefault(action.file, set()).add(_episode(action))
+                self._guids_of_file.setdefault(action.file, set()).add(episode_of(action))
         self._moved_in: set[bytes] = set()
         self._newest: dict[bytes, EpisodeAction] = {}
         for action in snapshot.known.values():
@@ -329,7 +333,7 @@ class _Draft:
             guids = self._guids_of_file.get(action.file, ())
             if len(guids) == 1:
                 return next(iter(guids))
-        return _episode(action)
+        return episode_of(action)
 
     def _note_newest(self, action: EpisodeAction) -> None:
         if action.kind != PLAY or action.is_superseded:
@@ -364,7 +368,7 @@ class _Draft:
         """
         lengths: dict[bytes, int] = {}
         for action in [*self._snapshot.known.values(), *self.rows.values()]:
-            for named in (action.file, _episode(action)):
+            for named in (action.file, episode_of(action)):
                 lengths[named] = max(action.total or 0, lengths.get(named, 0))
         episodes: dict[bytes, list[EpisodeAction]] = {}
         for action in self.rows.values():
@@ -385,7 +389,7 @@ class _Draft:
                     is_superseded=_is_superseded(action, newest),
                 )
                 if action is newest and not action.total:
-                    total = max(lengths[action.file], lengths[_episode(action)])
+                    total = max(lengths[action.file], lengths[episode_of(action)])
                     changed = replace(changed, total=total or None)
                 self.rows[action.key] = changed
             if newest is not None and newest.key not in self.changed:
@@ -417,6 +421,43 @@ def _is_superseded(action: EpisodeAction, newest: EpisodeAction | None) -> bool:
     if action.kind == PLAY:
         return True
     return action.kind == _DELETE and sent_second(action) < sent_second(newest)
+
+
+def is_finished(play: EpisodeAction) -> bool:
+    """Whether an episode was played to its end.
+
+    AntennaPod decides so about a play that it is sent, and then marks the episode as played.
+    """
+    if play.position is None or play.total is None:
+        return False
+    return play.total - play.position <= FINISHED_SECONDS
+
+
+def finishing(stored: Collection[EpisodeAction]) -> SentAction | None:
+    """Return the play by which an episode's owner marks it as finished.
+
+    `stored` are actions of the episode. Its position is the greatest length among them, which no
+    app takes for unfinished; None without a length.
+    """
+    total = max((action.total or 0 for action in stored), default=0)
+    if not total:
+        return None
+    last = max(stored, key=sent_second)
+    return SentAction(
+        last.podcast,
+        last.episode,
+        "",
+        PLAY,
+        None,
+        position=total,
+        total=total,
+        episode_guid=last.episode_guid,
+    )
+
+
+def episode_of(action: EpisodeAction) -> bytes:
+    """Return the beginning of the keys of all actions with an action's episode."""
+    return action.key[:EPISODE_KEY_BYTES]
 
 
 def in_order(pages: Iterable[Sequence[EpisodeAction]], limit: int) -> list[EpisodeAction]:
@@ -511,12 +552,9 @@ def _is_same(action: EpisodeAction, stored: EpisodeAction) -> bool:
         total=stored.total if action.total is None else action.total,
         received=stored.received,
         revision=stored.revision,
+        app=stored.app,
     )
     return as_stored == stored
-
-
-def _episode(action: EpisodeAction) -> bytes:
-    return action.key[:EPISODE_KEY_BYTES]
 
 
 def _file_of(action: EpisodeAction) -> bytes:

@@ -26,6 +26,7 @@ from feedkeep.model import (
     EpisodeAction,
     Guid,
     KnownDocument,
+    PlayRequest,
     Recorded,
     Second,
     Stamp,
@@ -35,7 +36,7 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.model.errors import InvalidFeedUrl, InvalidInput, StoreUnavailable
-from feedkeep.rules import database_restores, episode_actions, seconds
+from feedkeep.rules import app_identity, database_restores, episode_actions, seconds
 from feedkeep.rules.clock import shift
 from feedkeep.rules.episode_actions import RefusedUrl, SentAction
 from feedkeep.rules.escaped_urls import NONE_ESCAPED, EscapedUrls, as_known
@@ -213,15 +214,40 @@ class EpisodeActions:
         await listed.begin(only_last=False)
         return listed.pages()
 
+    async def newest_plays(
+        self, account_id: AccountId, request: PlayRequest
+    ) -> Sequence[EpisodeAction]:
+        """Return the newest play of each episode, latest first."""
+        return await self._store.episode_actions.newest_plays(account_id, request)
+
+    async def finish(
+        self, admitted: Admitted, podcast_guid: Guid, episode: bytes
+    ) -> SentAction | None:
+        """Mark an episode as finished; return the play that apps are sent.
+
+        `episode` is the beginning of its keys. None if the account has no action with it, or if its
+        length is unknown.
+
+        Raises:
+            InvalidInput: The account has no room for another action.
+        """
+        stored = await self._store.episode_actions.of_episode(
+            admitted.account.id, podcast_guid, episode
+        )
+        play = episode_actions.finishing(stored)
+        if play is not None:
+            await self.record(admitted, [play])
+        return play
+
     async def record(self, admitted: Admitted, sent: Sequence[SentAction]) -> Uploaded:
         """Store actions; unknown kinds are dropped, and invalid URLs are returned.
 
         Raises:
             InvalidInput: They exceed the account's limits; nothing is stored.
         """
-        judged, turn = [], TimeSlice()
+        judged, turn, name = [], TimeSlice(), app_identity.name_of(admitted)
         for action in await self._as_listed(admitted.account.id, sent):
-            judged.append(episode_actions.judge(action))
+            judged.append(episode_actions.judge(action, name))
             await turn.yield_if_long()
         valid = [action for action in judged if isinstance(action, EpisodeAction)]
         valid = await in_thread_if(len(valid) > LONG_LIST, episode_actions.grouped, valid)

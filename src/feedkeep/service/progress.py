@@ -19,6 +19,7 @@ from feedkeep.model import (
     KnownDocument,
     NotLookedUp,
     Now,
+    Purpose,
     Restamped,
     Second,
     Snapshot,
@@ -142,7 +143,7 @@ class Progress:
         body: str | NotLookedUp | None = NotLookedUp.NOT_LOOKED_UP,
     ) -> AppProgress:
         token = admitted.token
-        if token is not None:
+        if token is not None and token.purpose is Purpose.APPS:
             return AppProgress(clock, _of_token(token, clock), token)
         if admitted.credential_kind not in _WITHOUT_A_SESSION:
             return AppProgress(clock, seconds.NOTHING)

@@ -17,11 +17,11 @@ from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.http.routing import NoSuchRoute
 from feedkeep.model import CredentialKind, NewToken, Scope, Stamp, TokenId, Value, replace
 from feedkeep.model.errors import AccountError, NotAuthorized, Sentence, TooManyAttempts
+from feedkeep.rules.app_identity import app_name
 from feedkeep.rules.apps import AppUse, ConnectedApp, fallen_silent
 from feedkeep.rules.credentials import apps_that_refuse
 from feedkeep.service.history import ListedChanges
 from feedkeep.web.authenticator import seal, session_of, unseal
-from feedkeep.web.changes import product
 from feedkeep.web.page import Page, headers_of, not_confirmed, qr_code, status_of
 
 _PURPOSE = "a new app password"
@@ -95,14 +95,14 @@ def shown_app(
     app: ConnectedApp, listed: ListedChanges | None = None, *, is_silent: bool = False
 ) -> ShownApp:
     """Convert an app for display; `listed` has the newest changes of the list. Pure."""
-    uses = [AppUse(product(use.name), use.last_used) for use in app.used_by]
+    uses = [AppUse(app_name(use.name), use.last_used) for use in app.used_by]
     for change in listed.changes if listed else ():
         author = listed.author_of(change) if listed else None
         # Not `in`: security checkers take a token's id for its secret.
         if author and author.kind in _OF_APPS and not {author.token_id}.isdisjoint(app.ids):
             sent = len(change.feeds)
-            return ShownApp(app, product(app.name), uses, is_silent, sent, change.stamp)
-    return ShownApp(app, product(app.name), uses, is_silent)
+            return ShownApp(app, app_name(app.name), uses, is_silent, sent, change.stamp)
+    return ShownApp(app, app_name(app.name), uses, is_silent)
 
 
 class AppsPage(Page):

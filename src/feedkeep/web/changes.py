@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from feedkeep.model import Author, CredentialKind, Guid, Stamp, Value
+from feedkeep.rules.app_identity import app_name
 from feedkeep.rules.clock import shift
 from feedkeep.rules.feed_names import name_of
 from feedkeep.rules.list_changes import ChangeKind, FeedChange
@@ -18,8 +18,6 @@ FEEDS_OF_A_CHANGE = 200
 
 _FEEDS_ON_A_PAGE = 1_000
 _MAX_SHOWN = 100
-_VERSION = re.compile(r"\s*v?\d")
-_LAST_PRODUCT = re.compile(r".*\s([^\s/()]+)/v?\d")
 
 
 class ChangeRow(Value, frozen=True):
@@ -181,18 +179,9 @@ def who_of(author: Author | None, devices: Mapping[str, str]) -> Actor:
     """Convert an author for display; `devices` has captions by device id."""
     if author is None:
         return Actor(None)
-    app = product(author.name)
+    app = app_name(author.name)
     device = devices.get(author.device) or author.device
     # AntennaPod calls its device "AntennaPod on ...".
     if app and app.casefold() in device.casefold():
         app, device = device, ""
     return Actor(author.kind, app, device)
-
-
-def product(name: str) -> str:
-    """Extract an app's name from its User-Agent or label."""
-    if name.startswith("Mozilla/") and (last := _LAST_PRODUCT.match(name)):
-        return last[1]
-    head, _, tail = name.partition("/")
-    is_product = "(" not in head and _VERSION.match(tail)
-    return (head if is_product and head else name).strip()

@@ -19,9 +19,10 @@ from feedkeep.http.routing import NoSuchRoute
 from feedkeep.model import Account, Stamp, Value
 from feedkeep.model.errors import NotAuthorized, Sentence, TooManyAttempts
 from feedkeep.model.stamps import write_stamp
+from feedkeep.rules.app_identity import app_name
 from feedkeep.rules.notices import Notice, NoticeKind, app_key, newest, of_mass_unsubscribe
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
-from feedkeep.web.changes import product, who_of
+from feedkeep.web.changes import who_of
 from feedkeep.web.page import Page, headers_of, not_confirmed, status_of
 from feedkeep.web.rows import live
 
@@ -101,7 +102,7 @@ def notice_row(notice: Notice) -> NoticeRow:
 
 
 def _sentence(notice: Notice) -> Sentence:
-    name = product(notice.name) if notice.guid is None else notice.name
+    name = app_name(notice.name) if notice.guid is None else notice.name
     match notice.kind, name:
         case NoticeKind.MASS_UNSUBSCRIBE, "":
             return Sentence("Many feeds were removed at once: {count}.", {"count": notice.count})

@@ -10,6 +10,7 @@ import msgspec
 
 from feedkeep.model import (
     EPISODE_KEY_BYTES,
+    FINISHED_SECONDS,
     Account,
     AccountId,
     ActionDecision,
@@ -18,8 +19,10 @@ from feedkeep.model import (
     Document,
     DocumentName,
     EpisodeAction,
+    Guid,
     KnownDocument,
     Now,
+    PlayRequest,
     Recorded,
     Stamp,
     TokenProgress,
@@ -43,6 +46,10 @@ Learn: TypeAlias = Callable[
 MAX_OF_AN_EPISODE = 20
 """Maximum number of stored actions that a rule is given for each guid, and for each file."""
 
+MAX_OF_ALL_DEVICES = 100
+"""Maximum number of stored actions that `of_episode` returns."""
+
+_LAST = 2**63 - 1  # later than all times
 _NUMBERS = msgspec.json.Decoder(list[int])
 _LAST_OF_KEYS = b"\xff" * 6
 _ACTION = columns(ACTION, "e")
@@ -63,6 +70,10 @@ _KNOWN = find_each(
     """,
     *("uuid", "bytea", "bytea", "bytea", "bytea"),
 )
+_OF_EPISODE = sql(f"""
+{_OF_THE_EPISODE} AND e.podcast_guid = $2 AND e.key BETWEEN $3 AND $4
+LIMIT {MAX_OF_ALL_DEVICES}
+""")
 _SAVE, _REMOVE = save_each(ACTIONS, EpisodeAction), delete_each(ACTIONS, EpisodeAction)
 _ADVANCE = sql("""
 UPDATE feedkeep.account AS a SET last_action_stamp = $2, action_count = a.action_count + $3
@@ -86,12 +97,34 @@ SELECT a.action_count, (
     WHERE e.account_id = $1
 ) FROM feedkeep.account a WHERE a.account_id = $1 {AND_NOT_DELETED}
 """)
+# The expressions and the condition of the index `episode_action_by_time`.
+_SECOND = "least(e.done, e.received / 1000000)"
+_PLAYS = f"""
+    SELECT {_ACTION} FROM feedkeep.episode_action e
+    WHERE e.account_id = $1 AND NOT e.is_superseded AND e.kind = 'play'
+    AND coalesce(e.total - e.position <= {FINISHED_SECONDS}, false) =
+"""
+_BY_TIME = f"{_SECOND} DESC, e.revision DESC"
+# Of each state, the plays at the second at which the page begins, and those before. Together, they
+# would be one comparison of rows, for which SQLite does not use an index with expressions.
+NEWEST_PLAYS = sql(
+    f"SELECT {_ACTION} FROM ("
+    + " UNION ALL ".join(
+        f"SELECT * FROM ({_PLAYS} {state} AND {is_wanted} AND {range_} ORDER BY {order} LIMIT $6) p"
+        for state, is_wanted in (("false", "$4"), ("true", "$5"))
+        for range_, order in (
+            (f"{_SECOND} = $2 AND e.revision < $3", "e.revision DESC"),
+            (f"{_SECOND} < $2", _BY_TIME),
+        )
+    )
+    + f") e ORDER BY {_BY_TIME} LIMIT $6"
+)
 # JSON, since 100,000 revisions take 1 MB as JSON, and 10 MB as rows.
-_LAST_OF_EACH = sql("""
+_LAST_OF_EACH = sql(f"""
 WITH told AS (
     SELECT e.revision, e.podcast_guid, e.episode, e.kind, e.episode_guid,
         min(e.episode_guid) OVER file AS lowest, max(e.episode_guid) OVER file AS highest,
-        CASE WHEN e.done < e.received / 1000000 THEN e.done ELSE e.received / 1000000 END AS done
+        {_SECOND} AS done
     FROM feedkeep.episode_action e
     WHERE e.account_id = $1 AND e.revision BETWEEN $2 AND $3
     AND (CAST($4 AS uuid) IS NULL OR e.podcast_guid = $4)
@@ -205,6 +238,23 @@ class EpisodeActions:
             len(rows) > LONG_LIST, lambda: [self._rows.action_of(row) for row in rows]
         )
 
+    async def newest_plays(
+        self, account_id: AccountId, request: PlayRequest
+    ) -> list[EpisodeAction]:
+        """Return the plays that are not superseded, latest first by the time that apps are sent."""
+        wanted = (request.is_finished is not True, request.is_finished is not False)
+        before = request.before or (_LAST, _LAST)
+        rows = await self._driver.scan(NEWEST_PLAYS, account_id, *before, *wanted, request.limit)
+        return [self._rows.action_of(row) for row in rows]
+
+    async def of_episode(
+        self, account_id: AccountId, podcast_guid: Guid, episode: bytes
+    ) -> list[EpisodeAction]:
+        """Return the actions whose keys begin with `episode`, at most `MAX_OF_ALL_DEVICES`."""
+        podcast = self._rows.write_guid(podcast_guid)
+        rows = await self._driver.scan(_OF_EPISODE, account_id, podcast, *_keys_of(episode))
+        return [self._rows.action_of(row) for row in rows]
+
     async def last_of_each(self, account_id: AccountId, request: ActionRequest) -> Sequence[Stamp]:
         """Return the rising revisions of the last action of each kind with each episode.
 
@@ -241,5 +291,8 @@ def _keys_of_guid(action: EpisodeAction) -> tuple[bytes | None, bytes | None]:
     """Return the first and the last possible key of actions with the same episode guid."""
     if action.episode_guid is None:
         return None, None
-    beginning = action.key[:EPISODE_KEY_BYTES]
-    return beginning, beginning + _LAST_OF_KEYS
+    return _keys_of(action.key[:EPISODE_KEY_BYTES])
+
+
+def _keys_of(episode: bytes) -> tuple[bytes, bytes]:
+    return episode, episode + _LAST_OF_KEYS

@@ -208,6 +208,7 @@ CREATE TABLE feedkeep.episode_action (
     episode_guid text,             -- guid in the feed; null: not sent
     revision     bigint NOT NULL,  -- timestamp under which apps are sent it
     received     bigint NOT NULL,  -- time of its arrival
+    app          text,             -- name of the app that sent it; null: unknown
     -- true: a later play of the episode is known, on any device, so that apps are not sent this one
     is_superseded boolean NOT NULL DEFAULT false,
     PRIMARY KEY (account_id, podcast_guid, key)
@@ -219,6 +220,15 @@ CREATE UNIQUE INDEX episode_action_by_revision ON feedkeep.episode_action (accou
 -- The newest play of each file, and its deletions since: few rows, which each upload looks up.
 CREATE INDEX episode_action_by_file ON feedkeep.episode_action (account_id, podcast_guid, file)
     WHERE NOT is_superseded AND kind IN ('play', 'delete');
+
+-- The newest play of each episode, finished or not, by the time that apps are sent, which the
+-- revision makes unique. The page of an account's episodes reads each state from its end.
+CREATE INDEX episode_action_by_time ON feedkeep.episode_action (
+    account_id,
+    coalesce(total - position <= 30, false),
+    least(done, received / 1000000),
+    revision
+) WHERE NOT is_superseded AND kind = 'play';
 
 -- JSON documents of an account, such as devices, settings and preferences (model/documents.py).
 CREATE TABLE feedkeep.document (

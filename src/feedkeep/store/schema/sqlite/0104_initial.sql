@@ -206,6 +206,7 @@ CREATE TABLE episode_action (
     episode_guid TEXT,              -- guid in the feed; null: not sent
     revision     INTEGER NOT NULL,  -- timestamp under which apps are sent it
     received     INTEGER NOT NULL,  -- time of its arrival
+    app          TEXT,              -- name of the app that sent it; null: unknown
     -- 1: a later play of the episode is known, on any device, so that apps are not sent this one
     is_superseded INTEGER NOT NULL DEFAULT 0 CHECK (is_superseded IN (0, 1)),
     PRIMARY KEY (account_id, podcast_guid, key)
@@ -217,6 +218,15 @@ CREATE UNIQUE INDEX episode_action_by_revision ON episode_action (account_id, re
 -- The newest play of each file, and its deletions since: few rows, which each upload looks up.
 CREATE INDEX episode_action_by_file ON episode_action (account_id, podcast_guid, file)
     WHERE NOT is_superseded AND kind IN ('play', 'delete');
+
+-- The newest play of each episode, finished or not, by the time that apps are sent, which the
+-- revision makes unique. The page of an account's episodes reads each state from its end.
+CREATE INDEX episode_action_by_time ON episode_action (
+    account_id,
+    coalesce(total - position <= 30, false),
+    min(done, received / 1000000),
+    revision
+) WHERE NOT is_superseded AND kind = 'play';
 
 -- JSON documents of an account, such as devices, settings and preferences (model/documents.py).
 CREATE TABLE document (
