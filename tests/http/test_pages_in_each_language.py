@@ -49,6 +49,7 @@ from feedkeep.web.apps import GUIDES, NewPassword, ShownApp
 from feedkeep.web.changes import Actor, ChangeRow, Line, ShownMassUnsubscribe
 from feedkeep.web.feed import About, Duplicate, NotFetched
 from feedkeep.web.imports import PreviewRow
+from feedkeep.web.listening import PlayedEpisode, Show
 from feedkeep.web.news import notice_row
 from feedkeep.web.rows import Checking, Filter, Listing, row_of
 
@@ -98,6 +99,7 @@ NOTES: dict[str, list[dict[str, Any]]] = {
     "restored": [{"count": count, "moment": NOW, "stamps": "1"} for count in (1, 2)],
     "deleted": [{"name": "a.example/1"}],
     "disconnected": [{"name": "a.example/1"}, {"name": ""}],
+    "finished": [{"name": "1.mp3"}],
     **{
         f"account-{action}": [{"name": "ben"}]
         for action in ("admin", "no-admin", "disable", "enable", "delete")
@@ -164,6 +166,19 @@ WIPES = [
     for doer in DOERS
     for total in (1, 2, 1_234)
 ]
+PLAYED = PlayedEpisode("1.mp3", row_of(FEED, None, NOW), True, 60, 90, False, NOW, DOERS[0], "x")
+LISTENING: dict[str, Any] = {
+    "episodes": [
+        *(replace(PLAYED, who=doer) for doer in DOERS),
+        replace(PLAYED, is_finished=True, is_listed=False, mark=""),
+        replace(PLAYED, length=0, mark="", feed=ODD),
+    ],
+    "show": Show.IN_PROGRESS,
+    "before": "",
+    "earlier": "",
+    "is_new": False,
+    "now": NOW,
+}
 HISTORY: dict[str, Any] = {
     "lines": LINES,
     "days": 90,
@@ -380,6 +395,14 @@ STATES: dict[str, list[dict[str, Any]]] = {
         CHANGED_SINCE,
         CHANGED_SINCE | {"more": 2, "count": 2, "others": 2},
         CHANGED_SINCE | {"others": 0},
+    ],
+    "web/listening.html": [
+        LISTENING,
+        LISTENING | {"show": Show.FINISHED, "earlier": "/listening?before=1.1"},
+        LISTENING | {"problems": {"episode": TOO_LONG}},
+        *(LISTENING | {"episodes": [], "show": show} for show in Show),
+        LISTENING | {"episodes": [], "before": "1.1"},
+        LISTENING | {"episodes": [], "is_new": True},
     ],
     "web/history.html": [
         HISTORY,

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from msgspec import json
 
 from feedkeep.model import (
+    EPISODE_KEY_BYTES,
     Account,
     AccountId,
     AccountRecord,
@@ -64,6 +65,7 @@ class LargestAccount:
         subscriptions: How many feeds it may have.
         guids: Those of its feeds; the first ones have as many pointers as one may have.
         urls: Those of the same feeds.
+        played: What identifies an episode of its first feed.
         newest: The stamp of the newest change, which changed all feeds.
         last: The last stamp of its feeds.
     """
@@ -81,6 +83,7 @@ class LargestAccount:
         self.feeds = [self._feed(number) for number in range(subscriptions - ROOM)]
         self.guids = [feed.guid for feed in self.feeds]
         self.urls = [feed.feed_url for feed in self.feeds]
+        self.played = f"{self.guids[0]}.{_digest(0)[:EPISODE_KEY_BYTES].hex()}"
         self.newest = self._stamps[-1]
         self.last = Stamp(self.newest + len(self.feeds))
 
@@ -183,7 +186,8 @@ class LargestAccount:
                 _digest(number)[:16], podcast.guid, podcast.feed_url, url, *played
             )
             revision = Stamp(self._now - DAY_US + number)
-            given = {"revision": revision, "received": revision, "file": action.key[6:]}
+            given = {"revision": revision, "received": revision, "app": "app 1"}
+            given["file"] = action.key[6:]
             rows.append(replace(action, **given))
         yield from sorted(rows, key=lambda action: (action.podcast_guid, action.key))
 

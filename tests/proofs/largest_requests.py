@@ -158,7 +158,7 @@ def _query(account: LargestAccount, *, is_page: bool) -> dict[str, str]:
     """Return a query of which routes understand something each."""
     before = Stamp(account.newest - 1)
     at = f"{before}" if is_page else write_stamp(before)
-    return {"per_page": "1000", "at": at, "url": account.urls[0], "q": "title"}
+    return {"per_page": "1000", "at": at, "url": account.urls[0], "q": "title", "show": "all"}
 
 
 def _form(account: LargestAccount) -> dict[str, Any]:
@@ -169,5 +169,5 @@ def _form(account: LargestAccount) -> dict[str, Any]:
         "other_url": account.urls[1], "other": account.guids[2], "title": "Title", "folder": "News",
         "new_url": "https://new.example/feed", "label": "app", "id": "3", "by": NAME, "name": NAME,
         "typed": NAME, "language": "de", "time_zone": "UTC", "theme": "dark", "scope": "read",
-        "action": "enable", **dict.fromkeys(passwords, PASSWORD),
+        "episode": account.played, "action": "enable", **dict.fromkeys(passwords, PASSWORD),
     }  # fmt: skip

@@ -154,6 +154,7 @@ def requests_of_pages(session: str) -> list[bytes]:
         "/import/carry-out": "boxes=1&take=0&list=https%3A%2F%2Fa.example%20" + GUID,
         "/import/from": "server=a.example&name=x&password=x",
         "/import/from/carry-out": "source=gAAAAA&list=https%3A%2F%2Fa.example",
+        "/listening/finished": f"episode={GUID}.{'0' * 20}&show=finished&before=1.1",
         "/news/dismiss": "until=1",
         "/news/address": "password=x",
         "/news/address/end": "",
@@ -172,6 +173,7 @@ def requests_of_pages(session: str) -> list[bytes]:
     pages = [
         "/", "/?q=a&order=added&page=2&show=unsubscribed", "/feeds/changed?since=1",
         f"/feeds/{GUID}", "/changes", "/changes?before=1", "/changes/restore?at=1&keep=0",
+        "/listening?show=all&before=1.1",
         "/changes/restore?moment=2026-01-31T12%3A00", "/import", "/export/opml", "/apps",
         "/apps/connect/gpodder", "/apps/connected", "/account", "/account/download",
         "/account/codes", "/people", "/news", "/news/fn_x.atom", "/apps/disconnect?id=1",

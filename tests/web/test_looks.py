@@ -293,7 +293,7 @@ def test_the_menu_of_an_administrator_fits_a_phone_in_one_row(
     tops = visitor.page.evaluate(
         "() => [...document.querySelectorAll('nav li')].map((item) => item.offsetTop)"
     )
-    assert (len(tops), len(set(tops))) == (6, 1)
+    assert (len(tops), len(set(tops))) == (7, 1)
 
 
 @pytest.mark.parametrize("is_phone", [True, False])

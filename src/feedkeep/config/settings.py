@@ -48,8 +48,8 @@ _PASSWORD_IN_QUERY = re.compile(r"([?&](?:ssl)?password=)[^&]*")
 
 _OWN = """
 account api apps changes clientconfig.json deletions docs export favicon.ico feeds history import
-index.php livez manifest.webmanifest news openapi.json people pictures readyz recover reset
-restore search.json search.opml search.txt sign-in sign-out sign-up static subscriptions
+index.php listening livez manifest.webmanifest news openapi.json people pictures readyz recover
+reset restore search.json search.opml search.txt sign-in sign-out sign-up static subscriptions
 suggestions toplist toplist.json toplist.opml toplist.txt v1
 """
 OWN_PLACES = frozenset(_OWN.split())

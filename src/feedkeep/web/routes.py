@@ -19,6 +19,7 @@ from feedkeep.web.feed import FeedPage
 from feedkeep.web.feeds import FeedsPage, PicturePage
 from feedkeep.web.history import ListHistoryPage
 from feedkeep.web.imports import ImportPage
+from feedkeep.web.listening import ListeningPage
 from feedkeep.web.move_in import MoveInPage
 from feedkeep.web.news import NewsPage
 from feedkeep.web.people import PeoplePage
@@ -62,7 +63,7 @@ def _routes(
     sign_up = SignUpPage(*known, first_secret)
     feeds, feed, imports = FeedsPage(*known), FeedPage(*known), ImportPage(*known)
     adding, move_in = AddPage(*known, feeds, looks), MoveInPage(*known, imports)
-    history, news = ListHistoryPage(*known), NewsPage(*known)
+    listening, history, news = ListeningPage(*known), ListHistoryPage(*known), NewsPage(*known)
     apps, account, people = AppsPage(*known), AccountPage(*known), PeoplePage(*known)
     provider = ProviderSignIn(*known, sign_in, account)
     return [
@@ -93,6 +94,8 @@ def _routes(
         Route("/feeds/{guid}/label", post=feed.label),
         Route("/feeds/{guid}/delete", post=feed.delete),
         Route("/pictures/{guid}", get=PicturePage(*known).get),
+        Route("/listening", get=listening.get),
+        Route("/listening/finished", post=listening.finish),
         Route("/news", get=news.get),
         Route("/news/dismiss", post=news.dismiss),
         Route("/news/address", post=news.make_address),

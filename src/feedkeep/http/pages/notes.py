@@ -94,6 +94,7 @@ _VALUES: dict[str, type] = {
     "moved": _OfAFeed,
     "merged": _OfAFeed,
     "deleted": _OfAFeed,
+    "finished": _Named,
     "disconnected": _Named,
     "account-disable": _Named,
     "account-enable": _Named,

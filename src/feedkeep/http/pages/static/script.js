@@ -64,12 +64,13 @@ document.addEventListener("keydown", (event) => {
 });
 
 // Keep a list's scroll position when a row's form is sent.
-const isList = one("#feeds") !== null;
+const LIST = "#feeds, .plays";
+const isList = one(LIST) !== null;
 const sentFrom = sessionStorage.getItem("scrolled");
 sessionStorage.removeItem("scrolled");
 if (isList && sentFrom && !one(".problem")) scrollTo(0, Number(sentFrom));
 document.addEventListener("submit", (event) => {
-  if (event.target.contains(one("#feeds")) || event.target.closest(".note")) sessionStorage.setItem("scrolled", scrollY);
+  if (event.target.contains(one(LIST)) || event.target.closest(".note")) sessionStorage.setItem("scrolled", scrollY);
 });
 
 // Submit some fields on change, and restore the focus on the next page.
