@@ -112,12 +112,12 @@ def test_an_action_is_stored_as_it_was_sent() -> None:
 
 def test_an_action_names_its_app_which_a_repetition_by_another_app_keeps() -> None:
     stored = Stored()
-    judged = judge(PLAYED, "AntennaPod")
-    assert isinstance(judged, EpisodeAction)
-    assert [one.app for one in stored.record(judged)] == ["AntennaPod"]
-    assert stored.record(replace(judged, app="Kasts")) == []
-    assert stored.record(replace(judged, app=None, done=2_000)) == []
-    assert [one.app for one in stored.actions.values()] == ["AntennaPod"]
+    for sent in (PLAYED, replace(PLAYED, kind="download")):
+        judged = judge(sent, "AntennaPod")
+        assert isinstance(judged, EpisodeAction)
+        assert [one.app for one in stored.record(judged)] == ["AntennaPod"]
+        assert stored.record(replace(judged, app="Kasts")) == []
+    assert [one.app for one in stored.actions.values()] == ["AntennaPod"] * 2
     assert refiled(judged, parse_feed_url("https://b.example")).app == "AntennaPod"
 
 

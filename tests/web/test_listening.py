@@ -156,6 +156,24 @@ def test_an_episode_marked_as_finished_is_sent_to_apps_once_and_moves_to_the_oth
 
 
 @pytest.mark.parametrize(
+    ("sent", "query"),
+    [
+        ({}, ""),
+        ({"show": "all", "before": "7.8"}, "?show=all&before=7.8"),
+        ({"show": "<b>", "before": "7.8&x"}, ""),
+        ({"show": "finished", "before": "7" * 5_000}, "?show=finished"),
+    ],
+)
+def test_who_marked_an_episode_comes_back_to_the_same_page(
+    anna: PageClient, apps: list[App], sent: dict[str, str], query: str
+) -> None:
+    apps[0].play(play("one", 60))
+    (episode,) = anna.get("/listening").values("episode")
+    reply = anna.bare_post("/listening/finished", {"episode": episode, **sent})
+    assert reply.headers["Location"] == f"/listening{query}"
+
+
+@pytest.mark.parametrize(
     "episode",
     [
         "",
@@ -282,9 +300,11 @@ def test_what_apps_send_is_shown_as_a_short_text_and_leads_nowhere(
         ("https://a.example", "a.example"),
         ("https://a.example/%2F%2F", "//"),
         ("https://a.example/?key=secret", "a.example"),
-        ("https://a.example/%20", "https://a.example/%20"),
+        ("https://a.example/%20?key=secret", "https://a.example/%20"),
+        ("urn:episode:1?key=secret", "urn:episode:1"),
+        ("?key=secret", "?"),
         ("urn:episode:1", "urn:episode:1"),
-        ("https://", "https://"),
+        ("https://", "https:"),
         ("https://a.example/" + "é" * 300, "é" * 199 + "…"),
     ],
 )

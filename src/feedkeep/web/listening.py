@@ -36,6 +36,7 @@ from feedkeep.rules.feed_labels import NO_LABELS
 from feedkeep.rules.guids import guid_or_none
 from feedkeep.rules.seconds import first_stamp
 from feedkeep.rules.text_limits import MAX_TITLE, line_of
+from feedkeep.runtime.cooperative import in_thread_if
 from feedkeep.web.changes import Actor, who_of
 from feedkeep.web.page import Page
 from feedkeep.web.rows import Row, row_of
@@ -142,17 +143,18 @@ class ListeningPage(Page):
             for guid, feed in feeds.items()
         }
         devices = await self.devices(account_id, map(_author_of, shown))
-        is_new = not plays and await self._has_none(account_id)
         return await self.show(
             request,
             "listening.html",
             status,
             is_long=True,
-            episodes=[_played(play, rows, devices, now) for play in shown],
+            episodes=await in_thread_if(
+                True, lambda: [_played(play, rows, devices, now) for play in shown]
+            ),
             show=show,
             before=before if start else "",
             earlier=_place(show, _start(shown[-1])) if len(plays) > len(shown) else "",
-            is_new=is_new,
+            is_new=not plays and await self._has_none(account_id),
             now=now,
             **values,
         )
@@ -179,9 +181,11 @@ class ListeningPage(Page):
 
 
 def episode_name(url: str) -> str:
-    """Return the name of an episode's file; its address is a secret where people pay for it."""
-    path = url.partition("?")[0].partition("#")[0].partition("://")[2].rstrip("/") or url
-    return line_of(unquote(path.rpartition("/")[2]), MAX_TITLE) or line_of(url, MAX_TITLE)
+    """Return the name of an episode's file, without the query, which may contain a password."""
+    bare = url.partition("?")[0].partition("#")[0]
+    path = (bare.partition("://")[2] or bare).rstrip("/")
+    name = line_of(unquote(path.rpartition("/")[2]), MAX_TITLE)
+    return name or line_of(bare, MAX_TITLE) or "?"
 
 
 def duration(seconds: int, length: int) -> str:
