@@ -65,7 +65,7 @@ class LargestAccount:
         subscriptions: How many feeds it may have.
         guids: Those of its feeds; the first ones have as many pointers as one may have.
         urls: Those of the same feeds.
-        played: What identifies an episode of its first feed.
+        played: What identifies an episode of a feed that no request merges or renames.
         newest: The stamp of the newest change, which changed all feeds.
         last: The last stamp of its feeds.
     """
@@ -83,7 +83,7 @@ class LargestAccount:
         self.feeds = [self._feed(number) for number in range(subscriptions - ROOM)]
         self.guids = [feed.guid for feed in self.feeds]
         self.urls = [feed.feed_url for feed in self.feeds]
-        self.played = f"{self.guids[0]}.{_digest(0)[:EPISODE_KEY_BYTES].hex()}"
+        self.played = f"{self.guids[5]}.{_digest(5)[:EPISODE_KEY_BYTES].hex()}"
         self.newest = self._stamps[-1]
         self.last = Stamp(self.newest + len(self.feeds))
 
