@@ -559,6 +559,16 @@ def test_a_rule_is_given_the_actions_of_the_same_episodes(open_store: Callable) 
         assert await known(store, itself) == of_file
         by_guid = replace(itself, episode_guid="G")
         assert await known(store, by_guid) == sorted([*of_file, stored[1].key])
+        # The actions of episodes, by the key of a guid or of a file.
+        for keys, found in {
+            (filed(1),): [stored[3], stored[4]],
+            (keyed(1)[:10],): [stored[1]],
+            (filed(1), keyed(1)[:10], filed(9)): [stored[1], stored[3], stored[4]],
+            (): [],
+        }.items():
+            given = await store.episode_actions.of_episodes(ALICE, itself.podcast_guid, keys)
+            assert sorted(one.key for one in given) == [one.key for one in found]
+        assert await store.episode_actions.of_episodes(BOB, itself.podcast_guid, [filed(1)]) == []
 
     run(open_store, work)
 

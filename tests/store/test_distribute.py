@@ -69,6 +69,7 @@ def test_every_table_is_split_by_account_or_by_feed_and_kept_together(
         "document is split over the machines by account.",
         "feed is split over the machines by feed.",
         "feed_picture is split over the machines by feed.",
+        "feed_episodes is split over the machines by feed.",
     ]
     asked = execute(
         database,
@@ -88,6 +89,7 @@ def test_every_table_is_split_by_account_or_by_feed_and_kept_together(
         "document: account_id with feedkeep.account",
         "feed: guid with none",
         "feed_picture: guid with feedkeep.feed",
+        "feed_episodes: guid with feedkeep.feed",
     ]
 
 
@@ -121,11 +123,11 @@ def test_a_newer_program_splits_the_tables_that_it_adds(
     command: FeedkeepProcess, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asyncio.run(opened(database, split=True))
-    assert execute(database, "SELECT count(*) FROM pg_dist_partition") == 12
+    assert execute(database, "SELECT count(*) FROM pg_dist_partition") == 13
     monkeypatch.setattr(migrate, "migrations", with_further("added"))
     monkeypatch.setattr(migration, "_BY_ACCOUNT", (*migration._BY_ACCOUNT, "further"))
     asyncio.run(opened(database))
-    assert execute(database, "SELECT count(*) FROM pg_dist_partition") == 13
+    assert execute(database, "SELECT count(*) FROM pg_dist_partition") == 14
 
 
 async def opened(database: str, *, split: bool = False) -> None:

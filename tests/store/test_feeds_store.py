@@ -19,10 +19,12 @@ from whole_store import all_accounts
 from feedkeep.model import (
     Account,
     AccountId,
+    Episode,
     Failure,
     Feed,
     FeedContent,
     Guid,
+    NewestEpisodes,
     NewSubscriber,
     Picture,
     Sighting,
@@ -33,7 +35,7 @@ from feedkeep.model import (
 from feedkeep.model.errors import StoreUnavailable
 from feedkeep.rules.subscriptions import subscribed
 from feedkeep.store.base import Store
-from feedkeep.store.feed_rows import AFTER_LEASE_US
+from feedkeep.store.feed_rows import AFTER_LEASE_US, episodes_of
 from feedkeep.store.portable import feeds as feeds_module
 from feedkeep.store.sql import sqlite_form
 from feedkeep.store.sqlite.connection import connect
@@ -43,6 +45,12 @@ MINUTE = 60 * 1_000_000
 NOW = Stamp(10**15)
 UNTIL = Stamp(NOW + 10 * MINUTE)
 PICTURE = Picture("image/webp", b"\0\xff picture", digest="1f")
+
+
+EPISODES = (
+    Episode('"Folge" \N{GRINNING FACE}', Stamp(19), 3_600, "https://site.example/1", "g", "f"),
+    Episode("Trailer"),
+)
 
 
 def guid_of(number: int) -> Guid:
@@ -76,6 +84,7 @@ ALL_OF_IT = Feed(
         new_feed_url="https://new.example",
         items=("1", "2"),
         newest=Stamp(19),
+        newest_title="Folge 1",
     ),
     is_own=True,
     looked=Stamp(NOW - 1),
@@ -92,6 +101,7 @@ ALL_OF_IT = Feed(
     picture="1f",
     picture_url="https://picture.example",
     picture_looked=Stamp(NOW - 6),
+    episodes="10 abc",
     page_feeds=("https://named.example", "https://also.example"),
     is_permitted=True,
     is_slow=True,
@@ -106,13 +116,18 @@ def run(open_store: Callable, work: Callable[[Store], Awaitable[None]]) -> None:
     asyncio.run(go())
 
 
-async def looked_at(store: Store, *feeds: Feed, picture: Picture | None = None) -> None:
+async def looked_at(
+    store: Store,
+    *feeds: Feed,
+    picture: Picture | None = None,
+    episodes: NewestEpisodes | None = None,
+) -> None:
     """Have feeds in a store as they are after a look."""
     for feed in feeds:
         await store.feeds.want({feed.guid: feed.url}, feed.wanted)
         [leased] = await store.feeds.lease(NOW, UNTIL, 1)
         assert leased.guid == feed.guid
-        assert await store.feeds.save(feed, UNTIL, picture)
+        assert await store.feeds.save(feed, UNTIL, picture, None, episodes)
 
 
 def waiting(number: int, next_fetch: int) -> Feed:
@@ -578,6 +593,41 @@ def test_a_picture_is_replaced_by_the_next_one_and_stays_without_one(open_store:
     run(open_store, work)
 
 
+# Episodes
+
+
+def test_episodes_are_replaced_by_the_next_ones_and_stay_without_any(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        await looked_at(store, waiting(1, NOW), waiting(2, NOW))
+        assert await store.feeds.episodes([G1, G2]) == {}
+        later = Stamp(UNTIL + DAY)
+        for given, kept in ((EPISODES, EPISODES), (None, EPISODES), (EPISODES[1:],) * 2, ((),) * 2):
+            [feed, _] = await store.feeds.lease(NOW, later, 2)
+            found = None if given is None else NewestEpisodes("", given)
+            assert not await store.feeds.save(feed, UNTIL, None, None, NewestEpisodes(""))
+            assert await store.feeds.save(feed, later, None, None, found)
+            await store.feeds.release([G2], later)
+            assert await store.feeds.episodes([G2, G1]) == {G1: kept}
+
+    run(open_store, work)
+
+
+@pytest.mark.parametrize(
+    ("stored", "known"),
+    [
+        ('[["t"]]', (Episode("t"),)),
+        ('[["t",1,2,"l","g","f","invented later"]]', (Episode("t", Stamp(1), 2, "l", "g", "f"),)),
+        ('[{"title":"t"}]', ()),
+        ("[[1]]", ()),
+        ("", ()),
+    ],
+)
+def test_episodes_of_another_version_are_read_and_unreadable_ones_are_none(
+    stored: str, known: tuple[Episode, ...]
+) -> None:
+    assert episodes_of(stored) == known
+
+
 def test_a_save_that_fails_half_way_stores_nothing(open_store: Callable) -> None:
     async def work(store: Store) -> None:
         await store.feeds.want(urls(1), NOW)
@@ -593,13 +643,14 @@ def test_a_save_that_fails_half_way_stores_nothing(open_store: Callable) -> None
 # Forgetting
 
 
-def test_feeds_that_nobody_wants_are_forgotten_a_few_at_a_time_with_their_pictures(
+def test_unwanted_feeds_are_forgotten_a_few_at_a_time_with_pictures_and_episodes(
     open_store: Callable,
 ) -> None:
     async def work(store: Store) -> None:
         for number in range(1, 6):
             feed = replace(waiting(number, NOW + 1), wanted=Stamp(NOW - number))
-            await looked_at(store, feed, picture=PICTURE)
+            found = NewestEpisodes("", EPISODES)
+            await looked_at(store, feed, picture=PICTURE, episodes=found)
         everything = [guid_of(number) for number in range(1, 6)]
         before = Stamp(NOW - 2)
         assert await store.feeds.forget(before, 2) == 2
@@ -609,6 +660,10 @@ def test_feeds_that_nobody_wants_are_forgotten_a_few_at_a_time_with_their_pictur
         assert set(await store.feeds.known(everything)) == {G1, G2}
         assert await store.feeds.picture(G2) == PICTURE
         assert await store.feeds.picture(G3) is None
+        assert await store.feeds.episodes(everything) == dict.fromkeys((G1, G2), EPISODES)
+        # Not even if the feed is wanted again.
+        await store.feeds.want(urls(3), NOW)
+        assert await store.feeds.episodes([G3]) == {}
 
     run(open_store, work)
 

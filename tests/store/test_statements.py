@@ -34,6 +34,7 @@ from feedkeep.model import (
     FeedLabel,
     Grant,
     Guid,
+    NewestEpisodes,
     PageRequest,
     Picture,
     PlayRequest,
@@ -60,7 +61,7 @@ from feedkeep.store.postgres import entry_writes as changes_module
 
 ALICE, BOB = AccountId(7), AccountId(3)
 URL = "https://a.example"
-BY_FEED = {"feed", "feed_picture"}
+BY_FEED = {"feed", "feed_picture", "feed_episodes"}
 """What belongs to no account, and is split by the guid of the feed."""
 
 ON_ONE_MACHINE = {"attempt", "schema_version"}
@@ -226,7 +227,10 @@ async def every_request_about_feeds(store: PostgresStore) -> None:
     for now in (0, 10**12):
         await store.feeds.want(urls, now)
     feed, other = await store.feeds.lease(1, 2, 9)
-    assert await store.feeds.save(replace(feed, looked=1), 2, Picture("image/webp", b"", digest=""))
+    assert await store.feeds.save(
+        replace(feed, looked=1), 2, Picture("image/webp", b"", digest=""), None, NewestEpisodes("")
+    )
+    assert await store.feeds.episodes([feed.guid, other.guid]) == {feed.guid: ()}
     await store.feeds.release([other.guid], 2)
     await store.feeds.renew([other])
     assert await store.feeds.next_fetch() == 0
@@ -290,6 +294,7 @@ async def every_request_of_apps(store: PostgresStore) -> None:
     await store.entries.changed(ALICE, 0)
     assert await store.episode_actions.weights(ALICE) == (0, 0)
     await store.episode_actions.record(ALICE, [action], lambda *_: ActionDecision([action], 1), max)
+    assert await store.episode_actions.of_episodes(ALICE, guid, [b"\3" * 10]) == [action]
     for podcast_guid in (None, guid):
         await store.episode_actions.page(ALICE, ActionRequest(0, podcast_guid, 1))
         await store.episode_actions.last_of_each(ALICE, ActionRequest(0, podcast_guid, 1))
@@ -395,10 +400,10 @@ def test_in_a_cluster_a_statement_that_writes_of_feeds_is_of_one_feed(
     about = [
         sqlglot.parse_one(statement, dialect="postgres")
         for statement in sent
-        if ("feedkeep.feed " in statement or "feedkeep.feed_picture" in statement)
+        if any(f"feedkeep.{table} " in statement for table in BY_FEED)
         and statement not in (*feeds_module.LOOKS, *totals_module.LOOKS)
     ]
-    assert len(about) == 9
+    assert len(about) == 10
     for tree in about:
         assert len(list(tree.find_all(exp.Table))) == 1
         if isinstance(tree, exp.Insert):

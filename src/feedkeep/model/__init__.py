@@ -60,6 +60,7 @@ from feedkeep.model.episode_actions import (
     Recorded,
 )
 from feedkeep.model.feeds import (
+    Episode,
     Failure,
     Feed,
     FeedContent,
@@ -69,6 +70,7 @@ from feedkeep.model.feeds import (
     FetchResult,
     Labelled,
     MovedFeed,
+    NewestEpisodes,
     NewSubscriber,
     Picture,
     Sighting,
@@ -113,6 +115,7 @@ __all__ = [
     "DocumentSelector",
     "Entry",
     "EntryState",
+    "Episode",
     "EpisodeAction",
     "Failure",
     "Feed",
@@ -132,6 +135,7 @@ __all__ = [
     "MovedFeed",
     "NewSubscriber",
     "NewToken",
+    "NewestEpisodes",
     "NotLookedUp",
     "Now",
     "OwnUpload",

@@ -51,6 +51,7 @@ class FeedContent(Value, frozen=True):
         new_feed_url: The new URL from `itunes:new-feed-url`.
         items: Hashes of the ids of its newest items, at most 50.
         newest: Publication time of the newest of these; None if no item has a date.
+        newest_title: Title of that item, at most 200 characters.
     """
 
     title: str = ""
@@ -64,6 +65,42 @@ class FeedContent(Value, frozen=True):
     new_feed_url: str = ""
     items: tuple[str, ...] = ()
     newest: Stamp | None = None
+    newest_title: str = ""
+
+
+class Episode(Value, frozen=True, array_like=True):
+    """One of the newest items of a feed.
+
+    Guids and URLs of files can be secrets, and are only compared; so their hashes are stored. It is
+    encoded as an array: names of fields would double its size.
+
+    Attributes:
+        title: One line of at most 200 characters; never "".
+        published: Publication time; None if unknown.
+        duration_seconds: Length; None if unknown.
+        link: URL of its web page; "" if missing.
+        guid_hash: `digest_of_guid` of its guid (`rules/episodes.py`); "" if missing.
+        file_hash: `digest_of_file` of its file's URL; "" if it has no file.
+    """
+
+    title: str
+    published: Stamp | None = None
+    duration_seconds: int | None = None
+    link: str = ""
+    guid_hash: str = ""
+    file_hash: str = ""
+
+
+class NewestEpisodes(Value, frozen=True):
+    """The newest episodes of a feed.
+
+    Attributes:
+        digest: Identifies them, and the number that was requested.
+        episodes: The newest first.
+    """
+
+    digest: str
+    episodes: tuple[Episode, ...] = ()
 
 
 class Failure(StrEnum):
@@ -133,6 +170,7 @@ class FetchResult(Value, frozen=True):
         retry_after_seconds: Value of `Retry-After`; 0 if missing.
         picture: Its picture; None if there is no new one.
         picture_tried: URL of the requested picture; "" if none was requested.
+        episodes: Its newest episodes; None if they are unchanged, or unknown.
         page_feeds: The feeds that the web page at the URL names as its own.
         seconds: Duration of the fetch.
         received_bytes: Size of all response bodies on the network.
@@ -150,6 +188,7 @@ class FetchResult(Value, frozen=True):
     retry_after_seconds: int = 0
     picture: Picture | None = None
     picture_tried: str = ""
+    episodes: NewestEpisodes | None = None
     page_feeds: tuple[str, ...] = ()
     seconds: float = 0.0
     received_bytes: int = 0
@@ -213,6 +252,7 @@ class Feed(Value, frozen=True):
         picture: Digest of its picture; "" if there is none.
         picture_url: URL of the last requested picture.
         picture_looked: Time of that request.
+        episodes: Digest of its stored episodes; "" if none were read.
         page_feeds: The feeds that a web page at this URL names as its own.
         is_permitted: Whether a subscriber permitted fetching it although its URL looks personal.
         is_slow: Whether the last fetch was slow.
@@ -238,6 +278,7 @@ class Feed(Value, frozen=True):
     picture: str = ""
     picture_url: str = ""
     picture_looked: Stamp | None = None
+    episodes: str = ""
     page_feeds: tuple[str, ...] = ()
     is_permitted: bool = False
     is_slow: bool = False

@@ -27,6 +27,7 @@ from feedkeep.model.errors import InvalidFeedUrl, InvalidInput
 from feedkeep.model.weights import weight_of_action
 from feedkeep.rules.clock import next_stamp
 from feedkeep.rules.devices import is_device_id
+from feedkeep.rules.episodes import digest_of_file, digest_of_guid, key_of
 from feedkeep.rules.feed_urls import FeedUrl, as_linked, is_for_apps, parse_feed_url
 from feedkeep.rules.seconds import is_own, second_of
 
@@ -558,23 +559,15 @@ def _is_same(action: EpisodeAction, stored: EpisodeAction) -> bool:
 
 
 def _file_of(action: EpisodeAction) -> bytes:
-    return _episode_key(action.podcast_guid, action.episode, None)
+    return key_of(action.podcast_guid, digest_of_file(action.episode))
 
 
 def _key_of(action: EpisodeAction) -> bytes:
     """Return the key of an action; its prefix identifies the episode."""
-    episode = _episode_key(action.podcast_guid, action.episode, action.episode_guid)
-    return episode + _hash(action.device, action.kind)[: _KEY_BYTES - EPISODE_KEY_BYTES]
-
-
-def _episode_key(podcast_guid: Guid, episode: str, episode_guid: str | None) -> bytes:
-    # A feed can have two episodes with one file, and change the URL of an episode's file.
-    named = ("", episode) if episode_guid is None else (episode_guid,)
-    return _hash(podcast_guid, *named)[:EPISODE_KEY_BYTES]
-
-
-def _hash(*texts: str) -> bytes:
-    return hashlib.sha256("\0".join(texts).encode()).digest()
+    guid = action.episode_guid
+    digest = digest_of_file(action.episode) if guid is None else digest_of_guid(guid)
+    way = hashlib.sha256(f"{action.device}\0{action.kind}".encode()).digest()
+    return key_of(action.podcast_guid, digest) + way[: _KEY_BYTES - EPISODE_KEY_BYTES]
 
 
 def _number(value: int | None, least: int = 0) -> int | None:

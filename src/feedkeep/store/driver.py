@@ -81,6 +81,10 @@ class Driver(ABC):
         """Return all rows that a statement of `sql.find_guids` finds for guids."""
 
     @abstractmethod
+    async def find_each(self, statement: Sql, rows: Collection[Row], *shared: Any) -> Sequence[Row]:
+        """Return a few rows as `Statements.find_each` does, outside of a transaction."""
+
+    @abstractmethod
     async def write(self, job: Job[T], account_id: AccountId | None = None) -> T:
         """Run a job, in turn with other jobs of an account; return its value once it is durable."""
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import asdict, fields
 
-from feedkeep.model import AccountId, Feed, Guid, Picture
+from feedkeep.model import AccountId, Episode, Feed, Guid, Picture
 from feedkeep.store.rows import Row
 
 WANTED_AGAIN_US = 24 * 60 * 60 * 1_000_000
@@ -30,6 +30,7 @@ _Known = msgspec.defstruct(
     "_Known", [(field.name, field.type, field.default) for field in _KNOWN], omit_defaults=True
 )
 _DECODER = msgspec.json.Decoder(_Known)
+_EPISODES = msgspec.json.Decoder(tuple[Episode, ...])
 
 
 def feed_of(guid: Guid, row: Row) -> Feed:
@@ -68,6 +69,21 @@ def picture_of(row: Row) -> Picture:
 
 def picture_row(picture: Picture) -> Row:
     return (picture.media_type, picture.data, picture.digest)
+
+
+def episodes_of(column: str) -> tuple[Episode, ...]:
+    """Return the episodes of the column `episodes`; none if it is unreadable.
+
+    Unknown fields, which another version wrote, are ignored, and missing fields have defaults.
+    """
+    try:
+        return _EPISODES.decode(column)
+    except msgspec.DecodeError:
+        return ()
+
+
+def episodes_column(episodes: Sequence[Episode]) -> str:
+    return msgspec.json.encode(episodes).decode()
 
 
 def next_accounts(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeAlias, cast
 
 import msgspec
@@ -252,7 +252,7 @@ class EpisodeActions:
     ) -> list[EpisodeAction]:
         """Return the actions whose keys begin with `episode`, at most `MAX_OF_ALL_DEVICES`."""
         podcast = self._rows.write_guid(podcast_guid)
-        rows = await self._driver.scan(_OF_EPISODE, account_id, podcast, *_keys_of(episode))
+        rows = await self._driver.scan(_OF_EPISODE, account_id, podcast, *_range_of(episode))
         return [self._rows.action_of(row) for row in rows]
 
     async def last_of_each(self, account_id: AccountId, request: ActionRequest) -> Sequence[Stamp]:
@@ -268,6 +268,18 @@ class EpisodeActions:
         wanted = (account_id, request.first, request.last, podcast)
         text: str = (await self._driver.scan(_LAST_OF_EACH, *wanted))[0][0]
         return await in_thread_if(len(text) > LONG_BYTES, _numbers_in, text)
+
+    async def of_episodes(
+        self, account_id: AccountId, podcast_guid: Guid, episode_keys: Collection[bytes]
+    ) -> list[EpisodeAction]:
+        """Return actions with a podcast's episodes, without superseded actions.
+
+        These are up to `MAX_OF_AN_EPISODE` of each guid, and plays and deletions of each file.
+        """
+        podcast = self._rows.write_guid(podcast_guid)
+        wanted = [(podcast, None, *_range_of(key), key) for key in episode_keys]
+        rows = await self._driver.find_each(_KNOWN, wanted, account_id) if wanted else ()
+        return [self._rows.action_of(row) for row in rows]
 
     async def _known(
         self, statements: Statements, account_id: AccountId, chunk: Sequence[EpisodeAction]
@@ -291,8 +303,8 @@ def _keys_of_guid(action: EpisodeAction) -> tuple[bytes | None, bytes | None]:
     """Return the first and the last possible key of actions with the same episode guid."""
     if action.episode_guid is None:
         return None, None
-    return _keys_of(action.key[:EPISODE_KEY_BYTES])
+    return _range_of(action.key[:EPISODE_KEY_BYTES])
 
 
-def _keys_of(episode: bytes) -> tuple[bytes, bytes]:
-    return episode, episode + _LAST_OF_KEYS
+def _range_of(episode_key: bytes) -> tuple[bytes, bytes]:
+    return episode_key, episode_key + _LAST_OF_KEYS

@@ -9,7 +9,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from operator import methodcaller
 
-from feedkeep.model import AccountId, Feed, Guid, NewSubscriber, Picture, Stamp, Subscription
+from feedkeep.model import (
+    AccountId,
+    Episode,
+    Feed,
+    Guid,
+    NewestEpisodes,
+    NewSubscriber,
+    Picture,
+    Stamp,
+    Subscription,
+)
 from feedkeep.model.errors import StoreUnavailable
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.store.driver import Driver, Statements
@@ -19,6 +29,8 @@ from feedkeep.store.feed_rows import (
     MAX_ACCOUNTS,
     PICTURE,
     WANTED_AGAIN_US,
+    episodes_column,
+    episodes_of,
     feed_of,
     known_column,
     next_accounts,
@@ -59,12 +71,13 @@ SELECT min(n.stamp) FROM (
     AND f.leased_until > f.next_fetch
 ) n
 """)
+_EPISODES = find_guids("SELECT n.guid, n.episodes FROM feedkeep.feed_episodes n WHERE n.guid = $1")
 _UNWANTED = sql("SELECT f.guid FROM feedkeep.feed f WHERE f.wanted < $1 ORDER BY f.wanted LIMIT $2")
 _SOME_ACCOUNTS = sql(f"""
 SELECT a.account_id, a.subscribed_count FROM feedkeep.account a
 WHERE a.account_id > $1 {AND_NOT_DELETED} ORDER BY a.account_id LIMIT $2
 """)
-LOOKS = (_DUE, _WANTED, _KNOWN, _NEXT_FETCH, _UNWANTED, _SOME_ACCOUNTS)
+LOOKS = (_DUE, _WANTED, _KNOWN, _NEXT_FETCH, _EPISODES, _UNWANTED, _SOME_ACCOUNTS)
 """The statements that, on a cluster, read rows of all machines."""
 
 _PICTURE = sql(f"SELECT {columns(PICTURE, 'p')} FROM feedkeep.feed_picture p WHERE p.guid = $1")
@@ -104,10 +117,14 @@ _SAVE_PICTURE = sql(f"""
 INSERT INTO feedkeep.feed_picture (guid, {columns(PICTURE)}) VALUES ($1, $2, $3, $4)
 ON CONFLICT (guid) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in PICTURE)}
 """)
+_SAVE_EPISODES = sql("""
+INSERT INTO feedkeep.feed_episodes (guid, episodes) VALUES ($1, $2)
+ON CONFLICT (guid) DO UPDATE SET episodes = excluded.episodes
+""")
 _GIVE_BACK = sql("""
 UPDATE feedkeep.feed AS f SET leased_until = 0 WHERE f.guid = $1 AND f.leased_until = $2
 """)
-# Deletes the feed's picture, too.
+# Deletes the feed's picture and episodes, too.
 _FORGET = change_each("DELETE FROM feedkeep.feed AS f", "f.wanted < $2")
 _SUBSCRIBED = sql(f"""
 SELECT e.account_id, {columns(ENTRY, "e")} FROM feedkeep.entry e
@@ -116,7 +133,7 @@ WHERE e.account_id = ANY($1::bigint[]) AND e.is_subscribed ORDER BY e.account_id
 
 
 class Feeds:
-    """The tables `feed` and `feed_picture`: data of feeds, by the guids derived from their URLs.
+    """The tables of feeds, their pictures and episodes, by the guids derived from their URLs.
 
     Several processes share the fetching: each leases a feed first.
     """
@@ -203,8 +220,11 @@ class Feeds:
         leased_until: Stamp,
         picture: Picture | None = None,
         due: Stamp | None = None,
+        episodes: NewestEpisodes | None = None,
     ) -> bool:
-        """Store the data of a feed, end its lease, and replace its picture if there is a new one.
+        """Store the data of a feed, and end its lease.
+
+        Its picture and its episodes are replaced if there are new ones.
 
         `due` is the `next_fetch` that the feed had when it was leased. If `hasten` has changed it
         since, the earlier of the two new ones is stored.
@@ -219,6 +239,9 @@ class Feeds:
             is_held = await statements.update(_SAVE, guid, leased_until, *row) > 0
             if is_held and picture is not None:
                 await statements.execute(_SAVE_PICTURE, guid, *picture_row(picture))
+            if is_held and episodes is not None:
+                column = episodes_column(episodes.episodes)
+                await statements.execute(_SAVE_EPISODES, guid, column)
             return is_held
 
         return await self._driver.write(save)
@@ -249,6 +272,11 @@ class Feeds:
         """Return the picture of a feed; None if it has none."""
         rows = await self._driver.read(_PICTURE, self._rows.write_guid(guid))
         return picture_of(rows[0]) if rows else None
+
+    async def episodes(self, guids: Collection[Guid]) -> dict[Guid, tuple[Episode, ...]]:
+        """Return the stored episodes of feeds, the newest first; feeds without any are omitted."""
+        rows = await self._driver.find_guids(_EPISODES, guids)
+        return {self._rows.read_guid(guid): episodes_of(column) for guid, column in rows}
 
     async def forget(self, wanted_before: Stamp, limit: int) -> int:
         """Delete up to `limit` feeds not wanted since `wanted_before`; return their number."""

@@ -53,7 +53,7 @@ WHERE c.relnamespace = 'feedkeep'::regnamespace
 _BY_ACCOUNT = tuple(table.name for table in TABLES)
 """The tables that are split by account; referenced tables come first."""
 
-_BY_FEED = ("feed", "feed_picture")
+_BY_FEED = ("feed", "feed_picture", "feed_episodes")
 """The tables that are split by the guid of a feed, and shared by accounts."""
 
 _EVERYWHERE = ("account_name", "login_grant")

@@ -96,6 +96,13 @@ class SqliteDriver(Driver):
         is_short = len(keys) <= _FEW_GUIDS
         return self._runner.read(read) if is_short else await self._runner.scan(read)
 
+    async def find_each(self, statement: Sql, rows: Collection[Row], *shared: Any) -> Sequence[Row]:
+        return self._runner.read(
+            lambda connection: done(
+                SqliteStatements(connection).find_each(statement, rows, *shared)
+            )
+        )
+
     async def write(self, job: Job[T], account_id: AccountId | None = None) -> T:
         return await self._runner.write(
             lambda connection: done(job(SqliteStatements(connection))), account_id

@@ -253,8 +253,8 @@ CREATE TABLE feedkeep.attempt (
 -- Rows since a process last looked, and expired ones.
 CREATE INDEX attempt_by_written ON feedkeep.attempt (written);
 
--- Feeds with a subscriber, now or recently: shared by all accounts. The key of both tables is the
--- guid alone, so that Citus can distribute them by it.
+-- Feeds with a subscriber, now or recently: shared by all accounts. The key of all three tables is
+-- the guid alone, so that Citus can distribute them by it.
 CREATE TABLE feedkeep.feed (
     guid         uuid PRIMARY KEY,           -- derived from url
     url          text NOT NULL,              -- URL to fetch
@@ -277,4 +277,10 @@ CREATE TABLE feedkeep.feed_picture (
     media_type text NOT NULL,   -- such as image/webp
     data       bytea NOT NULL,
     digest     text NOT NULL    -- part of its address on pages
+);
+
+-- The newest episodes of a feed, in one row: they are read and replaced together.
+CREATE TABLE feedkeep.feed_episodes (
+    guid     uuid PRIMARY KEY REFERENCES feedkeep.feed (guid) ON DELETE CASCADE,
+    episodes text NOT NULL  -- JSON
 );

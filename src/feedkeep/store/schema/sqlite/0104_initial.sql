@@ -274,6 +274,12 @@ CREATE TABLE feed_picture (
     digest     TEXT NOT NULL   -- part of its address on pages
 ) STRICT;
 
+-- The newest episodes of a feed, in one row: they are read and replaced together.
+CREATE TABLE feed_episodes (
+    guid     BLOB NOT NULL PRIMARY KEY REFERENCES feed (guid) ON DELETE CASCADE,
+    episodes TEXT NOT NULL  -- JSON
+) STRICT;
+
 -- Assumptions for SQLite's planner, since nothing runs ANALYZE. By default it expects few rows in an
 -- account, and finds the pointers of a subscription by reading all of them: with 35,000 entries, 7
 -- milliseconds for each write.

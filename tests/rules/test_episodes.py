@@ -1,0 +1,109 @@
+"""The episodes of a feed are found in the actions of its podcast, and have a playing state."""
+
+from __future__ import annotations
+
+import pytest
+
+from feedkeep.model import Episode, EpisodeAction, Stamp, replace
+from feedkeep.rules.episode_actions import SentAction, judge
+from feedkeep.rules.episodes import (
+    Playing,
+    digest_of_file,
+    digest_of_guid,
+    keys_of,
+    named,
+    playing,
+)
+
+PODCAST = "https://show.example/feed"
+
+
+def file(number: int) -> str:
+    return f"https://show.example/{number}.mp3?token=secret"
+
+
+def episode(number: int, **fields: object) -> Episode:
+    one = Episode(
+        f"Episode {number}",
+        guid_hash=digest_of_guid(f"guid-{number}"),
+        file_hash=digest_of_file(file(number)),
+    )
+    return replace(one, **fields)
+
+
+def play(
+    number: int,
+    position: int = 900,
+    total: int | None = 3_600,
+    *,
+    revision: int = 1,
+    **sent: object,
+) -> EpisodeAction:
+    action = SentAction(PODCAST, file(number), "phone", "play", 1, 0, position, total)
+    judged = judge(replace(action, **sent))
+    assert isinstance(judged, EpisodeAction)
+    return replace(judged, revision=Stamp(revision))
+
+
+GUID = play(1).podcast_guid
+FIRST, SECOND = episode(1), episode(2)
+
+
+@pytest.mark.parametrize(
+    ("sent", "is_found"),
+    [
+        ({}, True),
+        ({"episode_guid": "guid-1"}, True),
+        ({"episode_guid": "guid-1", "episode": "https://elsewhere.example/1"}, True),
+        ({"episode_guid": "GUID-1"}, True),  # of the same file
+        ({"episode": f" {file(1)} "}, True),
+        ({"episode": "guid-1"}, False),  # a guid is no URL
+        ({"episode_guid": "guid-3", "episode": file(3)}, False),
+        ({"podcast": "https://other.example/feed"}, False),
+    ],
+)
+def test_playing_finds_the_episode_of_an_action_by_guid_or_file(
+    sent: dict[str, object], is_found: bool
+) -> None:
+    found = playing(GUID, [FIRST, SECOND], [play(1, **sent)])
+    assert found == ({FIRST: Playing(900, 3_600)} if is_found else {})
+
+
+def test_playing_takes_the_newest_play_and_the_length_that_the_feed_tells() -> None:
+    plays = [play(1, 5, revision=3), play(1, 9, revision=2), play(2, 7, None)]
+    known = replace(SECOND, duration_seconds=60)
+    assert playing(GUID, [FIRST, known], plays) == {
+        FIRST: Playing(5, 3_600),
+        known: Playing(7, 60),
+    }
+    assert playing(GUID, [SECOND], plays) == {SECOND: Playing(7)}
+    # A play of the episode's guid counts before one of its file.
+    plays = [play(1, 3, episode_guid="guid-1"), play(1, 4, episode_guid="other", revision=9)]
+    assert playing(GUID, [FIRST], plays) == {FIRST: Playing(3, 3_600)}
+
+
+def test_an_episode_without_guid_and_file_is_found_by_nothing() -> None:
+    bare = Episode("Bare")
+    assert keys_of(GUID, bare) == []
+    assert playing(GUID, [bare], [play(1)]) == {}
+    assert named([bare], "", None) is None
+
+
+@pytest.mark.parametrize(
+    ("position", "total", "is_finished"),
+    [(1, None, False), (3_570, 3_600, False), (3_571, 3_600, True), (3_700, 3_600, True)],
+)
+def test_an_episode_is_finished_within_the_last_half_minute(
+    position: int, total: int | None, is_finished: bool
+) -> None:
+    assert Playing(position, total).is_finished is is_finished
+
+
+def test_the_episode_of_an_action_has_its_guid_or_else_its_file() -> None:
+    both = [FIRST, replace(FIRST, guid_hash=digest_of_guid("again")), SECOND]
+    assert named(both, file(1), None) == FIRST
+    assert named(both, file(1), "again") == both[1]
+    assert named(both, file(1), "guid-2") == SECOND
+    assert named(both, file(2), "unknown") == SECOND
+    assert named(both, file(3), "unknown") is None
+    assert named(both, file(3), "") is None
