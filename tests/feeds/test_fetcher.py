@@ -58,13 +58,13 @@ def feed_at(url: str, content: FeedContent | None = None, **known: object) -> Fe
     return replace(feed, **known)
 
 
-def look(web: WebOfHosts, feed: Feed) -> FetchResult:
+def look(web: WebOfHosts, feed: Feed, episode_limit: int = 0) -> FetchResult:
     async def go() -> FetchResult:
         async with (
             asyncio.timeout(PATIENCE_SECONDS),
             GuardedClient(web.policy(), web.look_up) as client,
         ):
-            return await Fetcher(client).look(feed, NOW)
+            return await Fetcher(client, episode_limit).look(feed, NOW)
 
     return asyncio.run(go())
 
@@ -122,6 +122,24 @@ def test_what_a_feed_says_is_told_with_what_the_next_fetch_can_name(
     assert (looked.failure, looked.etag, looked.last_modified) == (None, '"1"', "yesterday")
     assert not looked.is_redirected
     assert (looked.moved_feed, looked.picture, looked.picture_tried) == (None, None, "")
+
+
+def test_episodes_are_told_if_they_are_new_and_read_again_with_another_limit(
+    web: WebOfHosts, host: Host
+) -> None:
+    items = "".join(f"<item><title>{number}</title></item>" for number in range(3))
+    host.answers["/feed"] = reply(rss("A Show", items), ETag='"1"')
+    first = look(web, feed_at(host.url("/feed")), 2)
+    assert first.episodes is not None
+    assert [episode.title for episode in first.episodes.episodes] == ["0", "1"]
+    known = feed_at(host.url("/feed"), first.content, etag='"1"', episodes=first.episodes.digest)
+    assert look(web, known, 2) == replace(first, episodes=None)
+    assert host.requests[-1].headers["if-none-match"] == '"1"'
+    for limit, titles in ((3, ["0", "1", "2"]), (0, [])):
+        again = look(web, known, limit)
+        assert "if-none-match" not in host.requests[-1].headers
+        assert again.episodes is not None
+        assert [episode.title for episode in again.episodes.episodes] == titles
 
 
 def test_what_is_known_is_named_and_an_unchanged_feed_is_not_read(

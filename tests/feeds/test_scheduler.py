@@ -18,12 +18,14 @@ from feedkeep.feeds.scheduler import LEASE_US, FetchScheduler
 from feedkeep.feeds.sweep import SubscriptionSweep
 from feedkeep.model import (
     AccountId,
+    Episode,
     Failure,
     Feed,
     FeedContent,
     Fetch,
     FetchResult,
     Guid,
+    NewestEpisodes,
     Stamp,
     replace,
 )
@@ -169,6 +171,45 @@ def test_for_a_newcomer_a_known_feed_is_looked_at_at_once_and_once_a_minute(
                 pass
             assert await world.title(mallory, url) == ""
             assert len(world.looks.looked) == 2
+
+    run(open_store, work)
+
+
+def test_episodes_are_stored_once_and_not_those_of_another_feed(open_store: Callable) -> None:
+    url = "https://a.example/feed"
+    told = [NewestEpisodes(f"10 {title}", (Episode(title),)) for title in ("First", "Second")]
+    guid = parse_feed_url(url).guid
+
+    async def work(world: World) -> None:
+        show = FeedContent(title="Show", items=("1", "2", "3"))
+        other = replace(show, title="Other", items=("x", "y", "z"))
+        written: list[NewestEpisodes | None] = []
+        feeds, save, is_news = world.store.feeds, world.store.feeds.save, asyncio.Event()
+
+        async def noted(*arguments: Any) -> bool:
+            is_saved = await save(*arguments)
+            written.append(arguments[4])
+            is_news.set()
+            return is_saved
+
+        feeds.save = noted  # type: ignore[method-assign]
+        await feeds.want({guid: url}, world.clock())
+        for looked, stored in (
+            (FetchResult(show, episodes=told[0]), told[0]),
+            (FetchResult(), told[0]),
+            (FetchResult(show), told[0]),
+            (FetchResult(other, is_redirected=True, episodes=told[1]), told[0]),
+            (FetchResult(show, episodes=told[1]), told[1]),
+        ):
+            world.looks.found = {url: looked}
+            is_news.clear()
+            async with world.scheduler():
+                await is_news.wait()
+            feed = (await feeds.known([guid]))[guid]
+            assert feed.episodes == stored.digest
+            assert await feeds.episodes([guid]) == {guid: stored.episodes}
+            await feeds.renew([replace(feed, next_fetch=Stamp(0))])
+        assert written == [told[0], None, None, None, told[1]]
 
     run(open_store, work)
 

@@ -154,12 +154,16 @@ def test_a_feed_that_names_itself_or_what_is_no_move_says_nothing(new: str) -> N
 
 
 def test_a_headline_tells_what_lists_show() -> None:
-    content = FeedContent(title="Radio", podcast_guid="p", new_feed_url=B, items=tuple("123456789"))
+    content = FeedContent(
+        title="Radio", podcast_guid="p", new_feed_url=B, items=tuple("123456789"),
+        newest=NOW, newest_title="Episode\n" * 20,
+    )  # fmt: skip
     feed = known(
         A, content, picture="d", failing=NOW, failures=2, failure=Failure.GONE
     )  # fmt: skip
     assert headline_of(feed) == Headline(
-        guid(A), "Radio", "d", NOW, 2, Failure.GONE, "p", guid(B), frozenset("12345678")
+        guid(A), "Radio", "d", NOW, 2, Failure.GONE, "p", guid(B), frozenset("12345678"),
+        NOW, "Episode " * 14 + "Episode…",
     )  # fmt: skip
     assert headline_of(known(A)) == Headline(guid(A))
 

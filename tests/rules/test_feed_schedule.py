@@ -12,6 +12,7 @@ from feedkeep.model import (
     FeedContent,
     FetchResult,
     MovedFeed,
+    NewestEpisodes,
     Picture,
     Stamp,
     replace,
@@ -85,10 +86,24 @@ def test_a_feed_that_says_nothing_new_is_asked_more_seldom_up_to_once_a_week() -
 
 def test_a_feed_that_only_dates_its_items_anew_says_nothing_new() -> None:
     later_on = Stamp(NOW + 400 * DAY_US)
-    dated = replace(ANSWER, content=replace(SHOW, newest=later_on))
+    dated = replace(ANSWER, content=replace(SHOW, newest=later_on, newest_title="Another"))
     assert wait(READ, dated, later_on) == WEEK_US
     after = after_fetch(READ, dated, later_on, 0.5)
     assert (after.changed, after.content) == (NOW, dated.content)
+
+
+def test_episodes_are_those_of_the_last_answer_that_tells_others() -> None:
+    told = replace(ANSWER, episodes=NewestEpisodes("10 abc"))
+    feed = after_fetch(READ, told, NOW, 0.5)
+    assert feed.episodes == "10 abc"
+    for looked in (ANSWER, UNCHANGED, failed(Failure.GONE)):
+        assert after_fetch(feed, looked, NOW, 0.5).episodes == "10 abc"
+    another = replace(SHOW, title="Another", podcast_guid="", items=("x", "y", "z"))
+    redirected = replace(
+        told, content=another, is_redirected=True, episodes=NewestEpisodes("10 def")
+    )
+    after = after_fetch(replace(feed, is_own=True), redirected, NOW, 0.5)
+    assert (after.failure, after.episodes) == (Failure.ANOTHER_FEED, "10 abc")
 
 
 # C10.9

@@ -17,6 +17,7 @@ from feedkeep.config.faults import close_to, fault
 from feedkeep.config.networks import network
 from feedkeep.model import Fetch, Registration
 from feedkeep.model.errors import FeedkeepError
+from feedkeep.rules.episodes import MAX_EPISODES
 from feedkeep.rules.list_limits import MAX_SUBSCRIPTIONS
 from feedkeep.rules.undo import HISTORY_DAYS
 
@@ -143,12 +144,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             evaluated at each sign-in. Empty changes no account.
         history_days: Days of history that each list keeps, to undo changes and restore lists; 0
             keeps none, and purges existing history.
-        fetch: Which feeds to fetch, for titles and pictures, and to follow moves: public (all but
-            those whose address looks personal), all, or off (none; no connection to other hosts).
+        fetch: Which feeds to fetch, for titles, pictures and episodes, and to follow moves: public
+            (all but those whose address looks personal), all, or off (none; no connection to other
+            hosts).
         fetch_connections: Maximum number of concurrent fetches of each process.
         fetch_allowed: Networks that may be requested although they are not public.
         fetch_denied: Networks that are never requested, even if they are public or allowed.
         fetch_ports: Ports that may be requested besides 80, 443, 8080 and 8443.
+        fetch_episodes: Maximum number of stored episodes of each feed, at most 50: the newest, with
+            title, date, length and link; 0 for none.
         fetch_contact: Operator contact for the owners of other hosts, sent in the User-Agent: a
             mail address or a URL.
         log_level: The minimum level of logged events: debug, info, warning or error.
@@ -190,6 +194,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     fetch_allowed: Texts = ()
     fetch_denied: Texts = ()
     fetch_ports: OtherPorts = ()
+    fetch_episodes: Annotated[int, msgspec.Meta(ge=0, le=MAX_EPISODES)] = 10
     fetch_contact: Annotated[str, _Contact] = ""
     log_level: LogLevel = LogLevel.INFO
     tls_cert: str = ""

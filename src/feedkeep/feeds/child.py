@@ -53,7 +53,7 @@ async def run(chosen: Settings) -> None:
     transport, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, sys.stdout)
     under_way: set[asyncio.Task[None]] = set()
     async with GuardedClient(policy_of(chosen)) as client:
-        fetcher = Fetcher(client)
+        fetcher = Fetcher(client, chosen.fetch_episodes)
 
         async def carry_out(job: FetchJob) -> None:
             looked: FetchResult | Lack

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
 from feedkeep.feeds.pictures import MAX_BYTES as MAX_PICTURE_BYTES
 from feedkeep.feeds.pictures import shrink
-from feedkeep.feeds.reading import read_feed
+from feedkeep.feeds.reading import limit_of, newest_episodes, read_with_episodes
 from feedkeep.feeds.web_pages import feeds_of_page, has_enclosures, may_be_feed
 from feedkeep.model import (
+    Episode,
     Failure,
     Feed,
     FeedContent,
@@ -59,10 +61,15 @@ _FAILURES: dict[int, Failure] = {
 
 
 class Fetcher:
-    """Fetches feeds through the guarded client; a feed that cannot be read is a result, too."""
+    """Fetches feeds through the guarded client; a feed that cannot be read is a result, too.
 
-    def __init__(self, client: GuardedClient) -> None:
+    Args:
+        episode_limit: Maximum number of episodes to read of each feed.
+    """
+
+    def __init__(self, client: GuardedClient, episode_limit: int = 0) -> None:
         self._client = client
+        self._episode_limit = episode_limit
         self._decoding = asyncio.Lock()  # one picture at a time: a large one needs 260 MB
 
     async def look(self, feed: Feed, now: Stamp) -> FetchResult:
@@ -95,7 +102,8 @@ class Fetcher:
         self, feed: Feed, now: Stamp, meter: Meter, max_bytes: int | None = None
     ) -> tuple[Answer | None, FetchResult]:
         """Return the answer at a feed's URL, None without a usable one, and what was read in it."""
-        known = feed.content is not None
+        # If the limit was changed, an answer that nothing changed would leave the old episodes.
+        known = feed.content is not None and limit_of(feed.episodes) == self._episode_limit
         try:
             answer = await self._client.get(
                 feed.url,
@@ -116,7 +124,10 @@ class Fetcher:
             return answer, looked
         if answer.status != HTTPStatus.NOT_MODIFIED:
             try:
-                looked = replace(looked, content=await _read(answer, now))
+                content, found = await _read(answer, now, self._episode_limit)
+                newest = newest_episodes(found, self._episode_limit)
+                episodes = newest if newest.digest != feed.episodes else None
+                looked = replace(looked, content=content, episodes=episodes)
             except NotAFeed as error:
                 page = (answer.body, answer.content_type, answer.url)
                 named = await asyncio.to_thread(feeds_of_page, *page)
@@ -174,7 +185,7 @@ class Fetcher:
                     meter=meter,
                 )
             if there.status == HTTPStatus.OK and may_move(feed.url, there.url):
-                found = await _read(there, now)
+                found, _ = await _read(there, now, 0)
                 if not leads_to(found.new_feed_url, feed.guid):
                     return MovedFeed(said.new_feed_url, found)
         return None
@@ -229,6 +240,9 @@ def _short(header: str) -> str:
     return header if len(header) <= _MAX_HEADER else ""
 
 
-async def _read(answer: Answer, now: Stamp) -> FeedContent:
+async def _read(
+    answer: Answer, now: Stamp, episode_limit: int
+) -> tuple[FeedContent, Sequence[Episode]]:
     document = (answer.body, answer.content_type, answer.url)
-    return await asyncio.to_thread(read_feed, *document, shift(now, DAY_US))
+    latest = shift(now, DAY_US)
+    return await asyncio.to_thread(read_with_episodes, *document, latest, episode_limit)

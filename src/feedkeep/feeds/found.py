@@ -5,14 +5,19 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from enum import Enum
 from functools import reduce
+from itertools import islice
+from typing import NamedTuple
 from urllib.parse import urljoin
 
 from feedkeep.feeds.plain_text import plain_text
+from feedkeep.model import Episode, Stamp
 from feedkeep.model.errors import InvalidFeedUrl
+from feedkeep.rules.episode_actions import MAX_SECONDS
+from feedkeep.rules.episodes import digest_of_file, digest_of_guid
 from feedkeep.rules.feed_urls import MAX_CHARACTERS as MAX_FEED_URL
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.guids import guid_or_none
@@ -101,16 +106,45 @@ _NO_REFERENCE = re.compile(
 _NUMBERS = re.compile(r"([0-9]{4})[/.-]([0-9]{1,2})[/.-]([0-9]{1,2})(\D.*)?", re.DOTALL)
 
 
+_MAX_MARKUP_OF_TITLE = 2_000
+_MAX_EPISODE_LINK = 500
+_DURATION = re.compile(r"(?:(?:([0-9]{1,4}):)?([0-9]{1,6}):)?([0-9]{1,7})(?:[.,][0-9]*)?")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_WITH_SCHEME = re.compile(r"https?://", re.IGNORECASE)
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+class FoundItem(NamedTuple):
+    """Texts of an item, as they are in the document; "" where missing.
+
+    Attributes:
+        id: Its guid, or else the URL of its file.
+        date: Time of publication.
+        link: URL of its web page.
+        file: URL of its audio or video file.
+        duration: Length, in seconds or as "1:00:00".
+        bases: Bases of relative URLs, as in `FoundFields.offer_url`.
+    """
+
+    id: str
+    date: str
+    title: str = ""
+    link: str = ""
+    file: str = ""
+    duration: str = ""
+    bases: tuple[str, ...] = ()
+
+
 class FoundFields:
     """Collects the values in a document."""
 
     def __init__(self) -> None:
         self._best: dict[Field, tuple[int, str]] = {}
         self._offers: Counter[Field] = Counter()
-        self._first: list[str] = []
-        self._last: deque[str] = deque(maxlen=MAX_ITEMS)
-        self._first_dates: list[str] = []
-        self._last_dates: deque[str] = deque(maxlen=MAX_ITEMS)
+        self._items = 0
+        self._first: list[FoundItem] = []
+        self._last: deque[FoundItem] = deque(maxlen=MAX_ITEMS)
+        self._moments: dict[str, datetime | None] = {"": None}
 
     def offer(self, field: Field, rank: int, text: str) -> None:
         """Set a field if the text is valid, and better than the current value.
@@ -146,32 +180,86 @@ class FoundFields:
         if value := value_of(field, text.strip()):
             self._best[field] = rank, value
 
-    def add_item(self, item_id: str, date: str) -> None:
-        """Add the next item of the document; either argument may be ""."""
-        if date:
-            if len(self._first_dates) < MAX_ITEMS:
-                self._first_dates.append(date)
-            self._last_dates.append(date)
-        if item_id:
-            if len(self._first) < MAX_ITEMS:
-                self._first.append(item_id)
-            self._last.append(item_id)
+    def add_item(self, item: FoundItem) -> None:
+        """Add the next item of the document; the first and last `MAX_ITEMS` are kept."""
+        self._items += 1
+        (self._first if self._items <= MAX_ITEMS else self._last).append(item)
 
     def newest_items(self) -> Sequence[str]:
-        """Return the ids of at most 50 items, from the newer end of the document."""
-        if self._first_dates:
-            begun, ended = _moment(self._first_dates[0]), _moment(self._last_dates[-1])
-            if begun is not None and ended is not None and begun < ended:
-                return list(reversed(self._last))
-        return self._first
+        """Return the ids of at most `MAX_ITEMS` items, from the newer end of the document."""
+        ids = [item.id for item in self._from_newer_end() if item.id]
+        return ids[:MAX_ITEMS]
 
     def newest_date(self, until: datetime) -> datetime | None:
-        """Return the newest date of the first and last 50 items; None without one.
+        """Return the newest date of the kept items; None without one.
 
         Dates after `until` are ignored: some feeds announce future items, or are wrong.
         """
-        moments = map(_moment, {*self._first_dates, *self._last_dates})
+        moments = map(self._published, (*self._first, *self._last))
         return max((one for one in moments if one is not None and one <= until), default=None)
+
+    def newest_episodes(self, limit: int, until: datetime) -> list[Episode]:
+        """Return up to `limit` of the kept items with a title, by date; later ones are ignored.
+
+        Items with one date, or without, are in the order of the document, from its newer end.
+        """
+        dated = [(self._published(item) or _NEVER, item) for item in self._from_newer_end()]
+        past = [(moment, item) for moment, item in dated if moment <= until]
+        past.sort(key=lambda one: one[0], reverse=True)
+        episodes = (_episode(item, moment) for moment, item in past)
+        return list(islice((one for one in episodes if one.title), limit))
+
+    def _from_newer_end(self) -> Sequence[FoundItem]:
+        kept = [*self._first, *self._last]
+        dates = [item.date for item in kept if item.date]
+        if dates:
+            begun, ended = self._moment(dates[0]), self._moment(dates[-1])
+            if begun is not None and ended is not None and begun < ended:
+                kept.reverse()
+        return kept
+
+    def _published(self, item: FoundItem) -> datetime | None:
+        return self._moment(item.date)
+
+    def _moment(self, date: str) -> datetime | None:
+        if date not in self._moments:
+            self._moments[date] = _moment(date)
+        return self._moments[date]
+
+
+def _episode(item: FoundItem, moment: datetime) -> Episode:
+    file, link = (_resolved(item.bases, url) for url in (item.file, item.link))
+    # Some link to the file, whose URL may be a secret.
+    is_of_file = link.partition("?")[0] == file.partition("?")[0]
+    return Episode(
+        title=plain_text(item.title[:_MAX_MARKUP_OF_TITLE], MAX_TITLE),
+        published=None if moment is _NEVER else stamp_of(moment),
+        duration_seconds=_seconds(item.duration),
+        link="" if is_of_file else absolute_url(link, _MAX_EPISODE_LINK),
+        guid_hash=digest_of_guid(item.id) if item.id else "",
+        file_hash=digest_of_file(file) if file else "",
+    )
+
+
+def stamp_of(moment: datetime) -> Stamp:
+    return Stamp((moment - _EPOCH) // timedelta(microseconds=1))
+
+
+def _seconds(duration: str) -> int | None:
+    """Return a length in seconds; None if it is missing, zero or not valid."""
+    parts = _DURATION.fullmatch(duration)
+    if parts is None:
+        return None
+    hours, minutes, seconds = (int(part) for part in parts.groups("0"))
+    total = (60 * hours + minutes) * 60 + seconds
+    return total if 0 < total <= MAX_SECONDS else None
+
+
+def _resolved(bases: Sequence[str], reference: str) -> str:
+    """Resolve a reference; absolute URLs and "" are returned unchanged, as apps send them."""
+    if not reference or _WITH_SCHEME.match(reference):
+        return reference
+    return reduce(_joined, (*bases, reference))
 
 
 def _joined(base: str, reference: str) -> str:
@@ -183,7 +271,7 @@ def _joined(base: str, reference: str) -> str:
 
 
 def _moment(date: str) -> datetime | None:
-    """Parse a date of RSS, Atom or JSON Feed; None if it is not valid."""
+    """Parse a date of RSS, Atom or JSON Feed; None if it is not valid, or before 1970."""
     if numbers := _NUMBERS.fullmatch(date):  # "2020/1/10 14:33:00"
         year, month, day, rest = numbers.groups("")
         date = f"{year}-{month:0>2}-{day:0>2}{rest}"
@@ -194,4 +282,5 @@ def _moment(date: str) -> datetime | None:
             moment = parsedate_to_datetime(date)
         except (ValueError, IndexError, TypeError, OverflowError):
             return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return moment if moment >= _EPOCH else None

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TypeVar
 
 import msgspec
 
-from feedkeep.feeds.found import Field, FoundFields
+from feedkeep.feeds.found import Field, FoundFields, FoundItem, stamp_of
 from feedkeep.feeds.xml_feeds import read_xml_feed
 from feedkeep.formats.decoding import utf8
-from feedkeep.model import FeedContent, Stamp
+from feedkeep.model import Episode, FeedContent, NewestEpisodes, Stamp
 from feedkeep.model.errors import NotAFeed
+from feedkeep.rules.clock import SECOND_US
 
 MAX_OBJECTS = 50_000
 """Maximum number of objects in a document; no feed has nearly as many."""
@@ -50,10 +52,13 @@ class _Item(msgspec.Struct):
     id: msgspec.Raw = _ABSENT
     attachments: msgspec.Raw = _ABSENT
     date_published: msgspec.Raw = _ABSENT
+    title: msgspec.Raw = _ABSENT
+    url: msgspec.Raw = _ABSENT
 
 
 class _Attachment(msgspec.Struct):
     url: msgspec.Raw = _ABSENT
+    duration_in_seconds: msgspec.Raw = _ABSENT
 
 
 def read_json_feed(document: bytes, url: str, *, is_cut: bool = False) -> FoundFields:
@@ -82,7 +87,7 @@ def read_json_feed(document: bytes, url: str, *, is_cut: bool = False) -> FoundF
     found.offer_url(Field.PICTURE_URL, 0, [url], _text(feed.icon))
     found.offer_url(Field.PICTURE_URL, 1, [url], _text(feed.favicon))
     for item in _list(feed.items, _Item):
-        found.add_item(_id_of(item), _text(item.date_published))
+        found.add_item(_item_of(item, url))
     return found
 
 
@@ -100,10 +105,20 @@ def _beginning(document: bytes) -> _Feed:
     return msgspec.json.decode(document, type=_Feed)
 
 
-def _id_of(item: _Item) -> str:
+def _item_of(item: _Item, url: str) -> FoundItem:
     number = _as(item.id, int)  # some write numbers, against the specification
-    urls = (_text(attachment.url) for attachment in _list(item.attachments, _Attachment))
-    return _text(item.id) or ("" if number is None else str(number)) or next(urls, "")
+    item_id = _text(item.id) or ("" if number is None else str(number))
+    file = next(iter(_list(item.attachments, _Attachment)), _Attachment())
+    file_url, seconds = _text(file.url), _as(file.duration_in_seconds, float)
+    return FoundItem(
+        item_id or file_url,
+        _text(item.date_published),
+        _text(item.title),
+        _text(item.url),
+        file_url,
+        "" if seconds is None else str(seconds),
+        (url,),
+    )
 
 
 def _text(raw: msgspec.Raw) -> str:
@@ -124,19 +139,27 @@ def _as(raw: msgspec.Raw, kind: type[T]) -> T | None:
 
 MAX_BYTES = 8 * 1024 * 1024
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST = Stamp(253_370_764_800_000_000)
 """Start of the year 9999."""
 
 
 def read_feed(document: bytes, content_type: str, url: str, until: Stamp = _LAST) -> FeedContent:
-    """Read a feed completely, or raise.
+    """Read a feed as `read_with_episodes` does, without episodes."""
+    content, _ = read_with_episodes(document, content_type, url, until, 0)
+    return content
+
+
+def read_with_episodes(
+    document: bytes, content_type: str, url: str, until: Stamp, limit: int
+) -> tuple[FeedContent, Sequence[Episode]]:
+    """Read a feed and its newest episodes completely, or raise.
 
     Args:
         document: Decompressed bytes from another host; the part beyond `MAX_BYTES` is ignored.
         content_type: The header's value, or "": only its charset counts, as a hint.
         url: URL of the document, the base of relative URLs.
         until: Latest valid date of items.
+        limit: Maximum number of episodes.
 
     Raises:
         NotAFeed: The document is not a feed, or is truncated before the feed's own fields end.
@@ -147,14 +170,32 @@ def read_feed(document: bytes, content_type: str, url: str, until: Stamp = _LAST
     is_json = text.startswith((b"{", b"["))
     is_cut = len(document) >= MAX_BYTES
     found = read_json_feed(text, url, is_cut=is_cut) if is_json else read_xml_feed(text, url)
-    content = _content(found, until)
+    latest = datetime.fromtimestamp(until // SECOND_US, UTC)
+    episodes = found.newest_episodes(limit, latest)
+    content = _content(found, latest, episodes)
     if not content.title and not content.items:
         raise NotAFeed("The feed has neither a title nor items.")
-    return content
+    return content, episodes
 
 
-def _content(found: FoundFields, until: Stamp) -> FeedContent:
-    newest = found.newest_date(_EPOCH + timedelta(microseconds=until))
+def newest_episodes(episodes: Sequence[Episode], limit: int) -> NewestEpisodes:
+    """Return the episodes of a feed that was read with a limit, with their digest.
+
+    Without a limit, nothing is known of episodes, as in a feed that was never read.
+    """
+    hashed = hashlib.sha256(msgspec.json.encode(episodes)).hexdigest()[:16]
+    return NewestEpisodes(f"{limit} {hashed}" if limit else "", tuple(episodes))
+
+
+def limit_of(digest: str) -> int:
+    """Return the limit with which the episodes with a digest were read."""
+    limit = digest.partition(" ")[0]
+    return int(limit) if limit.isdecimal() else 0
+
+
+def _content(found: FoundFields, latest: datetime, episodes: Sequence[Episode]) -> FeedContent:
+    newest = found.newest_date(latest)
+    published = None if newest is None else stamp_of(newest)
     return FeedContent(
         title=found.text(Field.TITLE),
         description=found.text(Field.DESCRIPTION),
@@ -166,7 +207,9 @@ def _content(found: FoundFields, until: Stamp) -> FeedContent:
         is_locked=found.text(Field.LOCKED) == "yes",
         new_feed_url=found.text(Field.NEW_FEED_URL),
         items=tuple(map(_short_hash, found.newest_items())),
-        newest=None if newest is None else Stamp((newest - _EPOCH) // timedelta(microseconds=1)),
+        newest=published,
+        # The newest item may have no title.
+        newest_title=next((one.title for one in episodes[:1] if one.published == published), ""),
     )
 
 

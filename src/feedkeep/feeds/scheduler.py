@@ -283,7 +283,9 @@ class FetchScheduler:
         after = after_fetch(feed, looked, now, _chance())
         if self._recorder:
             self._recorder.fetch(_result(looked, after), looked.seconds)
-        await self._store.feeds.save(after, until, looked.picture, feed.next_fetch)
+        # `after_fetch` may have rejected what was read.
+        episodes = looked.episodes if after.episodes != feed.episodes else None
+        await self._store.feeds.save(after, until, looked.picture, feed.next_fetch, episodes)
 
     async def _release_later(self, one: _Leased) -> None:
         """Hold the lease of a feed for a minute, then release it, which restores its due time.

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import NamedTuple
 from xml.parsers import expat
 
-from feedkeep.feeds.found import Field, FoundFields
+from feedkeep.feeds.found import Field, FoundFields, FoundItem
 from feedkeep.feeds.plain_text import is_html
 from feedkeep.feeds.xml_tags import mended, with_tags_mended
 from feedkeep.model.errors import NotAFeed
@@ -114,7 +114,16 @@ _ITEM_TEXTS = {
     "atom:issued": "date",
     "atom:updated": "changed",
     "atom:modified": "changed",
+    "title": "title",
+    "atom:title": "title",
+    "itunes:title": "short title",
+    "media:title": "short title",
+    "dc:title": "short title",
+    "link": "link",
+    "itunes:duration": "duration",
 }
+_PLAYED = {"audio", "video"}
+_FILES = {"enclosure": "url", "media:content": "url", "atom:link": "href"}
 _ENDED = {
     expat.errors.codes[message]
     for message in (
@@ -257,7 +266,7 @@ class _Reader:
         if self._collected:
             self._markup("<", name)
         elif self._item_depth:
-            if depth == self._item_depth + 1:
+            if depth == self._item_depth + 1 or canonical == "media:content":
                 self._start_in_item(canonical, attributes)
         elif depth == self._head_depth + 1 and canonical in _CONTAINERS:
             self._head_depth = depth
@@ -285,12 +294,23 @@ class _Reader:
             self._is_base64 = "base64" in (attributes.get("type"), attributes.get("mode"))
 
     def _start_in_item(self, name: str, attributes: dict[str, str]) -> None:
-        if name == "enclosure":
-            self._item.setdefault("enclosure", attributes.get("url", ""))
-        elif name == "atom:link" and attributes.get("rel") == "enclosure":
-            self._item.setdefault("enclosure", attributes.get("href", ""))
+        if name == "atom:link" and attributes.get("rel", "alternate") == "alternate":
+            self._item.setdefault("link", attributes.get("href", ""))
+        elif name in _FILES:
+            self._start_file(name, attributes)
         elif name in _ITEM_TEXTS:
             self._collect(name)
+
+    def _start_file(self, name: str, attributes: dict[str, str]) -> None:
+        """Record the first audio or video file of an item, and its first file of any kind."""
+        if name == "atom:link" and attributes["rel"] != "enclosure":
+            return
+        kind = attributes.get("medium") or attributes.get("type", "").partition("/")[0]
+        is_played = kind.lower() in _PLAYED
+        if is_played or name != "media:content":  # others are pictures
+            file = attributes.get(_FILES[name], "")
+            self._item.setdefault("played" if is_played else "file", file)
+            self._item.setdefault("duration", attributes.get("duration", ""))
 
     def _end(self, name: str) -> None:
         depth = len(self._path)
@@ -316,7 +336,18 @@ class _Reader:
         item = self._item
         # Many feeds change all of their items from time to time.
         date = item.get("date") or item.get("changed", "")
-        self.found.add_item(item["id"] or item.get("enclosure", ""), date)
+        file = (item.get("played") or item.get("file", "")).strip()
+        self.found.add_item(
+            FoundItem(
+                item["id"] or file,
+                date,
+                item.get("title") or item.get("short title", ""),
+                item.get("link", ""),
+                file,
+                item.get("duration", ""),
+                self._scopes[-1].bases,
+            )
+        )
 
     def _collect(self, place: str) -> None:
         self._collected, self._collected_depth = place, len(self._path)

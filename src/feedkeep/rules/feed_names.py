@@ -14,7 +14,12 @@ from feedkeep.rules.duplicates import Pair, likely_name
 from feedkeep.rules.feed_urls import FeedUrl, host_of, parse_feed_url
 from feedkeep.rules.moves import may_move
 from feedkeep.rules.personal_urls import looks_personal
-from feedkeep.rules.text_limits import MAX_SHORT_DESCRIPTION, MAX_TITLE, line_of
+from feedkeep.rules.text_limits import (
+    MAX_SHORT_DESCRIPTION,
+    MAX_SHORT_TITLE,
+    MAX_TITLE,
+    line_of,
+)
 
 FAILURES_SHOWN = 3
 """Number of consecutive failed fetches after which a failure is shown, even within a day."""
@@ -86,6 +91,7 @@ class Headline(Value, frozen=True):
         moved_to: The guid derived from the URL to which it says it moved; None if it says nothing.
         items: Hashes of the ids of its newest items, at most `MAX_ITEMS`.
         newest: Publication time of its newest item; None if unknown.
+        newest_title: Title of that item, at most `MAX_SHORT_TITLE` characters; "" if unknown.
         is_looked_at: Whether it was ever fetched, with whatever result.
     """
 
@@ -99,6 +105,7 @@ class Headline(Value, frozen=True):
     moved_to: Guid | None = None
     items: frozenset[str] = frozenset()
     newest: Stamp | None = None
+    newest_title: str = ""
     is_looked_at: bool = False
 
 
@@ -191,6 +198,7 @@ def headline_of(feed: Feed) -> Headline:
         moved.guid if moved else None,
         frozenset(feed.content.items[:MAX_ITEMS] if feed.content else ()),
         feed.content.newest if feed.content else None,
+        line_of(feed.content.newest_title, MAX_SHORT_TITLE) if feed.content else "",
         feed.looked is not None,
     )
 

@@ -170,15 +170,20 @@ def _after_answer(feed: Feed, looked: FetchResult, now: Stamp) -> Feed:
         dead=None,
         etag=looked.etag or stored.etag,
         last_modified=looked.last_modified or stored.last_modified,
+        episodes=looked.episodes.digest if looked.episodes else feed.episodes,
     )
 
 
 def _says_other(feed: Feed, content: FeedContent | None) -> bool:
-    """Whether the content changed, apart from dates: some feeds renew these at each request."""
+    """Whether the content changed, apart from dates: some feeds renew these at each request.
+
+    Then any of their items may be the newest.
+    """
     before = feed.content
     if before is None or content is None:
         return content is not before
-    return replace(content, newest=before.newest) != before
+    same = replace(content, newest=before.newest, newest_title=before.newest_title)
+    return same != before
 
 
 def _next_fetch(feed: Feed, looked: FetchResult, now: Stamp, chance: float) -> Stamp:

@@ -9,8 +9,11 @@ MAX_DESCRIPTION = 2_000
 MAX_LANGUAGE = 35
 """Maximum number of characters; RFC 5646, section 4.4.1, has the limit of a language."""
 
+MAX_SHORT_TITLE = 120
 MAX_SHORT_DESCRIPTION = 300
-"""Maximum number of characters of a description in lists, which may have thousands."""
+"""Maximum number of characters of an episode's title, and of a feed's description, in lists, which
+may have thousands.
+"""
 
 _TIMES_LOOKED_AT = 10
 """Number of examined characters, as a multiple of the limit; a text may be a whole file."""
