@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import struct
 import zlib
+from collections.abc import Sequence
 from functools import partial
 
 from feedkeep_process import FeedkeepProcess
@@ -14,8 +15,10 @@ from feedkeep.model import (
     Author,
     CredentialKind,
     Decision,
+    Episode,
     Feed,
     FeedContent,
+    NewestEpisodes,
     Picture,
     Snapshot,
     Stamp,
@@ -53,6 +56,7 @@ async def note(
     url: str,
     content: FeedContent | None = None,
     shown: Picture | None = None,
+    episodes: Sequence[Episode] = (),
     **fields: object,
 ) -> Feed:
     """Let a service know a feed, as after a look that is not to be repeated soon.
@@ -62,6 +66,9 @@ async def note(
     feeds, guid, now = service.store.feeds, parse_feed_url(url).guid, service.now()
     await feeds.want({guid: url}, now)
     looked = Stamp(now + HOUR_US)
+    if content and episodes:
+        first = episodes[0]
+        content = replace(content, newest=first.published, newest_title=first.title)
     due = Stamp(now + 400 * DAY_US)  # also those that were noted before
     leased = {feed.guid: feed for feed in await feeds.lease(due, Stamp(due + 1), 1_000)}
     await feeds.release([one for one in leased if one != guid], Stamp(due + 1))
@@ -72,10 +79,12 @@ async def note(
         "answered": None if content is None else looked,
         "next_fetch": Stamp(now + DAY_US),
         "picture": shown.digest if shown else "",
+        "episodes": "10 digest" if episodes else "",
         **fields,
     }
     feed = Feed(guid, url, leased[guid].wanted, **told)
-    assert await feeds.save(feed, Stamp(due + 1), shown)
+    newest = NewestEpisodes(feed.episodes, tuple(episodes))
+    assert await feeds.save(feed, Stamp(due + 1), shown, None, newest)
     return feed
 
 
@@ -101,10 +110,11 @@ def know(
     title: str = "",
     *,
     shown: Picture | None = None,
+    episodes: Sequence[Episode] = (),
     fields: dict[str, object] | None = None,
     **content: object,
 ) -> Feed:
-    """Let a service know a feed of a title, with more of its content and its fields.
+    """Let a service know a feed of a title, with its episodes, and more of its content and fields.
 
     With `fields`, which may be of long ago, its subscribers have had it always.
     """
@@ -113,7 +123,7 @@ def know(
     async def learn(service: Service) -> Feed:
         if fields:
             await had_always(service, url)
-        return await note(service, url, said, shown, **(fields or {}))
+        return await note(service, url, said, shown, episodes, **(fields or {}))
 
     return process.use(learn)
 

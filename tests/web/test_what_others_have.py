@@ -17,7 +17,17 @@ from page_client import PageClient, close_all, signed_in
 from route_table import all_pages, all_routes, bare, choices, path_of
 
 from feedkeep.http.routing import Route, Target
-from feedkeep.model import Failure, Feed, FeedContent, Guid, Sighting, Stamp, replace
+from feedkeep.model import (
+    Episode,
+    Failure,
+    Feed,
+    FeedContent,
+    Guid,
+    NewestEpisodes,
+    Sighting,
+    Stamp,
+    replace,
+)
 from feedkeep.rules.feed_names import WHY
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.service import Service
@@ -28,6 +38,7 @@ TELLING = (MARK, WHY[Failure.GONE].text.lower(), WHY[Failure.NOT_A_FEED].text.lo
 
 PICTURE = picture(png(1, 2, 3))
 TITLE = f"The {MARK}"
+EPISODES = NewestEpisodes("10 digest", (Episode(TITLE),))
 TOLD = {
     "/", "/?show=failing", "/?show=twice", "/changes", "/feeds/{guid}", "/pictures/{guid}",
     "/export/{format}", "/subscriptions/{guid}/feed", "/v1/subscriptions/{guid}/feed",
@@ -157,7 +168,7 @@ def look(process: FeedkeepProcess, urls: Sequence[str]) -> None:
         assert len(leased) == len(urls)
         for feed in leased:
             after = found(feed, urls.index(feed.url) % 4, now)
-            assert await feeds.save(after, Stamp(far + 1), PICTURE)
+            assert await feeds.save(after, Stamp(far + 1), PICTURE, None, EPISODES)
 
     process.use(learn)
 
@@ -167,6 +178,7 @@ def found(feed: Feed, kind: int, now: Stamp) -> Feed:
     content = FeedContent(
         TITLE, TITLE, host, f"{host}/picture", "de-AT", TITLE,
         podcast_guid="11111111-1111-4111-8111-111111111111", items=("1", "2", "3"),
+        newest_title=TITLE,
     )  # fmt: skip
     feed = replace(feed, looked=now, next_fetch=Stamp(now + DAY_US))
     long_ago = Stamp(now - 9 * DAY_US)
@@ -184,6 +196,7 @@ def found(feed: Feed, kind: int, now: Stamp) -> Feed:
         changed=long_ago,
         sighting=moved if kind == 1 else None,
         picture=PICTURE.digest,
+        episodes=EPISODES.digest,
         picture_url=content.picture_url,
         picture_looked=long_ago,
     )

@@ -19,6 +19,7 @@ from feedkeep.service.accounts import FIRST, Accounts
 from feedkeep.service.authentication import Authentication, Rehashing
 from feedkeep.service.devices import Apps, Devices
 from feedkeep.service.episode_actions import EpisodeActions
+from feedkeep.service.episodes import Episodes
 from feedkeep.service.feed_labels import FeedLabels, NotDuplicates
 from feedkeep.service.forgetting import Forgetting
 from feedkeep.service.history import ListHistory
@@ -143,6 +144,7 @@ class Service:
         self.history = ListHistory(store, changes, actions, now, history_days)
         self.url_lists = UrlLists(store, changes, actions, progress)
         self.known_feeds = KnownFeeds(store, now, self.new_feeds.turns)
+        self.episodes = Episodes(store, self.known_feeds)
         self.followed_moves = FollowedMoves(changes, actions)
         self.feed_labels = FeedLabels(store)
         self.not_duplicates = NotDuplicates(store)

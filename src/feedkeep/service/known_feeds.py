@@ -9,7 +9,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from typing import TypeAlias
 
 import structlog
@@ -17,12 +25,14 @@ import structlog
 from feedkeep.model import (
     AccountId,
     Entry,
+    Episode,
     Feed,
     Guid,
     Now,
     Picture,
     Stamp,
     Subscription,
+    T,
     Value,
 )
 from feedkeep.model.errors import InvalidFeedUrl, StoreUnavailable
@@ -131,6 +141,17 @@ class KnownFeeds:
             found |= await in_thread_if(len(feeds) > LONG_LIST, _seen_cards, feeds, had, now)
         return found
 
+    async def episodes(self, feeds: Iterable[Subscription]) -> Mapping[str, Sequence[Episode]]:
+        """Return the newest episodes of an account's feeds, by URL; feeds without are omitted."""
+        had, now = seen_feeds.had(feeds), self._now()
+        found: dict[str, Sequence[Episode]] = {}
+        async for known in self._in_parts(had):
+            shown = [(url, feed) for url, feed in _seen_feeds(known, had, now) if feed.content]
+            guids = {feed.guid for _, feed in shown if feed.episodes}
+            stored = await self._if_there(self._store.feeds.episodes(guids)) if guids else {}
+            found |= {url: stored[feed.guid] for url, feed in shown if feed.guid in stored}
+        return found
+
     async def _had_at(self, account_id: AccountId, urls: Iterable[str]) -> Had:
         each = list(dict.fromkeys(urls))
         is_long = len(each) > LONG_LIST
@@ -205,9 +226,12 @@ class KnownFeeds:
             yield {url: known[guid] for url, guid in guids.items() if guid in known}
 
     async def _known(self, guids: Collection[Guid]) -> Mapping[Guid, Feed]:
+        return await self._if_there(self._store.feeds.known(guids))
+
+    async def _if_there(self, reading: Awaitable[Mapping[Guid, T]]) -> Mapping[Guid, T]:
         """Return feed data; nothing while the store cannot read it, since lists work without it."""
         try:
-            return await self._store.feeds.known(guids)
+            return await reading
         except StoreUnavailable as error:  # in a cluster, feeds and lists are on different machines
             _log.warning("cannot read feed data; showing lists without it", reason=str(error))
             return {}
