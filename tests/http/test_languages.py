@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from babel.dates import format_timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -297,3 +298,19 @@ def test_everything_is_read_before_the_first_page(monkeypatch: pytest.MonkeyPatc
     for language in LANGUAGES:
         Localizer(language)
     assert "Europe/Berlin" in time_zones()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0, "0:00"), (59, "0:59"), (900, "15:00"), (3_600, "1:00:00"), (2_147_483, "596:31:23")],
+)
+def test_a_length_is_said_as_players_do(seconds: int, said: str) -> None:
+    assert Localizer.length(seconds) == said
+
+
+def test_a_time_is_rounded_as_babel_does_without_its_cost() -> None:
+    english = Localizer("en")
+    for seconds in (60, 3_000, 3_060, 5_399, 5_401, 73_000, 73_440, 300_000, 3_456_000):
+        delta = timedelta(seconds=-seconds)
+        said = format_timedelta(delta, "minute", add_direction=True, locale="en")
+        assert english.ago(Stamp(0), Stamp(seconds * 1_000_000)) == said

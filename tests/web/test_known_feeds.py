@@ -12,7 +12,8 @@ from feedkeep_process import FeedkeepProcess
 from known_feeds import DAY_US, know, picture, png, subscribe_unchecked
 from page_client import PASSWORD, PageClient, signed_in
 
-from feedkeep.model import Failure, Sighting, Stamp
+from feedkeep.model import Episode, Failure, Sighting, Stamp
+from feedkeep.rules.episodes import digest_of_file, digest_of_guid
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.runtime import wall_clock
 
@@ -143,6 +144,64 @@ def test_when_the_last_episode_came_is_told_of_silent_feeds_or_of_all_and_on_the
     assert "Latest episode Jan 1, 2020" in anna.get(f"/feeds/{guid(silent)}").text
 
 
+def test_the_latest_episode_stands_in_the_list_where_the_host_stood(
+    anna: PageClient, url: str
+) -> None:
+    days_ago = Stamp(wall_clock.now() - 3 * DAY_US)
+    know(anna.process, f"{url}/1", "Radio", episodes=[Episode("Of the week", days_ago)])
+    know(anna.process, f"{url}/2", "Undated", episodes=[Episode("Of some day")])
+    know(anna.process, f"{url}/3", "None")
+    add(anna, *(f"{url}/{number}" for number in range(1, 4)))
+    rows = anna.get("/").reply.text.split("<li>")
+    host = url.split("/")[2]
+    (radio,) = [row for row in rows if "Radio" in row]
+    assert f'<small><span title="{host}">3 days ago: <bdi>Of the week</bdi></span></small>' in radio
+    (undated,) = [row for row in rows if "Undated" in row]
+    assert f'<small><span title="{host}"><bdi>Of some day</bdi></span></small>' in undated
+    (none,) = [row for row in rows if ">None<" in row]
+    assert f"<small><span>{host}</span> · " in none
+    assert "last episode" not in anna.get("/?order=episode").text
+    added = anna.get("/?order=added").reply.text
+    assert re.search(r"Of the week</bdi></span> · [A-Z][a-z]{2} \d+, \d{4}</small>", added)
+    assert titles(anna, "/?q=WEEK") == ["Radio"]
+    anna.post("/feeds/unsubscribe", {"only": guid(f"{url}/1")})
+    assert "Of the week" not in anna.get("/?show=unsubscribed").text
+
+
+def test_the_page_of_a_feed_has_its_latest_episodes_with_their_states(
+    feedkeep: FeedkeepProcess, url: str
+) -> None:
+    anna, name = signed_in(feedkeep)
+    day = Stamp(wall_clock.now() - DAY_US)
+    told = [
+        Episode("Begun", day, 3_600, "https://show.example/1", "", digest_of_file(f"{url}/1.mp3")),
+        Episode("Finished one", day, None, "", digest_of_guid("g2"), ""),
+        Episode("Of no length", None, None, "javascript:x", "", digest_of_file(f"{url}/3.mp3")),
+        Episode("Not played", None, 754),
+    ]
+    know(anna.process, url, "Radio", episodes=told)
+    add(anna, url)
+    plays = [("1", 900, 0, None), ("2", 3_590, 3_600, "g2"), ("3", 75, 0, None)]
+    actions = [
+        {
+            "podcast": url, "episode": f"{url}/{file}.mp3", "action": "play", "device": "phone",
+            "position": position, "started": 0, "total": total, "guid": of_guid,
+        }
+        for file, position, total, of_guid in plays
+    ]  # fmt: skip
+    with feedkeep.client(name) as app:
+        assert app.post(f"/api/2/episodes/{name}.json", json=actions).status_code == 200
+    page = anna.get(f"/feeds/{guid(url)}")
+    assert "Latest episodes Begun 1 day ago 15:00 of 1:00:00" in page.text
+    assert (
+        "Finished one 1 day ago Finished Of no length Stopped at 1:15 Not played 12:34" in page.text
+    )
+    links = re.findall(r'<a href="(https://show[^"]*)" rel="([^"]*)"', page.reply.text)
+    assert links == [("https://show.example/1", "noopener noreferrer")]
+    assert "javascript:" not in page.reply.text
+    assert "Latest episode " not in page.text
+
+
 def test_what_a_look_finds_later_is_shown_at_once_and_then_until_the_next_look(
     anna: PageClient, url: str
 ) -> None:
@@ -232,7 +291,9 @@ def test_a_web_site_that_is_none_is_no_link(anna: PageClient, url: str, site: st
 
 def test_the_words_of_a_hostile_feed_are_text_everywhere(anna: PageClient, url: str) -> None:
     evil = "\u202e</a><script>alert(1)</script>\"'&" + "W" * 500
-    know(anna.process, url, evil, description=evil, author=evil, language=evil)
+    episodes = [Episode(evil)]
+    told = {"description": evil, "author": evil, "language": evil}
+    know(anna.process, url, evil, episodes=episodes, **told)
     note = anna.post("/feeds/add", {"urls": url})
     shown = "</a><script>alert(1)</script>\"'&"
     assert f"Added {shown}" in note.note

@@ -9,15 +9,17 @@ from known_feeds import DAY_US, know, picture, png
 from playwright.sync_api import expect
 from visitor import NARROW, WIDE, Visit, Visitor
 
-from feedkeep.model import Failure, Stamp
+from feedkeep.model import Episode, Failure, Stamp
+from feedkeep.rules.episodes import digest_of_file, digest_of_guid
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.runtime import wall_clock
 
 PASSWORD = "a good passphrase"
 URL = "https://of-a-browser.example"
-RADIO, NEWS, OLD, GONE, EVIL, MOVES = (
-    f"{URL}/{name}" for name in ("radio", "news", "old", "gone", "evil", "moves")
+RADIO, NEWS, OLD, GONE, EVIL, MOVES, TALKS = (
+    f"{URL}/{name}" for name in ("radio", "news", "old", "gone", "evil", "moves", "talks")
 )
+RADIO_TITLE = "The Night Radio"
 EVIL_TITLE = "\u202e\u2066<img src=x onerror=alert(1)>" + "W" * 400
 LONG = "The long story of a speaker who said very much and never came to an end of it. " * 20
 
@@ -37,7 +39,17 @@ def _known(service: FeedkeepProcess) -> None:
     know(service, OLD, "The Night Radio", new_feed_url=RADIO)
     know(service, GONE, "A podcast that is gone", fields=failing)
     know(service, EVIL, EVIL_TITLE, description=EVIL_TITLE, author=EVIL_TITLE, language="x" * 99)
+    know(service, TALKS, "Long Talks", shown=picture(png(9, 90, 60)), episodes=EPISODES)
     know(service, MOVES, "A show that moves", new_feed_url=f"{URL}/elsewhere" + "/long" * 30)
+
+
+EPISODES = [
+    Episode("The last one, with a guest who never came to an end of what he wanted to say" * 2,
+            Stamp(wall_clock.now() - 3 * DAY_US), 3_600, "https://talks.example/2", "",
+            digest_of_file(f"{URL}/2.mp3")),
+    Episode("פרק ראשון", Stamp(wall_clock.now() - 20 * DAY_US), 3_600, "", digest_of_guid("g1")),
+    Episode("A trailer", None, 75),
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -149,3 +161,40 @@ def test_a_title_that_turns_its_direction_turns_nothing_else(
         "() => [...document.querySelectorAll('#feeds > li')].map((row) => row.offsetHeight)"
     )
     assert max(heights) < 100
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_a_person_sees_the_latest_episodes_and_how_far_they_were_played(
+    service: FeedkeepProcess, visit: Visit, name: str, language: str
+) -> None:
+    plays = [
+        {"podcast": TALKS, "episode": f"{URL}/{number}.mp3", "guid": f"g{number}", "action": "play",
+         "device": "phone", "started": 0, "position": position, "total": 3_600}
+        for number, position in ((1, 3_600), (2, 900))
+    ]  # fmt: skip
+    with service.client(name) as app:
+        assert app.post(f"/api/2/episodes/{name}.json", json=plays).status_code == 200
+    visitor = come_in(visit(service, language=language), name, TALKS, RADIO)
+    ago = visitor.words.ago(EPISODES[0].published, wall_clock.now())
+    row = visitor.page.locator("#feeds li").filter(has_text="Long Talks")
+    expect(row.locator("small")).to_contain_text(f"{ago}: The last one, with a guest")
+    expect(row.get_by_title("of-a-browser.example")).to_be_visible()
+    # It is one line, whose end is cut.
+    title = row.locator("bdi")
+    assert title.evaluate("it => it.scrollWidth > it.clientWidth && it.offsetHeight < 30")
+    assert visitor.flaws() == []
+    search = visitor.page.get_by_label(visitor.say("Search in these feeds"))
+    rows = visitor.page.locator("#feeds").get_by_role("link").locator("visible=true")
+    for words, found in (("GUEST", ["Long Talks"]), ("of-a-browser", ["Long Talks", RADIO_TITLE])):
+        search.fill(words)
+        expect(rows).to_have_text(found)
+    visitor.page.get_by_role("link", name="Long Talks").click()
+    visitor.sees_heading("Latest episodes")
+    episodes = visitor.page.locator(".episodes li")
+    expect(episodes).to_have_count(3)
+    begun = visitor.say("%(position)s of %(total)s", position="15:00", total="1:00:00")
+    expect(episodes.nth(0)).to_contain_text(begun)
+    expect(episodes.nth(0).get_by_role("link")).to_have_attribute("href", "https://talks.example/2")
+    expect(episodes.nth(1)).to_contain_text(visitor.say("Finished"))
+    expect(episodes.nth(2)).to_contain_text("1:15")
+    assert visitor.flaws() == []

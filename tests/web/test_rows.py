@@ -166,6 +166,14 @@ def test_feeds_are_found_by_words_of_title_and_host(words: str, found: list[str]
     assert [row.guid for row in rows] == [parse_feed_url(url).guid for url in found]
 
 
+def test_a_subscribed_row_has_its_latest_episode_by_which_it_is_found() -> None:
+    known = {A: headline(A, "Radio", newest=NOW, newest_title="Ein Gespräch")}
+    assert row_of(feed(A), known[A], NOW).episode == "Ein Gespräch"
+    assert row_of(feed(A, is_subscribed=False), known[A], NOW).episode == ""
+    found = listed(snapshot(feed(A), feed(B)), known, words="gesprach")
+    assert [one.title for one in found.rows] == ["Radio"]
+
+
 @given(text())
 def test_what_was_folded_stays_as_it_is_and_has_no_capitals(title: str) -> None:
     assert folded(folded(title)) == folded(title)

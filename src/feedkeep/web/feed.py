@@ -13,6 +13,7 @@ from feedkeep.http.pages.forms import Form, read_form
 from feedkeep.http.pages.notes import Note
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.model import (
+    Episode,
     Failure,
     Feed,
     FeedContent,
@@ -33,6 +34,7 @@ from feedkeep.model.errors import (
     UnknownSubscription,
 )
 from feedkeep.rules.duplicates import Pair, pair_of
+from feedkeep.rules.episodes import Playing
 from feedkeep.rules.feed_labels import MAX_FOLDER, NO_LABELS, Labels
 from feedkeep.rules.feed_names import (
     Headline,
@@ -112,6 +114,23 @@ class About(Value, frozen=True):
     by_https: str = ""
 
 
+class ShownEpisode(Value, frozen=True):
+    """One of the newest episodes of a feed.
+
+    Attributes:
+        link: URL of its web page, safe to link to; "" if missing.
+        published: Publication time; None if unknown.
+        duration_seconds: Length; None if unknown.
+        playing: Its playing state; None if it was not played.
+    """
+
+    title: str
+    link: str
+    published: Stamp | None
+    duration_seconds: int | None
+    playing: Playing | None
+
+
 class Duplicate(Value, frozen=True):
     """A possible duplicate of a feed in the list.
 
@@ -159,6 +178,17 @@ def about(subscription: Subscription, feed: Feed | None, fetch: Fetch, now: Stam
         was_read=feed.answered is not None,
         can_permit=can_permit,
         by_https=found_by_https(subscription.feed_url, feed),
+    )
+
+
+def shown_episode(episode: Episode, playing: Playing | None) -> ShownEpisode:
+    """Return an episode for the page of its feed."""
+    return ShownEpisode(
+        line_of(episode.title, MAX_TITLE),
+        web_url(episode.link),
+        episode.published,
+        episode.duration_seconds,
+        playing,
     )
 
 
@@ -337,6 +367,8 @@ class FeedPage(Page):
         now, known = self.service.now(), self.service.known_feeds
         feed = await known.of(found)
         headlines = await known.headlines(feeds)
+        latest = await self.service.episodes.episodes_of(found)
+        playing = await self.service.episodes.playing(account_id, found, latest)
         told = about(found, feed, self.settings.fetch, now)
         there = _other_at(told.moved_to, found, whole) if told.moved_to else None
         apart = await self.service.not_duplicates.of(account_id)
@@ -353,6 +385,7 @@ class FeedPage(Page):
             max_title=MAX_TITLE,
             max_folder=MAX_FOLDER,
             about=told,
+            episodes=[shown_episode(one, playing.get(one)) for one in latest],
             there=there,
             duplicates=await in_thread_if(
                 is_long, duplicates, found, feeds, headlines, apart, labels

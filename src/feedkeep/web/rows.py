@@ -78,6 +78,7 @@ class Row(Value, frozen=True):
     Attributes:
         title: Title, or else the address without its protocol.
         host: Host of the address; "" if the title shows it already.
+        episode: Title of the newest episode; "" if unknown, or the feed is unsubscribed.
         letter: Letter shown in place of a missing picture.
         colour: Number of the colour behind the letter, the same for all feeds of a host.
         picture: Path of the picture; "" without one.
@@ -93,6 +94,7 @@ class Row(Value, frozen=True):
     guid: Guid
     title: str
     host: str
+    episode: str
     letter: str
     colour: int
     picture: str
@@ -143,6 +145,7 @@ def row_of(
         subscription.guid,
         title,
         address.host if given else "",
+        known.newest_title if known and subscription.is_subscribed else "",
         letter[:1],
         zlib.crc32(address.host.encode(errors="replace")) % _COLOURS,
         picture_path(known),
@@ -179,7 +182,7 @@ def listing(
     """Return one page of an account's feeds, without deleted feeds.
 
     `known` has fetched data by feed URL, and `apart` pairs that are not duplicates according to
-    the owner. `words` are search terms, each of which must occur in title or host.
+    the owner. `words` are search terms, each of which must occur in a row's texts.
     """
     feeds = live(snapshot)
     twice = {guid for group in possible_duplicates(feeds, known, apart) for guid in group}
@@ -250,7 +253,7 @@ def _is_shown(row: Row, show: Filter) -> bool:
 def _has(row: Row, words: Sequence[str]) -> bool:
     if not words:
         return True
-    text = folded(f"{row.title} {row.host}")
+    text = folded(f"{row.title} {row.host} {row.episode}")
     return all(word in text for word in words)
 
 

@@ -37,6 +37,11 @@ _ACCEPTED = re.compile(
 )
 _LOCAL = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(?::[0-9]{2})?")
 _MINUTE_SECONDS = 60
+_HOUR_SECONDS = 60 * _MINUTE_SECONDS
+_DAY_SECONDS = 24 * _HOUR_SECONDS
+_NEARLY = 0.85
+"""Part of a unit from which Babel rounds a time up to the unit."""
+
 _MICROSECONDS = 1_000_000
 _KILO = 1_000
 _SIZES = ("digital-kilobyte", "digital-megabyte", "digital-gigabyte")
@@ -128,9 +133,19 @@ class Localizer:
         seconds = max(0, now - stamp) // _MICROSECONDS
         if seconds < _MINUTE_SECONDS:
             return self.gettext("just now")
-        return dates.format_timedelta(
-            -timedelta(seconds=seconds), "minute", add_direction=True, locale=self.locale
-        )
+        unit = _MINUTE_SECONDS
+        if seconds >= _NEARLY * _DAY_SECONDS:
+            unit = _DAY_SECONDS
+        elif seconds >= _NEARLY * _HOUR_SECONDS:
+            unit = _HOUR_SECONDS
+        return _ago(self.language, round(seconds / unit) * unit)
+
+    @staticmethod
+    def length(seconds: int) -> str:
+        """Format a length or a position as players do: "5:00" or "1:00:00"."""
+        minutes, rest = divmod(seconds, 60)
+        hours, minutes = divmod(minutes, 60)
+        return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
     def local_minute(self, stamp: Stamp) -> str:
         """Format a timestamp in this time zone for a form field."""
@@ -196,6 +211,12 @@ def _locale(language: str) -> Locale:
 def _day(language: str, days: int) -> str:
     day = datetime.fromtimestamp(days * 86_400, UTC)
     return dates.format_date(day, "medium", locale=_locale(language))
+
+
+@lru_cache(4_096)
+def _ago(language: str, seconds: int) -> str:
+    ago = -timedelta(seconds=seconds)
+    return dates.format_timedelta(ago, "minute", add_direction=True, locale=_locale(language))
 
 
 @lru_cache(4_096)

@@ -122,7 +122,7 @@ function filter() {
   const words = fold(search.value).split(/\s+/).filter(Boolean);
   let shown = 0;
   for (const row of all("#feeds > li")) {
-    const text = fold(one("div", row).textContent);
+    const text = fold(`${one("div", row).textContent} ${one("[title]", row)?.title ?? ""}`);
     row.hidden = !words.every((word) => text.includes(word));
     if (!row.hidden) shown += 1;
   }
