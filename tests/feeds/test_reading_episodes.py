@@ -138,6 +138,7 @@ def test_the_file_of_an_episode_is_the_first_one_that_can_be_played(
         ("javascript:alert(1)", ""),
         ("https://show.example/1.mp3", ""),  # its query is a secret
         (FILE, ""),
+        (FILE.replace("https", "http"), ""),
         ("https://show.example/" + "x" * 600, ""),
         ("", ""),
     ],

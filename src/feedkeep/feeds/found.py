@@ -230,7 +230,7 @@ class FoundFields:
 def _episode(item: FoundItem, moment: datetime) -> Episode:
     file, link = (_resolved(item.bases, url) for url in (item.file, item.link))
     # Some link to the file, whose URL may be a secret.
-    is_of_file = link.partition("?")[0] == file.partition("?")[0]
+    is_of_file = _without_query(link) == _without_query(file)
     return Episode(
         title=plain_text(item.title[:_MAX_MARKUP_OF_TITLE], MAX_TITLE),
         published=None if moment is _NEVER else stamp_of(moment),
@@ -239,6 +239,10 @@ def _episode(item: FoundItem, moment: datetime) -> Episode:
         guid_hash=digest_of_guid(item.id) if item.id else "",
         file_hash=digest_of_file(file) if file else "",
     )
+
+
+def _without_query(url: str) -> str:
+    return url.partition("://")[2].partition("?")[0]
 
 
 def stamp_of(moment: datetime) -> Stamp:
