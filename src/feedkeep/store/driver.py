@@ -82,7 +82,7 @@ class Driver(ABC):
 
     @abstractmethod
     async def find_each(self, statement: Sql, rows: Collection[Row], *shared: Any) -> Sequence[Row]:
-        """Return a few rows as `Statements.find_each` does, outside of a transaction."""
+        """Return rows as `Statements.find_each` does, without delaying other reads."""
 
     @abstractmethod
     async def write(self, job: Job[T], account_id: AccountId | None = None) -> T:

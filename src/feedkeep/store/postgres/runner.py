@@ -227,7 +227,7 @@ class PostgresDriver(Driver):
 
     async def find_each(self, statement: Sql, rows: Collection[Row], *shared: Any) -> Sequence[Row]:
         arguments = (*shared, *as_columns(rows))
-        return await self._runner.read(lambda database: database.fetch(statement, *arguments))
+        return await self._runner.scan(lambda database: database.fetch(statement, *arguments))
 
     async def write(self, job: Job[T], account_id: AccountId | None = None) -> T:
         """Run a job, in turn with other jobs of an account; return its value once it is durable.

@@ -97,7 +97,7 @@ class SqliteDriver(Driver):
         return self._runner.read(read) if is_short else await self._runner.scan(read)
 
     async def find_each(self, statement: Sql, rows: Collection[Row], *shared: Any) -> Sequence[Row]:
-        return self._runner.read(
+        return await self._runner.scan(
             lambda connection: done(
                 SqliteStatements(connection).find_each(statement, rows, *shared)
             )
