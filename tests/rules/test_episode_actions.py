@@ -33,7 +33,6 @@ from feedkeep.rules.episode_actions import (
     finishing,
     grouped,
     in_order,
-    is_finished,
     judge,
     podcasts_joined,
     record,
@@ -121,24 +120,6 @@ def test_an_action_names_its_app_which_a_repetition_by_another_app_keeps() -> No
     assert refiled(judged, parse_feed_url("https://b.example")).app == "AntennaPod"
 
 
-@pytest.mark.parametrize(
-    ("position", "total", "expected"),
-    [
-        (60, 60, True),
-        (61, 60, True),
-        (3_570, 3_600, True),
-        (3_569, 3_600, False),
-        (1, 30, True),
-        (9, None, False),
-        (None, 9, False),
-    ],
-)
-def test_a_play_is_finished_where_antennapod_marks_it_as_played(
-    position: int | None, total: int | None, expected: bool
-) -> None:
-    assert is_finished(replace(action(), position=position, total=total)) is expected
-
-
 def test_an_episode_is_marked_as_finished_at_its_longest_known_length() -> None:
     stored = Stored()
     stored.record(action(device="desk", done=1, total=61, episode_guid="G"))
@@ -150,7 +131,6 @@ def test_an_episode_is_marked_as_finished_at_its_longest_known_length() -> None:
     assert isinstance(judged, EpisodeAction)
     (told,) = stored.record(judged, now=NOW + HOUR)
     assert (told.position, told.total, told.done) == (61, 61, NOW_SECOND + 3_600)
-    assert is_finished(told)
     assert stored.record(judged, now=NOW + 2 * HOUR) == [], "once more is no news"
 
 

@@ -10,6 +10,7 @@ from feedkeep.rules.episodes import (
     Playing,
     digest_of_file,
     digest_of_guid,
+    is_finished,
     keys_of,
     named,
     playing,
@@ -90,13 +91,23 @@ def test_an_episode_without_guid_and_file_is_found_by_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("position", "total", "is_finished"),
-    [(1, None, False), (3_570, 3_600, False), (3_571, 3_600, True), (3_700, 3_600, True)],
+    ("position", "total", "expected"),
+    [
+        (60, 60, True),
+        (61, 60, True),
+        (3_570, 3_600, True),
+        (3_569, 3_600, False),
+        (1, 30, True),
+        (9, None, False),
+        (None, 9, False),
+    ],
 )
-def test_an_episode_is_finished_within_the_last_half_minute(
-    position: int, total: int | None, is_finished: bool
+def test_an_episode_is_finished_where_antennapod_marks_it_as_played(
+    position: int | None, total: int | None, expected: bool
 ) -> None:
-    assert Playing(position, total).is_finished is is_finished
+    assert is_finished(position, total) is expected
+    if position is not None:
+        assert Playing(position, total).is_finished is expected
 
 
 def test_the_episode_of_an_action_has_its_guid_or_else_its_file() -> None:

@@ -11,18 +11,18 @@ from feedkeep.model import (
     AccountId,
     Admitted,
     Episode,
+    EpisodeAction,
     FeedContent,
     NewestEpisodes,
     Stamp,
     Subscription,
     replace,
 )
-from feedkeep.rules.episode_actions import SentAction
+from feedkeep.rules.episode_actions import SentAction, judge
 from feedkeep.rules.episodes import Playing, digest_of_file, digest_of_guid
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import want
 from feedkeep.service import Service
-from feedkeep.service.episodes import MAX_TITLES
 from feedkeep.store.base import Store
 
 URL, MOVED = "https://show.example/feed", "https://moved.example/feed"
@@ -61,6 +61,12 @@ async def look(
     clock.go_on(MINUTE)
 
 
+def play(podcast: str, episode: str, guid: str | None = None) -> EpisodeAction:
+    action = judge(SentAction(podcast, episode, "", "play", None, None, 9, 60, guid))
+    assert isinstance(action, EpisodeAction)
+    return action
+
+
 async def account(service: Service, name: str, *urls: str) -> AccountId:
     one = await service.accounts.create(name, None)
     await service.subscriptions.add(one.id, [want(url, None) for url in urls], TESTER)
@@ -84,41 +90,32 @@ def test_an_account_sees_the_episodes_of_fetches_since_it_had_the_feed(
         assert await service.episodes.episodes_of(hers) == episodes(1, 2)
         ben = await account(service, "ben", URL)
         his = await subscription(service, ben)
-        wanted = (URL, file(1), None)
+        wanted = play(URL, file(1))
+        feeds = {wanted.podcast_guid: his}
         assert await service.episodes.episodes_of(his) == ()
-        assert await service.episodes.titles(ben, [wanted]) == {}
+        assert await service.episodes.of_plays(feeds, [wanted]) == {}
         await look(store, clock, [URL], None)  # it was fetched again, and is unchanged
         assert await service.episodes.episodes_of(his) == episodes(1, 2)
-        assert await service.episodes.titles(ben, [wanted]) == {wanted: episodes(1)[0]}
+        found = await service.episodes.of_plays(feeds, [wanted])
+        assert found == {wanted.key: episodes(1)[0]}
 
     run(open_store, work)
 
 
-def test_titles_are_found_by_guid_or_file_also_under_a_former_url(open_store: Callable) -> None:
+def test_plays_have_the_episode_of_their_guid_or_file_also_after_a_move(
+    open_store: Callable,
+) -> None:
     async def work(service: Service, store: Store, clock: Clock) -> None:
         anna = await account(service, "anna", URL)
         await service.url_lists.move(anna, URL, MOVED, TESTER, notify_apps=False)
         await look(store, clock, [MOVED], episodes(1, 2))
-        of_file, of_guid = (URL, file(1), None), (MOVED, "elsewhere", "g2")
-        others = [
-            (URL, file(3), "g3"),
-            ("https://other.example", file(1), None),
-            ("nonsense", file(1), None),
-        ]
+        hers = await subscription(service, anna)
+        of_file, of_guid = play(URL, file(1)), play(URL, "https://else.example/2.mp3", "g2")
+        others = [play(URL, file(3), "g3"), play("https://other.example", file(1))]
+        feeds = {of_file.podcast_guid: hers}
+        found = await service.episodes.of_plays(feeds, [of_file, of_guid, *others])
         one, two = episodes(1, 2)
-        found = await service.episodes.titles(anna, [of_file, of_guid, *others])
-        assert found == {of_file: one, of_guid: two}
-
-    run(open_store, work)
-
-
-def test_titles_of_more_podcasts_than_the_limit_are_left_out(open_store: Callable) -> None:
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        urls = [f"https://{number}.example/feed" for number in range(MAX_TITLES + 1)]
-        anna = await account(service, "anna", *urls)
-        await look(store, clock, urls, episodes(1))
-        found = await service.episodes.titles(anna, [(url, file(1), None) for url in urls])
-        assert [url for url, _, _ in found] == urls[:MAX_TITLES]
+        assert found == {of_file.key: one, of_guid.key: two}
 
     run(open_store, work)
 

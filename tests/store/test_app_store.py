@@ -44,7 +44,8 @@ from feedkeep.model import (
 )
 from feedkeep.model.errors import InvalidInput, NotAuthorized
 from feedkeep.rules.database_restores import restamped
-from feedkeep.rules.episode_actions import is_finished, sent_second
+from feedkeep.rules.episode_actions import sent_second
+from feedkeep.rules.episodes import is_finished
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.invariants import history_violations, violations
 from feedkeep.rules.subscriptions import Update
@@ -461,7 +462,7 @@ def test_the_newest_plays_are_listed_by_time_finished_or_not_in_pages(open_store
         listed = await played(store)
         assert [one.revision for one in listed] == [7, 4, 2, 6, 5, 3, 1]
         for state in (True, False):
-            some = [one for one in listed if is_finished(one) is state]
+            some = [one for one in listed if is_finished(one.position, one.total) is state]
             assert await played(store, state) == some, "as the rule decides"
             assert len(some) > 2
         for state in (None, True, False):

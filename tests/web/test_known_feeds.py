@@ -192,7 +192,7 @@ def test_the_page_of_a_feed_has_its_latest_episodes_with_their_states(
     with feedkeep.client(name) as app:
         assert app.post(f"/api/2/episodes/{name}.json", json=actions).status_code == 200
     page = anna.get(f"/feeds/{guid(url)}")
-    assert "Latest episodes Begun 1 day ago 15:00 of 1:00:00" in page.text
+    assert "Latest episodes Begun 1 day ago 15:00 of 60:00" in page.text
     assert (
         "Finished one 1 day ago Finished Of no length Stopped at 1:15 Not played 12:34" in page.text
     )

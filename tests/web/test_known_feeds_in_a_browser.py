@@ -192,7 +192,7 @@ def test_a_person_sees_the_latest_episodes_and_how_far_they_were_played(
     visitor.sees_heading("Latest episodes")
     episodes = visitor.page.locator(".episodes li")
     expect(episodes).to_have_count(3)
-    begun = visitor.say("%(position)s of %(total)s", position="15:00", total="1:00:00")
+    begun = visitor.say("%(position)s of %(total)s", position="15:00", total="60:00")
     expect(episodes.nth(0)).to_contain_text(begun)
     expect(episodes.nth(0).get_by_role("link")).to_have_attribute("href", "https://talks.example/2")
     expect(episodes.nth(1)).to_contain_text(visitor.say("Finished"))

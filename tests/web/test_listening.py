@@ -18,7 +18,7 @@ from feedkeep.model import ActionDecision, ActionSnapshot, EpisodeAction, replac
 from feedkeep.rules.episode_actions import MAX_STORED, SentAction, judge
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.service import Service
-from feedkeep.web.listening import EPISODES_ON_A_PAGE, duration, episode_name
+from feedkeep.web.listening import EPISODES_ON_A_PAGE, episode_name
 
 A, B = "https://a.example/feed", "https://b.example/feed"
 GUID = parse_feed_url(A).guid
@@ -310,24 +310,6 @@ def test_what_apps_send_is_shown_as_a_short_text_and_leads_nowhere(
 )
 def test_an_episode_is_called_as_its_file_without_secrets(url: str, name: str) -> None:
     assert episode_name(url) == name
-
-
-@pytest.mark.parametrize(
-    ("seconds", "length", "text"),
-    [
-        (0, 0, "0:00"),
-        (65, 3_600, "1:05"),
-        (900, 3_600, "15:00"),
-        (3_600, 3_600, "60:00"),
-        (5_999, 5_999, "99:59"),
-        (65, 6_000, "0:01:05"),
-        (6_000, 6_000, "1:40:00"),
-        (7_325, 0, "2:02:05"),
-        (2_147_483, 2_147_483, "596:31:23"),
-    ],
-)
-def test_times_of_an_episode_have_one_form(seconds: int, length: int, text: str) -> None:
-    assert duration(seconds, length) == text
 
 
 @pytest.mark.parametrize("has_script", [True, False])

@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from feedkeep.model import (
     EPISODE_KEY_BYTES,
-    FINISHED_SECONDS,
     ActionDecision,
     ActionSnapshot,
     Entry,
@@ -422,16 +421,6 @@ def _is_superseded(action: EpisodeAction, newest: EpisodeAction | None) -> bool:
     if action.kind == PLAY:
         return True
     return action.kind == _DELETE and sent_second(action) < sent_second(newest)
-
-
-def is_finished(play: EpisodeAction) -> bool:
-    """Whether an episode was played to its end.
-
-    AntennaPod decides so about a play that it is sent, and then marks the episode as played.
-    """
-    if play.position is None or play.total is None:
-        return False
-    return play.total - play.position <= FINISHED_SECONDS
 
 
 def finishing(stored: Collection[EpisodeAction]) -> SentAction | None:

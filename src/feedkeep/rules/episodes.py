@@ -6,13 +6,17 @@ import hashlib
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Mapping, Sequence
 
-from feedkeep.model import EPISODE_KEY_BYTES, Episode, EpisodeAction, Guid, Value
+from feedkeep.model import (
+    EPISODE_KEY_BYTES,
+    FINISHED_SECONDS,
+    Episode,
+    EpisodeAction,
+    Guid,
+    Value,
+)
 
 MAX_EPISODES = 50
 """Maximum number of episodes of a feed."""
-
-FINISHED_SECONDS = 30
-"""Remaining length below which an episode is finished, as in AntennaPod."""
 
 _DIGEST_BYTES = 9
 """A multiple of three, which base64 writes without padding."""
@@ -31,8 +35,17 @@ class Playing(Value, frozen=True):
 
     @property
     def is_finished(self) -> bool:
-        total = self.total_seconds
-        return total is not None and self.position_seconds > total - FINISHED_SECONDS
+        return is_finished(self.position_seconds, self.total_seconds)
+
+
+def is_finished(position_seconds: int | None, total_seconds: int | None) -> bool:
+    """Whether an episode was played to its end.
+
+    AntennaPod decides so about a play that it is sent, and then marks the episode as played.
+    """
+    if position_seconds is None or total_seconds is None:
+        return False
+    return total_seconds - position_seconds <= FINISHED_SECONDS
 
 
 def digest_of_file(url: str) -> str:

@@ -222,8 +222,8 @@ class EpisodeActions:
 
     async def finish(
         self, admitted: Admitted, podcast_guid: Guid, episode: bytes
-    ) -> SentAction | None:
-        """Mark an episode as finished; return the play that apps are sent.
+    ) -> EpisodeAction | None:
+        """Mark an episode as finished; return one of its earlier actions.
 
         `episode` is the beginning of its keys. None if the account has no action with it, or if its
         length is unknown.
@@ -235,9 +235,10 @@ class EpisodeActions:
             admitted.account.id, podcast_guid, episode
         )
         play = episode_actions.finishing(stored)
-        if play is not None:
-            await self.record(admitted, [play])
-        return play
+        if play is None:
+            return None
+        await self.record(admitted, [play])
+        return stored[0]
 
     async def record(self, admitted: Admitted, sent: Sequence[SentAction]) -> Uploaded:
         """Store actions; unknown kinds are dropped, and invalid URLs are returned.

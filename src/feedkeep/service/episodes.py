@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
-from itertools import islice
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
 
-from feedkeep.model import AccountId, Episode, Guid, Subscription
-from feedkeep.model.errors import InvalidFeedUrl
+from feedkeep.model import AccountId, Episode, EpisodeAction, Guid, Subscription
 from feedkeep.rules import episodes
 from feedkeep.rules.episode_actions import PLAY, first_url
 from feedkeep.rules.episodes import Playing
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.service.known_feeds import KnownFeeds
 from feedkeep.store.base import Store
-
-MAX_TITLES = 50
-"""Maximum number of podcasts whose episodes are looked up at once; each takes two reads of rows."""
-
-Wanted: TypeAlias = tuple[str, str, str | None]
-"""The URL of a podcast, the URL of an episode's file, and the episode's guid, as in an action."""
 
 
 class Episodes:
@@ -46,27 +35,18 @@ class Episodes:
         plays = [action for action in actions if action.kind == PLAY]
         return episodes.playing(podcast, some, plays)
 
-    async def titles(
-        self, account_id: AccountId, wanted: Collection[Wanted]
-    ) -> Mapping[Wanted, Episode]:
-        """Return the episodes of actions, of at most `MAX_TITLES` podcasts; others are omitted.
+    async def of_plays(
+        self, feeds: Mapping[Guid, Subscription], plays: Iterable[EpisodeAction]
+    ) -> Mapping[bytes, Episode]:
+        """Return the episodes of plays, by the keys of the plays; unknown episodes are omitted.
 
-        Podcasts may have former URLs: their feeds are found at the present ones.
+        `feeds` has the account's feeds by the podcasts of the plays.
         """
-        guids: dict[str, Guid] = {}
-        for url in islice(dict.fromkeys(one[0] for one in wanted), MAX_TITLES):
-            with suppress(InvalidFeedUrl):
-                guids[url] = parse_feed_url(url).guid
-        views = await asyncio.gather(
-            *(self._store.entries.view(account_id, guid) for guid in guids.values())
-        )
-        feeds = {url: view.subscription for url, view in zip(guids, views, strict=True) if view}
         stored = await self._known_feeds.episodes(feeds.values())
         found = {}
-        for one in wanted:
-            podcast, file, guid = one
-            feed = feeds.get(podcast)
+        for play in plays:
+            feed = feeds.get(play.podcast_guid)
             known = stored.get(feed.feed_url, ()) if feed else ()
-            if episode := episodes.named(known, file, guid):
-                found[one] = episode
+            if episode := episodes.named(known, play.episode, play.episode_guid):
+                found[play.key] = episode
         return found

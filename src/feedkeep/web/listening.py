@@ -21,6 +21,7 @@ from feedkeep.model import (
     AccountId,
     Author,
     CredentialKind,
+    Episode,
     EpisodeAction,
     Guid,
     PlayRequest,
@@ -31,7 +32,8 @@ from feedkeep.model import (
 )
 from feedkeep.model.errors import InvalidInput
 from feedkeep.rules.app_identity import PAGES
-from feedkeep.rules.episode_actions import episode_of, is_finished, sent_second
+from feedkeep.rules.episode_actions import episode_of, sent_second
+from feedkeep.rules.episodes import is_finished
 from feedkeep.rules.feed_labels import NO_LABELS
 from feedkeep.rules.guids import guid_or_none
 from feedkeep.rules.seconds import first_stamp
@@ -46,8 +48,6 @@ EPISODES_ON_A_PAGE = 50
 
 _MAX_NAME_CHARACTERS = 61
 _MARK = re.compile(rf"(\S+)\.([0-9a-f]{{{2 * EPISODE_KEY_BYTES}}})")
-_MINUTE, _HOUR = 60, 3_600
-_LONG_SECONDS = 100 * _MINUTE
 
 
 class Show(StrEnum):
@@ -84,14 +84,6 @@ class PlayedEpisode(Value, frozen=True):
     who: Actor
     mark: str
 
-    @property
-    def played(self) -> str:
-        return duration(self.position, self.length)
-
-    @property
-    def whole(self) -> str:
-        return duration(self.length, self.length)
-
 
 class ListeningPage(Page):
     """/listening and its form."""
@@ -121,7 +113,9 @@ class ListeningPage(Page):
             return await self._show(request, show, before, BAD_REQUEST, problems=problems)
         if play is None:
             raise NoSuchRoute
-        name = line_of(episode_name(play.episode), _MAX_NAME_CHARACTERS)
+        feeds = await self._feeds(request.admitted.account.id, [play.podcast_guid])
+        found = await self.service.episodes.of_plays(feeds, [play])
+        name = line_of(_name_of(play, found), _MAX_NAME_CHARACTERS)
         return self.redirect(request, _place(show, before), Note("finished", {"name": name}))
 
     async def _show(
@@ -143,13 +137,14 @@ class ListeningPage(Page):
             for guid, feed in feeds.items()
         }
         devices = await self.devices(account_id, map(_author_of, shown))
+        found = await self.service.episodes.of_plays(feeds, shown)
         return await self.show(
             request,
             "listening.html",
             status,
             is_long=True,
             episodes=await in_thread_if(
-                True, lambda: [_played(play, rows, devices, now) for play in shown]
+                True, lambda: [_played(play, found, rows, devices, now) for play in shown]
             ),
             show=show,
             before=before if start else "",
@@ -180,6 +175,12 @@ class ListeningPage(Page):
         }
 
 
+def _name_of(play: EpisodeAction, found: Mapping[bytes, Episode]) -> str:
+    """Return the title of a play's episode, or else the name of its file."""
+    episode = found.get(play.key)
+    return episode.title if episode and episode.title else episode_name(play.episode)
+
+
 def episode_name(url: str) -> str:
     """Return the name of an episode's file, without the query, which may contain a password."""
     bare = url.partition("?")[0].partition("#")[0]
@@ -188,21 +189,17 @@ def episode_name(url: str) -> str:
     return name or line_of(bare, MAX_TITLE) or "?"
 
 
-def duration(seconds: int, length: int) -> str:
-    """Format a time within an episode of this length: "7:05", or "1:07:05" in a long one."""
-    minutes, rest = divmod(seconds, _MINUTE)
-    if length < _LONG_SECONDS and seconds < _LONG_SECONDS:
-        return f"{minutes}:{rest:02}"
-    return f"{seconds // _HOUR}:{minutes % _MINUTE:02}:{rest:02}"
-
-
 def _played(
-    play: EpisodeAction, rows: Mapping[Guid, Row], devices: Mapping[str, str], now: Stamp
+    play: EpisodeAction,
+    found: Mapping[bytes, Episode],
+    rows: Mapping[Guid, Row],
+    devices: Mapping[str, str],
+    now: Stamp,
 ) -> PlayedEpisode:
-    feed, is_done = rows.get(play.podcast_guid), is_finished(play)
+    feed, is_done = rows.get(play.podcast_guid), is_finished(play.position, play.total)
     mark = f"{play.podcast_guid}.{episode_of(play).hex()}"
     return PlayedEpisode(
-        episode_name(play.episode),
+        _name_of(play, found),
         feed or row_of(_unlisted(play), None, now),
         feed is not None,
         play.position or 0,

@@ -44,6 +44,7 @@ _NEARLY = 0.85
 
 _MICROSECONDS = 1_000_000
 _KILO = 1_000
+_LONG_SECONDS = 100 * 60
 _SIZES = ("digital-kilobyte", "digital-megabyte", "digital-gigabyte")
 
 
@@ -141,11 +142,12 @@ class Localizer:
         return _ago(self.language, round(seconds / unit) * unit)
 
     @staticmethod
-    def length(seconds: int) -> str:
-        """Format a length or a position as players do: "5:00" or "1:00:00"."""
+    def length(seconds: int, total_seconds: int = 0) -> str:
+        """Format a length, or a position in one, as players do: "60:00", or "1:40:00"."""
         minutes, rest = divmod(seconds, 60)
-        hours, minutes = divmod(minutes, 60)
-        return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+        if max(seconds, total_seconds) < _LONG_SECONDS:
+            return f"{minutes}:{rest:02}"
+        return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
     def local_minute(self, stamp: Stamp) -> str:
         """Format a timestamp in this time zone for a form field."""
