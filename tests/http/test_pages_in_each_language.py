@@ -51,7 +51,7 @@ from feedkeep.web.feed import About, Duplicate, NotFetched
 from feedkeep.web.imports import PreviewRow
 from feedkeep.web.listening import PlayedEpisode, Show
 from feedkeep.web.news import notice_row
-from feedkeep.web.rows import Checking, Filter, Listing, row_of
+from feedkeep.web.rows import Checking, Filter, Group, Listing, Order, Row, row_of
 
 SOURCE = Path(__file__).parents[2] / "src" / "feedkeep"
 LOCALE = SOURCE / "http" / "pages" / "locale"
@@ -98,6 +98,13 @@ NOTES: dict[str, list[dict[str, Any]]] = {
     "back": [{"count": 1, "left": 0}, {"count": 2, "left": 0, "stamps": "1"}],
     "restored": [{"count": count, "moment": NOW, "stamps": "1"} for count in (1, 2)],
     "deleted": [{"name": "a.example/1"}],
+    "filed": [
+        {"name": "1", "count": 1},
+        {"name": "1", "count": 2},
+        {"name": "", "count": 1},
+        {"name": "", "count": 2},
+    ],
+    "folder-removed": [{"name": "1"}],
     "disconnected": [{"name": "a.example/1"}, {"name": ""}],
     "finished": [{"name": "1.mp3"}],
     **{
@@ -108,8 +115,16 @@ NOTES: dict[str, list[dict[str, Any]]] = {
 }
 
 
-def listed(*feeds: Subscription, page: int = 1, pages: int = 1) -> Listing:
-    return Listing([row_of(feed, None, NOW) for feed in feeds], len(feeds), page, pages)
+def listed(
+    *rows: Row, page: int = 1, pages: int = 1, count: int = 0, folder: str | None = None
+) -> Listing:
+    groups = [Group(folder, rows, len(rows))]
+    folders, order = ([folder], Order.FOLDER) if folder else ([], Order.TITLE)
+    return Listing(groups, order, folders, len(rows), page, pages, count, count)
+
+
+def row(feed: Subscription) -> Row:
+    return row_of(feed, None, NOW)
 
 
 def app(kind: AppKind, scope: Scope, last_used: int | None, name: str = "1") -> ConnectedApp:
@@ -125,10 +140,12 @@ NEWS_ROWS = [
     if name or kind not in {NoticeKind.UNREADABLE, NoticeKind.MOVED}
 ]
 FEEDS: dict[str, Any] = {
-    "listing": listed(FEED),
+    "listing": listed(row(FEED)),
     "shown": Filter.SUBSCRIBED,
     "is_subscribed": True,
-    "order": "title",
+    "is_grid": False,
+    "folder": "",
+    "max_folder": 200,
     "query": "",
     "view": [("order", "title")],
     "stamp": NOW,
@@ -238,6 +255,7 @@ FEED_PAGE: dict[str, Any] = {
     "row": row_of(FEED, None, NOW),
     "title": "Zoë's",
     "folder": "A / B",
+    "folders": ["1"],
     "max_title": 200,
     "max_folder": 200,
     "about": About(not_fetched=NotFetched.SOON),
@@ -374,9 +392,10 @@ STATES: dict[str, list[dict[str, Any]]] = {
     ],
     "web/feeds.html": [
         FEEDS,
-        FEEDS | {"is_subscribed": False, "shown": Filter.UNSUBSCRIBED, "listing": listed(GONE)},
+        FEEDS
+        | {"is_subscribed": False, "shown": Filter.UNSUBSCRIBED, "listing": listed(row(GONE))},
         *(
-            FEEDS | {"shown": show, "listing": Listing([ODD], 1, 1, 1, count, count)}
+            FEEDS | {"shown": show, "listing": listed(ODD, count=count)}
             for show in (Filter.SUBSCRIBED, Filter.FAILING, Filter.TWICE)
             for count in (1, 2)
         ),
@@ -386,8 +405,15 @@ STATES: dict[str, list[dict[str, Any]]] = {
         *(FEEDS | {"news": NEWS_ROWS, "more_news": more} for more in range(3)),
         FEEDS | {"listing": listed()},
         FEEDS | {"listing": listed(), "is_subscribed": False},
+        FEEDS | {"listing": listed(), "folder": "/"},
+        *(
+            FEEDS
+            | {"listing": listed(ODD, folder=folder), "folder": "1", "is_grid": True}
+            | {"problems": {"name": TOO_LONG}}
+            for folder in ("1", "")
+        ),
         FEEDS | {"subscribed_count": 0, "unsubscribed_count": 0},
-        FEEDS | {"listing": listed(FEED, page=2, pages=1_234)},
+        FEEDS | {"listing": listed(row(FEED), page=2, pages=1_234)},
         FEEDS | {"problems": {"urls": [("x", TOO_LONG)] * 22, "list": TOO_LONG}},
         *(FEEDS | {"note": Note(kind, v)} for kind, values in NOTES.items() for v in values),
     ],

@@ -136,9 +136,9 @@ def _sent(
     elif template in NAMING:
         yield "", NAMING[template](account.urls)
         yield ", few", NAMING[template](account.urls[:FEW])
-    elif template in {"/feeds/subscribe", "/feeds/unsubscribe"}:
-        yield "", {"data": {"feed": account.guids}}
-        yield ", few", {"data": {"feed": account.guids[:FEW]}}
+    elif template in {"/feeds/subscribe", "/feeds/unsubscribe", "/feeds/file"}:
+        yield "", {"data": {"feed": account.guids, "to": "News / Weekly"}}
+        yield ", few", {"data": {"feed": account.guids[:FEW], "to": "News / Daily"}}
     elif template == "/history/{stamp}/undo":
         yield "", {}
     elif template == "/changes/undo":

@@ -70,6 +70,8 @@ READ_MORE = {
         "GET /subscriptions/{user}/{device}.{format}",
         "POST /api/2/subscriptions/{user}/{device}.json",
         "POST /feeds/add",
+        "POST /feeds/file",
+        "POST /feeds/file, few",
         "POST /feeds/subscribe",
         "POST /feeds/unsubscribe",
         "POST /history/{stamp}/undo",

@@ -143,6 +143,9 @@ def requests_of_pages(session: str) -> list[bytes]:
         "/feeds/add": "urls=https%3A%2F%2Fa.example%0D%0Ab.example",
         "/feeds/unsubscribe": guids,
         "/feeds/subscribe": guids,
+        "/feeds/file": f"{guids}&to=News+%2F+Daily",
+        "/feeds/rename-folder": "folder=News&name=Daily",
+        "/feeds/remove-folder": "folder=News",
         "/changes/undo": f"stamps=1%2C9999999999999999&guid={GUID}&when=leave&back=%2Fchanges",
         "/changes/meant": "stamps=1%2C2&back=%2F",
         "/changes/restore": "at=9999999999999999&keep=0",
@@ -171,7 +174,8 @@ def requests_of_pages(session: str) -> list[bytes]:
         "/people/change": "name=x&action=delete&typed=x",
     }
     pages = [
-        "/", "/?q=a&order=added&page=2&show=unsubscribed", "/feeds/changed?since=1",
+        "/", "/?q=a&order=added&page=2&show=unsubscribed", "/?folder=News&order=folder&view=grid",
+        "/feeds/changed?since=1",
         f"/feeds/{GUID}", "/changes", "/changes?before=1", "/changes/restore?at=1&keep=0",
         "/listening?show=all&before=1.1",
         "/changes/restore?moment=2026-01-31T12%3A00", "/import", "/export/opml", "/apps",

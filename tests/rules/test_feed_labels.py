@@ -22,6 +22,7 @@ from feedkeep.model import (
     Stamp,
     View,
 )
+from feedkeep.model.errors import InvalidInput
 from feedkeep.rules import subscriptions, url_lists
 from feedkeep.rules.feed_labels import (
     MAX_FOLDER,
@@ -29,11 +30,15 @@ from feedkeep.rules.feed_labels import (
     FiledFeed,
     Labels,
     edited,
+    filed,
     folder_names,
     folder_of,
     imported,
+    is_within,
     labels_of,
+    refiled,
     typed_folder,
+    with_outer,
 )
 from feedkeep.rules.feed_names import Card
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -367,3 +372,80 @@ def test_titles_and_folders_are_bounded_lines_that_are_read_as_they_were_written
     assert len(filed) <= MAX_FOLDER
     assert len(folder_names(filed)) <= MAX_FOLDER_LEVELS
     assert "\n" not in shown + filed
+
+
+def test_filed_feeds_of_the_list_stay_there_after_an_import() -> None:
+    account = Account((A, None), (B, None), (C, None))
+    account.take(FiledFeed(A, "", "News"), FiledFeed(B, "", "News"))
+    account.do(subscriptions.delete, derived(C))
+    changed = filed(
+        account.found,
+        account.whole,
+        [derived(A), derived(B), derived(C), G1, "x"],
+        " Music /  Live ",
+    )
+    assert [(one.guid, one.folder) for one in changed] == [
+        (derived(A), "Music / Live"),
+        (derived(B), "Music / Live"),
+    ]
+    account.keep(changed)
+    assert filed(account.found, account.whole, [derived(A)], "Music / Live") == []
+    account.take(FiledFeed(A, "", "News"))
+    assert account.shown(A) == ("", "Music / Live")
+    account.keep(filed(account.found, account.whole, [derived(A)], ""))
+    account.take(FiledFeed(A, "", "News"))
+    assert account.shown(A) == ("", "")
+
+
+def test_filed_feed_that_was_renamed_is_found_by_its_former_guid() -> None:
+    account = Account((A, None))
+    account.type(derived(A), "Mine", "News")
+    account.do(subscriptions.update, derived(A), Update(new_guid=G1))
+    account.keep(filed(account.found, account.whole, [derived(A)], "Music"))
+    assert account.shown(A) == ("Mine", "Music")
+
+
+@pytest.mark.parametrize(
+    ("folder", "name", "after"),
+    [
+        ("News", "Press", ["Press", "Press / Daily", "Newspapers"]),
+        ("News", "News / Old", ["News / Old", "News / Old / Daily", "Newspapers"]),
+        ("News / Daily", "Daily", ["News", "Daily", "Newspapers"]),
+        ("News", "Newspapers", ["Newspapers", "Newspapers / Daily", "Newspapers"]),
+        ("News", "", ["", "", "Newspapers"]),
+        ("News", "News", []),
+        ("", "Press", []),
+        ("Music", "Press", []),
+    ],
+)
+def test_refiled_folder_takes_inner_folders_along(
+    folder: str, name: str, after: Sequence[str]
+) -> None:
+    before = {A: "News", B: "News / Daily", C: "Newspapers"}
+    account = Account(*((url, None) for url in before))
+    account.take(*(FiledFeed(url, "Title", folder) for url, folder in before.items()))
+    changed = refiled(account.found, folder, name)
+    assert all(label.is_folder_edited and label.title == "Title" for label in changed)
+    account.keep(changed)
+    assert [account.shown(url)[1] for url in before] == (after or list(before.values()))
+    assert len(changed) == sum(one != before[url] for url, one in zip(before, after, strict=False))
+
+
+@pytest.mark.parametrize("name", ["x" * (MAX_FOLDER - 5), " / ".join("x" * MAX_FOLDER_LEVELS)])
+def test_refiled_folder_refuses_a_name_that_would_cut_inner_folders(name: str) -> None:
+    account = Account((A, None))
+    account.take(FiledFeed(A, "", "News / Daily"))
+    with pytest.raises(InvalidInput):
+        refiled(account.found, "News", name)
+    account.take(FiledFeed(A, "", "News"))
+    assert refiled(account.found, "News", name)[0].folder == name
+
+
+@given(st.lists(st.text(st.sampled_from("ab/ "), max_size=12), max_size=8))
+def test_outer_folders_contain_a_folder_and_no_other_does(names: Sequence[str]) -> None:
+    folder = folder_of(names)
+    outer = with_outer(folder)
+    assert outer[-1:] == ([folder] if folder else [])
+    assert [is_within(folder, one) for one in outer] == [True] * len(outer)
+    assert not is_within(f"{folder}x", folder)
+    assert not folder or is_within(f"{folder} / x", folder)

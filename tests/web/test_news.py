@@ -60,15 +60,20 @@ def above(anna: PageClient) -> str:
     return anna.get("/").reply.text.partition('id="news"')[2].partition("</section>")[0]
 
 
-def connect(anna: PageClient, name: str, label: str) -> None:
-    """Let an app sign in, and wait until that is stored."""
-    secret = anna.post("/apps/connect/kasts", {"label": label}).secrets[-1]
+def sign_in(anna: PageClient, name: str, secret: str, place: str, told: str) -> None:
+    """Let an app sign in, and wait until a page tells of it: it is stored after the reply."""
     anna.process.tokens.append(secret)
     with PageClient(anna.process).http as app:
         assert app.get("/subscriptions", auth=(name, secret)).status_code == 200
     deadline = time.monotonic() + 20
-    while "Connected: " not in anna.get("/apps/connected").text:
-        assert time.monotonic() < deadline  # it is written after the reply
+    while told not in anna.get(place).text:
+        assert time.monotonic() < deadline
+
+
+def connect(anna: PageClient, name: str, label: str) -> None:
+    """Connect an app without the pages."""
+    made = anna.process.use(lambda service: service.tokens.create(name, label, None))
+    sign_in(anna, name, made.text, "/news", f"{label} was connected")
 
 
 def test_a_new_app_is_told_above_the_list_until_it_was_seen(
@@ -88,6 +93,19 @@ def test_a_new_app_is_told_above_the_list_until_it_was_seen(
     assert "And 1 more" in above(anna)
     for odd in ("", "x", str(2**62)):
         assert anna.post("/news/dismiss", {"until": odd}).path == "/"
+
+
+def test_app_connected_by_a_page_is_listed_but_not_warned_of(
+    person: tuple[PageClient, str],
+) -> None:
+    anna, name = person
+    secret = anna.post("/apps/connect/kasts", {"label": "Kasts"}).secrets[-1]
+    sign_in(anna, name, secret, "/apps/connected", "Connected: Kasts")
+    assert above(anna) == ""
+    assert "Kasts was connected." in anna.get("/news").text
+    connect(anna, name, "Another")
+    assert "Another was connected" in above(anna)
+    assert "Kasts" not in above(anna)
 
 
 def test_an_app_that_fell_silent_is_pointed_out(person: tuple[PageClient, str]) -> None:

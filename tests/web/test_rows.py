@@ -11,6 +11,7 @@ from hypothesis.strategies import text
 from feedkeep.model import (
     Counts,
     Failure,
+    FeedLabel,
     Fetch,
     Guid,
     Limits,
@@ -21,9 +22,12 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.rules.clock import DAY_US
+from feedkeep.rules.feed_labels import Labels
 from feedkeep.rules.feed_names import Headline
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.web.rows import (
+    FOLDERS_SHOWN,
+    NO_FOLDER,
     ROWS_ON_A_PAGE,
     SILENT_DAYS,
     Checking,
@@ -82,6 +86,10 @@ def listed(
     )
 
 
+def rows_of(found: Listing) -> list[Row]:
+    return [row for group in found.groups for row in group.rows]
+
+
 @pytest.mark.parametrize(
     ("url", "title", "host", "letter"),
     [
@@ -115,12 +123,12 @@ def test_a_long_list_has_pages_and_the_last_one_is_the_last() -> None:
 
     def page(number: int) -> tuple[int, int, int]:
         found = listed(whole, page=number)
-        return len(found.rows), found.page, found.pages
+        return len(rows_of(found)), found.page, found.pages
 
     assert page(0) == page(1) == (ROWS_ON_A_PAGE, 1, 2)
     assert page(2) == page(7) == (1, 2, 2)
     newest = listed(whole, order=Order.ADDED)
-    assert newest.rows[0].since == ROWS_ON_A_PAGE
+    assert rows_of(newest)[0].since == ROWS_ON_A_PAGE
 
 
 def test_feeds_are_sorted_by_their_newest_episode_and_those_without_one_come_last() -> None:
@@ -129,7 +137,7 @@ def test_feeds_are_sorted_by_their_newest_episode_and_those_without_one_come_las
 
     def urls(order: Order) -> list[str]:
         guids = {parse_feed_url(url).guid: url for url in (A, B, C)}
-        return [guids[row.guid] for row in listed(whole, known, order=order).rows]
+        return [guids[row.guid] for row in rows_of(listed(whole, known, order=order))]
 
     assert urls(Order.EPISODE) == [B, C, A]
     assert urls(Order.SILENT) == [C, B, A]
@@ -145,7 +153,7 @@ def test_a_feed_without_an_episode_for_a_year_is_silent(days: int, is_silent: bo
 def test_feeds_are_sorted_by_title_whatever_its_capitals_and_accents() -> None:
     titles = {A: "Émile", B: "zebra", C: "Über uns"}
     known = {url: headline(url, title) for url, title in titles.items()}
-    rows = listed(snapshot(*map(feed, titles)), known).rows
+    rows = rows_of(listed(snapshot(*map(feed, titles)), known))
     assert [row.title for row in rows] == ["Émile", "Über uns", "zebra"]
 
 
@@ -162,7 +170,7 @@ def test_feeds_are_sorted_by_title_whatever_its_capitals_and_accents() -> None:
 )
 def test_feeds_are_found_by_words_of_title_and_host(words: str, found: list[str]) -> None:
     whole = snapshot(feed(A), feed(B))
-    rows = listed(whole, {A: headline(A, "The Night Radio")}, words=words).rows
+    rows = rows_of(listed(whole, {A: headline(A, "The Night Radio")}, words=words))
     assert [row.guid for row in rows] == [parse_feed_url(url).guid for url in found]
 
 
@@ -172,6 +180,54 @@ def test_a_subscribed_row_has_its_latest_episode_by_which_it_is_found() -> None:
     assert row_of(feed(A, is_subscribed=False), known[A], NOW).episode == ""
     found = listed(snapshot(feed(A), feed(B)), known, words="gesprach")
     assert [one.title for one in found.rows] == ["Radio"]
+def labels(folders: Mapping[str, str]) -> Labels:
+    return Labels(
+        {url: FeedLabel(parse_feed_url(url).guid, "", one) for url, one in folders.items()}
+    )
+
+
+def test_groups_follow_their_outer_folder_and_no_folder_is_last() -> None:
+    folders = {A: "News / Daily", B: "Newspapers", C: "news"}
+    whole = snapshot(*map(feed, (*folders, "https://d.example/feed")))
+    found = listing(
+        whole, {}, NOW, apart=(), labels=labels(folders), show=Filter.SUBSCRIBED, order=None,
+        words="", page=1,
+    )  # fmt: skip
+    assert found.order is Order.FOLDER
+    assert [group.folder for group in found.groups] == ["news", "News / Daily", "Newspapers", ""]
+    assert found.folders == ["News", "news", "News / Daily", "Newspapers"]
+
+
+def test_group_that_continues_on_the_next_page_counts_all_its_rows() -> None:
+    urls = [f"https://{number:05}.example" for number in range(ROWS_ON_A_PAGE + 2)]
+    given = labels({urls[0]: "A", **dict.fromkeys(urls[1:-1], "B")})
+    whole = snapshot(*map(feed, urls))
+
+    def page(number: int, folder: str = "") -> list[tuple[str | None, int, int, list[int]]]:
+        found = listing(
+            whole, {}, NOW, apart=(), labels=given, show=Filter.SUBSCRIBED, order=None,
+            words="", page=number, folder=folder,
+        )  # fmt: skip
+        return [
+            (group.folder, group.total, len(group.rows), [at for at, _ in group.numbered()][:1])
+            for group in found.groups
+        ]
+
+    most = ROWS_ON_A_PAGE - 1
+    assert page(1) == [("A", 1, 1, [0]), ("B", most + 1, most, [1])]
+    assert page(2) == [("B", most + 1, 1, [0]), ("", 1, 1, [1])]
+    assert page(1, NO_FOLDER) == [(None, 1, 1, [0])]
+
+
+def test_folders_of_a_form_are_bounded_and_have_the_shown_one() -> None:
+    urls = [f"https://{number}.example" for number in range(FOLDERS_SHOWN + 9)]
+    given = labels({url: f"Folder {number:04}" for number, url in enumerate(urls)})
+    found = listing(
+        snapshot(*map(feed, urls)), {}, NOW, apart=(), labels=given, show=Filter.SUBSCRIBED,
+        order=None, words="", page=1, folder="Folder 0208",
+    )  # fmt: skip
+    assert len(found.folders) == FOLDERS_SHOWN + 1
+    assert found.folders[0] == found.groups[0].folder == "Folder 0208"
 
 
 @given(text())
@@ -207,7 +263,7 @@ def test_feeds_that_fail_and_those_that_may_be_there_twice_are_counted_and_liste
     def guids(show: Filter) -> list[Guid]:
         found = listed(whole, known, show)
         assert (found.failing, found.twice) == (1, 2)
-        return [row.guid for row in found.rows]
+        return [row.guid for row in rows_of(found)]
 
     assert guids(Filter.FAILING) == [parse_feed_url(A).guid]
     assert guids(Filter.TWICE) == [parse_feed_url(B).guid, parse_feed_url(C).guid]

@@ -48,8 +48,8 @@ def filled_in(anna: PageClient, url: str) -> list[str]:
     return [unescape(value) for value in re.findall(text, anna.get(place(url)).reply.text)]
 
 
-def titles(anna: PageClient) -> list[str]:
-    found = re.findall(r"<a id=f\d+ [^>]*>([^<]*)</a>", anna.get("/").reply.text)
+def titles(anna: PageClient, path: str = "/") -> list[str]:
+    found = re.findall(r"<a id=f\d+ [^>]*>([^<]*)</a>", anna.get(path).reply.text)
     return [unescape(title) for title in found]
 
 
@@ -111,3 +111,82 @@ def test_an_undo_and_the_history_call_a_feed_by_its_title(anna: PageClient) -> N
     assert "Täglich &amp; &lt;b&gt;" in anna.get("/changes").reply.text
     assert anna.get(place(DEAD)).status == 410
     assert anna.post(f"{place(DEAD)}/label", {"title": "x"}).status == 410
+
+
+def folders(anna: PageClient, path: str = "/") -> dict[str, list[str]]:
+    """Return the titles of each group of a list."""
+    groups = anna.get(path).reply.text.split('<details class="group" ')[1:]
+    return {
+        unescape(re.findall(r'data-folder="([^"]*)"', group)[0]): [
+            unescape(title) for title in re.findall(r"<a id=f\d+ [^>]*>([^<]*)</a>", group)
+        ]
+        for group in groups
+    }
+
+
+def guid(url: str) -> str:
+    return str(parse_feed_url(url).guid)
+
+
+def test_list_with_folders_is_grouped_and_filtered_by_them(anna: PageClient) -> None:
+    imported(anna)
+    assert folders(anna) == {FOLDER: ["Of the feed", "Täglich & <b>"]}
+    anna.post("/feeds/add", {"urls": "https://titled.example/other"})
+    other = "titled.example/other"
+    assert folders(anna) == {FOLDER: ["Of the feed", "Täglich & <b>"], "": [other]}
+    assert folders(anna, "/?order=title") == {}  # and the browser remembers that
+    assert folders(anna) == {}
+    assert titles(anna) == ["Of the feed", "Täglich & <b>", other]
+    assert "<option>News/Talk</option>" in anna.get("/").reply.text
+    assert set(folders(anna, "/?folder=News/Talk&order=folder")) == {FOLDER}
+    assert set(folders(anna, "/?folder=/")) == {""}
+    assert "No feed is in this folder." in anna.get("/?folder=Music").text
+    assert titles(anna, "/?q=other") == [other]
+
+
+def test_selected_feeds_move_to_a_folder_and_out_of_it(anna: PageClient) -> None:
+    imported(anna)
+    both = [guid(KNOWN), guid(DEAD)]
+    page = anna.post("/feeds/file", {"feed": both, "to": " New /  One\n", "order": "added"})
+    assert page.note == "Moved 2 feeds to New / One."
+    assert dict(page.reply.url.params) == {"order": "added"}
+    assert filled_in(anna, DEAD)[1] == filled_in(anna, KNOWN)[1] == "New / One"
+    assert "like that already" in anna.post("/feeds/file", {"feed": both, "to": "New / One"}).note
+    assert "feeds in your list get" not in anna.post("/import", {"text": LIST}).reply.text
+    assert anna.post("/feeds/file", {"feed": both[0]}).note == "Moved 1 feed out of its folder."
+    assert set(folders(anna, "/?order=folder")) == {"", "New / One"}
+    assert "Select at least one" in anna.post("/feeds/file", {"to": "New"}).note
+    assert "like that already" in anna.post("/feeds/file", {"feed": ["x", ""], "to": "New"}).note
+
+
+def test_folder_is_renamed_with_inner_ones_and_removed_without_its_feeds(anna: PageClient) -> None:
+    imported(anna)
+    page = anna.post("/feeds/rename-folder", {"folder": "News/Talk", "name": "Spoken"})
+    assert dict(page.reply.url.params) == {"folder": "Spoken"}
+    assert set(folders(anna)) == {"Spoken / Daily"}
+    for name, told in (("  ", "Type a name"), ("x" * 198, "too long for a folder")):
+        page = anna.post("/feeds/rename-folder", {"folder": "Spoken", "name": name})
+        assert page.status == 400
+        assert told in page.problem("name")
+        assert "<option selected>Spoken</option>" in page.reply.text
+    page = anna.post("/feeds/remove-folder", {"folder": "Spoken"})
+    assert page.note == "Removed the folder Spoken. Its feeds are still in your list."
+    assert folders(anna) == {}
+    assert titles(anna) == ["Of the feed", "Täglich & <b>"]
+    assert "like that already" in anna.post("/feeds/remove-folder", {"folder": "Spoken"}).note
+    assert "like that already" in anna.post("/feeds/remove-folder", {}).note
+
+
+def test_each_look_of_the_list_is_remembered_by_the_browser(anna: PageClient) -> None:
+    imported(anna)
+    grid = '<div id="feeds" class="grid">'
+    assert grid not in anna.get("/").reply.text
+    assert grid in anna.get("/?view=grid").reply.text
+    assert grid in anna.get("/?order=added").reply.text
+    again = anna.get("/").reply.text
+    assert grid in again
+    assert '<option value="added" selected>' in again
+    assert grid not in anna.get("/?view=list").reply.text
+    assert '<option value="added" selected>' in anna.get("/").reply.text
+    anna.http.cookies.set("feedkeep_look", "x.y.z", domain="127.0.0.1")
+    assert set(folders(anna)) == {FOLDER}

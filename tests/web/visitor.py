@@ -256,8 +256,14 @@ class Visitor:
     def follow(self, text: str) -> None:
         self.link(text).click()
 
+    def follow_many(self, one: str, many: str, count: int) -> None:
+        self.page.get_by_role("link", name=self.say_many(one, many, count)).click()
+
     def type(self, label: str, text: str, **values: object) -> None:
         self.field(label, **values).fill(text)
+
+    def unfold(self, heading: str) -> None:
+        self.page.get_by_role("heading", name=self.say(heading), exact=True).click()
 
     def fill_in(self, fields: Mapping[str, str]) -> None:
         for label, text in fields.items():
@@ -309,6 +315,13 @@ class Visitor:
     def has_feeds(self, titles: list[str]) -> None:
         """Wait until the list has these feeds and no other ones."""
         expect(self.page.locator("#feeds").get_by_role("link")).to_have_text(titles)
+
+    def has_feeds_of(self, folder: str, titles: list[str]) -> None:
+        """Wait until a folder has these feeds and no other ones."""
+        group = self.page.locator("#feeds details").filter(
+            has=self.page.get_by_text(self.say(folder), exact=True)
+        )
+        expect(group.locator("li").get_by_role("link")).to_have_text(titles)
 
     def has_pictures(self, count: int) -> None:
         """Wait until at least so many pictures of feeds are loaded."""

@@ -99,7 +99,7 @@ class Preferences(Value, frozen=True):
         dismissed_mass_unsubscribe: Stamp of the newest mass unsubscribe that the owner
             confirmed; the page does not ask about older ones.
         dismissed_news: Stamp of the newest news that was seen.
-        known_apps: Keys of the apps that were connected at that time.
+        known_apps: Keys of the apps that the owner knows: seen in the news, or connected by a page.
         news_address: Hash, in hexadecimal, of the secret in the URL of the account's news; "" if
             there is no such URL.
         news_salt: Salt of the account's password when that URL was made.

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from feedkeep.model import FeedLabel, Guid, Labelled, Pointer, Snapshot, Stamp, Value, replace
 from feedkeep.model.entry_index import EntryIndex
-from feedkeep.model.errors import InvalidFeedUrl
+from feedkeep.model.errors import InvalidFeedUrl, InvalidInput
 from feedkeep.rules.feed_names import Card
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.text_limits import MAX_TITLE, line_of
@@ -128,6 +128,53 @@ def imported(
     ]
 
 
+def filed(
+    found: Iterable[Labelled], whole: Snapshot, guids: Iterable[str], folder: str
+) -> Sequence[FeedLabel]:
+    """Return the labels that change when their owner moves feeds into a folder; "" is no folder.
+
+    Guids that are not in the list are skipped, so there are never more labels than entries.
+    """
+    index, known, folder = EntryIndex(whole.entries), _known(found), typed_folder(folder)
+    changed: dict[Guid, FeedLabel] = {}
+    for guid in guids:
+        subscription = index.find(Guid(guid))
+        if subscription is None or subscription.deleted is not None:
+            continue
+        before = known.get(subscription.guid, FeedLabel(subscription.guid))
+        after = replace(before, folder=folder, is_folder_edited=True)
+        if before.folder != folder:
+            changed[subscription.guid] = after
+    return list(changed.values())
+
+
+def refiled(found: Iterable[Labelled], folder: str, name: str) -> Sequence[FeedLabel]:
+    """Return the labels that change when their owner renames a folder, inner folders included.
+
+    Without a name, the folder is removed: its feeds stay in the list, without a folder.
+
+    Raises:
+        InvalidInput: The name is too long, or too deep, for one of the inner folders.
+    """
+    folder, name = typed_folder(folder), typed_folder(name)
+    changed = []
+    for labelled in _shown(found).values():
+        label = labelled.label
+        if not folder or not is_within(label.folder, folder):
+            continue
+        new = name + label.folder.removeprefix(folder) if name else ""
+        if new != typed_folder(new):
+            raise InvalidInput("This name is too long for a folder with other folders inside it.")
+        if new != label.folder:
+            changed.append(replace(label, folder=new, is_folder_edited=True))
+    return changed
+
+
+def is_within(folder: str, outer: str) -> bool:
+    """Whether a folder is `outer` or inside it."""
+    return folder == outer or folder.startswith(outer + _BETWEEN)
+
+
 def title_of(text: str, feed_url: str) -> str:
     """Return the title of a feed in a file; "" if that is only an address.
 
@@ -156,6 +203,12 @@ def folder_of(names: Sequence[str]) -> str:
 def folder_names(folder: str) -> list[str]:
     """Return the names in a folder, outermost first; empty for ""."""
     return folder.split(_BETWEEN) if folder else []
+
+
+def with_outer(folder: str) -> list[str]:
+    """Return a folder's outer folders and itself, outermost first; empty for ""."""
+    names = folder_names(folder)
+    return [_BETWEEN.join(names[: level + 1]) for level in range(len(names))]
 
 
 def typed_folder(text: str) -> str:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
-from feedkeep.model import Author, CredentialKind, Guid, Snapshot, Stamp, Subscription, Value
+from feedkeep.model import (
+    Author,
+    CredentialKind,
+    Guid,
+    Snapshot,
+    Stamp,
+    Subscription,
+    TokenId,
+    Value,
+)
 from feedkeep.rules.app_identity import product_of
 from feedkeep.rules.apps import SILENT_DAYS, AppKind, ConnectedApp, fallen_silent
 from feedkeep.rules.clock import DAY_US, shift
@@ -21,6 +30,10 @@ UNREADABLE_DAYS = 7
 """Days after which an unreadable feed is news: most recover within hours."""
 
 MAX_NOTICES = 50
+
+MAX_KNOWN_APPS = 200
+"""Maximum number of apps that are stored as known to their owner."""
+
 _EVER = Stamp(0)
 
 
@@ -80,7 +93,12 @@ def app_key(app: ConnectedApp) -> str:
     is constant.
     """
     is_by_name = app.kind is AppKind.PASSWORD
-    return f"app {product_of(app.name)}" if is_by_name else f"app {app.ids[0]}"
+    return f"app {product_of(app.name)}" if is_by_name else token_key(app.ids[0])
+
+
+def token_key(token_id: TokenId) -> str:
+    """Return the key of the app that has a token."""
+    return f"app {token_id}"
 
 
 def may_have_moved(whole: Snapshot) -> bool:

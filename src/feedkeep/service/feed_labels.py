@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 
 import msgspec
 
 from feedkeep.model import AccountId, DocumentKind, FeedLabel, Guid, Labelled
-from feedkeep.rules import feed_labels
+from feedkeep.model.errors import InvalidInput
 from feedkeep.rules.duplicates import Pair, keep_apart
-from feedkeep.rules.feed_labels import FiledFeed, Labels
+from feedkeep.rules.feed_labels import (
+    FiledFeed,
+    Labels,
+    edited,
+    filed,
+    imported,
+    labels_of,
+    refiled,
+    typed_folder,
+)
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.service.documents import as_json
-from feedkeep.store.base import Store
+from feedkeep.store.base import DecideLabels, Store
 
 
 class FeedLabels:
@@ -23,7 +33,7 @@ class FeedLabels:
 
     async def of(self, account_id: AccountId) -> Labels:
         found = await self._store.feed_labels.of(account_id)
-        return await in_thread_if(len(found) > LONG_LIST, feed_labels.labels_of, found)
+        return await in_thread_if(len(found) > LONG_LIST, labels_of, found)
 
     async def edit(
         self, account_id: AccountId, guid: Guid, title: str, folder: str, own_title: str
@@ -34,7 +44,7 @@ class FeedLabels:
             NotAuthorized: The account is deleted.
         """
         await self._store.feed_labels.change(
-            account_id, lambda found: feed_labels.edited(found, guid, title, folder, own_title)
+            account_id, lambda found: edited(found, guid, title, folder, own_title)
         )
 
     async def preview_take(self, account_id: AccountId, feeds: Sequence[FiledFeed]) -> int:
@@ -45,7 +55,7 @@ class FeedLabels:
         whole = await self._store.entries.whole(account_id)
         found = await self._store.feed_labels.of(account_id)
         is_long = len(whole.entries) + len(told) > LONG_LIST
-        return len(await in_thread_if(is_long, feed_labels.imported, found, whole, told))
+        return len(await in_thread_if(is_long, imported, found, whole, told))
 
     async def take(self, account_id: AccountId, feeds: Sequence[FiledFeed]) -> int:
         """Import labels for feeds already in the list; return the number of changes.
@@ -60,15 +70,48 @@ class FeedLabels:
         if not told:
             return 0
         whole = await self._store.entries.whole(account_id)
-        taken: Sequence[FeedLabel] = ()
+        return await self._change(account_id, partial(imported, whole=whole, feeds=told))
 
-        def decide(found: Sequence[Labelled]) -> Sequence[FeedLabel]:
-            nonlocal taken
-            taken = feed_labels.imported(found, whole, told)
-            return taken
+    async def file(self, account_id: AccountId, guids: Collection[str], folder: str) -> int:
+        """Move feeds of the list into a folder; return the number of changes.
 
-        await self._store.feed_labels.change(account_id, decide)
-        return len(taken)
+        Raises:
+            NotAuthorized: The account is deleted.
+        """
+        whole = await self._store.entries.whole(account_id)
+        return await self._change(
+            account_id, partial(filed, whole=whole, guids=guids, folder=folder)
+        )
+
+    async def rename_folder(self, account_id: AccountId, folder: str, name: str) -> int:
+        """Rename a folder, with the folders inside it; return the number of changes.
+
+        Raises:
+            InvalidInput: The name is empty, or too long for a folder with inner folders.
+            NotAuthorized: The account is deleted.
+        """
+        if not typed_folder(name):
+            raise InvalidInput("Type a name for this folder.")
+        return await self._change(account_id, partial(refiled, folder=folder, name=name))
+
+    async def remove_folder(self, account_id: AccountId, folder: str) -> int:
+        """Remove a folder, with the folders inside it; return the number of changes.
+
+        Raises:
+            NotAuthorized: The account is deleted.
+        """
+        return await self._change(account_id, partial(refiled, folder=folder, name=""))
+
+    async def _change(self, account_id: AccountId, decide: DecideLabels) -> int:
+        changed: Sequence[FeedLabel] = ()
+
+        def counted(found: Sequence[Labelled]) -> Sequence[FeedLabel]:
+            nonlocal changed
+            changed = decide(found)
+            return changed
+
+        await self._store.feed_labels.change(account_id, counted)
+        return len(changed)
 
 
 def _told(feeds: Sequence[FiledFeed]) -> list[FiledFeed]:

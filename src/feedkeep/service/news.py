@@ -5,9 +5,10 @@ from __future__ import annotations
 import hmac
 from collections.abc import Sequence
 
-from feedkeep.model import Account, AccountId, Preferences, Stamp
+from feedkeep.model import Account, AccountId, Preferences, Stamp, TokenId
 from feedkeep.model.errors import NotAuthorized
 from feedkeep.rules.credentials import NEWS_PREFIX, read_link, token_hash
+from feedkeep.rules.notices import token_key
 from feedkeep.security.tokens import new_token
 from feedkeep.service.preferences import AccountPreferences
 from feedkeep.store.base import Store
@@ -71,6 +72,14 @@ class News:
             NotAuthorized: The account is deleted.
         """
         await self._preferences.dismiss_news(account_id, until, apps)
+
+    async def know_app(self, account_id: AccountId, token_id: TokenId) -> None:
+        """Record that the owner created an app's token in a browser; its use is no news then.
+
+        Raises:
+            NotAuthorized: The account is deleted.
+        """
+        await self._preferences.know_app(account_id, token_key(token_id))
 
 
 def _address_hash(account: Account, preferences: Preferences) -> str:

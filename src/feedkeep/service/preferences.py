@@ -8,6 +8,7 @@ import msgspec
 
 from feedkeep.model import Account, AccountId, DocumentKind, Preferences, Stamp, replace
 from feedkeep.model.errors import InvalidInput
+from feedkeep.rules.notices import MAX_KNOWN_APPS
 from feedkeep.service.documents import as_json
 from feedkeep.store.base import Store
 
@@ -91,6 +92,13 @@ class AccountPreferences:
             lambda known: replace(
                 known, dismissed_news=max(known.dismissed_news, stamp), known_apps=tuple(apps)
             ),
+        )
+
+    async def know_app(self, account_id: AccountId, app: str) -> None:
+        """Record that the owner knows an app; raises as `dismiss_mass_unsubscribe` does."""
+        await self._change(
+            account_id,
+            lambda known: replace(known, known_apps=(*known.known_apps[1 - MAX_KNOWN_APPS :], app)),
         )
 
     async def set_news_address(self, account: Account, address_hash: bytes) -> None:

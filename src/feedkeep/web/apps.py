@@ -16,7 +16,13 @@ from feedkeep.http.pages.notes import Note
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.http.routing import NoSuchRoute
 from feedkeep.model import CredentialKind, NewToken, Scope, Stamp, TokenId, Value, replace
-from feedkeep.model.errors import AccountError, NotAuthorized, Sentence, TooManyAttempts
+from feedkeep.model.errors import (
+    AccountError,
+    NotAuthorized,
+    Sentence,
+    StoreUnavailable,
+    TooManyAttempts,
+)
 from feedkeep.rules.app_identity import app_name
 from feedkeep.rules.apps import AppUse, ConnectedApp, fallen_silent
 from feedkeep.rules.credentials import apps_that_refuse
@@ -141,6 +147,8 @@ class AppsPage(Page):
         except (NotAuthorized, TooManyAttempts) as error:
             problems = {"password": not_confirmed(form, error)}
             return await self._refused(request, kind, form, problems, error)
+        with suppress(StoreUnavailable):  # the password exists, and has to be shown
+            await self.service.news.know_app(request.admitted.account.id, made.token.id)
         response = self.redirect(request, "/apps/connected", session=session)
         kept = NewPassword(made.token.id, label, kind, made.text)
         return self._keeping(request, response, kept, session)

@@ -56,7 +56,7 @@ from feedkeep.rules.text_limits import MAX_DESCRIPTION, MAX_LANGUAGE, MAX_TITLE,
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.web.changes import lines_of, shown_urls
 from feedkeep.web.page import Page, stamps_text
-from feedkeep.web.rows import live, row_of
+from feedkeep.web.rows import folders_of, live, row_of
 
 
 class NotFetched(StrEnum):
@@ -382,6 +382,9 @@ class FeedPage(Page):
             row=row_of(found, headline_of(feed) if feed else None, now, labels),
             title=labels.title(found.feed_url, title_of(feed)),
             folder=labels.folder(found.feed_url),
+            folders=await in_thread_if(
+                is_long, folders_of, (labels.folder(one.feed_url) for one in feeds)
+            ),
             max_title=MAX_TITLE,
             max_folder=MAX_FOLDER,
             about=told,

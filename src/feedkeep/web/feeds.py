@@ -1,4 +1,4 @@
-"""The list of feeds with their pictures: showing it, adding feeds, and unsubscribing."""
+"""The list of feeds with their pictures: showing it, adding, unsubscribing, and folders."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from feedkeep.http.cookies import LOOK, read_cookie, set_cookie
 from feedkeep.http.error_responses import OK
 from feedkeep.http.json_bodies import encode
 from feedkeep.http.pages.forms import Form, read_form, read_number
@@ -16,7 +17,7 @@ from feedkeep.http.responses import JsonResponse
 from feedkeep.model import Snapshot, Stamp, Subscription
 from feedkeep.model.errors import InvalidInput, UnknownSubscription
 from feedkeep.rules import subscriptions
-from feedkeep.rules.feed_labels import Labels
+from feedkeep.rules.feed_labels import MAX_FOLDER, Labels, typed_folder
 from feedkeep.rules.feed_names import Headline
 from feedkeep.rules.notices import Notice
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
@@ -27,15 +28,18 @@ from feedkeep.web.rows import (
     MAX_WORDS_CHARACTERS,
     Checking,
     Filter,
-    Order,
     checking,
     listing,
     live,
+    look_of,
+    look_text,
     place_of,
+    view_folder,
     view_of,
 )
 
 _NEWS_SHOWN = 3
+_UNCHANGED = Note("nothing-changed")
 _MAX_SHARED_CHARACTERS = 4_000
 
 
@@ -45,7 +49,11 @@ class FeedsPage(Page):
     async def get(self, request: AdmittedRequest) -> Response:
         """Show the list of feeds; an address that an app shared is filled in, not added."""
         shared = shared_address(request.query("url"), request.query("text"))
-        return await self.show_list(request, typed=Form({"urls": [shared]} if shared else {}))
+        response = await self.show_list(request, typed=Form({"urls": [shared]} if shared else {}))
+        if request.query("order") or request.query("view"):
+            look = look_text(look_of(request.query, read_cookie(request, LOOK)))
+            response.headers.append("set-cookie", set_cookie(request, LOOK, look))
+        return response
 
     async def above_forms(self, request: AdmittedRequest) -> Response:
         """Redirect to the list."""
@@ -71,9 +79,48 @@ class FeedsPage(Page):
         """Subscribe again to selected feeds."""
         return await self._set_subscribed(request, True)
 
-    async def _set_subscribed(self, request: AdmittedRequest, is_subscribed: bool) -> Response:
+    async def file(self, request: AdmittedRequest) -> Response:
+        """Move selected feeds into a folder, or out of their folders."""
+        form = await self._selection(request)
+        back, guids, folder = (
+            place_of(form.text),
+            form.several("feed"),
+            typed_folder(form.text("to")),
+        )
+        if not guids:
+            return self.redirect(request, back, Note("nothing-chosen"))
+        if form.text("by") and not folder:  # Enter was pressed on a checkbox, without JavaScript
+            return self.redirect(request, back, _UNCHANGED)
+        count = await self.service.feed_labels.file(request.admitted.account.id, guids, folder)
+        note = Note("filed", {"count": count, "name": folder}) if count else _UNCHANGED
+        return self.redirect(request, back, note)
+
+    async def rename_folder(self, request: AdmittedRequest) -> Response:
+        """Rename a folder, with the folders inside it."""
+        form = await read_form(request)
+        folder, name = view_folder(form.text("folder")), typed_folder(form.text("name"))
+        try:
+            await self.service.feed_labels.rename_folder(request.admitted.account.id, folder, name)
+        except InvalidInput as error:
+            problems = {"name": error.sentence}
+            return await self._part(
+                request, form.text, status_of(error), typed=form, problems=problems
+            )
+        return self.redirect(request, place_of(Form({"folder": [name]}).text), Note("saved"))
+
+    async def remove_folder(self, request: AdmittedRequest) -> Response:
+        """Remove a folder, with the folders inside it; their feeds stay in the list."""
+        folder = view_folder((await read_form(request)).text("folder"))
+        count = await self.service.feed_labels.remove_folder(request.admitted.account.id, folder)
+        note = Note("folder-removed", {"name": folder}) if count else _UNCHANGED
+        return self.redirect(request, HOME, note)
+
+    async def _selection(self, request: AdmittedRequest) -> Form:
         fields = 2 * self.settings.max_subscriptions
-        form = await read_form(request, self.settings.max_body_bytes, fields)
+        return await read_form(request, self.settings.max_body_bytes, fields)
+
+    async def _set_subscribed(self, request: AdmittedRequest, is_subscribed: bool) -> Response:
+        form = await self._selection(request)
         guids = form.several("only") or form.several("feed")
         back = place_of(form.text)
         if not guids:
@@ -114,8 +161,9 @@ class FeedsPage(Page):
         """
         snapshot = await self.service.subscriptions.whole(request.admitted.account.id)
         is_long = is_long or len(snapshot.entries) > LONG_LIST
-        shown, order, now = asked("show"), asked("order"), self.service.now()
-        is_whole = not shown and not asked("q")
+        shown, folder, now = asked("show"), view_folder(asked("folder")), self.service.now()
+        look = look_of(asked, read_cookie(request, LOOK))
+        is_whole = not shown and not asked("q") and not folder
         show = Filter(shown) if shown in set(Filter) else Filter.SUBSCRIBED
         feeds = await in_thread_if(is_long, live, snapshot)
         known = await self.service.known_feeds.headlines(feeds)
@@ -131,9 +179,10 @@ class FeedsPage(Page):
                 apart=apart,
                 labels=labels,
                 show=show,
-                order=Order(order) if order in set(Order) else Order.TITLE,
+                order=look.order,
                 words=asked("q")[:MAX_WORDS_CHARACTERS],
                 page=read_number(asked("page")) or 0,
+                folder=folder,
             ),
         )
         unsubscribed = await in_thread_if(is_long, subscriptions.count_unsubscribed, snapshot)
@@ -146,7 +195,9 @@ class FeedsPage(Page):
             shown=show,
             view=view_of(asked),
             is_subscribed=show != Filter.UNSUBSCRIBED,
-            order=order,
+            is_grid=look.is_grid,
+            folder=folder,
+            max_folder=MAX_FOLDER,
             query=asked("q")[:MAX_WORDS_CHARACTERS],
             stamp=snapshot.last_stamp,
             subscribed_count=snapshot.counts.subscribed,
@@ -194,7 +245,7 @@ class FeedsPage(Page):
     ) -> Note:
         """Return the next page's note about a change, with the stamp that undoes it."""
         if not count:
-            return Note("nothing-changed")
+            return _UNCHANGED
         return Note(
             kind,
             {

@@ -20,7 +20,14 @@ from feedkeep.model import Account, Stamp, Value
 from feedkeep.model.errors import NotAuthorized, Sentence, TooManyAttempts
 from feedkeep.model.stamps import write_stamp
 from feedkeep.rules.app_identity import app_name
-from feedkeep.rules.notices import Notice, NoticeKind, app_key, newest, of_mass_unsubscribe
+from feedkeep.rules.notices import (
+    MAX_KNOWN_APPS,
+    Notice,
+    NoticeKind,
+    app_key,
+    newest,
+    of_mass_unsubscribe,
+)
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.web.changes import who_of
 from feedkeep.web.page import Page, headers_of, not_confirmed, status_of
@@ -76,8 +83,6 @@ def _add(parent: Element, name: str, text: str) -> None:
 
 
 PLACE = "/news"
-
-_MAX_KNOWN = 200
 
 _BEGINNING = Sentence("News of your list will appear here.")
 _PLACES = {
@@ -142,7 +147,7 @@ class NewsPage(Page):
         until = min(read_number(form.text("until")) or 0, self.service.now())
         account_id = request.admitted.account.id
         known = [app_key(app) for app in await self.service.apps.of(account_id)]
-        await self.service.news.dismiss(account_id, Stamp(until), known[:_MAX_KNOWN])
+        await self.service.news.dismiss(account_id, Stamp(until), known[:MAX_KNOWN_APPS])
         return self.redirect(request, "/")
 
     async def make_address(self, request: AdmittedRequest) -> Response:

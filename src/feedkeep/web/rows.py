@@ -5,15 +5,24 @@ from __future__ import annotations
 import re
 import unicodedata
 import zlib
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
+from itertools import accumulate, groupby
 from urllib.parse import urlencode
 
 from feedkeep.http.pages.forms import read_number
 from feedkeep.model import Fetch, Guid, Snapshot, Stamp, Subscription, Value
 from feedkeep.rules.clock import DAY_US, shift
 from feedkeep.rules.duplicates import Pair
-from feedkeep.rules.feed_labels import NO_LABELS, Labels
+from feedkeep.rules.feed_labels import (
+    NO_LABELS,
+    Labels,
+    folder_names,
+    is_within,
+    typed_folder,
+    with_outer,
+)
 from feedkeep.rules.feed_names import (
     Headline,
     address_of,
@@ -38,6 +47,14 @@ _MAX_FOLDED_CHARACTERS = 300
 """Length to which non-ASCII texts are truncated for search and sorting."""
 
 MAX_WORDS_CHARACTERS = 200
+
+FOLDERS_SHOWN = 200
+"""Maximum number of folders offered in forms; the groups of a list show all."""
+
+NO_FOLDER = "/"
+"""Stands for "in no folder" in a view; no folder has this name."""
+
+_BETWEEN, _GRID = ".", "grid"
 _DIGEST = re.compile(r"[0-9A-Za-z_-]+")
 _DIGEST_CHARACTERS = 8
 
@@ -63,13 +80,26 @@ class Checking(Value, frozen=True):
 
 
 class Order(StrEnum):
-    """Sort order of a list."""
+    """Sort order of a list; `FOLDER` groups it, by title in each folder."""
 
+    FOLDER = "folder"
     TITLE = "title"
     ADDED = "added"
     CHANGED = "changed"
     EPISODE = "episode"
     SILENT = "silent"
+
+
+class Look(Value, frozen=True):
+    """How a browser shows the list.
+
+    Attributes:
+        order: None for the default, which depends on the list.
+        is_grid: Whether pictures are large and beside each other.
+    """
+
+    order: Order | None = None
+    is_grid: bool = False
 
 
 class Row(Value, frozen=True):
@@ -89,6 +119,7 @@ class Row(Value, frozen=True):
         newest: Publication time of the newest episode; None if unknown.
         is_silent: Whether `newest` is more than `SILENT_DAYS` ago.
         is_withheld: Whether the feed is subscribed but not sent to apps.
+        folder: "" without one.
     """
 
     guid: Guid
@@ -106,19 +137,43 @@ class Row(Value, frozen=True):
     newest: Stamp | None = None
     is_silent: bool = False
     is_withheld: bool = False
+    folder: str = ""
+
+
+class Group(Value, frozen=True):
+    """Successive rows of a page: all of them, or the rows of one folder.
+
+    Attributes:
+        folder: "" for feeds without a folder; None if the page is not grouped.
+        total: Number of rows of the folder on all pages.
+        first: Index of the first row on the page.
+    """
+
+    folder: str | None
+    rows: Sequence[Row]
+    total: int
+    first: int = 0
+
+    def numbered(self) -> Iterable[tuple[int, Row]]:
+        """Return the rows with their indices on the page."""
+        return enumerate(self.rows, self.first)
 
 
 class Listing(Value, frozen=True):
     """One page of a list.
 
     Attributes:
+        order: The order of the rows.
+        folders: The folders of the list with their outer folders, sorted; at most `FOLDERS_SHOWN`.
         total: Number of rows on all pages.
         page: Number of this page, from 1.
         failing: Number of unreadable feeds in the list, shown or not.
         twice: Number of possible duplicates in the list, shown or not.
     """
 
-    rows: Sequence[Row]
+    groups: Sequence[Group]
+    order: Order
+    folders: Sequence[str]
     total: int
     page: int
     pages: int
@@ -157,6 +212,7 @@ def row_of(
         newest,
         newest is not None and newest < shift(now, -SILENT_DAYS * DAY_US),
         subscription.is_subscribed and not is_for_apps(subscription.feed_url),
+        labels.folder(subscription.feed_url),
     )
 
 
@@ -175,14 +231,17 @@ def listing(
     apart: Collection[Pair],
     labels: Labels = NO_LABELS,
     show: Filter,
-    order: Order,
+    order: Order | None,
     words: str,
     page: int,
+    folder: str = "",
 ) -> Listing:
     """Return one page of an account's feeds, without deleted feeds.
 
     `known` has fetched data by feed URL, and `apart` pairs that are not duplicates according to
-    the owner. `words` are search terms, each of which must occur in a row's texts.
+    the owner. `words` are search terms, each of which must occur in a row's texts. Without an
+    `order`, a list with folders is grouped by folder. With a `folder`, only the feeds in it and in
+    its inner folders are shown.
     """
     feeds = live(snapshot)
     twice = {guid for group in possible_duplicates(feeds, known, apart) for guid in group}
@@ -192,8 +251,16 @@ def listing(
     ]
     failing = sum(row.failing is not None for row in rows)
     wanted = folded(words).split(maxsplit=_MAX_WORDS)[:_MAX_WORDS]
-    rows = [row for row in rows if _is_shown(row, show) and _has(row, wanted)]
+    folders = folders_of(row.folder for row in rows)
+    rows = [
+        row for row in rows if _is_shown(row, show) and _is_in(row, folder) and _has(row, wanted)
+    ]
+    order = order or (Order.FOLDER if any(row.folder for row in rows) else Order.TITLE)
     match order:
+        case Order.FOLDER:
+            keys = {folder: _folder_key(folder) for folder in {row.folder for row in rows}}
+            rows.sort(key=lambda row: folded(row.title))
+            rows.sort(key=lambda row: keys[row.folder])
         case Order.TITLE:
             rows.sort(key=lambda row: folded(row.title))
         case Order.ADDED:
@@ -207,9 +274,38 @@ def listing(
     pages = max(1, -(-len(rows) // ROWS_ON_A_PAGE))
     page = min(max(page, 1), pages)
     first = (page - 1) * ROWS_ON_A_PAGE
-    return Listing(
-        rows[first : first + ROWS_ON_A_PAGE], len(rows), page, pages, failing, len(twice)
-    )
+    shown = rows[first : first + ROWS_ON_A_PAGE]
+    groups = _grouped(shown, rows) if order is Order.FOLDER else [Group(None, shown, len(rows))]
+    if folder not in ("", NO_FOLDER, *folders):
+        folders = [folder, *folders]
+    return Listing(groups, order, folders, len(rows), page, pages, failing, len(twice))
+
+
+def folders_of(used: Iterable[str]) -> list[str]:
+    """Return the first `FOLDERS_SHOWN` of these folders and their outer folders."""
+    found = {outer for folder in set(used) for outer in with_outer(folder)}
+    return sorted(found, key=_folder_key)[:FOLDERS_SHOWN]
+
+
+def _folder_key(folder: str) -> tuple[bool, str, str]:
+    """Return the sort key of a folder: outer folders before inner ones, and no folder last."""
+    return not folder, folded("\0".join(folder_names(folder))), folder
+
+
+def _grouped(shown: Sequence[Row], rows: Iterable[Row]) -> list[Group]:
+    totals = Counter(row.folder for row in rows)
+    groups = [(folder, list(some)) for folder, some in groupby(shown, lambda row: row.folder)]
+    firsts = accumulate((len(some) for _, some in groups), initial=0)
+    return [
+        Group(folder, some, totals[folder], first)
+        for (folder, some), first in zip(groups, firsts, strict=False)
+    ]
+
+
+def _is_in(row: Row, folder: str) -> bool:
+    if folder == NO_FOLDER:
+        return not row.folder
+    return not folder or is_within(row.folder, folder)
 
 
 def checking(
@@ -267,15 +363,33 @@ def folded(text: str) -> str:
 
 
 def view_of(value_of: Callable[[str], str]) -> list[tuple[str, str]]:
-    """Return the valid view parameters of a query or form: filter, order, search and page."""
+    """Return the valid view parameters of a query or form: filters, order, search and page."""
     show, order, page = (value_of(name) for name in ("show", "order", "page"))
     view = {
         "show": show if show in set(Filter) else "",
+        "folder": view_folder(value_of("folder")),
         "order": order if order in set(Order) else "",
         "q": value_of("q")[:MAX_WORDS_CHARACTERS],
         "page": page if read_number(page) else "",
     }
     return [(name, value) for name, value in view.items() if value]
+
+
+def look_of(value_of: Callable[[str], str], remembered: str) -> Look:
+    """Return the look that a query or form asks for, or else the `remembered` look of a cookie."""
+    order, _, view = remembered.partition(_BETWEEN)
+    order, view = value_of("order") or order, value_of("view") or view
+    return Look(Order(order) if order in set(Order) else None, view == _GRID)
+
+
+def look_text(look: Look) -> str:
+    """Return a look as the value of a cookie."""
+    return f"{look.order or ''}{_BETWEEN}{_GRID if look.is_grid else ''}"
+
+
+def view_folder(text: str) -> str:
+    """Return the folder of a view; "" means all feeds."""
+    return NO_FOLDER if text == NO_FOLDER else typed_folder(text)
 
 
 def place_of(value_of: Callable[[str], str]) -> str:

@@ -121,6 +121,10 @@ class Localizer:
         offset_us = int(offset.total_seconds()) * _MICROSECONDS
         return _day(self.language, (stamp + offset_us) // DAY_US)
 
+    def since(self, stamp: Stamp) -> str:
+        """Format the day on which something began: "since Nov 30, 2026"."""
+        return self.gettext("since %(day)s") % {"day": self.day(stamp)}
+
     def moment(self, stamp: Stamp) -> str:
         """Format a timestamp in this time zone, to the minute."""
         moment = _utc(stamp).astimezone(self._zone)

@@ -53,6 +53,10 @@ class _OfFeeds(_OfAFeed):
     refused: NotRequired[int]
 
 
+class _Filed(_Named):
+    count: int
+
+
 class _Refused(TypedDict):
     refused: int
 
@@ -95,6 +99,8 @@ _VALUES: dict[str, type] = {
     "merged": _OfAFeed,
     "deleted": _OfAFeed,
     "finished": _Named,
+    "filed": _Filed,
+    "folder-removed": _Named,
     "disconnected": _Named,
     "account-disable": _Named,
     "account-enable": _Named,

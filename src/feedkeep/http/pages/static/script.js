@@ -12,7 +12,6 @@ const dress = () => {
     one("button", row).setAttribute("aria-labelledby", `u ${one("a", row).id}`);
   });
 };
-dress();
 
 // Send the browser's time zone, for new accounts.
 all("[data-time-zone]").forEach((field) => {
@@ -57,10 +56,50 @@ addEventListener("pageshow", () => {
 // Enter submits a single address.
 document.addEventListener("keydown", (event) => {
   const { target } = event;
+  if (event.key === "Enter" && target.matches("#feeds input")) event.preventDefault();  // selections stay
   if (event.key !== "Enter" || event.shiftKey || event.isComposing || !target.matches("#urls")) return;
   if (target.value.includes("\n")) return;
   event.preventDefault();
   target.form.requestSubmit(one("button", target.form));
+});
+
+// Shortcuts: single keys, which can be switched off, and never while typing (WCAG 2.1.4).
+const currentRow = () => document.activeElement.closest("#feeds li");
+const step = (by) => {
+  const rows = all("#feeds li").filter((row) => row.checkVisibility());
+  const next = rows[currentRow() ? rows.indexOf(currentRow()) + by : 0];
+  if (next) one("a", next).focus();
+};
+const SHORTCUTS = {
+  "/": () => one("#q").select(),
+  j: () => step(1),
+  k: () => step(-1),
+  x: () => currentRow() && one("input", currentRow()).click(),
+  "?": () => one("#keys").showModal(),
+};
+document.addEventListener("keydown", (event) => {
+  const { target, key } = event;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  if (target.matches("input:not([type=checkbox]), textarea, select") || target.closest("dialog")) return;
+  if (!one("#keys") || localStorage.keys === "off" || !Object.hasOwn(SHORTCUTS, key)) return;
+  event.preventDefault();
+  SHORTCUTS[key]();
+});
+if (one("#keys")) {
+  one("[data-keys]").addEventListener("click", SHORTCUTS["?"]);
+  one("#use-keys").checked = localStorage.keys !== "off";
+  one("#use-keys").addEventListener("change", (event) => { localStorage.keys = event.target.checked ? "on" : "off"; });
+}
+
+// Remember collapsed groups, until another person may sign in here.
+const MOST_CLOSED = 500;
+if (!one(".who")) localStorage.removeItem("closed");
+const closed = new Set(JSON.parse(localStorage.closed ?? "[]"));
+document.addEventListener("click", (event) => {
+  const group = event.target.closest("summary")?.closest("[data-folder]");
+  if (!group) return;
+  closed[group.open ? "add" : "delete"](group.dataset.folder);  // it is toggled after this
+  localStorage.closed = JSON.stringify([...closed].slice(-MOST_CLOSED));
 });
 
 // Keep a list's scroll position when a row's form is sent.
@@ -85,7 +124,7 @@ document.addEventListener("change", (event) => {
     event.target.form.requestSubmit();
   }
   if (event.target.matches("[data-all]")) {
-    all("#feeds li:not([hidden]) input[type=checkbox]").forEach((box) => { box.checked = event.target.checked; });
+    all("#feeds li:not([hidden], #kept li) input").forEach((box) => { box.checked = event.target.checked; });
   }
   if (event.target.matches("input[type=checkbox]")) count();
   if (event.target.matches("[data-max]")) refuseTooLarge(event.target);
@@ -117,15 +156,18 @@ function count() {
 const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replace(/ß/g, "ss");
 
 function filter() {
-  const search = one("[data-filter]");
+  const search = one("#q");
   if (!search || !one("#feeds")) return;
   const words = fold(search.value).split(/\s+/).filter(Boolean);
+  all("[data-folder]").forEach((group) => { group.open = words.length > 0 || !closed.has(group.dataset.folder); });
+  if (!search.matches("[data-filter]")) return;
   let shown = 0;
-  for (const row of all("#feeds > li")) {
+  for (const row of all("#feeds li")) {
     const text = fold(`${one("div", row).textContent} ${one("[title]", row)?.title ?? ""}`);
     row.hidden = !words.every((word) => text.includes(word));
     if (!row.hidden) shown += 1;
   }
+  all("[data-folder]").forEach((group) => { group.hidden = !one("li:not([hidden])", group); });
   const found = one("[data-found]");
   found.hidden = !words.length;
   found.textContent = found.dataset.found.replace("{}", shown);
@@ -142,18 +184,17 @@ async function search(form) {
   const text = page.ok && !page.redirected && await page.text();
   if (number !== asked || !text) return;
   const parsed = new DOMParser().parseFromString(text, "text/html");
-  const rows = one("#feeds", parsed);
   const chosen = all("#feeds li:has(:checked)");
   ["#found", "[data-found]"].forEach((part) => one(part).replaceWith(one(part, parsed)));
   // Selected rows stay selected, found or not.
-  for (const row of rows ? chosen : []) {
-    const box = one(`[value="${one("input", row).value}"]`, rows);
+  for (const row of chosen) {
+    const box = one(`#feeds [value="${one("input", row).value}"]`);
     if (box) box.checked = true;
-    else rows.append(row);
-    row.hidden = true;
+    else one("#kept").append(row);
   }
   history.replaceState(null, "", address);
   dress();
+  filter();
   count();
 }
 
@@ -169,9 +210,12 @@ document.addEventListener("input", (event) => {
 // Poll for changes by other devices, and for fetches of new feeds.
 const EVERY_MS = 5000;
 
+// A refresh would lose ticks, and what is being typed for a folder.
+const isUsed = () => one("#feeds input:checked, [data-stamp] input:not(#q, [type=checkbox]):focus") !== null;
+
 async function follow() {
   const list = one("[data-stamp]");
-  if (!list || document.hidden || all("#feeds input:checked").length) return;
+  if (document.hidden || isUsed()) return;
   const home = one(".brand").pathname;  // includes the service's base path
   const { stamp, checked } = list.dataset;
   const reply = await fetch(`${home}feeds/changed?since=${stamp}${checked ? `&checked=${checked}` : ""}`);
@@ -181,16 +225,18 @@ async function follow() {
   if (!page.ok || page.redirected) return;
   const parsed = new DOMParser().parseFromString(await page.text(), "text/html");
   const fresh = one("[data-stamp]", parsed);
-  const focused = document.activeElement?.id;
+  if (!fresh || isUsed()) return;  // it may be used since the requests
+  if (one("#start")) location.reload();
+  const row = document.activeElement?.closest("#feeds li");
+  const focused = row ? `#feeds a[href="${one("a", row).getAttribute("href")}"]` : `#${document.activeElement?.id || "none"}`;
   const typed = one("#q")?.value;
-  if (!fresh) return;
   list.replaceWith(fresh);
   one("#mass-unsubscribe")?.replaceWith(one("#mass-unsubscribe", parsed));
   if (one("#q")) one("#q").value = typed ?? "";
   dress();
   filter();
   count();
-  if (focused) document.getElementById(focused)?.focus();
+  one(focused)?.focus();
 }
 
 if (one("[data-stamp]")) {
@@ -205,5 +251,6 @@ if (one("[data-waits]")) {
     if (page.ok && !(await page.text()).includes("data-waits")) location.reload();
   }, EVERY_MS);
 }
-count();
+dress();
 filter();
+count();

@@ -1,0 +1,245 @@
+"""The list as a person uses it: folders, the grid, shortcuts, and selections that last."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from feedkeep_process import FeedkeepProcess
+from forms import IS_LONG, in_the_long_form
+from known_feeds import DAY_US, know, picture, png
+from playwright.sync_api import Route, expect
+from visitor import PHONE, WIDE, Visit, Visitor, title_of
+
+from feedkeep.model import Failure, Stamp
+from feedkeep.runtime import wall_clock
+
+PASSWORD = "a good passphrase"
+URLS = [f"https://{name}.of-the-list.example" for name in "abc"]
+A, B, C = map(title_of, URLS)
+
+
+@pytest.fixture
+def name(service: FeedkeepProcess) -> str:
+    return service.new_account(PASSWORD)
+
+
+def come_in(visitor: Visitor, name: str) -> Visitor:
+    """Sign in to a list of which two feeds are in folders."""
+    visitor.is_let_in(name, PASSWORD, *URLS)
+    file(visitor, "News / Daily", A)
+    file(visitor, "Music", B)
+    visitor.sees("Without a folder")
+    return visitor
+
+
+def file(visitor: Visitor, folder: str, *titles: str) -> None:
+    for title in titles:
+        visitor.choose(title)
+    visitor.type("Folder for the selected feeds", folder)
+    visitor.press("Move to folder")
+    visitor.page.get_by_role("status").filter(has_text=folder).wait_for()
+
+
+@pytest.mark.parametrize("has_script", [True, False] if IS_LONG else [True])
+def test_collapsed_folders_stay_so_in_a_browser_that_can_remember_it(
+    service: FeedkeepProcess, visit: Visit, name: str, has_script: bool
+) -> None:
+    visitor = come_in(visit(service, has_script=has_script), name)
+    expect(visitor.page.locator("#feeds h2")).to_have_text(
+        ["Music 1", "News / Daily 1", "Without a folder 1"]
+    )
+    visitor.page.locator("#feeds summary").filter(has_text="Music").click()
+    expect(visitor.feed(B)).to_be_hidden()
+    visitor.page.reload()
+    expect(visitor.feed(A)).to_be_visible()
+    expect(visitor.feed(B)).to_be_visible(visible=not has_script)
+    if has_script:
+        visitor.type("Search in these feeds", "b.of")
+        expect(visitor.feed(B)).to_be_visible()
+        expect(visitor.page.locator("#feeds summary").locator("visible=true")).to_have_count(1)
+        visitor.type("Search in these feeds", "")
+        expect(visitor.feed(B)).to_be_hidden()
+        visitor.press("Sign out")
+        visitor.is_let_in(name, PASSWORD)  # who signs in next sees all folders
+        expect(visitor.feed(B)).to_be_visible()
+
+
+@pytest.mark.parametrize("has_script", [True, False] if IS_LONG else [False])
+def test_folder_is_renamed_and_removed_from_its_group(
+    service: FeedkeepProcess, visit: Visit, name: str, has_script: bool
+) -> None:
+    visitor = come_in(visit(service, has_script=has_script), name)
+    visitor.page.get_by_role("link", name="Rename or remove News / Daily", exact=True).click()
+    visitor.type("Name of the folder", "Press")
+    visitor.page.keyboard.press("Enter")
+    visitor.sees("Saved.")
+    visitor.has_feeds_of("Press", [A])
+    visitor.page.locator(".folder summary").click()
+    visitor.press("Remove the folder")
+    visitor.page.get_by_role("status").filter(has_text="Removed the folder Press.").wait_for()
+    visitor.has_feeds_of("Without a folder", [A, C])
+
+
+def test_grid_is_one_switch_that_the_browser_remembers(
+    service: FeedkeepProcess, visit: Visit, name: str
+) -> None:
+    url = "https://pictured.of-the-list.example"
+    know(service, url, "A show with a picture", shown=picture(png(180, 60, 40)))
+    visitor = visit(service, has_script=False)
+    visitor.is_let_in(name, PASSWORD, url)
+    visitor.follow("Grid")
+    visitor.open("/")
+    picked = visitor.page.locator("#feeds img")
+    visitor.has_pictures(1)
+    box = picked.bounding_box()
+    assert box is not None
+    assert box["width"] == box["height"] > 100
+    visitor.follow("List")
+    visitor.open("/")
+    box = picked.bounding_box()
+    assert box is not None
+    assert box["width"] == 40
+
+
+def test_keys_move_select_search_and_open(
+    service: FeedkeepProcess, visit: Visit, name: str
+) -> None:
+    visitor = visit(service)
+    visitor.is_let_in(name, PASSWORD, *URLS)
+    keys = visitor.page.keyboard
+    chosen = visitor.page.locator("#feeds :checked")
+    keys.press("x")
+    expect(chosen).to_have_count(0)
+    keys.press("j")
+    keys.press("j")
+    expect(visitor.feed(B)).to_be_focused()
+    keys.press("x")
+    expect(visitor.page.get_by_role("checkbox", name=B, exact=True)).to_be_checked()
+    keys.press("k")
+    expect(visitor.feed(A)).to_be_focused()
+    keys.press("k")
+    for held in ("Control", "Alt", "Meta"):
+        keys.press(f"{held}+j")
+    expect(visitor.feed(A)).to_be_focused()
+    keys.press("/")
+    expect(visitor.field("Search in these feeds")).to_be_focused()
+    keys.type("jkx?/")
+    expect(visitor.field("Search in these feeds")).to_have_value("jkx?/")
+    expect(chosen).to_have_count(1)
+    visitor.type("Search in these feeds", "")
+    visitor.feed(C).focus()
+    keys.press("?")
+    dialog = visitor.page.get_by_role("dialog", name=visitor.say("Keyboard shortcuts"))
+    expect(dialog).to_be_visible()
+    assert visitor.flaws() == []
+    keys.press("j")
+    dialog.get_by_label(visitor.say("Use these shortcuts")).uncheck()
+    dialog.get_by_role("button", name=visitor.say("Close")).click()
+    visitor.feed(C).focus()
+    keys.press("k")
+    expect(visitor.feed(C)).to_be_focused()
+    visitor.page.reload()
+    visitor.press("Keyboard shortcuts")
+    dialog.get_by_label(visitor.say("Use these shortcuts")).check()
+    keys.press("Escape")
+    keys.press("j")
+    expect(visitor.feed(A)).to_be_focused()
+    keys.press("Enter")
+    visitor.sees_heading(A)
+
+
+@pytest.mark.parametrize("has_script", [True, False])
+def test_enter_beside_the_list_unsubscribes_from_nothing(
+    service: FeedkeepProcess, visit: Visit, name: str, has_script: bool
+) -> None:
+    visitor = visit(service, has_script=has_script)
+    visitor.is_let_in(name, PASSWORD, *URLS)
+    visitor.choose(B)
+    visitor.page.keyboard.press("Enter")
+    if not has_script:
+        visitor.sees("Your list was like that already.")
+    visitor.has_feeds([A, B, C])
+    visitor.choose(B)
+    visitor.type("Folder for the selected feeds", "Music")
+    visitor.page.keyboard.press("Enter")
+    visitor.page.get_by_role("status").filter(has_text="Moved 1 feed to Music.").wait_for()
+    visitor.has_feeds_of("Music", [B])
+    visitor.has_feeds_of("Without a folder", [A, C])
+
+
+def test_ticks_made_during_a_refresh_stay(
+    service: FeedkeepProcess, visit: Visit, name: str
+) -> None:
+    visitor = visit(service)
+    visitor.holds_the_clock()
+    visitor.is_let_in(name, PASSWORD, *URLS)
+    with service.client(name) as app:
+        added = {"subscriptions": [{"feed_url": "https://d.of-the-list.example"}]}
+        app.post("/subscriptions", json=added).raise_for_status()
+    held: list[Route] = []
+    visitor.page.route(re.compile(r"/$"), lambda route: held.append(route))  # noqa: PLW0108 - Playwright sets an attribute of it
+    with visitor.page.expect_request(re.compile(r"/$")):
+        visitor.page.clock.run_for(6_000)
+    visitor.choose(B)
+    with visitor.page.expect_response(re.compile(r"/$")):
+        held.pop().continue_()
+    visitor.page.unroute(re.compile(r"/$"))
+    visitor.page.evaluate("() => new Promise((done) => { requestIdleCallback(done); })")
+    expect(visitor.page.get_by_role("checkbox", name=B, exact=True)).to_be_checked()
+    visitor.has_feeds([A, B, C])
+    visitor.page.get_by_role("checkbox", name=B, exact=True).uncheck()
+    visitor.feed(C).focus()
+    visitor.page.clock.run_for(6_000)
+    visitor.has_feeds([A, B, C, "d.of-the-list.example"])
+    expect(visitor.feed(C)).to_be_focused()
+
+
+def test_first_feed_is_on_the_first_screen_of_a_phone(
+    service: FeedkeepProcess, visit: Visit, name: str
+) -> None:
+    long_ago = Stamp(wall_clock.now() - 9 * DAY_US)
+    failing = {"failing": long_ago, "failures": 9, "failure": Failure.GONE}
+    visitor = visit(service, width=PHONE, is_phone=True)
+    url = "https://gone.of-the-list.example"
+    visitor.is_let_in(name, PASSWORD, *URLS, url)
+    know(service, url, "Gone", fields=failing)
+    visitor.open("/")
+    file(visitor, "Music", A)
+    visitor.open("/")
+    visitor.page.get_by_text("Gone hasn't been readable for a week.").first.wait_for()
+    box = visitor.feed(A).bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] < 600
+
+
+PLACES = ("/", "/changes", "/changes/restore", "/apps", "/apps/connect", "/import", "/account")
+
+
+def test_all_pages_have_one_left_edge(service: FeedkeepProcess, visit: Visit, name: str) -> None:
+    visitor = visit(service, width=WIDE)
+    visitor.is_let_in(name, PASSWORD, *URLS)
+    page = visitor.feed(A).get_attribute("href") or ""
+    edges = set()
+    for place in (*PLACES, page, "/news", "/nowhere"):
+        visitor.expected = {404}
+        visitor.open(place)
+        edges |= set(
+            visitor.page.evaluate(
+                """() => [".brand", "main > :not(.unseen, :empty)"].map((part) =>
+                  document.querySelector(part).getBoundingClientRect().left)"""
+            )
+        )
+    assert len(edges) == 1, edges
+
+
+@in_the_long_form
+def test_grouped_and_empty_lists_have_no_flaw(
+    service: FeedkeepProcess, visit: Visit, name: str
+) -> None:
+    visitor = come_in(visit(service, language="en"), name)
+    flaws = []
+    for place in ("/", "/?view=grid", "/?folder=Music#name"):
+        visitor.open(place)
+        flaws += visitor.flaws()
+    assert not flaws, "\n".join(flaws)
