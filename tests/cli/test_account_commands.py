@@ -66,7 +66,7 @@ def test_an_invitation_is_printed_alone_and_works_once(offline: FeedkeepProcess)
     assert "registration" in failure(offline.run("account", "invite", "--by", "bob"))
     offline.environment["FEEDKEEP_REGISTRATION"] = "invited"
     assert "and there is none" in failure(offline.run("account", "invite"))
-    assert "bob is no administrator" in failure(offline.run("account", "invite", "--by", "bob"))
+    assert "bob is not an administrator" in failure(offline.run("account", "invite", "--by", "bob"))
     offline.must("account", "admin", "bob")
     local = offline.run("account", "invite", "--label", "aunt Emma")
     assert re.fullmatch(r"http://127\.0\.0\.1:8080/sign-up/fi_[\w-]{44}\n", local.stdout)
@@ -143,7 +143,7 @@ def test_many_accounts_are_created_from_csv_and_each_refused_line_is_told(
     reasons = dict(line.removeprefix("line ").split(": ", 1) for line in refused)
     wanted = {
         "5": "There is an account BOB already",
-        "6": "starts with a letter",
+        "6": "start with a letter",
         "7": "not both",
         "8": "at least 8 characters",
         "9": "argon2id",

@@ -278,7 +278,7 @@ def test_the_page_says_what_its_reader_can_do_without_a_command(
 ) -> None:
     page = open_page(browser, Login.begin(app).page)
     assert "<code>" not in page.reply.text
-    assert "end that at any time, under “Apps”" in page.reply.text
+    assert "revoke its access at any time under “Apps”" in page.reply.text
 
 
 def test_a_link_lets_an_app_in_once(

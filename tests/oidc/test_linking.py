@@ -272,6 +272,6 @@ def test_a_session_that_is_not_fresh_lets_no_app_in_by_itself(
     service.use(grow_old)
     assert name_in(browser) == "zoë"
     assert "You are signed in as" not in browser.get(page).text
-    assert "once more" in browser.get("/account").text
+    assert " again." in browser.get("/account").text
     browser.post("/sign-out")
     assert "You are signed in as" not in browser.get(page).text

@@ -108,7 +108,7 @@ def test_only_administrators_invite_and_so_many_at_a_time(open_store: Callable) 
     async def work(service: Service, store: Store, clock: Clock) -> None:
         ada = await administrator(service)
         bob = await service.accounts.create("Bob", None)
-        with pytest.raises(AccountError, match="Bob is no administrator"):
+        with pytest.raises(AccountError, match="Bob is not an administrator"):
             await service.invitations.invite(bob)
         for _ in range(MAX_INVITATIONS):
             await service.invitations.invite(ada)

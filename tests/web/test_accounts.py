@@ -380,7 +380,7 @@ def test_administrators_see_people_and_change_them(
 
     assert "administrator now" in change("admin")
     assert ben.get("/people").status == 200
-    assert "no administrator" in change("no-admin")
+    assert "no longer an administrator" in change("no-admin")
     assert "disabled" in change("disable")
     assert ben.get("/").path == "/sign-in"
     assert "disabled" in chief.get(place).text
@@ -508,7 +508,7 @@ def test_a_name_that_apps_refuse_is_told_where_apps_are_connected(tmp_path: Path
         typed = {"name": "zoë@home", "password": PASSWORD, "time_zone": "Europe/Berlin"}
         page = zoe.post("/sign-up", typed)
         assert "<option selected>Europe/Berlin" in zoe.get("/account").reply.text
-        assert "cannot log in with your name" in page.note
+        assert "cannot sign in with your name" in page.note
         assert "takes no @" in zoe.get("/apps/connect/antennapod").text
 
 

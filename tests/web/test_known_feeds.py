@@ -162,7 +162,7 @@ def test_the_latest_episode_stands_in_the_list_where_the_host_stood(
     assert f"<small><span>{host}</span> · " in none
     assert "last episode" not in anna.get("/?order=episode").text
     added = anna.get("/?order=added").reply.text
-    assert re.search(r"Of the week</bdi></span> · [A-Z][a-z]{2} \d+, \d{4}</small>", added)
+    assert re.search(r"Of the week</bdi></span> · since [A-Z][a-z]{2} \d+, \d{4}</small>", added)
     assert titles(anna, "/?q=WEEK") == ["Radio"]
     anna.post("/feeds/unsubscribe", {"only": guid(f"{url}/1")})
     assert "Of the week" not in anna.get("/?show=unsubscribed").text
@@ -442,10 +442,10 @@ def test_feeds_that_may_be_the_same_are_told_and_one_click_merges_them(
     add(anna, other, url, new)
     assert "2 maybe twice" in anna.get("/").text
     assert titles(anna, "/?show=twice") == ["The New One", "The Old One"]
-    assert "as The Old One, which is in your list" in anna.get(f"/feeds/{guid(new)}").text
+    assert "as The Old One, which is also in your list" in anna.get(f"/feeds/{guid(new)}").text
     assert "may be the same" not in anna.get(f"/feeds/{guid(other)}").text
     page = anna.get(f"/feeds/{guid(url)}")
-    assert "This may be the same podcast as The New One, which is in your list, too." in page.text
+    assert "This may be the same podcast as The New One, which is also in your list, too." in page.text
     assert "It says that it has" not in page.text  # merging does that
     action = f"/feeds/{guid(new)}/merge"
     page = anna.post(action, fields_of_form(page.reply.text, action))
@@ -485,7 +485,7 @@ def test_who_keeps_two_that_may_be_the_same_is_not_asked_again(anna: PageClient,
     assert KEEP_BOTH in shown.text
     page = anna.post(action, fields_of_form(shown.reply.text, action))
     assert page.path == f"/feeds/{guid(mp3)}"
-    assert "Both stay, and you are not asked again." in page.note
+    assert "Both stay, and you will not be asked again." in page.note
     for place in ("/", f"/feeds/{guid(mp3)}", f"/feeds/{guid(opus)}"):
         text = anna.get(place).text
         assert "maybe twice" not in text

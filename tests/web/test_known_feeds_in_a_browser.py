@@ -106,7 +106,7 @@ def test_a_person_merges_what_is_twice_and_takes_it_back(
     visitor.sees_many(twice, twice, 2)
     visitor.open(place(OLD))
     visitor.press("Keep both, and do not ask again")
-    visitor.sees("Both stay, and you are not asked again.")
+    visitor.sees("Both stay, and you will not be asked again.")
     visitor.open("/")
     expect(visitor.page.get_by_text(visitor.say("maybe twice"))).to_have_count(0)
 

@@ -258,7 +258,7 @@ def test_an_account_without_room_is_told_why_an_episode_cannot_be_marked(
     assert page.status == 400
     assert "this one has no room for all of these" in page.text
     assert len(rows(page)) == 2
-    assert "All" in re.findall(r'aria-current="true">([^<]+)', page.reply.text)
+    assert "All" in re.findall(r'aria-current="page">([^<]+)', page.reply.text)
 
 
 def _full(snapshot: ActionSnapshot, sent: Sequence[EpisodeAction], added: int) -> ActionDecision:

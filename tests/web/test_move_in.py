@@ -194,19 +194,19 @@ def test_feeds_come_by_a_preview_and_what_was_played_after_it(
     server.is_asked.wait()
     shown = anna.get("/import")
     host = server.url.removeprefix("http://")
-    assert f"What you have played on {host} is coming: 0 entries so far." in shown.text
+    assert f"Your listening history from {host} is being imported: 0 entries so far." in shown.text
     assert "data-waits" in shown.reply.text
     assert "Others are moving in right now." in read(anna, server.url).problem("server")
     carry_out(anna, preview)  # a second time, while the first is under way
     server.may_answer.set()
-    done = until(anna, f"What you have played on {host} is here: 1,200 entries.")
+    done = until(anna, f"Your listening history from {host} is imported: 1,200 entries.")
     assert "data-waits" not in done
     assert played(here, name) == 1_200
     again = read_again(anna, server.url)
     assert "3 are in your list already." in again.text
     assert "Import listening history" in again.text
     carry_out(anna, again)
-    until(anna, "is here: 0 entries.")
+    until(anna, "is imported: 0 entries.")
 
 
 def test_a_move_that_stopped_goes_on_where_it_was(
@@ -219,7 +219,7 @@ def test_a_move_that_stopped_goes_on_where_it_was(
     assert "has no such account, or does not sync podcasts." in stopped
     server.fails = False
     carry_out(anna, read_again(anna, server.url))
-    until(anna, "is here: 0 entries.")
+    until(anna, "is imported: 0 entries.")
     assert played(here, name) == 1_200
 
 
@@ -242,7 +242,7 @@ def test_a_restart_interrupts_a_move_and_loses_nothing(tmp_path: Path, server: O
     assert "It was interrupted." in stopped
     assert sorted(anna.get("/export/urls").reply.text.split()) == FEEDS
     carry_out(anna, read(anna, server.url))
-    until(anna, "is here: 1,200 entries.")
+    until(anna, "is imported: 1,200 entries.")
     assert played(process, name) == 1_200
     assert process.stop() == 0
 
@@ -262,7 +262,7 @@ def test_who_finds_no_room_to_copy_what_was_played_is_told(
         assert "Added 3 feeds." in carry_out(ben, preview).note
         assert "Others are moving in right now." in ben.get("/import").text
         server.may_answer.set()
-        until(anna, "is here: 1,200 entries.")
+        until(anna, "is imported: 1,200 entries.")
 
 
 def test_where_a_server_is_gone_to_is_told_also_afterwards(
@@ -326,7 +326,7 @@ def test_a_server_that_refuses_many_passwords_is_asked_no_more(
     ("address", "told"),
     [
         ("", "Type the address of the server"),
-        ("http://127.0.0.1:1", "may not ask that server"),
+        ("http://127.0.0.1:1", "may not contact that server"),
         ("ftp://files.example", "is not the address of a server"),
         ("https://alice:secret@gpodder.example", "is not the address of a server"),
         ("gpoder.example", "There is no server of that name."),

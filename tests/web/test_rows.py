@@ -179,7 +179,7 @@ def test_a_subscribed_row_has_its_latest_episode_by_which_it_is_found() -> None:
     assert row_of(feed(A), known[A], NOW).episode == "Ein Gespräch"
     assert row_of(feed(A, is_subscribed=False), known[A], NOW).episode == ""
     found = listed(snapshot(feed(A), feed(B)), known, words="gesprach")
-    assert [one.title for one in found.rows] == ["Radio"]
+    assert [one.title for one in rows_of(found)] == ["Radio"]
 
 
 def labels(folders: Mapping[str, str]) -> Labels:

@@ -294,7 +294,7 @@ def test_no_account_sees_or_changes_what_is_another_s(
     for stamp in stamps:
         for when in ("ask", "leave", "overwrite"):
             data = {"stamps": stamp, "guid": guid, "when": when}
-            assert "not in the history" in ben.post("/changes/undo", data).note
+            assert "no longer, in the history" in ben.post("/changes/undo", data).note
     for page in ("/changes", f"/changes/restore?at={stamps[0]}"):
         assert "secret.example" not in ben.get(page).reply.text
     ben.post("/changes/restore", {"at": stamps[0], "keep": "0"})
