@@ -445,7 +445,7 @@ def test_feeds_that_may_be_the_same_are_told_and_one_click_merges_them(
     assert "as The Old One, which is also in your list" in anna.get(f"/feeds/{guid(new)}").text
     assert "may be the same" not in anna.get(f"/feeds/{guid(other)}").text
     page = anna.get(f"/feeds/{guid(url)}")
-    assert "This may be the same podcast as The New One, which is also in your list, too." in page.text
+    assert "This may be the same podcast as The New One, which is also in your list." in page.text
     assert "It says that it has" not in page.text  # merging does that
     action = f"/feeds/{guid(new)}/merge"
     page = anna.post(action, fields_of_form(page.reply.text, action))
