@@ -18,9 +18,6 @@ from podsync_check import __version__
 from podsync_check.messages import Call, NoAnswer, Reply, Request, T, Wrong
 
 MAX_REPLY_BYTES = 64 * 1024 * 1024
-SHOWS_COOKIE = "-b cookies.txt"
-"""curl's option for the session cookie."""
-
 _MAX_BODY_BYTES_KEPT = 20_000
 _NOT_LET_IN = 401
 
@@ -101,12 +98,19 @@ class Exchange:
     """A request as sent, and its reply; None if none came.
 
     Attributes:
-        shown_as: curl's options for the credential that was sent.
+        session: Session that sent it.
+        shown_as: curl's options for the credential and the name of the app.
+        log_in: curl's options for the login of the session; "" if no cookie was sent.
+        at_seconds: Time of the request, by the connection's clock.
+        seconds: Time until the reply.
     """
 
+    session: Session
     request: Request
     shown_as: str
+    log_in: str
     reply: Reply | None
+    at_seconds: float
     seconds: float
 
 
@@ -143,7 +147,6 @@ class Connection:
 
     Attributes:
         exchanges: All exchanges so far.
-        told_from: Index of the first exchange to report for a failure.
         clock: Wall clock in seconds.
         sleep: Waits for some seconds.
     """
@@ -152,34 +155,36 @@ class Connection:
     limits: Limits
     exchanges: list[Exchange] = field(default_factory=list)
     verifies: bool = True
-    told_from: int = 0
     clock: Callable[[], float] = time.time
     sleep: Callable[[float], None] = time.sleep
 
-    def begin_again(self) -> None:
-        """Exclude the exchanges so far from the reports of failures."""
-        self.told_from = len(self.exchanges)
-
     def send(
-        self, request: Request, headers: Mapping[str, str] | None = None, shown_as: str = ""
+        self,
+        session: Session,
+        request: Request,
+        headers: Mapping[str, str],
+        shown_as: str,
+        log_in: str,
     ) -> Reply:
-        """Send a request, and record it with its reply.
+        """Send a request of a session, and record it with its reply.
 
         Raises:
             NoAnswer: No complete reply came in time.
             Spent: The request or time limit is used up.
         """
         self.limits.take()
-        began = time.monotonic()
+        began, at_seconds = time.monotonic(), self.clock()
         reply = None
         try:
-            reply = self.exchange(request, {**request.headers, **(headers or {})})
+            reply = self.exchange(request, {**request.headers, **headers})
         except (OSError, http.client.HTTPException) as error:
             what = str(error) or type(error).__name__
             raise NoAnswer(f"{request} got no reply: {what}.") from None
         finally:
             seconds = time.monotonic() - began
-            self.exchanges.append(Exchange(request, shown_as, _cut(reply), seconds))
+            self.exchanges.append(
+                Exchange(session, request, shown_as, log_in, _cut(reply), at_seconds, seconds)
+            )
         return reply
 
     def exchange(self, request: Request, headers: Mapping[str, str]) -> Reply:
@@ -239,6 +244,7 @@ class Session:
         login: Request that starts a session; None for apps that send their credential each time.
             AntennaPod starts one, then sends only the cookie.
         agent: User-Agent of the app, before the suite's own.
+        jar: Name of the file in which curl would keep the session.
     """
 
     def __init__(
@@ -250,6 +256,7 @@ class Session:
     ) -> None:
         self.connection = connection
         self.agent = agent
+        self.jar = "cookies.txt"
         self.credential = credential
         self.login = login
         self.cookies: dict[str, str] = {}
@@ -275,16 +282,18 @@ class Session:
         return self.login is not None and bool(self.cookies)
 
     def _send(self, request: Request, *, shows_credential: bool = True) -> Reply:
-        headers, shown = dict[str, str](), list[str]()
+        headers, shown, log_in = dict[str, str](), list[str](), list[str]()
         if self.agent:
             headers["User-Agent"] = f"{self.agent} podsync-check/{__version__}"
+            shown = log_in = [f"-A {self.agent}"]
         if shows_credential and self.credential and "Authorization" not in request.headers:
             headers["Authorization"] = self.credential.header
-            shown.append(self.credential.curl)
+            shown = [*shown, self.credential.curl]
         if self.cookies:
             headers["Cookie"] = "; ".join(f"{name}={text}" for name, text in self.cookies.items())
-            shown.append(SHOWS_COOKIE)
-        reply = self.connection.send(request, headers, " ".join(shown))
+            shown, log_in = [*shown, f"-b {self.jar}"], [*log_in, f"-c {self.jar}"]
+        made_by = " ".join(log_in) if self.cookies else ""
+        reply = self.connection.send(self, request, headers, " ".join(shown), made_by)
         for line in reply.headers.get("set-cookie", "").splitlines():
             try:
                 self.cookies |= {name: one.value for name, one in SimpleCookie(line).items()}

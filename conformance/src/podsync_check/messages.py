@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -13,7 +13,13 @@ _MAX_SHOWN_CHARACTERS = 200
 
 
 class Wrong(Exception):
-    """The server did something wrong; the text says what, and what was expected."""
+    """The server did something wrong; the text says what, and what was expected.
+
+    Attributes:
+        exchanges: Exchanges that show it; None for all of the check.
+    """
+
+    exchanges: Sequence[Any] | None = None
 
 
 class NoAnswer(Wrong):

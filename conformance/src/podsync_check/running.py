@@ -137,13 +137,12 @@ class Run:
         return server
 
     def _run(self, check: Check, server: Server) -> Result:
-        self.connection.begin_again()
-        began = time.monotonic()
-        outcome, said = Outcome.PASSED, ""
+        began, first = time.monotonic(), len(self.connection.exchanges)
+        outcome, said, shown = Outcome.PASSED, "", None
         try:
             check.run(server)
         except Wrong as wrong:
-            outcome, said = Outcome.FAILED, str(wrong)
+            outcome, said, shown = Outcome.FAILED, str(wrong), wrong.exchanges
         except NotApplicable as reason:
             outcome, said = Outcome.NOT_APPLICABLE, str(reason)
         except Spent:
@@ -154,7 +153,7 @@ class Run:
         if outcome is Outcome.FAILED and check.is_decision:
             outcome = Outcome.DIFFERS
         is_told = outcome in {Outcome.FAILED, Outcome.DIFFERS}
-        exchanges = self.connection.exchanges[self.connection.told_from :] if is_told else []
+        exchanges = (shown or self.connection.exchanges[first:]) if is_told else []
         seconds = time.monotonic() - began
         return Result(check, server.protocol, outcome, said, list(server.notes), exchanges, seconds)
 

@@ -257,7 +257,9 @@ class Gpodder(UrlLists):
         calls = GpodderCalls(self.user, self.devices[number])
         if habits.shows_password and self.takes_passwords:
             return self.device(habits, calls, self.session(habits.agent))
-        return self.device(habits, calls, self.logged_in(habits.agent))
+        session = self.logged_in(habits.agent)
+        session.jar = f"cookies-{number + 1}.txt"
+        return self.device(habits, calls, session)
 
     def logged_in(self, agent: str = "") -> Session:
         """Return a session that logs in, then sends only its cookie, like AntennaPod."""

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from podsync_check.checking import Level
-from podsync_check.curl import commands
+from podsync_check.curl import MAX_WRITTEN, commands
 from podsync_check.running import Report, Result
 
 
@@ -45,5 +45,5 @@ def _result(result: Result) -> dict[str, Any]:
         "is_decision": check.is_decision,
         "notes": result.notes,
         "seconds": round(result.seconds, 3),
-        "curl": commands(result.exchanges),
+        "curl": commands(result.exchanges, MAX_WRITTEN),
     }

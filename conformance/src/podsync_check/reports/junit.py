@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree as ET
 
-from podsync_check.curl import commands
+from podsync_check.curl import MAX_WRITTEN, commands
 from podsync_check.running import Outcome, Report, Result
 
 _NOT_IN_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -43,7 +43,7 @@ def _case(result: Result) -> ET.Element:
     )
     if result.outcome is Outcome.FAILED:
         failure = ET.SubElement(case, "failure", message=_clean(result.said))
-        failure.text = _clean("\n".join(commands(result.exchanges)))
+        failure.text = _clean("\n".join(commands(result.exchanges, MAX_WRITTEN)))
     elif result.outcome is not Outcome.PASSED:
         ET.SubElement(case, "skipped", message=_clean(f"{result.outcome}: {result.said}"))
     return case

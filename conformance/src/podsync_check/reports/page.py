@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from html import escape
 
 from podsync_check.checking import MEANING, Level
-from podsync_check.curl import commands
+from podsync_check.curl import MAX_WRITTEN, commands
 from podsync_check.running import Outcome, Report, Result
 
 _STYLE = """
@@ -68,7 +68,7 @@ def _result(result: Result) -> str:
         *result.notes,
     ]
     told = "".join(f"<p>{escape(text)}</p>" for text in paragraphs)
-    by_hand = "\n".join(commands(result.exchanges))
+    by_hand = "\n".join(commands(result.exchanges, MAX_WRITTEN))
     shown = f"<pre>{escape(by_hand)}</pre>" if by_hand else ""
     return (
         f'<details><summary><span class="{kind}">{result.outcome}</span>'

@@ -9,12 +9,13 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any, Protocol
 
-from podsync_check.connection import Connection, Session
+from podsync_check.connection import Connection, Exchange, Session, Spent
 from podsync_check.messages import Wrong
 from podsync_check.simulated.apps import Dialogue, Position
 
@@ -99,6 +100,21 @@ class Device:
     session: Session
 
 
+@dataclass(frozen=True)
+class Loss:
+    """What a device lacks, or has wrongly, at the end of a script.
+
+    Attributes:
+        said: Description.
+        session: Session of the device.
+        url: Feed or episode that it is about.
+    """
+
+    said: str
+    session: Session
+    url: str
+
+
 @dataclass
 class World:
     """Devices and feeds for playing one script.
@@ -114,8 +130,8 @@ class World:
     _left: set[str] = field(default_factory=set)
     _newest: dict[str, tuple[str, int]] = field(default_factory=dict)
 
-    def play(self, script: Iterable[Step]) -> str:
-        """Play a script; return a description of the loss at its end, "" for none.
+    def play(self, script: Iterable[Step]) -> Loss | None:
+        """Play a script; return the loss at its end, None for none.
 
         Raises:
             Wrong: A request failed.
@@ -151,42 +167,46 @@ class World:
             for app, device in zip(apps, self.devices, strict=True):
                 together([(app, device.session)], random.Random(0), 0.0)
 
-    def _lost(self, apps: Sequence[App], stay: set[str]) -> str:
+    def _lost(self, apps: Sequence[App], stay: set[str]) -> Loss | None:
         for number, app in enumerate(apps):
             if missing := sorted(stay - app.feeds):
-                return f"{self._name(number)} lacks {missing}, which no device removed."
+                return self._loss(number, missing[0], "is missing, though no device removed it")
             for episode, (_, seconds) in sorted(self._newest.items()):
                 got = app.positions.get(episode)
                 if got is None or got.seconds != seconds:
-                    where = "nowhere" if got is None else f"at {got.seconds}"
-                    name = self._name(number)
-                    return f"{name} is {where} in {episode}, which was last played to {seconds}."
-        return ""
+                    where = "no position" if got is None else f"position {got.seconds}"
+                    told = f"has {where}, but was last played to {seconds}"
+                    return self._loss(number, episode, told)
+        return None
 
-    def _differing(self, apps: Sequence[App]) -> str:
-        first = apps[0].feeds
+    def _differing(self, apps: Sequence[App]) -> Loss | None:
         for number, app in enumerate(apps):
-            if app.feeds != first:
-                ours, theirs = sorted(app.feeds), sorted(first)
-                return f"{self._name(number)} ends with {ours}, {self._name(0)} with {theirs}."
-        return ""
+            if more := sorted(app.feeds - apps[0].feeds):
+                return self._loss(number, more[0], f"is listed, but not on {self._name(0)}")
+            if less := sorted(apps[0].feeds - app.feeds):
+                return self._loss(number, less[0], f"is missing, but listed on {self._name(0)}")
+        return None
 
-    def _not_followed(self, apps: Sequence[App]) -> str:
+    def _not_followed(self, apps: Sequence[App]) -> Loss | None:
         """Add a feed to the settled world, then remove it; all apps must follow both changes."""
         feed = f"{self.prefix}last"
         apps[0].add(feed)
         self._settle(apps)
         if lacking := [n for n, app in enumerate(apps) if feed not in app.feeds]:
-            return f"{self._name(lacking[0])} never receives a feed that {self._name(0)} adds."
+            return self._loss(lacking[0], feed, f"never arrives, added on {self._name(0)}")
         apps[-1].remove(feed)
         self._settle(apps)
         if keeping := [n for n, app in enumerate(apps) if feed in app.feeds]:
             last = self._name(len(apps) - 1)
-            return f"{self._name(keeping[0])} keeps a feed that {last} removed."
-        return ""
+            return self._loss(keeping[0], feed, f"stays, though removed on {last}")
+        return None
+
+    def _loss(self, number: int, url: str, what: str) -> Loss:
+        said = f"On {self._name(number)}, {url} {what}."
+        return Loss(said, self.devices[number].session, url)
 
     def _name(self, number: int) -> str:
-        return f"Device {number + 1} ({self.devices[number].name})"
+        return f"device {number + 1} ({self.devices[number].name})"
 
 
 def together(syncing: Sequence[tuple[App, Session]], chance: random.Random, losses: float) -> None:
@@ -244,25 +264,62 @@ class InOneWorld(Protocol):
         pass
 
 
+@dataclass
+class _Finding:
+    """A loss that was seen, with the script that led to it, and its requests."""
+
+    loss: Loss
+    script: Sequence[Step]
+    exchanges: Sequence[Exchange]
+
+
 def expect_no_loss(server: InOneWorld) -> None:
     """Play random scripts, each in a world of its own.
 
     Raises:
-        Wrong: Something is lost; the text has the shortest script found that loses something.
+        Wrong: Something is lost. The text has the shortest script that was seen to lose something,
+            and the exchanges are from then: timing may decide whether it does so again.
     """
     worlds = count()
 
-    def lost(steps: Sequence[Step]) -> str:
-        server.connection.begin_again()
+    def played(steps: Sequence[Step]) -> _Finding | None:
+        first = len(server.connection.exchanges)
         prefix = server.feed(f"world-{next(worlds)}/")
-        return World(prefix, server.simulated(), server.connection.clock).play(steps)
+        loss = World(prefix, server.simulated(), server.connection.clock).play(steps)
+        return _Finding(loss, steps, server.connection.exchanges[first:]) if loss else None
 
     for run in range(_RUNS):
         chance = random.Random(f"{server.seed} {run}")
-        script: Sequence[Step] = random_script(chance, len(server.simulated()))
-        if not lost(script):
-            continue
-        script = shortest(script, lambda part: bool(lost(part)), _SHRINKING_TRIES)
-        said = lost(script) or "This time, nothing is lost: it depends on timing."
-        told = "; ".join(f"{number}. {step}" for number, step in enumerate(script, 1))
-        raise Wrong(f"{said} Seed {server.seed}, run {run}: {told or 'nothing before that'}.")
+        if first := played(random_script(chance, len(server.simulated()))):
+            found = _shortened(first, played)
+            told = "; ".join(f"{number}. {step}" for number, step in enumerate(found.script, 1))
+            again = "" if found is not first else " Repeated in part, it lost nothing."
+            wrong = Wrong(f"{found.loss.said} Seed {server.seed}, run {run}: {told}.{again}")
+            wrong.exchanges = _evidence(found)
+            raise wrong
+
+
+def _shortened(found: _Finding, played: Callable[[Sequence[Step]], _Finding | None]) -> _Finding:
+    """Return the finding with the shortest script; the first one if nothing is lost again."""
+
+    def loses(steps: Sequence[Step]) -> bool:
+        nonlocal found
+        with suppress(Wrong):  # another fault than the one that is sought
+            if again := played(steps):
+                found = again
+                return True
+        return False
+
+    with suppress(Spent):
+        shortest(found.script, loses, _SHRINKING_TRIES)
+    return found
+
+
+def _evidence(found: _Finding) -> Sequence[Exchange]:
+    """Return the requests of the device that lacks something, and what others said about it."""
+    url = found.loss.url.encode()
+    return [
+        one
+        for one in found.exchanges
+        if one.session is found.loss.session or url in one.request.body
+    ]
