@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from watched import BASIC, Phone, asked, gpodder, nextcloud, strict, wrong_with
+from watched import BASIC, WORLD, Phone, asked, gpodder, nextcloud, strict, wrong_with
 
 from podsync_check.catalogue import all_hard_cases
-from podsync_check.messages import Call, NoAnswer, Request, Wrong
+from podsync_check.messages import Call, NoAnswer, Reply, Request, Wrong
+from podsync_check.protocols.openpodcast import Entry, OpenPodcastCalls, Page
 from podsync_check.protocols.url_lists import Changes, Uploaded
+from podsync_check.simulated.strict import StrictApp
+from podsync_check.watching import watch
+from podsync_check.watching.faults import Fault
 from podsync_check.watching.hard_cases import HardCase, Verdict
+
+
+@pytest.fixture(autouse=True)
+def _slow_replies_take_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "SLOW_SECONDS", 0.0)
 
 
 @pytest.mark.parametrize("app", [gpodder, nextcloud, strict])
@@ -75,11 +85,11 @@ def test_what_another_app_does_is_not_judged() -> None:
 class WithBoth(Phone):
     """A phone that always shows the password and the session of last time, as mygpoclient does."""
 
-    def ask(self, call: Call[Any]) -> Any:
+    def reply_to(self, call: Call[Any]) -> Reply:
         headers = {"User-Agent": "phone/1.0", "Authorization": BASIC, "Cookie": self.cookie}
         reply = asked(self.watch, call.request, headers)
         self.cookie = reply.headers.get("set-cookie", self.cookie).partition(";")[0]
-        return call.read(reply)
+        return reply
 
 
 def test_a_session_that_ended_is_begun_again_by_a_password() -> None:
@@ -156,11 +166,14 @@ class Careless(Phone):
                 app.queued = {url: not is_added for url, is_added in sent.items()}
             raise
         except Wrong:
-            if self.wrong == "forgets":
+            if self.wrong == f"forgets {self.watch.exchanges[0].status}" and is_upload:
                 app.queued = {}
             if self.wrong == "forgets plays":
                 app.queued_actions = []
             raise
+        if self.wrong == "reverts what is slow" and self.watch.exchanges[0].fault is Fault.SLOW:
+            app.queued = {url: not is_added for url, is_added in sent.items()}
+            raise NoAnswer("It took too long.")
         if isinstance(got, Changes):
             self.heed(got)
         if isinstance(got, Uploaded) and is_upload:
@@ -174,7 +187,10 @@ class Careless(Phone):
     def heed(self, got: Changes) -> None:
         app = self.app
         if self.wrong == "adds back":
-            app.queued |= dict.fromkeys(got.remove if not got.add else [], True)
+            theirs = [url for url in got.remove if "phone.example" not in url]
+            app.queued |= dict.fromkeys(theirs if not got.add else [], True)
+        if self.wrong == "adds its own back":
+            app.queued |= {url: True for url in got.remove if "phone.example" in url}
         if self.wrong == "echoes":
             app.queued |= dict.fromkeys(got.remove if not got.add else [], False)
         if self.wrong == "moves back" and got.remove and got.add:
@@ -193,8 +209,46 @@ class Stubborn(Phone):
     signs_in_again = False
 
 
+class Careful(StrictApp):
+    """An app of the Open Podcast API that is wrong in one way, told by `wrong`."""
+
+    wrong = ""
+
+    def dialogue(self) -> Any:
+        sync, answer = super().dialogue(), None
+        with suppress(StopIteration):
+            while True:
+                answer = yield sync.send(answer)
+                if isinstance(answer, Page) and self.wrong == "counts one page":
+                    answer = replace(answer, next="")
+                if isinstance(answer, Page) and self.wrong == "ignores the epoch":
+                    answer = replace(answer, epoch="")
+
+    def _take(self, entry: Entry) -> None:
+        url, _ = self.entries.get(entry["guid"], ("", False))
+        is_told = "new_guid" in entry and url.startswith("https://feeds.example")
+        is_known = is_told and entry["new_guid"] in self.entries
+        if is_told and self.wrong == ("removes the merged" if is_known else "adds the renamed"):
+            self.queued.append((url, not is_known))
+            if is_known:
+                self.entries[f"{entry['guid']}"] = (url, True)
+                return
+        super()._take(entry)
+
+
+class Big(Careless):
+    """A phone whose app sends the same again if it is too large."""
+
+    splits = False
+
+
 MEANT = {
-    "forgets": "a_change_that_meets_503_is_sent_again",
+    "forgets 503": "a_change_that_meets_503_is_sent_again",
+    "forgets 429": "a_change_that_meets_429_is_sent_again",
+    "forgets 431": "a_change_that_meets_431_is_sent_again",
+    "forgets 301": "a_change_that_is_redirected_is_not_lost",
+    "adds its own back": "a_removal_that_comes_late_is_followed",
+    "reverts what is slow": "a_change_whose_reply_is_slow_is_not_reverted",
     "forgets plays": "a_play_that_meets_503_is_sent_again",
     "reverts": "a_change_whose_reply_is_lost_is_not_reverted",
     "believes": "a_reply_that_breaks_off_is_not_believed",
@@ -214,12 +268,37 @@ def test_exactly_the_case_that_is_meant_notices(how: str) -> None:
     assert set(wrong) == {MEANT[how]}, wrong
 
 
-def test_an_app_that_never_signs_in_again_is_noticed() -> None:
-    name = "an_ended_session_begins_again"
-    wrong, _ = wrong_with(gpodder(), Stubborn, only=name)
+MEANT_FOR_STRICT = {
+    "counts one page": "every_page_is_requested",
+    "ignores the epoch": "a_restore_is_noticed",
+    "adds the renamed": "a_renamed_guid_is_followed",
+    "removes the merged": "a_merge_is_followed",
+}
+
+
+@pytest.mark.parametrize("how", MEANT_FOR_STRICT)
+def test_exactly_the_case_that_is_meant_notices_a_strict_app(how: str) -> None:
+    app = Careful(OpenPodcastCalls("/v1"), WORLD)
+    app.wrong = how
+    wrong, _ = wrong_with(app)
+    assert set(wrong) == {MEANT_FOR_STRICT[how]}, wrong
+
+
+@pytest.mark.parametrize(
+    ("app", "phone", "name"),
+    [
+        (gpodder, Stubborn, "an_ended_session_begins_again"),
+        (nextcloud, Big, "an_upload_that_meets_413_is_sent_in_parts"),
+    ],
+)
+def test_an_app_that_only_repeats_what_was_refused_is_noticed(
+    app: Any, phone: Any, name: str
+) -> None:
+    wrong, _ = wrong_with(app(), phone, only=name)
     assert set(wrong) == {name}
 
 
 def test_each_case_has_an_app_that_fails_it() -> None:
-    known = {*MEANT.values(), "an_ended_session_begins_again"}
+    known = {*MEANT.values(), *MEANT_FOR_STRICT.values()}
+    known |= {"an_ended_session_begins_again", "an_upload_that_meets_413_is_sent_in_parts"}
     assert known == {case.name for case in all_hard_cases()}

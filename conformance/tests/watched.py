@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -57,7 +58,7 @@ def asked(watch: Watch, request: Request, headers: Mapping[str, str]) -> Reply:
 class Phone:
     """A device with an app, whose owner does what a hard case asks for."""
 
-    signs_in_again = True
+    signs_in_again = splits = True
 
     def __init__(self, watch: Watch, app: Any, clock: Clock) -> None:
         self.watch = watch
@@ -81,6 +82,8 @@ class Phone:
     def obey(self, case: HardCase, feed: str) -> None:
         if case.asks.startswith("Add"):
             self.app.add(feed)
+            if "two" in case.asks:
+                self.app.add(f"{feed}/second")
         elif case.asks.startswith("Play"):
             self.app.play(feed, "2026-01-02T03:04:05", 60)
 
@@ -93,6 +96,15 @@ class Phone:
             pass  # what failed is tried again next time
 
     def ask(self, call: Call[Any]) -> Any:
+        reply = self.reply_to(call)
+        if reply.status == 413 and self.splits:
+            sent = json.loads(call.request.body)
+            for url in sent["add"]:
+                got = self.ask(self.app.calls.upload([url], sent["remove"]))
+            return got
+        return call.read(reply)
+
+    def reply_to(self, call: Call[Any]) -> Reply:
         headers = {"User-Agent": "phone/1.0"}
         if isinstance(getattr(self.app, "calls", None), GpodderCalls):
             if not self.cookie:
@@ -105,7 +117,7 @@ class Phone:
         reply = asked(self.watch, call.request, headers)
         if reply.status == 401 and self.signs_in_again:
             self.cookie = ""
-        return call.read(reply)
+        return reply
 
 
 def gpodder(device: str = "phone") -> Any:

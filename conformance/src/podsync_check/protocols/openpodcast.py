@@ -16,10 +16,16 @@ Entry = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Page:
-    """A page of the list, and the target of the next one; "" if it is the last."""
+    """A page of the list.
+
+    Attributes:
+        next: Target of the next page; "" if it is the last.
+        epoch: Feedkeep-Epoch, which changes when a backup is restored; "" without it.
+    """
 
     entries: Sequence[Entry]
     next: str
+    epoch: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,8 @@ def _page(reply: Reply) -> Page:
     if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
         raise Wrong(f"The page has no list of subscriptions: {found!r:.200}.")
     parts = urlsplit(found.get("next") or "")
-    return Page(entries, f"{parts.path}?{parts.query}" if parts.path else "")
+    following = f"{parts.path}?{parts.query}" if parts.path else ""
+    return Page(entries, following, reply.headers.get("feedkeep-epoch", ""))
 
 
 def _added(reply: Reply) -> Entry | None:

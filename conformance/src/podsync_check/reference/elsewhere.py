@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from podsync_check.reference.server import Reference
+import uuid
+
+from podsync_check.reference.server import MAX_PER_PAGE, Reference
 
 
 class OtherDevice:
@@ -24,6 +26,27 @@ class OtherDevice:
         self._server.list.change([new], [old])
         if entry := self._server.subscriptions.find_url(old):
             self._server.subscriptions.change(entry, {"new_feed_url": new})
+
+    def rename(self, url: str) -> None:
+        self._become(url, str(uuid.uuid4()))
+
+    def merge(self, url: str, other: str) -> None:
+        if entry := self._server.subscriptions.find_url(other):
+            self._become(url, entry.guid)
+
+    def _become(self, url: str, guid: str) -> None:
+        if entry := self._server.subscriptions.find_url(url):
+            self._server.subscriptions.change(entry, {"new_guid": guid})
+
+    def restore_without(self, url: str) -> None:
+        """Restore a backup of the server from before a feed was added."""
+        self._server.subscriptions.forget(url)
+
+    def limit_uploads(self, feeds: int | None) -> None:
+        self._server.max_changes = feeds
+
+    def limit_pages(self, entries: int | None) -> None:
+        self._server.max_per_page = entries or MAX_PER_PAGE
 
     def correct(self, url: str, to: str) -> None:
         """Make the server replace a URL in uploads, and report that in `update_urls`."""

@@ -9,7 +9,7 @@ import secrets
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape, unescape
 from typing import Any
@@ -21,6 +21,7 @@ from podsync_check.reference.lists import ActionLog, FeedList, SecondClock, late
 from podsync_check.reference.subscriptions import Entry, Subscriptions
 
 MAX_BODY_BYTES = 8 * 1024 * 1024
+MAX_PER_PAGE = 1_000
 MAX_GUESSES = 20
 """Number of wrong passwords that get 401; further ones get 429."""
 MAX_LOGINS = 1_000
@@ -112,6 +113,8 @@ class Reference:
     Attributes:
         begun: Sessions started by passwords, by app.
         logins: Started logins in a browser, by token; the value is the app's password once granted.
+        max_changes: Maximum number of feeds in an upload; None accepts all.
+        max_per_page: Maximum number of subscriptions on a page.
     """
 
     name: str
@@ -124,6 +127,8 @@ class Reference:
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)
     linked: list[list[str]] = field(default_factory=list)
     guesses: int = 0
+    max_changes: int | None = None
+    max_per_page: int = MAX_PER_PAGE
 
     def __post_init__(self) -> None:
         self.list = FeedList(SecondClock(self.now))
@@ -232,8 +237,13 @@ class Reference:
             raise Refused(400)
         if not all(isinstance(url, str) for url in [*add, *remove]):
             raise Refused(400)
+        self._limit([*add, *remove])
         changed = self.list.change(add, remove)
         return _reply({"timestamp": self._after_upload(clock, asked), "update_urls": changed})
+
+    def _limit(self, changes: Sequence[Any]) -> None:
+        if self.max_changes is not None and len(changes) > self.max_changes:
+            raise Refused(413)
 
     def _after_upload(self, clock: SecondClock, asked: Asked) -> int:
         """Return the app's last timestamp: other devices may have changed something since."""
@@ -316,7 +326,8 @@ class Reference:
     def subscription_list(self, asked: Asked, _: Mapping[str, str]) -> Reply:
         if asked.method == "POST":
             return self._add_subscriptions(asked)
-        page, size = int(asked.query.get("page", 1)), int(asked.query.get("per_page", 50))
+        page = int(asked.query.get("page", 1))
+        size = min(int(asked.query.get("per_page", 50)), self.max_per_page)
         found = self.subscriptions.since(asked.query.get("since", ""))
         shown = found[(page - 1) * size : page * size]
         told: dict[str, Any] = {"total": len(found), "page": page, "per_page": size}
@@ -325,12 +336,13 @@ class Reference:
             since = asked.query.get("since", "")
             query = f"page={page + 1}&per_page={size}" + (f"&since={since}" if since else "")
             told |= {"next": f"{asked.base}{asked.path}?{query}"}
-        return _reply(told)
+        return _reply(told, 200, {"feedkeep-epoch": self.subscriptions.epoch})
 
     def _add_subscriptions(self, asked: Asked) -> Reply:
         items = asked.json(dict).get("subscriptions")
         if not isinstance(items, list):
             raise Refused(405)
+        self._limit(items)
         done = [(item, self.subscriptions.add(item)) for item in items]
         failure = [
             {"feed_url": item["feed_url"], "message": "No protocol present"}

@@ -47,9 +47,16 @@ class Entry:
 
 @dataclass
 class Subscriptions:
-    """All entries of the account by guid; `urls` maps all known URLs to guids."""
+    """All entries of the account by guid; `urls` maps all known URLs to guids.
+
+    Attributes:
+        epoch: Id that changes when a backup is restored.
+        restored: Time of the last restore; an earlier `since` returns everything.
+    """
 
     now: Callable[[], float]
+    epoch: str = "0"
+    restored: str = ""
     entries: dict[str, Entry] = field(default_factory=dict)
     urls: dict[str, str] = field(default_factory=dict)
     _last_us: int = 0
@@ -97,12 +104,12 @@ class Subscriptions:
         reply: dict[str, Any] = {}
         if "new_guid" in sent:
             old, entry.guid = entry.guid, str(sent["new_guid"])
-            entry.guid_changed = reply["guid_changed"] = self.stamp()
-            reply["new_guid"] = entry.guid
-            self.entries[entry.guid] = entry
+            if (absorbed := self.find(entry.guid)) and absorbed.is_subscribed:
+                entry.is_subscribed, entry.changed = True, self.stamp()
             moved = Entry(old, entry.feed_url, entry.is_subscribed, "", self.stamp())
-            moved.new_guid = entry.guid
-            self.entries[old] = moved
+            entry.guid_changed = reply["guid_changed"] = self.stamp()
+            reply["new_guid"] = moved.new_guid = entry.guid
+            self.entries |= {entry.guid: entry, old: moved}
             self.urls = {url: entry.guid if to == old else to for url, to in self.urls.items()}
         if "new_feed_url" in sent:
             entry.feed_url = reply["new_feed_url"] = str(sent["new_feed_url"])
@@ -118,7 +125,14 @@ class Subscriptions:
         entry.deleted, entry.is_subscribed = self.stamp(), False
         return next(self._deletions)
 
+    def forget(self, url: str) -> None:
+        """Restore a backup from before a feed was added."""
+        guid = self.urls.pop(url.partition("://")[2].rstrip("/"))
+        del self.entries[guid]
+        self.restored = self.epoch = self.stamp()
+
     def since(self, moment: str) -> list[Entry]:
         """Return the entries changed after a timestamp, in order."""
+        moment = moment if moment > self.restored else ""
         entries = sorted(self.entries.values(), key=lambda entry: entry.revision)
         return [entry for entry in entries if entry.revision > moment]

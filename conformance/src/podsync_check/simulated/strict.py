@@ -16,7 +16,8 @@ class StrictApp:
     """App on a device: its received entries, and its queue.
 
     It uploads its changes one by one, in order, then requests changes since the greatest timestamp
-    of the last complete list.
+    of the last complete list. If the epoch changes, it requests everything, and queues what the
+    list lacks.
 
     Attributes:
         prefix: Prefix of the feed URLs in its world; others are ignored.
@@ -30,6 +31,7 @@ class StrictApp:
     queued: list[tuple[str, bool]] = field(default_factory=list)
     positions: dict[str, Position] = field(default_factory=dict)
     since: str = ""
+    epoch: str = ""
 
     @property
     def feeds(self) -> set[str]:
@@ -67,20 +69,30 @@ class StrictApp:
                     yield self.calls.change(guid, is_subscribed=False)
                     self.entries[guid] = (url, False)
             self.queued.pop(0)
-        found = list[Entry]()
-        call = self.calls.changes(self.since)
-        while True:
-            page = yield call
+        page = yield self.calls.changes(self.since)
+        is_restored = self.epoch not in {"", page.epoch} and self.since != ""
+        if is_restored:
+            page = yield self.calls.changes("")
+        self.epoch = page.epoch
+        found = list[Entry](page.entries)
+        while page.next:
+            page = yield self.calls.page(page.next)
             found += page.entries
-            if not page.next:
-                break
-            call = self.calls.page(page.next)
+        if is_restored:
+            self._queue_lost({entry["guid"] for entry in found})
         for entry in found:
             self._take(entry)
         self.since = max(
             (entry[name] for entry in found for name in _STAMPS if name in entry),
             default=self.since,
         )
+
+    def _queue_lost(self, listed: set[str]) -> None:
+        """Forget what the list lacks, and add again what is subscribed to."""
+        for guid in self.entries.keys() - listed:
+            url, is_subscribed = self.entries.pop(guid)
+            if is_subscribed and url not in dict(self.queued):
+                self.queued.append((url, True))
 
     def _take(self, entry: Entry) -> None:
         guid, url = entry["guid"], entry["feed_url"]

@@ -184,6 +184,15 @@ class WatchedExchange:
             return _texts(self.sent, "remove")
         return self._named_if(wanted=False)
 
+    @property
+    def changes(self) -> frozenset[tuple[str, bool]]:
+        """Feeds of an upload, each with whether it is added; empty for other requests."""
+        if self.kind is not Kind.UPLOAD:
+            return frozenset()
+        return frozenset(
+            [(url, True) for url in self.added] + [(url, False) for url in self.removed]
+        )
+
     def _named_if(self, *, wanted: bool) -> frozenset[str]:
         """Return the feed of the path's guid if the request sets its subscription to `wanted`."""
         url = self.urls.get(self.path.rpartition("/")[2].lower())

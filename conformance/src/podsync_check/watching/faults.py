@@ -17,6 +17,8 @@ class Fault(StrEnum):
     Attributes:
         UNAVAILABLE: 503 with `Retry-After`; the request is not carried out.
         TOO_MANY: 429 with `Retry-After`; the request is not carried out.
+        LONG_HEADERS: 431; the request is not carried out.
+        MOVED: 301 to the same path with `moved=1`; the request is not carried out.
         EXPIRED: 401, as for an expired token; the request is not carried out.
         LOST: The request is carried out, but the reply never arrives.
         TORN: The request is carried out, but the reply is truncated.
@@ -26,6 +28,8 @@ class Fault(StrEnum):
 
     UNAVAILABLE = "unavailable"
     TOO_MANY = "too-many"
+    LONG_HEADERS = "long-headers"
+    MOVED = "moved"
     EXPIRED = "expired"
     LOST = "lost"
     TORN = "torn"
@@ -36,6 +40,8 @@ class Fault(StrEnum):
 WHAT_HAPPENS = {
     Fault.UNAVAILABLE: "503, Retry-After: 2; without effect",
     Fault.TOO_MANY: "429, Retry-After: 3; without effect",
+    Fault.LONG_HEADERS: "431; without effect",
+    Fault.MOVED: "301 to the same address with moved=1; without effect",
     Fault.EXPIRED: "401, as for an expired token; without effect",
     Fault.LOST: "it takes effect, and the connection is cut before the response",
     Fault.TORN: "it takes effect, and the connection is cut during the response",

@@ -1,6 +1,6 @@
 """Hard cases for apps, run in sequence: each injects faults into requests, and judges the app.
 
-A case is a generator in a file of `checks/apps/`. It yields conditions to wait for, and receives
+A case is a generator in `checks/apps/`. It yields conditions to wait for, and receives
 the matching exchange; in between, another device changes the list.
 """
 
@@ -19,6 +19,9 @@ from podsync_check.watching.faults import Fault
 
 PATIENCE_POLLS = 3
 """Number of polls within which an app must react."""
+
+ADD_ONE = "Add one new feed in the app, and leave it alone; let it sync until this is over."
+"""Instruction of the cases about an app's own changes."""
 
 _PROTOCOLS = frozenset({*URL_LISTS, OPEN_PODCAST})
 _DONE = {200, 202}
@@ -60,6 +63,21 @@ class Elsewhere(Protocol):
     def move(self, old: str, new: str) -> None:
         """Change the URL of a feed."""
 
+    def rename(self, url: str) -> None:
+        """Change the guid of a feed."""
+
+    def merge(self, url: str, other: str) -> None:
+        """Make one subscription of two, with the guid of the other one."""
+
+    def restore_without(self, url: str) -> None:
+        """Restore a backup of the server from before a feed was added."""
+
+    def limit_uploads(self, feeds: int | None) -> None:
+        """Make the server refuse uploads of more feeds with 413; None accepts all."""
+
+    def limit_pages(self, entries: int | None) -> None:
+        """Set the maximum size of the server's pages; None sets the usual one."""
+
     def correct(self, url: str, to: str) -> None:
         """Make the server replace a URL in uploads, and report that in `update_urls`."""
 
@@ -72,7 +90,7 @@ class HardCase:
     """A property of good apps, and its test.
 
     Attributes:
-        name: Name of the file.
+        name: Name of the function.
         sentence: The property, as a sentence about a good app.
         asks: Instruction to the person with the app.
         why: Consequence for a person whose app fails.
@@ -97,15 +115,11 @@ F = TypeVar("F", bound=Callable[[Elsewhere], Play])
 def hard_case(
     *, asks: str, why: str, seen: str, spec: str, protocols: frozenset[str] = _PROTOCOLS
 ) -> Callable[[F], F]:
-    """Decorator: make a hard case of a generator.
-
-    The docstring is the sentence, the file the name.
-    """
+    """Decorator: make a hard case of a generator; the docstring is the sentence."""
 
     def made(function: F) -> F:
-        name = function.__module__.rpartition(".")[2]
         sentence = (function.__doc__ or "").strip()
-        case = HardCase(name, sentence, asks, why, seen, spec, protocols, function)
+        case = HardCase(function.__name__, sentence, asks, why, seen, spec, protocols, function)
         # Type checkers do not know this attribute of a function; the catalogue reads it.
         function.__hard_case__ = case  # type: ignore[attr-defined]
         return function
@@ -211,6 +225,8 @@ class Course:
         current = self.current
         assert current is not None
         current.verdict, current.said, current.request = verdict, said, request
+        if self._play:
+            self._play.close()  # it may have limited the server
         self._play = self._wait = None
 
     def told(self) -> dict[str, Any]:
@@ -241,7 +257,7 @@ def is_poll(exchange: WatchedExchange) -> bool:
 
 def is_change(exchange: WatchedExchange) -> bool:
     """Whether the request uploads an added or removed feed."""
-    return exchange.kind is Kind.UPLOAD and bool(exchange.added | exchange.removed)
+    return bool(exchange.changes)
 
 
 def a_poll(fault: Fault | None = None) -> Wait:
@@ -259,12 +275,13 @@ def some_polls(watch: Callable[[WatchedExchange], None]) -> Play:
     yield Wait(lambda _: False, within_polls=PATIENCE_POLLS, watch=watch)
 
 
-def until_told(url: str) -> Play:
-    """Wait until a reply has sent the app a feed, on any page."""
-    while True:
+def until_told(*urls: str) -> Play:
+    """Wait until replies have sent the app some feeds, on any page."""
+    missing = set(urls)
+    while missing:
         exchange = yield Wait(lambda one: one.kind is Kind.POLL)
-        if exchange and is_accepted(exchange) and url in exchange.told:
-            break
+        if exchange and is_accepted(exchange):
+            missing.difference_update(exchange.told)
 
 
 def never(
@@ -273,9 +290,7 @@ def never(
     """Return a function that objects to uploads that add or remove the given feeds."""
 
     def look(exchange: WatchedExchange) -> None:
-        if exchange.kind is Kind.UPLOAD and (
-            added in exchange.added or removed in exchange.removed
-        ):
+        if {(added, True), (removed, False)} & exchange.changes:
             did = f"adds {added}" if added in exchange.added else f"removes {removed}"
             raise Wrong(f"Request {exchange.number} {did}{because}.")
 

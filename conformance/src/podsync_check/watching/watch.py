@@ -41,6 +41,7 @@ _CHALLENGES = ('Basic realm="feedkeep", charset="UTF-8"', 'Bearer realm="feedkee
 _REFUSED: Mapping[Fault, tuple[int, str, Sequence[tuple[str, str]]]] = {
     Fault.UNAVAILABLE: (503, "The service is unavailable.", [("Retry-After", "2")]),
     Fault.TOO_MANY: (429, "There were too many attempts.", [("Retry-After", "3")]),
+    Fault.LONG_HEADERS: (431, "The headers are too large.", []),
     Fault.EXPIRED: (
         401, "The user is not authorized.", [("WWW-Authenticate", one) for one in _CHALLENGES]
     ),
@@ -140,6 +141,8 @@ class Watch:
         if refused := fault and _REFUSED.get(fault):
             status, message, headers = refused
             await _reply(send, status, _error(status, message), _JSON, headers)
+        elif fault is Fault.MOVED:
+            await _reply(send, 301, b"", _JSON, [("Location", _moved(exchange))])
         elif fault is Fault.UNCHANGED:
             etag = exchange.headers["if-none-match"].partition(",")[0]
             await _reply(send, 304, b"", None, [("ETag", etag)])
@@ -226,6 +229,12 @@ async def _form(receive: Receive) -> dict[str, str]:
     except ValueError:
         return dict(parse_qsl(body.decode("utf-8", "replace")))
     return {name: str(value) for name, value in found.items()} if isinstance(found, dict) else {}
+
+
+def _moved(exchange: WatchedExchange) -> str:
+    """Return the address to which a request is redirected."""
+    origin = f"http://{exchange.headers.get('host', '')}"
+    return f"{origin}{exchange.target}{'&' if exchange.query else '?'}moved=1"
 
 
 def _error(status: int, message: str) -> bytes:

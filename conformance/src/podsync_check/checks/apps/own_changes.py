@@ -1,10 +1,23 @@
+"""An app's own changes, once the server has them."""
+
+from __future__ import annotations
+
 from podsync_check.messages import Wrong
 from podsync_check.watching.exchanges import URL_LISTS, Kind, WatchedExchange
-from podsync_check.watching.hard_cases import Elsewhere, Play, Wait, hard_case, some_polls
+from podsync_check.watching.hard_cases import (
+    ADD_ONE,
+    Elsewhere,
+    Play,
+    Wait,
+    hard_case,
+    is_accepted,
+    is_change,
+    some_polls,
+)
 
 
 @hard_case(
-    asks="Add one new feed in the app, and leave it alone; let it sync until this is over.",
+    asks=ADD_ONE,
     why="App and server then disagree about the podcast, and it comes back.",
     seen="AntennaPod/AntennaPod#2267",
     spec="gpodder.net, Subscriptions API: clients should use the URLs in `update_urls`.",
@@ -24,9 +37,29 @@ def a_corrected_url_is_taken(elsewhere: Elsewhere) -> Play:
     old = min(first.added)
 
     def look(exchange: WatchedExchange) -> None:
-        if exchange.kind is Kind.UPLOAD and old in exchange.added:
+        if (old, True) in exchange.changes:
             raise Wrong(f"Request {exchange.number} adds {old}, which the server has corrected.")
-        if exchange.kind is Kind.UPLOAD and f"{old}#corrected" in exchange.removed:
+        if (f"{old}#corrected", False) in exchange.changes:
             raise Wrong(f"Request {exchange.number} removes the corrected URL of {old}.")
+
+    yield from some_polls(look)
+
+
+@hard_case(
+    asks=ADD_ONE,
+    why="A feed that another device removes meanwhile is added again with each sync.",
+    seen="AntennaPod/AntennaPod#2553",
+    spec="gpodder.net, Subscriptions API: only the changes since the last upload are sent.",
+)
+def what_was_accepted_is_not_sent_again(_: Elsewhere) -> Play:
+    """An accepted change is not sent again."""
+    first = None
+    while first is None or not is_accepted(first):
+        first = yield Wait(is_change)
+    done, number = first.changes, first.number
+
+    def look(exchange: WatchedExchange) -> None:
+        if done & exchange.changes:
+            raise Wrong(f"Request {exchange.number} repeats the changes of request {number}.")
 
     yield from some_polls(look)
