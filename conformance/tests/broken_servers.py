@@ -838,6 +838,18 @@ def tags_are_ignored(patch: Patch) -> None:
     patch.setattr(Reference, "subscription", told)
 
 
+@noticed_by("a_merge_keeps_what_is_subscribed")
+def a_merge_takes_the_status_of_the_one_that_is_renamed(patch: Patch) -> None:
+    def changed(kept: Subscriptions, entry: Entry, sent: Mapping[str, Any]) -> Any:
+        before = entry.is_subscribed
+        reply = patch_entry(kept, entry, sent)
+        if "new_guid" in sent:
+            entry.is_subscribed = before
+        return reply
+
+    patch.setattr(Subscriptions, "change", changed)
+
+
 # What strangers get, and how long it takes.
 _admit = Reference._admit
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -116,6 +117,24 @@ def test_an_account_that_has_something_is_refused_unless_it_may_be_destroyed(
     assert server.devices == {}
     assert command(*ONE, "--destroy-this-account") == ALL_PASSED
     assert server.list.subscribed() == ["https://mine.example/feed"]  # its own are taken away
+
+
+def test_a_difference_from_feedkeep_fails_only_a_strict_run_that_does_not_allow_it(
+    command: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    subscription = Reference.subscription
+
+    def ignores(server: Reference, asked: Asked, named: Mapping[str, str]) -> Reply:
+        others = {name: text for name, text in asked.headers.items() if name != "if-match"}
+        return subscription(server, replace(asked, headers=others), named)
+
+    monkeypatch.setattr(Reference, "subscription", ignores)
+    check = ("--check", "feedkeep/if_match_guards_a_change")
+    assert command(*check) == ALL_PASSED
+    assert "diff feedkeep/if_match_guards_a_change" in capsys.readouterr().out
+    assert command(*check, "--strict") == SOMETHING_FAILED
+    assert command(*check, "--strict", "--allow", check[1]) == ALL_PASSED
+    assert command(*check, "--strict", "--allow", "no_such_check") == COULD_NOT_RUN
 
 
 def test_what_an_earlier_run_has_left_is_no_reason_to_refuse(

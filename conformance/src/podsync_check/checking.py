@@ -21,6 +21,7 @@ class Level(StrEnum):
     COMPLETE = "complete"
     SAFE = "safe"
     FAST = "fast"
+    FEEDKEEP = "feedkeep"
 
 
 MEANING = {
@@ -30,11 +31,12 @@ MEANING = {
     Level.COMPLETE: "all of the protocol is there",
     Level.SAFE: "strangers and other accounts get nothing",
     Level.FAST: "a first sync takes seconds",
+    Level.FEEDKEEP: "it decides as feedkeep where public texts are open",
 }
 """Meaning of each level for a server that passes all of it."""
 
 BY_DEFAULT = (Level.KEPT, Level.AGREED, Level.TOLERANT, Level.COMPLETE)
-"""Levels checked by default; the others cost the server more."""
+"""Levels checked by default; the others cost the server more, or are feedkeep's own."""
 
 
 class NotApplicable(Exception):
@@ -46,7 +48,7 @@ class Check:
     """A property of good servers, and its test.
 
     Attributes:
-        name: Name of the file.
+        name: Name of the function.
         sentence: The property, as a sentence about a good server.
         why: Consequence for a person where it does not hold.
         seen: Client or public report (repository#number) that it is based on.
@@ -54,8 +56,6 @@ class Check:
         asks_for: Class of `run`'s argument, which determines the protocols that the check applies
             to.
         only_reads: Whether the check changes nothing on the server.
-        is_decision: Whether the public text leaves this open, and feedkeep decided it: servers that
-            differ are not scored lower.
     """
 
     name: str
@@ -67,19 +67,17 @@ class Check:
     run: Callable[[Any], None]
     asks_for: type
     only_reads: bool
-    is_decision: bool
+
+    @property
+    def path(self) -> str:
+        """Level and name, as reports show them."""
+        return f"{self.level}/{self.name}"
 
 
 def check(
-    level: Level,
-    *,
-    why: str,
-    seen: str,
-    spec: str,
-    only_reads: bool = False,
-    is_decision: bool = False,
+    level: Level, *, why: str, seen: str, spec: str, only_reads: bool = False
 ) -> Callable[[F], F]:
-    """Decorator: make a check of a function. The docstring is the sentence, the file the name."""
+    """Decorator: make a check of a function; the docstring is the sentence."""
 
     def made(function: F) -> F:
         hints = get_type_hints(function)
@@ -87,7 +85,7 @@ def check(
         (asks_for,) = hints.values()
         # Type checkers do not know this attribute of a function; the catalogue reads it.
         function.__check__ = Check(  # type: ignore[attr-defined]
-            name=function.__module__.rpartition(".")[2],
+            name=function.__name__,
             level=level,
             sentence=(function.__doc__ or "").strip(),
             why=why,
@@ -96,7 +94,6 @@ def check(
             run=function,
             asks_for=asks_for,
             only_reads=only_reads,
-            is_decision=is_decision,
         )
         return function
 

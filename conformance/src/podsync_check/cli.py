@@ -72,8 +72,26 @@ def _parser() -> argparse.ArgumentParser:
     )
     levels = ", ".join(f"{level} ({MEANING[level]})" for level in Level)
     add("--level", action="append", choices=list(Level), help=f"{levels}; by default the first 4")
-    add("--check", action="append", default=[], metavar="NAME", help="only this check")
+    add(
+        "--check",
+        action="append",
+        default=[],
+        metavar="LEVEL/NAME",
+        help="only this check, as reports show it; may be repeated",
+    )
     add("--list", action="store_true", help="list the checks and their reasons")
+    add(
+        "--strict",
+        action="store_true",
+        help=f"fail on decisions otherwise than feedkeep's (level {Level.FEEDKEEP})",
+    )
+    add(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="LEVEL/NAME",
+        help="with --strict: a difference that is no failure; may be repeated",
+    )
     add(
         "--read-only",
         action="store_true",
@@ -107,10 +125,9 @@ def _chosen(options: argparse.Namespace) -> list[Check]:
         CannotRun: A name is unknown.
     """
     checks = all_checks()
-    if unknown := sorted(set(options.check) - {check.name for check in checks}):
-        raise CannotRun(f"There is no check {', '.join(unknown)}; --list shows all.")
     if options.check:
-        checks = [check for check in checks if check.name in options.check]
+        names = _names(options.check)
+        checks = [check for check in checks if check.name in names]
     elif not options.list or options.level:
         levels = options.level or BY_DEFAULT
         checks = [check for check in checks if check.level in levels]
@@ -119,9 +136,21 @@ def _chosen(options: argparse.Namespace) -> list[Check]:
     return list(checks)
 
 
+def _names(texts: Sequence[str]) -> set[str]:
+    """Return the names of checks given with or without their level.
+
+    Raises:
+        CannotRun: There is no such check.
+    """
+    known = {text: check.name for check in all_checks() for text in (check.name, check.path)}
+    if unknown := sorted(set(texts) - known.keys()):
+        raise CannotRun(f"There is no check {', '.join(unknown)}; --list shows all.")
+    return {known[text] for text in texts}
+
+
 def _list(checks: Sequence[Check]) -> None:
     for check in checks:
-        print(f"{check.level}/{check.name}\n    {check.sentence}\n    {check.why} ({check.seen})")
+        print(f"{check.path}\n    {check.sentence}\n    {check.why} ({check.seen})")
 
 
 def _score(options: argparse.Namespace) -> int:
@@ -131,7 +160,7 @@ def _score(options: argparse.Namespace) -> int:
     credential = Credential(options.user, secret_in(options.password_file))
     limits = Limits(options.max_requests, time.monotonic() + options.max_seconds)
     connection = Connection(address, limits, verifies=not options.insecure)
-    checks = _chosen(options)
+    checks, allowed = _chosen(options), _names(options.allow)
     try:
         found = discover(connection, credential)
     except Spent:
@@ -147,7 +176,9 @@ def _score(options: argparse.Namespace) -> int:
     protocols = [protocol.protocol for protocol in found.protocols]
     report = Report(str(address), protocols, __version__, began, options.seed)
     report.notes += found.notes
-    Run(connection, credential, found, report, lambda result: print(line_of(result))).go(checks)
+    run = Run(connection, credential, found, report, lambda result: print(line_of(result)))
+    run.is_strict, run.allowed = options.strict, allowed
+    run.go(checks)
     print(f"\n{whole(report)}")
     for path, write in (
         (options.html, as_page),

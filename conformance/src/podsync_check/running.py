@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -29,7 +29,7 @@ class Outcome(StrEnum):
     """Result of a check.
 
     Attributes:
-        DIFFERS: The server differs from feedkeep where the public text leaves it open.
+        DIFFERS: The server decides otherwise than feedkeep where public texts are open.
         NOT_APPLICABLE: The server lacks the feature under test.
         NOT_RUN: The request or time limit was used up.
     """
@@ -39,6 +39,10 @@ class Outcome(StrEnum):
     DIFFERS = "differs"
     NOT_APPLICABLE = "not applicable"
     NOT_RUN = "not run"
+
+
+BAD = (Outcome.FAILED, Outcome.DIFFERS)
+"""Outcomes that say what the server does otherwise."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ class Report:
             if result.check.level is level and protocol in {"", result.protocol}
         ]
         passed = counted.count(Outcome.PASSED)
-        return passed, passed + counted.count(Outcome.FAILED)
+        return passed, passed + sum(map(counted.count, BAD))
 
     @property
     def is_complete(self) -> bool:
@@ -101,6 +105,8 @@ class Run:
 
     Attributes:
         tell: Called with each result.
+        is_strict: Whether a decision otherwise than feedkeep's is a failure.
+        allowed: Names of the checks whose differences are no failures.
     """
 
     connection: Connection
@@ -108,6 +114,8 @@ class Run:
     found: Found
     report: Report
     tell: Callable[[Result], None]
+    is_strict: bool = False
+    allowed: Collection[str] = ()
     _sessions: dict[int, Session] = field(default_factory=dict)
 
     def go(self, checks: Sequence[Check]) -> None:
@@ -150,10 +158,10 @@ class Run:
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             # The reply is JSON of an unexpected shape.
             outcome, said = Outcome.FAILED, f"The reply has another shape: {error!r}."
-        if outcome is Outcome.FAILED and check.is_decision:
+        is_open = check.level is Level.FEEDKEEP and not self.is_strict
+        if outcome is Outcome.FAILED and (is_open or check.name in self.allowed):
             outcome = Outcome.DIFFERS
-        is_told = outcome in {Outcome.FAILED, Outcome.DIFFERS}
-        exchanges = (shown or self.connection.exchanges[first:]) if is_told else []
+        exchanges = (shown or self.connection.exchanges[first:]) if outcome in BAD else []
         seconds = time.monotonic() - began
         return Result(check, server.protocol, outcome, said, list(server.notes), exchanges, seconds)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 
@@ -108,7 +110,7 @@ class ActionLog:
             if any(number is not None and number < 0 for number in numbers):
                 continue
             kept["action"] = str(kept["action"]).lower()
-            kept["timestamp"] = str(kept.get("timestamp", "1970-01-01T00:00:00"))[:19]
+            kept["timestamp"] = _in_utc(str(kept.get("timestamp", "1970-01-01T00:00:00")))
             kept.setdefault("device", device)
             self.actions.append((self.clock.stamp(), kept))
 
@@ -123,6 +125,14 @@ class ActionLog:
         newest = {(play["podcast"], play["episode"]): play for play in in_order}.values()
         older = {id(play) for play in plays} - {id(play) for play in newest}
         return [one for stamp, one in self.actions if stamp >= first and id(one) not in older]
+
+
+def _in_utc(time: str) -> str:
+    """Return a time in UTC, in whole seconds and without an offset; other texts are cut."""
+    with suppress(ValueError):
+        moment = datetime.fromisoformat(time)
+        time = (moment.astimezone(UTC) if moment.tzinfo else moment).isoformat()
+    return time[:19]
 
 
 def latest(actions: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

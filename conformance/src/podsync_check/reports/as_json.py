@@ -42,7 +42,6 @@ def _result(result: Result) -> dict[str, Any]:
         "why": check.why,
         "seen": check.seen,
         "spec": check.spec,
-        "is_decision": check.is_decision,
         "notes": result.notes,
         "seconds": round(result.seconds, 3),
         "curl": commands(result.exchanges, MAX_WRITTEN),

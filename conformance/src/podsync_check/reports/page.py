@@ -60,8 +60,6 @@ def _result(result: Result) -> str:
     check = result.check
     kind = {Outcome.PASSED: "passed", Outcome.FAILED: "failed"}.get(result.outcome, "muted")
     paragraphs = [result.said] if result.said else []
-    if check.is_decision:
-        paragraphs.append("This is feedkeep's decision: the public text leaves it open.")
     paragraphs += [
         f"Why it matters: {check.why}",
         f"Seen: {check.seen}. Specified: {check.spec}",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from podsync_check.checking import MEANING, Level
 from podsync_check.curl import commands
-from podsync_check.running import Outcome, Report, Result
+from podsync_check.running import BAD, Outcome, Report, Result
 
 _SIGNS = {
     Outcome.PASSED: "ok  ",
@@ -42,13 +42,11 @@ def details(report: Report) -> str:
 
 def _detail(result: Result) -> Iterator[str]:
     check = result.check
-    yield f"{_SIGNS[result.outcome]} {check.level}/{check.name} ({result.protocol})"
+    yield f"{_SIGNS[result.outcome]} {check.path} ({result.protocol})"
     yield from _wrapped(check.sentence)
     yield from _wrapped(result.said)
-    if result.outcome not in {Outcome.FAILED, Outcome.DIFFERS}:
+    if result.outcome not in BAD:
         return
-    if check.is_decision:
-        yield from _wrapped("This is feedkeep's decision: the public text leaves it open.")
     yield from _wrapped(f"Why it matters: {check.why}")
     yield from _wrapped(f"Seen: {check.seen}. Specified: {check.spec}")
     for line in commands(result.exchanges):

@@ -3,11 +3,10 @@ from podsync_check.servers import DraftC
 
 
 @check(
-    Level.KEPT,
+    Level.FEEDKEEP,
     why="A subscription made on a flight never reaches the laptop, which synced meanwhile.",
     seen="AntennaPod/AntennaPod#2121",
     spec="Draft C compares `since` with `last_updated`, but does not say by whose clock.",
-    is_decision=True,
 )
 def a_late_sync_action_reaches_the_others(server: DraftC) -> None:
     """An action sent late reaches a client that has synced since it occurred."""
