@@ -8,7 +8,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 BIN = .venv/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help serve test test-fast check hook unhook test-versions test-container test-proxies sdk conformance prove prove-cluster prove-year fuzz bench bench-quick audit release lint texts pictures reference site lock deb test-deb clean
+.PHONY: help serve test test-fast check hook unhook test-versions test-container test-proxies sdk conformance conformance-pyz prove prove-cluster prove-year fuzz bench bench-quick audit release lint texts pictures reference site lock deb test-deb clean
 
 help:
 	@echo "make serve   start the service on the embedded store"
@@ -20,6 +20,7 @@ help:
 	@echo "make test-proxies  run the examples of Caddy and nginx before it, and smuggle through HAProxy"
 	@echo "make sdk     make clients from the reference by six generators, compile them, and sync with each"
 	@echo "make conformance  test podsync-check, the suite that scores any server"
+	@echo "make conformance-pyz  build it as one file to run, dist/podsync-check.pyz"
 	@echo "make prove   run the proofs of tests/proofs in their full form, which takes hours"
 	@echo "make prove-cluster  drill a Citus cluster: kills, a cold start, moves; CLUSTER_PREFIX= says where it is"
 	@echo "make prove-year  let a year of 2,000 accounts pass on both stores; ARGS=\"--help\" says more"
@@ -102,6 +103,10 @@ sdk: .venv/dev .venv/sdk
 # tests/proofs/test_score.py scores this service with podsync-check.
 conformance: .venv/dev
 	cd conformance && ../$(BIN)/pytest -n auto $(ARGS)
+
+PYZ = dist/podsync-check.pyz
+conformance-pyz:
+	@$(PYTHON) conformance/pyz.py $(PYZ) && echo $(PYZ)
 
 prove: .venv/dev
 	FEEDKEEP_PROVE=full $(BIN)/pytest --durations=0 tests/proofs $(ALSO_IN_FULL) $(ARGS)

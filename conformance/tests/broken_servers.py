@@ -65,11 +65,7 @@ def a_feed_that_is_alone_in_an_upload_is_lost(patch: Patch) -> None:
     patch.setattr(FeedList, "change", lost)
 
 
-@noticed_by(
-    "a_removed_feed_is_gone_for_others",
-    "a_removal_has_the_text_that_was_sent",
-    "random_interleavings_lose_nothing",
-)
+@noticed_by("a_removed_feed_is_gone_for_others", "a_removal_has_the_text_that_was_sent")
 def removals_are_not_told(patch: Patch) -> None:
     def told(kept: FeedList, app: str, since: int) -> Any:
         return changes(kept, app, since)[0], []
@@ -110,7 +106,7 @@ def what_was_played_before_is_refused(patch: Patch) -> None:
     patch.setattr(ActionLog, "record", unique)
 
 
-@noticed_by("a_removal_can_be_repeated", "random_interleavings_lose_nothing")
+@noticed_by("a_removal_can_be_repeated")
 def the_removal_of_what_is_unknown_is_refused(patch: Patch) -> None:
     def refuses(kept: FeedList, add: list[str], remove: list[str]) -> Any:
         if any(url not in kept.feeds for url in remove):
@@ -187,11 +183,7 @@ def the_start_is_forgotten(patch: Patch) -> None:
     patch.setattr(ActionLog, "record", forgets)
 
 
-@noticed_by(
-    "the_newest_position_wins",
-    "actions_can_be_asked_as_one_each",
-    "random_interleavings_lose_nothing",
-)
+@noticed_by("the_newest_position_wins", "actions_can_be_asked_as_one_each")
 def the_first_position_is_kept(patch: Patch) -> None:
     def first(log: ActionLog, sent: Any, device: str) -> None:
         known = {action["episode"] for _, action in log.actions}
@@ -200,11 +192,7 @@ def the_first_position_is_kept(patch: Patch) -> None:
     patch.setattr(ActionLog, "record", first)
 
 
-@noticed_by(
-    "a_late_upload_reaches_the_others",
-    "actions_since_the_timestamp_miss_nothing",
-    "random_interleavings_lose_nothing",
-)
+@noticed_by("a_late_upload_reaches_the_others", "actions_since_the_timestamp_miss_nothing")
 def actions_are_told_by_their_own_time(patch: Patch) -> None:
     def by_time(log: ActionLog, app: str, second: int) -> Any:
         return since(log, app, second) if second == 0 else []
@@ -234,8 +222,6 @@ def actions_of_unknown_feeds_are_refused(patch: Patch) -> None:
 @noticed_by(
     "since_the_timestamp_misses_nothing",
     "actions_since_the_timestamp_miss_nothing",
-    "nothing_is_added_and_removed_at_once",
-    "random_interleavings_lose_nothing",
     "since_its_own_clock_misses_nothing",
     "since_its_own_upload_misses_nothing",
     "since_the_timestamp_and_one_misses_nothing",
@@ -249,7 +235,6 @@ def the_second_of_a_poll_is_left_out(patch: Patch) -> None:
 @noticed_by(
     "since_the_timestamp_and_one_misses_nothing",
     "actions_since_the_timestamp_miss_nothing",
-    "random_interleavings_lose_nothing",
     "since_its_own_clock_misses_nothing",
 )
 def the_next_second_is_not_kept_free(patch: Patch) -> None:
@@ -274,7 +259,7 @@ def any_since_is_believed(patch: Patch) -> None:
     patch.setattr(SecondClock, "first", lambda clock, app, second: second)
 
 
-@noticed_by("actions_since_the_timestamp_miss_nothing", "random_interleavings_lose_nothing")
+@noticed_by("actions_since_the_timestamp_miss_nothing")
 def actions_have_whole_seconds_only(patch: Patch) -> None:
     def stamp(clock: SecondClock) -> int:
         clock.last = max(int(clock.now()), clock.last)
@@ -570,7 +555,7 @@ def the_feed_that_is_asked_for_is_ignored(patch: Patch) -> None:
     patch.setattr(Reference, "actions", told)
 
 
-@noticed_by("actions_can_be_asked_as_one_each", "random_interleavings_lose_nothing")
+@noticed_by("actions_can_be_asked_as_one_each")
 def all_actions_are_told_always(patch: Patch) -> None:
     def everything(log: ActionLog, app: str, asked: int) -> list[dict[str, Any]]:
         first = log.clock.first(app, asked)
@@ -772,7 +757,7 @@ def a_deletion_stays(patch: Patch) -> None:
     patch.setattr(Subscriptions, "add", added)
 
 
-@noticed_by("following_the_list_misses_nothing", "a_deletion_is_told", "random_orders_lose_nothing")
+@noticed_by("following_the_list_misses_nothing", "a_deletion_is_told")
 def the_list_is_told_from_the_next_millisecond(patch: Patch) -> None:
     listed = Subscriptions.since
 

@@ -41,7 +41,14 @@ class DirectConnection(Connection):
         return self.server.answer(request.method, request.target, lower, request.body)
 
 
-def run(server: Reference, clock: Clock, checks: Sequence[Check] | None = None) -> Report:
+def run(
+    server: Reference,
+    clock: Clock,
+    checks: Sequence[Check] | None = None,
+    *,
+    seed: int = 1,
+    is_thorough: bool = False,
+) -> Report:
     """Run checks, all by default; return the report."""
     limits = Limits(requests=100_000, ends_at_seconds=float("inf"))
     connection = DirectConnection(ADDRESS, limits, clock=clock, sleep=clock.sleep)
@@ -49,8 +56,9 @@ def run(server: Reference, clock: Clock, checks: Sequence[Check] | None = None) 
     credential = Credential(NAME, PASSWORD)
     found = linked(connection, credential, discover(connection, credential))
     protocols = [protocol.protocol for protocol in found.protocols]
-    report = Report(str(ADDRESS), protocols, "0", "", seed=1)
-    run = Run(connection, credential, found, report, lambda _: None)
+    report = Report(str(ADDRESS), protocols, "0", "", seed=seed)
+    run = Run(connection, credential, found, report, lambda *_: None, lambda _: None)
+    run.is_thorough = is_thorough
     run.go(all_checks() if checks is None else checks)
     return report
 

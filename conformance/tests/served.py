@@ -21,7 +21,8 @@ def served(server: Reference) -> Iterator[str]:
             reply = server.answer(self.command, self.path, headers, self.rfile.read(length))
             self.send_response(reply.status)
             for name, text in reply.headers.items():
-                self.send_header(name, text)
+                for line in text.split("\n"):
+                    self.send_header(name, line)
             self.send_header("Content-Length", str(len(reply.body)))
             self.end_headers()
             self.wfile.write(reply.body)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import io
 import json
 import re
 import socket
@@ -30,14 +31,24 @@ ANY_PROTOCOL = ("--case", "what_was_accepted_is_not_sent_again")
 CASE = ("--case", "an_upload_in_the_same_second_is_asked_for")
 
 
+class Printed(io.TextIOBase):
+    """Standard output that loses nothing of what other threads print, as `capsys` may."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+
+    def write(self, text: str) -> int:
+        self.parts.append(text)
+        return len(text)
+
+
 class Running:
     """The command in a thread of its own, and what it printed."""
 
-    def __init__(self, capsys: pytest.CaptureFixture[str], *options: str) -> None:
+    def __init__(self, output: Printed, *options: str) -> None:
         self.stopped = threading.Event()
         self.status: int | None = None
-        self.printed = ""
-        self._capsys = capsys
+        self._output = output
         self._options = ("--port", "0", *options)
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
@@ -50,10 +61,13 @@ class Running:
     def until(self, pattern: str) -> str:
         """Return what the first group of a pattern is, as soon as that was printed."""
         while not (found := re.search(pattern, self.printed)):
-            assert self._thread.is_alive() or self._capsys is not None
-            self.printed += self._capsys.readouterr().out
+            assert self._thread.is_alive(), self.printed
             time.sleep(0.01)
         return found[1]
+
+    @property
+    def printed(self) -> str:
+        return "".join(self._output.parts)
 
     @property
     def basic(self) -> str:
@@ -87,20 +101,19 @@ class Running:
 
     def end(self) -> int:
         self._thread.join(30)
-        self.printed += self._capsys.readouterr().out
         assert self.status is not None
         return self.status
 
 
 @pytest.fixture
-def run(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[..., Running]]:
+def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Running]]:
     monkeypatch.setattr(command, "_GRACE_SECONDS", 0.0)
     runs: list[Running] = []
 
     def start(*options: str) -> Running:
-        runs.append(Running(capsys, *options))
+        output = Printed()
+        monkeypatch.setattr(sys, "stdout", output)
+        runs.append(Running(output, *options))
         return runs[-1]
 
     yield start

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from in_process import NAME, PASSWORD
 from served import served
 
-from podsync_check.cli import ALL_PASSED, COULD_NOT_RUN, SOMETHING_FAILED, main
+from podsync_check.cli import ALL_PASSED, CLEARED, COULD_NOT_RUN, SOMETHING_FAILED, main
 from podsync_check.messages import Reply
 from podsync_check.reference.server import Asked, Reference
 
@@ -48,7 +49,7 @@ def test_it_exits_with_0_if_every_check_passed(
 ) -> None:
     assert command(*ONE) == ALL_PASSED
     told = capsys.readouterr().out
-    assert "ok   gpodder.net      A feed that one device adds" in told
+    assert "ok   gpodder.net  A feed that one device adds" in told
     assert "1 of 1" in told
     assert "Left behind" in told
 
@@ -66,14 +67,14 @@ def test_it_exits_with_1_if_one_failed_and_says_how_to_see_that_without_the_pass
     assert command(*ONE, *(word for pair in options for word in pair)) == SOMETHING_FAILED
     told = capsys.readouterr().out
     assert "Why it matters" in told
-    assert '$URL"/index.php/apps/gpoddersync/subscription_change/create' in told
+    assert '$URL"/api/2/subscriptions/anna/podsync-check-1.json' in told
     page, report, junit = (file.read_text() for file in files)
     for text in (told, page, report, junit):
         assert PASSWORD not in text
         assert "curl -sS" in text
     assert json.loads(report)["scores"]["nextcloud"]["kept"] == [0, 1]
     suites = ET.fromstring(junit)  # noqa: S314
-    assert [suite.get("failures") for suite in suites] == ["1", "1", "0", "0"]
+    assert [suite.get("failures") for suite in suites] == ["1", "1"]
 
 
 @pytest.mark.parametrize(
@@ -135,6 +136,39 @@ def test_a_difference_from_feedkeep_fails_only_a_strict_run_that_does_not_allow_
     assert command(*check, "--strict") == SOMETHING_FAILED
     assert command(*check, "--strict", "--allow", check[1]) == ALL_PASSED
     assert command(*check, "--strict", "--allow", "no_such_check") == COULD_NOT_RUN
+
+
+def test_a_header_in_two_fields_is_read_whole(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = {"WWW-Authenticate": 'Basic realm="a"\nBearer realm="a"'}
+    monkeypatch.setattr("podsync_check.reference.server._CHALLENGE", both)
+    assert command("--check", "a_stranger_is_asked_for_a_password") == ALL_PASSED
+
+
+def test_protocols_and_checks_are_chosen_by_the_names_in_reports(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    two = ("--check", "kept/an_added_feed_is_kept", "--check", "a_position_is_kept")
+    assert command(*two, "--protocol", "nextcloud") == ALL_PASSED
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("ok ")]
+    assert [line.split()[1] for line in lines] == ["nextcloud", "nextcloud"]
+
+
+def test_a_protocol_that_the_server_does_not_speak_is_told(
+    command: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Reference, "sync", lambda *_: Reply(404, {}, b""))
+    assert command(*ONE, "--protocol", "draft-c") == COULD_NOT_RUN
+    assert "The server does not speak draft-c." in capsys.readouterr().err
+
+
+def test_a_terminal_shows_the_check_in_progress(
+    command: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert command(*ONE) == ALL_PASSED
+    assert f"{CLEARED}1 of 2: kept/an_added_feed_is_kept (gpodder.net)" in capsys.readouterr().out
 
 
 def test_what_an_earlier_run_has_left_is_no_reason_to_refuse(

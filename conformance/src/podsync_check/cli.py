@@ -7,6 +7,7 @@ import secrets
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,12 +24,16 @@ from podsync_check.connection import (
     secret_in,
 )
 from podsync_check.discovery import discover, linked
-from podsync_check.reports.as_json import as_json
-from podsync_check.reports.junit import as_junit
-from podsync_check.reports.page import as_page
-from podsync_check.reports.terminal import line_of, whole
-from podsync_check.running import Report, Run
+from podsync_check.reporting import as_json, as_junit, as_page, as_text, line_of
+from podsync_check.running import Report, Result, Run
+from podsync_check.servers import PROTOCOLS
 from podsync_check.watching.command import client
+
+USUAL, THOROUGH = (10_000, 600), (100_000, 3_600)
+"""Maximum number of requests, and of seconds, of a run."""
+
+CLEARED = "\r\033[K"
+"""Clears the line of a terminal."""
 
 ALL_PASSED, SOMETHING_FAILED, COULD_NOT_RUN = 0, 1, 2
 
@@ -71,7 +76,18 @@ def _parser() -> argparse.ArgumentParser:
         help="a file with the password or token; - reads standard input",
     )
     levels = ", ".join(f"{level} ({MEANING[level]})" for level in Level)
-    add("--level", action="append", choices=list(Level), help=f"{levels}; by default the first 4")
+    add(
+        "--level",
+        action="append",
+        choices=list(Level),
+        help=f"{levels}; by default the first 4; may be repeated",
+    )
+    add(
+        "--protocol",
+        action="append",
+        choices=PROTOCOLS,
+        help="only this protocol, of those that the server speaks; may be repeated",
+    )
     add(
         "--check",
         action="append",
@@ -103,13 +119,18 @@ def _parser() -> argparse.ArgumentParser:
         help="accept an account that has feeds or episode actions, and change them",
     )
     add(
+        "--thorough",
+        action="store_true",
+        help="play many more random interleavings, for up to an hour",
+    )
+    add(
         "--seed",
         type=int,
         default=secrets.randbelow(10**6),
         help="seed of the random interleavings",
     )
-    add("--max-requests", type=int, default=10_000, help="maximum number of requests")
-    add("--max-seconds", type=int, default=900, help="maximum duration")
+    add("--max-requests", type=int, help="maximum number of requests; by default 10,000")
+    add("--max-seconds", type=int, help="maximum duration; by default 600")
     add("--insecure", action="store_true", help="accept any certificate, for your own server")
     add("--html", type=Path, metavar="FILE", help="write the report as a page")
     add("--json", type=Path, metavar="FILE", help="write the report for programs")
@@ -153,18 +174,37 @@ def _list(checks: Sequence[Check]) -> None:
         print(f"{check.path}\n    {check.sentence}\n    {check.why} ({check.seen})")
 
 
+def _begin(number: int, count: int, path: str) -> None:
+    """Show the check in progress, where a terminal can replace it by the result."""
+    if sys.stdout.isatty():
+        print(f"{CLEARED}{number} of {count}: {path}", end="", flush=True)
+
+
+def _tell(result: Result) -> None:
+    print(f"{CLEARED if sys.stdout.isatty() else ''}{line_of(result)}", flush=True)
+
+
 def _score(options: argparse.Namespace) -> int:
     if not options.url:
         raise CannotRun("Name the server: podsync-check URL --user NAME --password-file FILE.")
     address = read_address(options.url)
     credential = Credential(options.user, secret_in(options.password_file))
-    limits = Limits(options.max_requests, time.monotonic() + options.max_seconds)
+    requests, seconds = THOROUGH if options.thorough else USUAL
+    limits = Limits(
+        requests if options.max_requests is None else options.max_requests,
+        time.monotonic() + (seconds if options.max_seconds is None else options.max_seconds),
+    )
     connection = Connection(address, limits, verifies=not options.insecure)
     checks, allowed = _chosen(options), _names(options.allow)
     try:
         found = discover(connection, credential)
     except Spent:
         raise CannotRun("--max-requests or --max-seconds is too low to start.") from None
+    if options.protocol:
+        spoken = [one for one in found.protocols if one.protocol in options.protocol]
+        if missing := set(options.protocol) - {one.protocol for one in spoken}:
+            raise CannotRun(f"The server does not speak {', '.join(sorted(missing))}.")
+        found = replace(found, protocols=spoken)
     if found.has_data and not (options.destroy_this_account or options.read_only):
         raise CannotRun(
             f"The account has {found.has_data}. Use an empty account, or pass"
@@ -176,10 +216,10 @@ def _score(options: argparse.Namespace) -> int:
     protocols = [protocol.protocol for protocol in found.protocols]
     report = Report(str(address), protocols, __version__, began, options.seed)
     report.notes += found.notes
-    run = Run(connection, credential, found, report, lambda result: print(line_of(result)))
-    run.is_strict, run.allowed = options.strict, allowed
+    run = Run(connection, credential, found, report, _begin, _tell)
+    run.is_strict, run.allowed, run.is_thorough = options.strict, allowed, options.thorough
     run.go(checks)
-    print(f"\n{whole(report)}")
+    print(f"\n{as_text(report)}")
     for path, write in (
         (options.html, as_page),
         (options.json, as_json),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import http.client
+import re
 import ssl
 import sys
 import threading
@@ -179,7 +180,8 @@ class Connection:
             reply = self.exchange(request, {**request.headers, **headers})
         except (OSError, http.client.HTTPException) as error:
             what = str(error) or type(error).__name__
-            raise NoAnswer(f"{request} got no reply: {what}.") from None
+            cause = f"{_in_general(request)} gets no reply"
+            raise NoAnswer(f"{request} got no reply: {what}.", cause=cause) from None
         finally:
             seconds = time.monotonic() - began
             self.exchanges.append(
@@ -209,14 +211,14 @@ class Connection:
             )
             response = wire.getresponse()
             body = response.read(MAX_REPLY_BYTES)
-            found = dict[str, str]()
-            for name, value in response.getheaders():
-                key = name.lower()
-                found[key] = f"{found[key]}, {value}" if key in found else value
-            cookies = response.headers.get_all("set-cookie") or []
-            if cookies:
-                found["set-cookie"] = "\n".join(cookies)
-            return Reply(response.status, found, body)
+            names = {name.lower() for name in response.headers}
+            joined = {
+                name: ("\n" if name == "set-cookie" else ", ").join(
+                    response.headers.get_all(name, [])
+                )
+                for name in names
+            }
+            return Reply(response.status, joined, body)
         finally:
             wire.close()
 
@@ -311,7 +313,14 @@ class Session:
         try:
             return call.read(reply)
         except Wrong as wrong:
-            raise Wrong(f"{call.request}: {wrong}") from None
+            cause = f"{_in_general(call.request)}: {str(wrong).partition(':')[0]}"
+            raise Wrong(f"{call.request}: {wrong}", cause=cause) from None
+
+
+def _in_general(request: Request) -> str:
+    """Return the method and path of a request, without devices, guids and queries."""
+    path = re.sub(r"podsync-check-[\w-]+|[0-9a-f]{8}(-[0-9a-f]{4,12}){4}", "…", request.target)
+    return f"{request.method} {path.partition('?')[0]}"
 
 
 def secret_in(path: Path | None) -> str:

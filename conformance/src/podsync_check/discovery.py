@@ -10,7 +10,6 @@ from podsync_check.connection import CannotRun, Connection, Credential, Session
 from podsync_check.messages import NoAnswer, Request, Wrong
 from podsync_check.protocols.gpodder import GpodderCalls
 from podsync_check.protocols.nextcloud import NextcloudCalls
-from podsync_check.protocols.url_lists import UrlListCalls
 from podsync_check.servers import (
     DEVICES,
     MARK,
@@ -20,6 +19,7 @@ from podsync_check.servers import (
     Nextcloud,
     OpenPodcast,
     Server,
+    UrlListCalls,
     link_devices,
 )
 

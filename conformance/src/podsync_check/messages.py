@@ -16,10 +16,17 @@ class Wrong(Exception):
     """The server did something wrong; the text says what, and what was expected.
 
     Attributes:
+        cause: The fault behind it, the same for all checks that it fails; "" if only this check
+            knows of it.
         exchanges: Exchanges that show it; None for all of the check.
     """
 
-    exchanges: Sequence[Any] | None = None
+    def __init__(
+        self, said: str, *, cause: str = "", exchanges: Sequence[Any] | None = None
+    ) -> None:
+        super().__init__(said)
+        self.cause = cause
+        self.exchanges = exchanges
 
 
 class NoAnswer(Wrong):

@@ -51,6 +51,7 @@ class Result:
 
     Attributes:
         said: The server's wrong behaviour, or the reason why the check did not run.
+        cause: The fault behind it, or the check; results with the same cause belong together.
         exchanges: Exchanges that reproduce a failure; empty if the check passed.
     """
 
@@ -58,6 +59,7 @@ class Result:
     protocol: str
     outcome: Outcome
     said: str
+    cause: str
     notes: Sequence[str]
     exchanges: Sequence[Exchange]
     seconds: float
@@ -104,31 +106,39 @@ class Run:
     """One run of checks against one server.
 
     Attributes:
+        begin: Called with the number of each check, from 1, the count of all, and its path.
         tell: Called with each result.
         is_strict: Whether a decision otherwise than feedkeep's is a failure.
         allowed: Names of the checks whose differences are no failures.
+        is_thorough: Whether random interleavings are played for long.
     """
 
     connection: Connection
     credential: Credential
     found: Found
     report: Report
+    begin: Callable[[int, int, str], None]
     tell: Callable[[Result], None]
     is_strict: bool = False
     allowed: Collection[str] = ()
+    is_thorough: bool = False
     _sessions: dict[int, Session] = field(default_factory=dict)
 
     def go(self, checks: Sequence[Check]) -> None:
         """Run checks in all protocols that they apply to, then remove the feeds."""
         began = time.monotonic()
         run = secrets.token_hex(3)
-        for number, check in enumerate(checks):
-            for protocol in self.found.protocols:
-                if issubclass(protocol, check.asks_for):
-                    mark = f"{MARK}{run}-{number}{protocol.__name__[0].lower()}"
-                    result = self._run(check, self._server(protocol, mark))
-                    self.report.results.append(result)
-                    self.tell(result)
+        todo = [
+            (check, protocol)
+            for check in checks
+            for protocol in self.found.protocols
+            if issubclass(protocol, check.asks_for)
+        ]
+        for number, (check, protocol) in enumerate(todo, 1):
+            self.begin(number, len(todo), f"{check.path} ({protocol.protocol})")
+            result = self._run(check, self._server(protocol, f"{MARK}{run}-{number}"))
+            self.report.results.append(result)
+            self.tell(result)
         self._clear_away(f"{MARK}{run}-")
         self.report.requests = len(self.connection.exchanges)
         self.report.seconds = time.monotonic() - began
@@ -136,6 +146,7 @@ class Run:
     def _server(self, protocol: type[Server], mark: str) -> Server:
         spoken, seed = self.found.protocols, self.report.seed
         server = protocol(self.connection, self.credential, mark, spoken=spoken, seed=seed)
+        server.is_thorough = self.is_thorough
         if isinstance(server, OpenPodcast):
             server.prefix = self.found.prefix
         elif isinstance(server, Gpodder):
@@ -146,11 +157,12 @@ class Run:
 
     def _run(self, check: Check, server: Server) -> Result:
         began, first = time.monotonic(), len(self.connection.exchanges)
-        outcome, said, shown = Outcome.PASSED, "", None
+        outcome, said, cause, shown = Outcome.PASSED, "", "", None
         try:
             check.run(server)
         except Wrong as wrong:
-            outcome, said, shown = Outcome.FAILED, str(wrong), wrong.exchanges
+            outcome, said, cause = Outcome.FAILED, str(wrong), wrong.cause
+            shown = wrong.exchanges
         except NotApplicable as reason:
             outcome, said = Outcome.NOT_APPLICABLE, str(reason)
         except Spent:
@@ -163,7 +175,9 @@ class Run:
             outcome = Outcome.DIFFERS
         exchanges = (shown or self.connection.exchanges[first:]) if outcome in BAD else []
         seconds = time.monotonic() - began
-        return Result(check, server.protocol, outcome, said, list(server.notes), exchanges, seconds)
+        cause = cause or f"{check.sentence} {outcome}"
+        notes = list(server.notes)
+        return Result(check, server.protocol, outcome, said, cause, notes, exchanges, seconds)
 
     def _clear_away(self, marked: str) -> None:
         """Remove the feeds that checks added, and report leftovers."""

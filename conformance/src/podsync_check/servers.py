@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from podsync_check.connection import Connection, Credential, Session
@@ -30,9 +31,9 @@ from podsync_check.protocols.url_lists import (
     Actions,
     Changes,
     Uploaded,
-    UrlListCalls,
 )
 from podsync_check.simulated.apps import (
+    AERIALPOD,
     ANTENNAPOD,
     ANTENNAPOD_ON_NEXTCLOUD,
     CARDO,
@@ -51,13 +52,22 @@ MARK = "podsync-check-"
 DEVICES = ("podsync-check-1", "podsync-check-2", "podsync-check-3", "podsync-check-4")
 """Devices that the suite creates and leaves: gpodder.net's API cannot delete them."""
 
+AGENTS = ("Phone", "Laptop", "Tablet", "Player")
+"""Names of the suite's apps; servers may ignore digits, as parts of versions."""
+
 SYNC = "/api/v1/sync"
 """Path of draft C below the server's address."""
+
+ON_NEXTCLOUD = [ANTENNAPOD_ON_NEXTCLOUD, PINEPODS, CARDO]
+"""Apps that send the account's password with each request of Nextcloud's protocol."""
 
 MAX_PAGES = 1_000
 SECONDS_OF_NOW = 10
 
 _PLAYED_FROM = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+UrlListCalls: TypeAlias = GpodderCalls | NextcloudCalls
 
 
 @dataclass
@@ -70,6 +80,7 @@ class Server:
         sessions: Sessions of the devices, shared by all checks.
         spoken: All protocols of the server.
         seed: Seed of all random choices.
+        is_thorough: Whether random interleavings are played for long.
     """
 
     connection: Connection
@@ -79,6 +90,7 @@ class Server:
     sessions: dict[int, Session] = field(default_factory=dict)
     spoken: Sequence[type[Server]] = ()
     seed: int = 0
+    is_thorough: bool = False
     protocol: ClassVar[str]
 
     def feed(self, name: str = "feed") -> str:
@@ -106,10 +118,6 @@ class Server:
         return Session(self.connection, self.credential, agent=agent)
 
 
-_PRODUCTS = ("Phone", "Laptop", "Tablet", "Watch")
-"""User-Agents: on Nextcloud, a server can tell apps with one password apart by them only."""
-
-
 @dataclass
 class UrlLists(Server):
     """A server of URL lists: gpodder.net's API or Nextcloud's gpoddersync.
@@ -127,7 +135,7 @@ class UrlLists(Server):
     def apps(self, count: int) -> list[App]:
         return [self.app(number) for number in range(count)]
 
-    def simulated(self) -> Sequence[Device]:
+    def simulated(self, chance: random.Random) -> Sequence[Device]:
         """Return devices with apps of different kinds."""
         raise NotImplementedError
 
@@ -205,9 +213,20 @@ class App:
     def upload_actions(self, *actions: Action) -> Uploaded:
         return self.session.ask(self.calls.upload_actions(actions))
 
-    def played(self, feed: str, since: int = 0) -> list[Action]:
-        """Return the actions of a feed, in the order of the replies."""
-        return [one for one in self.actions(since).actions if one.get("podcast") == feed]
+    def played(self, feed: str, since: int = 0, **more: str) -> list[Action]:
+        """Return the actions of a feed, in the order of the replies; see `actions`."""
+        told = self.actions(since, **more).actions
+        if not (found := [one for one in told if one.get("podcast") == feed]):
+            self.expect_any_action()
+        return found
+
+    def expect_any_action(self) -> None:
+        """Fail the check if the server never returns what was uploaded, whatever is asked."""
+        call = self.calls.actions(0)
+        if not any(MARK in str(one.get("podcast")) for one in self.session.ask(call).actions):
+            path = str(call.request).partition("?")[0]
+            cause = f"{path} returns no action that was uploaded."
+            raise Wrong(f"{cause} The upload had been acknowledged.", cause=cause)
 
 
 class GpodderApp(App):
@@ -245,14 +264,15 @@ class Gpodder(UrlLists):
             self.sessions[number] = self.logged_in()
         return GpodderApp(self.sessions[number], calls)
 
-    def simulated(self) -> Sequence[Device]:
-        """Return devices with apps of different kinds, one of them Nextcloud's if available."""
-        last = ANTENNAPOD_ON_NEXTCLOUD if Nextcloud in self.spoken else ANTENNAPOD
-        kinds = (ANTENNAPOD, GPODDER, KASTS, last)
-        return [self._device(number, habits) for number, habits in enumerate(kinds)]
+    def simulated(self, chance: random.Random) -> Sequence[Device]:
+        """Return devices with apps of different kinds, some of them Nextcloud's if available."""
+        kinds = [ANTENNAPOD, GPODDER, KASTS, AERIALPOD]
+        if Nextcloud in self.spoken:
+            kinds += ON_NEXTCLOUD
+        return [self._device(*one) for one in enumerate(chance.sample(kinds, len(DEVICES)))]
 
     def _device(self, number: int, habits: Habits) -> Device:
-        if habits is ANTENNAPOD_ON_NEXTCLOUD:
+        if habits in ON_NEXTCLOUD:
             return self.device(habits, NextcloudCalls(), self.session(habits.agent))
         calls = GpodderCalls(self.user, self.devices[number])
         if habits.shows_password and self.takes_passwords:
@@ -274,11 +294,11 @@ class Nextcloud(UrlLists):
     protocol = "nextcloud"
 
     def app(self, number: int = 0) -> App:
-        """Return an app with a User-Agent of its own; the protocol has no devices."""
-        return App(self.session(_PRODUCTS[number]), NextcloudCalls())
+        """Return an app with a name of its own: the protocol has no devices to tell apps apart."""
+        return App(self.session(AGENTS[number]), NextcloudCalls())
 
-    def simulated(self) -> Sequence[Device]:
-        kinds = (ANTENNAPOD_ON_NEXTCLOUD, KASTS, PINEPODS, CARDO)
+    def simulated(self, chance: random.Random) -> Sequence[Device]:
+        kinds = chance.sample([*ON_NEXTCLOUD, KASTS], len(DEVICES))
         return [self.device(one, NextcloudCalls(), self.session(one.agent)) for one in kinds]
 
 
@@ -291,7 +311,7 @@ class OpenPodcast(Server):
     """
 
     prefix: str = ""
-    protocol = "open podcast api"
+    protocol = "openpodcast"
 
     def send(self, method: str, path: str, body: Any = None, base: str = "/subscriptions") -> Reply:
         """Send a request to `base` with `path` appended."""
@@ -299,7 +319,7 @@ class OpenPodcast(Server):
         request = Request(method, target) if body is None else json_request(method, target, body)
         return self.session().send(request)
 
-    def simulated(self) -> Sequence[Device]:
+    def simulated(self, _: random.Random) -> Sequence[Device]:
         calls = OpenPodcastCalls(self.prefix)
         agents = [f"strict-{number}/1.0" for number in range(3)]
         return [
@@ -366,7 +386,7 @@ class OpenPodcast(Server):
 class DraftC(Server):
     """A server of `/sync` in draft C of the Open Podcast API."""
 
-    protocol = "open podcast api, draft C"
+    protocol = "draft-c"
 
     def client(self) -> DraftClient:
         self.note("Draft C may still change: see OpenPodcastAPI/api-specs#171.")
@@ -480,3 +500,7 @@ def link_devices(session: Session, user: str) -> bool:
     except Wrong:
         return True  # the checks will report it
     return is_one_list
+
+
+PROTOCOLS = tuple(one.protocol for one in (Gpodder, Nextcloud, OpenPodcast, DraftC))
+"""Names of the protocols, as reports and `--protocol` have them."""

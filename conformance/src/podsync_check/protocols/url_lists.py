@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from podsync_check.messages import Call, Reply, Wrong, expect_status
+from podsync_check.messages import Reply, Wrong, expect_status
 
 MAX_SECOND = 2**31 - 1
 """Kasts reads timestamps as 32-bit integers."""
@@ -40,26 +40,6 @@ class Actions:
 
     actions: Sequence[Action]
     timestamp: int
-
-
-class UrlListCalls(Protocol):
-    """The four requests of every app."""
-
-    def changes(self, since: int) -> Call[Changes]:
-        """Get the changes since a time in seconds."""
-        ...
-
-    def upload(self, add: Sequence[str], remove: Sequence[str]) -> Call[Uploaded]:
-        """Upload the device's changes."""
-        ...
-
-    def actions(self, since: int, **more: str) -> Call[Actions]:
-        """Get the episode actions since a time in seconds; `more` is for gpodder.net's API."""
-        ...
-
-    def upload_actions(self, actions: Sequence[Action]) -> Call[Uploaded]:
-        """Upload episode actions of the device."""
-        ...
 
 
 def read_changes(reply: Reply) -> Changes:

@@ -31,6 +31,7 @@ class OtherDevice:
         self._become(url, str(uuid.uuid4()))
 
     def merge(self, url: str, other: str) -> None:
+        """Make one subscription of two, with the guid of the other one."""
         if entry := self._server.subscriptions.find_url(other):
             self._become(url, entry.guid)
 
@@ -43,6 +44,7 @@ class OtherDevice:
         self._server.subscriptions.forget(url)
 
     def limit_uploads(self, feeds: int | None) -> None:
+        """Make the server refuse uploads of more feeds with 413; None accepts all."""
         self._server.max_changes = feeds
 
     def limit_pages(self, entries: int | None) -> None:

@@ -54,7 +54,8 @@ def colons_decoded(url: str) -> str:
     return url.replace("%3A", ":")
 
 
-# Read from AntennaPod b7ee12c, Kasts cded41de, gPodder 3.11.1, PinePods 4b8785b5, Cardo 723390b.
+# Read from AntennaPod b7ee12c, Kasts cded41de, gPodder 3.11.1, PinePods 4b8785b5, Cardo 723390b,
+# and AerialPod.
 ANTENNAPOD = Habits(
     "AntennaPod",
     "AntennaPod/3.11",
@@ -71,6 +72,7 @@ GPODDER = Habits(
 KASTS = Habits(
     "Kasts", "Kasts/25.08", "plus one", sends_all_first=True, shows_password=True, decode=unquote
 )
+AERIALPOD = Habits("AerialPod", "AerialPod/1.0", "upload", shows_password=True, takes_plays="later")
 PINEPODS = Habits("PinePods", "PinePods/0.9", "clock", shows_password=True)
 CARDO = Habits("Cardo", "Cardo/1.15", "reply", shows_password=True, takes_plays="later")
 

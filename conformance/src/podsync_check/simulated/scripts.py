@@ -7,24 +7,21 @@ removed.
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from itertools import count
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
-from podsync_check.connection import Connection, Exchange, Session, Spent
-from podsync_check.messages import Wrong
-from podsync_check.simulated.apps import Dialogue, Position
+from podsync_check.connection import Connection, Session
+from podsync_check.simulated.apps import SimulatedApp
+from podsync_check.simulated.strict import StrictApp
 
-FEEDS = ("a", "b", "c")
+FEEDS = "abcdefgh"
 _BEGAN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 _ROUNDS_TO_SETTLE = 3
 _LOSSES = 0.12
-_RUNS = 8
-_SHRINKING_TRIES = 40
+_MAX_PAUSE_SECONDS, _PAUSED_SECONDS = 0.9, 15.0
+"""Maximum pause before a request, and the maximum sum of all pauses in a world."""
 
 
 @dataclass(frozen=True)
@@ -58,33 +55,14 @@ def random_script(chance: random.Random, devices: int, length: int = 18) -> list
 
 def _random_step(chance: random.Random, devices: int) -> Step:
     one = (chance.randrange(devices),)
-    what = chance.choices(["add", "remove", "play", "sync"], [3, 1, 2, 4])[0]
+    what = chance.choices(["add", "remove", "play", "sync"], [4, 1, 2, 3])[0]
     if what != "sync":
         return Step(what, one, chance.choice(FEEDS))
-    some = tuple(sorted(chance.sample(range(devices), chance.choice([1, 1, 2, 3]))))
+    some = tuple(sorted(chance.sample(range(devices), chance.randint(1, devices))))
     return Step("sync", some, "", chance.randrange(10**6), chance.random() < _LOSSES * 3)
 
 
-class App(Protocol):
-    """An app that syncs, and its owner's actions."""
-
-    positions: dict[str, Position]
-
-    @property
-    def feeds(self) -> set[str]:
-        """Feeds that the owner sees."""
-
-    def add(self, url: str) -> bool:
-        """Subscribe; return whether that changed anything."""
-
-    def remove(self, url: str) -> bool:
-        """Unsubscribe; return whether that changed anything."""
-
-    def play(self, feed: str, timestamp: str, seconds: int) -> bool:
-        """Play the episode of a feed up to a position; return whether the app syncs positions."""
-
-    def dialogue(self) -> Dialogue:
-        """Upload changes, and get those of other devices."""
+App: TypeAlias = SimulatedApp | StrictApp
 
 
 @dataclass
@@ -122,11 +100,13 @@ class World:
     Attributes:
         prefix: Prefix of the feed URLs.
         devices: Devices, each with a new app.
+        paused_seconds: Time left for pauses between requests.
     """
 
     prefix: str
     devices: Sequence[Device]
-    clock: Callable[[], float] = time.time
+    connection: Connection
+    paused_seconds: float = _PAUSED_SECONDS
     _left: set[str] = field(default_factory=set)
     _newest: dict[str, tuple[str, int]] = field(default_factory=dict)
 
@@ -136,7 +116,7 @@ class World:
         Raises:
             Wrong: A request failed.
         """
-        apps = [device.new_app(self.prefix, self.clock) for device in self.devices]
+        apps = [device.new_app(self.prefix, self.connection.clock) for device in self.devices]
         added = set[str]()
         for number, step in enumerate(script):
             feed, app = f"{self.prefix}{step.feed}", apps[step.devices[0]]
@@ -149,13 +129,20 @@ class World:
                     self._play(app, feed, number)
                 case "sync":
                     some = [(apps[one], self.devices[one].session) for one in step.devices]
-                    together(some, random.Random(step.chance), _LOSSES * step.is_lossy)
+                    chance = random.Random(step.chance)
+                    together(some, chance, _LOSSES * step.is_lossy, self._pause)
         self._settle(apps)
         return (
             self._lost(apps, added - self._left)
             or self._differing(apps)
             or self._not_followed(apps)
         )
+
+    def _pause(self, chance: random.Random) -> None:
+        """Wait before a request: what it misses may depend on the second in which it comes."""
+        seconds = min(chance.uniform(0.0, _MAX_PAUSE_SECONDS), self.paused_seconds)
+        self.paused_seconds -= seconds
+        self.connection.sleep(seconds)
 
     def _play(self, app: App, feed: str, number: int) -> None:
         timestamp = (_BEGAN + timedelta(seconds=number)).strftime("%Y-%m-%dT%H:%M:%S")
@@ -209,10 +196,16 @@ class World:
         return f"device {number + 1} ({self.devices[number].name})"
 
 
-def together(syncing: Sequence[tuple[App, Session]], chance: random.Random, losses: float) -> None:
+def together(
+    syncing: Sequence[tuple[App, Session]],
+    chance: random.Random,
+    losses: float,
+    pause: Callable[[random.Random], None] = lambda _: None,
+) -> None:
     """Sync apps concurrently: their requests are interleaved at random, and replies can be lost.
 
-    An app whose reply is lost stops until its next sync, as real apps do.
+    An app whose reply is lost stops until its next sync, as real apps do. `pause` is called before
+    each request.
 
     Raises:
         Wrong: A request failed.
@@ -226,6 +219,7 @@ def together(syncing: Sequence[tuple[App, Session]], chance: random.Random, loss
             call = sync.send(answer)
         except StopIteration:
             continue
+        pause(chance)
         answer = session.ask(call)
         if chance.random() >= losses:
             waiting.append((sync, session, answer))
@@ -249,77 +243,3 @@ def shortest(
                 at += size
         size //= 2
     return script
-
-
-class InOneWorld(Protocol):
-    """A server for random scripts."""
-
-    connection: Connection
-    seed: int
-
-    def feed(self, name: str) -> str:
-        """Return a feed URL that is unique to this run of the check."""
-
-    def simulated(self) -> Sequence[Device]:
-        pass
-
-
-@dataclass
-class _Finding:
-    """A loss that was seen, with the script that led to it, and its requests."""
-
-    loss: Loss
-    script: Sequence[Step]
-    exchanges: Sequence[Exchange]
-
-
-def expect_no_loss(server: InOneWorld) -> None:
-    """Play random scripts, each in a world of its own.
-
-    Raises:
-        Wrong: Something is lost. The text has the shortest script that was seen to lose something,
-            and the exchanges are from then: timing may decide whether it does so again.
-    """
-    worlds = count()
-
-    def played(steps: Sequence[Step]) -> _Finding | None:
-        first = len(server.connection.exchanges)
-        prefix = server.feed(f"world-{next(worlds)}/")
-        loss = World(prefix, server.simulated(), server.connection.clock).play(steps)
-        return _Finding(loss, steps, server.connection.exchanges[first:]) if loss else None
-
-    for run in range(_RUNS):
-        chance = random.Random(f"{server.seed} {run}")
-        if first := played(random_script(chance, len(server.simulated()))):
-            found = _shortened(first, played)
-            told = "; ".join(f"{number}. {step}" for number, step in enumerate(found.script, 1))
-            again = "" if found is not first else " Repeated in part, it lost nothing."
-            wrong = Wrong(f"{found.loss.said} Seed {server.seed}, run {run}: {told}.{again}")
-            wrong.exchanges = _evidence(found)
-            raise wrong
-
-
-def _shortened(found: _Finding, played: Callable[[Sequence[Step]], _Finding | None]) -> _Finding:
-    """Return the finding with the shortest script; the first one if nothing is lost again."""
-
-    def loses(steps: Sequence[Step]) -> bool:
-        nonlocal found
-        with suppress(Wrong):  # another fault than the one that is sought
-            if again := played(steps):
-                found = again
-                return True
-        return False
-
-    with suppress(Spent):
-        shortest(found.script, loses, _SHRINKING_TRIES)
-    return found
-
-
-def _evidence(found: _Finding) -> Sequence[Exchange]:
-    """Return the requests of the device that lacks something, and what others said about it."""
-    url = found.loss.url.encode()
-    return [
-        one
-        for one in found.exchanges
-        if one.session is found.loss.session or url in one.request.body
-    ]

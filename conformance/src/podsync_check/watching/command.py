@@ -84,7 +84,7 @@ def client(arguments: Sequence[str], stopped: threading.Event | None = None) -> 
         raise CannotRun(f"Cannot listen on port {options.port}: {error}.") from None
     _summarize(watch)
     if options.html:
-        options.html.write_text(watch.shown(stays=True), encoding="utf-8")
+        options.html.write_text(watch.shown(), encoding="utf-8")
     if options.json:
         options.json.write_text(json.dumps(watch.told(), indent=2), encoding="utf-8")
     return _status(watch)

@@ -10,10 +10,11 @@ import secrets
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from podsync_check.checking import expect
 from podsync_check.messages import Wrong
+from podsync_check.reference.elsewhere import OtherDevice
 from podsync_check.watching.exchanges import OPEN_PODCAST, URL_LISTS, Kind, WatchedExchange
 from podsync_check.watching.faults import Fault
 
@@ -51,40 +52,6 @@ Play: TypeAlias = Generator[Wait, WatchedExchange | None, None]
 """A running case; receives None if no request matched in time and that is acceptable."""
 
 
-class Elsewhere(Protocol):
-    """Another device of the same account, in every protocol."""
-
-    def add(self, url: str) -> None:
-        """Subscribe to a feed."""
-
-    def remove(self, url: str) -> None:
-        """Unsubscribe from a feed."""
-
-    def move(self, old: str, new: str) -> None:
-        """Change the URL of a feed."""
-
-    def rename(self, url: str) -> None:
-        """Change the guid of a feed."""
-
-    def merge(self, url: str, other: str) -> None:
-        """Make one subscription of two, with the guid of the other one."""
-
-    def restore_without(self, url: str) -> None:
-        """Restore a backup of the server from before a feed was added."""
-
-    def limit_uploads(self, feeds: int | None) -> None:
-        """Make the server refuse uploads of more feeds with 413; None accepts all."""
-
-    def limit_pages(self, entries: int | None) -> None:
-        """Set the maximum size of the server's pages; None sets the usual one."""
-
-    def correct(self, url: str, to: str) -> None:
-        """Make the server replace a URL in uploads, and report that in `update_urls`."""
-
-    def end_sessions(self) -> None:
-        """End all sessions, so that apps have to log in again."""
-
-
 @dataclass(frozen=True)
 class HardCase:
     """A property of good apps, and its test.
@@ -106,10 +73,10 @@ class HardCase:
     seen: str
     spec: str
     protocols: frozenset[str]
-    play: Callable[[Elsewhere], Play]
+    play: Callable[[OtherDevice], Play]
 
 
-F = TypeVar("F", bound=Callable[[Elsewhere], Play])
+F = TypeVar("F", bound=Callable[[OtherDevice], Play])
 
 
 def hard_case(
@@ -162,7 +129,7 @@ class Course:
     """
 
     cases: Sequence[HardCase]
-    elsewhere: Elsewhere | None
+    elsewhere: OtherDevice | None
     standings: Sequence[Standing] = field(init=False)
     _play: Play | None = None
     _wait: Wait | None = None

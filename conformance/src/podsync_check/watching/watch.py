@@ -157,7 +157,7 @@ class Watch:
         """Handle a request of the page, or an instruction of a test."""
         path, method = scope["path"].removeprefix(PLACE), scope["method"]
         if (path, method) in {("", "GET"), ("", "HEAD")}:
-            shown = self.shown(stays=b"stay" in scope["query_string"]).encode()
+            shown = self.shown().encode()
             await _reply(send, 200, b"" if method == "HEAD" else shown, _HTML, ())
         elif (path, method) == ("/requests.json", "GET"):
             await _reply(send, 200, json.dumps(self.told()).encode(), _JSON, ())
@@ -195,12 +195,10 @@ class Watch:
         found: dict[str, Any] = {"objections": self.objection_count, "requests": requests}
         return found | self.course.told()
 
-    def shown(self, *, stays: bool) -> str:
-        """Return the page; it reloads itself unless it `stays`."""
+    def shown(self) -> str:
+        """Return the page."""
         pending, deeds = list(self._pending), list(self._deeds)
-        return page(
-            list(self.exchanges), self.objection_count, pending, deeds, self.course, stays=stays
-        )
+        return page(list(self.exchanges), self.objection_count, pending, deeds, self.course)
 
 
 def _faults_of(form: Mapping[str, str], room: int) -> Sequence[Fault]:

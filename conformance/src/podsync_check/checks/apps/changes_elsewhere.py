@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from podsync_check.messages import Wrong
+from podsync_check.reference.elsewhere import OtherDevice
 from podsync_check.watching.exchanges import OPEN_PODCAST, URL_LISTS, Kind, WatchedExchange
 from podsync_check.watching.hard_cases import (
     ADD_ONE,
-    Elsewhere,
     Play,
     Wait,
     a_poll,
@@ -30,7 +30,7 @@ _PAGE, _FEEDS = 10, 45
     seen="AntennaPod, gPodder and Kasts send their whole list with the first sync",
     spec="gpodder.net, Subscriptions API: `remove` has other devices' removals.",
 )
-def a_feed_removed_elsewhere_is_not_added_back(elsewhere: Elsewhere) -> Play:
+def a_feed_removed_elsewhere_is_not_added_back(elsewhere: OtherDevice) -> Play:
     """A feed removed on another device is not added again."""
     url = feed()
     elsewhere.add(url)
@@ -45,7 +45,7 @@ def a_feed_removed_elsewhere_is_not_added_back(elsewhere: Elsewhere) -> Play:
     seen="AntennaPod/AntennaPod, SyncService.java",
     spec="gpodder.net, Subscriptions API: an upload has the changes of the device itself.",
 )
-def a_removal_told_is_not_sent_as_its_own(elsewhere: Elsewhere) -> Play:
+def a_removal_told_is_not_sent_as_its_own(elsewhere: OtherDevice) -> Play:
     """A removal received from the server is not uploaded as the app's own."""
     url = feed()
     elsewhere.add(url)
@@ -60,7 +60,7 @@ def a_removal_told_is_not_sent_as_its_own(elsewhere: Elsewhere) -> Play:
     seen="AntennaPod/AntennaPod#1116",
     spec="gpodder.net, Subscriptions API: `since` is compared with the time of the upload.",
 )
-def a_removal_that_comes_late_is_followed(elsewhere: Elsewhere) -> Play:
+def a_removal_that_comes_late_is_followed(elsewhere: OtherDevice) -> Play:
     """A feed that the app has added is not added again after another device's late removal."""
     first = None
     while first is None or not is_accepted(first):
@@ -83,7 +83,7 @@ def a_removal_that_comes_late_is_followed(elsewhere: Elsewhere) -> Play:
     spec="gpodder.net's API has the old URL in `remove` and the new one in `add`; in the Open"
     " Podcast API, the entry of the guid has the new URL.",
 )
-def a_moved_feed_is_followed(elsewhere: Elsewhere) -> Play:
+def a_moved_feed_is_followed(elsewhere: OtherDevice) -> Play:
     """A feed that moved on another device is not sent by its old URL, nor its new one removed."""
     old, new = feed(), feed()
     elsewhere.add(old)
@@ -104,7 +104,7 @@ def a_moved_feed_is_followed(elsewhere: Elsewhere) -> Play:
     spec="Draft A: an entry with `new_guid` stands for the subscription of that guid.",
     protocols=_ONLY_OPEN_PODCAST,
 )
-def a_renamed_guid_is_followed(elsewhere: Elsewhere) -> Play:
+def a_renamed_guid_is_followed(elsewhere: OtherDevice) -> Play:
     """A feed whose guid another device changes is neither added nor removed."""
     url = feed()
     elsewhere.add(url)
@@ -121,7 +121,7 @@ def a_renamed_guid_is_followed(elsewhere: Elsewhere) -> Play:
     spec="Draft A: an entry with `new_guid` stands for the subscription of that guid.",
     protocols=_ONLY_OPEN_PODCAST,
 )
-def a_merge_is_followed(elsewhere: Elsewhere) -> Play:
+def a_merge_is_followed(elsewhere: OtherDevice) -> Play:
     """Of two feeds that another device merges, neither is added nor removed."""
     one, other = feed(), feed()
     elsewhere.add(one)
@@ -143,7 +143,7 @@ def a_merge_is_followed(elsewhere: Elsewhere) -> Play:
     spec="Draft A: `next` is the URL of the next page (C6.8).",
     protocols=_ONLY_OPEN_PODCAST,
 )
-def every_page_is_requested(elsewhere: Elsewhere) -> Play:
+def every_page_is_requested(elsewhere: OtherDevice) -> Play:
     """A list of several pages is requested to its end within one sync."""
     urls = {feed() for _ in range(_FEEDS)}
     elsewhere.limit_pages(_PAGE)
@@ -180,7 +180,7 @@ def every_page_is_requested(elsewhere: Elsewhere) -> Play:
     " (C6.7).",
     protocols=_ONLY_OPEN_PODCAST,
 )
-def a_restore_is_noticed(elsewhere: Elsewhere) -> Play:
+def a_restore_is_noticed(elsewhere: OtherDevice) -> Play:
     """When the epoch changes, the app adds the feeds that the list lacks."""
     stays, gone = feed(), feed()
     elsewhere.add(stays)
@@ -202,7 +202,7 @@ def a_restore_is_noticed(elsewhere: Elsewhere) -> Play:
     spec="gpodder.net, Subscriptions API: clients send the timestamp as the next `since`.",
     protocols=URL_LISTS,
 )
-def an_upload_in_the_same_second_is_asked_for(_: Elsewhere) -> Play:
+def an_upload_in_the_same_second_is_asked_for(_: OtherDevice) -> Play:
     """The next poll's `since` is at most the last timestamp, to include its second."""
     first, told = None, None
     while first is None or told is None:
@@ -223,7 +223,7 @@ def an_upload_in_the_same_second_is_asked_for(_: Elsewhere) -> Play:
     spec="gpodder.net, Authentication API: 401 if the session is invalid.",
     protocols=frozenset({"gpodder.net"}),  # the other protocols have no sessions
 )
-def an_ended_session_begins_again(elsewhere: Elsewhere) -> Play:
+def an_ended_session_begins_again(elsewhere: OtherDevice) -> Play:
     """An app whose session ended logs in again and continues."""
     yield a_poll()
     elsewhere.end_sessions()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from podsync_check.messages import Wrong
+from podsync_check.reference.elsewhere import OtherDevice
 from podsync_check.watching.exchanges import WatchedExchange
 from podsync_check.watching.faults import SLOW_SECONDS, Fault
 from podsync_check.watching.hard_cases import (
     ADD_ONE,
-    Elsewhere,
     Play,
     Wait,
     a_poll,
@@ -38,7 +38,7 @@ def _not_reverted(fault: Fault) -> Play:
     seen="feedkeep's own tests of lost replies",
     spec="RFC 9110, 9.2.2: if a reply is lost, the request's outcome is unknown.",
 )
-def a_change_whose_reply_is_lost_is_not_reverted(_: Elsewhere) -> Play:
+def a_change_whose_reply_is_lost_is_not_reverted(_: OtherDevice) -> Play:
     """A change whose reply is lost is sent again or left alone, never reverted."""
     yield from _not_reverted(Fault.LOST)
 
@@ -49,7 +49,7 @@ def a_change_whose_reply_is_lost_is_not_reverted(_: Elsewhere) -> Play:
     seen=f"OkHttp, of AntennaPod, gives up after 10 seconds; this reply takes {SLOW_SECONDS:.0f}",
     spec="RFC 9110, 9.2.2: if no reply came in time, the request's outcome is unknown.",
 )
-def a_change_whose_reply_is_slow_is_not_reverted(_: Elsewhere) -> Play:
+def a_change_whose_reply_is_slow_is_not_reverted(_: OtherDevice) -> Play:
     """A change whose reply comes late is sent again or left alone, never reverted."""
     yield from _not_reverted(Fault.SLOW)
 
@@ -60,7 +60,7 @@ def a_change_whose_reply_is_slow_is_not_reverted(_: Elsewhere) -> Play:
     seen="feedkeep's own tests of lost replies",
     spec="RFC 9110, 8.6: a body that is shorter than Content-Length is incomplete.",
 )
-def a_reply_that_breaks_off_is_not_believed(_: Elsewhere) -> Play:
+def a_reply_that_breaks_off_is_not_believed(_: OtherDevice) -> Play:
     """After a truncated reply, the app repeats the request."""
     first = yield a_poll(Fault.TORN)
     assert first is not None

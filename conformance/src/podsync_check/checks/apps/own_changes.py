@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from podsync_check.messages import Wrong
+from podsync_check.reference.elsewhere import OtherDevice
 from podsync_check.watching.exchanges import URL_LISTS, Kind, WatchedExchange
 from podsync_check.watching.hard_cases import (
     ADD_ONE,
-    Elsewhere,
     Play,
     Wait,
     hard_case,
@@ -23,7 +23,7 @@ from podsync_check.watching.hard_cases import (
     spec="gpodder.net, Subscriptions API: clients should use the URLs in `update_urls`.",
     protocols=URL_LISTS,
 )
-def a_corrected_url_is_taken(elsewhere: Elsewhere) -> Play:
+def a_corrected_url_is_taken(elsewhere: OtherDevice) -> Play:
     """A URL that the server corrects in `update_urls` is not sent in its old form again."""
 
     def adds(exchange: WatchedExchange) -> bool:
@@ -51,7 +51,7 @@ def a_corrected_url_is_taken(elsewhere: Elsewhere) -> Play:
     seen="AntennaPod/AntennaPod#2553",
     spec="gpodder.net, Subscriptions API: only the changes since the last upload are sent.",
 )
-def what_was_accepted_is_not_sent_again(_: Elsewhere) -> Play:
+def what_was_accepted_is_not_sent_again(_: OtherDevice) -> Play:
     """An accepted change is not sent again."""
     first = None
     while first is None or not is_accepted(first):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from podsync_check.reference.elsewhere import OtherDevice
 from podsync_check.watching.exchanges import URL_LISTS, Kind, WatchedExchange
 from podsync_check.watching.faults import Fault
 from podsync_check.watching.hard_cases import (
     ADD_ONE,
     PATIENCE_POLLS,
-    Elsewhere,
     Play,
     Wait,
     hard_case,
@@ -40,7 +40,7 @@ def _sent_again(fault: Fault, status: int) -> Play:
     seen="AntennaPod/AntennaPod#569: 502 and timeouts, every day",
     spec="RFC 9110, 15.6.4: the service is unable to handle the request now.",
 )
-def a_change_that_meets_503_is_sent_again(_: Elsewhere) -> Play:
+def a_change_that_meets_503_is_sent_again(_: OtherDevice) -> Play:
     """A change answered with 503 is sent again."""
     yield from _sent_again(Fault.UNAVAILABLE, 503)
 
@@ -51,7 +51,7 @@ def a_change_that_meets_503_is_sent_again(_: Elsewhere) -> Play:
     seen='AntennaPod shows "code 429" where a provider limits requests',
     spec="RFC 6585, 4: too many requests in a time; Retry-After says how long to wait.",
 )
-def a_change_that_meets_429_is_sent_again(_: Elsewhere) -> Play:
+def a_change_that_meets_429_is_sent_again(_: OtherDevice) -> Play:
     """A change answered with 429 is sent again, after the time that the response names."""
     yield from _sent_again(Fault.TOO_MANY, 429)
 
@@ -62,7 +62,7 @@ def a_change_that_meets_429_is_sent_again(_: Elsewhere) -> Play:
     seen="nginx, large_client_header_buffers; feedkeep limits headers, too",
     spec="RFC 6585, 5: the request may be sent again with smaller headers.",
 )
-def a_change_that_meets_431_is_sent_again(_: Elsewhere) -> Play:
+def a_change_that_meets_431_is_sent_again(_: OtherDevice) -> Play:
     """A change answered with 431 is sent again."""
     yield from _sent_again(Fault.LONG_HEADERS, 431)
 
@@ -73,7 +73,7 @@ def a_change_that_meets_431_is_sent_again(_: Elsewhere) -> Play:
     seen="gPodder: a redirect makes its POST a GET",
     spec="RFC 9110, 15.4.2: after 301, a client may change POST to GET, which uploads nothing.",
 )
-def a_change_that_is_redirected_is_not_lost(_: Elsewhere) -> Play:
+def a_change_that_is_redirected_is_not_lost(_: OtherDevice) -> Play:
     """A change answered with 301 is sent to the new address, or again to the old one."""
     yield from _sent_again(Fault.MOVED, 301)
 
@@ -84,7 +84,7 @@ def a_change_that_is_redirected_is_not_lost(_: Elsewhere) -> Play:
     seen="feedkeep, nginx and PHP limit the size of requests",
     spec="RFC 9110, 15.5.14: the content is larger than the server is able to process.",
 )
-def an_upload_that_meets_413_is_sent_in_parts(elsewhere: Elsewhere) -> Play:
+def an_upload_that_meets_413_is_sent_in_parts(elsewhere: OtherDevice) -> Play:
     """An upload answered with 413 is sent in smaller parts."""
     elsewhere.limit_uploads(1)
     kept = set[tuple[str, bool]]()
@@ -121,7 +121,7 @@ def _episodes(exchange: WatchedExchange) -> frozenset[str]:
     spec="RFC 9110, 15.6.4: the service is unable to handle the request now.",
     protocols=URL_LISTS,
 )
-def a_play_that_meets_503_is_sent_again(_: Elsewhere) -> Play:
+def a_play_that_meets_503_is_sent_again(_: OtherDevice) -> Play:
     """A played position answered with 503 is sent again."""
     first = yield Wait(
         lambda one: one.kind is Kind.PLAYS_UPLOAD and bool(_episodes(one)), Fault.UNAVAILABLE

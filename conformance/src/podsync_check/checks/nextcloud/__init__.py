@@ -1,1 +1,0 @@
-"""Checks specific to Nextcloud's gpoddersync."""

@@ -1,1 +1,0 @@
-"""Reports for people (terminal, HTML) and for programs (JSON, JUnit)."""
