@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 
 import pytest
 from broken_servers import BROKEN, Broken
 from in_process import new_server, run
 
-from podsync_check.catalogue import all_checks
+from podsync_check.catalogue import all_checks, all_hard_cases
 from podsync_check.running import BAD, Outcome
 
 
@@ -35,3 +36,9 @@ def test_exactly_the_check_that_is_meant_notices(
     assert broken.check in failed
     if "*" not in broken.also:
         assert failed == {broken.check, *broken.also}
+
+
+def test_no_check_is_longer_than_a_screen() -> None:
+    functions = [one.run for one in all_checks()] + [one.play for one in all_hard_cases()]
+    lengths = {one.__name__: len(inspect.getsource(one).splitlines()) for one in functions}
+    assert max(lengths.values()) <= 40, lengths

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from podsync_check import __version__
 from podsync_check.catalogue import all_checks
@@ -67,70 +68,33 @@ def _parser() -> argparse.ArgumentParser:
         description="Scores a podcast sync server by the effects on its users.",
         epilog=_EPILOG,
     )
+    levels = ", ".join(f"{level} ({MEANING[level]})" for level in Level)
+    several: dict[str, Any] = {"action": "append", "default": []}
     add = parser.add_argument
     add("url", nargs="?", help="the server's address, including its path")
     add("--user", default="", help="the account's name; without one, the secret is a token")
     add(
-        "--password-file",
-        type=Path,
-        help="a file with the password or token; - reads standard input",
+        "--password-file", type=Path, help="a file with the password or token; - for standard input"
     )
-    levels = ", ".join(f"{level} ({MEANING[level]})" for level in Level)
     add(
         "--level",
-        action="append",
+        **several,
         choices=list(Level),
-        help=f"{levels}; by default the first 4; may be repeated",
+        help=f"{levels}; default: the first 4; repeatable",
     )
-    add(
-        "--protocol",
-        action="append",
-        choices=PROTOCOLS,
-        help="only this protocol, of those that the server speaks; may be repeated",
-    )
-    add(
-        "--check",
-        action="append",
-        default=[],
-        metavar="LEVEL/NAME",
-        help="only this check, as reports show it; may be repeated",
-    )
+    add("--protocol", **several, choices=PROTOCOLS, help="only this protocol; repeatable")
+    add("--check", **several, metavar="LEVEL/NAME", help="only this check; repeatable")
     add("--list", action="store_true", help="list the checks and their reasons")
     add(
-        "--strict",
-        action="store_true",
-        help=f"fail on decisions otherwise than feedkeep's (level {Level.FEEDKEEP})",
+        "--strict", action="store_true", help="fail if the server differs from feedkeep's decisions"
     )
-    add(
-        "--allow",
-        action="append",
-        default=[],
-        metavar="LEVEL/NAME",
-        help="with --strict: a difference that is no failure; may be repeated",
-    )
-    add(
-        "--read-only",
-        action="store_true",
-        help="only checks that change nothing, for servers in use",
-    )
-    add(
-        "--destroy-this-account",
-        action="store_true",
-        help="accept an account that has feeds or episode actions, and change them",
-    )
-    add(
-        "--thorough",
-        action="store_true",
-        help="play many more random interleavings, for up to an hour",
-    )
-    add(
-        "--seed",
-        type=int,
-        default=secrets.randbelow(10**6),
-        help="seed of the random interleavings",
-    )
-    add("--max-requests", type=int, help="maximum number of requests; by default 10,000")
-    add("--max-seconds", type=int, help="maximum duration; by default 600")
+    add("--allow", **several, metavar="LEVEL/NAME", help="not fail in this check; repeatable")
+    add("--read-only", action="store_true", help="only checks that change nothing")
+    add("--destroy-this-account", action="store_true", help="accept an account that has data")
+    add("--thorough", action="store_true", help="more random interleavings, up to an hour in all")
+    add("--seed", type=int, default=secrets.randbelow(10**6), help="seed of the interleavings")
+    add("--max-requests", type=int, help="maximum number of requests; default: 10,000")
+    add("--max-seconds", type=int, help="maximum duration; default: 600")
     add("--insecure", action="store_true", help="accept any certificate, for your own server")
     add("--html", type=Path, metavar="FILE", help="write the report as a page")
     add("--json", type=Path, metavar="FILE", help="write the report for programs")

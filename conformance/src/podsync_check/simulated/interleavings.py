@@ -42,7 +42,8 @@ def expect_no_loss(server: UrlLists | OpenPodcast) -> None:
         run = _Run(server, number)
         if first := run.play(run.script):
             found = run.shortened(first)
-            told = "; ".join(f"{number}. {step}" for number, step in enumerate(found.script, 1))
+            steps = [f"{number}. {step}" for number, step in enumerate(found.script, 1)]
+            told = "; ".join(steps) or "nothing before that"
             again = "" if found is not first else " Repeated in part, it lost nothing."
             said = f"{found.loss.said} Seed {server.seed}, run {run.number}: {told}.{again}"
             raise Wrong(said, exchanges=_evidence(found))
