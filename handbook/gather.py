@@ -34,7 +34,10 @@ def gather() -> None:
         (PAGES / folder).mkdir()
         text = (PROJECT / folder / "README.md").read_text("utf-8")
         (PAGES / folder / "README.md").write_text(text.replace("](../docs/", "](../"), "utf-8")
-    shutil.copytree(PROJECT / "conformance" / "docs", PAGES / "conformance" / "docs")
+    only_pages = shutil.ignore_patterns("*.py", "__pycache__", "results")
+    shutil.copytree(
+        PROJECT / "conformance" / "docs", PAGES / "conformance" / "docs", ignore=only_pages
+    )
     for page in PAGES.rglob("*.md"):
         text = page.read_text("utf-8")
         page.write_text(_NAMED_LIKE_A_FILE.sub(partial(_named_like_its_page, page), text), "utf-8")

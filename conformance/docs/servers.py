@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
+_MAX_CHARACTERS = 200
 LEVELS = ("kept", "agreed", "tolerant", "complete")
 HEAD = """# Other servers, scored
 
@@ -69,19 +69,20 @@ def _rows(name: str, result: dict[str, Any]) -> Iterator[str]:
         scores = [f"{got} of {of}" if of else "" for got, of in (levels[one] for one in LEVELS)]
         causes = {one["cause"] for one in result["failed"] if one["protocol"] == protocol}
         yield f"| {about} | {protocol} | {' | '.join(scores)} | {len(causes)} |"
-        about = " | | "
+        about = "| |"
 
 
 def _details(name: str, result: dict[str, Any]) -> Iterator[str]:
     if not result["failed"]:
         return
     yield f"\n## {name}\n"
-    counts = Counter(one["cause"] for one in result["failed"])
-    for cause, count in counts.items():
+    for cause in dict.fromkeys(one["cause"] for one in result["failed"]):
         failed = [one for one in result["failed"] if one["cause"] == cause]
-        told = cause if count > 1 else failed[0]["said"]
-        checks = ", ".join(dict.fromkeys(f"`{one['level']}/{one['name']}`" for one in failed))
-        yield f"- {_plain(told)} {checks}"
+        checks = list(dict.fromkeys(f"`{one['level']}/{one['name']}`" for one in failed))
+        told = (
+            failed[0]["said"] if len(checks) == 1 else f"one cause, {len(checks)} checks: {cause}"
+        )
+        yield f"- {', '.join(checks)}: {_plain(told)}"
     if result["confirmed"]:
         yield "\nReproduced with curl, without the suite:\n"
         yield from (f"- `{check}`: {told}" for check, told in result["confirmed"].items())
@@ -90,12 +91,13 @@ def _details(name: str, result: dict[str, Any]) -> Iterator[str]:
 def _plain(text: str) -> str:
     """Shorten a text, and quote what Markdown would read as its own."""
     told = " ".join(text.split())
-    return "".join(f"\\{one}" if one in "<>*_[]`|" else one for one in told[:300])
+    told = told if len(told) < _MAX_CHARACTERS else f"{told[:_MAX_CHARACTERS]} ..."
+    return "".join(f"\\{one}" if one in "<>*_[]`|" else one for one in told)
 
 
 def read() -> dict[str, dict[str, Any]]:
     """Return the stored results by the names of the servers."""
-    files = sorted((HERE / "results").glob("*.json"))
+    files = sorted((HERE / "results").glob("*.json"), key=lambda file: file.stem.lower())
     return {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in files}
 
 

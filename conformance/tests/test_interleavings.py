@@ -88,10 +88,10 @@ def worlds_of(monkeypatch: pytest.MonkeyPatch, *, is_thorough: bool) -> tuple[in
     server, clock = new_server()
     pauses = list[float]()
     monkeypatch.setattr(clock, "sleep", pauses.append)
-    checks = [one for one in all_checks() if one.name == "random_orders_lose_nothing"]
+    checks = [one for one in all_checks() if one.name == "random_interleavings_lose_nothing"]
     report = run(server, clock, checks, is_thorough=is_thorough)
     assert report.is_complete
-    urls = {entry.feed_url.rpartition("/")[0] for entry in server.subscriptions.entries.values()}
+    urls = {url.rpartition("/")[0] for url in server.list.feeds if "/world-" in url}
     return len(urls), pauses
 
 
@@ -99,10 +99,10 @@ def test_a_thorough_run_plays_more_worlds_and_each_pauses_for_a_bounded_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     count, pauses = worlds_of(monkeypatch, is_thorough=False)
-    assert count == 2
+    assert count == 4  # two in each protocol
     assert 0 < max(pauses) <= 0.9
     assert sum(pauses) <= 15 * count
-    assert worlds_of(monkeypatch, is_thorough=True)[0] == 5
+    assert worlds_of(monkeypatch, is_thorough=True)[0] == 10
 
 
 @pytest.mark.parametrize("is_pausing", [True, False])

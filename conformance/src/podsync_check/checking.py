@@ -56,6 +56,8 @@ class Check:
         asks_for: Class of `run`'s argument, which determines the protocols that the check applies
             to.
         only_reads: Whether the check changes nothing on the server.
+        runs_last: Whether the check may break the server, as by several devices at once: what later
+            checks find would have that cause.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Check:
     run: Callable[[Any], None]
     asks_for: type
     only_reads: bool
+    runs_last: bool
 
     @property
     def path(self) -> str:
@@ -75,7 +78,13 @@ class Check:
 
 
 def check(
-    level: Level, *, why: str, seen: str, spec: str, only_reads: bool = False
+    level: Level,
+    *,
+    why: str,
+    seen: str,
+    spec: str,
+    only_reads: bool = False,
+    runs_last: bool = False,
 ) -> Callable[[F], F]:
     """Decorator: make a check of a function; the docstring is the sentence."""
 
@@ -94,6 +103,7 @@ def check(
             run=function,
             asks_for=asks_for,
             only_reads=only_reads,
+            runs_last=runs_last,
         )
         return function
 

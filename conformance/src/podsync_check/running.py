@@ -130,7 +130,7 @@ class Run:
         run = secrets.token_hex(3)
         todo = [
             (check, protocol)
-            for check in checks
+            for check in sorted(checks, key=lambda check: check.runs_last)
             for protocol in self.found.protocols
             if issubclass(protocol, check.asks_for)
         ]
@@ -166,7 +166,8 @@ class Run:
         except NotApplicable as reason:
             outcome, said = Outcome.NOT_APPLICABLE, str(reason)
         except Spent:
-            outcome, said = Outcome.NOT_RUN, "The run's requests or time ran out."
+            outcome = Outcome.NOT_RUN
+            said = cause = "The run's requests or time ran out."
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             # The reply is JSON of an unexpected shape.
             outcome, said = Outcome.FAILED, f"The reply has another shape: {error!r}."
@@ -175,7 +176,7 @@ class Run:
             outcome = Outcome.DIFFERS
         exchanges = (shown or self.connection.exchanges[first:]) if outcome in BAD else []
         seconds = time.monotonic() - began
-        cause = cause or f"{check.sentence} {outcome}"
+        cause = cause or f"{check.path} {outcome}"
         notes = list(server.notes)
         return Result(check, server.protocol, outcome, said, cause, notes, exchanges, seconds)
 

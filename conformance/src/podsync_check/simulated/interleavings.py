@@ -11,9 +11,17 @@ from itertools import count
 from podsync_check.connection import Exchange, Spent
 from podsync_check.messages import Wrong
 from podsync_check.servers import OpenPodcast, UrlLists
-from podsync_check.simulated.scripts import Device, Loss, Step, World, random_script, shortest
+from podsync_check.simulated.scripts import (
+    PAUSED_SECONDS,
+    Device,
+    Loss,
+    Step,
+    World,
+    random_script,
+    shortest,
+)
 
-_USUAL, _THOROUGH = (8, 60.0), (500, 900.0)
+_USUAL, _THOROUGH = (20, 60.0), (500, 900.0)
 """Maximum number of worlds, and the time in seconds after which no other one begins."""
 _SHRINKING_TRIES, _SHRINKING_SECONDS = 40, 60.0
 
@@ -69,7 +77,9 @@ class _Run:
         connection = self._server.connection
         first = len(connection.exchanges)
         prefix = self._server.feed(f"world-{self.number}-{next(self._worlds)}/")
-        loss = World(prefix, self._devices(), connection).play(script)
+        # Timestamps of the Open Podcast API are finer than seconds: there is nothing to wait for.
+        paused_seconds = PAUSED_SECONDS if isinstance(self._server, UrlLists) else 0.0
+        loss = World(prefix, self._devices(), connection, paused_seconds).play(script)
         return _Finding(loss, script, connection.exchanges[first:]) if loss else None
 
     def shortened(self, found: _Finding) -> _Finding:

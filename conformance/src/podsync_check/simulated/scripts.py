@@ -20,7 +20,7 @@ FEEDS = "abcdefgh"
 _BEGAN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 _ROUNDS_TO_SETTLE = 3
 _LOSSES = 0.12
-_MAX_PAUSE_SECONDS, _PAUSED_SECONDS = 0.9, 15.0
+MAX_PAUSE_SECONDS, PAUSED_SECONDS = 0.9, 15.0
 """Maximum pause before a request, and the maximum sum of all pauses in a world."""
 
 
@@ -106,7 +106,7 @@ class World:
     prefix: str
     devices: Sequence[Device]
     connection: Connection
-    paused_seconds: float = _PAUSED_SECONDS
+    paused_seconds: float
     _left: set[str] = field(default_factory=set)
     _newest: dict[str, tuple[str, int]] = field(default_factory=dict)
 
@@ -140,7 +140,7 @@ class World:
 
     def _pause(self, chance: random.Random) -> None:
         """Wait before a request: what it misses may depend on the second in which it comes."""
-        seconds = min(chance.uniform(0.0, _MAX_PAUSE_SECONDS), self.paused_seconds)
+        seconds = min(chance.uniform(0.0, MAX_PAUSE_SECONDS), self.paused_seconds)
         self.paused_seconds -= seconds
         self.connection.sleep(seconds)
 

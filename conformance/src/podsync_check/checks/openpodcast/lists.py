@@ -55,6 +55,7 @@ def pages_have_everything_once(server: OpenPodcast) -> None:
     why="Phone and laptop show different lists after a day without a network.",
     seen="madeofpendletonwool/PinePods#526",
     spec="OpenPodcastAPI/api-specs, subscriptions: `since`, and requests that can be repeated.",
+    runs_last=True,
 )
 def random_orders_lose_nothing(server: OpenPodcast) -> None:
     """Strict apps end with the same list, whatever the order of requests and lost replies."""
@@ -66,6 +67,7 @@ def random_orders_lose_nothing(server: OpenPodcast) -> None:
     why="Phone and tablet sync at the same moment; one of them gets a 500, or its feeds are lost.",
     seen="kd2org/opodsync#63",
     spec="Silent.",
+    runs_last=True,
 )
 def devices_at_once_lose_no_subscription(server: OpenPodcast) -> None:
     """When four devices add ten feeds each at once, all are accepted and kept."""

@@ -150,6 +150,7 @@ def one_upload_of_many_is_kept(server: UrlLists) -> None:
     why="Phone and tablet sync at the same hour; one of them gets a 500, or its feeds are lost.",
     seen="kd2org/opodsync#63",
     spec="Silent.",
+    runs_last=True,
 )
 def devices_at_once_lose_nothing(server: UrlLists) -> None:
     """When four devices add ten feeds each at once, all are accepted and kept."""
@@ -167,6 +168,7 @@ def devices_at_once_lose_nothing(server: UrlLists) -> None:
     why="A podcast is listed twice, and removing one of the two removes both or neither.",
     seen="AntennaPod/AntennaPod#2214",
     spec="gpodder.net, Subscriptions API: a list has each feed once.",
+    runs_last=True,
 )
 def the_same_feed_at_once_is_one(server: UrlLists) -> None:
     """A feed that four devices add at once is listed once, and can be removed."""

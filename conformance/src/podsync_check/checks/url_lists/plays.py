@@ -80,6 +80,7 @@ def a_thousand_actions_are_kept(server: UrlLists) -> None:
     why="Plays made on the way are not on the player at home.",
     seen="kd2org/opodsync#63",
     spec="Silent.",
+    runs_last=True,
 )
 def actions_at_once_lose_nothing(server: UrlLists) -> None:
     """When four devices upload actions at once, all are kept."""

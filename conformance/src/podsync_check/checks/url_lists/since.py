@@ -127,6 +127,7 @@ def a_year_away_misses_nothing(server: UrlLists) -> None:
     why="Phone, laptop and player each show another list, and plays are lost.",
     seen="madeofpendletonwool/PinePods#526",
     spec="gpodder.net and Nextcloud: devices of one account have one list.",
+    runs_last=True,
 )
 def random_interleavings_lose_nothing(server: UrlLists) -> None:
     """Apps that behave like real ones end with the same list, whatever the order of requests."""

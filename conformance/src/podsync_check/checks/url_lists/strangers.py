@@ -95,6 +95,7 @@ MAX_BYTES = 64 * 1024 * 1024
     why="One broken app takes the server down for all users.",
     seen="feedkeep's own tests of attackers",
     spec="Silent; RFC 9110, 15.5.14: 413.",
+    runs_last=True,
 )
 def absurd_bodies_harm_nobody(server: UrlLists) -> None:
     """A body of 64 MiB, and one of 100,000 brackets, are refused, and the server continues."""
