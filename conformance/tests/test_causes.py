@@ -29,6 +29,7 @@ def test_a_stub_is_one_cause_in_each_protocol(monkeypatch: pytest.MonkeyPatch) -
     for text in (as_text(report), as_page(report)):
         assert f"1 cause, {found[f'{path} returns no action that was uploaded.']} checks: " in text
     assert as_text(report).count("Why it matters") == 2
+    assert '<p class="dim">podsync-check 0' in as_page(report)
     assert as_junit(report).count("<failure") == sum(found.values())
 
 

@@ -10,13 +10,13 @@ _STYLE = """
   --back: #f4f6f8 }
 @media (prefers-color-scheme: dark) { :root { --line: #3a4048; --dim: #a3abb6; --bad: #ff8f87;
   --good: #8bd49a; --back: #22262b } }
-body { font: 1rem/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem }
+body { font: 1rem/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem;
+  overflow-wrap: anywhere }
 h1 { font-size: 1.4rem } h2 { font-size: 1.1rem; margin-top: 1.5rem } h3 { font-size: 1rem }
-h1, h3, summary { overflow-wrap: anywhere }
 button { font: inherit; padding: .2rem .7rem; cursor: pointer; width: 100% }
-code, pre { font: .875rem/1.5 ui-monospace, monospace; overflow-wrap: anywhere }
+code, pre { font: .875rem/1.5 ui-monospace, monospace }
 pre { white-space: pre-wrap; background: var(--back); padding: .5rem; margin: .25rem 0 }
-.table { overflow-x: auto } table { border-collapse: collapse }
+.table { overflow-x: auto; overflow-wrap: normal } table { border-collapse: collapse }
 td, th { padding: .3rem .8rem; text-align: left; border-bottom: 1px solid var(--line) }
 .faults { display: grid; grid-template-columns: max-content 1fr; gap: .4rem .8rem;
   align-items: center }

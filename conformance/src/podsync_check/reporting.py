@@ -188,11 +188,12 @@ def as_page(report: Report) -> str:
 
 
 def _page(report: Report) -> Iterator[str]:
-    yield from paragraphs(
-        [f"podsync-check {report.version}, {report.began}. {_summary(report)}"], "dim"
-    )
+    made = f"podsync-check {report.version}, {report.began}. {_summary(report)}"
+    yield paragraphs([made], "dim")
     heads = "".join(f"<th>{escape(one)}</th>" for one in report.protocols)
-    yield f'<div class="table"><table>\n<tr><th></th>{heads}<th></th></tr>'
+    # Focusable, since keyboard users have to scroll it on a narrow screen.
+    yield f'<div class="table" tabindex="0" role="region" aria-label="Scores">'
+    yield f"<table>\n<tr><th></th>{heads}<th></th></tr>"
     for level, scores in _scores(report):
         cells = "".join(f"<td>{score}</td>" for score in scores)
         yield f"<tr><th>{level}</th>{cells}<td>{escape(MEANING[level])}</td></tr>"
@@ -216,4 +217,5 @@ def _details(result: Result) -> str:
     )
     by_hand = "\n".join(commands(result.exchanges, MAX_WRITTEN))
     shown = f"<pre>{escape(by_hand)}</pre>" if by_hand else ""
-    return unfolding(title, paragraphs(_told(result)) + shown)
+    _, *told = _told(result)  # the title has the sentence
+    return unfolding(title, paragraphs(told) + shown)
