@@ -17,6 +17,9 @@ def test_a_server_that_is_right_passes_every_check() -> None:
     report = run(*new_server())
     assert {result.outcome for result in report.results} == {Outcome.PASSED}
     assert report.is_complete
+    is_last = [result.check.runs_last for result in report.results]
+    assert is_last == sorted(is_last)
+    assert True in is_last
 
 
 def test_each_check_has_a_server_that_fails_it() -> None:

@@ -192,7 +192,7 @@ def _page(report: Report) -> Iterator[str]:
     yield paragraphs([made], "dim")
     heads = "".join(f"<th>{escape(one)}</th>" for one in report.protocols)
     # Focusable, since keyboard users have to scroll it on a narrow screen.
-    yield f'<div class="table" tabindex="0" role="region" aria-label="Scores">'
+    yield '<div class="table" tabindex="0" role="region" aria-label="Scores">'
     yield f"<table>\n<tr><th></th>{heads}<th></th></tr>"
     for level, scores in _scores(report):
         cells = "".join(f"<td>{score}</td>" for score in scores)

@@ -134,9 +134,12 @@ def an_unreadable_body_is_no_fault_of_the_server(server: UrlLists) -> None:
     """A body that is not JSON, or has the wrong shape, does not cause a 500."""
     app = server.app()
     request = app.calls.upload([], []).request
-    for body in BODIES:
-        reply = app.session.send(replace(request, body=body))
-        expect(reply.status < 500, f"{body!r} gets {reply.status}.")
+    statuses = {body: app.session.send(replace(request, body=body)).status for body in BODIES}
+    if left := [text for text in app.changes().add if text in {"x", "1", "2", "None", "null"}]:
+        server.note(f"It keeps {left} as feeds.")
+        app.upload(remove=left)
+    for body, status in statuses.items():
+        expect(status < 500, f"{body!r} gets {status}.")
 
 
 @check(
