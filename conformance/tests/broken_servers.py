@@ -246,7 +246,7 @@ def the_next_second_is_not_kept_free(patch: Patch) -> None:
     patch.setattr(SecondClock, "first", lambda clock, app, second: second)
 
 
-@noticed_by("since_its_own_upload_misses_nothing")
+@noticed_by("since_its_own_upload_misses_nothing", "since_its_own_clock_misses_nothing")
 def an_upload_tells_its_own_second(patch: Patch) -> None:
     def told(server: Reference, clock: SecondClock, asked: Asked) -> int:
         return clock.tell(asked.app, asked.session)

@@ -56,7 +56,7 @@ class Check:
         asks_for: Class of `run`'s argument, which determines the protocols that the check applies
             to.
         only_reads: Whether the check changes nothing on the server.
-        runs_last: Whether the check may break the server, as by several devices at once: what later
+        runs_last: Whether the check may break or fill the server, as by devices at once: what later
             checks find would have that cause.
     """
 

@@ -16,6 +16,7 @@ MAX_SECONDS = 10.0
     why="The app gives up after ten seconds, and starts over with the next sync.",
     seen="OkHttp, of AntennaPod, gives up after 10 seconds without a byte",
     spec="Silent.",
+    runs_last=True,
 )
 def a_first_sync_of_many_feeds_takes_seconds(server: UrlLists) -> None:
     """The upload of 1,000 feeds, and the poll of all of them, take less than ten seconds each."""
@@ -40,6 +41,7 @@ IN_ONE_UPLOAD = 100
     why="The app gives up after ten seconds, and starts over with the next sync.",
     seen="madeofpendletonwool/PinePods#636",
     spec="Silent.",
+    runs_last=True,
 )
 def a_first_sync_of_many_actions_takes_seconds(server: UrlLists) -> None:
     """Each upload of 100 actions, and the poll of 10,000, takes less than ten seconds."""
