@@ -56,7 +56,7 @@ WAYS = [
     ("feedkeep/http_and_https_are_one_feed", "feed_urls._USUAL = re.compile('(https?://.*)')"),
     (
         "kept/a_removed_feed_is_gone_for_others",
-        "messages.ChangesReply.__post_init__ = lambda reply: setattr(reply, 'remove', [])",
+        "handlers.ChangesReply = lambda add, _, at: messages.ChangesReply(add, [], at)",
     ),
     ("kept/a_position_is_kept", "messages._number = lambda value: None"),
     (
