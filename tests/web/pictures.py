@@ -8,6 +8,8 @@ from __future__ import annotations
 import io
 import re
 import sys
+import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,7 +19,9 @@ from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 from visitor import Contexts, Visitor, chromium_path, launched
 
-from feedkeep.model import Picture
+from feedkeep.model import Episode, Picture, Stamp
+from feedkeep.rules.clock import MINUTE_US
+from feedkeep.rules.episodes import digest_of_file
 
 PUBLIC_URL = "https://feeds.example.org"
 ICONS = Path(__file__).parents[2] / "src/feedkeep/http/pages/static"
@@ -38,6 +42,15 @@ FEEDS = {
     "https://logbuch-netzpolitik.de/feed/opus": "Logbuch:Netzpolitik",
     "https://www.theguardian.com/science/series/science/podcast.xml": "Science Weekly",
 }
+PLAYS = [
+    ("AntennaPod/3.11", "phone", 900, 3_600),
+    ("gPodder/3.11", "laptop", 2_710, 6_300),
+    ("AntennaPod/3.11", "phone", 1_130, 2_460),
+    ("Kasts/25.8", "laptop", 310, 4_150),
+    ("AntennaPod/3.11", "phone", 2_905, 3_310),
+]
+"""User-Agent, device, position and length of the plays of the first feeds."""
+
 WITHOUT_PICTURE = ("LWN.net", "Rust Blog")
 SHAPES = (
     '<circle cx="150" cy="150" r="68" fill="none" stroke="{light}" stroke-width="48"/>',
@@ -77,11 +90,36 @@ def cover(browser: Browser, number: int) -> Picture:
     return drawn
 
 
+def file_of(number: int) -> str:
+    return f"https://cdn.example/{number}.mp3"
+
+
 def know_all(browser: Browser, process: FeedkeepProcess) -> None:
-    """Let the service know the feeds, as after a day."""
+    """Let the service know the feeds and their newest episodes, as after a day."""
+    now = time.time_ns() // 1_000
     for number, (url, title) in enumerate(FEEDS.items()):
         shown = None if title in WITHOUT_PICTURE else cover(browser, number)
-        know(process, url, title, shown=shown)
+        published = Stamp(now - (number * 7 % 12 * 20 + 3) * 60 * MINUTE_US)
+        newest = Episode(
+            f"Episode {512 - 31 * number}", published, file_hash=digest_of_file(file_of(number))
+        )
+        know(process, url, title, shown=shown, episodes=[newest])
+
+
+def play_some(process: FeedkeepProcess) -> None:
+    """Upload plays as two apps do."""
+    for number, (agent, device, position, total) in enumerate(PLAYS):
+        with process.client(NAME) as app:
+            app.auth = (NAME, PASSWORD)
+            done = datetime.now(UTC) - timedelta(hours=5 * number, minutes=7)
+            action = {
+                "podcast": list(FEEDS)[number], "episode": file_of(number), "action": "play",
+                "timestamp": done.isoformat(timespec="seconds"), "device": device,
+                "started": 0, "position": position, "total": total,
+            }  # fmt: skip
+            del app.headers["Authorization"]
+            app.headers["User-Agent"] = agent
+            app.post(f"/api/2/episodes/{NAME}.json", json=[action]).raise_for_status()
 
 
 def take(visitor: Visitor, file: Path) -> None:
@@ -101,6 +139,11 @@ def take_all(browser: Browser, process: FeedkeepProcess, folder: Path) -> None:
     anna.sees_many("Added %(number)s feed.", "Added %(number)s feeds.", len(FEEDS))
     anna.has_pictures(len(FEEDS) - len(WITHOUT_PICTURE))
     take(anna, folder / "feeds.png")
+
+    play_some(process)
+    anna.follow("Listening")
+    anna.has_pictures(len(PLAYS))
+    take(anna, folder / "listening.png")
 
     anna.follow("Import")
     anna.chosen_file({"name": "feeds.opml", "mimeType": "text/x-opml", "buffer": LIST.encode()})

@@ -146,10 +146,10 @@ class Localizer:
         return _ago(self.language, round(seconds / unit) * unit)
 
     @staticmethod
-    def length(seconds: int, total_seconds: int = 0) -> str:
-        """Format a length, or a position in one, as players do: "60:00", or "1:40:00"."""
+    def length(seconds: int) -> str:
+        """Format a length or a position as players do: "60:00", from 100 minutes on "1:40:00"."""
         minutes, rest = divmod(seconds, 60)
-        if max(seconds, total_seconds) < _LONG_SECONDS:
+        if seconds < _LONG_SECONDS:
             return f"{minutes}:{rest:02}"
         return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
