@@ -38,6 +38,7 @@ from feedkeep.model import (
 from feedkeep.model.errors import Sentence
 from feedkeep.rules.apps import AppKind, AppUse, ConnectedApp
 from feedkeep.rules.credentials import apps_that_refuse
+from feedkeep.rules.episodes import Playing
 from feedkeep.rules.feed_names import WHY, Headline, Trouble
 from feedkeep.rules.first_looks import FoundFeed, advice
 from feedkeep.rules.list_changes import ChangeKind
@@ -47,7 +48,7 @@ from feedkeep.service.migrations import Moving
 from feedkeep.web.adding import Missing, Question
 from feedkeep.web.apps import GUIDES, NewPassword, ShownApp
 from feedkeep.web.changes import Actor, ChangeRow, Line, ShownMassUnsubscribe
-from feedkeep.web.feed import About, Duplicate, NotFetched
+from feedkeep.web.feed import About, Duplicate, NotFetched, ShownEpisode
 from feedkeep.web.imports import PreviewRow
 from feedkeep.web.listening import PlayedEpisode, Show
 from feedkeep.web.news import notice_row
@@ -260,6 +261,7 @@ FEED_PAGE: dict[str, Any] = {
     "max_folder": 200,
     "about": About(not_fetched=NotFetched.SOON),
     "there": None,
+    "episodes": [],
     "duplicates": [],
     "former_urls": ["https://b.example"],
     "former_guids": [FEED.guid],
@@ -268,6 +270,13 @@ FEED_PAGE: dict[str, Any] = {
     "has_more": True,
     "now": NOW,
 }
+EPISODES = [
+    ShownEpisode("1", link, published, length, playing)
+    for link, published, length, playing in [
+        ("https://a.example/1", NOW, 60, None), ("", None, None, Playing(9)),
+        ("", NOW, 60, Playing(9, 60)), ("", NOW, 60, Playing(60, 60)),
+    ]
+]  # fmt: skip
 ADDRESSES = ["https://a.example/named", "https://a.example/also"]
 PAGE = About(looked=NOW, trouble=Trouble(NOW, WHY[Failure.NOT_A_FEED]), is_page=True)
 KNOWN = About(
@@ -387,7 +396,7 @@ STATES: dict[str, list[dict[str, Any]]] = {
         *(FEED_PAGE | {"about": KNOWN, "row": ODD, "there": one} for one in (None, GONE, FEED)),
         *(FEED_PAGE | {"about": replace(KNOWN, trouble=Trouble(NOW, why))} for why in WHY.values()),
         FEED_PAGE | {"about": replace(KNOWN, moved_to="", by_https="https://a.example/1")},
-        FEED_PAGE | {"about": KNOWN, "duplicates": TWINS},
+        FEED_PAGE | {"about": KNOWN, "duplicates": TWINS, "episodes": EPISODES},
         FEED_PAGE | {"feed": GONE, "problems": {"new_url": TOO_LONG, "other_url": TOO_LONG}},
     ],
     "web/feeds.html": [
@@ -401,6 +410,7 @@ STATES: dict[str, list[dict[str, Any]]] = {
         ),
         *(FEEDS | {"shown": show, "listing": listed()} for show in (Filter.FAILING, Filter.TWICE)),
         FEEDS | {"listing": listed(), "query": "x"},
+        FEEDS | {"listing": listed(replace(row(FEED), newest=NOW, episode="1"))},
         FEEDS | {"checking": Checking(1, 1_234)},
         *(FEEDS | {"news": NEWS_ROWS, "more_news": more} for more in range(3)),
         FEEDS | {"listing": listed()},
@@ -534,6 +544,7 @@ PARTS = {
     "shared/layout.html",
     "web/base.html",
     "web/changes.html",
+    "web/episodes.html",
     "web/parts.html",
     "web/steps.html",
 }

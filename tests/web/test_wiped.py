@@ -47,7 +47,7 @@ def test_a_list_that_an_app_wiped_is_back_after_one_click(
     anna.has_feeds(TITLES)
     since = upload(service, name, URLS)
     anna.open("/")
-    anna.reads("AntennaPod auf Annas Handy hat 12 Feeds entfernt")
+    anna.reads("AntennaPod auf Annas Handy hat gerade eben 12 Feeds entfernt")
     assert not anna.scrolls_sideways()
     anna.press("Bring them back")
     anna.sees_many(ONE, MANY, 12)
