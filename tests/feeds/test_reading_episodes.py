@@ -204,11 +204,11 @@ def test_dates_before_1970_and_of_the_future_are_of_no_episode() -> None:
 
 
 def test_a_digest_tells_the_limit_and_other_episodes_apart() -> None:
-    digests = [newest_episodes(some, limit).digest for some, limit in (
+    digests = [newest_episodes(some, limit).validator for some, limit in (
         ([FULL], 10), ([], 10), ([FULL, FULL], 10), ([FULL], 11)
     )]  # fmt: skip
     assert len(set(digests)) == 4
     assert list(map(limit_of, digests)) == [10, 10, 10, 11]
-    assert newest_episodes([FULL], 10).digest == digests[0]
-    assert newest_episodes([], 0).digest == ""
+    assert newest_episodes([FULL], 10).validator == digests[0]
+    assert newest_episodes([], 0).validator == ""
     assert limit_of("") == limit_of("of another version") == 0

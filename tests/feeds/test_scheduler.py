@@ -206,7 +206,7 @@ def test_episodes_are_stored_once_and_not_those_of_another_feed(open_store: Call
             async with world.scheduler():
                 await is_news.wait()
             feed = (await feeds.known([guid]))[guid]
-            assert feed.episodes == stored.digest
+            assert feed.episodes == stored.validator
             assert await feeds.episodes([guid]) == {guid: stored.episodes}
             await feeds.renew([replace(feed, next_fetch=Stamp(0))])
         assert written == [told[0], None, None, None, told[1]]

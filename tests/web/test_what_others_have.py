@@ -196,7 +196,7 @@ def found(feed: Feed, kind: int, now: Stamp) -> Feed:
         changed=long_ago,
         sighting=moved if kind == 1 else None,
         picture=PICTURE.digest,
-        episodes=EPISODES.digest,
+        episodes=EPISODES.validator,
         picture_url=content.picture_url,
         picture_looked=long_ago,
     )

@@ -126,7 +126,7 @@ class Fetcher:
             try:
                 content, found = await _read(answer, now, self._episode_limit)
                 newest = newest_episodes(found, self._episode_limit)
-                episodes = newest if newest.digest != feed.episodes else None
+                episodes = newest if newest.validator != feed.episodes else None
                 looked = replace(looked, content=content, episodes=episodes)
             except NotAFeed as error:
                 page = (answer.body, answer.content_type, answer.url)

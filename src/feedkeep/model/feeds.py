@@ -95,11 +95,11 @@ class NewestEpisodes(Value, frozen=True):
     """The newest episodes of a feed.
 
     Attributes:
-        digest: Identifies them, and the number that was requested.
+        validator: Identifies them, and the number that was requested.
         episodes: The newest first.
     """
 
-    digest: str
+    validator: str
     episodes: tuple[Episode, ...] = ()
 
 

@@ -76,14 +76,11 @@ def named(
     episodes: Iterable[Episode], episode_url: str, episode_guid: str | None
 ) -> Episode | None:
     """Return the episode of an action: of its guid, or else of its file; None if unknown."""
-    of_guid = digest_of_guid(episode_guid) if episode_guid else None
-    of_file, with_file = digest_of_file(episode_url), None
-    for one in episodes:
-        if one.guid_hash == of_guid:
-            return one
-        if one.file_hash == of_file and with_file is None:
-            with_file = one
-    return with_file
+    some = list(episodes)
+    by_guid = {one.guid_hash: one for one in reversed(some) if one.guid_hash}
+    by_file = {one.file_hash: one for one in reversed(some) if one.file_hash}
+    of_guid = by_guid.get(digest_of_guid(episode_guid)) if episode_guid else None
+    return of_guid or by_file.get(digest_of_file(episode_url))
 
 
 def playing(

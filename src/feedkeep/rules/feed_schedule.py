@@ -170,7 +170,7 @@ def _after_answer(feed: Feed, looked: FetchResult, now: Stamp) -> Feed:
         dead=None,
         etag=looked.etag or stored.etag,
         last_modified=looked.last_modified or stored.last_modified,
-        episodes=looked.episodes.digest if looked.episodes else feed.episodes,
+        episodes=looked.episodes.validator if looked.episodes else feed.episodes,
     )
 
 
