@@ -31,8 +31,8 @@ FEED = "https://feed.example/1"
 ENTRIES = 20_000
 
 FORMER_BUILDS = {
-    "sqlite": [*range(1, 17), *range(101, 104)],
-    "postgres": [*range(1, 15), *range(101, 104)],
+    "sqlite": [*range(1, 17), *range(101, 105)],
+    "postgres": [*range(1, 15), *range(101, 105)],
 }
 """Versions of the schema that builds before 1.0 wrote, marked as feedkeep's in the same way."""
 
