@@ -491,9 +491,19 @@ def test_who_signs_out_at_the_provider_is_signed_out_here(
     page = browser.post("/news/address", follow_redirects=True).text
     (news,) = re.findall(r"http\S+/news/fn_[^<]*", page)
     assert browser.get(news).status_code == 200
-    assert log_out(provider.logout_token()) == 200
+    assert log_out(provider.logout_token(jti=None)) == log_out(provider.logout_token(jti="")) == 400
+    token = provider.logout_token(jti="2")
+    assert log_out(token) == 200
     assert name_in(browser) == ""
     assert browser.get(news).status_code == 404
+    sign_in(browser, provider)
+    service.stop()
+    service.start()
+    browser.base_url = httpx.URL(service.base_url)
+    assert log_out(token) == 400
+    assert name_in(browser) == "zoë", "a replayed token ends no session, not even a new one"
+    assert log_out(provider.logout_token(jti="3")) == 200
+    assert name_in(browser) == ""
 
 
 def test_without_a_provider_there_are_no_such_pages(tmp_path: Path) -> None:

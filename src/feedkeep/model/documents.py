@@ -21,6 +21,7 @@ class DocumentKind(StrEnum):
         PREFERENCES: A person's preferences for the pages.
         FOLLOWED_MOVES: Moves of feeds that feedkeep made by itself.
         DIFFERENT_FEEDS: Possible duplicates that a person marked as different.
+        LOGOUTS: Logout tokens of the provider that were received and are still valid.
     """
 
     DEVICE = "device"
@@ -32,6 +33,7 @@ class DocumentKind(StrEnum):
     PREFERENCES = "preferences"
     FOLLOWED_MOVES = "followed-moves"
     DIFFERENT_FEEDS = "different-feeds"
+    LOGOUTS = "logouts"
 
 
 class DocumentName(Value, frozen=True):

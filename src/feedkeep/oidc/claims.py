@@ -11,6 +11,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import JWKRegistry, KeySet
 from joserfc.jws import extract_compact
 
+from feedkeep.model import Value
 from feedkeep.model.errors import FeedkeepError
 from feedkeep.rules.accounts import MAX_SUBJECT_CHARACTERS
 
@@ -49,11 +50,27 @@ MAX_TOKEN_CHARACTERS = 32_768
 MAX_KEYS = 100
 LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 _LOGOUT_SECONDS = 600
+_MAX_TOKEN_ID_CHARACTERS = 1_024
 LEEWAY_SECONDS = 60
 """Maximum difference between the provider's clock and ours."""
 
 _END_OF_TIME = 253_402_300_800  # the year 10000
 _KINDS = {"RSA", "EC", "OKP"}
+
+
+class Logout(Value, frozen=True):
+    """A person's sign-out at the provider.
+
+    Attributes:
+        issued: Time of the token's issue, in seconds since 1970.
+        token_id: The token's id (`jti`).
+        valid_until: Time until which the token is valid, in seconds since 1970.
+    """
+
+    subject: str
+    issued: float
+    token_id: str
+    valid_until: float
 
 
 class UnknownKey(Exception):
@@ -94,10 +111,8 @@ def id_token_claims(
     return claims
 
 
-def logged_out(
-    text: str, keys: KeySet, issuer: str, client_id: str, now_seconds: int
-) -> tuple[str, float]:
-    """Return the subject of a logout token, and the time of its issue in seconds.
+def logged_out(text: str, keys: KeySet, issuer: str, client_id: str, now_seconds: int) -> Logout:
+    """Return what a logout token that is valid for this client says.
 
     Follows OpenID Connect Back-Channel Logout, section 2.6.
 
@@ -114,7 +129,10 @@ def logged_out(
     subject = _subject_of(claims)
     if subject is None:
         raise SignInFailed("the logout token names a session alone, and no person")
-    return subject, issued
+    token_id = claims.get("jti")
+    if not isinstance(token_id, str) or not 0 < len(token_id) <= _MAX_TOKEN_ID_CHARACTERS:
+        raise SignInFailed("the logout token has no id")
+    return Logout(subject, issued, token_id, issued + _LOGOUT_SECONDS)
 
 
 def _signed(

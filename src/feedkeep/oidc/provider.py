@@ -26,6 +26,7 @@ from feedkeep.model.errors import TooManyAttempts
 from feedkeep.oidc.claims import (
     ProviderAway,
     SignInFailed,
+    Logout,
     UnknownKey,
     id_token_claims,
     keys_of,
@@ -134,8 +135,8 @@ class Provider:
 
         return await self._by_its_keys(metadata, believed)
 
-    async def logged_out(self, token: str) -> tuple[str, float]:
-        """Return the subject of a logout token, and the time of its issue in seconds.
+    async def logged_out(self, token: str) -> Logout:
+        """Return what a logout token says.
 
         Raises:
             SignInFailed: The token is not valid for this provider and client.
@@ -143,7 +144,7 @@ class Provider:
         """
         metadata = await self._described()
 
-        def believed(keys: KeySet) -> tuple[str, float]:
+        def believed(keys: KeySet) -> Logout:
             now = int(time.time())
             return logged_out(token, keys, self.issuer, self._client_id, now)
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import msgspec
+
 from feedkeep.model import (
     UNNUMBERED,
     Account,
     AccountId,
     Admitted,
+    DocumentKind,
     NewToken,
     Now,
     Purpose,
@@ -22,12 +27,17 @@ from feedkeep.rules.clock import DAY_US, MINUTE_US, minute_of, shift
 from feedkeep.rules.credentials import BROWSER_PREFIX, as_label
 from feedkeep.security.tokens import new_token
 from feedkeep.service.authentication import Authentication
+from feedkeep.service.documents import as_json, short_name
 from feedkeep.service.logins import MAX_SESSIONS, MAX_SESSIONS_OF_AN_APP
 from feedkeep.service.news import News
 from feedkeep.store.base import Store
 
 FRESH_MINUTES = 10
 """Time after typing the password in which pages do not ask for it again."""
+
+_MAX_LOGOUTS = 100
+_NAME = ""
+_LOGOUTS = msgspec.json.Decoder(dict[str, Stamp])
 
 
 class PageSessions:
@@ -93,8 +103,17 @@ class PageSessions:
         ended = TokenDecision(forgotten=[_session_of(admitted).id])
         await self._store.tokens.change(admitted.account.id, Purpose.PAGES, lambda *_: ended)
 
-    async def end_all(self, account_id: AccountId, until: Stamp) -> None:
-        """End the account's browser sessions that began by `until`, on request of its provider."""
+    async def end_by_provider(
+        self, account_id: AccountId, token_id: str, until: Stamp, valid_until: Stamp
+    ) -> bool:
+        """End the browser sessions that began by `until`, as a logout token of the provider asks.
+
+        The token's id is stored until `valid_until`. Returns False, without effect, if it already
+        was (OpenID Connect Back-Channel Logout, section 2.6).
+        """
+        documents, kind, digest = self._store.documents, DocumentKind.LOGOUTS, short_name(token_id)
+        if digest in _logouts(await documents.body(account_id, kind, _NAME)):
+            return False
         await self._store.tokens.change(
             account_id,
             Purpose.PAGES,
@@ -103,6 +122,16 @@ class PageSessions:
             ),
         )
         await self._news.end_address(account_id)
+
+        def with_token(body: str | None, _: int) -> str:
+            now, known = self._now(), _logouts(body)
+            valid = {digest: valid_until, **known}
+            kept = sorted(valid, key=valid.__getitem__, reverse=True)[:_MAX_LOGOUTS]
+            return as_json({one: valid[one] for one in kept if valid[one] >= now})
+
+        # Last: if this fails, the provider can send the token again.
+        await documents.change(account_id, kind, _NAME, with_token)
+        return True
 
     async def sign_out_everywhere_else(self, admitted: Admitted) -> None:
         """End all browser sessions of the account except this one."""
@@ -132,6 +161,11 @@ class PageSessions:
             account, session, MAX_SESSIONS, MAX_SESSIONS_OF_AN_APP, replaced
         )
         return NewToken(text, stored)
+
+
+def _logouts(body: str | None) -> Mapping[str, Stamp]:
+    """Return the digests of received logout tokens, each with the time until which it is valid."""
+    return _LOGOUTS.decode(body) if body else {}
 
 
 def _session_of(admitted: Admitted) -> Token:

@@ -142,16 +142,20 @@ class ProviderSignIn(Page):
         """End the sessions of a person who signed out at the provider (Back-Channel Logout)."""
         provider, form = self.provider, await read_form(request)
         try:
-            subject, second = await provider.logged_out(form.text("logout_token"))
+            logout = await provider.logged_out(form.text("logout_token"))
         except (SignInFailed, ProviderAway) as error:
             _log.warning("logout token rejected", reason=error.reason)
             return Response(status_code=BAD_REQUEST)
-        identity = identity_of(provider.issuer, subject)
+        identity = identity_of(provider.issuer, logout.subject)
         account_id = await self.service.identities.linked(identity)
-        if account_id is not None:
-            # A replayed token must not end later sessions.
-            until = Stamp(int(second + LEEWAY_SECONDS) * SECOND_US)
-            await self.service.page_sessions.end_all(account_id, until)
+        if account_id is not None and not await self.service.page_sessions.end_by_provider(
+            account_id,
+            logout.token_id,
+            until=Stamp(int(logout.issued + LEEWAY_SECONDS) * SECOND_US),
+            valid_until=Stamp(int(logout.valid_until + 1) * SECOND_US),
+        ):
+            _log.warning("logout token rejected", reason="it was sent before")
+            return Response(status_code=BAD_REQUEST)
         return Response(status_code=OK)
 
     def _own(self, request: Request) -> str:
