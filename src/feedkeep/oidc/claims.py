@@ -112,7 +112,7 @@ def id_token_claims(
 
 
 def logged_out(text: str, keys: KeySet, issuer: str, client_id: str, now_seconds: int) -> Logout:
-    """Return what a logout token that is valid for this client says.
+    """Return the content of a logout token that is valid for this client.
 
     Follows OpenID Connect Back-Channel Logout, section 2.6.
 

@@ -24,9 +24,9 @@ from feedkeep.config.settings import Settings
 from feedkeep.model import T, Value
 from feedkeep.model.errors import TooManyAttempts
 from feedkeep.oidc.claims import (
+    Logout,
     ProviderAway,
     SignInFailed,
-    Logout,
     UnknownKey,
     id_token_claims,
     keys_of,
@@ -136,7 +136,7 @@ class Provider:
         return await self._by_its_keys(metadata, believed)
 
     async def logged_out(self, token: str) -> Logout:
-        """Return what a logout token says.
+        """Return the content of a logout token.
 
         Raises:
             SignInFailed: The token is not valid for this provider and client.
