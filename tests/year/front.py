@@ -347,7 +347,8 @@ class Front:
 
     async def _clock_and_entries(self, account_id: AccountId, name: str) -> tuple[int, list[Entry]]:
         entries = (await self._service.subscriptions.whole(account_id)).entries
-        return await self.stamp(name), list(entries.values())
+        # In an order that no store chooses, so that what people do next follows from the seed.
+        return await self.stamp(name), sorted(entries.values(), key=lambda entry: entry.guid)
 
 
 def _author(admitted: Admitted) -> Author:

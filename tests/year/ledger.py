@@ -36,7 +36,6 @@ class Ledger(Account):
         super().__init__()
         self.lists: dict[int, tuple[Known, ...]] = {0: ()}  # by the stamp up to which each lasted
         self.positions: dict[tuple[str, str], int] = {}
-        self.merged: set[str] = set()
         self.wishes = self.in_doubt = 0
 
     def keep(self) -> Kept:
@@ -84,8 +83,7 @@ class Ledger(Account):
                 self.wishes += 1
         for url in added:
             self.add(url, None)
-        merged = [one for one in left if not self.merged.isdisjoint({one.guid, *one.aliases})]
-        return left, merged
+        return left, [feed for feed in left if feed.merged]
 
     def adopt(self, doubtful: Iterable[Feed], entries: Iterable[Entry]) -> None:
         """Let feeds be subscribed to if the service left them so, being in doubt."""
@@ -93,11 +91,6 @@ class Ledger(Account):
         for feed in doubtful:
             self.in_doubt += feed.guid in subscribed
             feed.on = feed.guid in subscribed
-
-    def absorb(self, feed: Feed, other: Feed) -> None:
-        """Make two feeds one, and remember that they were two."""
-        self.merged |= {feed.guid, other.guid, *feed.aliases, *other.aliases}
-        super().absorb(feed, other)
 
     def record(self, episode: str, device: str, position: int) -> None:
         """Note how far a device has played an episode; positions rise with time."""
