@@ -144,13 +144,13 @@ class Phone(AppOfToday):
     Attributes:
         echoes: What it was told to remove, and takes for its owner's wish.
         syncs_in_doubt: In how many further syncs with news what it removes can be an echo.
-        asked: What it asked since last, and the second that it was given.
+        asked: The second since which it asked last.
         has_to_start_over: Whether its owner was told to let it send all that it has.
     """
 
     echoes: set[str] = field(default_factory=set)
     syncs_in_doubt: int = 0
-    asked: tuple[int, int] = (0, 0)
+    asked: int = 0
     has_to_start_over: bool = False
 
     @classmethod
@@ -181,8 +181,9 @@ class Phone(AppOfToday):
 
     def note_removals(self, since: int, timestamp: int, *, has_some: bool) -> None:
         """Note that it was told what changed, and whether that has removals."""
-        is_next = since != self.asked[0] and timestamp != self.asked[1]
-        self.asked = since, timestamp
+        # A poll that finds nothing new leaves no trace: the service cannot know that it came.
+        is_next = since != self.asked and since < timestamp
+        self.asked = since
         if has_some:
             self.syncs_in_doubt = 2
         elif is_next and self.syncs_in_doubt:
