@@ -17,6 +17,10 @@ BEGIN, END = b'<rss version="2.0"><channel><title>A</title>', b"</channel></rss>
 FEED_OF_JSON = b'{"version":"https://jsonfeed.org/version/1","title":"A","items":['
 
 
+_UNTITLED = b"<item><title>&lt;b&gt;</title><enclosure url='x'/><link>y</link></item>"
+"""An item whose title is empty only once it was read, so that the next item is read, too."""
+
+
 def full_of(unit: bytes, before: bytes = BEGIN, after: bytes = END) -> bytes:
     return before + unit * ((MAX_BYTES - len(before) - len(after)) // len(unit)) + after
 
@@ -34,6 +38,15 @@ SHAPES: dict[str, Callable[[], bytes]] = {
     "links as text": lambda: full_of(b"<link>x</link>"),
     "bases": lambda: full_of(b"<a xml:base='x'/>"),
     "bases with links": lambda: full_of(b"<link xml:base='../x' href='y'/>"),
+    "a long base": lambda: full_of(
+        b"/", b"<rss xml:base='http://a.example", b"'><title>A</title>" + 100 * _UNTITLED + END
+    ),
+    "bases in bases": lambda: (
+        b"<rss>" + 90 * (b"<channel xml:base='" + 10_000 * b"a/" + b"'>") + 100 * _UNTITLED
+    ),
+    "long links": lambda: (
+        BEGIN + 100 * (b"<item><title>B</title><link>" + 19_000 * b"|" + b"</link></item>") + END
+    ),
     "namespaces": lambda: full_of(
         b"<a xmlns:b='c'/>", BEGIN + b"<a" + many(b" xmlns:a%d='x'", 49_000) + b">"
     ),

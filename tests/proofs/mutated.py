@@ -15,7 +15,7 @@ import signal
 import sys
 import time
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -26,7 +26,9 @@ from PIL import Image
 from feedkeep.feeds import pictures, reading
 from feedkeep.feeds.pictures import Picture
 from feedkeep.feeds.reading import FeedContent
+from feedkeep.model import Episode, Stamp
 from feedkeep.model.errors import NotAFeed, NotAPicture
+from feedkeep.rules.episodes import MAX_EPISODES
 
 MOST_SECONDS = 2
 """On a machine that counts to `_COUNTED` in `_COUNTING_SECONDS`; slower ones have more."""
@@ -53,6 +55,8 @@ MARKUP = re.compile(
     re.IGNORECASE,
 )
 UNSEEN = re.compile("[\u200b\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
+UNTIL = Stamp(2_000_000_000_000_000)
+"""In 2033, as in a service of that time: later dates are ignored."""
 GUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 HASH = re.compile("[0-9a-f]{16}")
 
@@ -87,10 +91,11 @@ def mutated(chance: random.Random, good: list[bytes]) -> bytes:
 
 def read(document: bytes, content_type: str) -> list[str]:
     try:
-        content = reading.read_feed(document, content_type, URL)
+        found = reading.read_with_episodes(document, content_type, URL, UNTIL, MAX_EPISODES)
     except NotAFeed as refusal:
         return complaints_of_reason(str(refusal))
-    return complaints_of_content(content)
+    content, episodes = found
+    return [*complaints_of_content(content), *complaints_of_episodes(episodes)]
 
 
 def complaints_of_content(content: FeedContent) -> list[str]:
@@ -98,10 +103,7 @@ def complaints_of_content(content: FeedContent) -> list[str]:
     for text, limit in (
         (content.title, 200), (content.description, 2_000), (content.author, 200)
     ):  # fmt: skip
-        if len(text) > limit or text != text.strip() or MARKUP.search(text) or UNSEEN.search(text):
-            found.append(f"a text is not plain: {text!a}")
-        if any(unicodedata.category(letter) in {"Cc", "Cs", "Zl", "Zp"} for letter in text):
-            found.append(f"a text has control characters: {text!a}")
+        found += complaints_of_text(text, limit)
     urls = (content.site_url, content.picture_url, content.new_feed_url)
     found += [f"a URL is none: {url!a}" for url in urls if url and not is_url(url)]
     if content.language and not re.fullmatch("[A-Za-z0-9-]{2,35}", content.language):
@@ -112,6 +114,29 @@ def complaints_of_content(content: FeedContent) -> list[str]:
         found.append(f"items are none: {content.items}")
     if not content.title and not content.items:
         found.append("nothing was read, and not refused")
+    return found
+
+
+def complaints_of_text(text: str, limit: int) -> list[str]:
+    found = []
+    if len(text) > limit or text != text.strip() or MARKUP.search(text) or UNSEEN.search(text):
+        found.append(f"a text is not plain: {text!a}")
+    if any(unicodedata.category(letter) in {"Cc", "Cs", "Zl", "Zp"} for letter in text):
+        found.append(f"a text has control characters: {text!a}")
+    return found
+
+
+def complaints_of_episodes(episodes: Sequence[Episode]) -> list[str]:
+    found = [complaint for one in episodes for complaint in complaints_of_text(one.title, 200)]
+    links = [one.link for one in episodes if one.link]
+    found += [f"a link is none: {link!a}" for link in links if len(link) > 500 or not is_url(link)]
+    if len(episodes) > MAX_EPISODES or not all(one.title for one in episodes):
+        found.append(f"episodes are none: {episodes!a}")
+    dates = [-1 if one.published is None else one.published for one in episodes]
+    if dates != sorted(dates, reverse=True) or any(date > UNTIL for date in dates):
+        found.append(f"dates are none: {dates}")
+    if any(one.duration_seconds is not None and one.duration_seconds <= 0 for one in episodes):
+        found.append(f"lengths are none: {episodes!a}")
     return found
 
 

@@ -54,6 +54,8 @@ def value_of(field: Field, text: str) -> str:
 
 def absolute_url(text: str, limit: int) -> str:
     """Return an absolute http or https URL, with spaces and some marks escaped; "" for others."""
+    if len(text) > limit:  # escaping would take long
+        return ""
     url = _MARKS.sub(lambda mark: f"%{ord(mark[0]):02X}", text.replace(" ", "%20"))
     if len(url) > limit or not _NO_WHITE_SPACE_OR_CONTROLS.fullmatch(url):
         return ""

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import NamedTuple
 from xml.parsers import expat
 
-from feedkeep.feeds.found import Field, FoundFields, FoundItem
+from feedkeep.feeds.found import MAX_URL, Field, FoundFields, FoundItem
 from feedkeep.feeds.plain_text import is_html
 from feedkeep.feeds.xml_tags import mended, with_tags_mended
 from feedkeep.model.errors import NotAFeed
@@ -20,12 +20,14 @@ MAX_TAGS = 200_000
 MAX_DEPTH = 100
 MAX_ATTRIBUTES = 50_000
 MAX_PREFIXES = 100
+MAX_BASES = 10
 MAX_TEXT_CHARACTERS = 20_000
 """Limits of a document.
 
 Tags beyond the first two are not read, and texts are cut; further prefixes keep their usual
-meaning. A tag with all its attributes is parsed in one step, so many attributes would need much
-memory.
+meaning. Further bases of relative URLs are ignored, and so are bases longer than a URL: each URL is
+joined with all of them. A tag with all its attributes is parsed in one step, so many attributes
+would need much memory.
 """
 
 _PIECE_BYTES = 65_536
@@ -385,7 +387,8 @@ class _Reader:
         scope = _, bases, vocabularies = self._scopes[-1]
         for attribute, value in attributes.items():
             if attribute == "xml:base":
-                bases = (*bases, value)
+                if len(bases) < MAX_BASES and len(value) <= MAX_URL:
+                    bases = (*bases, value)
             elif attribute == "xmlns" or attribute.startswith("xmlns:"):
                 prefix = attribute[len("xmlns:") :]
                 if len(vocabularies) < MAX_PREFIXES:
