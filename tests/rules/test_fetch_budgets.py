@@ -48,6 +48,16 @@ def test_postponed_feed_is_charged_to_its_account_once(budgets: FetchBudgets) ->
     assert budgets.rest_us(due, NOW) == 0
 
 
+@pytest.mark.parametrize("looks_first", [ALICE, BEN])
+def test_look_at_a_postponed_feed_leaves_its_fetch_to_its_account(
+    budgets: FetchBudgets, looks_first: AccountId
+) -> None:
+    budgets.postpone(added(ALICE))
+    budgets.charge(added(looks_first), 1, NOW)
+    budgets.charge(replace(added(ALICE), next_fetch=NOW), DAILY_BYTES, NOW)
+    assert budgets.rest_us(added(ALICE, "b"), NOW) == DAY_US
+
+
 def test_the_last_accounts_that_spent_bytes_are_remembered(
     budgets: FetchBudgets, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -224,12 +224,16 @@ class FetchBudgets:
         return DAY_US
 
     def charge(self, feed: Feed, size_bytes: int, now: Stamp) -> None:
-        """Charge a fetch, if it was the first one since an account added the feed."""
-        payer = self._payer(feed)
+        """Charge a fetch, if it was the first one since an account added the feed.
+
+        A look has a turn of its own, so a postponed feed keeps its payer.
+        """
+        payer = payer_of(feed)
+        if payer is None:
+            payer = self._payers.pop(feed.guid, None)
         if payer is not None:
             spent = self._spent_today(payer, now) + size_bytes
             remember(self._spent, payer, (now // DAY_US, spent), MAX_ACCOUNTS)
-        self._payers.pop(feed.guid, None)
 
     def _payer(self, feed: Feed) -> int | None:
         payer = payer_of(feed)
