@@ -47,6 +47,7 @@ PLACE = "/listening"
 EPISODES_ON_A_PAGE = 50
 
 _MAX_NAME_CHARACTERS = 61
+_USER_INFO = re.compile(r"(?<=://)[^/]*@")
 _MARK = re.compile(rf"(\S+)\.([0-9a-f]{{{2 * EPISODE_KEY_BYTES}}})")
 
 
@@ -182,8 +183,8 @@ def _name_of(play: EpisodeAction, found: Mapping[bytes, Episode]) -> str:
 
 
 def episode_name(url: str) -> str:
-    """Return the name of an episode's file, without the query, which may contain a password."""
-    bare = url.partition("?")[0].partition("#")[0]
+    """Return the name of an episode's file, without query and user info: these may be secrets."""
+    bare = _USER_INFO.sub("", url.partition("?")[0].partition("#")[0], count=1)
     path = (bare.partition("://")[2] or bare).rstrip("/")
     name = line_of(unquote(path.rpartition("/")[2]), MAX_TITLE)
     return name or line_of(bare, MAX_TITLE) or "?"
