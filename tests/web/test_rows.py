@@ -25,6 +25,7 @@ from feedkeep.rules.clock import DAY_US
 from feedkeep.rules.feed_labels import Labels
 from feedkeep.rules.feed_names import Headline
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.web import rows
 from feedkeep.web.rows import (
     FOLDERS_SHOWN,
     NO_FOLDER,
@@ -230,6 +231,25 @@ def test_folders_of_a_form_are_bounded_and_have_the_shown_one() -> None:
     )  # fmt: skip
     assert len(found.folders) == FOLDERS_SHOWN + 1
     assert found.folders[0] == found.groups[0].folder == "Folder 0208"
+
+
+def test_listing_folds_each_folder_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    urls = [f"https://{number}.example" for number in range(9)]
+    given = labels({url: f"Ä / B / C / {number // 2}" for number, url in enumerate(urls)})
+    texts: list[str] = []
+
+    def noted(text: str) -> str:
+        texts.append(text)
+        return folded(text)
+
+    monkeypatch.setattr(rows, "folded", noted)
+    found = listing(
+        snapshot(*map(feed, urls)), {}, NOW, apart=(), labels=given, show=Filter.SUBSCRIBED,
+        order=None, words="", page=1,
+    )  # fmt: skip
+    assert found.folders[:4] == ["Ä", "Ä / B", "Ä / B / C", "Ä / B / C / 0"]
+    folders = [text for text in texts if "Ä" in text]
+    assert len(folders) == len(set(folders)) == 5
 
 
 @given(text())

@@ -8,7 +8,9 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
+from heapq import nsmallest
 from itertools import accumulate, groupby
+from typing import TypeAlias
 from urllib.parse import urlencode
 
 from feedkeep.http.pages.forms import read_number
@@ -53,6 +55,9 @@ FOLDERS_SHOWN = 200
 
 NO_FOLDER = "/"
 """Stands for "in no folder" in a view; no folder has this name."""
+
+_FolderKey: TypeAlias = tuple[Sequence[str], str]
+_NO_KEY: _FolderKey = ((), "")
 
 _BETWEEN, _GRID = ".", "grid"
 _DIGEST = re.compile(r"[0-9A-Za-z_-]+")
@@ -251,16 +256,16 @@ def listing(
     ]
     failing = sum(row.failing is not None for row in rows)
     wanted = folded(words).split(maxsplit=_MAX_WORDS)[:_MAX_WORDS]
-    folders = folders_of(row.folder for row in rows)
+    keys = _folder_keys(row.folder for row in rows)
+    folders = _first_folders(keys)
     rows = [
         row for row in rows if _is_shown(row, show) and _is_in(row, folder) and _has(row, wanted)
     ]
     order = order or (Order.FOLDER if any(row.folder for row in rows) else Order.TITLE)
     match order:
         case Order.FOLDER:
-            keys = {folder: _folder_key(folder) for folder in {row.folder for row in rows}}
             rows.sort(key=lambda row: folded(row.title))
-            rows.sort(key=lambda row: keys[row.folder])
+            rows.sort(key=lambda row: (not row.folder, keys.get(row.folder, _NO_KEY)))
         case Order.TITLE:
             rows.sort(key=lambda row: folded(row.title))
         case Order.ADDED:
@@ -283,13 +288,24 @@ def listing(
 
 def folders_of(used: Iterable[str]) -> list[str]:
     """Return the first `FOLDERS_SHOWN` of these folders and their outer folders."""
-    found = {outer for folder in set(used) for outer in with_outer(folder)}
-    return sorted(found, key=_folder_key)[:FOLDERS_SHOWN]
+    return _first_folders(_folder_keys(used))
 
 
-def _folder_key(folder: str) -> tuple[bool, str, str]:
-    """Return the sort key of a folder: outer folders before inner ones, and no folder last."""
-    return not folder, folded("\0".join(folder_names(folder))), folder
+def _first_folders(keys: Mapping[str, _FolderKey]) -> list[str]:
+    return nsmallest(FOLDERS_SHOWN, keys, key=keys.__getitem__)
+
+
+def _folder_keys(used: Iterable[str]) -> dict[str, _FolderKey]:
+    """Return the sort keys of folders and their outer folders, which come before inner ones.
+
+    Each folder is folded once, with all its levels: a list can have ten thousand folders.
+    """
+    keys: dict[str, _FolderKey] = {}
+    for folder in set(used):
+        names = folded("\0".join(folder_names(folder))).split("\0")
+        for level, outer in enumerate(with_outer(folder), 1):
+            keys[outer] = names[:level], outer
+    return keys
 
 
 def _grouped(shown: Sequence[Row], rows: Iterable[Row]) -> list[Group]:
@@ -359,7 +375,8 @@ def folded(text: str) -> str:
         return text.lower()
     cut = with_few_marks(text[:_MAX_FOLDED_CHARACTERS])
     parts = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", cut).casefold())
-    return "".join(part for part in parts if not unicodedata.category(part).startswith("M"))
+    marks = [ord(part) for part in set(parts) if unicodedata.category(part).startswith("M")]
+    return parts.translate(dict.fromkeys(marks))
 
 
 def view_of(value_of: Callable[[str], str]) -> list[tuple[str, str]]:
