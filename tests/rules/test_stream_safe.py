@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 import unicodedata
 from contextlib import suppress
 
@@ -14,7 +16,7 @@ from feedkeep.outbound.failures import RequestRefused
 from feedkeep.outbound.targets import FetchTarget
 from feedkeep.rules.feed_names import address_of
 from feedkeep.rules.personal_urls import looks_personal
-from feedkeep.rules.text_limits import MAX_MARKS, nfc
+from feedkeep.rules.text_limits import MAX_MARKS, nfc, with_few_marks
 from feedkeep.web.rows import folded
 
 ACUTE, BELOW, TIBETAN, GREEK = "\u0301", "\u0323", "\u0f73", "\u0344"
@@ -48,6 +50,18 @@ def test_marks_beyond_those_of_any_language_are_never_put_in_order(
     monkeypatch.undo()
     assert max(map(len, ordered)) == len("a" + "b" + "c") + 2 * MAX_MARKS
     assert [letter for letter in unicodedata.normalize("NFD", found) if letter in "abc"] == [*"abc"]
+
+
+def test_letters_without_many_marks_are_not_examined_one_by_one(ordered: list[str]) -> None:
+    text = ("é" * 99 + ACUTE * MAX_MARKS) * 9
+    assert with_few_marks(text) == text
+    assert ordered == []
+
+
+def test_no_mark_is_a_word_character() -> None:
+    letters = (chr(code) for code in range(sys.maxunicode + 1))
+    marks = [letter for letter in letters if unicodedata.combining(letter)]
+    assert not re.search(r"\w", "".join([*marks, TIBETAN, GREEK]))
 
 
 MANY = "".join(chr(mark) * 500 for mark in (0x345, 0x315, 0x300, 0x31B, 0x316, 0x321, 0x334))

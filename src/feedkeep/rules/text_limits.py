@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 MAX_TITLE = 200
@@ -44,6 +45,10 @@ No language has as many (Unicode Standard Annex #15, section 13, Stream-Safe Tex
 """
 
 
+# Marks are not word characters; most texts have no such run, and need no look at each character.
+_MAY_BE_MANY = re.compile(rf"[^\w\s]{{{MAX_MARKS + 1}}}")
+
+
 def nfc(text: str) -> str:
     """Return a text in NFC; of consecutive combining marks, the first `MAX_MARKS` are kept."""
     return text if text.isascii() else unicodedata.normalize("NFC", with_few_marks(text))
@@ -51,6 +56,8 @@ def nfc(text: str) -> str:
 
 def with_few_marks(text: str) -> str:
     """Return a text with at most `MAX_MARKS` consecutive combining marks."""
+    if not _MAY_BE_MANY.search(text):
+        return text
     kept: list[str] = []
     marks = 0
     for character in text:

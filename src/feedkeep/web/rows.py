@@ -375,8 +375,10 @@ def folded(text: str) -> str:
         return text.lower()
     cut = with_few_marks(text[:_MAX_FOLDED_CHARACTERS])
     parts = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", cut).casefold())
-    marks = [ord(part) for part in set(parts) if unicodedata.category(part).startswith("M")]
-    return parts.translate(dict.fromkeys(marks))
+    for part in set(parts):  # few are different
+        if unicodedata.category(part).startswith("M"):
+            parts = parts.replace(part, "")
+    return parts
 
 
 def view_of(value_of: Callable[[str], str]) -> list[tuple[str, str]]:
