@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import urljoin
 from xml.parsers import expat
 
 import pytest
@@ -12,7 +13,7 @@ from feedkeep.feeds import xml_feeds
 from feedkeep.feeds.found import MAX_OFFERS, MAX_URL
 from feedkeep.feeds.plain_text import plain_text
 from feedkeep.feeds.reading import MAX_BYTES, MAX_OBJECTS, read_feed
-from feedkeep.feeds.xml_feeds import MAX_ATTRIBUTES, MAX_TAGS
+from feedkeep.feeds.xml_feeds import MAX_ATTRIBUTES, MAX_BASES, MAX_TAGS
 from feedkeep.feeds.xml_tags import MAX_OPEN, MAX_PARTS
 from feedkeep.model import FeedContent, Stamp
 from feedkeep.model.errors import NotAFeed
@@ -306,6 +307,12 @@ def test_a_url_of_the_greatest_length_is_kept() -> None:
     url = "https://a.example/" + "x" * (MAX_URL - 18)
     assert read(f"<title>x</title><link>{url}</link><item>").site_url == url
     assert not read(f"<title>x</title><link>{url}x</link><item>").site_url
+
+
+def test_bases_that_are_too_long_or_too_many_are_ignored() -> None:
+    many = "<channel xml:base='b/'>" * MAX_BASES + "<title>x</title><link>y</link><item>"
+    found = read(many, f"xml:base='https://a.example/{'/' * MAX_URL}'")
+    assert found.site_url == urljoin(URL, "b/" * (MAX_BASES - 1) + "y")
 
 
 def test_marks_that_would_end_an_attribute_are_escaped_in_urls() -> None:
