@@ -501,15 +501,13 @@ def as_sent(actions: Iterable[EpisodeAction]) -> list[EpisodeAction]:
 
     AntennaPod uses the numbers of a `play` only if it also has the position where playing began.
     """
-    return [
-        replace(
-            action,
-            done=sent_second(action),
-            started=action.started or 0 if action.kind == PLAY else None,
-        )
-        for action in actions
-        if can_be_sent(action)
-    ]
+    return [_as_sent(action) for action in actions if can_be_sent(action)]
+
+
+def _as_sent(action: EpisodeAction) -> EpisodeAction:
+    done, started = sent_second(action), action.started or 0 if action.kind == PLAY else None
+    is_same = done == action.done and started == action.started
+    return action if is_same else replace(action, done=done, started=started)
 
 
 def spelled(

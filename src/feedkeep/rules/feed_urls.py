@@ -9,6 +9,7 @@ import unicodedata
 import uuid
 from base64 import urlsafe_b64decode
 from contextlib import suppress
+from functools import lru_cache
 from urllib.parse import unquote
 
 from feedkeep.model import Guid, Value
@@ -168,16 +169,13 @@ def parse_new_feed_url(text: str) -> FeedUrl:
     url = parse_feed_url(text)
     if _SECOND_SCHEME.match(url.text):
         raise InvalidFeedUrl("Two protocols present: remove the first one.")
-    _check_host_and_port(url.text)
+    _check_authority(authority_of(url.text))
     return url
 
 
 def is_for_apps(feed_url: str) -> bool:
     """Whether a stored URL is sent to apps that identify feeds by URL (C3.18)."""
-    with suppress(InvalidFeedUrl):
-        _check_host_and_port(feed_url)
-        return True
-    return False
+    return _can_be_requested(authority_of(feed_url))
 
 
 def trimmed(text: str) -> str:
@@ -255,18 +253,26 @@ def authority_of(url: str) -> str:
 
 def host_of(url: str) -> str:
     """Return the host of a feed URL in lower case, an IPv6 address with its brackets."""
-    return _host_and_port_of(url)[0].lower()
+    return _host_and_port_of(authority_of(url))[0].lower()
 
 
-def _host_and_port_of(url: str) -> tuple[str, str]:
-    match = _HOST_AND_PORT.fullmatch(authority_of(url).rpartition("@")[2])
+def _host_and_port_of(authority: str) -> tuple[str, str]:
+    match = _HOST_AND_PORT.fullmatch(authority.rpartition("@")[2])
     return (match[1], match[2] or "") if match else ("", "")
 
 
-def _check_host_and_port(url: str) -> None:
-    if "\\" in authority_of(url):  # browsers and apps take it for "/": the host ends there
+@lru_cache(maxsize=512)  # 4 MB with the longest ones; an app's first sync asks for each action
+def _can_be_requested(authority: str) -> bool:
+    with suppress(InvalidFeedUrl):
+        _check_authority(authority)
+        return True
+    return False
+
+
+def _check_authority(authority: str) -> None:
+    if "\\" in authority:  # browsers and apps take it for "/": the host ends there
         raise InvalidFeedUrl('Backslash in the host: write "/" instead.')
-    host, port = _host_and_port_of(url)
+    host, port = _host_and_port_of(authority)
     check_host(host)
     if port and not int(port):
         raise _invalid_port()

@@ -18,6 +18,7 @@ from feedkeep.rules.seconds import FROM_NOTHING
 from feedkeep.service.episode_actions import ActionsSince
 from feedkeep.service.progress import Uploaded
 
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - written without an offset
 _LAST_SECOND = 253_402_300_799  # in the year 9999
 _FIRST_MILLISECONDS = 100_000_000_000  # in seconds, the year 5138
 
@@ -49,7 +50,7 @@ def read_time(value: object) -> int | None:
 
 def write_time(second: int) -> str:
     """Format a time in UTC without an offset: Kasts cannot read any other."""
-    return datetime.fromtimestamp(second, UTC).replace(tzinfo=None).isoformat()
+    return (_EPOCH + timedelta(seconds=second)).isoformat()
 
 
 def read_since(text: str) -> Second:
