@@ -31,6 +31,7 @@ from feedkeep.rules.notices import (
     Notice,
     NoticeKind,
     app_key,
+    granted_keys,
     may_have_moved,
     newest,
     of_changes,
@@ -73,6 +74,11 @@ def test_an_app_is_news_once_it_was_used_and_when_it_falls_silent() -> None:
     assert [notice.at for notice in found] == [NOW, ago(1)]
     known = [app_key(one) for one in apps]
     assert told(*newest(found, NOW, known=known)) == [(NoticeKind.SILENT, "tablet")]
+
+
+def test_granted_apps_are_those_of_nextclouds_login() -> None:
+    apps = [app(number, 0, kind=kind) for number, kind in enumerate(AppKind)]
+    assert granted_keys(apps) == [app_key(one) for one in apps if one.kind is AppKind.NEXTCLOUD]
 
 
 def test_an_app_with_the_account_s_password_is_known_by_its_name_alone() -> None:

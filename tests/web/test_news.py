@@ -108,6 +108,17 @@ def test_app_connected_by_a_page_is_listed_but_not_warned_of(
     assert "Kasts" not in above(anna)
 
 
+def test_app_granted_on_the_page_of_nextclouds_login_is_listed_but_not_warned_of(
+    person: tuple[PageClient, str],
+) -> None:
+    anna, name = person
+    begun = anna.bare_post("/index.php/login/v2").json()
+    anna.post(begun["login"], {"secret": anna.get(begun["login"]).values("secret")})
+    polled = anna.bare_post(begun["poll"]["endpoint"], {"token": begun["poll"]["token"]})
+    sign_in(anna, name, polled.json()["appPassword"], "/news", "was connected")
+    assert above(anna) == ""
+
+
 def test_an_app_that_fell_silent_is_pointed_out(person: tuple[PageClient, str]) -> None:
     anna, name = person
     for label in ("Old phone", "New phone"):

@@ -28,6 +28,7 @@ from feedkeep.http.responses import JsonResponse
 from feedkeep.http.routing import NoSuchRoute, PublicRoute, Resource, Route
 from feedkeep.model import Account, Admitted, Scope
 from feedkeep.model.errors import InvalidInput, NotAuthorized, Sentence, TooManyAttempts
+from feedkeep.rules.app_identity import app_name
 from feedkeep.rules.credentials import PasswordCredential
 from feedkeep.service import Service
 from feedkeep.service.logins import begun_at, login_of
@@ -163,7 +164,7 @@ class FlowResource(Resource):
         self, request: Request, state: str, status: int = OK, **values: str | bool
     ) -> Response:
         localizer = localizer_for(request)
-        app = _app(request) or localizer.say(_UNKNOWN_APP)
+        app = app_name(_app(request)) or localizer.say(_UNKNOWN_APP)
         is_read_only = _scope(request) is Scope.READ
         return self._pages.response(
             "nextcloud/login.html",

@@ -101,6 +101,11 @@ def token_key(token_id: TokenId) -> str:
     return f"app {token_id}"
 
 
+def granted_keys(apps: Iterable[ConnectedApp]) -> list[str]:
+    """Return the keys of the apps to which their owner granted access on a page in a browser."""
+    return [app_key(app) for app in apps if app.kind is AppKind.NEXTCLOUD]
+
+
 def may_have_moved(whole: Snapshot) -> bool:
     """Whether any feed of a list may have moved, judged without its history."""
     return any(entry.alias is not None for entry in whole.entries.values())

@@ -40,7 +40,14 @@ from feedkeep.model.errors import (
 from feedkeep.rules.credentials import read_browser_session
 from feedkeep.rules.feed_labels import Labels
 from feedkeep.rules.feed_names import Headline, name_of
-from feedkeep.rules.notices import Notice, may_have_moved, newest, of_changes, of_list
+from feedkeep.rules.notices import (
+    Notice,
+    granted_keys,
+    may_have_moved,
+    newest,
+    of_changes,
+    of_list,
+)
 from feedkeep.rules.personal_urls import may_look_at
 from feedkeep.rules.text_limits import line_of
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
@@ -55,7 +62,6 @@ from feedkeep.web.changes import (
 
 _MAX_LABEL_CHARACTERS = 200
 _MAX_NAME_CHARACTERS = 61
-_NOTHING_SEEN = Preferences()
 _LOOK_SECONDS = 3.0
 """Maximum wait for the first fetch of a newly added feed."""
 
@@ -213,9 +219,9 @@ class Page:
         whole: Snapshot,
         known: Mapping[str, Headline],
         labels: Labels,
-        seen: Preferences = _NOTHING_SEEN,
+        seen: Preferences | None = None,
     ) -> list[Notice]:
-        """Return the notices that the owner has not dismissed (`seen`), newest first.
+        """Return the notices, newest first; with `seen`, those that its owner does not know.
 
         Mass unsubscribes are excluded: pages ask about them (`mass_unsubscribe`). The history is
         read only if a feed may have moved, which is rare.
@@ -228,7 +234,10 @@ class Page:
             listed = await history.page(account_id)
             titles = {url: labels.title(url, one.title) for url, one in known.items()}
             found += of_changes(listed.changes, listed.authors, titles)
-        return newest(found, now, seen.dismissed_news, seen.known_apps)
+        if seen is None:
+            return newest(found, now)
+        known_apps = {*seen.known_apps, *granted_keys(apps)}
+        return newest(found, now, seen.dismissed_news, known_apps)
 
     async def wait_for_first_fetch(
         self, request: AdmittedRequest, guid: str, seconds: float = math.inf
