@@ -196,8 +196,9 @@ def test_the_page_of_a_feed_has_its_latest_episodes_with_their_states(
     assert (
         "Finished one 1 day ago Finished Of no length Stopped at 1:15 Not played 12:34" in page.text
     )
-    links = re.findall(r'<a href="(https://show[^"]*)" rel="([^"]*)"', page.reply.text)
-    assert links == [("https://show.example/1", "noopener noreferrer")]
+    for shown in (page, anna.get("/listening?show=all")):
+        links = re.findall(r'<a href="(https://show[^"]*)" rel="([^"]*)"', shown.reply.text)
+        assert links == [("https://show.example/1", "noopener noreferrer")]
     assert "javascript:" not in page.reply.text
     assert "Latest episode " not in page.text
 

@@ -35,6 +35,7 @@ from feedkeep.rules.app_identity import PAGES
 from feedkeep.rules.episode_actions import episode_of, sent_second
 from feedkeep.rules.episodes import is_finished
 from feedkeep.rules.feed_labels import NO_LABELS
+from feedkeep.rules.feed_names import web_url
 from feedkeep.rules.guids import guid_or_none
 from feedkeep.rules.seconds import first_stamp
 from feedkeep.rules.text_limits import MAX_TITLE, line_of
@@ -66,6 +67,7 @@ class PlayedEpisode(Value, frozen=True):
     """An episode on the page.
 
     Attributes:
+        link: URL of its web page, as its feed has it; "" if unknown.
         feed: The row of its podcast.
         is_listed: Whether the podcast is in the list, and so has a page.
         position: Seconds up to which it was played.
@@ -76,6 +78,7 @@ class PlayedEpisode(Value, frozen=True):
     """
 
     name: str
+    link: str
     feed: Row
     is_listed: bool
     position: int
@@ -116,7 +119,7 @@ class ListeningPage(Page):
             raise NoSuchRoute
         feeds = await self._feeds(request.admitted.account.id, [play.podcast_guid])
         found = await self.service.episodes.of_plays(feeds, [play])
-        name = line_of(_name_of(play, found), _MAX_NAME_CHARACTERS)
+        name = line_of(_name_of(play, found.get(play.key)), _MAX_NAME_CHARACTERS)
         return self.redirect(request, _place(show, before), Note("finished", {"name": name}))
 
     async def _show(
@@ -176,9 +179,8 @@ class ListeningPage(Page):
         }
 
 
-def _name_of(play: EpisodeAction, found: Mapping[bytes, Episode]) -> str:
+def _name_of(play: EpisodeAction, episode: Episode | None) -> str:
     """Return the title of a play's episode, or else the name of its file."""
-    episode = found.get(play.key)
     return episode.title if episode and episode.title else episode_name(play.episode)
 
 
@@ -198,9 +200,11 @@ def _played(
     now: Stamp,
 ) -> PlayedEpisode:
     feed, is_done = rows.get(play.podcast_guid), is_finished(play.position, play.total)
+    episode = found.get(play.key)
     mark = f"{play.podcast_guid}.{episode_of(play).hex()}"
     return PlayedEpisode(
-        _name_of(play, found),
+        _name_of(play, episode),
+        web_url(episode.link) if episode else "",
         feed or row_of(_unlisted(play), None, now),
         feed is not None,
         play.position or 0,
