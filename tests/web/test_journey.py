@@ -97,9 +97,7 @@ class Journey:
         self.anna.open("/")
         self.anna.sees_heading("There is no account here yet")
         self.anna.sign_up(link[0], ANNA, PASSWORD)
-        self.anna.sees(
-            "Welcome. Add a feed below, import the list that your app exports, or connect an app."
-        )
+        self.anna.sees("Welcome. Your account is ready.")
         self.anna.sees_heading("Your list is empty")
         self.process.passwords.append(PASSWORD)
         if self.anna.has_script:

@@ -8,7 +8,7 @@ import pytest
 from feedkeep_process import FeedkeepProcess
 from forms import IS_LONG, in_the_long_form
 from known_feeds import DAY_US, know, picture, png
-from playwright.sync_api import Route, expect
+from playwright.sync_api import Locator, Route, expect
 from visitor import PHONE, WIDE, Visit, Visitor, title_of
 
 from feedkeep.model import Failure, Stamp
@@ -100,6 +100,43 @@ def test_grid_is_one_switch_that_the_browser_remembers(
     box = picked.bounding_box()
     assert box is not None
     assert box["width"] == 40
+
+
+def overlap(one: Locator, other: Locator) -> bool:
+    """Whether the lines of an element's text reach into another element."""
+    overlaps: bool = one.evaluate(
+        """(it, other) => {
+          const range = document.createRange();
+          range.selectNodeContents(it);
+          const b = other.getBoundingClientRect();
+          return [...range.getClientRects()].some((a) => a.left < b.right && b.left < a.right
+            && a.top < b.bottom && b.top < a.bottom);
+        }""",
+        other.element_handle(),
+    )
+    return overlaps
+
+
+def test_names_and_buttons_do_not_overlap_in_groups_and_in_the_grid(
+    service: FeedkeepProcess, visit: Visit, name: str
+) -> None:
+    visitor = visit(service, language="de", width=PHONE)
+    visitor.is_let_in(name, PASSWORD, *URLS)
+    file(visitor, "Politik und Gesellschaft auf Deutsch", A)
+    group = visitor.page.locator("#feeds details").first
+    assert not overlap(group.locator("summary"), group.locator("> a"))
+    visitor.choose(A)
+    bar = visitor.page.locator(".chosen").bounding_box()
+    assert bar
+    assert bar["height"] < 180  # of 800: the list stays in sight
+    visitor.page.set_viewport_size({"width": WIDE, "height": 800})
+    visitor.follow("Grid")
+    row = visitor.page.locator("#feeds li").first
+    row.hover()
+    box, field = row.locator("button").bounding_box(), row.locator("label").bounding_box()
+    assert box
+    assert field
+    assert field["x"] + field["width"] <= box["x"]
 
 
 def test_keys_move_select_search_and_open(

@@ -292,10 +292,11 @@ def test_the_menu_of_an_administrator_fits_a_phone_in_one_row(
     make_admin(service, name)
     visitor = visit(service, language=language, width=PHONE)
     visitor.is_let_in(name, PASSWORD)
-    tops = visitor.page.evaluate(
-        "() => [...document.querySelectorAll('nav li')].map((item) => item.offsetTop)"
-    )
-    assert (len(tops), len(set(tops))) == (7, 1)
+    boxes = [link.bounding_box() for link in visitor.page.locator("nav li a").all()]
+    assert (len(boxes), len({box["y"] for box in boxes if box})) == (6, 1)
+    assert all(box["width"] >= 24 and box["height"] >= 44 for box in boxes if box)
+    size = visitor.page.locator("nav a").first.evaluate("it => getComputedStyle(it).fontSize")
+    assert float(size.removesuffix("px")) > 12
 
 
 @pytest.mark.parametrize("is_phone", [True, False])
