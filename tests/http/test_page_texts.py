@@ -121,6 +121,15 @@ def test_a_catalogue_has_nothing_that_each_run_changes(language: str) -> None:
     assert not re.search(r"^#[ :~]|-Date:|Generated-By", text, re.MULTILINE)
 
 
+def test_french_lines_do_not_begin_with_their_punctuation() -> None:
+    said = [
+        text
+        for one in messages(catalogue("fr"))
+        for text in ([one.string] if isinstance(one.string, str) else one.string)
+    ]
+    assert [text for text in said if re.search(r"« | (?=[:;?!»](?:\W|$))", text)] == []
+
+
 def kept(text: str) -> list[str]:
     """Return the values, the markup and the code in a text."""
     return sorted(re.findall(r"%\(\w+\)[a-z]|\{\w*\}|<[^>]+>|`[^`]+`|https?://\S+\w", text))
