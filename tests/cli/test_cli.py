@@ -183,8 +183,7 @@ def test_import_says_what_was_not_understood_and_lists_no_more_of_it_than_can_be
     done = feedkeep.run("import", name, str(file))
     assert done.stderr.splitlines() == [
         "feedkeep: Ignored text outside the list: ```",
-        "feedkeep: Addresses without a protocol were taken for https: 1,"
-        " such as https://b.example.",
+        "feedkeep: Addresses completed with “https://”: 1, such as https://b.example.",
     ]
     told = done.stdout.splitlines()
     assert told[0] == "2 added, 0 already there, 120 refused."

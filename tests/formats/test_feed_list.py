@@ -243,8 +243,7 @@ def test_addresses_in_files_are_taken_as_people_mean_them(written: str) -> None:
     found = read_feed_list(written.format("a.example/x", "//b.example").encode())
     assert [feed.feed_url for feed in found.feeds] == ["https://a.example/x", "https://b.example"]
     assert str(found.notes[-1]) == (
-        "Addresses without a protocol were taken for https: 2,"
-        " such as https://a.example/x, https://b.example."
+        "Addresses completed with “https://”: 2, such as https://a.example/x, https://b.example."
     )
 
 

@@ -200,7 +200,7 @@ def _as_meant(found: FeedList) -> FeedList:
     if not guessed:
         return FeedList(feeds, found.notes)
     note = Sentence(
-        "Addresses without a protocol were taken for https: {count}, such as {examples}.",
+        "Addresses completed with “https://”: {count}, such as {examples}.",
         _counted(guessed),
     )
     return FeedList(feeds, [*found.notes, note])
