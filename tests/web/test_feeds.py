@@ -79,7 +79,7 @@ def test_what_a_list_or_a_browser_shows_of_an_address_can_be_typed(anna: PageCli
 def test_what_is_pasted_into_an_import_is_read_as_what_is_typed(anna: PageClient) -> None:
     preview = anna.post("/import", {"text": "pasted.example/rss\nfeed:https://pasted.example/two"})
     assert "https://pasted.example/rss\nhttps://pasted.example/two" in preview.reply.text
-    assert "taken for https: 1, such as https://pasted.example/rss." in preview.text
+    assert "completed with “https://”: 1, such as https://pasted.example/rss." in preview.text
 
 
 def test_a_preview_shows_names_and_lets_single_feeds_be_left_out(anna: PageClient) -> None:

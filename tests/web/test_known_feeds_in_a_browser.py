@@ -198,3 +198,6 @@ def test_a_person_sees_the_latest_episodes_and_how_far_they_were_played(
     expect(episodes.nth(1)).to_contain_text(visitor.say("Finished"))
     expect(episodes.nth(2)).to_contain_text("1:15")
     assert visitor.flaws() == []
+    visitor.open("/listening?show=all")
+    expect(visitor.page.locator(".plays strong a")).to_have_count(1)
+    assert visitor.flaws() == []
