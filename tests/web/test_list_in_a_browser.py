@@ -8,7 +8,7 @@ import pytest
 from feedkeep_process import FeedkeepProcess
 from forms import IS_LONG, in_the_long_form
 from known_feeds import DAY_US, know, picture, png
-from playwright.sync_api import Locator, Route, expect
+from playwright.sync_api import Error, Locator, Route, expect
 from visitor import PHONE, WIDE, Visit, Visitor, title_of
 
 from feedkeep.model import Failure, Stamp
@@ -63,6 +63,23 @@ def test_collapsed_folders_stay_so_in_a_browser_that_can_remember_it(
         visitor.press("Sign out")
         visitor.is_let_in(name, PASSWORD)  # who signs in next sees all folders
         expect(visitor.feed(B)).to_be_visible()
+
+
+def test_folders_and_keys_work_in_a_browser_that_blocks_storage(
+    service: FeedkeepProcess, visit: Visit, name: str
+) -> None:
+    visitor = come_in(visit(service), name)
+    faults: list[Error] = []
+    visitor.page.on("pageerror", lambda error: faults.append(error))  # noqa: PLW0108 - not a built-in
+    visitor.page.add_init_script(
+        "Object.defineProperty(window, 'localStorage', { get() { throw new Error('blocked'); } })"
+    )
+    visitor.page.reload()
+    visitor.page.locator("#feeds summary").filter(has_text="Music").click()
+    expect(visitor.feed(B)).to_be_hidden()
+    visitor.page.keyboard.press("/")
+    expect(visitor.page.get_by_label("Search in these feeds")).to_be_focused()
+    assert faults == []
 
 
 @pytest.mark.parametrize("has_script", [True, False] if IS_LONG else [False])

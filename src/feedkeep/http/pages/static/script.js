@@ -4,6 +4,9 @@
 const one = (selector, within = document) => within.querySelector(selector);
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 
+// Browsers that block cookies throw when a page reads its storage.
+const storage = (() => { try { return localStorage; } catch { return {}; } })();
+
 // Show what needs this script, and name each row's button after its feed.
 const dress = () => {
   all("[data-script]").forEach((element) => { element.hidden = false; });
@@ -81,25 +84,25 @@ document.addEventListener("keydown", (event) => {
   const { target, key } = event;
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   if (target.matches("input:not([type=checkbox]), textarea, select") || target.closest("dialog")) return;
-  if (!one("#keys") || localStorage.keys === "off" || !Object.hasOwn(SHORTCUTS, key)) return;
+  if (!one("#keys") || storage.keys === "off" || !Object.hasOwn(SHORTCUTS, key)) return;
   event.preventDefault();
   SHORTCUTS[key]();
 });
 if (one("#keys")) {
   one("[data-keys]").addEventListener("click", SHORTCUTS["?"]);
-  one("#use-keys").checked = localStorage.keys !== "off";
-  one("#use-keys").addEventListener("change", (event) => { localStorage.keys = event.target.checked ? "on" : "off"; });
+  one("#use-keys").checked = storage.keys !== "off";
+  one("#use-keys").addEventListener("change", (event) => { storage.keys = event.target.checked ? "on" : "off"; });
 }
 
 // Remember collapsed groups, until another person may sign in here.
 const MOST_CLOSED = 500;
-if (!one(".who")) localStorage.removeItem("closed");
-const closed = new Set(JSON.parse(localStorage.closed ?? "[]"));
+if (!one(".who")) delete storage.closed;
+const closed = new Set(storage.closed?.split("\n"));  // folders are single lines
 document.addEventListener("click", (event) => {
   const group = event.target.closest("summary")?.closest("[data-folder]");
   if (!group) return;
   closed[group.open ? "add" : "delete"](group.dataset.folder);  // it is toggled after this
-  localStorage.closed = JSON.stringify([...closed].slice(-MOST_CLOSED));
+  storage.closed = [...closed].slice(-MOST_CLOSED).join("\n");
 });
 
 // Keep a list's scroll position when a row's form is sent.
