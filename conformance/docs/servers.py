@@ -1,7 +1,8 @@
 """Write servers.md from the results of runs in `results/`, one file for each server.
 
 `servers.py REPORT VERSION`: store a report of --json as a result, named like the server. Its
-`confirmed` are failures that were reproduced by hand, each with what the server did.
+`confirmed` are failures that were reproduced by hand, each with what the server did; they stay as
+long as their checks fail.
 """
 
 from __future__ import annotations
@@ -18,10 +19,13 @@ LEVELS = ("kept", "agreed", "tolerant", "complete")
 HEAD = """# Other servers, scored
 
 Written by `servers.py` from `results/`. Each server was built from its public source, and run on
-one machine as its README says, with an account that no app had used. "14 of 15" means that 14 of
-a level's 15 applicable checks passed. The suite was written together with feedkeep, so feedkeep's
-passes say less than the failures of others. A failure is a question to a server's authors, who
-may have a reason.
+one busy machine as its README says, with an account that no app had used. "14 of 15" means that 14
+of a level's 15 applicable checks passed. The suite was written together with feedkeep, so
+feedkeep's passes say less than the failures of others.
+
+A failure is a question to a server's authors, who may have a reason: many servers leave parts of
+the protocol out on purpose (level "complete"). `podsync-check URL --check kept/a_position_is_kept`
+shows the requests and replies of one check.
 
 | server | version | scored | protocol | kept | agreed | tolerant | complete | causes |
 |---|---|---|---|---|---|---|---|---|
@@ -29,17 +33,17 @@ may have a reason.
 TAIL = """
 ## Not scored
 
-mygpo (e2642086) and podsync (61acb48) were scored on 2026-11-27, by another version of the suite,
-whose results were not stored: mygpo passed 14 of 15, 6 of 11, 15 of 18 and 9 of 10 checks of the
-four levels, podsync 14 of 15, 3 of 11, 11 of 18 and 4 of 10.
-
-gpodder-nano-server has a single route, the list of devices. Sintoniza, PodFetch and PinePods need
-databases and toolchains that were not at hand; of malipod, gpodsync and goPodder no source was.
+- Did not start here: Sintoniza (1ad71b6). It needs PHP 8.4, and packages that were not at hand;
+  with PHP 8.2, `php artisan` ends with "Failed opening required 'vendor/autoload.php'".
+- Not tried: PodFetch, PinePods, malipod, gpodsync, goPodder, and Nextcloud with gpoddersync.
+- Scored on 2026-11-27 by an earlier version of the suite, and not again: mygpo (e2642086) and
+  podsync (61acb48). Those results were not stored.
+- gpodder-nano-server has only the list of devices, so that there is nothing to score.
 """
 
 
-def stored(report: dict[str, Any], version: str) -> dict[str, Any]:
-    """Return what is stored of a report."""
+def stored(report: dict[str, Any], version: str, confirmed: dict[str, str]) -> dict[str, Any]:
+    """Return what is stored of a report; of what was confirmed before, what still fails."""
     bad = [one for one in report["checks"] if one["outcome"] in {"failed", "not run"}]
     names = ("level", "name", "protocol", "outcome", "said", "cause")
     return {
@@ -52,7 +56,11 @@ def stored(report: dict[str, Any], version: str) -> dict[str, Any]:
             for protocol, levels in report["scores"].items()
         },
         "failed": [{name: one[name] for name in names} for one in bad],
-        "confirmed": {},
+        "confirmed": {
+            check: told
+            for check, told in confirmed.items()
+            if check in {f"{one['level']}/{one['name']}" for one in bad}
+        },
     }
 
 
@@ -79,10 +87,10 @@ def _details(name: str, result: dict[str, Any]) -> Iterator[str]:
     for cause in dict.fromkeys(one["cause"] for one in result["failed"]):
         failed = [one for one in result["failed"] if one["cause"] == cause]
         checks = list(dict.fromkeys(f"`{one['level']}/{one['name']}`" for one in failed))
-        told = (
-            failed[0]["said"] if len(checks) == 1 else f"one cause, {len(checks)} checks: {cause}"
-        )
-        yield f"- {', '.join(checks)}: {_plain(told)}"
+        if len(checks) == 1:
+            yield f"- {checks[0]}: {_plain(failed[0]['said'])}"
+        else:
+            yield f"- {_plain(cause)} {len(checks)} checks: {', '.join(checks)}."
     if result["confirmed"]:
         yield "\nReproduced with curl, without the suite:\n"
         yield from (f"- `{check}`: {told}" for check, told in result["confirmed"].items())
@@ -104,7 +112,9 @@ def read() -> dict[str, dict[str, Any]]:
 if __name__ == "__main__":
     if sys.argv[1:]:
         source = Path(sys.argv[1])
-        found = stored(json.loads(source.read_text(encoding="utf-8")), sys.argv[2])
         target = HERE / "results" / source.name
+        before = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
+        report = json.loads(source.read_text(encoding="utf-8"))
+        found = stored(report, sys.argv[2], before.get("confirmed", {}))
         target.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     (HERE / "servers.md").write_text(page(read()), encoding="utf-8")

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from draft_c import SyncedList
 
 from podsync_check.messages import Reply
-from podsync_check.reference.draft_c import SyncedList
 from podsync_check.reference.lists import ActionLog, Feed, FeedList, SecondClock
 from podsync_check.reference.server import Asked, Reference, Refused
 from podsync_check.reference.subscriptions import Entry, Subscriptions
@@ -561,7 +561,10 @@ def all_actions_are_told_always(patch: Patch) -> None:
         first = log.clock.first(app, asked)
         return [action for stamp, action in log.actions if stamp >= first]
 
-    patch.setattr("podsync_check.reference.server.latest", list)
+    def answers(server: Reference, how: str, target: str, headers: Any, body: bytes) -> Reply:
+        return answer(server, how, target.replace("aggregated=true", ""), headers, body)
+
+    patch.setattr(Reference, "answer", answers)
     patch.setattr(ActionLog, "since", everything)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from podsync_check.catalogue import all_checks
+from draft_c import WithDraftC
+
 from podsync_check.checking import Check
+from podsync_check.checks import all_checks
 from podsync_check.connection import Address, Connection, Credential, Limits
 from podsync_check.discovery import discover, linked
 from podsync_check.messages import Reply, Request
@@ -65,4 +67,4 @@ def run(
 
 def new_server() -> tuple[Reference, Clock]:
     clock = Clock()
-    return Reference(NAME, PASSWORD, clock), clock
+    return WithDraftC(NAME, PASSWORD, clock), clock

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 from in_process import new_server, run
 
-from podsync_check.catalogue import all_checks
+from podsync_check.checks import all_checks
 from podsync_check.messages import Reply
 from podsync_check.reference.lists import ActionLog
 from podsync_check.reference.server import Asked, Reference

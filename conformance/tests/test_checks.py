@@ -9,7 +9,7 @@ import pytest
 from broken_servers import BROKEN, Broken
 from in_process import new_server, run
 
-from podsync_check.catalogue import all_checks, all_hard_cases
+from podsync_check.checks import all_checks, all_hard_cases
 from podsync_check.running import BAD, Outcome
 
 

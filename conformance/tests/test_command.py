@@ -156,9 +156,8 @@ def test_protocols_and_checks_are_chosen_by_the_names_in_reports(
 
 
 def test_a_protocol_that_the_server_does_not_speak_is_told(
-    command: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(Reference, "sync", lambda *_: Reply(404, {}, b""))
     assert command(*ONE, "--protocol", "draft-c") == COULD_NOT_RUN
     assert "The server does not speak draft-c." in capsys.readouterr().err
 

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from watched import BASIC, WORLD, Phone, asked, gpodder, nextcloud, strict, wrong_with
 
-from podsync_check.catalogue import all_hard_cases
+from podsync_check.checks import all_hard_cases
 from podsync_check.messages import Call, NoAnswer, Reply, Request, Wrong
 from podsync_check.protocols.openpodcast import Entry, OpenPodcastCalls, Page
 from podsync_check.protocols.url_lists import Changes, Uploaded
 from podsync_check.simulated.strict import StrictApp
 from podsync_check.watching import watch
-from podsync_check.watching.faults import Fault
+from podsync_check.watching.exchanges import Fault
 from podsync_check.watching.hard_cases import HardCase, Verdict
 
 

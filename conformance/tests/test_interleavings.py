@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from in_process import new_server, run
 
-from podsync_check.catalogue import all_checks
+from podsync_check.checks import all_checks
 from podsync_check.connection import Spent
-from podsync_check.curl import commands
 from podsync_check.messages import Reply
 from podsync_check.reference.lists import FeedList, SecondClock
 from podsync_check.reference.server import Reference, Refused
+from podsync_check.reporting import commands
 from podsync_check.running import Outcome, Result
 from podsync_check.simulated import interleavings
 

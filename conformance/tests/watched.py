@@ -10,13 +10,11 @@ from typing import Any
 
 from in_process import NAME, PASSWORD, Clock
 
-from podsync_check.catalogue import all_hard_cases
+from podsync_check.checks import all_hard_cases
 from podsync_check.messages import Call, NoAnswer, Reply, Request, Wrong
-from podsync_check.protocols.gpodder import GpodderCalls
-from podsync_check.protocols.nextcloud import NextcloudCalls
 from podsync_check.protocols.openpodcast import OpenPodcastCalls
-from podsync_check.reference.elsewhere import OtherDevice
-from podsync_check.reference.server import Reference
+from podsync_check.protocols.url_lists import GpodderCalls, NextcloudCalls
+from podsync_check.reference.server import OtherDevice, Reference
 from podsync_check.simulated.apps import GPODDER, SimulatedApp
 from podsync_check.simulated.strict import StrictApp
 from podsync_check.watching.hard_cases import Course, HardCase, Verdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from podsync_check.watching.faults import Fault
+from podsync_check.watching.exchanges import Fault
 from test_sync import PROGRAMS, Device
 from trying import Trial
 

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 from people import LAST_32_BIT_SECOND, Person
 from podsync_check.messages import Call, Reply
-from podsync_check.protocols.gpodder import GpodderCalls
+from podsync_check.protocols.url_lists import GpodderCalls
 from podsync_check.simulated.apps import ANTENNAPOD, SimulatedApp
 
 

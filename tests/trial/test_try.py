@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from podsync_check.watching.faults import WHAT_HAPPENS, Fault
+from podsync_check.watching.exchanges import WHAT_HAPPENS, Fault
 from trying import Trial
 
 FEED = {"subscriptions": [{"feed_url": "https://feeds.example/one"}]}

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from podsync_check import __version__
-from podsync_check.catalogue import all_checks
-from podsync_check.checking import BY_DEFAULT, MEANING, Check, Level
+from podsync_check.checking import BY_DEFAULT, MEANING, Check, Level, as_list, chosen
+from podsync_check.checks import all_checks
 from podsync_check.connection import (
-    CannotRun,
     Connection,
     Credential,
     Limits,
@@ -25,6 +24,7 @@ from podsync_check.connection import (
     secret_in,
 )
 from podsync_check.discovery import discover, linked
+from podsync_check.messages import CannotRun
 from podsync_check.reporting import as_json, as_junit, as_page, as_text, line_of
 from podsync_check.running import Report, Result, Run
 from podsync_check.servers import PROTOCOLS
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return client(given[1:])
         options = _parser().parse_args(given)
         if options.list:
-            _list(_chosen(options))
+            print(as_list(_chosen(options)))
             return ALL_PASSED
         return _score(options)
     except CannotRun as reason:
@@ -73,21 +73,13 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("url", nargs="?", help="the server's address, including its path")
     add("--user", default="", help="the account's name; without one, the secret is a token")
-    add(
-        "--password-file", type=Path, help="a file with the password or token; - for standard input"
-    )
-    add(
-        "--level",
-        **several,
-        choices=list(Level),
-        help=f"{levels}; default: the first 4; repeatable",
-    )
+    add("--password-file", type=Path, help="a file with the password or token; - is standard input")
+    about_levels = f"{levels}; default: the first 4; repeatable"
+    add("--level", **several, choices=list(Level), help=about_levels)
     add("--protocol", **several, choices=PROTOCOLS, help="only this protocol; repeatable")
     add("--check", **several, metavar="LEVEL/NAME", help="only this check; repeatable")
     add("--list", action="store_true", help="list the checks and their reasons")
-    add(
-        "--strict", action="store_true", help="fail if the server differs from feedkeep's decisions"
-    )
+    add("--strict", action="store_true", help="fail if it differs from feedkeep's decisions")
     add("--allow", **several, metavar="LEVEL/NAME", help="not fail in this check; repeatable")
     add("--read-only", action="store_true", help="only checks that change nothing")
     add("--destroy-this-account", action="store_true", help="accept an account that has data")
@@ -109,33 +101,11 @@ def _chosen(options: argparse.Namespace) -> list[Check]:
     Raises:
         CannotRun: A name is unknown.
     """
-    checks = all_checks()
-    if options.check:
-        names = _names(options.check)
-        checks = [check for check in checks if check.name in names]
-    elif not options.list or options.level:
+    checks = chosen(all_checks(), options.check)
+    if not options.check and (options.level or not options.list):
         levels = options.level or BY_DEFAULT
         checks = [check for check in checks if check.level in levels]
-    if options.read_only:
-        checks = [check for check in checks if check.only_reads]
-    return list(checks)
-
-
-def _names(texts: Sequence[str]) -> set[str]:
-    """Return the names of checks given with or without their level.
-
-    Raises:
-        CannotRun: There is no such check.
-    """
-    known = {text: check.name for check in all_checks() for text in (check.name, check.path)}
-    if unknown := sorted(set(texts) - known.keys()):
-        raise CannotRun(f"There is no check {', '.join(unknown)}; --list shows all.")
-    return {known[text] for text in texts}
-
-
-def _list(checks: Sequence[Check]) -> None:
-    for check in checks:
-        print(f"{check.path}\n    {check.sentence}\n    {check.why} ({check.seen})")
+    return [check for check in checks if check.only_reads or not options.read_only]
 
 
 def _begin(number: int, count: int, path: str) -> None:
@@ -159,7 +129,7 @@ def _score(options: argparse.Namespace) -> int:
         time.monotonic() + (seconds if options.max_seconds is None else options.max_seconds),
     )
     connection = Connection(address, limits, verifies=not options.insecure)
-    checks, allowed = _chosen(options), _names(options.allow)
+    checks, allowed = _chosen(options), options.allow and chosen(all_checks(), options.allow)
     try:
         found = discover(connection, credential)
     except Spent:
@@ -184,11 +154,8 @@ def _score(options: argparse.Namespace) -> int:
     run.is_strict, run.allowed, run.is_thorough = options.strict, allowed, options.thorough
     run.go(checks)
     print(f"\n{as_text(report)}")
-    for path, write in (
-        (options.html, as_page),
-        (options.json, as_json),
-        (options.junit, as_junit),
-    ):
+    files = ((options.html, as_page), (options.json, as_json), (options.junit, as_junit))
+    for path, write in files:
         if path:
             path.write_text(write(report), encoding="utf-8")
     return ALL_PASSED if report.is_complete else SOMETHING_FAILED

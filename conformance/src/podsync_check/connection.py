@@ -16,15 +16,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from podsync_check import __version__
-from podsync_check.messages import Call, NoAnswer, Reply, Request, T, Wrong
+from podsync_check.messages import Call, CannotRun, NoAnswer, Reply, Request, T, Wrong
 
 MAX_REPLY_BYTES = 64 * 1024 * 1024
 _MAX_BODY_BYTES_KEPT = 20_000
 _NOT_LET_IN = 401
-
-
-class CannotRun(Exception):
-    """The suite cannot run; the text says what to do."""
+_USUAL_PORTS = {"http": 80, "https": 443}
 
 
 class Spent(Exception):
@@ -46,12 +43,8 @@ class Address:
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
-        is_usual = (
-            self.port == http.client.HTTP_PORT
-            if self.scheme == "http"
-            else (self.port == http.client.HTTPS_PORT)
-        )
-        return f"{self.scheme}://{host}{'' if is_usual else f':{self.port}'}{self.folder}"
+        port = "" if self.port == _USUAL_PORTS[self.scheme] else f":{self.port}"
+        return f"{self.scheme}://{host}{port}{self.folder}"
 
 
 def read_address(text: str) -> Address:
@@ -65,12 +58,12 @@ def read_address(text: str) -> Address:
         port = parts.port
     except ValueError as error:
         raise CannotRun(f"{text!r} is not an address: {error}.") from None
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+    if parts.scheme not in _USUAL_PORTS or not parts.hostname:
         raise CannotRun(f"{text!r} is not a server's address, such as https://sync.example.org.")
     if parts.username is not None:
         raise CannotRun("Give the name with --user, not within the address.")
-    usual = http.client.HTTPS_PORT if parts.scheme == "https" else http.client.HTTP_PORT
-    return Address(parts.scheme, parts.hostname, port or usual, parts.path.rstrip("/"))
+    port = port or _USUAL_PORTS[parts.scheme]
+    return Address(parts.scheme, parts.hostname, port, parts.path.rstrip("/"))
 
 
 @dataclass(frozen=True)
@@ -131,11 +124,7 @@ class Limits:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self) -> None:
-        """Count a request.
-
-        Raises:
-            Spent: The request or time limit is used up.
-        """
+        """Count a request; raises `Spent` if the request or time limit is used up."""
         with self._lock:
             if self.requests <= 0 or time.monotonic() > self.ends_at_seconds:
                 raise Spent
@@ -264,12 +253,7 @@ class Session:
         self.cookies: dict[str, str] = {}
 
     def send(self, request: Request) -> Reply:
-        """Send a request; log in first if there is no session or it has ended.
-
-        Raises:
-            NoAnswer: No complete reply came in time.
-            Spent: The request or time limit is used up.
-        """
+        """Send a request like `Connection.send`; log in first without a session, or if it ended."""
         if self.login and not self.cookies:
             self._send(self.login)
         reply = self._send(request, shows_credential=not self._is_logged_in)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from podsync_check.connection import CannotRun, Connection, Credential, Session
-from podsync_check.messages import NoAnswer, Request, Wrong
-from podsync_check.protocols.gpodder import GpodderCalls
-from podsync_check.protocols.nextcloud import NextcloudCalls
+from podsync_check.connection import Connection, Credential, Session
+from podsync_check.messages import CannotRun, NoAnswer, Request, Wrong
+from podsync_check.protocols.url_lists import GpodderCalls, NextcloudCalls, UrlListCalls
 from podsync_check.servers import (
     DEVICES,
     MARK,
@@ -19,8 +18,6 @@ from podsync_check.servers import (
     Nextcloud,
     OpenPodcast,
     Server,
-    UrlListCalls,
-    link_devices,
 )
 
 _OK = 200
@@ -80,7 +77,8 @@ def discover(connection: Connection, credential: Credential) -> Found:
     if _speaks(session, asked, refused) and "results" in session.send(asked).json():
         protocols.append(DraftC)
         synced = session.send(replace(asked, target=f"{SYNC}?limit=50")).json()["results"]
-        feeds |= {str(one["data"].get("feed_url")) for one in synced if _is_on(one["data"])}
+        subscribed = [one["data"] for one in synced if not one["data"].get("unsubscribed_at")]
+        feeds |= {str(data.get("feed_url")) for data in subscribed}
     if not protocols:
         said = "; ".join(refused)
         raise CannotRun(f"The server supports no protocol with this credential: {said}.")
@@ -89,18 +87,29 @@ def discover(connection: Connection, credential: Credential) -> Found:
 
 
 def linked(connection: Connection, credential: Credential, found: Found) -> Found:
-    """Create and link the suite's devices; return the updated capabilities."""
+    """Create and link the suite's devices; return the updated capabilities.
+
+    Some servers keep a list for each device until they are linked, as gpodder.net did.
+    """
     if Gpodder not in found.protocols:
         return found
-    login = GpodderCalls(credential.name, DEVICES[0]).log_in().request
-    if link_devices(Session(connection, credential, login), credential.name):
-        return found
+    one, other, *_ = calls = [GpodderCalls(credential.name, device) for device in DEVICES]
+    session = Session(connection, credential, one.log_in().request)
+    for each in calls:
+        with suppress(Wrong):
+            session.ask(each.describe(caption=each.device, type="other"))
+    with suppress(NoAnswer):
+        session.send(one.link(DEVICES).request)
+    feed = "https://podsync-check-link.example/feed"
+    try:
+        session.ask(one.upload([feed], []))
+        is_one_list = feed in session.ask(other.changes(0)).add
+        session.ask(one.upload([], [feed]))
+    except Wrong:
+        return found  # the checks will report it
     note = "Each device has its own list, so all apps of the suite use one device."
-    return replace(found, devices=DEVICES[:1] * len(DEVICES), notes=[note])
-
-
-def _is_on(subscription: Mapping[str, object]) -> bool:
-    return not subscription.get("unsubscribed_at")
+    one_device = replace(found, devices=DEVICES[:1] * len(DEVICES), notes=[note])
+    return found if is_one_list else one_device
 
 
 def _in_words(feeds: Iterable[str], actions: Iterable[str]) -> str:
@@ -146,14 +155,12 @@ def _feeds_of_devices(session: Session, user: str) -> set[str]:
 
 
 def _feeds(session: Session, calls: UrlListCalls) -> set[str]:
-    try:
+    with suppress(Wrong):
         return set(session.ask(calls.changes(0)).add)
-    except Wrong:
-        return set()
+    return set()
 
 
 def _episodes(session: Session, calls: UrlListCalls) -> set[str]:
-    try:
+    with suppress(Wrong):
         return {str(one.get("episode")) for one in session.ask(calls.actions(0)).actions}
-    except Wrong:
-        return set()
+    return set()

@@ -12,6 +12,10 @@ T = TypeVar("T")
 _MAX_SHOWN_CHARACTERS = 200
 
 
+class CannotRun(Exception):
+    """The suite cannot run; the text says what to do."""
+
+
 class Wrong(Exception):
     """The server did something wrong; the text says what, and what was expected.
 
@@ -64,11 +68,7 @@ class Reply:
         return self.body.decode("utf-8", "replace")
 
     def json(self) -> Any:
-        """Decode the JSON body.
-
-        Raises:
-            Wrong: The body is not JSON.
-        """
+        """Decode the JSON body; raises `Wrong` if it is not JSON."""
         try:
             return json.loads(self.body)
         except (ValueError, RecursionError):
@@ -95,11 +95,7 @@ def shortened(text: str) -> str:
 
 
 def expect_status(reply: Reply, *expected: int) -> None:
-    """Require one of the expected statuses.
-
-    Raises:
-        Wrong: The reply has another status.
-    """
+    """Raise `Wrong` unless the reply has one of the expected statuses."""
     if reply.status not in expected:
         wanted = " or ".join(map(str, expected))
         said = f": {shortened(reply.text)}" if reply.body.strip() else ""

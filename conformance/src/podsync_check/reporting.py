@@ -1,12 +1,14 @@
 """Reports of a run: for the terminal, as a page, as JSON, and as JUnit's XML.
 
-All of them show the same: failures by their cause, scores, notes, and what was left behind.
+All of them show the same: failures by their cause with curl commands, scores, notes, and what was
+left behind.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import shlex
 import textwrap
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -14,10 +16,16 @@ from itertools import groupby
 from xml.etree import ElementTree as ET
 
 from podsync_check.checking import MEANING, Level
-from podsync_check.curl import MAX_WRITTEN, commands
+from podsync_check.connection import Exchange
+from podsync_check.messages import shortened
 from podsync_check.page import document, paragraphs, unfolding
 from podsync_check.running import BAD, Outcome, Report, Result
 
+MAX_SHOWN, MAX_WRITTEN = 12, 300
+"""Maximum number of requests of a failure, on the terminal and in files."""
+
+_MAX_BODY_CHARACTERS = 2_000
+_LOGIN = 'curl -sS {} -u "$LOGIN" -X POST "$URL/api/2/auth/${{LOGIN%%:*}}/login.json"'
 _SIGNS = {
     Outcome.PASSED: "ok  ",
     Outcome.FAILED: "FAIL",
@@ -86,24 +94,17 @@ def _scores(report: Report) -> Iterator[tuple[Level, Sequence[str]]]:
             yield level, [f"{got} of {of}" if of else "" for got, of in scores]
 
 
-def _lists(report: Report) -> Iterator[tuple[str, Sequence[str]]]:
+def _lists(report: Report) -> Sequence[tuple[str, Sequence[str]]]:
     notes = {(result.check.name, note): None for result in report.results for note in result.notes}
     told = [*report.notes, *(f"{name}: {note}" for name, note in notes)]
-    yield from (
-        (title, texts)
-        for title, texts in (("Notes", told), ("Left behind", report.left_behind))
-        if texts
-    )
+    return [one for one in (("Notes", told), ("Left behind", report.left_behind)) if one[1]]
 
 
 def _summary(report: Report) -> str:
     bad = [one for one in report.results if one.outcome in BAD]
-    counted = (
-        f"{_many(len(by_cause(bad)), 'cause')}, {_many(len(bad), 'check')} not passed. "
-        if bad
-        else ""
-    )
-    return f"{counted}{report.address}: {report.requests} requests in {report.seconds:.0f} seconds."
+    counted = f"{_many(len(by_cause(bad)), 'cause')}, {_many(len(bad), 'check')} not passed. "
+    took = f"{report.requests} requests in {report.seconds:.0f} seconds."
+    return f"{counted if bad else ''}{report.address}: {took}"
 
 
 def _many(count: int, what: str) -> str:
@@ -219,3 +220,48 @@ def _details(result: Result) -> str:
     shown = f"<pre>{escape(by_hand)}</pre>" if by_hand else ""
     _, *told = _told(result)  # the title has the sentence
     return unfolding(title, paragraphs(told) + shown)
+
+
+def commands(exchanges: Sequence[Exchange], at_most: int = MAX_SHOWN) -> list[str]:
+    """Return a command for each request, followed by its time and its reply as a comment.
+
+    The commands use `$URL` for the server's address and `$LOGIN` for `name:password`. Of more than
+    `at_most` requests, only the first and the last ones are shown.
+    """
+    if not exchanges:
+        return []
+    began = exchanges[0].at_seconds
+    logins = sorted({one.log_in for one in exchanges if one.log_in})
+    shown = [_LOGIN.format(options) for options in logins]
+    last = min(at_most, len(exchanges)) * 2 // 3
+    first = at_most - last if len(exchanges) > at_most else len(exchanges) - last
+    for one in exchanges[:first]:
+        shown += _command(one, began)
+    if left_out := len(exchanges) - first - last:
+        shown.append(f"# ... {left_out} more requests: --json and --html have them")
+    for one in exchanges[len(exchanges) - last :]:
+        shown += _command(one, began)
+    return shown
+
+
+def _command(exchange: Exchange, began_seconds: float) -> list[str]:
+    request = exchange.request
+    words = ["curl -sS"]
+    if request.method not in {"GET", "POST"} or (request.method == "POST" and not request.body):
+        words.append(f"-X {request.method}")
+    if exchange.shown_as:
+        words.append(exchange.shown_as)
+    headers = dict(request.headers)
+    if request.body and not headers:
+        headers = {"Content-Type": ""}  # curl would declare a form
+    words += [f"-H {shlex.quote(f'{name}: {text}'.rstrip())}" for name, text in headers.items()]
+    if request.body:
+        text = request.body.decode("utf-8", "backslashreplace")
+        if len(text) > _MAX_BODY_CHARACTERS:
+            text = text[:_MAX_BODY_CHARACTERS] + f"...({len(request.body)} bytes in all)"
+        words.append(f"--data-raw {shlex.quote(text)}")
+    words.append(f'"$URL"{shlex.quote(request.target)}')
+    reply = exchange.reply
+    answer = "no reply" if reply is None else f"{reply.status} {shortened(reply.text)}"
+    at = f"{exchange.at_seconds - began_seconds:.2f} s"
+    return [" ".join(words), f"# {at}: {' '.join(answer.split())}"]

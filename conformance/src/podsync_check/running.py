@@ -16,12 +16,10 @@ from podsync_check.messages import Wrong
 from podsync_check.servers import (
     DEVICES,
     MARK,
-    DraftC,
     Gpodder,
     Nextcloud,
     OpenPodcast,
     Server,
-    UrlLists,
 )
 
 
@@ -109,7 +107,7 @@ class Run:
         begin: Called with the number of each check, from 1, the count of all, and its path.
         tell: Called with each result.
         is_strict: Whether a decision otherwise than feedkeep's is a failure.
-        allowed: Names of the checks whose differences are no failures.
+        allowed: Checks whose differences are no failures.
         is_thorough: Whether random interleavings are played for long.
     """
 
@@ -120,7 +118,7 @@ class Run:
     begin: Callable[[int, int, str], None]
     tell: Callable[[Result], None]
     is_strict: bool = False
-    allowed: Collection[str] = ()
+    allowed: Collection[Check] = ()
     is_thorough: bool = False
     _sessions: dict[int, Session] = field(default_factory=dict)
 
@@ -172,7 +170,7 @@ class Run:
             # The reply is JSON of an unexpected shape.
             outcome, said = Outcome.FAILED, f"The reply has another shape: {error!r}."
         is_open = check.level is Level.FEEDKEEP and not self.is_strict
-        if outcome is Outcome.FAILED and (is_open or check.name in self.allowed):
+        if outcome is Outcome.FAILED and (is_open or check in self.allowed):
             outcome = Outcome.DIFFERS
         exchanges = (shown or self.connection.exchanges[first:]) if outcome in BAD else []
         seconds = time.monotonic() - began
@@ -188,34 +186,8 @@ class Run:
         for protocol in self.found.protocols:
             server = self._server(protocol, marked)
             with suppress(Wrong, Spent, LookupError, TypeError):
-                if isinstance(server, UrlLists):
-                    _remove_feeds(server, marked)
-                elif isinstance(server, OpenPodcast):
-                    _delete_feeds(server, marked)
-                elif isinstance(server, DraftC):
-                    _unsubscribe(server)
+                server.clear_away()
         if Gpodder in self.found.protocols:
             left.append(f"the devices {DEVICES[0]} to {DEVICES[-1]}: the API cannot delete them")
         if {Gpodder, Nextcloud} & set(self.found.protocols):
             left.append("episode actions of feeds whose host ends in .example")
-
-
-def _remove_feeds(server: UrlLists, marked: str) -> None:
-    for app in server.apps(len(DEVICES)):
-        if added := [url for url in app.changes().add if marked in url]:
-            app.upload(remove=added)
-
-
-def _unsubscribe(server: DraftC) -> None:
-    client = server.client()
-    for one in client.told():
-        if not one["data"].get("unsubscribed_at"):
-            client.act(client.unsubscribe(one["data"]["sync_id"]))
-
-
-def _delete_feeds(server: OpenPodcast, marked: str) -> None:
-    path = "?per_page=1000"
-    body = server.send("GET", path).json()
-    for entry in body["subscriptions"]:
-        if marked in str(entry.get("feed_url")) and entry.get("is_subscribed"):
-            server.send("DELETE", f"/{entry['guid']}")

@@ -7,42 +7,25 @@ import random
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from podsync_check.connection import Connection, Credential, Session
-from podsync_check.messages import (
-    NoAnswer,
-    Reply,
-    Request,
-    Wrong,
-    expect_status,
-    json_request,
-)
-from podsync_check.protocols.gpodder import GpodderCalls
-from podsync_check.protocols.nextcloud import NextcloudCalls
+from podsync_check.messages import Reply, Request, Wrong, expect_status, json_request
 from podsync_check.protocols.openpodcast import OpenPodcastCalls
 from podsync_check.protocols.url_lists import (
     Action,
     Actions,
     Changes,
+    GpodderCalls,
+    NextcloudCalls,
     Uploaded,
+    UrlListCalls,
 )
-from podsync_check.simulated.apps import (
-    AERIALPOD,
-    ANTENNAPOD,
-    ANTENNAPOD_ON_NEXTCLOUD,
-    CARDO,
-    GPODDER,
-    KASTS,
-    PINEPODS,
-    Habits,
-    SimulatedApp,
-)
+from podsync_check.simulated.apps import KASTS, ON_GPODDER_NET, ON_NEXTCLOUD, Habits, SimulatedApp
 from podsync_check.simulated.scripts import Device
 from podsync_check.simulated.strict import StrictApp
 
@@ -58,16 +41,10 @@ AGENTS = ("Phone", "Laptop", "Tablet", "Player")
 SYNC = "/api/v1/sync"
 """Path of draft C below the server's address."""
 
-ON_NEXTCLOUD = [ANTENNAPOD_ON_NEXTCLOUD, PINEPODS, CARDO]
-"""Apps that send the account's password with each request of Nextcloud's protocol."""
-
 MAX_PAGES = 1_000
 SECONDS_OF_NOW = 10
 
 _PLAYED_FROM = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-
-
-UrlListCalls: TypeAlias = GpodderCalls | NextcloudCalls
 
 
 @dataclass
@@ -116,6 +93,10 @@ class Server:
     def session(self, agent: str = "") -> Session:
         """Return a session that sends the credential with each request, like Kasts."""
         return Session(self.connection, self.credential, agent=agent)
+
+    def clear_away(self) -> None:
+        """Remove the feeds of all checks whose mark begins with this server's."""
+        raise NotImplementedError
 
 
 @dataclass
@@ -168,11 +149,17 @@ class UrlLists(Server):
         }
         return {**played, **more}
 
+    def clear_away(self) -> None:
+        for app in self.apps(len(DEVICES)):
+            if added := [url for url in app.changes().add if self.mark in url]:
+                app.upload(remove=added)
+
     def wait_for_the_next_second(self) -> None:
         """Wait for a second: timestamps of these protocols are whole seconds."""
         self.connection.sleep(1.05)
 
 
+@dataclass
 class App:
     """An app on a device.
 
@@ -180,11 +167,9 @@ class App:
         login: Request that starts a session; None if the protocol has no sessions.
     """
 
+    session: Session
+    calls: UrlListCalls
     login: Request | None = None
-
-    def __init__(self, session: Session, calls: UrlListCalls) -> None:
-        self.session = session
-        self.calls = calls
 
     def changes(self, since: int = 0) -> Changes:
         """Get the changes. Like all of these methods, raises `Wrong`."""
@@ -229,15 +214,11 @@ class App:
             raise Wrong(f"{cause} The upload had been acknowledged.", cause=cause)
 
 
+@dataclass
 class GpodderApp(App):
     """An app of gpodder.net's API."""
 
     calls: GpodderCalls
-
-    def __init__(self, session: Session, calls: GpodderCalls) -> None:
-        super().__init__(session, calls)
-        self.calls = calls
-        self.login = calls.log_in().request
 
 
 @dataclass
@@ -262,13 +243,11 @@ class Gpodder(UrlLists):
         calls = GpodderCalls(self.user, self.devices[number])
         if number not in self.sessions:
             self.sessions[number] = self.logged_in()
-        return GpodderApp(self.sessions[number], calls)
+        return GpodderApp(self.sessions[number], calls, calls.log_in().request)
 
     def simulated(self, chance: random.Random) -> Sequence[Device]:
         """Return devices with apps of different kinds, some of them Nextcloud's if available."""
-        kinds = [ANTENNAPOD, GPODDER, KASTS, AERIALPOD]
-        if Nextcloud in self.spoken:
-            kinds += ON_NEXTCLOUD
+        kinds = ON_GPODDER_NET + (ON_NEXTCLOUD if Nextcloud in self.spoken else [])
         return [self._device(*one) for one in enumerate(chance.sample(kinds, len(DEVICES)))]
 
     def _device(self, number: int, habits: Habits) -> Device:
@@ -342,36 +321,34 @@ class OpenPodcast(Server):
         return added.success[0]
 
     def get(self, guid: str) -> Mapping[str, Any]:
-        reply = self.send("GET", f"/{guid}")
-        expect_status(reply, 200)
-        found: Mapping[str, Any] = reply.json()
-        return found
+        return self._one("GET", guid)
 
     def patch(self, guid: str, **change: Any) -> Mapping[str, Any]:
-        reply = self.send("PATCH", f"/{guid}", change)
-        expect_status(reply, 200)
-        found: Mapping[str, Any] = reply.json()
-        return found
+        return self._one("PATCH", guid, change)
 
     def delete(self, guid: str) -> Mapping[str, Any]:
-        reply = self.send("DELETE", f"/{guid}")
-        expect_status(reply, 202)
-        found: Mapping[str, Any] = reply.json()
-        return found
+        return self._one("DELETE", guid, status=202)
+
+    def _one(self, method: str, guid: str, body: Any = None, status: int = 200) -> dict[str, Any]:
+        reply = self.send(method, f"/{guid}", body)
+        expect_status(reply, status)
+        return dict(reply.json())
+
+    def clear_away(self) -> None:
+        for entry in self.entries(per_page=1_000):
+            if self.mark in str(entry.get("feed_url")) and entry.get("is_subscribed"):
+                self.delete(entry["guid"])
 
     def entries(self, since: str = "", per_page: int = 100) -> list[Mapping[str, Any]]:
         """Return all entries of the list, page by page, including other checks'."""
-        query = {"per_page": per_page, "since": since} if since else {"per_page": per_page}
-        path = f"?{urlencode(query)}"
+        call = OpenPodcastCalls(self.prefix).changes(since, per_page)
         found = list[Mapping[str, Any]]()
         for _ in range(MAX_PAGES):
-            reply = self.send("GET", path)
-            expect_status(reply, 200)
-            page = reply.json()
-            found += page["subscriptions"]
-            if not page.get("next"):
+            page = self.session().ask(call)
+            found += page.entries
+            if not page.next:
                 return found
-            path = "?" + str(page["next"]).partition("?")[2]
+            call = OpenPodcastCalls(self.prefix).page(page.next)
         raise Wrong(f"The list does not end after {MAX_PAGES} pages.")
 
     def listed(self, since: str = "", per_page: int = 100) -> list[Mapping[str, Any]]:
@@ -387,6 +364,12 @@ class DraftC(Server):
     """A server of `/sync` in draft C of the Open Podcast API."""
 
     protocol = "draft-c"
+
+    def clear_away(self) -> None:
+        client = self.client()
+        for one in client.told(self.mark):
+            if not one["data"].get("unsubscribed_at"):
+                client.act(client.unsubscribe(one["data"]["sync_id"]))
 
     def client(self) -> DraftClient:
         self.note("Draft C may still change: see OpenPodcastAPI/api-specs#171.")
@@ -424,13 +407,10 @@ class DraftClient:
         return result
 
     def act_all(self, actions: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-        results: Sequence[Mapping[str, Any]] = self._send("POST", SYNC, {"requests": actions})[
-            "results"
-        ]
-        return results
+        return list(self._send("POST", SYNC, {"requests": actions})["results"])
 
-    def told(self) -> list[Mapping[str, Any]]:
-        """Return the check's changes since this client's last request."""
+    def told(self, mark: str = "") -> list[Mapping[str, Any]]:
+        """Return the changes since this client's last request of the check, or of a mark."""
         found = list[Mapping[str, Any]]()
         for _ in range(MAX_PAGES):
             query = {"limit": 50, "since": self.since} if self.since else {"limit": 50}
@@ -440,7 +420,7 @@ class DraftClient:
             self.since = following.get("since", [self.since])[0]
             if not (page.get("has_more") or page.get("has_next")):
                 break
-        mark = f"{self.server.mark}.example"
+        mark = mark or f"{self.server.mark}.example"
         return [one for one in found if mark in str(one["data"].get("feed_url"))]
 
     def _send(self, method: str, target: str, body: Any = None) -> Mapping[str, Any]:
@@ -448,8 +428,7 @@ class DraftClient:
         sent = b"" if body is None else json.dumps(body).encode()
         reply = self.server.session().send(Request(method, target, sent, headers))
         expect_status(reply, 200)
-        found: Mapping[str, Any] = reply.json()
-        return found
+        return dict(reply.json())
 
 
 @dataclass(frozen=True)
@@ -460,46 +439,23 @@ class Added:
     failure: Sequence[Mapping[str, Any]]
 
 
-def failures(
-    act: Callable[[App, Any], object], shares: Sequence[Sequence[tuple[App, Any]]]
-) -> list[str]:
+def failures(shares: Iterable[Sequence[Callable[[], object]]]) -> list[str]:
     """Run the shares of all devices concurrently; return descriptions of the failures.
 
     Each device does its share step by step.
     """
 
-    def run(share: Sequence[tuple[App, Any]]) -> list[str]:
+    def run(share: Sequence[Callable[[], object]]) -> list[str]:
         failed = []
-        for app, thing in share:
+        for act in share:
             try:
-                act(app, thing)
+                act()
             except Wrong as wrong:
                 failed.append(str(wrong))
         return failed
 
-    with ThreadPoolExecutor(len(shares)) as pool:
+    with ThreadPoolExecutor(len(DEVICES)) as pool:
         return [failure for failed in pool.map(run, shares) for failure in failed]
-
-
-def link_devices(session: Session, user: str) -> bool:
-    """Create and link the suite's devices; return whether they have one list.
-
-    Some servers keep a list for each device until they are linked, as gpodder.net did.
-    """
-    one, other, *_ = (GpodderCalls(user, device) for device in DEVICES)
-    for device in DEVICES:
-        with suppress(Wrong):
-            session.ask(GpodderCalls(user, device).describe(caption=device, type="other"))
-    with suppress(NoAnswer):
-        session.send(one.link(DEVICES).request)
-    feed = "https://podsync-check-link.example/feed"
-    try:
-        session.ask(one.upload([feed], []))
-        is_one_list = feed in session.ask(other.changes(0)).add
-        session.ask(one.upload([], [feed]))
-    except Wrong:
-        return True  # the checks will report it
-    return is_one_list
 
 
 PROTOCOLS = tuple(one.protocol for one in (Gpodder, Nextcloud, OpenPodcast, DraftC))

@@ -10,6 +10,7 @@ from urllib.parse import urlencode, urlsplit
 from podsync_check.messages import Call, Reply, Request, Wrong, expect_status, json_request
 
 PER_PAGE = 100
+STAMPS = ("subscription_changed", "guid_changed", "deleted")
 
 Entry = Mapping[str, Any]
 
@@ -34,12 +35,10 @@ class OpenPodcastCalls:
 
     prefix: str = ""
 
-    def changes(self, since: str) -> Call[Page]:
+    def changes(self, since: str, per_page: int = PER_PAGE) -> Call[Page]:
         """Get the first page of changes since a timestamp, or of everything if it is ""."""
-        query: dict[str, object] = {"per_page": PER_PAGE}
-        return self.page(
-            f"{self.prefix}/subscriptions?{urlencode(query | ({'since': since} if since else {}))}"
-        )
+        query = {"per_page": str(per_page)} | ({"since": since} if since else {})
+        return self.page(f"{self.prefix}/subscriptions?{urlencode(query)}")
 
     def page(self, target: str) -> Call[Page]:
         """Get a page by the target in `next`."""

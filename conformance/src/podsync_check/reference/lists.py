@@ -133,9 +133,3 @@ def _in_utc(time: str) -> str:
         moment = datetime.fromisoformat(time)
         time = (moment.astimezone(UTC) if moment.tzinfo else moment).isoformat()
     return time[:19]
-
-
-def latest(actions: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the last action of each episode."""
-    by_episode = {action["episode"]: action for action in actions}
-    return list(by_episode.values())

@@ -12,12 +12,11 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape, unescape
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from podsync_check.messages import Reply
-from podsync_check.reference.draft_c import SyncedList
-from podsync_check.reference.lists import ActionLog, FeedList, SecondClock, latest
+from podsync_check.reference.lists import ActionLog, FeedList, SecondClock
 from podsync_check.reference.subscriptions import Entry, Subscriptions
 
 MAX_BODY_BYTES = 8 * 1024 * 1024
@@ -68,11 +67,7 @@ class Asked:
     app: str
 
     def json(self, kind: type) -> Any:
-        """Decode the JSON body.
-
-        Raises:
-            Refused: The body is too long, or is not JSON of that type.
-        """
+        """Decode the JSON body; `Refused` if it is too long, or not JSON of that type."""
         if len(self.body) > MAX_BODY_BYTES:
             raise Refused(413)
         try:
@@ -106,6 +101,31 @@ class Asked:
         return int(text) if text.isdecimal() else 0
 
 
+_APP = r"(/index\.php)?/+apps/gpoddersync"
+_MINE = r"(?P<user>[^/]+)/(?P<device>[^/]+)"
+ROUTES = [  # path, whether it is public, method
+    (r"/api/2/auth/(?P<user>[^/]+)/login\.json", False, "log_in"),
+    (r"/api/2/auth/(?P<user>[^/]+)/logout\.json", False, "log_out"),
+    (r"/api/2/devices/(?P<user>[^/]+)\.json", False, "device_list"),
+    (rf"/api/2/devices/{_MINE}\.json", False, "device"),
+    (rf"/api/2/subscriptions/{_MINE}\.json", False, "feeds"),
+    (rf"/api/2/updates/{_MINE}\.json", False, "updates"),
+    (r"/api/2/episodes/(?P<user>[^/]+)\.json", False, "actions"),
+    (r"/api/2/sync-devices/(?P<user>[^/]+)\.json", False, "links"),
+    (r"/api/2/settings/(?P<user>[^/]+)/(?P<scope>[^/]+)\.json", False, "setting"),
+    (r"/api/2/favorites/(?P<user>[^/]+)\.json", False, "favorites"),
+    (rf"/subscriptions/{_MINE}\.(?P<form>json|opml|txt)", False, "whole_list"),
+    (rf"{_APP}/(subscriptions|subscription_change/create)", False, "feeds"),
+    (rf"{_APP}/(episode_action|episode_action/create)", False, "actions"),
+    (r"(/index\.php)?/login/v2", True, "begin_login"),
+    (r"(/index\.php)?/login/v2/poll", True, "poll_login"),
+    (r"/login/(?P<token>[0-9a-f]+)", True, "grant_login"),
+    (r"/v1/subscriptions", False, "subscription_list"),
+    (r"/v1/subscriptions/(?P<guid>[^/]+)", False, "subscription"),
+    (r"/v1/deletions/(?P<number>[0-9]+)", False, "deletion"),
+]
+
+
 @dataclass
 class Reference:
     """The server with one account, in memory.
@@ -129,12 +149,12 @@ class Reference:
     guesses: int = 0
     max_changes: int | None = None
     max_per_page: int = MAX_PER_PAGE
+    routes: ClassVar[Sequence[tuple[str, bool, str]]] = ROUTES
 
     def __post_init__(self) -> None:
         self.list = FeedList(SecondClock(self.now))
         self.log = ActionLog(SecondClock(self.now))
         self.subscriptions = Subscriptions(self.now)
-        self.synced = SyncedList(self.now)
         self._lock = threading.Lock()
 
     def answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Reply:
@@ -155,7 +175,7 @@ class Reference:
             return _refusal(Refused(400))  # the body has an unexpected shape
 
     def _route(self, asked: Asked) -> Reply:
-        for pattern, is_public, handler in _ROUTES:
+        for pattern, is_public, handler in self.routes:
             if found := re.fullmatch(pattern, asked.path):
                 is_by_password = not is_public and self._admit(asked)
                 named = found.groupdict()
@@ -261,8 +281,10 @@ class Reference:
         for name in ("podcast", "device"):
             if wanted := asked.query.get(name):
                 found = [action for action in found if action.get(name) == wanted]
-        told: Any = latest(found) if asked.query.get("aggregated") == "true" else found
-        return _reply({"actions": told, "timestamp": self.log.clock.tell(asked.app, asked.session)})
+        if asked.query.get("aggregated") == "true":
+            found = list({action["episode"]: action for action in found}.values())
+        second = self.log.clock.tell(asked.app, asked.session)
+        return _reply({"actions": found, "timestamp": second})
 
     def whole_list(self, asked: Asked, named: Mapping[str, str]) -> Reply:
         feeds = self.list.subscribed()
@@ -374,22 +396,61 @@ class Reference:
         number = self.subscriptions.delete(entry)
         return _reply({"deletion_id": number, "message": "It will be deleted."}, 202)
 
-    def sync(self, asked: Asked, _: Mapping[str, str]) -> Reply:
-        if asked.method == "POST":
-            actions = asked.json(dict)["requests"]
-            order = sorted(actions, key=lambda action: str(action["occurred_at"]))
-            return _reply({"results": [self.synced.act(action) for action in order]})
-        found = self.synced.since(asked.query.get("since", ""))
-        size = int(asked.query.get("limit", 50))
-        told: dict[str, Any] = {"results": found[:size], "has_more": len(found) > size}
-        if found:
-            query = f"since={found[:size][-1]['last_updated']}&limit={size}"
-            told["next_since"] = f"{asked.base}{asked.path}?{query}"
-        return _reply(told)
-
     def deletion(self, asked: Asked, named: Mapping[str, str]) -> Reply:
         number = int(named["number"])
         return _reply({"deletion_id": number, "status": "SUCCESS", "message": "It is deleted."})
+
+
+class OtherDevice:
+    """Another device of the account, which changes both lists during a hard case."""
+
+    def __init__(self, server: Reference) -> None:
+        self._server = server
+
+    def add(self, *urls: str) -> None:
+        self._server.list.change(urls, [])
+        for url in urls:
+            self._server.subscriptions.add({"feed_url": url})
+
+    def remove(self, url: str) -> None:
+        self._server.list.change([], [url])
+        if entry := self._server.subscriptions.find_url(url):
+            self._server.subscriptions.change(entry, {"is_subscribed": False})
+
+    def move(self, old: str, new: str) -> None:
+        self._server.list.change([new], [old])
+        if entry := self._server.subscriptions.find_url(old):
+            self._server.subscriptions.change(entry, {"new_feed_url": new})
+
+    def rename(self, url: str) -> None:
+        self._become(url, str(uuid.uuid4()))
+
+    def merge(self, url: str, other: str) -> None:
+        """Make one subscription of two, with the guid of the other one."""
+        if entry := self._server.subscriptions.find_url(other):
+            self._become(url, entry.guid)
+
+    def _become(self, url: str, guid: str) -> None:
+        if entry := self._server.subscriptions.find_url(url):
+            self._server.subscriptions.change(entry, {"new_guid": guid})
+
+    def restore_without(self, url: str) -> None:
+        """Restore a backup of the server from before a feed was added."""
+        self._server.subscriptions.forget(url)
+
+    def limit_uploads(self, feeds: int | None) -> None:
+        """Make the server refuse uploads of more feeds with 413; None accepts all."""
+        self._server.max_changes = feeds
+
+    def limit_pages(self, entries: int | None) -> None:
+        self._server.max_per_page = entries or MAX_PER_PAGE
+
+    def correct(self, url: str, to: str) -> None:
+        """Make the server replace a URL in uploads, and report that in `update_urls`."""
+        self._server.list.corrected[url] = to
+
+    def end_sessions(self) -> None:
+        self._server.sessions.clear()
 
 
 def _cookie(session: str) -> Mapping[str, str]:
@@ -425,29 +486,3 @@ def _reply(body: object, status: int = 200, headers: Mapping[str, str] | None = 
     kind = {"content-type": "application/json"}
     lower = {name.lower(): text for name, text in (headers or {}).items()}
     return Reply(status, kind | lower, json.dumps(body).encode())
-
-
-_APP = r"(/index\.php)?/+apps/gpoddersync"
-_MINE = r"(?P<user>[^/]+)/(?P<device>[^/]+)"
-_ROUTES: list[tuple[str, bool, str]] = [  # path, whether it is public, method
-    (r"/api/2/auth/(?P<user>[^/]+)/login\.json", False, "log_in"),
-    (r"/api/2/auth/(?P<user>[^/]+)/logout\.json", False, "log_out"),
-    (r"/api/2/devices/(?P<user>[^/]+)\.json", False, "device_list"),
-    (rf"/api/2/devices/{_MINE}\.json", False, "device"),
-    (rf"/api/2/subscriptions/{_MINE}\.json", False, "feeds"),
-    (rf"/api/2/updates/{_MINE}\.json", False, "updates"),
-    (r"/api/2/episodes/(?P<user>[^/]+)\.json", False, "actions"),
-    (r"/api/2/sync-devices/(?P<user>[^/]+)\.json", False, "links"),
-    (r"/api/2/settings/(?P<user>[^/]+)/(?P<scope>[^/]+)\.json", False, "setting"),
-    (r"/api/2/favorites/(?P<user>[^/]+)\.json", False, "favorites"),
-    (rf"/subscriptions/{_MINE}\.(?P<form>json|opml|txt)", False, "whole_list"),
-    (rf"{_APP}/(subscriptions|subscription_change/create)", False, "feeds"),
-    (rf"{_APP}/(episode_action|episode_action/create)", False, "actions"),
-    (r"(/index\.php)?/login/v2", True, "begin_login"),
-    (r"(/index\.php)?/login/v2/poll", True, "poll_login"),
-    (r"/login/(?P<token>[0-9a-f]+)", True, "grant_login"),
-    (r"/api/v1/sync", False, "sync"),
-    (r"/v1/subscriptions", False, "subscription_list"),
-    (r"/v1/subscriptions/(?P<guid>[^/]+)", False, "subscription"),
-    (r"/v1/deletions/(?P<number>[0-9]+)", False, "deletion"),
-]

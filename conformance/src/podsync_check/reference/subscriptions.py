@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from podsync_check.simulated.apps import plain
+
 _NAMESPACE = uuid.UUID("ead4c236-bf58-58c6-a2c6-a6b28d128cb6")
 
 
@@ -65,8 +67,7 @@ class Subscriptions:
     def stamp(self) -> str:
         """Return a timestamp later than all before."""
         self._last_us = max(int(self.now() * 1e6), self._last_us + 1)
-        moment = datetime.fromtimestamp(self._last_us / 1e6, UTC)
-        return moment.strftime("%Y-%m-%dT%H:%M:%S.%f") + "Z"
+        return datetime.fromtimestamp(self._last_us / 1e6, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
     def find(self, guid: str) -> Entry | None:
         """Return the subscription of a guid, following redirects."""
@@ -76,22 +77,21 @@ class Subscriptions:
         return entry
 
     def find_url(self, url: str) -> Entry | None:
-        return self.find(self.urls.get(url.partition("://")[2].rstrip("/"), ""))
+        return self.find(self.urls.get(plain(url), ""))
 
     def add(self, item: Mapping[str, Any]) -> dict[str, Any] | None:
         """Add a feed; return its item of the reply, None if its URL has no protocol."""
         url = str(item["feed_url"])
         if not url.startswith(("http://", "https://")):
             return None
-        plain = url.partition("://")[2].rstrip("/")
         sent = str(item.get("guid") or "")
-        guid = sent or self.urls.get(plain) or str(uuid.uuid5(_NAMESPACE, plain))
+        guid = sent or self.urls.get(plain(url)) or str(uuid.uuid5(_NAMESPACE, plain(url)))
         entry = self.find(guid)
         if entry is None:
             entry = self.entries[guid] = Entry(guid, url, True, "")
         entry.is_subscribed, entry.deleted = True, ""
         entry.changed = self.stamp()
-        self.urls[plain] = entry.guid
+        self.urls[plain(url)] = entry.guid
         return {
             "feed_url": url,
             "guid": entry.guid,
@@ -113,7 +113,7 @@ class Subscriptions:
             self.urls = {url: entry.guid if to == old else to for url, to in self.urls.items()}
         if "new_feed_url" in sent:
             entry.feed_url = reply["new_feed_url"] = str(sent["new_feed_url"])
-            self.urls[entry.feed_url.partition("://")[2].rstrip("/")] = entry.guid
+            self.urls[plain(entry.feed_url)] = entry.guid
         if "is_subscribed" in sent:
             entry.is_subscribed = reply["is_subscribed"] = bool(sent["is_subscribed"])
         if {"new_feed_url", "is_subscribed"} & set(sent):
@@ -127,7 +127,7 @@ class Subscriptions:
 
     def forget(self, url: str) -> None:
         """Restore a backup from before a feed was added."""
-        guid = self.urls.pop(url.partition("://")[2].rstrip("/"))
+        guid = self.urls.pop(plain(url))
         del self.entries[guid]
         self.restored = self.epoch = self.stamp()
 

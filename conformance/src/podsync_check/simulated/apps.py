@@ -75,6 +75,9 @@ KASTS = Habits(
 AERIALPOD = Habits("AerialPod", "AerialPod/1.0", "upload", shows_password=True, takes_plays="later")
 PINEPODS = Habits("PinePods", "PinePods/0.9", "clock", shows_password=True)
 CARDO = Habits("Cardo", "Cardo/1.15", "reply", shows_password=True, takes_plays="later")
+ON_GPODDER_NET = [ANTENNAPOD, GPODDER, KASTS, AERIALPOD]
+ON_NEXTCLOUD = [ANTENNAPOD_ON_NEXTCLOUD, PINEPODS, CARDO]
+"""Apps that send the account's password with each request of Nextcloud's protocol."""
 
 
 @dataclass(frozen=True)
@@ -95,19 +98,12 @@ def plain(url: str) -> str:
 
 
 class AppCalls(Protocol):
-    """Calls of an app; the results depend on the driver of its dialogue."""
+    """Calls of an app; the driver of its dialogue answers each with what the comment says."""
 
-    def changes(self, since: int) -> object:
-        """Get changes since a time: `Changes`."""
-
-    def upload(self, add: Sequence[str], remove: Sequence[str]) -> object:
-        """Upload changes: `Uploaded`."""
-
-    def actions(self, since: int) -> object:
-        """Get actions since a time: `Actions`."""
-
-    def upload_actions(self, actions: Sequence[Any]) -> object:
-        """Upload actions: `Uploaded`."""
+    def changes(self, since: int) -> object: ...  # Changes
+    def upload(self, add: Sequence[str], remove: Sequence[str]) -> object: ...  # Uploaded
+    def actions(self, since: int) -> object: ...  # Actions
+    def upload_actions(self, actions: Sequence[Any]) -> object: ...  # Uploaded
 
 
 @dataclass

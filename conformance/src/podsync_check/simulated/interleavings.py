@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import count
 
 from podsync_check.connection import Exchange, Spent
@@ -26,15 +26,6 @@ _USUAL, _THOROUGH = (20, 60.0), (500, 900.0)
 _SHRINKING_TRIES, _SHRINKING_SECONDS = 40, 60.0
 
 
-@dataclass
-class _Finding:
-    """A loss that was seen, with the script that led to it, and its requests."""
-
-    loss: Loss
-    script: Sequence[Step]
-    exchanges: Sequence[Exchange]
-
-
 def expect_no_loss(server: UrlLists | OpenPodcast) -> None:
     """Play random scripts, each in a world of its own.
 
@@ -53,7 +44,7 @@ def expect_no_loss(server: UrlLists | OpenPodcast) -> None:
             steps = [f"{number}. {step}" for number, step in enumerate(found.script, 1)]
             told = "; ".join(steps) or "nothing before that"
             again = "" if found is not first else " Repeated in part, it lost nothing."
-            said = f"{found.loss.said} Seed {server.seed}, run {run.number}: {told}.{again}"
+            said = f"{found.said} Seed {server.seed}, run {run.number}: {told}.{again}"
             raise Wrong(said, exchanges=_evidence(found))
 
 
@@ -72,7 +63,7 @@ class _Run:
     def _devices(self) -> Sequence[Device]:
         return self._server.simulated(self._chance("devices"))
 
-    def play(self, script: Sequence[Step]) -> _Finding | None:
+    def play(self, script: Sequence[Step]) -> Loss | None:
         """Play a script in a new world; raises as `World.play`."""
         connection = self._server.connection
         first = len(connection.exchanges)
@@ -80,9 +71,9 @@ class _Run:
         # Timestamps of the Open Podcast API are finer than seconds: there is nothing to wait for.
         paused_seconds = PAUSED_SECONDS if isinstance(self._server, UrlLists) else 0.0
         loss = World(prefix, self._devices(), connection, paused_seconds).play(script)
-        return _Finding(loss, script, connection.exchanges[first:]) if loss else None
+        return loss and replace(loss, script=script, exchanges=connection.exchanges[first:])
 
-    def shortened(self, found: _Finding) -> _Finding:
+    def shortened(self, found: Loss) -> Loss:
         """Return the finding with the shortest script; the same if nothing is lost again."""
         clock = self._server.connection.clock
         ends_at_seconds = clock() + _SHRINKING_SECONDS
@@ -102,11 +93,9 @@ class _Run:
         return found
 
 
-def _evidence(found: _Finding) -> Sequence[Exchange]:
+def _evidence(found: Loss) -> Sequence[Exchange]:
     """Return the requests of the device that lacks something, and what others said about it."""
-    url = found.loss.url.encode()
+    url = found.url.encode()
     return [
-        one
-        for one in found.exchanges
-        if one.session is found.loss.session or url in one.request.body
+        one for one in found.exchanges if one.session is found.session or url in one.request.body
     ]

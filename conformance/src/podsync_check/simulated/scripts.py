@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
-from podsync_check.connection import Connection, Session
+from podsync_check.connection import Connection, Exchange, Session
 from podsync_check.simulated.apps import SimulatedApp
 from podsync_check.simulated.strict import StrictApp
 
@@ -86,11 +86,15 @@ class Loss:
         said: Description.
         session: Session of the device.
         url: Feed or episode that it is about.
+        script: Script that led to it.
+        exchanges: Requests of that script.
     """
 
     said: str
     session: Session
     url: str
+    script: Sequence[Step] = ()
+    exchanges: Sequence[Exchange] = ()
 
 
 @dataclass

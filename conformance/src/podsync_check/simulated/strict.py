@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from podsync_check.protocols.openpodcast import Entry, OpenPodcastCalls
+from podsync_check.protocols.openpodcast import STAMPS, Entry, OpenPodcastCalls
 from podsync_check.simulated.apps import Dialogue, Position
-
-_STAMPS = ("subscription_changed", "guid_changed", "deleted")
 
 
 @dataclass
@@ -65,7 +62,7 @@ class StrictApp:
                 if added:
                     self.entries[added["guid"]] = (url, True)
             else:
-                for guid in self._guids(url):
+                for guid in [one for one, (own, _) in self.entries.items() if own == url]:
                     yield self.calls.change(guid, is_subscribed=False)
                     self.entries[guid] = (url, False)
             self.queued.pop(0)
@@ -83,7 +80,7 @@ class StrictApp:
         for entry in found:
             self._take(entry)
         self.since = max(
-            (entry[name] for entry in found for name in _STAMPS if name in entry),
+            (entry[name] for entry in found for name in STAMPS if name in entry),
             default=self.since,
         )
 
@@ -100,6 +97,3 @@ class StrictApp:
             self.entries.pop(guid, None)
         elif url.startswith(self.prefix):
             self.entries[guid] = (url, entry["is_subscribed"])
-
-    def _guids(self, url: str) -> Iterator[str]:
-        yield from [guid for guid, (own, _) in self.entries.items() if own == url]

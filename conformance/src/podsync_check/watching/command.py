@@ -15,12 +15,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from podsync_check import __version__
-from podsync_check.catalogue import all_hard_cases
-from podsync_check.connection import CannotRun, secret_in
-from podsync_check.reference.elsewhere import OtherDevice
-from podsync_check.reference.server import Reference
+from podsync_check.checking import as_list, chosen
+from podsync_check.checks import all_hard_cases
+from podsync_check.connection import secret_in
+from podsync_check.messages import CannotRun
+from podsync_check.reference.server import OtherDevice, Reference
 from podsync_check.watching.exchanges import WatchedExchange
-from podsync_check.watching.hard_cases import Course, HardCase, Standing, Verdict
+from podsync_check.watching.hard_cases import Course, Standing, Verdict
 from podsync_check.watching.serving import application, serving
 from podsync_check.watching.watch import PLACE, Watch
 
@@ -59,10 +60,9 @@ def client(arguments: Sequence[str], stopped: threading.Event | None = None) -> 
         CannotRun: The port is not available, or a case is unknown.
     """
     options = parser().parse_args(arguments)
-    cases = _chosen(options.case)
+    cases = chosen(all_hard_cases(), options.case, "case")
     if options.list:
-        for case in cases:
-            print(f"{case.name}\n    {case.sentence}\n    {case.why} ({case.seen})")
+        print(as_list(cases))
         return ALL_HELD
     password = secret_in(options.password_file) if options.password_file else secrets.token_hex(6)
     server = Reference(options.user, password)
@@ -109,13 +109,6 @@ def _own_address() -> str:
         sought.connect(("192.0.2.1", 9))  # sends nothing, but selects the route
         return str(sought.getsockname()[0])
     return _EVERYWHERE
-
-
-def _chosen(names: Sequence[str]) -> Sequence[HardCase]:
-    cases = all_hard_cases()
-    if unknown := sorted(set(names) - {case.name for case in cases}):
-        raise CannotRun(f"There is no case {', '.join(unknown)}; --list shows all.")
-    return [case for case in cases if not names or case.name in names]
 
 
 def _teller(course: Course, ended: threading.Event) -> Callable[[WatchedExchange], None]:

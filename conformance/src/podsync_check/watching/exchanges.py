@@ -1,4 +1,4 @@
-"""A request of an app, its reply, and their meaning for a list of feeds."""
+"""A request of an app, its reply, their meaning for a list of feeds, and injected faults."""
 
 from __future__ import annotations
 
@@ -12,10 +12,42 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qs
 
-from podsync_check.watching.faults import Fault
-
 MAX_READ_BYTES = 16 * 1024 * 1024
 """Maximum size of a body that is read: twice a page of a thousand long URLs."""
+
+SLOW_SECONDS = 15.0
+"""Duration of a slow reply: longer than most apps wait without a message."""
+
+MAX_PENDING = 100
+"""Maximum number of pending faults."""
+
+
+class Fault(StrEnum):
+    """A fault of one request, named as on the page; `WHAT_HAPPENS` has the effects."""
+
+    UNAVAILABLE = "unavailable"
+    TOO_MANY = "too-many"
+    LONG_HEADERS = "long-headers"
+    MOVED = "moved"
+    EXPIRED = "expired"
+    LOST = "lost"
+    TORN = "torn"
+    SLOW = "slow"
+    UNCHANGED = "unchanged"
+
+
+WHAT_HAPPENS = {
+    Fault.UNAVAILABLE: "503, Retry-After: 2; without effect",
+    Fault.TOO_MANY: "429, Retry-After: 3; without effect",
+    Fault.LONG_HEADERS: "431; without effect",
+    Fault.MOVED: "301 to the same address with moved=1; without effect",
+    Fault.EXPIRED: "401, as for an expired token; without effect",
+    Fault.LOST: "it takes effect, and the connection is cut before the response",
+    Fault.TORN: "it takes effect, and the connection is cut during the response",
+    Fault.SLOW: f"the response takes {SLOW_SECONDS:.0f} seconds",
+    Fault.UNCHANGED: "304 to the next GET with If-None-Match",
+}
+"""Effect of each fault, as shown on the page."""
 
 URL_LISTS = frozenset({"gpodder.net", "nextcloud"})
 OPEN_PODCAST = "openpodcast"
@@ -43,22 +75,14 @@ class Kind(StrEnum):
 
 
 _NEXTCLOUD = r"(/index\.php)?/+apps/gpoddersync"
+_OF_LISTS = {"GET": Kind.POLL, "POST": Kind.UPLOAD}
+_OF_PLAYS = {"GET": Kind.PLAYS_POLL, "POST": Kind.PLAYS_UPLOAD}
 _ROUTES: Sequence[tuple[str, str, Mapping[str, Kind]]] = [
-    (
-        r"/api/2/subscriptions/[^/]+/[^/]+\.json",
-        "gpodder.net",
-        {"GET": Kind.POLL, "POST": Kind.UPLOAD},
-    ),
-    (
-        r"/api/2/episodes/[^/]+\.json",
-        "gpodder.net",
-        {"GET": Kind.PLAYS_POLL, "POST": Kind.PLAYS_UPLOAD},
-    ),
-    (rf"{_NEXTCLOUD}/subscriptions", "nextcloud", {"GET": Kind.POLL}),
-    (rf"{_NEXTCLOUD}/subscription_change/create", "nextcloud", {"POST": Kind.UPLOAD}),
-    (rf"{_NEXTCLOUD}/episode_action", "nextcloud", {"GET": Kind.PLAYS_POLL}),
-    (rf"{_NEXTCLOUD}/episode_action/create", "nextcloud", {"POST": Kind.PLAYS_UPLOAD}),
-    (r"/subscriptions", OPEN_PODCAST, {"GET": Kind.POLL, "POST": Kind.UPLOAD}),
+    (r"/api/2/subscriptions/[^/]+/[^/]+\.json", "gpodder.net", _OF_LISTS),
+    (r"/api/2/episodes/[^/]+\.json", "gpodder.net", _OF_PLAYS),
+    (rf"{_NEXTCLOUD}/(subscriptions|subscription_change/create)", "nextcloud", _OF_LISTS),
+    (rf"{_NEXTCLOUD}/episode_action(/create)?", "nextcloud", _OF_PLAYS),
+    (r"/subscriptions", OPEN_PODCAST, _OF_LISTS),
     (r"/subscriptions/[^/]+", OPEN_PODCAST, {"PATCH": Kind.UPLOAD, "DELETE": Kind.UPLOAD}),
 ]
 
@@ -244,11 +268,8 @@ def objects(body: Any, name: str) -> Sequence[Mapping[str, Any]]:
 
 def _texts(body: Any, name: str) -> frozenset[str]:
     found = body.get(name) if isinstance(body, dict) else None
-    return frozenset(filter(_is_text, found)) if isinstance(found, list) else frozenset()
-
-
-def _is_text(one: object) -> bool:
-    return isinstance(one, str)
+    texts = found if isinstance(found, list) else []
+    return frozenset(one for one in texts if isinstance(one, str))
 
 
 def _expanded(body: bytearray) -> bytes:

@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias, TypeVar
 
-from podsync_check.checking import expect
+from podsync_check.checking import Tested, expect
 from podsync_check.messages import Wrong
-from podsync_check.reference.elsewhere import OtherDevice
-from podsync_check.watching.exchanges import OPEN_PODCAST, URL_LISTS, Kind, WatchedExchange
-from podsync_check.watching.faults import Fault
+from podsync_check.reference.server import OtherDevice
+from podsync_check.watching.exchanges import OPEN_PODCAST, URL_LISTS, Fault, Kind, WatchedExchange
 
 PATIENCE_POLLS = 3
 """Number of polls within which an app must react."""
@@ -53,27 +52,17 @@ Play: TypeAlias = Generator[Wait, WatchedExchange | None, None]
 
 
 @dataclass(frozen=True)
-class HardCase:
+class HardCase(Tested):
     """A property of good apps, and its test.
 
     Attributes:
-        name: Name of the function.
-        sentence: The property, as a sentence about a good app.
         asks: Instruction to the person with the app.
-        why: Consequence for a person whose app fails.
-        seen: Client or public report (repository#number) that it is based on.
-        spec: Statement of the protocol's text, or its silence.
         protocols: Protocols that it applies to.
     """
 
-    name: str
-    sentence: str
-    asks: str
-    why: str
-    seen: str
-    spec: str
-    protocols: frozenset[str]
     play: Callable[[OtherDevice], Play]
+    asks: str
+    protocols: frozenset[str]
 
 
 F = TypeVar("F", bound=Callable[[OtherDevice], Play])
@@ -85,10 +74,11 @@ def hard_case(
     """Decorator: make a hard case of a generator; the docstring is the sentence."""
 
     def made(function: F) -> F:
-        sentence = (function.__doc__ or "").strip()
-        case = HardCase(function.__name__, sentence, asks, why, seen, spec, protocols, function)
+        told = (function.__name__, (function.__doc__ or "").strip(), why, seen, spec)
         # Type checkers do not know this attribute of a function; the catalogue reads it.
-        function.__hard_case__ = case  # type: ignore[attr-defined]
+        function.__hard_case__ = HardCase(  # type: ignore[attr-defined]
+            *told, function, asks, protocols
+        )
         return function
 
     return made

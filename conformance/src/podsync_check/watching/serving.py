@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 from podsync_check.messages import Reply
 from podsync_check.watching.exchanges import MAX_READ_BYTES
-from podsync_check.watching.watch import Application, Message, Receive, Scope, Send
+from podsync_check.watching.watch import Application, Message, Receive, Scope, Send, read_body
 
 _Answer = Callable[[str, str, dict[str, str], bytes], Reply]
 
@@ -30,12 +30,7 @@ def application(answer: _Answer) -> Application:
     """Wrap a synchronous server as an ASGI application."""
 
     async def answered(scope: Scope, receive: Receive, send: Send) -> None:
-        body = bytearray()
-        more = True
-        while more:
-            message = await receive()
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
+        _, body = await read_body(receive, MAX_READ_BYTES)
         headers = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
         query = scope["query_string"].decode("latin-1")
         target = scope["raw_path"].decode("latin-1") + (f"?{query}" if query else "")
@@ -55,49 +50,8 @@ def serving(watched: Application, host: str, port: int) -> Iterator[tuple[str, i
     Raises:
         OSError: The port is not available.
     """
-
-    class Handler(_Handler):
-        def answer(self, body: bytes) -> None:
-            path, _, query = self.path.partition("?")
-            scope = {
-                "type": "http",
-                "method": self.command,
-                "path": unquote(path),
-                "raw_path": path.encode("latin-1"),
-                "query_string": query.encode("latin-1"),
-                "headers": [
-                    (name.lower().encode("latin-1"), value.encode("latin-1"))
-                    for name, value in self.headers.items()
-                ],
-            }
-
-            messages: SimpleQueue[Message | None] = SimpleQueue()
-
-            async def receive() -> Message:
-                return {"type": "http.request", "body": body}
-
-            async def send(message: Message) -> None:
-                messages.put(message)
-
-            async def call() -> None:
-                try:
-                    await watched(scope, receive, send)
-                finally:
-                    messages.put(None)
-
-            asyncio.run_coroutine_threadsafe(call(), loop)
-            while (message := messages.get()) is not None:
-                self.write(message)
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True  # open connections of apps do not keep the command running
-
-        def handle_error(self, request: Any, client_address: Any) -> None:
-            if not isinstance(sys.exception(), ConnectionError):  # apps may disconnect at any time
-                super().handle_error(request, client_address)
-
-    with Server((host, port), Handler) as listening:
-        loop = asyncio.new_event_loop()
+    with _Server((host, port), _Handler) as listening:
+        listening.watched, listening.loop = watched, (loop := asyncio.new_event_loop())
         threads = [
             threading.Thread(target=listening.serve_forever, args=(0.05,)),
             threading.Thread(target=loop.run_forever),
@@ -114,6 +68,16 @@ def serving(watched: Application, host: str, port: int) -> Iterator[tuple[str, i
             for thread in threads:
                 thread.join()
             loop.close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True  # open connections of apps do not keep the command running
+    watched: Application
+    loop: asyncio.AbstractEventLoop
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):  # apps may disconnect at any time
+            super().handle_error(request, client_address)
 
 
 async def _cancel_all() -> None:
@@ -137,9 +101,39 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = _SILENT_SECONDS
 
+    server: _Server
+
     def answer(self, body: bytes) -> None:
         """Handle a request with its body."""
-        raise NotImplementedError
+        path, _, query = self.path.partition("?")
+        scope = {
+            "type": "http",
+            "method": self.command,
+            "path": unquote(path),
+            "raw_path": path.encode("latin-1"),
+            "query_string": query.encode("latin-1"),
+            "headers": [
+                (name.lower().encode("latin-1"), value.encode("latin-1"))
+                for name, value in self.headers.items()
+            ],
+        }
+        messages: SimpleQueue[Message | None] = SimpleQueue()
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": body}
+
+        async def send(message: Message) -> None:
+            messages.put(message)
+
+        async def call() -> None:
+            try:
+                await self.server.watched(scope, receive, send)
+            finally:
+                messages.put(None)
+
+        asyncio.run_coroutine_threadsafe(call(), self.server.loop)
+        while (message := messages.get()) is not None:
+            self.write(message)
 
     def write(self, message: Message) -> None:
         """Write part of a reply; the connection is closed if the last part is missing."""

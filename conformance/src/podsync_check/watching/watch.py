@@ -15,10 +15,15 @@ from typing import Any, TypeAlias
 from urllib.parse import parse_qsl
 
 from podsync_check.checks.apps.objections import Hint, StrictReader
-from podsync_check.watching.exchanges import MAX_READ_BYTES, WatchedExchange
-from podsync_check.watching.faults import MAX_PENDING, SLOW_SECONDS, Fault
+from podsync_check.page import page_of_requests
+from podsync_check.watching.exchanges import (
+    MAX_PENDING,
+    MAX_READ_BYTES,
+    SLOW_SECONDS,
+    Fault,
+    WatchedExchange,
+)
 from podsync_check.watching.hard_cases import Course
-from podsync_check.watching.page import page
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -115,10 +120,10 @@ class Watch:
         self.exchanges.appendleft(exchange)
         # Read the whole body first: its content determines whether a hard case applies, and a
         # server that refuses the request may not read it.
-        body = await _read(receive, exchange)
+        messages, exchange.body = await read_body(receive, MAX_READ_BYTES)
         exchange.fault = self._ordered(exchange) or self.course.fault_of(exchange)
         try:
-            await self._answer(exchange, scope, _again(body, receive), _told(send, exchange))
+            await self._answer(exchange, scope, _again(messages, receive), _told(send, exchange))
         finally:
             exchange.objections += self._reader.read(exchange)
             self.objection_count += sum(not isinstance(one, Hint) for one in exchange.objections)
@@ -181,24 +186,17 @@ class Watch:
 
     def told(self) -> dict[str, Any]:
         """Return recent exchanges, the oldest first, and the hard cases, for tests."""
+        names = ("number", "method", "target", "status", "fault", "objections")
         requests = [
-            {
-                "number": one.number,
-                "method": one.method,
-                "target": one.target,
-                "status": one.status,
-                "fault": one.fault,
-                "objections": one.objections,
-            }
-            for one in reversed(self.exchanges)
+            {name: getattr(one, name) for name in names} for one in reversed(self.exchanges)
         ]
         found: dict[str, Any] = {"objections": self.objection_count, "requests": requests}
         return found | self.course.told()
 
     def shown(self) -> str:
         """Return the page."""
-        pending, deeds = list(self._pending), list(self._deeds)
-        return page(list(self.exchanges), self.objection_count, pending, deeds, self.course)
+        shown = (self.exchanges, self.objection_count, self._pending, self._deeds, self.course)
+        return page_of_requests(*shown)
 
 
 def _faults_of(form: Mapping[str, str], room: int) -> Sequence[Fault]:
@@ -216,12 +214,7 @@ def _faults_of(form: Mapping[str, str], room: int) -> Sequence[Fault]:
 
 
 async def _form(receive: Receive) -> dict[str, str]:
-    body = bytearray()
-    more = True
-    while more and len(body) < _MAX_FORM_BYTES:
-        message = await receive()
-        body += message.get("body", b"")
-        more = message.get("more_body", False)
+    _, body = await read_body(receive, _MAX_FORM_BYTES)
     try:
         found = json.loads(body)
     except ValueError:
@@ -257,17 +250,15 @@ async def _reply(
     await send({"type": "http.response.body", "body": body})
 
 
-async def _read(receive: Receive, exchange: WatchedExchange) -> list[Message]:
-    """Return the messages of a body, up to the read limit, and record its bytes."""
-    messages = []
-    more = True
-    while more and len(exchange.body) < MAX_READ_BYTES:
+async def read_body(receive: Receive, at_most: int) -> tuple[list[Message], bytearray]:
+    """Return the messages of a body until it exceeds `at_most` bytes, and its first bytes."""
+    messages, body, more = [], bytearray(), True
+    while more and len(body) < at_most:
         message = await receive()
         messages.append(message)
-        room = MAX_READ_BYTES - len(exchange.body)
-        exchange.body += message.get("body", b"")[:room]
+        body += message.get("body", b"")[: at_most - len(body)]
         more = message.get("more_body", False)
-    return messages
+    return messages, body
 
 
 def _again(messages: list[Message], receive: Receive) -> Receive:

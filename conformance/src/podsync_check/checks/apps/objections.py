@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from podsync_check.protocols.openpodcast import STAMPS
 from podsync_check.watching.exchanges import (
     MAX_READ_BYTES,
     OPEN_PODCAST,
@@ -21,7 +22,6 @@ from podsync_check.watching.exchanges import (
     objects,
 )
 
-_STAMPS = ("subscription_changed", "guid_changed", "deleted")
 _FIELDS = {"PATCH": {"new_feed_url", "new_guid", "is_subscribed"}, "POST": {"feed_url", "guid"}}
 _RANDOM_GUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 _LIBRARIES = {
@@ -193,7 +193,7 @@ class StrictReader:
         following = exchange.got.get("next") if isinstance(exchange.got, dict) else None
         self._nexts.add(_in_order(dict(parse_qsl(urlsplit(str(following)).query))))
         entries = objects(exchange.got, "subscriptions")
-        stamps = sorted(str(entry[name]) for entry in entries for name in _STAMPS if name in entry)
+        stamps = sorted(str(entry[name]) for entry in entries for name in STAMPS if name in entry)
         self._ends.update(filter(None, map(_moment, stamps[-1:])))
         epoch = exchange.reply_headers.get("feedkeep-epoch", client.epoch)
         if "since" not in exchange.asked:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from podsync_check.checking import Level, check, expect
-from podsync_check.messages import Wrong
-from podsync_check.servers import OpenPodcast
+from podsync_check.protocols.openpodcast import STAMPS
+from podsync_check.servers import OpenPodcast, failures
 from podsync_check.simulated.interleavings import expect_no_loss
-
-STAMPS = ("subscription_changed", "guid_changed", "deleted")
 
 
 @check(
@@ -66,25 +64,14 @@ def random_orders_lose_nothing(server: OpenPodcast) -> None:
     Level.KEPT,
     why="Phone and tablet sync at the same moment; one of them gets a 500, or its feeds are lost.",
     seen="kd2org/opodsync#63",
-    spec="Silent.",
     runs_last=True,
 )
 def devices_at_once_lose_no_subscription(server: OpenPodcast) -> None:
     """When four devices add ten feeds each at once, all are accepted and kept."""
     feeds = server.feeds(40)
-
-    def add(share: list[str]) -> list[str]:
-        refused = []
-        for feed in share:
-            try:
-                server.add_one(feed)
-            except Wrong as wrong:
-                refused.append(str(wrong))
-        return refused
-
-    with ThreadPoolExecutor(4) as pool:
-        parts = pool.map(add, [feeds[number::4] for number in range(4)])
-        refused = [text for part in parts for text in part]
+    refused = failures(
+        [partial(server.add_one, feed) for feed in feeds[number::4]] for number in range(4)
+    )
     expect(not refused, f"{len(refused)} of 40 requests failed, the first with: {refused[:1]}")
     got = {entry["feed_url"] for entry in server.listed()}
     expect(got == set(feeds), f"Of 40 acknowledged feeds, {len(got)} are in the list.")

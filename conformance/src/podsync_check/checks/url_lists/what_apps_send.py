@@ -59,7 +59,6 @@ def one_bad_url_blocks_nothing(server: UrlLists) -> None:
     Level.TOLERANT,
     why="Episodes of publishers with long addresses make every upload fail.",
     seen="thrillfall/nextcloud-gpodder#81",
-    spec="Silent.",
 )
 def long_urls_are_kept(server: UrlLists) -> None:
     """A feed and an episode with URLs of 1,500 characters are kept."""
@@ -111,7 +110,6 @@ def no_since_means_everything(server: UrlLists) -> None:
     Level.TOLERANT,
     why="Podcast Merlin tests its login by this poll: with an error, it never connects.",
     seen="YehonatanVishna/Podcast-Merlin probes with since=2147483647",
-    spec="Silent.",
     only_reads=True,
 )
 def a_probe_of_the_far_future_is_answered(server: UrlLists) -> None:

@@ -1,4 +1,4 @@
-"""State of the reference server for `/sync` in draft C of the Open Podcast API."""
+"""The reference server with `/sync` of draft C of the Open Podcast API, which apps do not test."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
+
+from podsync_check.messages import Reply
+from podsync_check.reference.server import ROUTES, Asked, Reference, _reply
 
 
 @dataclass
@@ -69,3 +72,24 @@ class SyncedList:
             for one in found
             if one.updated > moment
         ]
+
+
+class WithDraftC(Reference):
+    routes = (*ROUTES, (r"/api/v1/sync", False, "sync"))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.synced = SyncedList(self.now)
+
+    def sync(self, asked: Asked, _: Mapping[str, str]) -> Reply:
+        if asked.method == "POST":
+            actions = asked.json(dict)["requests"]
+            order = sorted(actions, key=lambda action: str(action["occurred_at"]))
+            return _reply({"results": [self.synced.act(action) for action in order]})
+        found = self.synced.since(asked.query.get("since", ""))
+        size = int(asked.query.get("limit", 50))
+        told: dict[str, Any] = {"results": found[:size], "has_more": len(found) > size}
+        if found:
+            query = f"since={found[:size][-1]['last_updated']}&limit={size}"
+            told["next_since"] = f"{asked.base}{asked.path}?{query}"
+        return _reply(told)

@@ -1,1 +1,0 @@
-"""Checks specific to gpodder.net's API."""
