@@ -16,7 +16,7 @@ const UNKNOWN = 404;
 const DELETED = 410;
 const NOT_LET_IN = 401;
 const ONLY_READS = 403;
-const PASSES = [429, 500, 502, 503, 504];
+const PASSES = [429, 431, 500, 502, 503, 504]; // 431: by a proxy, perhaps for now
 const KEPT = "What you changed is kept, and sent next time.";
 
 /** The service refuses a request, and would refuse it again; `status` says how. */

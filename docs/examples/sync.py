@@ -24,7 +24,7 @@ TRIES = 6
 LONGEST_WAIT_SECONDS = 60
 UNKNOWN, DELETED = 404, 410
 NOT_LET_IN, ONLY_READS = 401, 403
-PASSES = {429, 500, 502, 503, 504}
+PASSES = {429, 431, 500, 502, 503, 504}  # 431: by a proxy, perhaps for now
 USAGE = (
     "Give a FILE, and after it nothing, add URL, move WHICH URL,"
     " or one of subscribe, unsubscribe and delete with a WHICH."
