@@ -190,10 +190,14 @@ class FeedkeepProcess:
             assert time.monotonic() < deadline, self.log.read_text()
             time.sleep(0.02)
 
-    def wait_for_line(self, text: str) -> dict[str, object]:
-        """Return the first line of the log with a text in it, once it is there."""
+    def wait_for_line(self, *texts: str) -> dict[str, object]:
+        """Return the first line of the log with some texts in it, once it is there."""
         deadline = time.monotonic() + _START_SECONDS
-        while not (found := [one for one in self.log.read_text().splitlines() if text in one]):
+
+        def has_all(line: str) -> bool:
+            return all(text in line for text in texts)
+
+        while not (found := list(filter(has_all, self.log.read_text().splitlines()))):
             assert time.monotonic() < deadline, self.log.read_text()
             time.sleep(0.02)
         line: dict[str, object] = json.loads(found[0])

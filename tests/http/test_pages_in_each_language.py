@@ -184,7 +184,9 @@ WIPES = [
     for doer in DOERS
     for total in (1, 2, 1_234)
 ]
-PLAYED = PlayedEpisode("1.mp3", row_of(FEED, None, NOW), True, 60, 90, False, NOW, DOERS[0], "x")
+PLAYED = PlayedEpisode(
+    "1.mp3", "", row_of(FEED, None, NOW), True, 60, 90, False, NOW, DOERS[0], "x"
+)
 LISTENING: dict[str, Any] = {
     "episodes": [
         *(replace(PLAYED, who=doer) for doer in DOERS),

@@ -93,7 +93,7 @@ def use(folder: Path, language: str, database: str = "") -> None:
                 authorize("zoe")
                 assert page.url == f"{service.base_url}/account"
                 assert page.locator("h1").inner_text() == "listener"
-                page.locator("form.who button").click()
+                page.locator("form[action='/sign-out'] button").click()
             page.locator("input[name=name]").fill(anna)
             page.locator("input[name=password]").fill("a good passphrase")
             page.locator("form[action='/sign-in'] button").click()
@@ -101,7 +101,7 @@ def use(folder: Path, language: str, database: str = "") -> None:
             page.get_by_role("button", name=link).click()
             authorize("anna-there")
             assert page.locator("h1").inner_text() == anna
-            page.locator("form.who button").click()
+            page.locator("form[action='/sign-out'] button").click()
             page.get_by_role("link", name=sign_in).click()
             authorize("anna-there")
             page.goto("/account")

@@ -188,7 +188,8 @@ def test_a_worker_that_hangs_is_replaced_and_the_watchdog_is_fed_all_the_while(
         hold(hung)
         manager.forget()
         manager.wait_for("WATCHDOG=1")
-        assert process.wait_for_line("worker hangs; killing it")["pid"] == hung
+        # On a busy machine, the other worker can seem to hang, too.
+        process.wait_for_line("worker hangs; killing it", f'"pid":{hung}')
         process.wait_for_line("worker died")
         manager.wait_for("READY=1")  # all of them are, once another one has taken its place
         process.wait_for_workers(2)

@@ -20,7 +20,7 @@ from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.service import Service
 from feedkeep.web.listening import EPISODES_ON_A_PAGE, episode_name
 
-A, B = "https://a.example/feed", "https://b.example/feed"
+A, B = "https://a.played.example/feed", "https://b.played.example/feed"
 GUID = parse_feed_url(A).guid
 MARK = "Mark as finished"
 
@@ -106,7 +106,7 @@ def test_the_newest_play_of_each_episode_is_shown_with_its_app_and_device_latest
     progress = [
         f"three.mp3 {own} 0:09 · AntennaPod on Pixel",
         f"one.mp3 {own} 15:00 of 60:00 · Kasts on Desk",
-        "far.mp3 b.example/feed 1:40:00 of 2:00:00 · Kasts on Desk",
+        "far.mp3 b.played.example/feed 1:40:00 of 2:00:00 · Kasts on Desk",
     ]
     finished = [f"two.mp3 {own} finished · AntennaPod on Pixel"]
     page = anna.get("/listening")
@@ -119,7 +119,7 @@ def test_the_newest_play_of_each_episode_is_shown_with_its_app_and_device_latest
     anna.post(f"/feeds/{GUID}/delete")
     page = anna.get("/listening")
     assert GUID not in re.findall(r"/feeds/([^/\"]+)", page.reply.text)
-    assert "a.example/feed 15:00 of 60:00" in page.text
+    assert "a.played.example/feed 15:00 of 60:00" in page.text
 
 
 def test_an_episode_marked_as_finished_is_sent_to_apps_once_and_moves_to_the_others(
@@ -136,10 +136,10 @@ def test_an_episode_marked_as_finished_is_sent_to_apps_once_and_moves_to_the_oth
     assert done.note == "Marked one.mp3 as finished. Your apps get this with their next sync."
     assert (done.path, rows(done)) == (
         "/listening",
-        ["endless.mp3 a.example/feed 0:05 · Kasts on Desk"],
+        ["endless.mp3 a.played.example/feed 0:05 · Kasts on Desk"],
     )
     assert mark(anna, page).status == 200, "pressed in another window, too"
-    whose = ["one.mp3 a.example/feed finished · You, in a browser"]
+    whose = ["one.mp3 a.played.example/feed finished · You, in a browser"]
     assert rows(anna.get("/listening?show=finished")) == whose
     for app in (phone, desk):
         (told,) = [one for one in app.poll() if "one" in str(one["episode"])]

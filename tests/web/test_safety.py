@@ -168,7 +168,7 @@ def test_static_files_are_kept_for_good_and_named_by_what_is_in_them(stranger: P
         reply = stranger.http.get(path)
         assert reply.headers["Cache-Control"] == "public, max-age=31536000, immutable"
         sizes[path.rsplit(".", 1)[1]] = len(reply.content)
-    assert sizes["css"] <= 20 * 1024
+    assert sizes["css"] <= 22 * 1024
     assert sizes["js"] <= 12 * 1024
     assert stranger.get("/static/style.css").status == 404
 

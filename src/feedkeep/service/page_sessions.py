@@ -111,8 +111,8 @@ class PageSessions:
         The token's id is stored until `valid_until`. Returns False, without effect, if it already
         was (OpenID Connect Back-Channel Logout, section 2.6).
         """
-        documents, kind, digest = self._store.documents, DocumentKind.LOGOUTS, short_name(token_id)
-        if digest in _logouts(await documents.body(account_id, kind, _NAME)):
+        documents, kind, name = self._store.documents, DocumentKind.LOGOUTS, short_name(token_id)
+        if name in _logouts(await documents.body(account_id, kind, _NAME)):
             return False
         await self._store.tokens.change(
             account_id,
@@ -125,7 +125,7 @@ class PageSessions:
 
         def with_token(body: str | None, _: int) -> str:
             now, known = self._now(), _logouts(body)
-            valid = {digest: valid_until, **known}
+            valid = {name: valid_until, **known}
             kept = sorted(valid, key=valid.__getitem__, reverse=True)[:_MAX_LOGOUTS]
             return as_json({one: valid[one] for one in kept if valid[one] >= now})
 
@@ -164,7 +164,7 @@ class PageSessions:
 
 
 def _logouts(body: str | None) -> Mapping[str, Stamp]:
-    """Return the digests of received logout tokens, each with the time until which it is valid."""
+    """Return the names of received logout tokens, each with the time until which it is valid."""
     return _LOGOUTS.decode(body) if body else {}
 
 
