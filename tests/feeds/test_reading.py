@@ -12,13 +12,20 @@ from corpus_of_feeds import URL, Example, examples, hashed
 from feedkeep.feeds import xml_feeds
 from feedkeep.feeds.found import MAX_OFFERS, MAX_URL
 from feedkeep.feeds.plain_text import plain_text
-from feedkeep.feeds.reading import MAX_BYTES, MAX_OBJECTS, read_feed
+from feedkeep.feeds.reading import MAX_BYTES, MAX_OBJECTS, read_with_episodes
 from feedkeep.feeds.xml_feeds import MAX_ATTRIBUTES, MAX_BASES, MAX_TAGS
 from feedkeep.feeds.xml_tags import MAX_OPEN, MAX_PARTS
 from feedkeep.model import FeedContent, Stamp
 from feedkeep.model.errors import NotAFeed
 
 EXAMPLES = examples()
+LAST = Stamp(253_370_764_800_000_000)
+"""Start of the year 9999."""
+
+
+def read_feed(document: bytes, content_type: str, url: str, until: Stamp = LAST) -> FeedContent:
+    content, _ = read_with_episodes(document, content_type, url, until, 0)
+    return content
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=[example.name for example in EXAMPLES])

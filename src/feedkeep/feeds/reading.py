@@ -139,15 +139,6 @@ def _as(raw: msgspec.Raw, kind: type[T]) -> T | None:
 
 MAX_BYTES = 8 * 1024 * 1024
 
-_LAST = Stamp(253_370_764_800_000_000)
-"""Start of the year 9999."""
-
-
-def read_feed(document: bytes, content_type: str, url: str, until: Stamp = _LAST) -> FeedContent:
-    """Read a feed as `read_with_episodes` does, without episodes."""
-    content, _ = read_with_episodes(document, content_type, url, until, 0)
-    return content
-
 
 def read_with_episodes(
     document: bytes, content_type: str, url: str, until: Stamp, limit: int
