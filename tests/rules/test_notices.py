@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from feedkeep.model import (
+    AccountId,
     Alias,
     Author,
     Counts,
@@ -25,6 +26,7 @@ from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.list_changes import ChangeKind, FeedChange, ListChange
 from feedkeep.rules.mass_unsubscribes import MassUnsubscribe
 from feedkeep.rules.notices import (
+    MAX_GRANTS,
     MAX_NOTICES,
     TOLD_DAYS,
     UNREADABLE_DAYS,
@@ -37,7 +39,9 @@ from feedkeep.rules.notices import (
     of_changes,
     of_list,
     of_mass_unsubscribe,
+    with_grant,
 )
+from feedkeep.rules.seconds import second_of
 
 NOW = Stamp(1_000 * DAY_US)
 A, OWN = "https://a.example/feed", "https://members.example/0a1B2c3D4e5F6a7B8c9D0e1F"
@@ -76,9 +80,28 @@ def test_an_app_is_news_once_it_was_used_and_when_it_falls_silent() -> None:
     assert told(*newest(found, NOW, known=known)) == [(NoticeKind.SILENT, "tablet")]
 
 
-def test_granted_apps_are_those_of_nextclouds_login() -> None:
+def test_granted_app_is_known_to_the_browser_that_granted_it_in_time() -> None:
     apps = [app(number, 0, kind=kind) for number, kind in enumerate(AppKind)]
-    assert granted_keys(apps) == [app_key(one) for one in apps if one.kind is AppKind.NEXTCLOUD]
+    [own] = [one for one in apps if one.kind is AppKind.NEXTCLOUD]
+    second = second_of(own.created)
+
+    def known(seconds_before: int, account: int = 1, label: str = "phone") -> list[str]:
+        marks = with_grant("", AccountId(account), label, second - seconds_before)
+        return granted_keys(apps, AccountId(1), marks, 9)
+
+    assert known(0) == known(9) == [app_key(own)]
+    assert known(-1) == known(10) == known(0, account=2) == known(0, label="tablet") == []
+
+
+def test_browser_remembers_a_few_grants_and_ignores_what_is_no_mark() -> None:
+    one = app(1, 0, kind=AppKind.NEXTCLOUD)
+    marks = "x.y-9" * 99
+    for _ in range(MAX_GRANTS):
+        marks = with_grant(marks, AccountId(1), "phone", second_of(one.created))
+    assert len(marks.split("-")) == MAX_GRANTS
+    assert set(granted_keys([one], AccountId(1), marks, 9)) == {app_key(one)}
+    for odd in ("", "-", "x.y-9" * 99, "9" * 12 + "." + "0" * 32, "²." + "0" * 32):
+        assert granted_keys([one], AccountId(1), odd, 9) == []
 
 
 def test_an_app_with_the_account_s_password_is_known_by_its_name_alone() -> None:

@@ -108,7 +108,7 @@ def test_app_connected_by_a_page_is_listed_but_not_warned_of(
     assert "Kasts" not in above(anna)
 
 
-def test_app_granted_on_the_page_of_nextclouds_login_is_listed_but_not_warned_of(
+def test_app_granted_on_the_page_of_nextclouds_login_is_warned_of_in_other_browsers_alone(
     person: tuple[PageClient, str],
 ) -> None:
     anna, name = person
@@ -117,6 +117,9 @@ def test_app_granted_on_the_page_of_nextclouds_login_is_listed_but_not_warned_of
     polled = anna.bare_post(begun["poll"]["endpoint"], {"token": begun["poll"]["token"]})
     sign_in(anna, name, polled.json()["appPassword"], "/news", "was connected")
     assert above(anna) == ""
+    elsewhere = PageClient(anna.process)
+    elsewhere.sign_in(name)
+    assert "was connected. If that was not you" in above(elsewhere)
 
 
 def test_an_app_that_fell_silent_is_pointed_out(person: tuple[PageClient, str]) -> None:

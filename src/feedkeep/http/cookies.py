@@ -30,6 +30,7 @@ BROWSER_SESSION = Cookie("feedkeep", 400 * _DAY_SECONDS)
 # gpodder.net's name, which clients expect.
 APP_SESSION = Cookie("sessionid", APP_SESSION_DAYS * _DAY_SECONDS)
 NEXTCLOUD_LOGIN = Cookie("feedkeep_login", None)
+GRANTED_APPS = Cookie("feedkeep_granted", 30 * _DAY_SECONDS)
 LOOK = Cookie("feedkeep_look", 400 * _DAY_SECONDS)
 NOTE = Cookie("feedkeep_note", 60)
 NEW_PASSWORD = Cookie("feedkeep_new_password", _QUARTER_SECONDS)

@@ -17,7 +17,13 @@ from starlette.responses import Response
 
 from feedkeep.config.settings import Settings
 from feedkeep.http.authenticators import log_refusal
-from feedkeep.http.cookies import BROWSER_SESSION, NEXTCLOUD_LOGIN, read_cookie
+from feedkeep.http.cookies import (
+    BROWSER_SESSION,
+    GRANTED_APPS,
+    NEXTCLOUD_LOGIN,
+    read_cookie,
+    set_cookie,
+)
 from feedkeep.http.error_responses import FORBIDDEN, OK, refusal_of
 from feedkeep.http.json_bodies import encode, read_object, text
 from feedkeep.http.pages.forms import MAX_FORM_BYTES, Form, read_form
@@ -29,7 +35,9 @@ from feedkeep.http.routing import NoSuchRoute, PublicRoute, Resource, Route
 from feedkeep.model import Account, Admitted, Scope
 from feedkeep.model.errors import InvalidInput, NotAuthorized, Sentence, TooManyAttempts
 from feedkeep.rules.app_identity import app_name
-from feedkeep.rules.credentials import PasswordCredential
+from feedkeep.rules.credentials import PasswordCredential, as_label
+from feedkeep.rules.notices import with_grant
+from feedkeep.rules.seconds import second_of
 from feedkeep.service import Service
 from feedkeep.service.logins import begun_at, login_of
 from feedkeep.url_sync.handlers import Syncing
@@ -119,6 +127,11 @@ class FlowResource(Resource):
         place = f"{request.path}?{request.http.url.query}"
         response = self._pages.redirect(place)
         response.headers.append("set-cookie", write_note(request, Note(GRANTED)))
+        # This browser need not warn its owner of the app.
+        account_id, second = request.asker.account.id, second_of(self.service.now())
+        marks = read_cookie(request, GRANTED_APPS)
+        marks = with_grant(marks, account_id, as_label(_label(request)), second)
+        response.headers.append("set-cookie", set_cookie(request, GRANTED_APPS, marks))
         return response
 
     async def _let_in(self, request: Request, form: Form) -> Admitted:
@@ -147,8 +160,9 @@ class FlowResource(Resource):
 
     async def _grant(self, request: Request, account: Account) -> bool:
         login = bytes.fromhex(request.parameters["login"])
-        label = _app(request) or str(_UNKNOWN_APP)
-        return await self.service.logins.grant_login(account, login, label, _scope(request))
+        return await self.service.logins.grant_login(
+            account, login, _label(request), _scope(request)
+        )
 
     def _refused(
         self, request: Request, error: NotAuthorized | TooManyAttempts, name: str
@@ -240,6 +254,10 @@ def _app(request: Request) -> str:
     # Links can contain any name.
     name = request.query("app")
     return "".join(filter(str.isprintable, name)).strip()[:_MAX_APP_CHARACTERS]
+
+
+def _label(request: Request) -> str:
+    return _app(request) or str(_UNKNOWN_APP)
 
 
 _LOGIN = "/index.php/login/v2"

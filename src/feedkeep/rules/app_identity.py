@@ -76,7 +76,7 @@ def _label_of(admitted: Admitted) -> str:
 def name_of(admitted: Admitted) -> str | None:
     """Return the name under which an app's episode actions are stored; None if unknown.
 
-    It outlives the app's token, and is short, since an account has half a million actions.
+    It outlives the app's token, and is short, since an account can have 400,000 actions.
     """
     if admitted.credential_kind is CredentialKind.BROWSER:
         return PAGES

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from feedkeep.model import (
+    AccountId,
     Author,
     CredentialKind,
     Guid,
@@ -22,6 +25,7 @@ from feedkeep.rules.feed_labels import Labels
 from feedkeep.rules.feed_names import Headline, name_of
 from feedkeep.rules.list_changes import ChangeKind, ListChange
 from feedkeep.rules.mass_unsubscribes import MassUnsubscribe
+from feedkeep.rules.seconds import second_of
 
 TOLD_DAYS = 30
 """Lifetime of news, in days."""
@@ -34,6 +38,10 @@ MAX_NOTICES = 50
 MAX_KNOWN_APPS = 200
 """Maximum number of apps that are stored as known to their owner."""
 
+MAX_GRANTS = 8
+"""Maximum number of grants that a browser remembers."""
+
+_MARK = re.compile(r"[0-9]{1,12}\.[0-9a-f]{32}")
 _EVER = Stamp(0)
 
 
@@ -101,9 +109,40 @@ def token_key(token_id: TokenId) -> str:
     return f"app {token_id}"
 
 
-def granted_keys(apps: Iterable[ConnectedApp]) -> list[str]:
-    """Return the keys of the apps to which their owner granted access on a page in a browser."""
-    return [app_key(app) for app in apps if app.kind is AppKind.NEXTCLOUD]
+def with_grant(marks: str, account_id: AccountId, label: str, second: int) -> str:
+    """Add a mark by which a browser knows an app that it granted access; keep the latest marks.
+
+    Marks name neither accounts nor apps: other people may use the browser.
+    """
+    kept = marks.split("-") if marks else []
+    return "-".join([*kept, _mark(account_id, label, second)][-MAX_GRANTS:])
+
+
+def granted_keys(
+    apps: Iterable[ConnectedApp], account_id: AccountId, marks: str, fetched_within_seconds: int
+) -> list[str]:
+    """Return the keys of the apps that a browser with these marks granted access.
+
+    An app gets its token within `fetched_within_seconds` of the grant. Other browsers still warn of
+    the app: the owner may not have granted it.
+    """
+    known = {mark for mark in marks.split("-")[:MAX_GRANTS] if _MARK.fullmatch(mark)}
+    seconds = {mark: int(mark.partition(".")[0]) for mark in known}
+    return [
+        app_key(app)
+        for app in apps
+        if app.kind is AppKind.NEXTCLOUD
+        and any(
+            0 <= second_of(app.created) - second <= fetched_within_seconds
+            and mark == _mark(account_id, app.name, second)
+            for mark, second in seconds.items()
+        )
+    ]
+
+
+def _mark(account_id: AccountId, label: str, second: int) -> str:
+    text = f"{account_id} {label}"
+    return f"{second}.{hashlib.sha256(text.encode()).hexdigest()[:32]}"
 
 
 def may_have_moved(whole: Snapshot) -> bool:

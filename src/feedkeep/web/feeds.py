@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from feedkeep.http.cookies import LOOK, read_cookie, set_cookie
+from feedkeep.http.cookies import GRANTED_APPS, LOOK, read_cookie, set_cookie
 from feedkeep.http.error_responses import OK
 from feedkeep.http.json_bodies import encode
 from feedkeep.http.pages.forms import Form, read_form, read_number
@@ -222,7 +222,8 @@ class FeedsPage(Page):
         news: list[Notice] = []
         if is_whole:  # a search sends a request for every few letters
             account_id, seen = request.admitted.account.id, await self.preferences_of(request)
-            news = await self.news(account_id, snapshot, known, labels, seen)
+            granted = read_cookie(request, GRANTED_APPS)
+            news = await self.news(account_id, snapshot, known, labels, seen, granted)
         return {
             "news": [notice_row(notice) for notice in news[:_NEWS_SHOWN]],
             "more_news": max(0, len(news) - _NEWS_SHOWN),

@@ -52,6 +52,7 @@ from feedkeep.rules.personal_urls import may_look_at
 from feedkeep.rules.text_limits import line_of
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.service import Service
+from feedkeep.service.logins import OPEN_SECONDS
 from feedkeep.web.authenticator import session_cookie, session_of
 from feedkeep.web.changes import (
     FEEDS_OF_A_CHANGE,
@@ -220,8 +221,11 @@ class Page:
         known: Mapping[str, Headline],
         labels: Labels,
         seen: Preferences | None = None,
+        granted: str = "",
     ) -> list[Notice]:
         """Return the notices, newest first; with `seen`, those that its owner does not know.
+
+        `granted` are the browser's marks of apps that it granted access (`with_grant`).
 
         Mass unsubscribes are excluded: pages ask about them (`mass_unsubscribe`). The history is
         read only if a feed may have moved, which is rare.
@@ -236,8 +240,8 @@ class Page:
             found += of_changes(listed.changes, listed.authors, titles)
         if seen is None:
             return newest(found, now)
-        known_apps = {*seen.known_apps, *granted_keys(apps)}
-        return newest(found, now, seen.dismissed_news, known_apps)
+        of_browser = granted_keys(apps, account_id, granted, OPEN_SECONDS)
+        return newest(found, now, seen.dismissed_news, {*seen.known_apps, *of_browser})
 
     async def wait_for_first_fetch(
         self, request: AdmittedRequest, guid: str, seconds: float = math.inf
