@@ -10,6 +10,7 @@ from feedkeep.rules.episodes import (
     Playing,
     digest_of_file,
     digest_of_guid,
+    episode_name,
     is_finished,
     keys_of,
     named,
@@ -118,3 +119,26 @@ def test_the_episode_of_an_action_has_its_guid_or_else_its_file() -> None:
     assert named(both, file(2), "unknown") == SECOND
     assert named(both, file(3), "unknown") is None
     assert named(both, file(3), "") is None
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://a.example/b/Episode%20One.mp3?key=secret#t=5", "Episode One.mp3"),
+        ("https://a.example/b/c/", "c"),
+        ("https://a.example", "a.example"),
+        ("https://a.example/%2F%2F", "//"),
+        ("https://a.example/?key=secret", "a.example"),
+        ("https://a.example/%20?key=secret", "https://a.example/%20"),
+        ("https://user:secret@a.example/", "a.example"),
+        ("https://us@er:secret@a.example/%20", "https://a.example/%20"),
+        ("https://a.example/b@c.mp3", "b@c.mp3"),
+        ("urn:episode:1?key=secret", "urn:episode:1"),
+        ("?key=secret", "?"),
+        ("urn:episode:1", "urn:episode:1"),
+        ("https://", "https:"),
+        ("https://a.example/" + "é" * 300, "é" * 199 + "…"),
+    ],
+)
+def test_an_episode_is_called_as_its_file_without_secrets(url: str, name: str) -> None:
+    assert episode_name(url) == name

@@ -18,7 +18,7 @@ from feedkeep.model import ActionDecision, ActionSnapshot, EpisodeAction, replac
 from feedkeep.rules.episode_actions import MAX_STORED, SentAction, judge
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.service import Service
-from feedkeep.web.listening import EPISODES_ON_A_PAGE, episode_name
+from feedkeep.web.listening import EPISODES_ON_A_PAGE
 
 A, B = "https://a.played.example/feed", "https://b.played.example/feed"
 GUID = parse_feed_url(A).guid
@@ -290,29 +290,6 @@ def test_what_apps_send_is_shown_as_a_short_text_and_leads_nowhere(
     assert not re.search('<script>a|javascript:[^/]*"|href="data|\u202e|\0', page.reply.text)
     names = re.findall(r"<strong [^>]*>(.*?)</strong>", page.reply.text)
     assert all(names)
-
-
-@pytest.mark.parametrize(
-    ("url", "name"),
-    [
-        ("https://a.example/b/Episode%20One.mp3?key=secret#t=5", "Episode One.mp3"),
-        ("https://a.example/b/c/", "c"),
-        ("https://a.example", "a.example"),
-        ("https://a.example/%2F%2F", "//"),
-        ("https://a.example/?key=secret", "a.example"),
-        ("https://a.example/%20?key=secret", "https://a.example/%20"),
-        ("https://user:secret@a.example/", "a.example"),
-        ("https://us@er:secret@a.example/%20", "https://a.example/%20"),
-        ("https://a.example/b@c.mp3", "b@c.mp3"),
-        ("urn:episode:1?key=secret", "urn:episode:1"),
-        ("?key=secret", "?"),
-        ("urn:episode:1", "urn:episode:1"),
-        ("https://", "https:"),
-        ("https://a.example/" + "é" * 300, "é" * 199 + "…"),
-    ],
-)
-def test_an_episode_is_called_as_its_file_without_secrets(url: str, name: str) -> None:
-    assert episode_name(url) == name
 
 
 @pytest.mark.parametrize("has_script", [True, False])

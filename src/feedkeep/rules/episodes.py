@@ -1,10 +1,12 @@
-"""Episodes of feeds: their keys in episode actions, and their playing states. Pure."""
+"""Episodes of feeds: their names, keys in episode actions, and playing states. Pure."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Mapping, Sequence
+from urllib.parse import unquote
 
 from feedkeep.model import (
     EPISODE_KEY_BYTES,
@@ -14,10 +16,12 @@ from feedkeep.model import (
     Guid,
     Value,
 )
+from feedkeep.rules.text_limits import MAX_TITLE, line_of
 
 MAX_EPISODES = 50
 """Maximum number of episodes of a feed."""
 
+_USER_INFO = re.compile(r"(?<=://)[^/]*@")
 _DIGEST_BYTES = 9
 """A multiple of three, which base64 writes without padding."""
 
@@ -105,3 +109,11 @@ def playing(
 def _digest(kind: str, text: str) -> str:
     hashed = hashlib.sha256(f"{kind} {text}".encode(errors="replace")).digest()
     return urlsafe_b64encode(hashed[:_DIGEST_BYTES]).decode()
+
+
+def episode_name(url: str) -> str:
+    """Return the name of an episode's file, without query and user info: these may be secrets."""
+    bare = _USER_INFO.sub("", url.partition("?")[0].partition("#")[0], count=1)
+    path = (bare.partition("://")[2] or bare).rstrip("/")
+    name = line_of(unquote(path.rpartition("/")[2]), MAX_TITLE)
+    return name or line_of(bare, MAX_TITLE) or "?"

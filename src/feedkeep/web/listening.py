@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any
-from urllib.parse import unquote, urlencode
+from urllib.parse import urlencode
 
 from starlette.responses import Response
 
@@ -33,12 +33,12 @@ from feedkeep.model import (
 from feedkeep.model.errors import InvalidInput
 from feedkeep.rules.app_identity import PAGES
 from feedkeep.rules.episode_actions import episode_of, sent_second
-from feedkeep.rules.episodes import is_finished
+from feedkeep.rules.episodes import episode_name, is_finished
 from feedkeep.rules.feed_labels import NO_LABELS
 from feedkeep.rules.feed_names import web_url
 from feedkeep.rules.guids import guid_or_none
 from feedkeep.rules.seconds import first_stamp
-from feedkeep.rules.text_limits import MAX_TITLE, line_of
+from feedkeep.rules.text_limits import line_of
 from feedkeep.runtime.cooperative import in_thread_if
 from feedkeep.web.changes import Actor, who_of
 from feedkeep.web.page import Page
@@ -48,7 +48,6 @@ PLACE = "/listening"
 EPISODES_ON_A_PAGE = 50
 
 _MAX_NAME_CHARACTERS = 61
-_USER_INFO = re.compile(r"(?<=://)[^/]*@")
 _MARK = re.compile(rf"(\S+)\.([0-9a-f]{{{2 * EPISODE_KEY_BYTES}}})")
 
 
@@ -182,14 +181,6 @@ class ListeningPage(Page):
 def _name_of(play: EpisodeAction, episode: Episode | None) -> str:
     """Return the title of a play's episode, or else the name of its file."""
     return episode.title if episode and episode.title else episode_name(play.episode)
-
-
-def episode_name(url: str) -> str:
-    """Return the name of an episode's file, without query and user info: these may be secrets."""
-    bare = _USER_INFO.sub("", url.partition("?")[0].partition("#")[0], count=1)
-    path = (bare.partition("://")[2] or bare).rstrip("/")
-    name = line_of(unquote(path.rpartition("/")[2]), MAX_TITLE)
-    return name or line_of(bare, MAX_TITLE) or "?"
 
 
 def _played(
