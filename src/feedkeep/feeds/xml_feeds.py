@@ -242,9 +242,14 @@ class _Reader:
     def read(self, xml: bytes) -> NotAFeed | None:
         """Parse as much as possible; return the problem if that is not everything."""
         try:
-            # A single large buffer would be copied at each incomplete token.
-            for start in range(0, len(xml), _PIECE_BYTES):
-                self._parser.Parse(xml[start : start + _PIECE_BYTES], False)
+            # A single large buffer would be copied at each incomplete token. Pieces grow while no tag
+            # ends, since expat before 2.6 reads an incomplete tag anew with each piece.
+            start, size, tags = 0, _PIECE_BYTES, 0
+            while start < len(xml):
+                self._parser.Parse(xml[start : start + size], False)
+                start += size
+                size = 2 * size if self._tags == tags else _PIECE_BYTES
+                tags = self._tags
             self._parser.Parse(b"", True)
         except _Whole:
             return None
