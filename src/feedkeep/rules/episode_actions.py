@@ -230,6 +230,8 @@ def podcasts_joined(before: Mapping[Guid, Entry], saved: Collection[Entry]) -> d
     after = {**before, **{entry.guid: entry for entry in saved}}
     found: dict[Guid, FeedUrl] = {}
     for entry in saved:
+        if isinstance(entry, Subscription) and entry.guid not in before:  # nearly always
+            continue
         was, now = _first_url_by(before, entry.guid), _first_url_by(after, entry.guid)
         if now == was or (was is None and isinstance(entry, Subscription)):
             continue

@@ -175,7 +175,11 @@ def parse_new_feed_url(text: str) -> FeedUrl:
 
 def is_for_apps(feed_url: str) -> bool:
     """Whether a stored URL is sent to apps that identify feeds by URL (C3.18)."""
-    return _can_be_requested(authority_of(feed_url))
+    try:
+        _check_authority(authority_of(feed_url))
+    except InvalidFeedUrl:
+        return False
+    return True
 
 
 def trimmed(text: str) -> str:
@@ -261,14 +265,7 @@ def _host_and_port_of(authority: str) -> tuple[str, str]:
     return (match[1], match[2] or "") if match else ("", "")
 
 
-@lru_cache(maxsize=512)  # 4 MB with the longest ones; an app's first sync asks for each action
-def _can_be_requested(authority: str) -> bool:
-    with suppress(InvalidFeedUrl):
-        _check_authority(authority)
-        return True
-    return False
-
-
+@lru_cache(maxsize=512)  # 4 MB with the longest ones; asked for each feed and action of a sync
 def _check_authority(authority: str) -> None:
     if "\\" in authority:  # browsers and apps take it for "/": the host ends there
         raise InvalidFeedUrl('Backslash in the host: write "/" instead.')
