@@ -242,8 +242,8 @@ class _Reader:
     def read(self, xml: bytes) -> NotAFeed | None:
         """Parse as much as possible; return the problem if that is not everything."""
         try:
-            # A single large buffer would be copied at each incomplete token. Pieces grow while no tag
-            # ends, since expat before 2.6 reads an incomplete tag anew with each piece.
+            # A single large buffer would be copied at each incomplete token. Pieces grow while no
+            # tag ends, since expat before 2.6 reads an incomplete tag anew with each piece.
             start, size, tags = 0, _PIECE_BYTES, 0
             while start < len(xml):
                 self._parser.Parse(xml[start : start + size], False)
