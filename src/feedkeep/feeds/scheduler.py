@@ -167,8 +167,8 @@ class FetchScheduler:
             # On exit, a pending lease must complete, to be released.
             self._leasing = asyncio.create_task(self._lease(now, until, room, between))
             leased = await asyncio.shield(self._leasing)
-            for feed in leased:
-                await self._hand_on(feed, until)
+            # At the same time, so that those to postpone share a commit.
+            await asyncio.gather(*(self._hand_on(feed, until) for feed in leased))
             are_more = are_more or len(leased) == room
             if lane is Lane.NEW and not leased:
                 self._sweep.turns.all_begun()
