@@ -47,6 +47,9 @@ MAX_READS_IN_A_BATCH = 256
 MAX_PARTS_IN_A_BATCH = 100
 """Number of parts after which a batch begins no further job; a part has up to 20 rows."""
 
+HELD_SECONDS = 0.002
+"""Time for which jobs hold the lock without a pause while another process waits for its turn."""
+
 TRIED_EACH_SECONDS = 1.0
 """Interval between attempts to write a file whose disk accepts no writes."""
 
@@ -139,6 +142,7 @@ class SqliteRunner:
                 self._open_to_read()
         self._translating = _InPlace(FileIdentity(path))
         self._commits = recorder.commits if recorder else None
+        self._commit_seconds = 0.0
         self._reads = reader(
             self._read_batch, MAX_READS_IN_A_BATCH, batches=recorder.reads if recorder else None
         )
@@ -324,26 +328,34 @@ class SqliteRunner:
             await self._turns.take()
             try:
                 await self._checkpoints.keep_short()  # no other process extends the log now
-                await self._on_writers_thread(lambda: self._writer.execute("BEGIN IMMEDIATE"))
+                await self._lock()
             except BaseException:
                 self._end()
                 raise
 
+    async def _lock(self) -> None:
+        """Begin a transaction; SQLite's lock is free unless a process writes without its turn."""
+        try:
+            self._writer.set_busy_timeout(0)
+            self._writer.execute("BEGIN IMMEDIATE")
+        except apsw.BusyError:
+            self._writer.set_busy_timeout(int(WRITER_PATIENCE_SECONDS * 1_000))
+            await self._on_writers_thread(lambda: self._writer.execute("BEGIN IMMEDIATE"))
+
     async def _run_batch(self, jobs: Sequence[Job[Any]]) -> Sequence[Outcome[Any]]:
         """Run the jobs in the current transaction, or only the first if they have much to do.
 
-        BEGIN waits for a lock and COMMIT for the disk, so both run in a thread. All statements
-        between them run here: in the thread, each would release Python's lock, which a busy process
-        returns only after up to 5 milliseconds.
+        COMMIT waits for the disk, so it runs in a thread. All statements before it run here: in the
+        thread, each would release Python's lock, which a busy process returns only after up to 5
+        milliseconds.
         """
         with Translating():
             try:
                 with self._translating:  # rejects all jobs if a file has lost its name
                     outcomes = await self._run_jobs(jobs)
-                    began = time.perf_counter()
                     await self._on_writers_thread(self._commit)
                     if self._commits:
-                        self._commits.observe(time.perf_counter() - began)
+                        self._commits.observe(self._commit_seconds)
             finally:
                 self._end()
         return outcomes
@@ -357,8 +369,15 @@ class SqliteRunner:
             self._checkpoints.begin_if_due()
 
     async def _run_jobs(self, jobs: Sequence[Job[Any]]) -> Sequence[Outcome[Any]]:
+        """Run jobs one by one.
+
+        While another process waits, no other task runs for `HELD_SECONDS`, and the batch ends once
+        it has taken that time, or as long as a commit: the lock would be held three times as long.
+        """
         outcomes: list[Outcome[Any]] = []
-        turn = TimeSlice()
+        is_awaited = self._turns.is_awaited()
+        turn = TimeSlice(HELD_SECONDS) if is_awaited else TimeSlice()
+        until = time.perf_counter() + max(HELD_SECONDS, self._commit_seconds)
         try:
             for job in jobs:
                 written_before = self._writer.total_changes()
@@ -376,18 +395,24 @@ class SqliteRunner:
                     if self._writer.total_changes() != written_before:
                         raise
                     outcomes.append(error)
-                await turn.yield_if_long()
                 if turn.parts >= MAX_PARTS_IN_A_BATCH:
                     break  # the amount that a job loads is known only afterwards
+                if is_awaited and time.perf_counter() > until:
+                    break
+                await turn.yield_if_long()
         except Exception as error:
             raise FailedBeforeCommit(error) from error
         return outcomes
 
     def _commit(self) -> None:
+        began = time.perf_counter()
         try:
             self._writer.execute("COMMIT")
         except apsw.ConstraintError as error:  # a foreign key; nothing was written
             raise FailedBeforeCommit(error) from error
+        # Here and not on the event loop, which may be busy: the next process waits for it.
+        self._turns.give()
+        self._commit_seconds = time.perf_counter() - began
         # Not earlier: the file may be deleted until the commit is done.
         self._translating.place.assert_in_place()
 
