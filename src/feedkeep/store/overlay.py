@@ -90,6 +90,11 @@ class Overlay:
     def rows(self) -> int:
         return len(self._index) + len(self._former)
 
+    @property
+    def changed_rows(self) -> int:
+        ended = (self.stored_ended, self.restamped_ended, self.made_and_ended)
+        return len(self.saved) + len(self.forgotten) + sum(map(len, ended))
+
     def load(self, entry: Entry) -> None:
         self._index.set(entry.guid, entry)
 
@@ -112,6 +117,19 @@ class Overlay:
             if name in chosen or (name.kind in chosen and known.body is not None)
         }
 
+    def snapshot(
+        self,
+        guids: Iterable[Guid] | None,
+        now: Stamp,
+        documents: Iterable[DocumentSelector] = (),
+        history_from: Stamp | None = None,
+    ) -> Snapshot:
+        """Return the data on which a change is decided; the arguments are those of `run`."""
+        entries = self._index.whole() if guids is None else self._index.closure(guids)
+        known = self.known_documents(documents)
+        history = None if history_from is None else self._history(history_from)
+        return Snapshot(entries, self.last_stamp, now, self.counts, known, history)
+
     def run(
         self,
         guids: Iterable[Guid] | None,
@@ -129,10 +147,7 @@ class Overlay:
 
         Raises what `decide` raises; nothing is changed then.
         """
-        entries = self._index.whole() if guids is None else self._index.closure(guids)
-        known = self.known_documents(documents)
-        history = None if history_from is None else self._history(history_from)
-        decision = decide(Snapshot(entries, self.last_stamp, now, self.counts, known, history))
+        decision = decide(self.snapshot(guids, now, documents, history_from))
         for document in decision.documents:
             self._set_document(document)
         if decision.token_progress:

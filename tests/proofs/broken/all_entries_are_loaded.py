@@ -6,22 +6,22 @@ from collections.abc import Sequence
 
 import apsw
 
-from feedkeep.model import AccountId, DocumentName, Guid, Stamp
+from feedkeep.model import AccountId, DocumentSelector, Guid, Stamp
 from feedkeep.runtime.cooperative import Yielding
-from feedkeep.store.sqlite import entry_writes
+from feedkeep.store.sqlite import entries
+from feedkeep.store.sqlite.entry_writes import Loaded
 
-_loaded = entry_writes.loaded
+_loaded = entries.loaded
 
 
 def loaded(
     connection: apsw.Connection,
     account_id: AccountId,
     _guids: Sequence[Guid] | None,
-    now: Stamp,
-    documents: Sequence[DocumentName],
-    history_from: Stamp | None,
-) -> Yielding[entry_writes.Loaded]:
-    return _loaded(connection, account_id, None, now, documents, history_from)
+    documents: Sequence[DocumentSelector] = (),
+    history_from: Stamp | None = None,
+) -> Yielding[Loaded]:
+    return _loaded(connection, account_id, None, documents, history_from)
 
 
-entry_writes.loaded = loaded
+entries.loaded = loaded

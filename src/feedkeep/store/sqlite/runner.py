@@ -8,14 +8,15 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
+from itertools import groupby
 from pathlib import Path
 from types import GeneratorType
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import apsw
 import structlog
 
-from feedkeep.model import AccountId, T
+from feedkeep.model import AccountId, T, Value
 from feedkeep.model.errors import FeedkeepError, StoreDamaged, StoreUnavailable
 from feedkeep.runtime.cooperative import TimeSlice, Yielding
 from feedkeep.runtime.recorder import Recorder
@@ -30,6 +31,7 @@ from feedkeep.store.batch import (
     note_nothing,
     reader,
 )
+from feedkeep.store.rows import in_parts
 from feedkeep.store.sqlite.checkpoints import Checkpoints
 from feedkeep.store.sqlite.connection import (
     READER_PATIENCE_SECONDS,
@@ -47,6 +49,9 @@ MAX_READS_IN_A_BATCH = 256
 MAX_PARTS_IN_A_BATCH = 100
 """Number of parts after which a batch begins no further job; a part has up to 20 rows."""
 
+MAX_JOINT = 20
+"""Maximum number of joint jobs that run together; between them, a batch may end."""
+
 HELD_SECONDS = 0.002
 """Time for which jobs hold the lock without a pause while another process waits for its turn."""
 
@@ -60,6 +65,8 @@ It must raise a `FeedkeepError` before its first write, since the transaction is
 rolls back the transaction, and its jobs run again, one by one. A job for which that is usual is
 passed to `undone_if_refused`.
 """
+
+S = TypeVar("S")
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -89,6 +96,21 @@ def undone_if_refused(job: Job[Yielding[T]]) -> Job[Yielding[T]]:
         return value
 
     return whole
+
+
+class Joint(Value, Generic[S], frozen=True):
+    """A job that shares its work with the adjacent jobs of a batch that have the same owner.
+
+    Attributes:
+        work: Does what these jobs ask for, and returns their outcomes in order.
+    """
+
+    owner: AccountId
+    asked: S
+    work: Callable[[apsw.Connection, Sequence[S]], Yielding[Sequence[Outcome[Any]]]]
+
+
+_Queued: TypeAlias = Job[Any] | Joint[Any]
 
 
 class _InPlace(Translating):
@@ -146,7 +168,7 @@ class SqliteRunner:
         self._reads = reader(
             self._read_batch, MAX_READS_IN_A_BATCH, batches=recorder.reads if recorder else None
         )
-        self._writes: Batcher[Job[Any], Any] = Batcher(
+        self._writes: Batcher[_Queued, Any] = Batcher(
             self._run_batch,
             MAX_WRITE_WEIGHT,
             MAX_SHARE,
@@ -174,6 +196,10 @@ class SqliteRunner:
         transaction.
         """
         return self._writes.submit(job, owner=account_id, weight=weight)
+
+    def write_joint(self, job: Joint[Any], weight: int = 1) -> Awaitable[Any]:
+        """As `write_in_turns`, together with others of the same account."""
+        return self._writes.submit(job, owner=job.owner, weight=weight)
 
     def read(self, job: Job[T]) -> T:
         """Read a few rows, in the caller's thread."""
@@ -335,14 +361,16 @@ class SqliteRunner:
 
     async def _lock(self) -> None:
         """Begin a transaction; SQLite's lock is free unless a process writes without its turn."""
+        self._writer.set_busy_timeout(0)
         try:
-            self._writer.set_busy_timeout(0)
-            self._writer.execute("BEGIN IMMEDIATE")
-        except apsw.BusyError:
+            with suppress(apsw.BusyError):
+                self._writer.execute("BEGIN IMMEDIATE")
+        finally:
             self._writer.set_busy_timeout(int(WRITER_PATIENCE_SECONDS * 1_000))
+        if not self._writer.in_transaction:
             await self._on_writers_thread(lambda: self._writer.execute("BEGIN IMMEDIATE"))
 
-    async def _run_batch(self, jobs: Sequence[Job[Any]]) -> Sequence[Outcome[Any]]:
+    async def _run_batch(self, jobs: Sequence[_Queued]) -> Sequence[Outcome[Any]]:
         """Run the jobs in the current transaction, or only the first if they have much to do.
 
         COMMIT waits for the disk, so it runs in a thread. All statements before it run here: in the
@@ -368,8 +396,8 @@ class SqliteRunner:
             self._turns.give()
             self._checkpoints.begin_if_due()
 
-    async def _run_jobs(self, jobs: Sequence[Job[Any]]) -> Sequence[Outcome[Any]]:
-        """Run jobs one by one.
+    async def _run_jobs(self, jobs: Sequence[_Queued]) -> Sequence[Outcome[Any]]:
+        """Run jobs in turn.
 
         While another process waits, no other task runs for `HELD_SECONDS`, and the batch ends once
         it has taken that time, or as long as a commit: the lock would be held three times as long.
@@ -379,22 +407,8 @@ class SqliteRunner:
         turn = TimeSlice(HELD_SECONDS) if is_awaited else TimeSlice()
         until = time.perf_counter() + max(HELD_SECONDS, self._commit_seconds)
         try:
-            for job in jobs:
-                written_before = self._writer.total_changes()
-                try:
-                    with self._translating:
-                        value = job(self._writer)
-                        if isinstance(value, GeneratorType):
-                            value = await turn.through(value)
-                        outcomes.append(Done(value))
-                except StoreUnavailable:  # the disk or the file fails, not this job
-                    raise
-                except _Undone as undone:
-                    outcomes.append(undone.error)
-                except FeedkeepError as error:
-                    if self._writer.total_changes() != written_before:
-                        raise
-                    outcomes.append(error)
+            for together in _joined(jobs):
+                outcomes.extend(await self._outcomes(together, turn))
                 if turn.parts >= MAX_PARTS_IN_A_BATCH:
                     break  # the amount that a job loads is known only afterwards
                 if is_awaited and time.perf_counter() > until:
@@ -403,6 +417,28 @@ class SqliteRunner:
         except Exception as error:
             raise FailedBeforeCommit(error) from error
         return outcomes
+
+    async def _outcomes(self, jobs: Sequence[_Queued], turn: TimeSlice) -> Sequence[Outcome[Any]]:
+        """Run one job, or several that are joint; return their outcomes."""
+        written_before = self._writer.total_changes()
+        try:
+            with self._translating:
+                first = jobs[0]
+                if isinstance(first, Joint):
+                    asked = [job.asked for job in jobs if isinstance(job, Joint)]
+                    return await turn.through(first.work(self._writer, asked))
+                value = first(self._writer)
+                if isinstance(value, GeneratorType):
+                    value = await turn.through(value)
+                return [Done(value)]
+        except StoreUnavailable:  # the disk or the file fails, not this job
+            raise
+        except _Undone as undone:
+            return [undone.error]
+        except FeedkeepError as error:
+            if self._writer.total_changes() != written_before:
+                raise
+            return [error] * len(jobs)
 
     def _commit(self) -> None:
         began = time.perf_counter()
@@ -435,6 +471,13 @@ class SqliteRunner:
                 )
         finally:
             self._turns.give()
+
+
+def _joined(jobs: Sequence[_Queued]) -> Iterator[Sequence[_Queued]]:
+    """Yield the jobs that run together, in order."""
+    for joint, same in groupby(jobs, lambda job: isinstance(job, Joint) and (job.work, job.owner)):
+        waiting = list(same)
+        yield from in_parts(waiting, MAX_JOINT if joint else 1)
 
 
 def _size_of(file: Path) -> int:
