@@ -57,25 +57,18 @@ async def in_thread_if(
 class TimeSlice:
     """Time since other tasks could last run.
 
-    Args:
-        longest_seconds: Duration after which other tasks may run.
-
     Attributes:
         parts: Number of slices of work done so far.
     """
 
-    def __init__(self, longest_seconds: float = LONGEST_SECONDS) -> None:
+    def __init__(self) -> None:
         self.parts = 0
-        self._longest_seconds = longest_seconds
         self._loop = asyncio.get_running_loop()
         self._begun = self._loop.time()
 
-    def is_long(self) -> bool:
-        return self._loop.time() - self._begun > self._longest_seconds
-
     async def yield_if_long(self) -> None:
-        """Let other tasks run if this slice has lasted long enough."""
-        if self.is_long():
+        """Let other tasks run if this slice has lasted longer than `LONGEST_SECONDS`."""
+        if self._loop.time() - self._begun > LONGEST_SECONDS:
             await asyncio.sleep(0)
             self._begun = self._loop.time()
 

@@ -52,9 +52,6 @@ MAX_PARTS_IN_A_BATCH = 100
 MAX_JOINT = 20
 """Maximum number of joint jobs that run together; between them, a batch may end."""
 
-HELD_SECONDS = 0.002
-"""Time for which jobs hold the lock without a pause while another process waits for its turn."""
-
 TRIED_EACH_SECONDS = 1.0
 """Interval between attempts to write a file whose disk accepts no writes."""
 
@@ -164,7 +161,6 @@ class SqliteRunner:
                 self._open_to_read()
         self._translating = _InPlace(FileIdentity(path))
         self._commits = recorder.commits if recorder else None
-        self._commit_seconds = 0.0
         self._reads = reader(
             self._read_batch, MAX_READS_IN_A_BATCH, batches=recorder.reads if recorder else None
         )
@@ -381,9 +377,10 @@ class SqliteRunner:
             try:
                 with self._translating:  # rejects all jobs if a file has lost its name
                     outcomes = await self._run_jobs(jobs)
+                    began = time.perf_counter()
                     await self._on_writers_thread(self._commit)
                     if self._commits:
-                        self._commits.observe(self._commit_seconds)
+                        self._commits.observe(time.perf_counter() - began)
             finally:
                 self._end()
         return outcomes
@@ -397,22 +394,13 @@ class SqliteRunner:
             self._checkpoints.begin_if_due()
 
     async def _run_jobs(self, jobs: Sequence[_Queued]) -> Sequence[Outcome[Any]]:
-        """Run jobs in turn.
-
-        While another process waits, no other task runs for `HELD_SECONDS`, and the batch ends once
-        it has taken that time, or as long as a commit: the lock would be held three times as long.
-        """
         outcomes: list[Outcome[Any]] = []
-        is_awaited = self._turns.is_awaited()
-        turn = TimeSlice(HELD_SECONDS) if is_awaited else TimeSlice()
-        until = time.perf_counter() + max(HELD_SECONDS, self._commit_seconds)
+        turn = TimeSlice()
         try:
             for together in _joined(jobs):
                 outcomes.extend(await self._outcomes(together, turn))
                 if turn.parts >= MAX_PARTS_IN_A_BATCH:
                     break  # the amount that a job loads is known only afterwards
-                if is_awaited and time.perf_counter() > until:
-                    break
                 await turn.yield_if_long()
         except Exception as error:
             raise FailedBeforeCommit(error) from error
@@ -441,14 +429,12 @@ class SqliteRunner:
             return [error] * len(jobs)
 
     def _commit(self) -> None:
-        began = time.perf_counter()
         try:
             self._writer.execute("COMMIT")
         except apsw.ConstraintError as error:  # a foreign key; nothing was written
             raise FailedBeforeCommit(error) from error
         # Here and not on the event loop, which may be busy: the next process waits for it.
         self._turns.give()
-        self._commit_seconds = time.perf_counter() - began
         # Not earlier: the file may be deleted until the commit is done.
         self._translating.place.assert_in_place()
 

@@ -63,17 +63,6 @@ class WriteTurns:
         finally:
             self._is_wanted = False
 
-    def is_awaited(self) -> bool:
-        """Whether another process waits for the turn, which this one has."""
-        if not self._has_turn:
-            return False
-        try:
-            fcntl.flock(self._next, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        fcntl.flock(self._next, fcntl.LOCK_UN)
-        return False
-
     def give(self) -> None:
         """Pass the turn to the next process, if this one has it."""
         if self._has_turn:
