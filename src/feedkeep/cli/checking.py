@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
-import os
 import signal
 from collections import deque
 from collections.abc import AsyncIterator
@@ -27,6 +26,7 @@ from feedkeep.config.settings import Settings, shown
 from feedkeep.model import AccountId, replace
 from feedkeep.model.errors import FeedkeepError, StoreUnavailable
 from feedkeep.rules.credentials import MAX_ACCOUNT_ID
+from feedkeep.runtime.processors import count_processors
 from feedkeep.service import Checked, Service
 
 ACCOUNTS_AT_ONCE = 1_024
@@ -72,7 +72,7 @@ def check(
     remaining lists.
     """
     chosen = settings(database, config)
-    at_once = processes or min(os.cpu_count() or 1, MOST_PROCESSES)
+    at_once = processes or min(count_processors(), MOST_PROCESSES)
 
     async def tell_damages(service: Service) -> bool:
         is_whole, last = True, AccountId(after)

@@ -16,6 +16,7 @@ from contextlib import suppress
 from functools import partial
 
 from feedkeep.model import T
+from feedkeep.runtime.processors import count_processors
 from feedkeep.security import argon2id
 from feedkeep.security.address_queue import AddressQueue
 from feedkeep.security.throttle import Throttle, network_of
@@ -44,7 +45,7 @@ class Passwords:
     """
 
     def __init__(self, throttle: Throttle, workers: int = 1) -> None:
-        at_once = hashed_at_once(_processors(), workers)
+        at_once = hashed_at_once(count_processors(), workers)
         self._throttle = throttle
         self._queue = AddressQueue(at_once)
         self._threads = ThreadPoolExecutor(at_once, "argon2", initializer=_give_way)
@@ -177,10 +178,6 @@ def hashed_at_once(processors: int, workers: int) -> int:
     Together they leave half of the processors to other requests.
     """
     return max(1, min(AT_ONCE, processors // 2) // workers)
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def _give_way() -> None:
