@@ -85,6 +85,9 @@ _NAMESPACE_BYTES = PODCAST_NAMESPACE.bytes
 # Nearly all feed URLs: normalizing only strips trailing slashes.
 _USUAL = re.compile(r"https?://([a-z0-9.-]+(?:[/?][!\"$-~]*)?)")
 
+# Nearly all hosts: two to four short parts, which need no further check.
+_USUAL_HOST = re.compile(r"https?://(?:[a-z0-9-]{1,60}\.){1,3}[a-z0-9-]{1,60}(?=[/?])").match
+
 # What str.strip() removes, and U+FEFF, with which many files begin.
 _WHITE_SPACE = (
     "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006"
@@ -169,12 +172,15 @@ def parse_new_feed_url(text: str) -> FeedUrl:
     url = parse_feed_url(text)
     if _SECOND_SCHEME.match(url.text):
         raise InvalidFeedUrl("Two protocols present: remove the first one.")
-    _check_authority(authority_of(url.text))
+    if not _USUAL_HOST(url.text):
+        _check_authority(authority_of(url.text))
     return url
 
 
 def is_for_apps(feed_url: str) -> bool:
     """Whether a stored URL is sent to apps that identify feeds by URL (C3.18)."""
+    if _USUAL_HOST(feed_url):
+        return True
     try:
         _check_authority(authority_of(feed_url))
     except InvalidFeedUrl:

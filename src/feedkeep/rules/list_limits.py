@@ -23,13 +23,13 @@ def check_limits(before: Counts, after: Counts, limits: Limits) -> None:
     Raises:
         InvalidInput: A limit is exceeded (C3.14).
     """
-    if after.subscribed > max(before.subscribed, limits.subscriptions):
+    if after.subscribed > limits.subscriptions and after.subscribed > before.subscribed:
         raise InvalidInput(
             "This account has {count} subscriptions, which is the maximum."
             " Unsubscribe from another feed first.",
             count=before.subscribed,
         )
-    if after.entries > max(before.entries, limits.entries):
+    if after.entries > limits.entries and after.entries > before.entries:
         raise InvalidInput(
             "This account's list has {count} entries, including those that were deleted"
             " or renamed, which is the maximum. An entry counts once for each KiB that it begins."
