@@ -45,7 +45,6 @@ def throughput_table(results: Sequence[Result]) -> str:
         (
             result.name,
             result.store,
-            f"{result.goal:.2f}",
             f"**{result.ratio:.2f}**",
             f"{min(result.ratios):.2f} to {max(result.ratios):.2f}",
             f"{result.per_second:,.0f}",
@@ -55,7 +54,7 @@ def throughput_table(results: Sequence[Result]) -> str:
         )
         for result in results
     ]
-    names = ("case", "store", "goal", "ratio", "of all rounds", "requests/s", "floor, requests/s",
+    names = ("case", "store", "ratio", "of all rounds", "requests/s", "floor, requests/s",
              "p50 / p99, ms", "processor, µs")  # fmt: skip
     return _table(names, rows)
 

@@ -29,7 +29,6 @@ class Result(msgspec.Struct, frozen=True):
 
     store: str
     name: str
-    goal: float
     ratios: list[float]
     floor_per_second: float
     per_second: float
@@ -69,7 +68,6 @@ def measure(
     return Result(
         subject.name,
         case.name,
-        case.goal,
         [
             run.per_second * case.feeds / base.per_second
             for run, base in zip(runs, floors, strict=True)
