@@ -13,10 +13,10 @@ from pathlib import Path
 def count_processors(
     own_groups: Path = Path("/proc/self/cgroup"), groups: Path = Path("/sys/fs/cgroup")
 ) -> int:
-    """Return how many processors this process may use, at least one.
+    """Return the number of processors that this process may use, at least one.
 
-    That is its CPU affinity, or the quota (cgroup v2, `cpu.max`) of its control group or of a group
-    above it, rounded up: in a container with `--cpus 1`, one of a machine's 64.
+    Its CPU affinity and the quotas of its control group and of the groups above (cgroup v2,
+    `cpu.max`, rounded up) limit the number: to 1 in a container with `--cpus 1`.
     """
     affinity = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
     return max(1, min([affinity, *map(math.ceil, _quotas(own_groups, groups))]))
@@ -24,7 +24,7 @@ def count_processors(
 
 def _quotas(own_groups: Path, groups: Path) -> Iterator[float]:
     own = ""
-    with suppress(OSError):  # other systems have none
+    with suppress(OSError):  # not on other systems
         for line in own_groups.read_text().splitlines():
             if line.startswith("0::/"):
                 own = line.removeprefix("0::/")

@@ -124,7 +124,7 @@ class Overlay:
         documents: Iterable[DocumentSelector] = (),
         history_from: Stamp | None = None,
     ) -> Snapshot:
-        """Return the data on which a change is decided; the arguments are those of `run`."""
+        """Return the data on which a change is decided; for the arguments see `run`."""
         entries = self._index.whole() if guids is None else self._index.closure(guids)
         known = self.known_documents(documents)
         history = None if history_from is None else self._history(history_from)

@@ -8,10 +8,9 @@ import apsw
 
 from feedkeep.model import AccountId, DocumentSelector, Guid, Stamp
 from feedkeep.runtime.cooperative import Yielding
-from feedkeep.store.sqlite import entries
-from feedkeep.store.sqlite.entry_writes import Loaded
+from feedkeep.store.sqlite import entry_writes
 
-_loaded = entries.loaded
+_loaded = entry_writes.loaded
 
 
 def loaded(
@@ -20,8 +19,8 @@ def loaded(
     _guids: Sequence[Guid] | None,
     documents: Sequence[DocumentSelector] = (),
     history_from: Stamp | None = None,
-) -> Yielding[Loaded]:
+) -> Yielding[entry_writes.Loaded]:
     return _loaded(connection, account_id, None, documents, history_from)
 
 
-entries.loaded = loaded
+entry_writes.loaded = loaded

@@ -33,8 +33,8 @@ from feedkeep.store.base.entries import MAX_ESCAPED
 from feedkeep.store.batch import MAX_WRITE_WEIGHT, Done, Outcome, weight_of_change
 from feedkeep.store.overlay import Overlay
 from feedkeep.store.rows import MAX_ROWS_IN_A_BATCH, is_light
+from feedkeep.store.sqlite import entry_writes
 from feedkeep.store.sqlite.connection import one_moment
-from feedkeep.store.sqlite.entry_writes import Loaded, loaded, rows_of, save, version
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
 from feedkeep.store.sqlite.runner import Joint, SqliteRunner
 from feedkeep.store.tables import ENTRY, columns
@@ -93,10 +93,12 @@ class _Change(Value, Generic[T], frozen=True):
     author: str | None
     history_from: Stamp | None
 
-    def load_at_one_moment(self, connection: apsw.Connection) -> Loaded:
+    def load_at_one_moment(self, connection: apsw.Connection) -> entry_writes.Loaded:
         with one_moment(connection):
             return at_once(
-                loaded(connection, self.account_id, self.guids, self.documents, self.history_from)
+                entry_writes.loaded(
+                    connection, self.account_id, self.guids, self.documents, self.history_from
+                )
             )
 
     def run(self, overlay: Overlay, now: Now) -> T:
@@ -121,11 +123,13 @@ class _Change(Value, Generic[T], frozen=True):
         known = overlay.known_documents(self.documents)
         return is_light(self.guids, overlay.rows, known.values())
 
-    def save_unless_changed(self, connection: apsw.Connection, before: Loaded) -> Yielding[bool]:
+    def save_unless_changed(
+        self, connection: apsw.Connection, before: entry_writes.Loaded
+    ) -> Yielding[bool]:
         """Save the change; return False if the account has changed since it was loaded."""
-        if version(connection, self.account_id, self.documents) != before.version:
+        if entry_writes.version(connection, self.account_id, self.documents) != before.version:
             return False
-        yield from save(connection, before)
+        yield from entry_writes.save(connection, before)
         return True
 
 
@@ -134,8 +138,8 @@ def make_together(
 ) -> Yielding[Sequence[Outcome[Any]]]:
     """Load, decide and save changes of one account in a transaction, with one load and one save.
 
-    Each change has its own decision, outcome and stamps, as if they were made in turn. One that
-    raises an error leaves nothing: its decision is applied only when it is complete.
+    Each change has a decision, an outcome and stamps of its own, as if they were made in turn. A
+    decision is applied only when it is complete, so a change that raises an error leaves nothing.
 
     Raises:
         NotAuthorized: The account is deleted.
@@ -145,14 +149,16 @@ def make_together(
     if others:  # changes of a whole account are alone
         guids = list({guid for change in changes for guid in change.guids or ()})
         documents = list(dict.fromkeys(one for change in changes for one in change.documents))
-    before = yield from loaded(connection, first.account_id, guids, documents, first.history_from)
+    before = yield from entry_writes.loaded(
+        connection, first.account_id, guids, documents, first.history_from
+    )
     outcomes: list[Outcome[Any]] = []
     for change in changes:
         decide = partial(change.outcome, before.overlay, now)
         outcomes.append(decide() if change.is_light(before.overlay) else (yield decide))
         if others:
             yield None
-    yield from save(connection, before)
+    yield from entry_writes.save(connection, before)
     return outcomes
 
 
@@ -187,7 +193,7 @@ class SqliteEntries:
         return made
 
     def _rows(self, account_id: AccountId) -> int:
-        return self._runner.read(lambda connection: rows_of(connection, account_id))
+        return self._runner.read(lambda connection: entry_writes.rows_of(connection, account_id))
 
     async def _change_large(self, asked: _Change[T]) -> T:
         """Load and decide before the transaction, which blocks other accounts, and save in it.
@@ -236,7 +242,7 @@ class SqliteEntries:
         def read(connection: apsw.Connection) -> Snapshot:
             with one_moment(connection):
                 now = self._now()
-                found = at_once(loaded(connection, account_id, None, (), history_from))
+                found = at_once(entry_writes.loaded(connection, account_id, None, (), history_from))
                 return found.overlay.snapshot(None, now, (), history_from)
 
         return await self._runner.scan(read)

@@ -226,7 +226,7 @@ def loaded(
     documents: Sequence[DocumentSelector] = (),
     history_from: Stamp | None = None,
 ) -> Yielding[Loaded]:
-    """Return the data for changes; the arguments are those of `Entries.change`.
+    """Return the data for changes; for the arguments see `Entries.change`.
 
     Raises:
         NotAuthorized: The account is deleted.
