@@ -84,22 +84,33 @@ def test_what_was_played_last_is_last_whichever_url_of_the_feed_it_was_played_un
     run(open_store, work)
 
 
-def test_a_merge_is_made_also_if_what_was_played_of_both_cannot_be_joined(
-    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_upload", [False, True])
+def test_plays_of_a_merge_that_cannot_be_joined_are_joined_with_the_next_sync(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch, is_upload: bool
 ) -> None:
     async def work(service: Service, store: Store, clock: Clock) -> None:
         account = await service.accounts.create("Bob", PASSWORD)
+        bob = Admitted(account, "test")
         await service.subscriptions.add(account.id, [want(OLD, None), want(NEW, None)], TESTER)
+        episode = "https://cdn.example/1"
+        for url, position in ((OLD, 3), (NEW, 9)):
+            played = SentAction(url, episode, "phone", "play", position, 0, position, 10)
+            await service.episode_actions.record(bob, [played])
+        old, new = (parse_feed_url(url).guid for url in (OLD, NEW))
 
         async def away(*_: object) -> NoReturn:
             raise StoreUnavailable("The database is locked.")
 
-        monkeypatch.setattr(store.episode_actions, "page", away)
-        old, new = (parse_feed_url(url).guid for url in (OLD, NEW))
-        with capture_logs() as logs:
+        with monkeypatch.context() as outage, capture_logs() as logs:
+            outage.setattr(store.episode_actions, "page", away)
             await service.subscriptions.update(account.id, old, Update(new_guid=new), TESTER)
         assert len(await service.subscriptions.subscribed(account.id)) == 1
         assert [line["log_level"] for line in logs] == ["warning"]
+        if is_upload:
+            later = SentAction(NEW, episode, "phone", "play", 11, 0, 1, 10)
+            await service.episode_actions.record(bob, [later])
+        told = await service.episode_actions.since(bob, Second(0))
+        assert [a.position async for page in told.pages for a in page] == [1 if is_upload else 9]
 
     run(open_store, work)
 

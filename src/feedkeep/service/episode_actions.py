@@ -6,6 +6,7 @@ Apps are sent pages, so that no reply holds all actions in memory.
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -152,6 +153,10 @@ _MAX_LOOKED_FOR = 500
 """Maximum number of podcasts of an upload that are looked up in the list; each takes a read of a
 row, or of up to ten rows if its URL has escapes."""
 
+_MAX_UNJOINED = 1_000
+_MAX_UNJOINED_OF_EACH = 100
+"""Maximum numbers of accounts, and of podcasts of each, whose actions are joined later: 20 MB."""
+
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
@@ -161,6 +166,7 @@ class EpisodeActions:
     def __init__(self, store: Store, progress: Progress) -> None:
         self._store = store
         self._progress = progress
+        self._unjoined: OrderedDict[AccountId, dict[Guid, FeedUrl]] = OrderedDict()
 
     async def since(
         self,
@@ -180,6 +186,7 @@ class EpisodeActions:
         Raises:
             InvalidInput: `podcast` is not a feed URL.
         """
+        await self._join_again(admitted.account.id)
         app, clock = await self._progress.of_poll(admitted, Clock.ACTIONS, (device,), since)
         second = seconds.second_of(clock)
         first = seconds.first_second(since, second, app.known)
@@ -246,6 +253,7 @@ class EpisodeActions:
         Raises:
             InvalidInput: They exceed the account's limits; nothing is stored.
         """
+        await self._join_again(admitted.account.id)
         judged, turn, name = [], TimeSlice(), app_identity.name_of(admitted)
         for action in await self._as_listed(admitted.account.id, sent):
             judged.append(episode_actions.judge(action, name))
@@ -331,13 +339,13 @@ class EpisodeActions:
         """Join the actions of podcasts that a list change has merged.
 
         The arguments are those of `podcasts_joined`. The change is already committed, so a failure
-        of the store, or a longer URL that exceeds the limits, is only logged; the actions stay
-        separate.
+        is only logged. If the store fails, the account's next sync with this process tries again:
+        the actions would stay separate, and apps would be sent two last positions of an episode. If
+        the longer URLs exceed the limits, the actions stay separate.
         """
         joined = episode_actions.podcasts_joined(before, saved)
         try:
-            for former, podcast in joined.items():
-                await self._join(account_id, former, podcast)
+            await self._join_all(account_id, self._unjoined.pop(account_id, {}) | joined)
         except (StoreUnavailable, InvalidInput) as error:
             _log.warning(
                 "cannot join the episode actions of one feed",
@@ -345,6 +353,24 @@ class EpisodeActions:
                 podcasts=len(joined),
                 reason=str(error),
             )
+
+    async def _join_again(self, account_id: AccountId) -> None:
+        """Join the actions that could not be joined while the store was unavailable."""
+        if unjoined := self._unjoined.pop(account_id, None):
+            with suppress(StoreUnavailable, InvalidInput):
+                await self._join_all(account_id, unjoined)
+
+    async def _join_all(self, account_id: AccountId, joined: Mapping[Guid, FeedUrl]) -> None:
+        left = dict(joined)
+        try:
+            for former, podcast in joined.items():
+                await self._join(account_id, former, podcast)
+                del left[former]
+        except StoreUnavailable:
+            self._unjoined[account_id] = dict(islice(left.items(), _MAX_UNJOINED_OF_EACH))
+            if len(self._unjoined) > _MAX_UNJOINED:
+                self._unjoined.popitem(last=False)
+            raise
 
     async def _join(self, account_id: AccountId, former: Guid, podcast: FeedUrl) -> None:
         wanted = ActionRequest(Stamp(0), former, _STAMPED_AT_ONCE, with_superseded=True)
