@@ -8,6 +8,7 @@ import pytest
 
 from feedkeep.model import (
     AccountId,
+    Clock,
     Counts,
     Decision,
     Deletion,
@@ -18,6 +19,8 @@ from feedkeep.model import (
     Pointer,
     Snapshot,
     Stamp,
+    SyncProgress,
+    TokenProgress,
     replace,
 )
 from feedkeep.model import Subscription as Sub
@@ -98,6 +101,17 @@ def test_a_request_that_refuses_leaves_nothing_behind() -> None:
     with pytest.raises(InvalidInput):
         on.run([G1], refuse, now=99)
     assert (on.saved, on.forgotten, on.last_stamp) == ({}, set(), 10)
+
+
+@pytest.mark.parametrize("order", [[200, 100, None], [None, 200, 100], [100, 200]])
+def test_what_an_app_has_acknowledged_does_not_decrease_in_a_batch(order: list[int | None]) -> None:
+    on = overlay(ONE)
+    for sent, acknowledged in enumerate(order):
+        progress = TokenProgress(5, Clock.ACTIONS, SyncProgress(sent, acknowledged))
+        decision = Decision(None, [], [], Stamp(10), Counts(), token_progress=progress)
+        on.run([], lambda _, decision=decision: decision, now=99)
+    last = on.token_progress[5, Clock.ACTIONS].progress
+    assert last == SyncProgress(len(order) - 1, 200)
 
 
 def test_every_deletion_of_a_batch_is_remembered() -> None:

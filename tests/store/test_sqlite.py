@@ -43,7 +43,6 @@ from feedkeep.model import (
 )
 from feedkeep.model.errors import (
     AccountBusy,
-    InvalidInput,
     NotAuthorized,
     StoreDamaged,
     StoreReadOnly,
@@ -60,7 +59,6 @@ from feedkeep.store.driver import Statements
 from feedkeep.store.migrate import newest_version
 from feedkeep.store.portable import history
 from feedkeep.store.portable.episode_actions import NEWEST_PLAYS
-from feedkeep.store.rows import FEW_ROWS
 from feedkeep.store.sql import sql, sqlite_form
 from feedkeep.store.sqlite import (
     SqliteStore,
@@ -250,30 +248,6 @@ def test_each_guid_of_many_is_loaded_with_what_leads_there(path: Path) -> None:
     run(path, work)
 
 
-def test_waiting_changes_of_one_account_share_a_load_and_one_that_is_refused_fails_alone(
-    path: Path,
-) -> None:
-    many = [Guid(f"00000000-0000-4000-8000-{n:012}") for n in range(FEW_ROWS + 1)]
-    loads: list[str] = []
-
-    def note(_: apsw.Connection, statement: str, __: object) -> bool:
-        loads.append(statement)
-        return True
-
-    def refuse(_: Snapshot) -> Decision[None]:
-        raise InvalidInput("Refused.")
-
-    async def work(store: SqliteStore) -> None:
-        store._runner._writer.exec_trace = note
-        asked = [([GUID], keep), ([GUID], refuse), (many, refuse), (many, keep)]  # two in threads
-        changes = [store.entries.change(ALICE, *change) for change in asked]
-        outcomes = await asyncio.gather(*changes, return_exceptions=True)
-        assert [str(outcome) for outcome in outcomes] == ["None", "Refused.", "Refused.", "None"]
-
-    run(path, work)
-    assert loads.count(entry_writes._ACCOUNT) == 1
-
-
 def test_who_writes_little_waits_for_one_heavy_change_and_not_for_those_behind_it(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -282,12 +256,10 @@ def test_who_writes_little_waits_for_one_heavy_change_and_not_for_those_behind_i
 
     async def go() -> None:
         store = await SqliteStore.open(path, wall_clock.now, recorder=recorder)
-        accounts = [AccountId(number) for number in range(1, 7)]
-        for number in accounts:
-            await store.accounts.create(Account(number, f"a{number}", None, False, 0), f"a{number}")
+        await store.accounts.create(Account(ALICE, "alice", None, False, 0), "alice")
         many = [Guid(f"00000000-0000-4000-8000-{n:012}") for n in range(100)]
         with closing(connect(path, 1)) as opened:
-            feeds = [(of, to_bytes(guid), n) for of in accounts for n, guid in enumerate(many, 1)]
+            feeds = [(ALICE, to_bytes(guid), n) for n, guid in enumerate(many, 1)]
             opened.executemany(
                 "INSERT INTO entry (account_id, guid, feed_url, is_subscribed,"
                 " subscription_changed, revision, status_changed, first_had)"
@@ -296,8 +268,8 @@ def test_who_writes_little_waits_for_one_heavy_change_and_not_for_those_behind_i
             )
         before = recorded(recorder, COMMITS)
         light, heavy = [GUID], many
-        named = zip(accounts, (light, light, heavy, light, heavy, light), strict=True)
-        await asyncio.gather(*(store.entries.change(of, guids, keep) for of, guids in named))
+        named = (light, light, heavy, light, heavy, light)
+        await asyncio.gather(*(store.entries.change(ALICE, guids, keep) for guids in named))
         await store.close()
         # A batch ends with the third, one with the fifth, and one with the last.
         assert recorded(recorder, COMMITS) - before == 3

@@ -18,12 +18,14 @@ from feedkeep.model import (
     Guid,
     History,
     KnownDocument,
+    Second,
     Snapshot,
     Stamp,
     T,
     TokenId,
     TokenProgress,
     Value,
+    replace,
 )
 from feedkeep.model.entry_index import EntryIndex
 from feedkeep.model.weights import weight_of_document, weight_of_entry
@@ -90,11 +92,6 @@ class Overlay:
     def rows(self) -> int:
         return len(self._index) + len(self._former)
 
-    @property
-    def changed_rows(self) -> int:
-        ended = (self.stored_ended, self.restamped_ended, self.made_and_ended)
-        return len(self.saved) + len(self.forgotten) + sum(map(len, ended))
-
     def load(self, entry: Entry) -> None:
         self._index.set(entry.guid, entry)
 
@@ -117,19 +114,6 @@ class Overlay:
             if name in chosen or (name.kind in chosen and known.body is not None)
         }
 
-    def snapshot(
-        self,
-        guids: Iterable[Guid] | None,
-        now: Stamp,
-        documents: Iterable[DocumentSelector] = (),
-        history_from: Stamp | None = None,
-    ) -> Snapshot:
-        """Return the data on which a change is decided; for the arguments see `run`."""
-        entries = self._index.whole() if guids is None else self._index.closure(guids)
-        known = self.known_documents(documents)
-        history = None if history_from is None else self._history(history_from)
-        return Snapshot(entries, self.last_stamp, now, self.counts, known, history)
-
     def run(
         self,
         guids: Iterable[Guid] | None,
@@ -147,13 +131,14 @@ class Overlay:
 
         Raises what `decide` raises; nothing is changed then.
         """
-        decision = decide(self.snapshot(guids, now, documents, history_from))
+        entries = self._index.whole() if guids is None else self._index.closure(guids)
+        known = self.known_documents(documents)
+        history = None if history_from is None else self._history(history_from)
+        decision = decide(Snapshot(entries, self.last_stamp, now, self.counts, known, history))
         for document in decision.documents:
             self._set_document(document)
         if decision.token_progress:
-            self.token_progress[decision.token_progress.token_id, decision.token_progress.clock] = (
-                decision.token_progress
-            )
+            self._set_progress(decision.token_progress)
         if not decision.saved and not decision.forgotten:
             return decision.outcome
         if author is None:
@@ -201,6 +186,18 @@ class Overlay:
         former = [state for state in ended if (state.ended or 0) >= history_from]
         present = [self._state(entry) for entry in self._index.whole().values()]
         return History([*former, *present], self.known_from)
+
+    def _set_progress(self, changed: TokenProgress) -> None:
+        """Save sync progress; what an app has acknowledged stays, as with changes in turn."""
+        key = changed.token_id, changed.clock
+        before = self.token_progress.get(key)
+        if before is not None and before.progress.acknowledged is not None:
+            own = changed.progress.acknowledged or Second(0)
+            acknowledged = max(before.progress.acknowledged, own)
+            changed = replace(
+                changed, progress=replace(changed.progress, acknowledged=acknowledged)
+            )
+        self.token_progress[key] = changed
 
     def _set_document(self, document: Document) -> None:
         """Save a document, and update the weight of its kind for the following jobs."""

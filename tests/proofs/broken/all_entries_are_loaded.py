@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import apsw
 
-from feedkeep.model import AccountId, DocumentSelector, Guid, Stamp
+from feedkeep.model import AccountId, DocumentName, Guid, Stamp
 from feedkeep.runtime.cooperative import Yielding
 from feedkeep.store.sqlite import entry_writes
 
@@ -17,10 +17,11 @@ def loaded(
     connection: apsw.Connection,
     account_id: AccountId,
     _guids: Sequence[Guid] | None,
-    documents: Sequence[DocumentSelector] = (),
-    history_from: Stamp | None = None,
+    now: Stamp,
+    documents: Sequence[DocumentName],
+    history_from: Stamp | None,
 ) -> Yielding[entry_writes.Loaded]:
-    return _loaded(connection, account_id, None, documents, history_from)
+    return _loaded(connection, account_id, None, now, documents, history_from)
 
 
 entry_writes.loaded = loaded

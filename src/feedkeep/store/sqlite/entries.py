@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Generic
+from typing import Generic
 from weakref import WeakValueDictionary
 
 import apsw
@@ -30,13 +30,12 @@ from feedkeep.model import (
 from feedkeep.model.errors import AccountBusy
 from feedkeep.runtime.cooperative import Yielding, at_once
 from feedkeep.store.base.entries import MAX_ESCAPED
-from feedkeep.store.batch import MAX_WRITE_WEIGHT, Done, Outcome, weight_of_change
-from feedkeep.store.overlay import Overlay
+from feedkeep.store.batch import MAX_WRITE_WEIGHT, weight_of_change
 from feedkeep.store.rows import MAX_ROWS_IN_A_BATCH, is_light
 from feedkeep.store.sqlite import entry_writes
 from feedkeep.store.sqlite.connection import one_moment
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
-from feedkeep.store.sqlite.runner import Joint, SqliteRunner
+from feedkeep.store.sqlite.runner import SqliteRunner
 from feedkeep.store.tables import ENTRY, columns
 
 _TRIES = 5
@@ -93,73 +92,34 @@ class _Change(Value, Generic[T], frozen=True):
     author: str | None
     history_from: Stamp | None
 
-    def load_at_one_moment(self, connection: apsw.Connection) -> entry_writes.Loaded:
-        with one_moment(connection):
-            return at_once(
-                entry_writes.loaded(
-                    connection, self.account_id, self.guids, self.documents, self.history_from
-                )
-            )
-
-    def run(self, overlay: Overlay, now: Now) -> T:
-        """Decide with the changes of the overlay so far, and apply the decision to it."""
-        return overlay.run(
-            self.guids,
-            self.decide,
-            now(),
-            self.documents,
-            author=self.author,
-            history_from=self.history_from,
+    def load(self, connection: apsw.Connection, now: Now) -> Yielding[entry_writes.Loaded]:
+        return entry_writes.loaded(
+            connection, self.account_id, self.guids, now(), self.documents, self.history_from
         )
 
-    def outcome(self, overlay: Overlay, now: Now) -> Outcome[T]:
-        """As `run`, but return an error: a refusal or a defect must not fail other changes."""
-        try:
-            return Done(self.run(overlay, now))
-        except Exception as error:  # noqa: BLE001
-            return error
+    def load_at_one_moment(self, connection: apsw.Connection, now: Now) -> entry_writes.Loaded:
+        with one_moment(connection):
+            return at_once(self.load(connection, now))
 
-    def is_light(self, overlay: Overlay) -> bool:
-        known = overlay.known_documents(self.documents)
-        return is_light(self.guids, overlay.rows, known.values())
+    def make(self, connection: apsw.Connection, now: Now) -> Yielding[T]:
+        """Load, decide and save in one transaction."""
+        before = yield from self.load(connection, now)
+        decision: Decision[T]
+        if is_light(self.guids, before.rows, before.snapshot.documents.values()):
+            decision = self.decide(before.snapshot)
+        else:
+            decision = yield partial(self.decide, before.snapshot)
+        yield from entry_writes.save(connection, self.account_id, decision, self.author, before)
+        return decision.outcome
 
     def save_unless_changed(
-        self, connection: apsw.Connection, before: entry_writes.Loaded
+        self, connection: apsw.Connection, before: entry_writes.Loaded, decision: Decision[T]
     ) -> Yielding[bool]:
-        """Save the change; return False if the account has changed since it was loaded."""
-        if entry_writes.version(connection, self.account_id, self.documents) != before.version:
+        """Save a decision; return False if the account has changed since it was loaded."""
+        if not entry_writes.is_as_loaded(connection, self.account_id, self.documents, before):
             return False
-        yield from entry_writes.save(connection, before)
+        yield from entry_writes.save(connection, self.account_id, decision, self.author, before)
         return True
-
-
-def make_together(
-    connection: apsw.Connection, changes: Sequence[_Change[Any]], now: Now
-) -> Yielding[Sequence[Outcome[Any]]]:
-    """Load, decide and save changes of one account in a transaction, with one load and one save.
-
-    Each change has a decision, an outcome and stamps of its own, as if they were made in turn. A
-    decision is applied only when it is complete, so a change that raises an error leaves nothing.
-
-    Raises:
-        NotAuthorized: The account is deleted.
-    """
-    first, *others = changes
-    guids, documents = first.guids, first.documents
-    if others:  # changes of a whole account are alone
-        guids = list({guid for change in changes for guid in change.guids or ()})
-        documents = list(dict.fromkeys(one for change in changes for one in change.documents))
-    before = yield from entry_writes.loaded(
-        connection, first.account_id, guids, documents, first.history_from
-    )
-    outcomes: list[Outcome[Any]] = []
-    for change in changes:
-        decide = partial(change.outcome, before.overlay, now)
-        outcomes.append(decide() if change.is_light(before.overlay) else (yield decide))
-        if others:
-            yield None
-    yield from entry_writes.save(connection, before)
-    return outcomes
 
 
 class SqliteEntries:
@@ -168,7 +128,6 @@ class SqliteEntries:
     def __init__(self, runner: SqliteRunner, now: Now) -> None:
         self._runner = runner
         self._now = now
-        self._make_together = partial(make_together, now=now)
         self._one_by_one: WeakValueDictionary[AccountId, asyncio.Lock] = WeakValueDictionary()
 
     async def change(
@@ -185,12 +144,10 @@ class SqliteEntries:
         if guids is None and self._rows(account_id) > MAX_ROWS_IN_A_BATCH:
             async with self._one_by_one.setdefault(account_id, asyncio.Lock()):
                 return await self._change_large(asked)
-        return await self._make(asked, weight_of_change(guids, history_from))
-
-    async def _make(self, asked: _Change[T], weight: int) -> T:
-        job = Joint(asked.account_id, asked, self._make_together)
-        made: T = await self._runner.write_joint(job, weight)
-        return made
+        weight = weight_of_change(guids, history_from)
+        return await self._runner.write_in_turns(
+            partial(asked.make, now=self._now), account_id, weight
+        )
 
     def _rows(self, account_id: AccountId) -> int:
         return self._runner.read(lambda connection: entry_writes.rows_of(connection, account_id))
@@ -206,15 +163,16 @@ class SqliteEntries:
                 in the transaction.
         """
         for _ in range(_TRIES):
-            before = await self._runner.scan(asked.load_at_one_moment)
-            outcome = await asyncio.to_thread(asked.run, before.overlay, self._now)
-            save = partial(asked.save_unless_changed, before=before)
-            rows = max(before.overlay.changed_rows, 1)
-            if await self._runner.write_in_turns(save, asked.account_id, rows):
-                return outcome
+            before = await self._runner.scan(partial(asked.load_at_one_moment, now=self._now))
+            decision = await asyncio.to_thread(asked.decide, before.snapshot)
+            save = partial(asked.save_unless_changed, before=before, decision=decision)
+            rows = len(decision.saved) + len(decision.forgotten) + len(decision.ended)
+            if await self._runner.write_in_turns(save, asked.account_id, max(rows, 1)):
+                return decision.outcome
         if self._rows(asked.account_id) > _MOST_ROWS_HELD:
             raise AccountBusy("The list was changed again and again meanwhile; try again.")
-        return await self._make(asked, MAX_WRITE_WEIGHT)
+        make = partial(asked.make, now=self._now)
+        return await self._runner.write_in_turns(make, asked.account_id, MAX_WRITE_WEIGHT)
 
     async def view(self, account_id: AccountId, guid: Guid) -> View | None:
         wanted = (account_id, to_bytes(guid))
@@ -242,8 +200,8 @@ class SqliteEntries:
         def read(connection: apsw.Connection) -> Snapshot:
             with one_moment(connection):
                 now = self._now()
-                found = at_once(entry_writes.loaded(connection, account_id, None, (), history_from))
-                return found.overlay.snapshot(None, now, (), history_from)
+                found = entry_writes.loaded(connection, account_id, None, now, (), history_from)
+                return at_once(found).snapshot
 
         return await self._runner.scan(read)
 

@@ -1,11 +1,9 @@
-"""Changing entries in SQLite: loading them for changes of an account, and saving these."""
+"""Changing entries in SQLite: loading them for a rule, and saving its decision."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 
 import apsw
 from msgspec.structs import astuple
@@ -13,24 +11,25 @@ from msgspec.structs import astuple
 from feedkeep.model import (
     AccountId,
     Counts,
-    DocumentName,
+    Decision,
     DocumentSelector,
     Entry,
     EntryState,
     Guid,
-    KnownDocument,
+    History,
+    Snapshot,
     Stamp,
+    T,
     Value,
 )
 from feedkeep.model.entry_index import target_guid
 from feedkeep.model.errors import NotAuthorized
+from feedkeep.model.weights import weight_of_entry
 from feedkeep.runtime.cooperative import Yielding
 from feedkeep.store.base import MAX_DELETIONS, MAX_FORMER_STATES
-from feedkeep.store.overlay import Overlay
 from feedkeep.store.portable.documents import known_documents, save_document
 from feedkeep.store.portable.history import DROP
 from feedkeep.store.portable.tokens import save_progress
-from feedkeep.store.rows import FEW_ROWS
 from feedkeep.store.sql import AND_NOT_DELETED, for_sqlite, sqlite_form
 from feedkeep.store.sqlite.driver import SqliteStatements, done
 from feedkeep.store.sqlite.rows import ROWS, insert_into, to_bytes, update
@@ -80,12 +79,6 @@ _KEEP = f"""
 INSERT INTO former_entry (account_id, {columns(FORMER_ENTRIES.columns)})
 SELECT account_id, {columns(STATE)}, ?3 FROM entry WHERE account_id = ?1 AND guid = ?2
 """
-_KEEP_RESTAMPED = f"""
-INSERT INTO former_entry (account_id, {columns(FORMER_ENTRIES.columns)})
-SELECT ?1, {", ".join(f"?{place}" for place in range(2, len(ENTRY) + 2))}, {columns(ORIGIN)},
-?{len(ENTRY) + 2} FROM entry WHERE account_id = ?1 AND guid = ?2
-"""
-_KEEP_MADE = insert_into(FORMER_ENTRIES)
 # Each row weighs at least one, so reading as many rows as the weight to drop suffices.
 _LAST_TO_GO = f"""
 SELECT ended FROM (
@@ -172,89 +165,54 @@ def states(
     return found
 
 
-class Version(Value, frozen=True):
-    """The parts of an account that differ after each change of its list or of these documents.
+def _present(kept: Sequence[EntryState]) -> dict[Guid, Entry]:
+    return {state.entry.guid: state.entry for state in kept if state.ended is None}
 
-    Each change of its entries advances its clock; deleting history advances `known_from`.
+
+class Loaded(Value, frozen=True):
+    """The stored data on which a change is decided.
 
     Attributes:
         known_from: Stamp from which every state of the list is stored.
         former_count: Sum of the weights of the stored former states.
     """
 
-    last_stamp: Stamp
-    counts: Counts
+    snapshot: Snapshot
     known_from: Stamp
     former_count: int
-    documents: Mapping[DocumentName, KnownDocument]
 
-
-def version(
-    connection: apsw.Connection, account_id: AccountId, documents: Sequence[DocumentSelector]
-) -> Version:
-    """Return the stored version of an account.
-
-    Raises:
-        NotAuthorized: The account is deleted.
-    """
-    account = connection.execute(_ACCOUNT, (account_id,)).get
-    if account is None:
-        raise NotAuthorized
-    last_stamp, *counts, known_from, former_count = account
-    known = done(known_documents(SqliteStatements(connection), account_id, documents))
-    return Version(last_stamp, Counts(*counts), known_from, former_count, known)
-
-
-class Loaded(Value, frozen=True):
-    """The stored data on which changes of an account are decided.
-
-    Attributes:
-        overlay: It has the changes so far on top.
-        version: As it is stored.
-        stored: The guids of the loaded entries, as they are stored.
-    """
-
-    overlay: Overlay
-    version: Version
-    stored: Collection[Guid]
+    @property
+    def rows(self) -> int:
+        history = self.snapshot.history
+        return len(self.snapshot.entries) + (len(history.states) if history else 0)
 
 
 def loaded(
     connection: apsw.Connection,
     account_id: AccountId,
     guids: Sequence[Guid] | None,
+    now: Stamp,
     documents: Sequence[DocumentSelector] = (),
     history_from: Stamp | None = None,
 ) -> Yielding[Loaded]:
-    """Return the data for changes; for the arguments see `Entries.change`.
+    """Return the data for a change; the arguments are those of `Entries.change`.
 
     Raises:
         NotAuthorized: The account is deleted.
     """
-    found = version(connection, account_id, documents)
-    kept: Sequence[EntryState] = ()
-    if history_from is None:
-        entries = yield from load(connection, account_id, guids)
-    else:
+    kept = None
+    if history_from is not None:
         kept = yield from states(connection, account_id, history_from)
-        entries = {state.entry.guid: state.entry for state in kept if state.ended is None}
-
-    def make() -> Overlay:
-        overlay = Overlay(
-            account_id,
-            found.last_stamp,
-            found.counts,
-            entries.values(),
-            known_from=found.known_from,
-            former_count=found.former_count,
-        )
-        overlay.documents |= found.documents
-        for state in kept:
-            overlay.load_state(state)
-        return overlay
-
-    overlay = make() if len(entries) + len(kept) <= FEW_ROWS else (yield make)
-    return Loaded(overlay, found, entries.keys())
+    if guids is None and kept is not None:
+        entries = yield partial(_present, kept)
+    else:
+        entries = yield from load(connection, account_id, guids)
+    last_stamp, counts, known_from, former_count = _account(connection, account_id)
+    statements = SqliteStatements(connection)
+    known = done(known_documents(statements, account_id, documents))
+    history = None if kept is None else History(kept, known_from)
+    snapshot = Snapshot(entries, last_stamp, now, counts, known, history)
+    return Loaded(snapshot, known_from, former_count)
 
 
 def rows_of(connection: apsw.Connection, account_id: AccountId) -> int:
@@ -263,72 +221,103 @@ def rows_of(connection: apsw.Connection, account_id: AccountId) -> int:
     Raises:
         NotAuthorized: The account is deleted.
     """
-    found = version(connection, account_id, ())
-    return found.counts.entries + found.former_count
+    _, counts, _, former_count = _account(connection, account_id)
+    return counts.entries + former_count
 
 
-def save(connection: apsw.Connection, loaded: Loaded) -> Yielding[None]:
-    """Save the changes of an account; yields so that other tasks can run."""
-    overlay = loaded.overlay
-    account_id, statements = overlay.account_id, SqliteStatements(connection)
-    for document in overlay.saved_documents.values():
-        done(save_document(statements, account_id, document))
-    for progress in overlay.token_progress.values():
-        done(save_progress(statements, account_id, progress))
-    if not overlay.saved and not overlay.forgotten:
-        return
-    yield from _write(connection, _ended_rows(overlay))
-    if overlay.former_count > MAX_FORMER_STATES:
-        yield from _make_room(connection, overlay)
-    yield from _write(connection, _saved_rows(overlay, loaded.stored))
-    yield from _write(
-        connection, ((_FORGET, (account_id, to_bytes(guid))) for guid in overlay.forgotten)
+def is_as_loaded(
+    connection: apsw.Connection,
+    account_id: AccountId,
+    documents: Sequence[DocumentSelector],
+    before: Loaded,
+) -> bool:
+    """Whether the account's data on which a change was decided is unchanged since.
+
+    Each change of its entries advances its clock; deleting history advances `known_from`.
+
+    Raises:
+        NotAuthorized: The account is deleted.
+    """
+    snapshot = before.snapshot
+    statements = SqliteStatements(connection)
+    was = (snapshot.last_stamp, snapshot.counts, before.known_from, before.former_count)
+    return (
+        _account(connection, account_id) == was
+        and done(known_documents(statements, account_id, documents)) == snapshot.documents
     )
-    if overlay.deletions:
-        rows = [(account_id, *ROWS.deletion_row(deletion)) for deletion in overlay.deletions]
-        connection.executemany(_REMEMBER_DELETION, rows)
+
+
+def _account(
+    connection: apsw.Connection, account_id: AccountId
+) -> tuple[Stamp, Counts, Stamp, int]:
+    account = connection.execute(_ACCOUNT, (account_id,)).get
+    if account is None:
+        raise NotAuthorized
+    last_stamp, *counts, known_from, former_count = account
+    return last_stamp, Counts(*counts), known_from, former_count
+
+
+def save(
+    connection: apsw.Connection,
+    account_id: AccountId,
+    decision: Decision[T],
+    author: str | None,
+    before: Loaded,
+) -> Yielding[None]:
+    """Save a decision; yields so that other tasks can run."""
+    statements = SqliteStatements(connection)
+    for document in decision.documents:
+        done(save_document(statements, account_id, document))
+    if decision.token_progress:
+        done(save_progress(statements, account_id, decision.token_progress))
+    if not decision.saved and not decision.forgotten:
+        return
+    known_from, former_count = before.known_from, before.former_count
+    if author is None:
+        known_from = max(known_from, decision.stamp)
+    elif decision.ended:
+        former_count += yield from _keep(connection, account_id, decision, before.snapshot.entries)
+        if former_count > MAX_FORMER_STATES:
+            until, dropped = yield from _make_room(connection, account_id, former_count)
+            known_from, former_count = max(known_from, until), former_count - dropped
+    yield from _write(connection, account_id, decision, author, before.snapshot.entries)
+    for start in range(0, len(decision.forgotten), _AT_ONCE):
+        forgotten = decision.forgotten[start : start + _AT_ONCE]
+        connection.executemany(_FORGET, [(account_id, to_bytes(guid)) for guid in forgotten])
+        yield None
+    if decision.deletion:
+        remembered = (account_id, *ROWS.deletion_row(decision.deletion))
+        connection.execute(_REMEMBER_DELETION, remembered)
         connection.execute(_FORGET_DELETIONS, (account_id, MAX_DELETIONS))
-    counts = astuple(overlay.counts)
-    advanced = (overlay.last_stamp, *counts, overlay.known_from, overlay.former_count)
+    counts = astuple(decision.counts)
+    advanced = (decision.last_stamp, *counts, known_from, former_count)
     connection.execute(_ADVANCE, (*advanced, account_id))
 
 
 def _write(
-    connection: apsw.Connection, rows: Iterable[tuple[str, tuple[Any, ...]]]
+    connection: apsw.Connection,
+    account_id: AccountId,
+    decision: Decision[T],
+    author: str | None,
+    there: Collection[Guid],
 ) -> Yielding[None]:
-    """Execute statements with their rows, some at once."""
-    waiting = iter(rows)
-    while some := list(islice(waiting, _AT_ONCE)):
-        by_statement: defaultdict[str, list[tuple[Any, ...]]] = defaultdict(list)
-        for statement, row in some:
-            by_statement[statement].append(row)
-        for statement, of_it in by_statement.items():
-            connection.executemany(statement, of_it)
-        if len(some) == _AT_ONCE:
+    """Write the entries that a decision saves; entries of `there` already have a row."""
+    origin = (decision.stamp, author)
+    for start in range(0, len(decision.saved), _AT_ONCE):
+        if start:
             yield None
-
-
-def _ended_rows(overlay: Overlay) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Return the former states to keep, while the entries are stored as they were."""
-    account_id = overlay.account_id
-    for state in overlay.stored_ended:
-        yield _KEEP, (account_id, to_bytes(state.entry.guid), state.ended)
-    for state in overlay.restamped_ended:
-        yield _KEEP_RESTAMPED, (account_id, *ROWS.entry_row(state.entry)[:-1], state.ended)
-    for state in overlay.made_and_ended:
-        yield _KEEP_MADE, (account_id, *ROWS.former_state_row(state))
-
-
-def _saved_rows(
-    overlay: Overlay, stored: Collection[Guid]
-) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    for guid, entry in overlay.saved.items():
-        row = (overlay.account_id, *ROWS.entry_row(entry))
-        origin = overlay.origins.get(guid)
-        if origin is None:
-            yield _RESTAMP, row
-        else:
-            yield _CHANGE if guid in stored else _ADD, (*row, origin.began, origin.author)
+        added, changed, restamped = [], [], []
+        for entry in decision.saved[start : start + _AT_ONCE]:
+            row = (account_id, *ROWS.entry_row(entry))
+            if entry.guid in decision.restamped:
+                restamped.append(row)
+            elif entry.guid in there:
+                changed.append((*row, *origin))
+            else:
+                added.append((*row, *origin))
+        for statement, rows in ((_RESTAMP, restamped), (_CHANGE, changed), (_ADD, added)):
+            if rows:
+                connection.executemany(statement, rows)
 
 
 def drop_states(
@@ -340,11 +329,35 @@ def drop_states(
     ]
 
 
-def _make_room(connection: apsw.Connection, overlay: Overlay) -> Yielding[None]:
-    """Delete the former states that the oldest changes ended, down to the maximum weight."""
-    account_id, too_many = overlay.account_id, overlay.former_count - MAX_FORMER_STATES
+def _keep(
+    connection: apsw.Connection,
+    account_id: AccountId,
+    decision: Decision[T],
+    there: Mapping[Guid, Entry],
+) -> Yielding[int]:
+    """Keep the states that a decision ends, as they are stored; return their weight."""
+    weight = 0
+    for start in range(0, len(decision.ended), _AT_ONCE):
+        if start:
+            yield None
+        guids = decision.ended[start : start + _AT_ONCE]
+        rows = [(account_id, to_bytes(guid), decision.stamp) for guid in guids]
+        connection.executemany(_KEEP, rows)
+        weight += sum(weight_of_entry(there[guid]) for guid in guids)
+    return weight
+
+
+def _make_room(
+    connection: apsw.Connection, account_id: AccountId, former_count: int
+) -> Yielding[tuple[Stamp, int]]:
+    """Delete the former states that the oldest changes ended, down to the maximum weight.
+
+    Returns the stamp of the last of these changes, and the weight of the deleted states.
+    """
+    too_many = former_count - MAX_FORMER_STATES
     until: Stamp = connection.execute(_LAST_TO_GO, (account_id, too_many)).get
+    dropped = 0
     while some := drop_states(connection, account_id, until, _AT_ONCE):
-        overlay.former_count -= sum(some)
+        dropped += sum(some)
         yield None
-    overlay.known_from = max(overlay.known_from, until)
+    return until, dropped

@@ -8,15 +8,14 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
-from itertools import groupby
 from pathlib import Path
 from types import GeneratorType
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import apsw
 import structlog
 
-from feedkeep.model import AccountId, T, Value
+from feedkeep.model import AccountId, T
 from feedkeep.model.errors import FeedkeepError, StoreDamaged, StoreUnavailable
 from feedkeep.runtime.cooperative import TimeSlice, Yielding
 from feedkeep.runtime.recorder import Recorder
@@ -31,7 +30,6 @@ from feedkeep.store.batch import (
     note_nothing,
     reader,
 )
-from feedkeep.store.rows import in_parts
 from feedkeep.store.sqlite.checkpoints import Checkpoints
 from feedkeep.store.sqlite.connection import (
     READER_PATIENCE_SECONDS,
@@ -49,9 +47,6 @@ MAX_READS_IN_A_BATCH = 256
 MAX_PARTS_IN_A_BATCH = 100
 """Number of parts after which a batch begins no further job; a part has up to 20 rows."""
 
-MAX_JOINT = 20
-"""Maximum number of joint jobs that run together; between them, a batch may end."""
-
 TRIED_EACH_SECONDS = 1.0
 """Interval between attempts to write a file whose disk accepts no writes."""
 
@@ -62,8 +57,6 @@ It must raise a `FeedkeepError` before its first write, since the transaction is
 rolls back the transaction, and its jobs run again, one by one. A job for which that is usual is
 passed to `undone_if_refused`.
 """
-
-S = TypeVar("S")
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -93,21 +86,6 @@ def undone_if_refused(job: Job[Yielding[T]]) -> Job[Yielding[T]]:
         return value
 
     return whole
-
-
-class Joint(Value, Generic[S], frozen=True):
-    """A job that shares its work with the adjacent jobs of a batch that have the same owner.
-
-    Attributes:
-        work: Does what these jobs ask for, and returns their outcomes in order.
-    """
-
-    owner: AccountId
-    asked: S
-    work: Callable[[apsw.Connection, Sequence[S]], Yielding[Sequence[Outcome[Any]]]]
-
-
-_Queued: TypeAlias = Job[Any] | Joint[Any]
 
 
 class _InPlace(Translating):
@@ -164,7 +142,7 @@ class SqliteRunner:
         self._reads = reader(
             self._read_batch, MAX_READS_IN_A_BATCH, batches=recorder.reads if recorder else None
         )
-        self._writes: Batcher[_Queued, Any] = Batcher(
+        self._writes: Batcher[Job[Any], Any] = Batcher(
             self._run_batch,
             MAX_WRITE_WEIGHT,
             MAX_SHARE,
@@ -192,10 +170,6 @@ class SqliteRunner:
         transaction.
         """
         return self._writes.submit(job, owner=account_id, weight=weight)
-
-    def write_joint(self, job: Joint[Any], weight: int = 1) -> Awaitable[Any]:
-        """As `write_in_turns`, together with others of the same account."""
-        return self._writes.submit(job, owner=job.owner, weight=weight)
 
     def read(self, job: Job[T]) -> T:
         """Read a few rows, in the caller's thread."""
@@ -366,7 +340,7 @@ class SqliteRunner:
         if not self._writer.in_transaction:
             await self._on_writers_thread(lambda: self._writer.execute("BEGIN IMMEDIATE"))
 
-    async def _run_batch(self, jobs: Sequence[_Queued]) -> Sequence[Outcome[Any]]:
+    async def _run_batch(self, jobs: Sequence[Job[Any]]) -> Sequence[Outcome[Any]]:
         """Run the jobs in the current transaction, or only the first if they have much to do.
 
         COMMIT waits for the disk, so it runs in a thread. All statements before it run here: in the
@@ -393,40 +367,32 @@ class SqliteRunner:
             self._turns.give()
             self._checkpoints.begin_if_due()
 
-    async def _run_jobs(self, jobs: Sequence[_Queued]) -> Sequence[Outcome[Any]]:
+    async def _run_jobs(self, jobs: Sequence[Job[Any]]) -> Sequence[Outcome[Any]]:
         outcomes: list[Outcome[Any]] = []
         turn = TimeSlice()
         try:
-            for together in _joined(jobs):
-                outcomes.extend(await self._outcomes(together, turn))
+            for job in jobs:
+                written_before = self._writer.total_changes()
+                try:
+                    with self._translating:
+                        value = job(self._writer)
+                        if isinstance(value, GeneratorType):
+                            value = await turn.through(value)
+                        outcomes.append(Done(value))
+                except StoreUnavailable:  # the disk or the file fails, not this job
+                    raise
+                except _Undone as undone:
+                    outcomes.append(undone.error)
+                except FeedkeepError as error:
+                    if self._writer.total_changes() != written_before:
+                        raise
+                    outcomes.append(error)
+                await turn.yield_if_long()
                 if turn.parts >= MAX_PARTS_IN_A_BATCH:
                     break  # the amount that a job loads is known only afterwards
-                await turn.yield_if_long()
         except Exception as error:
             raise FailedBeforeCommit(error) from error
         return outcomes
-
-    async def _outcomes(self, jobs: Sequence[_Queued], turn: TimeSlice) -> Sequence[Outcome[Any]]:
-        """Run one job, or several that are joint; return their outcomes."""
-        written_before = self._writer.total_changes()
-        try:
-            with self._translating:
-                first = jobs[0]
-                if isinstance(first, Joint):
-                    asked = [job.asked for job in jobs if isinstance(job, Joint)]
-                    return await turn.through(first.work(self._writer, asked))
-                value = first(self._writer)
-                if isinstance(value, GeneratorType):
-                    value = await turn.through(value)
-                return [Done(value)]
-        except StoreUnavailable:  # the disk or the file fails, not this job
-            raise
-        except _Undone as undone:
-            return [undone.error]
-        except FeedkeepError as error:
-            if self._writer.total_changes() != written_before:
-                raise
-            return [error] * len(jobs)
 
     def _commit(self) -> None:
         try:
@@ -457,13 +423,6 @@ class SqliteRunner:
                 )
         finally:
             self._turns.give()
-
-
-def _joined(jobs: Sequence[_Queued]) -> Iterator[Sequence[_Queued]]:
-    """Yield the jobs that run together, in order."""
-    for joint, same in groupby(jobs, lambda job: isinstance(job, Joint) and (job.work, job.owner)):
-        waiting = list(same)
-        yield from in_parts(waiting, MAX_JOINT if joint else 1)
 
 
 def _size_of(file: Path) -> int:
