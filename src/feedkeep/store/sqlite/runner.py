@@ -330,7 +330,7 @@ class SqliteRunner:
                 raise
 
     async def _lock(self) -> None:
-        """Begin a transaction; SQLite's lock is free unless a process writes without its turn."""
+        """Start a transaction; the lock is free unless a process writes without its turn."""
         self._writer.set_busy_timeout(0)
         try:
             with suppress(apsw.BusyError):
