@@ -408,9 +408,9 @@ def plays_without_a_position(monkeypatch: pytest.MonkeyPatch) -> None:
     """Store that playback began in place of how far it came, and tell it."""
     judge = episode_actions.judge
 
-    def judged(sent: SentAction) -> EpisodeAction | RefusedUrl | None:
+    def judged(sent: SentAction, app: str) -> EpisodeAction | RefusedUrl | None:
         has_position = sent.position is not None and sent.position > 0
-        judged = judge(sent if has_position else replace(sent, position=1))
+        judged = judge(sent if has_position else replace(sent, position=1), app)
         if isinstance(judged, EpisodeAction) and not has_position:
             return replace(judged, position=None)
         return judged

@@ -84,10 +84,19 @@ def test_what_was_played_last_is_last_whichever_url_of_the_feed_it_was_played_un
     run(open_store, work)
 
 
-@pytest.mark.parametrize("is_upload", [False, True])
+@pytest.mark.parametrize(
+    ("is_upload", "max_unjoined", "expected"), [(False, 1, [9]), (True, 1, [1]), (False, 0, [3, 9])]
+)
 def test_plays_of_a_merge_that_cannot_be_joined_are_joined_with_the_next_sync(
-    open_store: Callable, monkeypatch: pytest.MonkeyPatch, is_upload: bool
+    open_store: Callable,
+    monkeypatch: pytest.MonkeyPatch,
+    is_upload: bool,
+    max_unjoined: int,
+    expected: list[int],
 ) -> None:
+    """Of very many accounts, the last ones."""
+    monkeypatch.setattr(service_actions, "_MAX_UNJOINED", max_unjoined)
+
     async def work(service: Service, store: Store, clock: Clock) -> None:
         account = await service.accounts.create("Bob", PASSWORD)
         bob = Admitted(account, "test")
@@ -110,7 +119,7 @@ def test_plays_of_a_merge_that_cannot_be_joined_are_joined_with_the_next_sync(
             later = SentAction(NEW, episode, "phone", "play", 11, 0, 1, 10)
             await service.episode_actions.record(bob, [later])
         told = await service.episode_actions.since(bob, Second(0))
-        assert [a.position async for page in told.pages for a in page] == [1 if is_upload else 9]
+        assert [a.position async for page in told.pages for a in page] == expected
 
     run(open_store, work)
 
