@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NoReturn
 
 import pytest
@@ -16,6 +18,7 @@ from feedkeep.rules.credentials import read_session
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import Update, want
+from feedkeep.rules.undo import Undo
 from feedkeep.service import Service
 from feedkeep.service import episode_actions as service_actions
 from feedkeep.store.base import Store
@@ -84,17 +87,27 @@ def test_what_was_played_last_is_last_whichever_url_of_the_feed_it_was_played_un
     run(open_store, work)
 
 
+UNAVAILABLE, CANCELLED = StoreUnavailable("The database is locked."), asyncio.CancelledError()
+
+
 @pytest.mark.parametrize(
-    ("is_upload", "max_unjoined", "expected"), [(False, 1, [9]), (True, 1, [1]), (False, 0, [3, 9])]
+    ("failure", "then", "max_unjoined", "expected"),
+    [
+        (UNAVAILABLE, "poll", 1, [9]),
+        (UNAVAILABLE, "upload", 1, [1]),
+        (UNAVAILABLE, "undo", 1, [3, 9]),
+        (UNAVAILABLE, "poll", 0, [3, 9]),  # of very many accounts, the last ones
+        (CANCELLED, "poll", 1, [9]),
+    ],
 )
 def test_plays_of_a_merge_that_cannot_be_joined_are_joined_with_the_next_sync(
     open_store: Callable,
     monkeypatch: pytest.MonkeyPatch,
-    is_upload: bool,
+    failure: BaseException,
+    then: str,
     max_unjoined: int,
     expected: list[int],
 ) -> None:
-    """Of very many accounts, the last ones."""
     monkeypatch.setattr(service_actions, "_MAX_UNJOINED", max_unjoined)
 
     async def work(service: Service, store: Store, clock: Clock) -> None:
@@ -107,17 +120,21 @@ def test_plays_of_a_merge_that_cannot_be_joined_are_joined_with_the_next_sync(
             await service.episode_actions.record(bob, [played])
         old, new = (parse_feed_url(url).guid for url in (OLD, NEW))
 
-        async def away(*_: object) -> NoReturn:
-            raise StoreUnavailable("The database is locked.")
+        async def fail(*_: object) -> NoReturn:
+            raise failure
 
         with monkeypatch.context() as outage, capture_logs() as logs:
-            outage.setattr(store.episode_actions, "page", away)
-            await service.subscriptions.update(account.id, old, Update(new_guid=new), TESTER)
+            outage.setattr(store.episode_actions, "page", fail)
+            with suppress(asyncio.CancelledError):
+                await service.subscriptions.update(account.id, old, Update(new_guid=new), TESTER)
         assert len(await service.subscriptions.subscribed(account.id)) == 1
-        assert [line["log_level"] for line in logs] == ["warning"]
-        if is_upload:
+        assert [line["log_level"] for line in logs] == ["warning"] * (failure is UNAVAILABLE)
+        if then == "upload":
             later = SentAction(NEW, episode, "phone", "play", 11, 0, 1, 10)
             await service.episode_actions.record(bob, [later])
+        elif then == "undo":
+            merge = (await service.history.page(account.id)).changes[0]
+            await service.history.undo(account.id, Undo([merge.stamp]), TESTER)
         told = await service.episode_actions.since(bob, Second(0))
         assert [a.position async for page in told.pages for a in page] == expected
 

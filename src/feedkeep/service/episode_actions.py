@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -155,7 +155,7 @@ row, or of up to ten rows if its URL has escapes."""
 
 _MAX_UNJOINED = 1_000
 _MAX_UNJOINED_OF_EACH = 100
-"""Maximum numbers of accounts, and of podcasts of each, whose actions are joined later: 20 MB."""
+"""Maximum numbers of accounts, and of podcasts of each, whose actions are joined later: 9 MB."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -166,7 +166,7 @@ class EpisodeActions:
     def __init__(self, store: Store, progress: Progress) -> None:
         self._store = store
         self._progress = progress
-        self._unjoined: OrderedDict[AccountId, dict[Guid, FeedUrl]] = OrderedDict()
+        self._unjoined: OrderedDict[AccountId, list[Guid]] = OrderedDict()
 
     async def since(
         self,
@@ -339,13 +339,13 @@ class EpisodeActions:
         """Join the actions of podcasts that a list change has merged.
 
         The arguments are those of `podcasts_joined`. The change is already committed, so a failure
-        is only logged. If the store fails, the account's next sync with this process tries again:
-        the actions would stay separate, and apps would be sent two last positions of an episode. If
-        the longer URLs exceed the limits, the actions stay separate.
+        is only logged. If the store failed or the request was cancelled, the account's next sync
+        with this process joins them: otherwise, apps would be sent two last positions of an
+        episode. If the longer URL of a podcast exceeds the limits, its actions stay separate.
         """
         joined = episode_actions.podcasts_joined(before, saved)
         try:
-            await self._join_all(account_id, self._unjoined.pop(account_id, {}) | joined)
+            await self._join_all(account_id, joined)
         except (StoreUnavailable, InvalidInput) as error:
             _log.warning(
                 "cannot join the episode actions of one feed",
@@ -355,24 +355,31 @@ class EpisodeActions:
             )
 
     async def _join_again(self, account_id: AccountId) -> None:
-        """Join the actions that could not be joined while the store was unavailable."""
-        if unjoined := self._unjoined.pop(account_id, None):
+        if account_id in self._unjoined:
             with suppress(StoreUnavailable, InvalidInput):
-                await self._join_all(account_id, unjoined)
+                await self._join_all(account_id, ())
 
-    async def _join_all(self, account_id: AccountId, joined: Mapping[Guid, FeedUrl]) -> None:
-        left = dict(joined)
+    async def _join_all(self, account_id: AccountId, podcasts: Iterable[Guid]) -> None:
+        """Join the actions of podcasts, and of the account's podcasts that are still separate."""
+        left = [*self._unjoined.pop(account_id, ()), *podcasts]
         try:
-            for former, podcast in joined.items():
-                await self._join(account_id, former, podcast)
-                del left[former]
-        except StoreUnavailable:
-            self._unjoined[account_id] = dict(islice(left.items(), _MAX_UNJOINED_OF_EACH))
+            while left:
+                await self._join(account_id, left[0])
+                del left[0]
+        except InvalidInput:
+            del left[0]
+            raise
+        finally:
+            if left:
+                self._unjoined[account_id] = left[:_MAX_UNJOINED_OF_EACH]
             if len(self._unjoined) > _MAX_UNJOINED:
                 self._unjoined.popitem(last=False)
-            raise
 
-    async def _join(self, account_id: AccountId, former: Guid, podcast: FeedUrl) -> None:
+    async def _join(self, account_id: AccountId, former: Guid) -> None:
+        view = await self._store.entries.view(account_id, former)
+        podcast = parse_feed_url(episode_actions.first_url(view.subscription)) if view else None
+        if podcast is None or podcast.guid == former:  # the merge was undone
+            return
         wanted = ActionRequest(Stamp(0), former, _STAMPED_AT_ONCE, with_superseded=True)
         while stored := await self._store.episode_actions.page(account_id, wanted):
             moved = [episode_actions.refiled(action, podcast) for action in stored]
