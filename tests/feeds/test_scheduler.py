@@ -422,6 +422,34 @@ def test_many_new_feeds_of_one_host_are_due_one_after_the_other_as_fast_as_it_an
     run(open_store, work)
 
 
+def test_leased_feeds_without_room_are_postponed_together_so_that_they_share_a_commit(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = urls(40, host="one.example")
+
+    async def work(world: World) -> None:
+        world.looks.gate.clear()
+        save, waiting, at_once = world.store.feeds.save, 0, 0
+
+        async def save_and_count(*arguments: Any) -> bool:
+            nonlocal waiting, at_once
+            waiting += 1
+            at_once = max(at_once, waiting)
+            try:
+                return await save(*arguments)
+            finally:
+                waiting -= 1
+
+        monkeypatch.setattr(world.store.feeds, "save", save_and_count)
+        async with world.scheduler():
+            await asyncio.sleep(0)
+            await world.subscribe(*many)
+            await world.until_put_off(len(many) - 4, *many)
+        assert at_once > 4
+
+    run(open_store, work)
+
+
 def test_of_a_host_with_many_feeds_of_an_account_those_of_another_come_in_their_turns(
     open_store: Callable,
 ) -> None:

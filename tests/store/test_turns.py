@@ -18,8 +18,10 @@ from threading import Thread
 import pytest
 from test_sqlite import run as run_store
 
+from feedkeep.model import Account, AccountId
 from feedkeep.model.errors import StoreUnavailable
 from feedkeep.store.sqlite import SqliteStore, turns
+from feedkeep.store.sqlite.file_identity import FileIdentity
 from feedkeep.store.sqlite.lock import open_turn
 from feedkeep.store.sqlite.turns import WriteTurns
 
@@ -175,6 +177,24 @@ def test_a_store_writes_while_a_process_hangs_in_its_turn_and_takes_its_own_afte
         await store.assert_ready()
         assert not is_held(path, "turn")
         await hanging.take()  # and it can be closed, too
+
+    run_store(path, work)
+
+
+def test_a_turn_ends_in_the_thread_of_the_commit_before_a_busy_event_loop_knows_of_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    were_held: list[bool] = []
+    check = FileIdentity.assert_in_place
+
+    def check_and_note(place: FileIdentity) -> None:  # the last step in that thread
+        were_held.append(is_held(path, "turn"))
+        check(place)
+
+    async def work(store: SqliteStore) -> None:
+        monkeypatch.setattr(FileIdentity, "assert_in_place", check_and_note)
+        await store.accounts.create(Account(AccountId(9), "bob", None, False, 0), "bob")
+        assert were_held[-1] is False
 
     run_store(path, work)
 
