@@ -1,13 +1,11 @@
 """What all tests share: a real service in a process of its own, and clients that talk to it."""
 
-from __future__ import annotations
-
 import gc
 import inspect
 import os
 import shutil
 import signal
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 import httpx
@@ -95,11 +93,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         items[:] = [*in_a_browser, *longest, *others]
 
 
+@pytest.fixture(scope="session")
+def anyio_backend():
+    """What runs coroutine tests and asynchronous fixtures."""
+    return "asyncio"
+
+
 NO_BROWSER = "There is no Chromium on this machine."
 
 
 @pytest.fixture(scope="session")
-def no_browser() -> str:
+def no_browser():
     """Why the tests in a browser are left out where there is none."""
     return NO_BROWSER
 
@@ -133,7 +137,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
+def postgres():
     """The URL of a PostgreSQL server on which tests create databases.
 
     It is started from a wheel, unless FEEDKEEP_TEST_POSTGRES names another one.
@@ -171,9 +175,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def feedkeep(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[FeedkeepProcess]:
+def feedkeep(request, tmp_path_factory):
     """A service on each store that all tests share; each test has accounts of its own.
 
     It believes this machine as a proxy, so that each test can have an address of its own, too: else
@@ -197,11 +199,11 @@ def feedkeep(
 
 
 @pytest.fixture
-def api(feedkeep: FeedkeepProcess) -> Iterator[httpx.Client]:
+def api(feedkeep):
     with feedkeep.client(feedkeep.new_account()) as client:
         yield client
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     return tmp_path

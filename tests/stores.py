@@ -114,3 +114,12 @@ def _opening(open_store: Callable) -> OpenStore:
             await store.close()
 
     return opened
+
+
+@pytest.fixture
+async def store(request: pytest.FixtureRequest, open_store: OpenStore) -> AsyncIterator[Store]:
+    """A store of each kind, with the accounts that the module lists as `ACCOUNTS`."""
+    async with open_store() as store:
+        for account in getattr(request.module, "ACCOUNTS", ()):
+            await store.accounts.create(account, account.name.lower())
+        yield store

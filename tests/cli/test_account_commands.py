@@ -1,12 +1,8 @@
 """Commands for administrators: roles, invitations, links to set a password, many accounts."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from feedkeep_process import FeedkeepProcess
@@ -19,7 +15,7 @@ HASH = "$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13Nr+Q8FkCFWsj
 
 
 @pytest.fixture(params=["sqlite", "postgres"] if IS_LONG else ["sqlite"])
-def offline(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FeedkeepProcess]:
+def offline(request, tmp_path):
     """Commands on a database that no service runs on."""
     if request.param == "sqlite":
         yield FeedkeepProcess(tmp_path)
@@ -46,7 +42,7 @@ def open_invitations(process: FeedkeepProcess) -> list[tuple[str, str]]:
     return [(by.name, invitation.label) for by, invitation in found]
 
 
-def test_an_account_becomes_administrator_and_the_last_one_stays(offline: FeedkeepProcess) -> None:
+def test_an_account_becomes_administrator_and_the_last_one_stays(offline):
     offline.must("account", "create", "ada", "--admin")
     offline.must("account", "create", "bob")
     listed = rows(offline.must("account", "list"))
@@ -61,7 +57,7 @@ def test_an_account_becomes_administrator_and_the_last_one_stays(offline: Feedke
     offline.must("account", "delete", "ada", "--yes")
 
 
-def test_an_invitation_is_printed_alone_and_works_once(offline: FeedkeepProcess) -> None:
+def test_an_invitation_is_printed_alone_and_works_once(offline):
     offline.must("account", "create", "bob")
     assert "registration" in failure(offline.run("account", "invite", "--by", "bob"))
     offline.environment["FEEDKEEP_REGISTRATION"] = "invited"
@@ -78,7 +74,7 @@ def test_an_invitation_is_printed_alone_and_works_once(offline: FeedkeepProcess)
     assert open_invitations(offline) == [("bob", "aunt Emma"), ("bob", "")]
 
 
-def test_a_reset_link_is_printed_alone_and_sets_a_password(offline: FeedkeepProcess) -> None:
+def test_a_reset_link_is_printed_alone_and_sets_a_password(offline):
     offline.must("account", "create", "bob")
     assert "no account" in failure(offline.run("account", "reset-link", "eve"))
     link = offline.must("account", "reset-link", "bob").strip()
@@ -90,9 +86,7 @@ def test_a_reset_link_is_printed_alone_and_sets_a_password(offline: FeedkeepProc
     assert "bob is disabled" in failure(offline.run("account", "reset-link", "bob"))
 
 
-def test_a_list_shows_what_tokens_and_sessions_may_do_and_when_they_were_used(
-    offline: FeedkeepProcess,
-) -> None:
+def test_a_list_shows_what_tokens_and_sessions_may_do_and_when_they_were_used(offline):
     offline.must("account", "create", "bob", "--password-stdin", stdin="correct horse\n")
     offline.must("token", "create", "bob", "--read-only", "--label", "tablet")
     offline.must("token", "create", "bob", "--label", "phone")
@@ -107,7 +101,7 @@ def test_a_list_shows_what_tokens_and_sessions_may_do_and_when_they_were_used(
     assert session[6] == "browser: Firefox"
 
 
-def test_what_is_used_over_http_is_shown_with_its_day(offline: FeedkeepProcess) -> None:
+def test_what_is_used_over_http_is_shown_with_its_day(offline):
     with offline:
         name = offline.new_account()
         with offline.client(name) as client:
@@ -116,9 +110,7 @@ def test_what_is_used_over_http_is_shown_with_its_day(offline: FeedkeepProcess) 
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", token[5])
 
 
-def test_many_accounts_are_created_from_csv_and_each_refused_line_is_told(
-    offline: FeedkeepProcess, tmp_path: Path
-) -> None:
+def test_many_accounts_are_created_from_csv_and_each_refused_line_is_told(offline, tmp_path):
     offline.must("migrate")
     file = tmp_path / "accounts.csv"
     lines = [
@@ -165,9 +157,7 @@ def test_many_accounts_are_created_from_csv_and_each_refused_line_is_told(
         offline.use(lambda service, shown=shown: service.authentication.admit(shown, ""))
 
 
-def test_more_accounts_than_fit_in_one_commit_are_created_from_standard_input(
-    offline: FeedkeepProcess,
-) -> None:
+def test_more_accounts_than_fit_in_one_commit_are_created_from_standard_input(offline):
     offline.must("migrate")
     people = [{"name": f"person{number}", "password_hash": HASH} for number in range(250)]
     lines = "\n".join(map(json.dumps, [*people, people[0]]))
@@ -181,9 +171,7 @@ def test_more_accounts_than_fit_in_one_commit_are_created_from_standard_input(
     assert again.stdout.endswith("0 created, 251 refused.\n")
 
 
-def test_accounts_are_listed_in_parts_and_the_last_line_says_how_to_go_on(
-    offline: FeedkeepProcess,
-) -> None:
+def test_accounts_are_listed_in_parts_and_the_last_line_says_how_to_go_on(offline):
     offline.must("migrate")
     assert offline.must("account", "list").split() == [
         "NAME",
@@ -196,7 +184,7 @@ def test_accounts_are_listed_in_parts_and_the_last_line_says_how_to_go_on(
     offline.must("account", "import", "-", stdin="\n".join(["name", *names, "x" * 60]))
     assert [*rows(offline.must("account", "list"))] == [*names, "x" * 60]
 
-    def listed(*options: str) -> tuple[list[str], str]:
+    def listed(*options):
         done = offline.run("account", "list", *options)
         assert done.returncode == 0
         return [*rows(done.stdout)], done.stderr
@@ -210,7 +198,7 @@ def test_accounts_are_listed_in_parts_and_the_last_line_says_how_to_go_on(
     assert listed("--prefix", "stranger") == ([], "")
 
 
-def test_an_import_goes_on_after_an_interruption(offline: FeedkeepProcess, tmp_path: Path) -> None:
+def test_an_import_goes_on_after_an_interruption(offline, tmp_path):
     offline.must("migrate")
     offline.must("account", "import", "-", stdin="name\nanna\n")
     people = tmp_path / "people.csv"
@@ -227,9 +215,7 @@ def test_an_import_goes_on_after_an_interruption(offline: FeedkeepProcess, tmp_p
     )
 
 
-def test_a_file_that_is_not_there_or_has_no_header_is_refused(
-    offline: FeedkeepProcess, tmp_path: Path
-) -> None:
+def test_a_file_that_is_not_there_or_has_no_header_is_refused(offline, tmp_path):
     assert "There is no database" in failure(
         FeedkeepProcess(tmp_path / "none").run("account", "import", "-")
     )

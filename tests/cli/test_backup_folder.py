@@ -1,7 +1,5 @@
 """`feedkeep backup --into`: a folder of backups, of which old ones go once the new one is whole."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -23,7 +21,7 @@ OTHERS = (
 
 
 @pytest.fixture
-def process(tmp_path: Path) -> FeedkeepProcess:
+def process(tmp_path):
     process = FeedkeepProcess(tmp_path)
     process.must("account", "create", "alice")
     process.must("import", "alice", "-", stdin="https://a.example\n")
@@ -31,7 +29,7 @@ def process(tmp_path: Path) -> FeedkeepProcess:
 
 
 @pytest.fixture
-def backups(tmp_path: Path) -> Path:
+def backups(tmp_path):
     backups = tmp_path / "backups"
     backups.mkdir()
     return backups
@@ -45,9 +43,7 @@ def names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-def test_seven_days_and_four_weeks_are_kept_and_only_its_own_backups_go(
-    process: FeedkeepProcess, backups: Path
-) -> None:
+def test_seven_days_and_four_weeks_are_kept_and_only_its_own_backups_go(process, backups):
     old = [days_ago(day) for day in range(1, 61)]
     for name in old:
         (backups / name).touch()
@@ -75,7 +71,7 @@ def test_seven_days_and_four_weeks_are_kept_and_only_its_own_backups_go(
     assert listed == "https://a.example\n"
 
 
-def test_how_many_are_kept_can_be_told(process: FeedkeepProcess, backups: Path) -> None:
+def test_how_many_are_kept_can_be_told(process, backups):
     for day in range(1, 20):
         (backups / days_ago(day)).touch()
     process.must("backup", "--into", str(backups), "--keep-daily", "2", "--keep-weekly", "0")
@@ -85,14 +81,14 @@ def test_how_many_are_kept_can_be_told(process: FeedkeepProcess, backups: Path) 
     assert len(names(backups)) == 2
 
 
-def test_how_many_are_kept_is_not_told_of_a_single_file(process: FeedkeepProcess) -> None:
+def test_how_many_are_kept_is_not_told_of_a_single_file(process):
     file = process.folder / "copy.db"
     refused = process.run("backup", str(file), "--keep-daily", "2")
     assert (refused.returncode, file.exists()) == (2, False)
     assert "give --into" in refused.stderr
 
 
-def test_nothing_goes_if_the_new_one_is_not_whole(process: FeedkeepProcess, backups: Path) -> None:
+def test_nothing_goes_if_the_new_one_is_not_whole(process, backups):
     old = {days_ago(day) for day in range(1, 60)}
     for name in old:
         (backups / name).touch()
@@ -106,10 +102,8 @@ def test_nothing_goes_if_the_new_one_is_not_whole(process: FeedkeepProcess, back
     assert names(backups) == old
 
 
-def test_an_old_one_that_cannot_be_removed_is_reported(
-    process: FeedkeepProcess, backups: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(_: Path, *, missing_ok: bool) -> None:
+def test_an_old_one_that_cannot_be_removed_is_reported(process, backups, monkeypatch):
+    def refuse(_, *, missing_ok):
         raise PermissionError(1, "Operation not permitted")
 
     (backups / days_ago(3)).touch()
@@ -130,20 +124,20 @@ def test_an_old_one_that_cannot_be_removed_is_reported(
 
 
 @pytest.mark.parametrize("arguments", [[], ["x.db", "--into", "folder"]])
-def test_it_is_either_a_file_or_a_folder(process: FeedkeepProcess, arguments: list[str]) -> None:
+def test_it_is_either_a_file_or_a_folder(process, arguments):
     done = process.run("backup", *arguments)
     assert done.returncode == 2
     assert "either a file, or a folder" in " ".join(done.stderr.split())
 
 
-def test_a_folder_that_is_not_there_is_not_made(process: FeedkeepProcess, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there_is_not_made(process, tmp_path):
     done = process.run("backup", "--into", str(tmp_path / "nowhere"))
     assert done.returncode == 1
     assert "nowhere; make it first." in done.stderr
     assert not (tmp_path / "nowhere").exists()
 
 
-def test_postgres_has_its_own_means(process: FeedkeepProcess, backups: Path) -> None:
+def test_postgres_has_its_own_means(process, backups):
     url = "postgresql://127.0.0.1/feedkeep"
     done = process.run("backup", "--into", str(backups), "--database", url)
     assert done.returncode == 1

@@ -1,7 +1,5 @@
 """feedkeep check with several processes, and checks that do not end."""
 
-from __future__ import annotations
-
 import asyncio
 import multiprocessing
 import os
@@ -9,7 +7,6 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -31,7 +28,7 @@ DAMAGED = [3, PAGE + 1, 3 * PAGE]
 
 
 @pytest.fixture(params=first_of("sqlite", "postgres"))
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+def url(request, tmp_path):
     """A database with three pages of accounts, and one more."""
     server = request.getfixturevalue("postgres") if request.param == "postgres" else ""
     database = new_database(server) if server else f"sqlite:///{tmp_path / 'feedkeep.db'}"
@@ -45,7 +42,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def _by_page(monkeypatch: pytest.MonkeyPatch) -> None:
+def _by_page(monkeypatch):
     monkeypatch.setattr(checking, "ACCOUNTS_AT_ONCE", PAGE)
 
 
@@ -72,9 +69,7 @@ def is_sqlite(url: str) -> bool:
 
 
 @pytest.mark.usefixtures("_by_page")
-def test_several_processes_find_what_one_finds_in_the_same_order(
-    url: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_several_processes_find_what_one_finds_in_the_same_order(url, capsys):
     checked(url, processes=2)
     assert capsys.readouterr() == (f"{url} is intact.\n", "")
     damage(url)
@@ -95,7 +90,7 @@ def killed(chosen: Settings, after: AccountId, until: AccountId) -> Checked:
 
 
 @pytest.fixture
-def _its_processes_end_and_no_others() -> Iterator[None]:
+def _its_processes_end_and_no_others():
     bystander = multiprocessing.get_context("spawn").Process(target=signal.pause)
     bystander.start()
     others = multiprocessing.active_children()
@@ -108,16 +103,14 @@ def _its_processes_end_and_no_others() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _called(monkeypatch: pytest.MonkeyPatch) -> None:
+def _called(monkeypatch):
     """The program is called by a path that no shell looks at, which is told from then on."""
     monkeypatch.setattr(sys, "argv", ["/srv/feedkeep"])
 
 
 @pytest.mark.usefixtures("_by_page", "_its_processes_end_and_no_others")
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
-def test_a_check_of_which_a_process_is_killed_says_how_to_go_on(
-    url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_check_of_which_a_process_is_killed_says_how_to_go_on(url, monkeypatch, capsys):
     monkeypatch.setattr(checking, "check_part", killed)
     with pytest.raises(StoreUnavailable, match="was killed"):
         checked(url, processes=2)
@@ -133,12 +126,10 @@ def stuck(chosen: Settings, after: AccountId, until: AccountId) -> Checked:
 
 @pytest.mark.usefixtures("_by_page", "_its_processes_end_and_no_others")
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
-def test_ctrl_c_ends_all_processes_of_a_check(
-    url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ctrl_c_ends_all_processes_of_a_check(url, monkeypatch, capsys):
     monkeypatch.setattr(checking, "check_part", stuck)
 
-    def interrupt() -> None:
+    def interrupt():
         while not Path(url.removeprefix("sqlite:///") + ".stuck").exists():
             time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGINT)
@@ -156,16 +147,11 @@ def test_ctrl_c_ends_all_processes_of_a_check(
 
 
 @pytest.mark.parametrize("end", [StoreUnavailable("away"), asyncio.CancelledError()])
-def test_a_check_that_does_not_end_says_how_to_go_on(
-    tmp_path: Path,
-    end: BaseException,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_check_that_does_not_end_says_how_to_go_on(tmp_path, end, monkeypatch, capsys):
     url = f"sqlite:///{tmp_path / 'feedkeep.db'}"
     FeedkeepProcess(tmp_path).must("migrate", "--database", url)
 
-    async def interrupted(_: Service, after: AccountId) -> AsyncIterator[Checked]:
+    async def interrupted(_, after):
         yield Checked(after, 0, [])
         yield Checked(AccountId(after + 5), 3, ["account anna: is broken"])
         raise end

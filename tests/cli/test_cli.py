@@ -1,15 +1,11 @@
 """The command line: every command, on the database of a running service; errors in one sentence."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty
 import re
 import select
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
@@ -26,7 +22,7 @@ FEEDS = "https://a.example/feed\n\n# a comment\n  https://b.example/feed  \nftp:
 
 
 @pytest.fixture
-def offline(tmp_path: Path) -> Iterator[FeedkeepProcess]:
+def offline(tmp_path):
     """Commands on a database that no service runs on."""
     yield FeedkeepProcess(tmp_path)  # noqa: PT022 - it is never started
 
@@ -40,7 +36,7 @@ def failure(done: subprocess.CompletedProcess[str]) -> str:
     return done.stderr.removeprefix("feedkeep: ").strip()
 
 
-def test_help_reads_like_a_manual(offline: FeedkeepProcess) -> None:
+def test_help_reads_like_a_manual(offline):
     help_text = offline.must("--help")
     for command in (
         "serve",
@@ -57,7 +53,7 @@ def test_help_reads_like_a_manual(offline: FeedkeepProcess) -> None:
         assert "Usage" in offline.must(command, "--help")
 
 
-def test_a_command_runs_without_a_standard_error(offline: FeedkeepProcess) -> None:
+def test_a_command_runs_without_a_standard_error(offline):
     offline.must("account", "create", "me")
     done = subprocess.run(
         ["sh", "-c", 'exec "$0" "$@" 2>&-', FEEDKEEP, "account", "list"],
@@ -69,7 +65,7 @@ def test_a_command_runs_without_a_standard_error(offline: FeedkeepProcess) -> No
     assert "me" in done.stdout
 
 
-def test_wrong_usage_exits_with_2(offline: FeedkeepProcess) -> None:
+def test_wrong_usage_exits_with_2(offline):
     for arguments in (
         ["nonsense"],
         ["account", "create"],
@@ -84,12 +80,12 @@ def test_wrong_usage_exits_with_2(offline: FeedkeepProcess) -> None:
         assert "Traceback" not in done.stderr
 
 
-def test_an_account_is_made_listed_changed_and_deleted(feedkeep: FeedkeepProcess) -> None:
+def test_an_account_is_made_listed_changed_and_deleted(feedkeep):
     made = feedkeep.must("account", "create", "Ann", "--password-stdin", stdin="first one\n")
     assert made == f"Created account Ann in {shown(feedkeep.database)}.\n"
     with httpx.Client(base_url=feedkeep.base_url) as client:
 
-        def enters(password: str) -> bool:
+        def enters(password):
             return client.get("/subscriptions", auth=("ann", password)).status_code == 200
 
         assert enters("first one")
@@ -115,9 +111,7 @@ def test_an_account_is_made_listed_changed_and_deleted(feedkeep: FeedkeepProcess
         ("carl.smith-1_2", ""),
     ],
 )
-def test_which_apps_cannot_log_in_with_a_name_is_told_when_it_is_taken(
-    offline: FeedkeepProcess, name: str, told: str
-) -> None:
+def test_which_apps_cannot_log_in_with_a_name_is_told_when_it_is_taken(offline, name, told):
     made = offline.run("account", "create", name)
     assert made.returncode == 0
     first, *others = made.stdout.splitlines()
@@ -125,7 +119,7 @@ def test_which_apps_cannot_log_in_with_a_name_is_told_when_it_is_taken(
     assert [told in line for line in others] == ([True] if told else [])
 
 
-def test_a_new_password_that_is_short_is_refused(offline: FeedkeepProcess) -> None:
+def test_a_new_password_that_is_short_is_refused(offline):
     offline.must("account", "create", "dora")
     for arguments in (("create", "emil"), ("password", "dora")):
         done = offline.run("account", *arguments, "--password-stdin", stdin="1234567\n")
@@ -134,12 +128,12 @@ def test_a_new_password_that_is_short_is_refused(offline: FeedkeepProcess) -> No
     assert "emil" not in offline.must("account", "list")
 
 
-def test_an_account_without_a_password_is_told_to_need_tokens(offline: FeedkeepProcess) -> None:
+def test_an_account_without_a_password_is_told_to_need_tokens(offline):
     assert "make a token" in offline.must("account", "create", "bea")
     assert re.search(r"bea +\S+ +no +- +enabled", offline.must("account", "list"))
 
 
-def test_a_token_is_printed_alone_listed_and_revoked(feedkeep: FeedkeepProcess) -> None:
+def test_a_token_is_printed_alone_listed_and_revoked(feedkeep):
     name = feedkeep.new_account()
     printed = feedkeep.must("token", "create", name, "--label", "my [phone]")
     token = printed.strip()
@@ -159,7 +153,7 @@ def test_a_token_is_printed_alone_listed_and_revoked(feedkeep: FeedkeepProcess) 
     assert re.search(r"3 +expired", feedkeep.must("token", "list", name))
 
 
-def test_import_tells_what_became_of_each_line(feedkeep: FeedkeepProcess, tmp_path: Path) -> None:
+def test_import_tells_what_became_of_each_line(feedkeep, tmp_path):
     name = feedkeep.new_account()
     file = tmp_path / "feeds.txt"
     file.write_text(FEEDS)
@@ -174,8 +168,8 @@ def test_import_tells_what_became_of_each_line(feedkeep: FeedkeepProcess, tmp_pa
 
 
 def test_import_says_what_was_not_understood_and_lists_no_more_of_it_than_can_be_read(
-    feedkeep: FeedkeepProcess, tmp_path: Path
-) -> None:
+    feedkeep, tmp_path
+):
     name, file = feedkeep.new_account(), tmp_path / "feeds.opml"
     unknown = '<outline type="rss" text="Lost"/>'
     outlines = '<outline url="feed:https://a.example"/><outline xmlUrl="b.example"/>'
@@ -190,9 +184,7 @@ def test_import_says_what_was_not_understood_and_lists_no_more_of_it_than_can_be
     assert told[1:] == ["line 2: No feed address was found here. (Lost)"] * 100 + ["And 20 more."]
 
 
-def test_import_names_what_it_did_not_add_and_keeps_the_first_title_and_folder(
-    feedkeep: FeedkeepProcess,
-) -> None:
+def test_import_names_what_it_did_not_add_and_keeps_the_first_title_and_folder(feedkeep):
     name = feedkeep.new_account()
     outlines = (
         '<outline text="News"><outline text="A" xmlUrl="https://a.example"/></outline>'
@@ -211,18 +203,14 @@ def test_import_names_what_it_did_not_add_and_keeps_the_first_title_and_folder(
     assert "Other" not in exported
 
 
-def test_import_refuses_a_table_with_several_columns_of_addresses(
-    feedkeep: FeedkeepProcess,
-) -> None:
+def test_import_refuses_a_table_with_several_columns_of_addresses(feedkeep):
     table = "name,website,link\nA,https://a.example,https://a.example/rss\n"
     done = feedkeep.run("import", feedkeep.new_account(), "-", stdin=table.replace("website", "x"))
     assert done.returncode == 1
     assert "which column has the addresses of the feeds: x, link." in done.stderr
 
 
-def test_export_as_opml_works_with_a_character_that_xml_does_not_have(
-    feedkeep: FeedkeepProcess,
-) -> None:
+def test_export_as_opml_works_with_a_character_that_xml_does_not_have(feedkeep):
     name, other = feedkeep.new_account(), feedkeep.new_account()
     feedkeep.must("import", name, "-", stdin="https://a.example/\ufffe\nhttps://b.example\n")
     exported = feedkeep.must("export", name)
@@ -231,9 +219,7 @@ def test_export_as_opml_works_with_a_character_that_xml_does_not_have(
     assert feedkeep.must("export", other) == exported
 
 
-def test_what_is_imported_is_left_for_the_service_to_look_at_before_what_is_due(
-    tmp_path: Path,
-) -> None:
+def test_what_is_imported_is_left_for_the_service_to_look_at_before_what_is_due(tmp_path):
     feedkeep = FeedkeepProcess(tmp_path, fetch="public")  # it is never started
     feedkeep.must("account", "create", "me")
     urls = ["https://a.example/1", "https://a.example/2", "https://me:key@a.example/3"]
@@ -245,7 +231,7 @@ def test_what_is_imported_is_left_for_the_service_to_look_at_before_what_is_due(
     )
 
 
-def test_import_counts_what_it_subscribes_again_as_added(feedkeep: FeedkeepProcess) -> None:
+def test_import_counts_what_it_subscribes_again_as_added(feedkeep):
     name = feedkeep.new_account()
     feedkeep.must("import", name, "-", stdin="https://a.example\nhttps://b.example\n")
     with feedkeep.client(name) as client:
@@ -256,7 +242,7 @@ def test_import_counts_what_it_subscribes_again_as_added(feedkeep: FeedkeepProce
     assert printed == "2 added, 0 already there, 0 refused.\n"
 
 
-def test_a_line_of_a_file_cannot_command_the_terminal(feedkeep: FeedkeepProcess) -> None:
+def test_a_line_of_a_file_cannot_command_the_terminal(feedkeep):
     name = feedkeep.new_account()
     printed = feedkeep.must("import", name, "-", stdin=f"{FEEDS}x\x1b]0;pwn\x07{'y' * 999}\n")
     assert "\x1b" not in printed
@@ -264,7 +250,7 @@ def test_a_line_of_a_file_cannot_command_the_terminal(feedkeep: FeedkeepProcess)
     assert len(printed) < 500
 
 
-def test_a_label_cannot_command_the_terminal(offline: FeedkeepProcess) -> None:
+def test_a_label_cannot_command_the_terminal(offline):
     offline.must("account", "create", "me")
     offline.must("token", "create", "me", "--label", "Zoë's\u3000\x1b]0;pwn\x07\n\u202ephone")
     listed = offline.must("token", "list", "me")
@@ -272,22 +258,20 @@ def test_a_label_cannot_command_the_terminal(offline: FeedkeepProcess) -> None:
     assert all(line.isprintable() for line in listed.splitlines())
 
 
-def test_a_sentence_of_failure_cannot_command_the_terminal(offline: FeedkeepProcess) -> None:
+def test_a_sentence_of_failure_cannot_command_the_terminal(offline):
     offline.must("account", "create", "me")
     told = failure(offline.run("token", "create", "\x1b]0;pwn\x07"))
     assert 'no account "\ufffd]0;pwn\ufffd"' in told
 
 
-def test_a_long_list_is_imported_in_steps(feedkeep: FeedkeepProcess) -> None:
+def test_a_long_list_is_imported_in_steps(feedkeep):
     name = feedkeep.new_account()
     feeds = "".join(f"https://a.example/{number}\n" for number in range(2_500))
     assert feedkeep.must("import", name, "-", stdin=feeds).startswith("2500 added")
 
 
 @pytest.mark.parametrize("kind", ["opml", "json", "urls"])
-def test_an_export_imported_into_an_empty_account_gives_the_same_list(
-    feedkeep: FeedkeepProcess, kind: str, tmp_path: Path
-) -> None:
+def test_an_export_imported_into_an_empty_account_gives_the_same_list(feedkeep, kind, tmp_path):
     one, other = feedkeep.new_account(), feedkeep.new_account()
     guid = "00000000-0000-4000-8000-000000000001"
     items = [
@@ -311,7 +295,7 @@ def test_an_export_imported_into_an_empty_account_gives_the_same_list(
     assert feedkeep.must("export", other, "--format", kind).encode() == file.read_bytes()
 
 
-def test_an_export_as_json_is_the_body_of_a_post(feedkeep: FeedkeepProcess) -> None:
+def test_an_export_as_json_is_the_body_of_a_post(feedkeep):
     one, other = feedkeep.new_account(), feedkeep.new_account()
     feedkeep.must("import", one, "-", stdin=FEEDS)
     body = feedkeep.must("export", one, "--format", "json")
@@ -319,13 +303,13 @@ def test_an_export_as_json_is_the_body_of_a_post(feedkeep: FeedkeepProcess) -> N
         assert len(client.post("/subscriptions", content=body).json()["success"]) == 2
 
 
-def test_commands_bring_a_database_up_to_date_first(offline: FeedkeepProcess) -> None:
+def test_commands_bring_a_database_up_to_date_first(offline):
     assert offline.must("migrate") == f"{offline.database} is up to date.\n"
     assert offline.must("check") == f"{offline.database} is intact.\n"
     assert re.match(r"feedkeep \d+\.\d+\.\d+ \(SQLite 3\.\d+\.\d+, ", offline.must("version"))
 
 
-def test_check_tells_damage_and_fails(offline: FeedkeepProcess) -> None:
+def test_check_tells_damage_and_fails(offline):
     name = offline.new_account()
     offline.must("import", name, "-", stdin="https://a.example\nhttps://b.example\n")
     database = open_file(offline.folder / "feedkeep.db")
@@ -343,7 +327,7 @@ LEAF = 13
 """What a page of a table without pages below it starts with (SQLite's file format, 1.6)."""
 
 
-def test_check_names_the_accounts_that_a_disk_has_damaged(offline: FeedkeepProcess) -> None:
+def test_check_names_the_accounts_that_a_disk_has_damaged(offline):
     names = [offline.new_account(), offline.new_account()]
     for name in names:
         feeds = "".join(f"https://{name}{number}.example\n" for number in range(500))
@@ -364,7 +348,7 @@ def test_check_names_the_accounts_that_a_disk_has_damaged(offline: FeedkeepProce
     assert offline.must("export", names[0])
 
 
-def test_errors_are_one_sentence_and_exit_with_1(offline: FeedkeepProcess, tmp_path: Path) -> None:
+def test_errors_are_one_sentence_and_exit_with_1(offline, tmp_path):
     offline.must("account", "create", "me")
     broken = tmp_path / "broken.opml"
     broken.write_text("<opml><body>")
@@ -394,7 +378,7 @@ def test_errors_are_one_sentence_and_exit_with_1(offline: FeedkeepProcess, tmp_p
         assert message in failure(offline.run(*arguments)), arguments
 
 
-def test_a_database_of_a_newer_feedkeep_is_refused(offline: FeedkeepProcess) -> None:
+def test_a_database_of_a_newer_feedkeep_is_refused(offline):
     offline.must("migrate")
     database = open_file(offline.folder / "feedkeep.db")
     database.execute("PRAGMA user_version = 999")
@@ -403,7 +387,7 @@ def test_a_database_of_a_newer_feedkeep_is_refused(offline: FeedkeepProcess) -> 
     assert "has schema version 99" in failure(offline.run("serve", "--port", "0"))
 
 
-def test_a_defect_is_told_in_one_sentence_too(offline: FeedkeepProcess) -> None:
+def test_a_defect_is_told_in_one_sentence_too(offline):
     offline.must("migrate")
     offline.run_first("accounts_have_a_defect")
     message = failure(offline.run("account", "list"))
@@ -412,7 +396,7 @@ def test_a_defect_is_told_in_one_sentence_too(offline: FeedkeepProcess) -> None:
     assert "Traceback" in offline.run("account", "list").stderr
 
 
-def test_without_settings_the_database_lies_in_the_users_data_directory(tmp_path: Path) -> None:
+def test_without_settings_the_database_lies_in_the_users_data_directory(tmp_path):
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     database = f"sqlite:///{tmp_path}/.local/share/feedkeep/feedkeep.db"
     done = subprocess.run(
@@ -441,16 +425,14 @@ def talk(process: FeedkeepProcess, arguments: list[str], typed: bytes) -> str:
     return shown.decode()
 
 
-def test_on_a_terminal_a_password_is_asked_for_twice_and_not_shown(
-    offline: FeedkeepProcess,
-) -> None:
+def test_on_a_terminal_a_password_is_asked_for_twice_and_not_shown(offline):
     shown = talk(offline, ["account", "create", "me"], b"opensesame\nopensesame\n")
     assert f"Created account me in {offline.database}.\r\n" in shown
     assert "opensesame" not in shown
     assert re.search(r"me +\S+ +yes", offline.must("account", "list"))
 
 
-def test_on_a_terminal_a_deletion_is_asked_for(offline: FeedkeepProcess) -> None:
+def test_on_a_terminal_a_deletion_is_asked_for(offline):
     offline.must("account", "create", "me")
     talk(offline, ["account", "delete", "me"], b"n\n")
     assert "me" in offline.must("account", "list")
@@ -458,7 +440,7 @@ def test_on_a_terminal_a_deletion_is_asked_for(offline: FeedkeepProcess) -> None
 
 
 @in_the_long_form
-def test_on_a_terminal_an_import_shows_a_bar(offline: FeedkeepProcess) -> None:
+def test_on_a_terminal_an_import_shows_a_bar(offline):
     offline.must("account", "create", "me")
     file = offline.folder / "feeds.txt"
     file.write_text("".join(f"https://a.example/{number}\n" for number in range(3_000)))
@@ -467,7 +449,7 @@ def test_on_a_terminal_an_import_shows_a_bar(offline: FeedkeepProcess) -> None:
     assert "3000 added" in shown
 
 
-def test_exported_json_is_readable(feedkeep: FeedkeepProcess) -> None:
+def test_exported_json_is_readable(feedkeep):
     name = feedkeep.new_account()
     feedkeep.must("import", name, "-", stdin=FEEDS)
     exported = feedkeep.must("export", name, "--format", "json")
@@ -477,9 +459,7 @@ def test_exported_json_is_readable(feedkeep: FeedkeepProcess) -> None:
     ] * 2
 
 
-def test_a_feed_is_moved_and_apps_go_on_with_the_url_they_have_unless_they_are_told(
-    feedkeep: FeedkeepProcess,
-) -> None:
+def test_a_feed_is_moved_and_apps_go_on_with_the_url_they_have_unless_they_are_told(feedkeep):
     name, moved = feedkeep.new_account(), "https://moved.example/feed"
     feedkeep.must("import", name, "-", stdin=FEEDS)
     told = feedkeep.must("move", name, "feed://a.example/feed", f"feed:{moved}")
@@ -501,9 +481,7 @@ def test_a_feed_is_moved_and_apps_go_on_with_the_url_they_have_unless_they_are_t
         ("https://a.example/feed", "https://moved..example", "Invalid host"),
     ],
 )
-def test_a_move_that_cannot_be_says_why_and_changes_nothing(
-    feedkeep: FeedkeepProcess, old: str, new: str, reason: str
-) -> None:
+def test_a_move_that_cannot_be_says_why_and_changes_nothing(feedkeep, old, new, reason):
     name = feedkeep.new_account()
     feedkeep.must("import", name, "-", stdin=FEEDS)
     assert reason in failure(feedkeep.run("move", name, old, new))
@@ -511,9 +489,7 @@ def test_a_move_that_cannot_be_says_why_and_changes_nothing(
     assert sorted(listed) == ["https://a.example/feed", "https://b.example/feed"]
 
 
-def test_a_backup_made_while_the_service_runs_is_restored_where_nothing_is(
-    tmp_path: Path,
-) -> None:
+def test_a_backup_made_while_the_service_runs_is_restored_where_nothing_is(tmp_path):
     own = FeedkeepProcess(tmp_path)
     own.must("account", "create", "alice")
     own.must("import", "alice", "-", stdin="https://a.example\n")
@@ -537,7 +513,7 @@ def test_a_backup_made_while_the_service_runs_is_restored_where_nothing_is(
     own.must("check", "--database", elsewhere)
 
 
-def test_a_postgres_database_is_backed_up_by_its_own_means(offline: FeedkeepProcess) -> None:
+def test_a_postgres_database_is_backed_up_by_its_own_means(offline):
     url = "postgresql://127.0.0.1/feedkeep"
     for command, means in (("backup", "pg_dump"), ("restore", "pg_restore")):
         done = offline.run(command, "x.db", "--database", url)

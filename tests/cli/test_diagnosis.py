@@ -1,7 +1,5 @@
 """What is a fault of a machine, what is worth a note, and what is neither."""
 
-from __future__ import annotations
-
 import pytest
 
 from feedkeep.cli import diagnosis
@@ -17,7 +15,7 @@ OK, NOTE, FAULT = Verdict
 @pytest.mark.parametrize(
     ("free_bytes", "verdict"), [(0, FAULT), (499_999_999, FAULT), (500_000_000, OK)]
 )
-def test_a_disk_that_is_nearly_full_is_a_fault(free_bytes: int, verdict: Verdict) -> None:
+def test_a_disk_that_is_nearly_full_is_a_fault(free_bytes, verdict):
     assert diagnosis.disk(free_bytes).verdict is verdict
 
 
@@ -25,12 +23,12 @@ def test_a_disk_that_is_nearly_full_is_a_fault(free_bytes: int, verdict: Verdict
     ("age_us", "verdict"),
     [(None, NOTE), (0, OK), (2 * DAY_US - 1, OK), (2 * DAY_US, NOTE), (-DAY_US, OK)],
 )
-def test_a_backup_of_two_days_ago_is_worth_a_note(age_us: int | None, verdict: Verdict) -> None:
+def test_a_backup_of_two_days_ago_is_worth_a_note(age_us, verdict):
     last = None if age_us is None else Stamp(NOW - age_us)
     assert diagnosis.backup(last, NOW).verdict is verdict
 
 
-def test_a_right_that_is_missing_is_a_fault_that_names_the_tables() -> None:
+def test_a_right_that_is_missing_is_a_fault_that_names_the_tables():
     assert diagnosis.rights([]).verdict is OK
     found = diagnosis.rights(["token", "entry"])
     assert found.verdict is FAULT
@@ -55,13 +53,13 @@ def test_a_right_that_is_missing_is_a_fault_that_names_the_tables() -> None:
     ],
 )
 def test_clock_that_contradicts_database_or_release_is_a_fault(
-    now: int, of_database: int | None, newest: int, is_set: bool | None, verdict: Verdict
-) -> None:
+    now, of_database, newest, is_set, verdict
+):
     there = None if of_database is None else Stamp(of_database)
     assert diagnosis.clock(Stamp(now), there, Stamp(newest), is_set).verdict is verdict
 
 
-def test_connections_beyond_the_limit_of_the_server_are_a_fault() -> None:
+def test_connections_beyond_the_limit_of_the_server_are_a_fault():
     assert diagnosis.connections(workers=4, of_each=25, limit=100).verdict is OK
     found = diagnosis.connections(workers=4, of_each=25, limit=99)
     assert found.verdict is FAULT
@@ -70,7 +68,7 @@ def test_connections_beyond_the_limit_of_the_server_are_a_fault() -> None:
 
 
 @pytest.mark.parametrize(("days", "verdict"), [(13, NOTE), (14, OK), (90, OK)])
-def test_a_certificate_is_told_two_weeks_before_its_end(days: int, verdict: Verdict) -> None:
+def test_a_certificate_is_told_two_weeks_before_its_end(days, verdict):
     assert diagnosis.certificate(Stamp(NOW + days * DAY_US), NOW).verdict is verdict
 
 
@@ -94,12 +92,8 @@ def test_a_certificate_is_told_two_weeks_before_its_end(days: int, verdict: Verd
     ],
 )
 def test_proxies_and_tls_have_to_fit_the_address_of_clients(
-    scheme: str,
-    is_local: bool,
-    has_certificate: bool,
-    proxies: tuple[str, ...],
-    found: list[tuple[str, Verdict]],
-) -> None:
+    scheme, is_local, has_certificate, proxies, found
+):
     told = diagnosis.entrance(
         Entrance(scheme=scheme, is_local=is_local, has_certificate=has_certificate, proxies=proxies)
     )

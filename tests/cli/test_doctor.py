@@ -1,14 +1,9 @@
 """`feedkeep doctor` says of each thing whether it is right, and by its exit status of all."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import NoReturn
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx
@@ -19,20 +14,19 @@ from feedkeep_process import FeedkeepProcess
 from postgres_server import drop_database, execute, new_database
 from web_of_hosts import Host, WebOfHosts, reply
 
-from feedkeep.cli.diagnosis import Finding, Verdict
+from feedkeep.cli.diagnosis import Verdict
 from feedkeep.cli.doctor import one_feed
 from feedkeep.config.settings import Settings
 from feedkeep.model import Restored, replace
 from feedkeep.outbound.targets import SystemNames
 from feedkeep.rules.clock import DAY_US, shift
 from feedkeep.runtime import wall_clock
-from feedkeep.service import Service
 
 FEED = b"<rss><channel><title>A feed</title><item><guid>1</guid></item></channel></rss>"
 
 
 @pytest.fixture
-def host() -> Iterator[Host]:
+def host():
     """Another host, which has a feed."""
     with WebOfHosts() as web:
         host = web.host("feeds.example")
@@ -41,7 +35,7 @@ def host() -> Iterator[Host]:
 
 
 @pytest.fixture
-def owner(tmp_path: Path, host: Host) -> FeedkeepProcess:
+def owner(tmp_path, host):
     """An operator's commands; feedkeep asks this machine's own hosts, and listens at no port."""
     return FeedkeepProcess(
         tmp_path,
@@ -77,9 +71,7 @@ def examined(owner: FeedkeepProcess, feed: str, status: int) -> dict[str, tuple[
     return found
 
 
-def test_where_all_is_well_each_thing_is_told_and_nothing_changes(
-    owner: FeedkeepProcess, host: Host
-) -> None:
+def test_where_all_is_well_each_thing_is_told_and_nothing_changes(owner, host):
     with owner:
         owner.environment["FEEDKEEP_PORT"] = str(httpx.URL(owner.base_url).port)
         owner.environment["FEEDKEEP_PUBLIC_URL"] = owner.base_url
@@ -95,9 +87,7 @@ def test_where_all_is_well_each_thing_is_told_and_nothing_changes(
         owner.must("check")
 
 
-def test_before_the_first_start_there_is_no_database_and_none_is_made(
-    owner: FeedkeepProcess, host: Host
-) -> None:
+def test_before_the_first_start_there_is_no_database_and_none_is_made(owner, host):
     found = examined(owner, at(host, "/feed"), 1)
     assert found["database"][0] == "fault"
     assert found["clock"][0] in {"ok", "note"}
@@ -122,8 +112,8 @@ def test_before_the_first_start_there_is_no_database_and_none_is_made(
     ],
 )
 def test_a_setting_that_does_not_work_is_a_fault_that_says_what_to_do(
-    owner: FeedkeepProcess, host: Host, variable: str, value: str, subject: str, said: str
-) -> None:
+    owner, host, variable, value, subject, said
+):
     owner.must("migrate")
     owner.environment[f"FEEDKEEP_{variable}"] = value
     verdict, text = examined(owner, at(host, "/feed"), 1)[subject]
@@ -140,20 +130,18 @@ def test_a_setting_that_does_not_work_is_a_fault_that_says_what_to_do(
         ("feeds.example", "feed", "http"),
     ],
 )
-def test_a_feed_that_cannot_be_read_is_a_fault(
-    owner: FeedkeepProcess, host: Host, path: str, subject: str, said: str
-) -> None:
+def test_a_feed_that_cannot_be_read_is_a_fault(owner, host, path, subject, said):
     owner.must("migrate")
     url = path.format(host=f"{host.address}:{host.port}")
     verdict, text = examined(owner, url, 1)[subject]
     assert (verdict, said in text) == ("fault", True), text
 
 
-def test_a_name_that_the_resolver_does_not_know_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def look_up(_: SystemNames, host: str) -> NoReturn:
+def test_a_name_that_the_resolver_does_not_know_is_a_fault(monkeypatch):
+    async def look_up(_, host):
         raise socket.gaierror(socket.EAI_NONAME, f"no {host}")
 
-    async def found() -> list[Finding]:
+    async def found():
         return [one async for one in one_feed(Settings(), "https://münchen.example/feed")]
 
     monkeypatch.setattr(SystemNames, "look_up", look_up)
@@ -163,9 +151,7 @@ def test_a_name_that_the_resolver_does_not_know_is_a_fault(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("file", ["feedkeep.db", "feedkeep.db-wal"])
-def test_database_file_that_all_users_may_read_is_a_fault(
-    owner: FeedkeepProcess, host: Host, file: str
-) -> None:
+def test_database_file_that_all_users_may_read_is_a_fault(owner, host, file):
     with owner:
         owner.environment["FEEDKEEP_PORT"] = str(httpx.URL(owner.base_url).port)
         assert examined(owner, at(host, "/feed"), 0)["rights"][0] == "ok"
@@ -175,10 +161,10 @@ def test_database_file_that_all_users_may_read_is_a_fault(
     assert f"chmod o= {owner.folder / file}" in text
 
 
-def test_stamps_far_ahead_of_the_clock_are_a_fault(owner: FeedkeepProcess, host: Host) -> None:
+def test_stamps_far_ahead_of_the_clock_are_a_fault(owner, host):
     owner.must("migrate")
 
-    async def set_clock_ahead(service: Service) -> None:
+    async def set_clock_ahead(service):
         account = await service.accounts.create("alice", None)
         ahead = replace(account, last_action_stamp=shift(wall_clock.now(), 60 * DAY_US))
         decided = Restored(ahead, newest=None)
@@ -190,9 +176,7 @@ def test_stamps_far_ahead_of_the_clock_are_a_fault(owner: FeedkeepProcess, host:
 
 
 @pytest.mark.parametrize("password_login", ["true", "false"])
-def test_provider_that_does_not_answer_is_a_fault(
-    owner: FeedkeepProcess, host: Host, password_login: str
-) -> None:
+def test_provider_that_does_not_answer_is_a_fault(owner, host, password_login):
     owner.must("migrate")
     with FakeProvider() as fake:
         owner.environment |= {
@@ -208,7 +192,7 @@ def test_provider_that_does_not_answer_is_a_fault(
     assert ("password_login is off" in text) is (password_login == "false")
 
 
-def test_without_looks_no_host_is_asked(owner: FeedkeepProcess, host: Host) -> None:
+def test_without_looks_no_host_is_asked(owner, host):
     owner.must("migrate")
     owner.environment |= {"FEEDKEEP_FETCH": "off", "FEEDKEEP_PORT": "0"}
     found = examined(owner, at(host, "/feed"), 0)
@@ -217,9 +201,7 @@ def test_without_looks_no_host_is_asked(owner: FeedkeepProcess, host: Host) -> N
     assert host.requests == []
 
 
-def test_a_service_without_its_database_is_one_that_is_not_ready_and_no_other_program(
-    owner: FeedkeepProcess, host: Host
-) -> None:
+def test_a_service_without_its_database_is_one_that_is_not_ready_and_no_other_program(owner, host):
     with owner:
         owner.environment["FEEDKEEP_PORT"] = str(httpx.URL(owner.base_url).port)
         assert httpx.get(f"{owner.base_url}/readyz").status_code == 200
@@ -233,7 +215,7 @@ def test_a_service_without_its_database_is_one_that_is_not_ready_and_no_other_pr
     assert "--port" not in text
 
 
-def test_what_else_listens_at_the_port_is_a_fault(owner: FeedkeepProcess, host: Host) -> None:
+def test_what_else_listens_at_the_port_is_a_fault(owner, host):
     owner.must("migrate")
     owner.environment |= {"FEEDKEEP_HOST": host.address, "FEEDKEEP_PORT": str(host.port)}
     verdict, text = examined(owner, at(host, "/feed"), 1)["address"]
@@ -245,8 +227,8 @@ def test_what_else_listens_at_the_port_is_a_fault(owner: FeedkeepProcess, host: 
     [("{origin}/nowhere", "fault", "Check the proxy"), ("{closed}", "note", "from this machine")],
 )
 def test_an_address_for_clients_that_does_not_lead_here_is_told(
-    owner: FeedkeepProcess, host: Host, public_url: str, verdict: str, said: str
-) -> None:
+    owner, host, public_url, verdict, said
+):
     with owner:
         owner.environment["FEEDKEEP_PORT"] = str(httpx.URL(owner.base_url).port)
         closed = f"http://127.0.0.1:{free_port()}"
@@ -266,9 +248,7 @@ def test_an_address_for_clients_that_does_not_lead_here_is_told(
         ("other.example", 90, "fault", "feeds.example"),
     ],
 )
-def test_a_certificate_is_tried_as_clients_do(
-    owner: FeedkeepProcess, host: Host, name: str, days: int, verdict: str, said: str
-) -> None:
+def test_a_certificate_is_tried_as_clients_do(owner, host, name, days, verdict, said):
     owner.must("migrate")
     ends = datetime.now(UTC) + timedelta(days=days)
     issued = trustme.CA().issue_cert(name, not_after=ends, not_before=ends - timedelta(days=365))
@@ -282,9 +262,7 @@ def test_a_certificate_is_tried_as_clients_do(
     assert (found[0], said in found[1]) == (verdict, True), found
 
 
-def test_on_postgres_rights_and_both_clocks_are_looked_at(
-    owner: FeedkeepProcess, host: Host, postgres: str
-) -> None:
+def test_on_postgres_rights_and_both_clocks_are_looked_at(owner, host, postgres):
     database = new_database(postgres)
     owner.environment["FEEDKEEP_DATABASE"] = database
     assert examined(owner, at(host, "/feed"), 1)["database"][1].endswith("creates them.")

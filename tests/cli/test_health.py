@@ -1,14 +1,11 @@
 """`feedkeep health` says whether the service is ready: in a sentence, and by its exit status."""
 
-from __future__ import annotations
-
 import contextlib
 import resource
 import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import httpx
 import pytest
@@ -27,7 +24,7 @@ NO_FEEDKEEP = (
 
 
 @pytest.fixture
-def nothing(tmp_path: Path) -> FeedkeepProcess:
+def nothing(tmp_path):
     """Commands where no service runs."""
     return FeedkeepProcess(tmp_path)
 
@@ -52,9 +49,7 @@ def something_else(answer: bytes) -> Iterator[int]:
         thread.join()
 
 
-def test_a_service_that_is_ready_is_found_by_the_settings_that_it_was_started_with(
-    feedkeep: FeedkeepProcess,
-) -> None:
+def test_a_service_that_is_ready_is_found_by_the_settings_that_it_was_started_with(feedkeep):
     port = str(httpx.URL(feedkeep.base_url).port)
     for host in ("127.0.0.1", "0.0.0.0"):  # noqa: S104 - it is asked, not bound
         feedkeep.environment |= {"FEEDKEEP_PORT": port, "FEEDKEEP_HOST": host}
@@ -66,11 +61,11 @@ def test_a_service_that_is_ready_is_found_by_the_settings_that_it_was_started_wi
 
 
 @pytest.mark.parametrize("end", ["", "/"])
-def test_a_service_is_asked_by_its_address(feedkeep: FeedkeepProcess, end: str) -> None:
+def test_a_service_is_asked_by_its_address(feedkeep, end):
     assert feedkeep.must("health", "--url", feedkeep.base_url + end).endswith("is ready.\n")
 
 
-def test_where_nothing_listens_it_says_so(nothing: FeedkeepProcess) -> None:
+def test_where_nothing_listens_it_says_so(nothing):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
@@ -83,7 +78,7 @@ def test_where_nothing_listens_it_says_so(nothing: FeedkeepProcess) -> None:
     )
 
 
-def test_a_service_that_cannot_write_is_not_ready_and_is_again_later(tmp_path: Path) -> None:
+def test_a_service_that_cannot_write_is_not_ready_and_is_again_later(tmp_path):
     with FeedkeepProcess(tmp_path) as process:
         process.new_account()
         httpx.get(f"{process.base_url}/livez").raise_for_status()  # it has opened its files by then
@@ -102,7 +97,7 @@ def test_a_service_that_cannot_write_is_not_ready_and_is_again_later(tmp_path: P
 
 
 @pytest.mark.parametrize("answer", NO_FEEDKEEP)
-def test_what_is_no_feedkeep_is_not_taken_for_one(nothing: FeedkeepProcess, answer: bytes) -> None:
+def test_what_is_no_feedkeep_is_not_taken_for_one(nothing, answer):
     with something_else(answer) as port:
         done = nothing.run("health", "--url", f"http://127.0.0.1:{port}")
     assert (done.returncode, done.stdout) == (1, "")
@@ -110,7 +105,7 @@ def test_what_is_no_feedkeep_is_not_taken_for_one(nothing: FeedkeepProcess, answ
     assert done.stderr.count("\n") == 1
 
 
-def test_with_a_certificate_it_is_asked_by_https_whatever_name_that_is_for(tmp_path: Path) -> None:
+def test_with_a_certificate_it_is_asked_by_https_whatever_name_that_is_for(tmp_path):
     certificate = tmp_path / "certificate.pem"
     issued = trustme.CA().issue_cert("feeds.example").private_key_and_cert_chain_pem
     certificate.write_bytes(issued.bytes())
@@ -131,9 +126,7 @@ def test_with_a_certificate_it_is_asked_by_https_whatever_name_that_is_for(tmp_p
         (["--url", "http://127.0.0.1:x"], "8080", "host"),
     ],
 )
-def test_an_address_that_is_none_is_told(
-    nothing: FeedkeepProcess, arguments: list[str], port: str, said: str
-) -> None:
+def test_an_address_that_is_none_is_told(nothing, arguments, port, said):
     nothing.environment["FEEDKEEP_PORT"] = port
     done = nothing.run("health", *arguments)
     assert done.returncode == 1

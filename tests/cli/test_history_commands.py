@@ -1,10 +1,6 @@
 """feedkeep history, undo and restore-list, on the database of a running service."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from feedkeep_process import FEEDKEEP, FeedkeepProcess
@@ -17,13 +13,13 @@ FEEDS = "https://a.example/feed\nhttps://b.example/feed\nhttps://c.example/feed\
 
 
 @pytest.fixture
-def offline(tmp_path: Path) -> Iterator[FeedkeepProcess]:
+def offline(tmp_path):
     """Commands on a database that no service runs on."""
     yield FeedkeepProcess(tmp_path)  # noqa: PT022 - it is never started
 
 
 @pytest.fixture
-def name(feedkeep: FeedkeepProcess) -> str:
+def name(feedkeep):
     """An account with three feeds."""
     return with_feeds(feedkeep)
 
@@ -60,7 +56,7 @@ async def moment_of_now(service: Service) -> str:
     return write_stamp(service.now())
 
 
-def test_the_history_is_a_table_in_words(feedkeep: FeedkeepProcess, name: str) -> None:
+def test_the_history_is_a_table_in_words(feedkeep, name):
     wipe(feedkeep, name)
     feedkeep.must("move", name, "https://a.example/feed", "https://d.example/feed")
     head, moved, wiped, imported, end = feedkeep.must("history", name).splitlines()
@@ -75,9 +71,7 @@ def test_the_history_is_a_table_in_words(feedkeep: FeedkeepProcess, name: str) -
     assert end.startswith("The history begins at ")
 
 
-def test_the_feeds_of_a_change_are_named_where_that_is_asked_for(
-    feedkeep: FeedkeepProcess, name: str
-) -> None:
+def test_the_feeds_of_a_change_are_named_where_that_is_asked_for(feedkeep, name):
     wipe(feedkeep, name)
     feedkeep.must("move", name, "https://a.example/feed", "https://d.example/feed")
     shown = feedkeep.must("history", name, "--feeds")
@@ -89,7 +83,7 @@ def test_the_feeds_of_a_change_are_named_where_that_is_asked_for(
     assert "moved https://a.example/feed" in shown
 
 
-def test_the_history_is_shown_page_by_page(feedkeep: FeedkeepProcess, name: str) -> None:
+def test_the_history_is_shown_page_by_page(feedkeep, name):
     wipe(feedkeep, name)
     last, first = stamps(feedkeep, name)
     shown = as_on_the_path(feedkeep.must("history", name, "--limit", "1"))
@@ -99,9 +93,7 @@ def test_the_history_is_shown_page_by_page(feedkeep: FeedkeepProcess, name: str)
     assert (first in older, last in older) == (True, False)
 
 
-def test_a_wiped_list_is_back_after_one_command_and_that_can_be_taken_back(
-    feedkeep: FeedkeepProcess, name: str
-) -> None:
+def test_a_wiped_list_is_back_after_one_command_and_that_can_be_taken_back(feedkeep, name):
     wipe(feedkeep, name)
     assert urls(feedkeep, name) == []
     told = as_on_the_path(feedkeep.must("undo", name, stamps(feedkeep, name)[0]))
@@ -114,9 +106,7 @@ def test_a_wiped_list_is_back_after_one_command_and_that_can_be_taken_back(
     assert urls(feedkeep, name) == []
 
 
-def test_feeds_that_were_changed_again_are_asked_about(
-    feedkeep: FeedkeepProcess, name: str
-) -> None:
+def test_feeds_that_were_changed_again_are_asked_about(feedkeep, name):
     wipe(feedkeep, name)
     burst = stamps(feedkeep, name)[0]
     feedkeep.must("move", name, "https://a.example/feed", "https://d.example/feed")
@@ -135,18 +125,14 @@ def test_feeds_that_were_changed_again_are_asked_about(
     assert urls(feedkeep, name) == FEEDS.split()
 
 
-def test_a_change_that_there_is_not_is_told_in_one_sentence(
-    feedkeep: FeedkeepProcess, name: str
-) -> None:
+def test_a_change_that_there_is_not_is_told_in_one_sentence(feedkeep, name):
     told = as_on_the_path(failure(feedkeep.run("undo", name, "1")))
     assert told == (
         f"The history of {name} has no change 1; `feedkeep history {name}` lists its changes."
     )
 
 
-def test_a_list_is_brought_back_to_what_it_was_at_a_moment_after_a_preview(
-    feedkeep: FeedkeepProcess, name: str
-) -> None:
+def test_a_list_is_brought_back_to_what_it_was_at_a_moment_after_a_preview(feedkeep, name):
     at = feedkeep.use(moment_of_now)
     wipe(feedkeep, name)
     feedkeep.must("move", name, "https://a.example/feed", "https://d.example/feed")
@@ -187,7 +173,7 @@ def preview(feedkeep: FeedkeepProcess, *asked: str) -> str:
     return shown.stdout
 
 
-def test_a_long_preview_is_cut(feedkeep: FeedkeepProcess) -> None:
+def test_a_long_preview_is_cut(feedkeep):
     name = feedkeep.new_account()
     feeds = "".join(f"https://{number:02}.example\n" for number in range(25))
     feedkeep.must("import", name, "-", stdin=feeds)
@@ -196,7 +182,7 @@ def test_a_long_preview_is_cut(feedkeep: FeedkeepProcess) -> None:
     assert "  https://19.example\n  and 5 more\n" in told
 
 
-def test_on_a_terminal_it_is_asked_whether_to_restore(offline: FeedkeepProcess) -> None:
+def test_on_a_terminal_it_is_asked_whether_to_restore(offline):
     name = with_feeds(offline)
     asked = ["restore-list", name, "--at", "1 day ago", "--drop-added"]
     assert "Removed: 3" in talk(offline, asked, b"n\n")
@@ -205,9 +191,7 @@ def test_on_a_terminal_it_is_asked_whether_to_restore(offline: FeedkeepProcess) 
     assert urls(offline, name) == []
 
 
-def test_a_moment_since_a_restore_of_the_database_is_told_to_be_unsure(
-    offline: FeedkeepProcess,
-) -> None:
+def test_a_moment_since_a_restore_of_the_database_is_told_to_be_unsure(offline):
     name = with_feeds(offline)
     before = offline.use(moment_of_now)
     offline.must("database", "restored")
@@ -219,7 +203,7 @@ def test_a_moment_since_a_restore_of_the_database_is_told_to_be_unsure(
     assert "ahead" not in offline.run(*asked, before).stderr
 
 
-def test_one_list_is_taken_out_of_a_backup_while_the_service_runs(tmp_path: Path) -> None:
+def test_one_list_is_taken_out_of_a_backup_while_the_service_runs(tmp_path):
     """Of a feed that the database no longer has, and of what its history has forgotten."""
     with FeedkeepProcess(tmp_path) as process:
         name, other = with_feeds(process), with_feeds(process)
@@ -252,9 +236,7 @@ def test_one_list_is_taken_out_of_a_backup_while_the_service_runs(tmp_path: Path
         assert "intact" in process.must("check")
 
 
-def test_a_list_of_a_backup_comes_into_an_account_that_has_never_had_its_feeds(
-    offline: FeedkeepProcess, tmp_path: Path
-) -> None:
+def test_a_list_of_a_backup_comes_into_an_account_that_has_never_had_its_feeds(offline, tmp_path):
     name = with_feeds(offline)
     offline.must("move", name, "https://a.example/feed", "https://d.example/feed")
     backup = tmp_path / "backup.db"
@@ -273,7 +255,7 @@ def test_a_list_of_a_backup_comes_into_an_account_that_has_never_had_its_feeds(
     assert "intact" in offline.must("check")
 
 
-def test_a_backup_that_has_no_such_list_says_so(offline: FeedkeepProcess, tmp_path: Path) -> None:
+def test_a_backup_that_has_no_such_list_says_so(offline, tmp_path):
     backup, nothing = tmp_path / "backup.db", tmp_path / "feeds.txt"
     with_feeds(offline)
     offline.must("backup", str(backup))
@@ -291,7 +273,7 @@ def test_a_backup_that_has_no_such_list_says_so(offline: FeedkeepProcess, tmp_pa
         assert message in failure(offline.run(*asked))
 
 
-def test_what_cannot_be_is_told_in_one_sentence(offline: FeedkeepProcess) -> None:
+def test_what_cannot_be_is_told_in_one_sentence(offline):
     name = with_feeds(offline)
     for arguments, message in [
         (["history", "stranger"], 'There is no account "stranger"'),
@@ -319,7 +301,7 @@ def test_what_cannot_be_is_told_in_one_sentence(offline: FeedkeepProcess) -> Non
         assert "Traceback" not in done.stderr
 
 
-def test_where_no_history_is_kept_that_is_said(offline: FeedkeepProcess) -> None:
+def test_where_no_history_is_kept_that_is_said(offline):
     offline.environment["FEEDKEEP_HISTORY_DAYS"] = "0"
     name = with_feeds(offline)
     assert offline.must("history", name) == ("No history is kept here, since history_days is 0.\n")
@@ -327,7 +309,7 @@ def test_where_no_history_is_kept_that_is_said(offline: FeedkeepProcess) -> None
         assert "No history is kept here" in failure(offline.run(*arguments))
 
 
-def test_help_says_what_the_commands_for_the_history_do(offline: FeedkeepProcess) -> None:
+def test_help_says_what_the_commands_for_the_history_do(offline):
     help_text = offline.must("--help")
     for command in ("history", "undo", "restore-list"):
         assert re.search(rf"^.? *{command}  ", help_text, re.MULTILINE)

@@ -1,12 +1,9 @@
 """feedkeep list and export: what an account has, by title, and which of it cannot be read."""
 
-from __future__ import annotations
-
 import re
 
 import httpx
 import pytest
-from feedkeep_process import FeedkeepProcess
 from known_feeds import know
 
 from feedkeep.model import Failure, Stamp
@@ -16,7 +13,7 @@ LONG_AGO = Stamp(1_700_000_000_000_000)
 
 
 @pytest.fixture
-def name(feedkeep: FeedkeepProcess) -> str:
+def name(feedkeep):
     """The name of an account with three feeds."""
     failing = {"failing": LONG_AGO, "failures": 1, "failure": Failure.NO_SUCH_HOST}
     name = feedkeep.new_account()
@@ -37,7 +34,7 @@ def rows(text: str) -> list[list[str]]:
     return [re.split(r" {2,}", line.strip()) for line in text.splitlines()]
 
 
-def test_feeds_are_listed_by_title_with_what_fails(feedkeep: FeedkeepProcess, name: str) -> None:
+def test_feeds_are_listed_by_title_with_what_fails(feedkeep, name):
     head, apples, zebras, unknown = rows(feedkeep.must("list", name))
     assert head == ["title", "address", "subscribed", "failing since"]
     assert apples[:2] == ["apples [31m", f"{URL}/a"]
@@ -47,20 +44,18 @@ def test_feeds_are_listed_by_title_with_what_fails(feedkeep: FeedkeepProcess, na
     assert unknown[:2] == ["-", f"{URL}/x"]
 
 
-def test_those_that_cannot_be_read_are_listed_alone(feedkeep: FeedkeepProcess, name: str) -> None:
+def test_those_that_cannot_be_read_are_listed_alone(feedkeep, name):
     listed = rows(feedkeep.must("list", name, "--failing"))
     assert [row[1] for row in listed[1:]] == [f"{URL}/a"]
 
 
-def test_the_list_of_an_unknown_account_is_refused(feedkeep: FeedkeepProcess) -> None:
+def test_the_list_of_an_unknown_account_is_refused(feedkeep):
     done = feedkeep.run("list", "stranger")
     assert (done.returncode, done.stdout) == (1, "")
     assert 'There is no account "stranger"' in done.stderr
 
 
-def test_titles_and_folders_of_a_file_are_listed_and_exported(
-    feedkeep: FeedkeepProcess, name: str
-) -> None:
+def test_titles_and_folders_of_a_file_are_listed_and_exported(feedkeep, name):
     opml = f'''<opml><outline text="News"><outline text="Radio Z" xmlUrl="{URL}/z"/>
     <outline title="Of the file" xmlUrl="{URL}/x"/></outline></opml>'''
     assert feedkeep.must("import", name, "-", stdin=opml).startswith("0 added, 2 already there")
@@ -75,7 +70,7 @@ def test_titles_and_folders_of_a_file_are_listed_and_exported(
     assert sorted(feedkeep.must("export", other).split()) == sorted(exported.split())
 
 
-def test_an_export_has_titles(feedkeep: FeedkeepProcess, name: str) -> None:
+def test_an_export_has_titles(feedkeep, name):
     written = feedkeep.must("export", name)
     assert f'text="Zebras" title="Zebras" xmlUrl="{URL}/z"' in written
     assert f'text="{URL}/x" xmlUrl="{URL}/x"' in written

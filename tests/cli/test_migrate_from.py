@@ -1,13 +1,9 @@
 """feedkeep migrate-from: from another feedkeep, and from a server that does as gpodder.net does."""
 
-from __future__ import annotations
-
 import json
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -81,18 +77,18 @@ class GpodderNet:
 
 
 @pytest.fixture
-def gpodder_net() -> Iterator[GpodderNet]:
+def gpodder_net():
     server = GpodderNet()
 
     class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+        def do_GET(self):
             status, body = server.answer(self.path, self.headers["Authorization"])
             self.send_response(status)
             self.send_header("Location", "https://elsewhere.example/x")
             self.end_headers()
             self.wfile.write(json.dumps(body).encode())
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, *_):
             pass
 
     with listening(Handler) as server.url:
@@ -100,7 +96,7 @@ def gpodder_net() -> Iterator[GpodderNet]:
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> FeedkeepProcess:
+def here(tmp_path):
     """A database of our own, without a service."""
     process = FeedkeepProcess(tmp_path)
     process.use(lambda service: service.accounts.create("alice", None))
@@ -128,9 +124,7 @@ def kept(here: FeedkeepProcess) -> tuple[list[str], int, list[str]]:
     return here.use(look)
 
 
-def test_everything_comes_over_and_a_second_run_doubles_nothing(
-    here: FeedkeepProcess, gpodder_net: GpodderNet
-) -> None:
+def test_everything_comes_over_and_a_second_run_doubles_nothing(here, gpodder_net):
     told = migrate(here, gpodder_net.url)
     assert told.splitlines() == [
         "1 devices.",
@@ -143,12 +137,10 @@ def test_everything_comes_over_and_a_second_run_doubles_nothing(
     assert kept(here) == whole
 
 
-def test_what_was_left_here_after_the_first_run_stays_left(
-    here: FeedkeepProcess, gpodder_net: GpodderNet
-) -> None:
+def test_what_was_left_here_after_the_first_run_stays_left(here, gpodder_net):
     migrate(here, gpodder_net.url)
 
-    async def leave(service: Any) -> None:
+    async def leave(service):
         account = await service.accounts.named("alice")
         await service.url_lists.upload(Admitted(account, "test"), [], [PODCAST], TESTER)
 
@@ -157,9 +149,7 @@ def test_what_was_left_here_after_the_first_run_stays_left(
     assert kept(here)[0] == ["https://b.example"]
 
 
-def test_a_second_run_goes_on_where_the_first_one_ended(
-    here: FeedkeepProcess, gpodder_net: GpodderNet
-) -> None:
+def test_a_second_run_goes_on_where_the_first_one_ended(here, gpodder_net):
     migrate(here, gpodder_net.url)
     gpodder_net.asked.clear()
     assert "0 episode actions" in migrate(here, gpodder_net.url)
@@ -168,9 +158,7 @@ def test_a_second_run_goes_on_where_the_first_one_ended(
     ]
 
 
-def test_what_came_before_a_failure_stays_and_the_next_run_brings_the_rest(
-    here: FeedkeepProcess, gpodder_net: GpodderNet
-) -> None:
+def test_what_came_before_a_failure_stays_and_the_next_run_brings_the_rest(here, gpodder_net):
     gpodder_net.failures = [400]
     assert "The other server answered 400" in migrate(here, gpodder_net.url)
     assert kept(here) == ([PODCAST, "https://b.example"], 0, ["phone"])
@@ -178,21 +166,17 @@ def test_what_came_before_a_failure_stays_and_the_next_run_brings_the_rest(
     assert kept(here)[1] == 2_500
 
 
-def test_a_fault_that_passes_is_waited_for(here: FeedkeepProcess, gpodder_net: GpodderNet) -> None:
+def test_a_fault_that_passes_is_waited_for(here, gpodder_net):
     gpodder_net.failures = [503]
     assert "2500 episode actions" in migrate(here, gpodder_net.url)
 
 
-def test_a_wrong_password_is_told_in_one_sentence(
-    here: FeedkeepProcess, gpodder_net: GpodderNet
-) -> None:
+def test_a_wrong_password_is_told_in_one_sentence(here, gpodder_net):
     told = migrate(here, gpodder_net.url, password="wrong")
     assert told == ("feedkeep: The other server does not accept that name with that password.\n")
 
 
-def test_a_redirect_is_told_and_not_followed(
-    here: FeedkeepProcess, gpodder_net: GpodderNet
-) -> None:
+def test_a_redirect_is_told_and_not_followed(here, gpodder_net):
     gpodder_net.failures = [301]
     told = migrate(here, gpodder_net.url)
     assert "The other server redirects to https://elsewhere.example; use that address." in told
@@ -201,23 +185,19 @@ def test_a_redirect_is_told_and_not_followed(
 @pytest.mark.parametrize(
     "url", ["gpodder.net", "ftp://gpodder.net", "https://", "https://[", "file:///etc"]
 )
-def test_an_address_that_is_none_is_told(here: FeedkeepProcess, url: str) -> None:
+def test_an_address_that_is_none_is_told(here, url):
     assert "The address is not valid; it should look like https://gpodder.net." in migrate(
         here, url
     )
 
 
-def test_without_a_terminal_the_password_has_to_come_on_standard_input(
-    here: FeedkeepProcess,
-) -> None:
+def test_without_a_terminal_the_password_has_to_come_on_standard_input(here):
     done = here.run("migrate-from", "https://gpodder.net", "alice")
     assert done.returncode == 1
     assert "--password-stdin" in done.stderr
 
 
-def test_an_account_moves_from_one_feedkeep_to_another(
-    here: FeedkeepProcess, feedkeep: FeedkeepProcess
-) -> None:
+def test_an_account_moves_from_one_feedkeep_to_another(here, feedkeep):
     name = feedkeep.new_account(PASSWORD)
     with httpx.Client(base_url=feedkeep.base_url, auth=(name, PASSWORD)) as there:
         there.post(f"/api/2/devices/{name}/phone.json", json={"caption": "Phone"})
@@ -229,9 +209,7 @@ def test_an_account_moves_from_one_feedkeep_to_another(
 
 
 @pytest.mark.parametrize("kind", [Mygpo, Opodsync, Gpodder2go, Gopodder, Podsync, Nextcloud])
-def test_what_is_subscribed_to_comes_over_from_each_kind_of_server_and_nothing_else(
-    here: FeedkeepProcess, kind: type[OtherServer]
-) -> None:
+def test_what_is_subscribed_to_comes_over_from_each_kind_of_server_and_nothing_else(here, kind):
     server = kind()
     with serving(server) as url:
         told = migrate(here, url)
@@ -245,9 +223,7 @@ def test_what_is_subscribed_to_comes_over_from_each_kind_of_server_and_nothing_e
 
 
 @pytest.mark.parametrize("kind", [Mygpo, Opodsync, Gopodder, Podsync])
-def test_without_devices_the_whole_list_comes_over_without_what_was_removed(
-    here: FeedkeepProcess, kind: type[OtherServer]
-) -> None:
+def test_without_devices_the_whole_list_comes_over_without_what_was_removed(here, kind):
     with serving(kind(devices=[])) as url:
         migrate(here, url)
     assert kept(here)[0] == ([] if kind is Podsync else FEEDS)
@@ -268,9 +244,7 @@ class Odd(OtherServer):
 
 
 @pytest.mark.parametrize("devices", [["phone"], []])
-def test_an_answer_of_an_unknown_shape_is_an_error_that_shows_its_beginning(
-    here: FeedkeepProcess, devices: list[str]
-) -> None:
+def test_an_answer_of_an_unknown_shape_is_an_error_that_shows_its_beginning(here, devices):
     server = Odd(devices)
     for server.body, beginning in (
         ({"subscriptions": FEEDS}, '{   "subscriptions": ['),
@@ -288,9 +262,9 @@ def test_an_answer_of_an_unknown_shape_is_an_error_that_shows_its_beginning(
     assert kept(here)[0] == []
 
 
-def test_what_a_server_says_cannot_command_the_terminal(here: FeedkeepProcess) -> None:
+def test_what_a_server_says_cannot_command_the_terminal(here):
     class Hostile(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+        def do_GET(self):
             self.wfile.write(b"\x1b]0;pwned\x07HTTP/9 \x9b31m" + b"x" * 9_999 + b"\r\n\r\n")
 
     here.run_first("another_server_has_a_second")
@@ -307,9 +281,7 @@ class Endless(OtherServer):
         return {"actions": [action(since)], "timestamp": since + 1}
 
 
-def test_episode_actions_without_an_end_are_told_and_those_that_came_are_kept(
-    here: FeedkeepProcess,
-) -> None:
+def test_episode_actions_without_an_end_are_told_and_those_that_came_are_kept(here):
     here.run_first("few_replies_are_asked_for")
     with serving(Endless()) as url:
         told = migrate(here, url)
@@ -317,17 +289,17 @@ def test_episode_actions_without_an_end_are_told_and_those_that_came_are_kept(
     assert kept(here)[1] == 20
 
 
-def test_a_reply_that_comes_drop_by_drop_is_waited_for_so_long_only(here: FeedkeepProcess) -> None:
+def test_a_reply_that_comes_drop_by_drop_is_waited_for_so_long_only(here):
     is_over = threading.Event()
 
     class Dripping(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+        def do_GET(self):
             self.wfile.write(b"HTTP/1.0 200 OK\r\nX: ")
             while not is_over.wait(0.05):
                 with suppress(OSError):
                     self.wfile.write(b"x")
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, *_):
             pass
 
     here.run_first("another_server_has_a_second")

@@ -1,12 +1,8 @@
 """An older database is back: its clocks are moved on, and people are told what to do."""
 
-from __future__ import annotations
-
 import asyncio
 import time
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -17,14 +13,13 @@ from postgres_server import drop_database, new_database
 from feedkeep.model import Account, Clock, Stamp
 from feedkeep.rules.clock import DAY_US, RESTORED_AHEAD_US
 from feedkeep.rules.subscriptions import Added, want
-from feedkeep.service import Service
 from feedkeep.store.sqlite.connection import open_file
 
 ACCOUNTS = 300
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def offline(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FeedkeepProcess]:
+def offline(request, tmp_path):
     """Commands on a database of each kind that no service runs on."""
     if request.param == "sqlite":
         yield FeedkeepProcess(tmp_path)
@@ -45,12 +40,10 @@ def assert_moved(found: Account) -> None:
     assert found.last_action_stamp > a_while_ago + RESTORED_AHEAD_US
 
 
-def test_the_clocks_of_all_accounts_are_moved_where_other_means_restored_a_database(
-    offline: FeedkeepProcess,
-) -> None:
+def test_the_clocks_of_all_accounts_are_moved_where_other_means_restored_a_database(offline):
     names = [f"user{number}" for number in range(ACCOUNTS)]
 
-    async def create_all(service: Service) -> None:
+    async def create_all(service):
         await asyncio.gather(*(service.accounts.create(name, None) for name in names))
 
     offline.use(create_all)
@@ -71,9 +64,7 @@ def test_the_clocks_of_all_accounts_are_moved_where_other_means_restored_a_datab
 
 
 # C6.4, C6.5, C6.6, C6.9
-def test_a_client_that_followed_a_lost_state_gets_the_whole_list_and_another_epoch(
-    offline: FeedkeepProcess,
-) -> None:
+def test_a_client_that_followed_a_lost_state_gets_the_whole_list_and_another_epoch(offline):
     offline.start()
     anna, empty = (offline.client(offline.new_account()) for _ in range(2))
     with anna, empty:
@@ -113,9 +104,7 @@ def test_a_client_that_followed_a_lost_state_gets_the_whole_list_and_another_epo
 
 
 @pytest.mark.parametrize("offline", ["sqlite"], indirect=True)
-def test_no_clock_is_moved_while_the_service_runs_or_where_nothing_is(
-    offline: FeedkeepProcess,
-) -> None:
+def test_no_clock_is_moved_while_the_service_runs_or_where_nothing_is(offline):
     offline.start()
     name = offline.new_account()
     before = account(offline, name)
@@ -131,9 +120,7 @@ def test_no_clock_is_moved_while_the_service_runs_or_where_nothing_is(
     assert not (offline.folder / "other").exists()
 
 
-def test_a_restored_backup_has_its_clocks_moved_and_tells_what_apps_have_to_do(
-    tmp_path: Path,
-) -> None:
+def test_a_restored_backup_has_its_clocks_moved_and_tells_what_apps_have_to_do(tmp_path):
     process = FeedkeepProcess(tmp_path)
     name = process.new_account()
     process.must("backup", str(tmp_path / "backup"))
@@ -146,7 +133,7 @@ def test_a_restored_backup_has_its_clocks_moved_and_tells_what_apps_have_to_do(
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"\0" * 600, b"a letter to my aunt\n" * 100])
-def test_a_file_that_is_no_backup_restores_nothing(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_no_backup_restores_nothing(tmp_path, content):
     process = FeedkeepProcess(tmp_path)
     (tmp_path / "backup").write_bytes(content)
     done = process.run("restore", str(tmp_path / "backup"))
@@ -155,7 +142,7 @@ def test_a_file_that_is_no_backup_restores_nothing(tmp_path: Path, content: byte
     assert not (tmp_path / "feedkeep.db").exists()
 
 
-def test_a_backup_of_a_newer_feedkeep_is_not_restored(tmp_path: Path) -> None:
+def test_a_backup_of_a_newer_feedkeep_is_not_restored(tmp_path):
     process = FeedkeepProcess(tmp_path)
     process.new_account()
     process.must("backup", str(tmp_path / "backup"))
@@ -167,13 +154,11 @@ def test_a_backup_of_a_newer_feedkeep_is_not_restored(tmp_path: Path) -> None:
     assert not (tmp_path / "feedkeep.db").exists()
 
 
-def test_a_clock_that_is_ten_years_ahead_is_reported_and_set_right_when_that_is_confirmed(
-    offline: FeedkeepProcess,
-) -> None:
+def test_a_clock_that_is_ten_years_ahead_is_reported_and_set_right_when_that_is_confirmed(offline):
     names = [offline.new_account() for _ in range(2)]
     ahead = Stamp(time.time_ns() // 1_000 + 10 * 366 * DAY_US)
 
-    async def move(service: Service) -> None:
+    async def move(service):
         anna = await service.accounts.named(names[0])
         await service.store.accounts.advance(anna.id, Clock.SUBSCRIPTIONS, lambda _: ahead)
 

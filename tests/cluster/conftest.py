@@ -1,16 +1,13 @@
 """The cluster that a drill is about; `make prove-cluster` says which one."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import count
-from pathlib import Path
 
 import pytest
 from feedkeep_process import FeedkeepProcess
 from forms import IS_FULL
-from machines import Cluster, made, programs_with_citus, running
+from machines import made, programs_with_citus, running
 from postgres_server import distributed_database, drop_database
 
 COORDINATOR, WORKERS, PREFIX = "CLUSTER_COORDINATOR", "CLUSTER_WORKERS", "CLUSTER_PREFIX"
@@ -23,7 +20,7 @@ Start = Callable[..., FeedkeepProcess]
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[Cluster]:
+def cluster():
     if coordinator := os.environ.get(COORDINATOR):
         yield running(coordinator, os.environ.get(WORKERS, "").split())
         return
@@ -34,7 +31,7 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def own_cluster(cluster: Cluster) -> Cluster:
+def own_cluster(cluster):
     """A cluster whose machines the drill may kill."""
     if not cluster.servers:
         pytest.skip("not run: this cluster is not the drill's own")
@@ -42,21 +39,19 @@ def own_cluster(cluster: Cluster) -> Cluster:
 
 
 @pytest.fixture
-def amount() -> Callable[[int, int], int]:
+def amount():
     """Chooses how many: in the short form, and in the full one."""
     return lambda short, full: full if IS_FULL else short
 
 
 @pytest.fixture
-def start(
-    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[..., FeedkeepProcess]]:
+def start(cluster, tmp_path, monkeypatch):
     """Starts a service of two processes on a database of its own, split over the cluster."""
     for name, value in cluster.environment().items():
         monkeypatch.setenv(name, value)
     started: list[FeedkeepProcess] = []
 
-    def start_one(database: str = "", **settings: str) -> FeedkeepProcess:
+    def start_one(database="", **settings):
         folder = tmp_path / str(len(started))
         folder.mkdir()
         name = f"drill_{os.getpid()}_{next(_numbers)}"
@@ -76,10 +71,10 @@ def start(
 
 
 @pytest.fixture
-def figures(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
+def figures(capsys):
     """Prints the figures of a drill, in one line."""
 
-    def tell(line: str) -> None:
+    def tell(line):
         with capsys.disabled():
             print(f"\n{line}", flush=True)
 

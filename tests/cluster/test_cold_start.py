@@ -1,27 +1,21 @@
 """A service that starts with many clients before it listens."""
 
-from __future__ import annotations
-
 import asyncio
 import time
-from collections.abc import Callable
 
 import httpx
 from crowds import Crowd
-from feedkeep_process import FeedkeepProcess
 
 ACCOUNTS, CLIENTS = 100, 2
 SECONDS, GRACE_SECONDS = 10.0, 2.0
 
 
-def test_a_cold_start_with_200_clients_refuses_no_request_after_two_seconds(
-    start: Callable[..., FeedkeepProcess], figures: Callable[[str], None]
-) -> None:
+def test_a_cold_start_with_200_clients_refuses_no_request_after_two_seconds(start, figures):
     process = start(workers="4")
     crowd = Crowd(process, ACCOUNTS, CLIENTS)
     process.stop()
 
-    async def drill() -> float:
+    async def drill():
         await asyncio.to_thread(process.start)
         began = time.monotonic()
         async with crowd.writing(looks=False):

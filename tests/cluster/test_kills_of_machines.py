@@ -1,11 +1,8 @@
 """A machine of a cluster is killed under load: nothing acknowledged is lost, or unseen."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import time
-from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from crowds import Crowd
@@ -38,11 +35,8 @@ def accounts_on(cluster: Cluster, process: FeedkeepProcess, crowd: Crowd, port: 
 
 
 def test_nothing_acknowledged_is_lost_or_unseen_when_a_worker_is_killed(
-    own_cluster: Cluster,
-    start: Callable[..., FeedkeepProcess],
-    amount: Callable[[int, int], int],
-    figures: Callable[[str], None],
-) -> None:
+    own_cluster, start, amount, figures
+):
     process = start()
     crowd = Crowd(process, ACCOUNTS)
     worker = own_cluster.servers[1]
@@ -53,7 +47,7 @@ def test_nothing_acknowledged_is_lost_or_unseen_when_a_worker_is_killed(
     wanted = amount(500, 10_000)
     ratios: list[float] = []
 
-    async def drill() -> list[str]:
+    async def drill():
         async with crowd.writing():
             await crowd.until(lambda: crowd.acknowledged > ACCOUNTS * 4)
             while crowd.acknowledged < wanted or len(ratios) < amount(2, 10):
@@ -85,11 +79,8 @@ def test_nothing_acknowledged_is_lost_or_unseen_when_a_worker_is_killed(
 
 
 def test_nothing_acknowledged_is_lost_or_unseen_when_the_coordinator_is_killed(
-    own_cluster: Cluster,
-    start: Callable[..., FeedkeepProcess],
-    amount: Callable[[int, int], int],
-    figures: Callable[[str], None],
-) -> None:
+    own_cluster, start, amount, figures
+):
     process = start()
     crowd = Crowd(process, ACCOUNTS)
     coordinator = own_cluster.servers[0]
@@ -97,7 +88,7 @@ def test_nothing_acknowledged_is_lost_or_unseen_when_the_coordinator_is_killed(
     away: list[float] = []
     everyone = set(range(ACCOUNTS))
 
-    async def drill() -> list[str]:
+    async def drill():
         async with crowd.writing():
             while crowd.acknowledged < wanted or len(away) < amount(2, 10):
                 had = crowd.acknowledged

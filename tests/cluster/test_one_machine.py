@@ -3,15 +3,10 @@
 The coordinator's log says which commands it sends to which machine, in which transaction.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
-from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from feedkeep_process import FeedkeepProcess
-from machines import Cluster
 from postgres_server import execute
 from test_linearizable import history
 
@@ -24,11 +19,8 @@ actions new keys, looks through all accounts."""
 
 
 def test_requests_about_a_list_stay_on_one_machine_and_commit_in_one_phase(
-    own_cluster: Cluster,
-    start: Callable[..., FeedkeepProcess],
-    amount: Callable[[int, int], int],
-    figures: Callable[[str], None],
-) -> None:
+    own_cluster, start, amount, figures
+):
     process = start()
     process.stop()
     database = urlsplit(process.database).path[1:]

@@ -1,17 +1,12 @@
 """How fast a cluster takes writes, beside one PostgreSQL of the same installation."""
 
-from __future__ import annotations
-
 import asyncio
 import time
-from collections.abc import Callable, Iterator
 from statistics import median
 
 import httpx
 import pytest
 from crowds import Crowd
-from feedkeep_process import FeedkeepProcess
-from machines import Cluster
 from postgres_server import PostgresServer, execute
 
 ACCOUNTS, SECONDS = 256, 4.0
@@ -36,7 +31,7 @@ def rate(crowd: Crowd) -> float:
 
 
 @pytest.fixture(params=[32, 8])
-def shards(request: pytest.FixtureRequest, own_cluster: Cluster) -> Iterator[int]:
+def shards(request, own_cluster):
     """Into how many shards tables are split: as Citus does it by itself, and fewer."""
     shards: int = request.param
     for statement in (f"ALTER SYSTEM SET citus.shard_count = {shards}", RELOAD):
@@ -47,12 +42,8 @@ def shards(request: pytest.FixtureRequest, own_cluster: Cluster) -> Iterator[int
 
 
 def test_how_many_writes_a_cluster_takes_beside_one_server_of_the_same_installation(
-    own_cluster: Cluster,
-    shards: int,
-    start: Callable[..., FeedkeepProcess],
-    amount: Callable[[int, int], int],
-    figures: Callable[[str], None],
-) -> None:
+    own_cluster, shards, start, amount, figures
+):
     """Both have the same processors, so that a cluster of three machines here has no more of them.
 
     They take turns, and the ratio is that of the medians. It is a goal, and no bound: one server

@@ -1,20 +1,16 @@
 """Lists are moved to a cluster and back, and over its machines."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sqlite3
 import time
-from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
-import pytest
 from crowds import Crowd
 from feedkeep_process import FeedkeepProcess
-from machines import Cluster, new_machine
+from machines import new_machine
 from postgres_server import (
     add_node,
     distributed_database,
@@ -52,12 +48,8 @@ def content(file: Path) -> dict[str, list[tuple[object, ...]]]:
 
 
 def test_what_is_copied_to_a_cluster_and_back_is_the_same(
-    cluster: Cluster,
-    tmp_path: Path,
-    amount: Callable[[int, int], int],
-    figures: Callable[[str], None],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    cluster, tmp_path, amount, figures, monkeypatch
+):
     monkeypatch.setenv("FEEDKEEP_TEST_WORKERS", " ".join(cluster.workers))
     accounts = amount(10, 500)
     with FeedkeepProcess(tmp_path, log_level="error") as process:
@@ -93,12 +85,7 @@ def test_what_is_copied_to_a_cluster_and_back_is_the_same(
     drop_database(cluster.coordinator, there)
 
 
-def test_a_machine_is_added_and_shards_move_under_load(
-    own_cluster: Cluster,
-    start: Callable[..., FeedkeepProcess],
-    amount: Callable[[int, int], int],
-    figures: Callable[[str], None],
-) -> None:
+def test_a_machine_is_added_and_shards_move_under_load(own_cluster, start, amount, figures):
     process = start()
     name = urlsplit(process.database).path[1:]
     coordinator = of_database(own_cluster.coordinator, name)
@@ -107,7 +94,7 @@ def test_a_machine_is_added_and_shards_move_under_load(
     with new_machine(own_cluster.programs) as third:
         prepare_machine(third.url, name)
 
-        async def drill() -> list[str]:
+        async def drill():
             async with crowd.writing():
                 await crowd.until(lambda: crowd.acknowledged > amount(100, 3_000))
                 await asyncio.to_thread(add_node, coordinator, third.url)
@@ -134,15 +121,13 @@ def test_a_machine_is_added_and_shards_move_under_load(
     assert lost == crowd.unseen == failed == []
 
 
-def test_a_shard_is_split_under_load(
-    own_cluster: Cluster, start: Callable[..., FeedkeepProcess], figures: Callable[[str], None]
-) -> None:
+def test_a_shard_is_split_under_load(own_cluster, start, figures):
     """Requests of both halves share statements until it is noticed; none is refused for it."""
     process = start()
     coordinator = of_database(own_cluster.coordinator, urlsplit(process.database).path[1:])
     crowd = Crowd(process, 4 * ACCOUNTS)
 
-    async def drill() -> list[str]:
+    async def drill():
         async with crowd.writing():
             await crowd.until(lambda: crowd.acknowledged > 500)
             await asyncio.to_thread(execute, coordinator, SPLIT_THE_FULLEST)

@@ -1,25 +1,16 @@
 """What docs/postgresql.md says makes a cluster that serves."""
 
-from __future__ import annotations
-
 import os
 import time
-from collections.abc import Callable
-from pathlib import Path
 
 import httpx
-import pytest
 from feedkeep_process import FeedkeepProcess
-from machines import Cluster
 from postgres_server import drop_database, execute, of_database, undistributed_database
 
 
 def test_the_steps_of_the_operations_make_a_cluster_that_serves(
-    cluster: Cluster,
-    tmp_path: Path,
-    figures: Callable[[str], None],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    cluster, tmp_path, figures, monkeypatch
+):
     monkeypatch.setenv("FEEDKEEP_TEST_WORKERS", " ".join(cluster.workers))
     name = f"runbook_{os.getpid()}"
     url = undistributed_database(cluster.coordinator, cluster.workers, name)

@@ -1,17 +1,13 @@
 """The tests of the contract, of apps and of linearizability hold on a cluster."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from machines import Cluster
 
 TESTS = Path(__file__).parents[1]
 _PATIENCE_SECONDS = 14_400
@@ -26,15 +22,7 @@ _PATIENCE_SECONDS = 14_400
         ("linearizability", ["proofs/test_linearizable.py"], ["long"] * 20),
     ],
 )
-def test_the_suite_holds_on_a_cluster(
-    what: str,
-    paths: list[str],
-    full_form: list[str],
-    cluster: Cluster,
-    tmp_path: Path,
-    figures: Callable[[str], None],
-    amount: Callable[[list[str], list[str]], list[str]],
-) -> None:
+def test_the_suite_holds_on_a_cluster(what, paths, full_form, cluster, tmp_path, figures, amount):
     """They are the tests that other databases have, by `new_database` on the cluster."""
     began = time.monotonic()
     passed = 0

@@ -1,7 +1,5 @@
 """Settings: from flags, the environment and a file, in that order."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -19,7 +17,7 @@ from feedkeep.config.settings import (
 from feedkeep.outbound.policy import policy_of
 
 
-def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
+def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path):
     config = tmp_path / "feedkeep.toml"
     config.write_text('host = "file"\nport = 1\nmax_items = 7\ncors_origins = ["https://a"]\n')
     environment = {"FEEDKEEP_HOST": "environment", "FEEDKEEP_PORT": "2", "OTHER": "x"}
@@ -29,7 +27,7 @@ def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path) -
     assert found.max_body_bytes == Settings().max_body_bytes
 
 
-def test_lists_in_the_environment_are_separated_by_commas() -> None:
+def test_lists_in_the_environment_are_separated_by_commas():
     found = load_settings({}, None, {"FEEDKEEP_TRUSTED_PROXIES": " 10.0.0.1, 10.0.0.2,, "})
     assert found.trusted_proxies == ("10.0.0.1", "10.0.0.2")
 
@@ -69,36 +67,32 @@ def test_lists_in_the_environment_are_separated_by_commas() -> None:
         ({"FEEDKEEP_FETCH_DENIED": "10.0.0.1/8"}, 'fetch_denied has "10.0.0.1/8"'),
     ],
 )
-def test_a_value_that_is_not_valid_is_told_with_its_name_and_what_it_may_be(
-    environment: dict[str, str], reason: str
-) -> None:
+def test_a_value_that_is_not_valid_is_told_with_its_name_and_what_it_may_be(environment, reason):
     with pytest.raises(InvalidSettings, match=re.escape(reason)):
         load_settings({}, None, environment)
 
 
-def test_what_a_file_holds_that_the_environment_names_is_not_told(tmp_path: Path) -> None:
+def test_what_a_file_holds_that_the_environment_names_is_not_told(tmp_path):
     (tmp_path / "secret").write_text("correct horse")
     with pytest.raises(InvalidSettings, match=r"^FEEDKEEP_PORT_FILE has to be a whole number"):
         load_settings({}, None, {"FEEDKEEP_PORT_FILE": str(tmp_path / "secret")})
 
 
 @pytest.mark.parametrize("variable", ["FEEDKEEP_PORT", "FEEDKEEP_LOG_LEVEL"])
-def test_a_text_that_is_not_utf_8_and_a_long_one_are_told_as_any_other(variable: str) -> None:
+def test_a_text_that_is_not_utf_8_and_a_long_one_are_told_as_any_other(variable):
     for value in ("a\udcff", "x" * 10_000):
         with pytest.raises(InvalidSettings, match=f"^{variable} is .* has to be ") as caught:
             load_settings({}, None, {variable: value})
         assert len(str(caught.value)) < 300
 
 
-def test_a_flag_that_is_not_valid_is_told_as_it_was_given() -> None:
+def test_a_flag_that_is_not_valid_is_told_as_it_was_given():
     with pytest.raises(InvalidSettings, match=r'^--log-level is "loud", and has to be debug,'):
         load_settings({"log_level": "loud"}, None, {"FEEDKEEP_LOG_LEVEL": "info"})
 
 
 @pytest.mark.parametrize("end", ["", "\n", "\r\n"])
-def test_every_setting_can_be_in_a_file_that_the_environment_names(
-    tmp_path: Path, end: str
-) -> None:
+def test_every_setting_can_be_in_a_file_that_the_environment_names(tmp_path, end):
     values = {
         "database": "postgresql://me:secret@db.example/feeds",
         "port": "9090",
@@ -125,12 +119,12 @@ def test_every_setting_can_be_in_a_file_that_the_environment_names(
         ("CORS_ORIGINS", "https://player.example/app"),
     ],
 )
-def test_what_could_never_match_a_proxy_or_an_origin_is_refused(name: str, value: str) -> None:
+def test_what_could_never_match_a_proxy_or_an_origin_is_refused(name, value):
     with pytest.raises(InvalidSettings, match=f"{name.lower()} has .*, such as "):
         load_settings({}, None, {f"FEEDKEEP_{name}": value})
 
 
-def test_a_variable_that_looks_like_a_setting_and_is_none_is_told() -> None:
+def test_a_variable_that_looks_like_a_setting_and_is_none_is_told():
     environment = {
         "FEEDKEEP_PROT": "1", "FEEDKEEP_FETHC": "off", "FEEDKEEP_PORT": "1", "PROT": "1",
         "FEEDKEEP_FETCH_FILE": "file", "FEEDKEEP_CONFIG": "c", "FEEDKEEP_DEBUG": "1",
@@ -152,11 +146,11 @@ def test_a_variable_that_looks_like_a_setting_and_is_none_is_told() -> None:
         ("feedkeep_port", "FEEDKEEP_PORT"),
     ],
 )
-def test_variable_that_abbreviates_a_setting_is_reported(variable: str, meant: str) -> None:
+def test_variable_that_abbreviates_a_setting_is_reported(variable, meant):
     assert dict(misspelt({variable: "1"})) == {variable: meant}
 
 
-def test_a_setting_and_its_file_are_not_given_both(tmp_path: Path) -> None:
+def test_a_setting_and_its_file_are_not_given_both(tmp_path):
     (tmp_path / "port").write_text("1")
     environment = {"FEEDKEEP_PORT": "2", "FEEDKEEP_PORT_FILE": str(tmp_path / "port")}
     with pytest.raises(InvalidSettings, match="Both FEEDKEEP_PORT and FEEDKEEP_PORT_FILE are set"):
@@ -173,9 +167,7 @@ def test_a_setting_and_its_file_are_not_given_both(tmp_path: Path) -> None:
         (b"8" * 65_537, "it holds more than 65,536 bytes"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_told_and_what_is_in_it_is_not(
-    tmp_path: Path, content: bytes | None, reason: str
-) -> None:
+def test_a_file_that_cannot_be_used_is_told_and_what_is_in_it_is_not(tmp_path, content, reason):
     file = tmp_path / "secret"
     if content is not None:
         file.write_bytes(content)
@@ -185,13 +177,13 @@ def test_a_file_that_cannot_be_used_is_told_and_what_is_in_it_is_not(
     assert len(str(caught.value)) < 300
 
 
-def test_a_folder_or_a_name_that_is_none_is_no_file(tmp_path: Path) -> None:
+def test_a_folder_or_a_name_that_is_none_is_no_file(tmp_path):
     for name in (str(tmp_path), "a\0b"):
         with pytest.raises(InvalidSettings, match="Cannot use"):
             load_settings({}, None, {"FEEDKEEP_DATABASE_FILE": name})
 
 
-def test_a_persons_password_is_not_taken_from_the_environment(tmp_path: Path) -> None:
+def test_a_persons_password_is_not_taken_from_the_environment(tmp_path):
     environment = {"FEEDKEEP_ADMIN_NAME": "anna", "FEEDKEEP_ADMIN_PASSWORD": "opensesame"}
     with pytest.raises(InvalidSettings, match="FEEDKEEP_ADMIN_PASSWORD_FILE") as caught:
         load_settings({}, None, environment)
@@ -199,7 +191,7 @@ def test_a_persons_password_is_not_taken_from_the_environment(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", ["admin_name", "admin_password"])
-def test_the_first_account_has_a_name_and_a_password(tmp_path: Path, name: str) -> None:
+def test_the_first_account_has_a_name_and_a_password(tmp_path, name):
     (tmp_path / "value").write_text("opensesame")
     with pytest.raises(InvalidSettings, match="admin_name and admin_password"):
         load_settings({}, None, {f"FEEDKEEP_{name.upper()}_FILE": str(tmp_path / "value")})
@@ -214,11 +206,11 @@ def test_the_first_account_has_a_name_and_a_password(tmp_path: Path, name: str) 
         ("::1", "http://[::1]:8080"),
     ],
 )
-def test_what_listens_on_all_addresses_is_reached_on_loopback(host: str, base: str) -> None:
+def test_what_listens_on_all_addresses_is_reached_on_loopback(host, base):
     assert public_base(Settings(host=host)) == base
 
 
-def test_the_door_is_as_the_settings_say() -> None:
+def test_the_door_is_as_the_settings_say():
     usual = policy_of(Settings())
     assert usual.user_agent == f"feedkeep/{__version__}"
     assert usual.ports == {80, 443, 8080, 8443}
@@ -251,18 +243,14 @@ def test_the_door_is_as_the_settings_say() -> None:
         ("admin_password = 12345678", "admin_password in {} has to be a text."),
     ],
 )
-def test_a_file_that_is_not_valid_is_told_and_what_would_be(
-    tmp_path: Path, text: str, reason: str
-) -> None:
+def test_a_file_that_is_not_valid_is_told_and_what_would_be(tmp_path, text, reason):
     config = tmp_path / "feedkeep.toml"
     config.write_text(text)
     with pytest.raises(InvalidSettings, match=re.escape(reason.format(config))):
         load_settings({}, config, {})
 
 
-def test_the_database_lies_in_the_data_directory_of_the_user(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_database_lies_in_the_data_directory_of_the_user(monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", "/data")
     assert Settings().database == "sqlite:////data/feedkeep/feedkeep.db"
     monkeypatch.setenv("XDG_DATA_HOME", "relative")
@@ -270,7 +258,7 @@ def test_the_database_lies_in_the_data_directory_of_the_user(
     assert Settings().database == "sqlite:////home/me/.local/share/feedkeep/feedkeep.db"
 
 
-def test_a_database_url_names_a_relative_or_an_absolute_file() -> None:
+def test_a_database_url_names_a_relative_or_an_absolute_file():
     assert sqlite_path("sqlite:////var/lib/feeds%20of%20us.db") == Path("/var/lib/feeds of us.db")
     assert sqlite_path("sqlite:///feeds.db") == Path("feeds.db").absolute()
 
@@ -280,6 +268,6 @@ def test_a_database_url_names_a_relative_or_an_absolute_file() -> None:
     ["", "feeds.db", "sqlite:", "sqlite://", "sqlite:///", "sqlite://host/x", "mysql:///x",
      "sqlite://[x", "sqlite:///a%00b"],
 )  # fmt: skip
-def test_any_other_url_is_refused(url: str) -> None:
+def test_any_other_url_is_refused(url):
     with pytest.raises(InvalidSettings, match="Cannot use"):
         sqlite_path(url)

@@ -1,21 +1,18 @@
 """What the contract tests share: names for feeds, and short ways to send the usual requests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
-import httpx
 import pytest
 
 Add = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
-def add(api: httpx.Client) -> Add:
+def add(api):
     """Adds feeds, given as URLs or as (URL, guid); returns the one success item, or the reply."""
 
-    def send(*items: str | tuple[str, str]) -> dict[str, Any]:
+    def send(*items):
         wanted = [
             {"feed_url": item} if isinstance(item, str) else {"feed_url": item[0], "guid": item[1]}
             for item in items

@@ -1,14 +1,11 @@
 """Contract, section 2: who is asking."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
-from collections.abc import Iterator
 
 import httpx
 import pytest
-from feedkeep_process import FeedkeepProcess, from_elsewhere
+from feedkeep_process import from_elsewhere
 from names import G1, UNKNOWN, A
 
 CHALLENGES = ['Basic realm="feedkeep", charset="UTF-8"', 'Bearer realm="feedkeep"']
@@ -16,12 +13,12 @@ PASSWORD = "correct hörse: battery"
 
 
 @pytest.fixture
-def name(feedkeep: FeedkeepProcess) -> str:
+def name(feedkeep):
     return feedkeep.new_account(PASSWORD)
 
 
 @pytest.fixture
-def anyone(feedkeep: FeedkeepProcess) -> Iterator[httpx.Client]:
+def anyone(feedkeep):
     """A client that shows nothing by itself."""
     with httpx.Client(base_url=feedkeep.base_url, headers=from_elsewhere(), timeout=30) as client:
         yield client
@@ -44,9 +41,7 @@ def assert_refused(reply: httpx.Response) -> None:
 
 
 # C2.1
-def test_a_token_lets_in_as_bearer_and_as_the_password_of_its_account(
-    feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
-) -> None:
+def test_a_token_lets_in_as_bearer_and_as_the_password_of_its_account(feedkeep, anyone, name):
     token = feedkeep.new_token(name)
     for authorization in (f"Bearer {token}", f"bearer {token}", basic(name, token)):
         assert ask(anyone, authorization).status_code == 200
@@ -54,9 +49,7 @@ def test_a_token_lets_in_as_bearer_and_as_the_password_of_its_account(
 
 
 # C2.6
-def test_a_token_is_shown_once_and_only_its_sha_256_is_stored(
-    feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
-) -> None:
+def test_a_token_is_shown_once_and_only_its_sha_256_is_stored(feedkeep, anyone, name):
     token = feedkeep.must("token", "create", name).split()[0]
     assert ask(anyone, f"Bearer {token}").status_code == 200
     (stored,) = feedkeep.use(lambda service: service.tokens.of(name))
@@ -65,23 +58,19 @@ def test_a_token_is_shown_once_and_only_its_sha_256_is_stored(
     assert token not in feedkeep.must("token", "list", name)
 
 
-def test_a_token_is_no_password_of_another_account(
-    feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
-) -> None:
+def test_a_token_is_no_password_of_another_account(feedkeep, anyone, name):
     token = feedkeep.new_token(feedkeep.new_account())
     assert_refused(ask(anyone, basic(name, token)))
 
 
 # C2.1, C2.2
-def test_a_password_lets_in_and_names_compare_without_case(anyone: httpx.Client, name: str) -> None:
+def test_a_password_lets_in_and_names_compare_without_case(anyone, name):
     for written in (name, name.upper(), name.lower()):
         assert ask(anyone, basic(written, PASSWORD)).status_code == 200
 
 
 # C2.12, C7.2, C7.3, C7.18
-def test_a_missing_and_a_wrong_credential_get_the_same_reply(
-    feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
-) -> None:
+def test_a_missing_and_a_wrong_credential_get_the_same_reply(feedkeep, anyone, name):
     token = feedkeep.new_token(name)
     wrong = [
         None,
@@ -109,9 +98,7 @@ def test_a_missing_and_a_wrong_credential_get_the_same_reply(
         assert_refused(ask(anyone, authorization))
 
 
-def test_basic_is_understood_in_the_alphabet_for_urls_too(
-    feedkeep: FeedkeepProcess, anyone: httpx.Client
-) -> None:
+def test_basic_is_understood_in_the_alphabet_for_urls_too(feedkeep, anyone):
     password = "passphrase ~~~ \u00ff\u00ff ???"
     name = feedkeep.new_account(password)
     usual = basic(name, password)
@@ -121,15 +108,13 @@ def test_basic_is_understood_in_the_alphabet_for_urls_too(
 
 
 # C2.4
-def test_credentials_in_the_url_or_a_cookie_are_ignored(
-    feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
-) -> None:
+def test_credentials_in_the_url_or_a_cookie_are_ignored(feedkeep, anyone, name):
     token = feedkeep.new_token(name)
     assert_refused(anyone.get("/subscriptions", params={"token": token, "access_token": token}))
     assert_refused(anyone.get("/subscriptions", headers={"Cookie": f"token={token}"}))
 
 
-def test_two_credentials_at_once_are_rejected(api: httpx.Client, anyone: httpx.Client) -> None:
+def test_two_credentials_at_once_are_rejected(api, anyone):
     good = api.headers["Authorization"]
     for other in (good, "Bearer nonsense"):
         headers = [("Authorization", good), ("Authorization", other)]
@@ -137,9 +122,7 @@ def test_two_credentials_at_once_are_rejected(api: httpx.Client, anyone: httpx.C
 
 
 # C2.8
-def test_revoking_takes_effect_with_the_next_request(
-    feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
-) -> None:
+def test_revoking_takes_effect_with_the_next_request(feedkeep, anyone, name):
     token, other = feedkeep.new_token(name), feedkeep.new_token(name)
     assert ask(anyone, f"Bearer {token}").status_code == 200
     feedkeep.use(lambda service: service.tokens.revoke(name, 1))
@@ -149,17 +132,13 @@ def test_revoking_takes_effect_with_the_next_request(
 
 
 # C2.8
-def test_an_expired_token_is_rejected(
-    feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
-) -> None:
+def test_an_expired_token_is_rejected(feedkeep, anyone, name):
     assert_refused(ask(anyone, f"Bearer {feedkeep.new_token(name, expires_days=0)}"))
     assert ask(anyone, f"Bearer {feedkeep.new_token(name, expires_days=1)}").status_code == 200
 
 
 # C2.8
-def test_disabling_takes_effect_with_the_next_request_and_enabling_too(
-    feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
-) -> None:
+def test_disabling_takes_effect_with_the_next_request_and_enabling_too(feedkeep, anyone, name):
     token = feedkeep.new_token(name)
     credentials = (f"Bearer {token}", basic(name, PASSWORD))
     assert [ask(anyone, c).status_code for c in credentials] == [200, 200]
@@ -171,18 +150,14 @@ def test_disabling_takes_effect_with_the_next_request_and_enabling_too(
 
 
 # C2.8
-def test_a_new_password_takes_effect_with_the_next_request(
-    feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
-) -> None:
+def test_a_new_password_takes_effect_with_the_next_request(feedkeep, anyone, name):
     assert ask(anyone, basic(name, PASSWORD)).status_code == 200
     feedkeep.use(lambda service: service.accounts.set_password(name, "another one"))
     assert_refused(ask(anyone, basic(name, PASSWORD)))
     assert ask(anyone, basic(name, "another one")).status_code == 200
 
 
-def test_a_deleted_account_is_let_in_no_more(
-    feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
-) -> None:
+def test_a_deleted_account_is_let_in_no_more(feedkeep, anyone, name):
     token = feedkeep.new_token(name)
     feedkeep.use(lambda service: service.accounts.delete(name))
     assert_refused(ask(anyone, f"Bearer {token}"))
@@ -195,9 +170,7 @@ def as_latin1(name: str, password: str) -> str:
 
 
 # C2.3
-def test_names_and_passwords_in_latin_1_let_in_too(
-    feedkeep: FeedkeepProcess, anyone: httpx.Client
-) -> None:
+def test_names_and_passwords_in_latin_1_let_in_too(feedkeep, anyone):
     name = f"{feedkeep.new_account()}-Ünïcode"
     feedkeep.use(lambda service: service.accounts.create(name, PASSWORD))
     token = feedkeep.new_token(name)
@@ -216,9 +189,7 @@ def test_names_and_passwords_in_latin_1_let_in_too(
 
 
 # C2.3
-def test_a_name_in_utf_8_is_not_read_as_latin_1(
-    feedkeep: FeedkeepProcess, anyone: httpx.Client
-) -> None:
+def test_a_name_in_utf_8_is_not_read_as_latin_1(feedkeep, anyone):
     first = f"{feedkeep.new_account()}ê"
     second = first.encode().decode("latin-1")  # the same bytes
     feedkeep.use(lambda service: service.accounts.create(second, "of the second"))
@@ -229,9 +200,7 @@ def test_a_name_in_utf_8_is_not_read_as_latin_1(
     assert ask(anyone, basic(second, "of the second")).status_code == 200
 
 
-def test_an_account_without_a_password_is_let_in_by_tokens_only(
-    feedkeep: FeedkeepProcess, anyone: httpx.Client
-) -> None:
+def test_an_account_without_a_password_is_let_in_by_tokens_only(feedkeep, anyone):
     name = feedkeep.new_account()
     assert_refused(ask(anyone, basic(name, "")))
     assert_refused(ask(anyone, basic(name, "x")))
@@ -239,7 +208,7 @@ def test_an_account_without_a_password_is_let_in_by_tokens_only(
 
 
 # C2.14
-def test_authentication_comes_before_everything_else(anyone: httpx.Client) -> None:
+def test_authentication_comes_before_everything_else(anyone):
     for method, path, body in [
         ("GET", f"/subscriptions/{UNKNOWN}", b""),
         ("GET", "/subscriptions/no-guid", b""),
@@ -262,7 +231,7 @@ def test_authentication_comes_before_everything_else(anyone: httpx.Client) -> No
 
 
 # C8.2
-def test_accounts_do_not_see_one_another(feedkeep: FeedkeepProcess, api: httpx.Client) -> None:
+def test_accounts_do_not_see_one_another(feedkeep, api):
     item = {"feed_url": A, "guid": G1}
     api.post("/subscriptions", json={"subscriptions": [item]})
     with feedkeep.client(feedkeep.new_account()) as other:
@@ -281,8 +250,8 @@ def test_accounts_do_not_see_one_another(feedkeep: FeedkeepProcess, api: httpx.C
 
 # C2.15, C2.17, C7.11
 def test_too_many_wrong_passwords_have_to_wait_but_valid_credentials_never_do(
-    feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
-) -> None:
+    feedkeep, anyone, name
+):
     token = feedkeep.new_token(name)
     assert ask(anyone, basic(name, PASSWORD)).status_code == 200
     replies = [ask(anyone, basic(name, f"wrong {number}")) for number in range(11)]
@@ -296,6 +265,6 @@ def test_too_many_wrong_passwords_have_to_wait_but_valid_credentials_never_do(
 
 
 # C2.17
-def test_missing_credentials_and_bad_tokens_are_not_counted(anyone: httpx.Client) -> None:
+def test_missing_credentials_and_bad_tokens_are_not_counted(anyone):
     for authorization in [None, "Bearer x", "Basic !"] * 20:
         assert ask(anyone, authorization).status_code == 401

@@ -1,13 +1,9 @@
 """Contract, section 1: what holds of every request and reply."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import socket
 import time
-from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -18,7 +14,7 @@ ADD_A = f'{{"subscriptions": [{{"feed_url": "{A}"}}]}}'.encode()
 
 
 # C1.1
-def test_every_route_is_served_at_the_root_and_under_v1(api: httpx.Client, add: Any) -> None:
+def test_every_route_is_served_at_the_root_and_under_v1(api, add):
     add(A)
     for path in (f"/subscriptions/{derived(A)}", "/livez", "/readyz", "/openapi.json", "/docs"):
         at_root, under_v1 = api.get(path), api.get(f"/v1{path}")
@@ -30,19 +26,19 @@ def test_every_route_is_served_at_the_root_and_under_v1(api: httpx.Client, add: 
 @pytest.mark.parametrize(
     "kind", ["text/plain", "application/x-www-form-urlencoded", "application/xml; x=y", "nonsense"]
 )
-def test_the_content_type_of_a_request_is_not_checked(api: httpx.Client, kind: str) -> None:
+def test_the_content_type_of_a_request_is_not_checked(api, kind):
     reply = api.post("/subscriptions", content=ADD_A, headers={"Content-Type": kind})
     assert len(reply.json()["success"]) == 1
 
 
-def test_replies_are_json(api: httpx.Client) -> None:
+def test_replies_are_json(api):
     for reply in (api.get("/subscriptions"), api.get("/nowhere"), api.get("/livez")):
         assert reply.headers["Content-Type"] == "application/json"
 
 
 # C1.9, C7.10
 @pytest.mark.parametrize("coding", ["gzip", "br", "deflate", "GZIP", "gzip, identity"])
-def test_a_body_with_a_content_coding_is_415(api: httpx.Client, coding: str) -> None:
+def test_a_body_with_a_content_coding_is_415(api, coding):
     reply = api.post(
         "/subscriptions", content=gzip.compress(ADD_A), headers={"Content-Encoding": coding}
     )
@@ -50,7 +46,7 @@ def test_a_body_with_a_content_coding_is_415(api: httpx.Client, coding: str) -> 
     assert entries(api) == []
 
 
-def test_identity_is_no_content_coding(api: httpx.Client) -> None:
+def test_identity_is_no_content_coding(api):
     reply = api.post("/subscriptions", content=ADD_A, headers={"Content-Encoding": "Identity"})
     assert reply.status_code == 200
 
@@ -60,15 +56,15 @@ def padded(size_bytes: int) -> bytes:
 
 
 # C1.10, C7.10
-def test_a_body_of_4_mib_is_read_and_a_larger_one_is_413(api: httpx.Client) -> None:
+def test_a_body_of_4_mib_is_read_and_a_larger_one_is_413(api):
     limit = 4 * 1024 * 1024
     assert api.post("/subscriptions", content=padded(limit)).status_code == 200
     with_length = api.post("/subscriptions", content=padded(limit + 1))
     assert (with_length.status_code, with_length.json()["code"]) == (413, "413")
 
 
-def test_a_body_that_is_too_large_is_413_also_without_its_length(api: httpx.Client) -> None:
-    def chunks() -> Any:
+def test_a_body_that_is_too_large_is_413_also_without_its_length(api):
+    def chunks():
         yield ADD_A
         for _ in range(5):
             yield b" " * 1024 * 1024
@@ -87,8 +83,8 @@ def test_a_body_that_is_too_large_is_413_also_without_its_length(api: httpx.Clie
     ],
 )
 def test_a_refusal_is_seen_by_a_client_that_sends_its_whole_body_first_and_then_closes(
-    api: httpx.Client, feedkeep: FeedkeepProcess, path: str, size_bytes: int, status: int
-) -> None:
+    api, feedkeep, path, size_bytes, status
+):
     """urllib, by which gPodder sends, asks for the end of the connection with each request."""
     url = httpx.URL(feedkeep.base_url)
     authorization = "" if status == 401 else f"Authorization: {api.headers['Authorization']}\r\n"
@@ -104,7 +100,7 @@ def test_a_refusal_is_seen_by_a_client_that_sends_its_whole_body_first_and_then_
         assert reply.count(b"HTTP/1.1") == 1
 
 
-def test_a_body_without_an_end_is_cut_after_its_refusal(feedkeep: FeedkeepProcess) -> None:
+def test_a_body_without_an_end_is_cut_after_its_refusal(feedkeep):
     url = httpx.URL(feedkeep.base_url)
     head = "POST /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 99999999"
     with socket.create_connection((url.host, url.port or 80), timeout=10) as connection:
@@ -114,7 +110,7 @@ def test_a_body_without_an_end_is_cut_after_its_refusal(feedkeep: FeedkeepProces
             connection.sendall(b" " * 90_000_000)
 
 
-def test_trailers_without_an_end_are_cut_after_a_refusal(feedkeep: FeedkeepProcess) -> None:
+def test_trailers_without_an_end_are_cut_after_a_refusal(feedkeep):
     """Each one takes memory, where two connections had taken 900 MB."""
     url = httpx.URL(feedkeep.base_url)
     head = "POST /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked"
@@ -126,9 +122,7 @@ def test_trailers_without_an_end_are_cut_after_a_refusal(feedkeep: FeedkeepProce
             connection.sendall(b"a:\r\n" * 4_000_000)
 
 
-def test_a_request_that_is_sent_ahead_of_the_last_reply_does_not_hold_the_connection(
-    feedkeep: FeedkeepProcess,
-) -> None:
+def test_a_request_that_is_sent_ahead_of_the_last_reply_does_not_hold_the_connection(feedkeep):
     url = httpx.URL(feedkeep.base_url)
     refused = f"POST /sign-in HTTP/1.1\r\nHost: {url.host}:{url.port}\r\n"
     refused += f"Origin: {feedkeep.base_url}\r\n"
@@ -141,9 +135,7 @@ def test_a_request_that_is_sent_ahead_of_the_last_reply_does_not_hold_the_connec
             connection.sendall(b"x" * 30_000_000)
 
 
-def test_what_follows_the_last_reply_of_a_connection_is_not_carried_out(
-    api: httpx.Client, feedkeep: FeedkeepProcess
-) -> None:
+def test_what_follows_the_last_reply_of_a_connection_is_not_carried_out(api, feedkeep):
     refused = b"POST /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 9\r\n\r\n"
     url = httpx.URL(feedkeep.base_url)
     with socket.create_connection((url.host, url.port or 80), timeout=10) as connection:
@@ -157,13 +149,13 @@ def test_what_follows_the_last_reply_of_a_connection_is_not_carried_out(
     assert entries(api) == []
 
 
-def test_a_body_that_came_in_pieces_is_read_whole(api: httpx.Client) -> None:
+def test_a_body_that_came_in_pieces_is_read_whole(api):
     reply = api.post("/subscriptions", content=(bytes([byte]) for byte in ADD_A))
     assert len(reply.json()["success"]) == 1
 
 
 # C1.16
-def test_nothing_is_cached_but_what_has_an_etag(api: httpx.Client, add: Any) -> None:
+def test_nothing_is_cached_but_what_has_an_etag(api, add):
     add(A)
     for reply in (
         api.post("/subscriptions", content=ADD_A),
@@ -179,7 +171,7 @@ def test_nothing_is_cached_but_what_has_an_etag(api: httpx.Client, add: Any) -> 
 
 
 # C1.19
-def test_every_reply_forbids_sniffing_and_tells_its_request_id(api: httpx.Client) -> None:
+def test_every_reply_forbids_sniffing_and_tells_its_request_id(api):
     replies = [api.get(path) for path in ("/subscriptions", "/nowhere", "/docs", "/livez")]
     assert {reply.headers["X-Content-Type-Options"] for reply in replies} == {"nosniff"}
     assert len({reply.headers["X-Request-Id"] for reply in replies}) == 4
@@ -200,9 +192,7 @@ def test_every_reply_forbids_sniffing_and_tells_its_request_id(api: httpx.Client
         ("/docs/gpodder.json", "GET, HEAD"),
     ],
 )
-def test_a_method_that_a_route_does_not_have_is_405_and_told_what_it_has(
-    api: httpx.Client, path: str, allowed: str
-) -> None:
+def test_a_method_that_a_route_does_not_have_is_405_and_told_what_it_has(api, path, allowed):
     methods = {
         "GET",
         "HEAD",
@@ -223,7 +213,7 @@ def test_a_method_that_a_route_does_not_have_is_405_and_told_what_it_has(
 
 
 # C1.13
-def test_head_is_wherever_get_is(api: httpx.Client) -> None:
+def test_head_is_wherever_get_is(api):
     for path in (
         "/subscriptions",
         "/livez",
@@ -241,7 +231,7 @@ def test_head_is_wherever_get_is(api: httpx.Client) -> None:
     "path",
     ["/v1", "/nowhere", "/docs/x/", f"/subscriptions/{G1}/x", "/v2/livez", "/docs/x"],
 )
-def test_a_route_that_there_is_not_is_404(api: httpx.Client, path: str) -> None:
+def test_a_route_that_there_is_not_is_404(api, path):
     reply = api.get(path)
     assert reply.status_code == 404
     assert reply.json() == {"code": "404", "message": "The resource was not found."}
@@ -249,9 +239,7 @@ def test_a_route_that_there_is_not_is_404(api: httpx.Client, path: str) -> None:
 
 # C1.8
 @pytest.mark.parametrize("text", ["x" * 201, "%00", "a%1F", "%7F", "%C2%85"])
-def test_a_name_in_a_path_that_is_too_long_or_has_a_control_character_is_refused(
-    feedkeep: FeedkeepProcess, text: str
-) -> None:
+def test_a_name_in_a_path_that_is_too_long_or_has_a_control_character_is_refused(feedkeep, text):
     user = feedkeep.new_account()
     with feedkeep.client(user) as client:
         for path, status in (
@@ -267,7 +255,7 @@ def test_a_name_in_a_path_that_is_too_long_or_has_a_control_character_is_refused
 
 
 # C1.14
-def test_no_origin_is_allowed_unless_configured(api: httpx.Client) -> None:
+def test_no_origin_is_allowed_unless_configured(api):
     headers = {"Origin": "https://app.example", "Access-Control-Request-Method": "GET"}
     for reply in (
         api.get("/subscriptions", headers=headers),
@@ -277,7 +265,7 @@ def test_no_origin_is_allowed_unless_configured(api: httpx.Client) -> None:
 
 
 # C1.14
-def test_a_configured_origin_may_call_and_another_may_not(tmp_path: Path) -> None:
+def test_a_configured_origin_may_call_and_another_may_not(tmp_path):
     with FeedkeepProcess(
         tmp_path, cors_origins="https://app.example, https://b.example"
     ) as process:
@@ -298,16 +286,14 @@ def test_a_configured_origin_may_call_and_another_may_not(tmp_path: Path) -> Non
         assert "Feedkeep-Epoch" in refused.headers["Access-Control-Expose-Headers"]
 
 
-def test_with_a_wildcard_every_origin_may_call_and_caches_are_told_of_origins(
-    tmp_path: Path,
-) -> None:
+def test_with_a_wildcard_every_origin_may_call_and_caches_are_told_of_origins(tmp_path):
     with FeedkeepProcess(tmp_path, cors_origins="*") as process:
         reply = httpx.get(f"{process.base_url}/livez", headers={"Origin": "https://any.example"})
         assert reply.headers["Access-Control-Allow-Origin"] == "*"
         assert "Origin" in reply.headers["Vary"]
 
 
-def test_links_use_the_public_url_where_it_is_configured(tmp_path: Path) -> None:
+def test_links_use_the_public_url_where_it_is_configured(tmp_path):
     with FeedkeepProcess(tmp_path, public_url="https://feeds.example/keep/") as process:
         with process.client(process.new_account()) as client:
             items = [{"feed_url": f"https://{number}.example"} for number in range(3)]
@@ -318,7 +304,7 @@ def test_links_use_the_public_url_where_it_is_configured(tmp_path: Path) -> None
 
 
 # C1.10
-def test_limits_can_be_configured(tmp_path: Path) -> None:
+def test_limits_can_be_configured(tmp_path):
     with (
         FeedkeepProcess(tmp_path, max_body_bytes="100", max_items="1") as process,
         process.client(process.new_account()) as client,
@@ -330,7 +316,7 @@ def test_limits_can_be_configured(tmp_path: Path) -> None:
 
 
 # C3.13, C3.14, C3.15
-def test_a_list_whose_urls_are_long_is_full_sooner_and_can_be_left(tmp_path: Path) -> None:
+def test_a_list_whose_urls_are_long_is_full_sooner_and_can_be_left(tmp_path):
     with FeedkeepProcess(tmp_path, max_subscriptions="2") as process:
         name = process.new_account()
         a, b, c = (
@@ -352,7 +338,7 @@ def test_a_list_whose_urls_are_long_is_full_sooner_and_can_be_left(tmp_path: Pat
 
 
 # C3.12, C3.14
-def test_a_list_is_as_long_as_is_configured_and_says_so_when_it_is_full(tmp_path: Path) -> None:
+def test_a_list_is_as_long_as_is_configured_and_says_so_when_it_is_full(tmp_path):
     with FeedkeepProcess(tmp_path, max_subscriptions="2") as process:
         name = process.new_account()
         a, b, c = (f"https://{letter}.example" for letter in "abc")
@@ -393,9 +379,7 @@ def test_a_list_is_as_long_as_is_configured_and_says_so_when_it_is_full(tmp_path
         (b"GET /livez HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n", 400),
     ],
 )
-def test_what_is_not_http_is_refused_in_the_one_shape_of_errors(
-    feedkeep: FeedkeepProcess, request_line: bytes, status: int
-) -> None:
+def test_what_is_not_http_is_refused_in_the_one_shape_of_errors(feedkeep, request_line, status):
     url = httpx.URL(feedkeep.base_url)
     with socket.create_connection((url.host, url.port or 80), timeout=10) as connection:
         connection.sendall(request_line)
@@ -420,9 +404,7 @@ def written(api: httpx.Client, body: bytes, *headers: str) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode() + body
 
 
-def test_a_wish_to_speak_another_protocol_is_ignored(
-    api: httpx.Client, feedkeep: FeedkeepProcess
-) -> None:
+def test_a_wish_to_speak_another_protocol_is_ignored(api, feedkeep):
     upgrade = ("Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAAQ")
     closing = b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
     reply = talk(feedkeep, written(api, ADD_A, *upgrade) + closing)
@@ -430,9 +412,7 @@ def test_a_wish_to_speak_another_protocol_is_ignored(
     assert [entry["feed_url"] for entry in entries(api)] == [A]
 
 
-def test_a_body_is_never_taken_for_a_second_request(
-    api: httpx.Client, feedkeep: FeedkeepProcess
-) -> None:
+def test_a_body_is_never_taken_for_a_second_request(api, feedkeep):
     hidden = b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
     request = written(api, hidden, "Connection: Upgrade", "Upgrade: h2c")
     url = httpx.URL(feedkeep.base_url)
@@ -446,18 +426,14 @@ def test_a_body_is_never_taken_for_a_second_request(
     assert reply.count(b"HTTP/1.1") == 1
 
 
-def test_a_whole_request_is_answered_also_when_nonsense_follows_it(
-    api: httpx.Client, feedkeep: FeedkeepProcess
-) -> None:
+def test_a_whole_request_is_answered_also_when_nonsense_follows_it(api, feedkeep):
     reply = talk(feedkeep, written(api, ADD_A) + b"nonsense\r\n\r\n")
     assert reply.startswith(b"HTTP/1.1 200 OK")
     assert reply.count(b"HTTP/1.1") == 1
     assert len(entries(api)) == 1
 
 
-def test_a_body_that_breaks_off_into_nonsense_is_refused_and_stores_nothing(
-    api: httpx.Client, feedkeep: FeedkeepProcess
-) -> None:
+def test_a_body_that_breaks_off_into_nonsense_is_refused_and_stores_nothing(api, feedkeep):
     head = written(api, b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
     chunk = b"%x\r\n%s\r\n" % (len(ADD_A), ADD_A)
     reply = talk(feedkeep, head + chunk + b"nonsense\r\n")
@@ -475,9 +451,7 @@ def talk_in_pieces(feedkeep: FeedkeepProcess, *pieces: bytes) -> bytes:
         return b"".join(iter(lambda: connection.recv(65_536), b""))
 
 
-def test_no_byte_of_a_body_is_moved_into_a_second_request(
-    api: httpx.Client, feedkeep: FeedkeepProcess
-) -> None:
+def test_no_byte_of_a_body_is_moved_into_a_second_request(api, feedkeep):
     hidden = b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
     request = written(api, b"\nupgrade:" * (len(hidden) // 2) + hidden, "Connection: close")
     for place in range(6):
@@ -487,9 +461,7 @@ def test_no_byte_of_a_body_is_moved_into_a_second_request(
         assert reply.count(b"HTTP/1.1") == 1
 
 
-def test_whole_requests_are_answered_before_a_broken_one_ends_the_connection(
-    api: httpx.Client, feedkeep: FeedkeepProcess
-) -> None:
+def test_whole_requests_are_answered_before_a_broken_one_ends_the_connection(api, feedkeep):
     broken = written(api, b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
     whole = written(api, ADD_A)
     for number in (1, 3):
@@ -497,9 +469,7 @@ def test_whole_requests_are_answered_before_a_broken_one_ends_the_connection(
         assert reply.count(b"HTTP/1.1 200 OK") == reply.count(b"HTTP/1.1") == number
 
 
-def test_who_is_not_let_in_or_sends_too_much_is_told_before_the_body(
-    api: httpx.Client, feedkeep: FeedkeepProcess
-) -> None:
+def test_who_is_not_let_in_or_sends_too_much_is_told_before_the_body(api, feedkeep):
     url = httpx.URL(feedkeep.base_url)
     known = f"Authorization: {api.headers['Authorization']}\r\n"
     for authorization, status in (("", b"401"), (known, b"413")):
@@ -509,9 +479,7 @@ def test_who_is_not_let_in_or_sends_too_much_is_told_before_the_body(
             assert connection.recv(65_536).startswith(b"HTTP/1.1 " + status)
 
 
-def test_a_client_that_waits_to_be_told_to_go_on_is_told(
-    api: httpx.Client, feedkeep: FeedkeepProcess
-) -> None:
+def test_a_client_that_waits_to_be_told_to_go_on_is_told(api, feedkeep):
     head = written(api, ADD_A, "Expect: 100-continue", "Connection: close").removesuffix(ADD_A)
     url = httpx.URL(feedkeep.base_url)
     with socket.create_connection((url.host, url.port or 80), timeout=10) as connection:
@@ -523,9 +491,7 @@ def test_a_client_that_waits_to_be_told_to_go_on_is_told(
     assert len(entries(api)) == 1
 
 
-def test_a_connection_goes_on_after_a_body_that_the_application_did_not_read(
-    api: httpx.Client, feedkeep: FeedkeepProcess
-) -> None:
+def test_a_connection_goes_on_after_a_body_that_the_application_did_not_read(api, feedkeep):
     refused = b"POST /subscriptions HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"
     second = written(api, ADD_A, "Connection: close, Upgrade", "Upgrade: h2c")
     reply = talk_in_pieces(feedkeep, refused + b"1234", b"56789", second)

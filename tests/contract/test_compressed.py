@@ -1,10 +1,7 @@
 """Contract, section 1: replies are compressed for clients that take it."""
 
-from __future__ import annotations
-
 import gzip
 import json
-from typing import Any
 
 import httpx
 from names import G1, A
@@ -18,7 +15,7 @@ def as_sent(api: httpx.Client, path: str, headers: dict[str, str]) -> tuple[http
 
 
 # C1.20
-def test_long_json_is_a_third_for_a_client_that_takes_gzip(api: httpx.Client, add: Any) -> None:
+def test_long_json_is_a_third_for_a_client_that_takes_gzip(api, add):
     add(*(f"https://feeds.example/show-{number}" for number in range(60)))
     for path in (
         "/subscriptions",  # whole
@@ -37,7 +34,7 @@ def test_long_json_is_a_third_for_a_client_that_takes_gzip(api: httpx.Client, ad
         assert coded_headers.get("Vary") == headers.get("Vary")
 
 
-def test_a_weak_tag_is_as_good_as_the_other(api: httpx.Client, add: Any) -> None:
+def test_a_weak_tag_is_as_good_as_the_other(api, add):
     add(*(f"https://feeds.example/{'x' * 1_000}{number}" for number in range(3)), (A, G1))
     api.patch(f"/subscriptions/{G1}", json={"new_feed_url": f"https://feeds.example/{'y' * 2_000}"})
     for path in ("/subscriptions", f"/subscriptions/{G1}"):
@@ -51,7 +48,7 @@ def test_a_weak_tag_is_as_good_as_the_other(api: httpx.Client, add: Any) -> None
     assert reply.status_code == 202
 
 
-def test_head_says_what_get_would_send(api: httpx.Client, add: Any) -> None:
+def test_head_says_what_get_would_send(api, add):
     add(*(f"https://feeds.example/show-{number}" for number in range(60)))
     headers, body = as_sent(api, "/subscriptions", GZIP)
     told = api.head("/subscriptions", headers=GZIP).headers
@@ -60,7 +57,7 @@ def test_head_says_what_get_would_send(api: httpx.Client, add: Any) -> None:
     assert int(headers["Content-Length"]) == len(body)
 
 
-def test_a_reply_to_a_long_request_is_compressed_too(api: httpx.Client) -> None:
+def test_a_reply_to_a_long_request_is_compressed_too(api):
     feeds = [{"feed_url": f"https://feeds.example/show-{number}"} for number in range(3_000)]
     reply = api.post("/subscriptions", json={"subscriptions": feeds}, headers=GZIP)
     assert reply.headers["Content-Encoding"] == "gzip"

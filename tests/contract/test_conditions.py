@@ -1,7 +1,5 @@
 """Contract, section 5: changes only of what a client has seen (If-Match)."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -25,8 +23,8 @@ OFF = {"is_subscribed": False}
 # C5.27, C7.17
 @pytest.mark.parametrize(("method", "done"), [("PATCH", 200), ("DELETE", 202)])
 def test_what_changed_since_it_was_seen_is_changed_only_by_who_has_seen_that(
-    api: httpx.Client, add: Any, method: str, done: int
-) -> None:
+    api, add, method, done
+):
     add((A, G1))
     seen = tag(api, G1)
     patch(api, G1, new_feed_url=B)
@@ -47,9 +45,7 @@ def test_what_changed_since_it_was_seen_is_changed_only_by_who_has_seen_that(
 
 # What nginx and Apache make of a tag when they compress a reply; "*" is any state.
 @pytest.mark.parametrize("form", ["W/{}", "{}-gzip", "*"])
-def test_a_tag_counts_in_the_forms_that_proxies_give_it(
-    api: httpx.Client, add: Any, form: str
-) -> None:
+def test_a_tag_counts_in_the_forms_that_proxies_give_it(api, add, form):
     add((A, G1))
     seen = form.format(tag(api, G1))
     if form.endswith("-gzip"):
@@ -58,9 +54,7 @@ def test_a_tag_counts_in_the_forms_that_proxies_give_it(
     assert if_match(api, "PATCH", G1, seen, OFF) == 200
 
 
-def test_what_is_not_valid_or_not_there_is_told_before_what_changed(
-    api: httpx.Client, add: Any
-) -> None:
+def test_what_is_not_valid_or_not_there_is_told_before_what_changed(api, add):
     add((A, G1), (B, G2), (C, UNKNOWN))
     api.delete(f"/subscriptions/{UNKNOWN}")
     for method in ("PATCH", "DELETE"):
@@ -73,9 +67,7 @@ def test_what_is_not_valid_or_not_there_is_told_before_what_changed(
 
 
 # C5.28
-def test_the_tag_of_a_patch_counts_at_the_present_guid_and_at_each_former_one(
-    api: httpx.Client, add: Any
-) -> None:
+def test_the_tag_of_a_patch_counts_at_the_present_guid_and_at_each_former_one(api, add):
     add((A, G1))
     seen, guids = tag(api, G1), [G1, G2]
     for change in ({}, OFF, {"new_feed_url": B}, {"new_guid": G2}, {"is_subscribed": True}, {}):
@@ -91,8 +83,8 @@ def test_the_tag_of_a_patch_counts_at_the_present_guid_and_at_each_former_one(
 @pytest.mark.parametrize("seen_at", [G1, G2])
 @pytest.mark.parametrize(("method", "done"), [("PATCH", 200), ("DELETE", 202)])
 def test_a_former_guid_takes_its_own_tag_and_that_of_the_present_one(
-    api: httpx.Client, add: Any, seen_at: str, method: str, done: int
-) -> None:
+    api, add, seen_at, method, done
+):
     add((A, G1))
     patch(api, G1, new_guid=G2)
     seen = tag(api, seen_at)
@@ -100,9 +92,7 @@ def test_a_former_guid_takes_its_own_tag_and_that_of_the_present_one(
     assert if_match(api, "PATCH", G1, seen, OFF) == (412 if method == "PATCH" else 404)
 
 
-def test_a_patch_by_a_guid_that_a_move_undone_drops_has_the_tag_of_the_subscription(
-    api: httpx.Client, add: Any
-) -> None:
+def test_a_patch_by_a_guid_that_a_move_undone_drops_has_the_tag_of_the_subscription(api, add):
     add((A, G1))
     patch(api, G1, new_feed_url=B)
     reply = api.patch(f"/subscriptions/{derived(B)}", json={"new_feed_url": A})
@@ -110,7 +100,7 @@ def test_a_patch_by_a_guid_that_a_move_undone_drops_has_the_tag_of_the_subscript
     assert api.get(f"/subscriptions/{derived(B)}").status_code == 404
 
 
-def test_of_many_who_have_seen_the_same_state_one_changes_it(api: httpx.Client, add: Any) -> None:
+def test_of_many_who_have_seen_the_same_state_one_changes_it(api, add):
     add((A, G1))
     seen = tag(api, G1)
     with ThreadPoolExecutor(12) as pool:

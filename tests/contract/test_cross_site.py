@@ -1,9 +1,5 @@
 """No web page of another origin writes with the password or cookie that a browser remembers."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
@@ -26,9 +22,7 @@ ADD = b'{"subscriptions": [{"feed_url": "https://evil.example/feed"}]}'
         {"Sec-Fetch-Site": "same-site"},
     ],
 )
-def test_what_a_page_of_another_origin_sends_is_refused_and_does_nothing(
-    api: httpx.Client, headers: dict[str, str]
-) -> None:
+def test_what_a_page_of_another_origin_sends_is_refused_and_does_nothing(api, headers):
     refused = {"code": "403", "message": "A web page of another origin may not do that."}
     name = "stranger"
     for method, path in (
@@ -45,7 +39,7 @@ def test_what_a_page_of_another_origin_sends_is_refused_and_does_nothing(
     assert api.get("/subscriptions").json()["total"] == 0
 
 
-def test_a_page_of_our_own_and_what_is_no_browser_may_write(api: httpx.Client) -> None:
+def test_a_page_of_our_own_and_what_is_no_browser_may_write(api):
     host = httpx.URL(api.base_url).netloc.decode()
     for headers in (
         {},
@@ -59,13 +53,13 @@ def test_a_page_of_our_own_and_what_is_no_browser_may_write(api: httpx.Client) -
         assert api.post("/subscriptions", content=ADD, headers=headers).status_code == 200
 
 
-def test_a_page_of_another_origin_may_read_as_little_as_before(api: httpx.Client) -> None:
+def test_a_page_of_another_origin_may_read_as_little_as_before(api):
     reply = api.get("/subscriptions", headers=EVIL | {"Sec-Fetch-Site": "cross-site"})
     assert reply.status_code == 200
     assert "Access-Control-Allow-Origin" not in reply.headers
 
 
-def test_an_origin_that_is_configured_and_the_public_one_may_write(tmp_path: Path) -> None:
+def test_an_origin_that_is_configured_and_the_public_one_may_write(tmp_path):
     origin, public = "https://app.example", "https://feeds.example"
     settings = {"cors_origins": origin, "public_url": f"{public}/folder"}
     with (
@@ -79,9 +73,7 @@ def test_an_origin_that_is_configured_and_the_public_one_may_write(tmp_path: Pat
 
 
 # C1.15
-def test_where_all_origins_may_call_only_a_token_that_the_page_itself_holds_lets_write(
-    tmp_path: Path,
-) -> None:
+def test_where_all_origins_may_call_only_a_token_that_the_page_itself_holds_lets_write(tmp_path):
     """A browser adds what it remembers by itself: a password or a cookie, and never a token."""
     with FeedkeepProcess(tmp_path, cors_origins="*") as process:
         name = process.new_account("opensesame")

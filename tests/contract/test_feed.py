@@ -1,12 +1,9 @@
 """Contract, section 10: GET /subscriptions/{guid}/feed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx
 import pytest
-from feedkeep_process import FeedkeepProcess
 from known_feeds import DAY_US, know, picture, png
 from names import G1, G2, UNKNOWN, delete, derived, get, patch
 
@@ -30,9 +27,7 @@ def feed(api: httpx.Client, guid: str, **headers: str) -> httpx.Response:
 
 
 # C10.2, C10.8
-def test_a_feed_is_told_as_it_tells_of_itself(
-    api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
-) -> None:
+def test_a_feed_is_told_as_it_tells_of_itself(api, add, feedkeep):
     fields = {"answered": JUST_NOW}
     add(FEED)
     know(feedkeep, FEED, "The Night Radio", shown=picture(png(1, 2, 3)), fields=fields, **SAID)
@@ -44,15 +39,13 @@ def test_a_feed_is_told_as_it_tells_of_itself(
 
 
 # C10.3
-def test_nothing_is_known_of_a_feed_that_was_never_fetched(api: httpx.Client, add: Any) -> None:
+def test_nothing_is_known_of_a_feed_that_was_never_fetched(api, add):
     add("https://never-looked-at.example")
     assert feed(api, derived("https://never-looked-at.example")).json() == {}
 
 
 # C10.3, C10.8, C10.9
-def test_a_feed_that_fails_tells_since_when_and_what_was_known_before(
-    api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
-) -> None:
+def test_a_feed_that_fails_tells_since_when_and_what_was_known_before(api, add, feedkeep):
     fields = {
         "answered": Stamp(JUST_NOW - DAY_US), "failing": JUST_NOW, "failures": 1,
         "failure": Failure.NOT_FOUND, "reason": "a stranger's words",
@@ -69,9 +62,7 @@ def test_a_feed_that_fails_tells_since_when_and_what_was_known_before(
 
 
 # C10.10
-def test_where_a_feed_says_that_it_moved_is_told(
-    api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
-) -> None:
+def test_where_a_feed_says_that_it_moved_is_told(api, add, feedkeep):
     know(feedkeep, FEED, "Radio", new_feed_url=MOVED)
     add(FEED)
     assert feed(api, derived(FEED)).json()["moved_to"] == MOVED
@@ -81,9 +72,7 @@ def test_where_a_feed_says_that_it_moved_is_told(
 
 
 # C10.5, C10.6
-def test_the_words_of_a_hostile_feed_are_one_line_and_bounded(
-    api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
-) -> None:
+def test_the_words_of_a_hostile_feed_are_one_line_and_bounded(api, add, feedkeep):
     evil = "\u202e<b>\x1b[31m\nx" + "W" * 5_000
     know(
         feedkeep, FEED, evil, description=evil, author=evil, language=evil,
@@ -98,9 +87,7 @@ def test_the_words_of_a_hostile_feed_are_one_line_and_bounded(
 
 
 # C10.4
-def test_any_guid_leads_to_the_feed_of_its_subscription(
-    api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
-) -> None:
+def test_any_guid_leads_to_the_feed_of_its_subscription(api, add, feedkeep):
     know(feedkeep, FEED, "Radio")
     know(feedkeep, MOVED, "Radio, elsewhere")
     add((FEED, G1))
@@ -112,9 +99,7 @@ def test_any_guid_leads_to_the_feed_of_its_subscription(
 
 
 # C10.4
-def test_an_unsubscribed_feed_is_told_a_deleted_one_is_410_and_others_are_404(
-    api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
-) -> None:
+def test_an_unsubscribed_feed_is_told_a_deleted_one_is_410_and_others_are_404(api, add, feedkeep):
     know(feedkeep, FEED, "Radio")
     assert feed(api, derived(FEED)).status_code == 404  # although another account has it
     add(FEED)
@@ -130,9 +115,7 @@ def test_an_unsubscribed_feed_is_told_a_deleted_one_is_410_and_others_are_404(
 
 
 # C10.1
-def test_what_is_known_of_a_feed_is_in_no_other_reply(
-    api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
-) -> None:
+def test_what_is_known_of_a_feed_is_in_no_other_reply(api, add, feedkeep):
     know(feedkeep, FEED, "The Night Radio", **SAID)
     added = add(FEED)
     four = {"feed_url", "guid", "is_subscribed", "subscription_changed"}
@@ -141,9 +124,7 @@ def test_what_is_known_of_a_feed_is_in_no_other_reply(
 
 
 # C10.12
-def test_feeds_with_one_podcast_guid_are_neither_merged_nor_renamed(
-    api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
-) -> None:
+def test_feeds_with_one_podcast_guid_are_neither_merged_nor_renamed(api, add, feedkeep):
     third = "https://of-the-interface.example/third"
     for url in (FEED, MOVED, third):
         know(feedkeep, url, "Radio", podcast_guid=G1)
@@ -159,9 +140,7 @@ def test_feeds_with_one_podcast_guid_are_neither_merged_nor_renamed(
 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE"])
-def test_what_is_known_of_a_feed_cannot_be_changed(
-    api: httpx.Client, add: Any, method: str
-) -> None:
+def test_what_is_known_of_a_feed_cannot_be_changed(api, add, method):
     add(FEED)
     reply = api.request(method, f"/subscriptions/{derived(FEED)}/feed")
     assert reply.status_code == 405
@@ -169,9 +148,7 @@ def test_what_is_known_of_a_feed_cannot_be_changed(
 
 
 # C10.4
-def test_who_has_it_already_is_told_304(
-    api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
-) -> None:
+def test_who_has_it_already_is_told_304(api, add, feedkeep):
     know(feedkeep, FEED, "Radio")
     add(FEED)
     etag = feed(api, derived(FEED)).headers["ETag"]

@@ -1,8 +1,5 @@
 """Contract, section 9: what changed in a list, taking it back, and the list as it was."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -58,9 +55,7 @@ def unsubscribe_all(api: httpx.Client) -> None:
 
 
 # C9.4
-def test_what_changed_is_listed_newest_first_with_who_did_it_and_when(
-    api: httpx.Client, add: Any
-) -> None:
+def test_what_changed_is_listed_newest_first_with_who_did_it_and_when(api, add):
     add(A)
     reply = api.patch(f"/subscriptions/{derived(A)}", json={"new_feed_url": B})
     last, first = history(api)["changes"]
@@ -74,7 +69,7 @@ def test_what_changed_is_listed_newest_first_with_who_did_it_and_when(
     assert last["at"] <= reply.json()["subscription_changed"]
 
 
-def test_an_app_is_named_with_its_device(feedkeep: FeedkeepProcess) -> None:
+def test_an_app_is_named_with_its_device(feedkeep):
     name = feedkeep.new_account(PASSWORD)
     with httpx.Client(
         base_url=feedkeep.base_url,
@@ -90,7 +85,7 @@ def test_an_app_is_named_with_its_device(feedkeep: FeedkeepProcess) -> None:
 
 
 # C9.8, C9.19
-def test_a_change_is_undone_and_that_can_be_undone_as_well(api: httpx.Client, add: Any) -> None:
+def test_a_change_is_undone_and_that_can_be_undone_as_well(api, add):
     add(A)
     patch(api, derived(A), is_subscribed=False)
     since = max(one["subscription_changed"] for one in entries(api))
@@ -105,7 +100,7 @@ def test_a_change_is_undone_and_that_can_be_undone_as_well(api: httpx.Client, ad
 
 
 # C9.9
-def test_an_undo_without_a_body_is_one(api: httpx.Client, add: Any) -> None:
+def test_an_undo_without_a_body_is_one(api, add):
     add(A)
     patch(api, derived(A), is_subscribed=False)
     assert api.post(f"/v1/history/{newest(api)['stamp']}/undo").json()["changed"] == 1
@@ -113,7 +108,7 @@ def test_an_undo_without_a_body_is_one(api: httpx.Client, add: Any) -> None:
 
 
 # C1.21
-def test_null_in_an_undo_or_a_restore_counts_as_omitted(api: httpx.Client, add: Any) -> None:
+def test_null_in_an_undo_or_a_restore_counts_as_omitted(api, add):
     add(A)
     at = newest(api)["at"]
     add(B)
@@ -123,9 +118,7 @@ def test_null_in_an_undo_or_a_restore_counts_as_omitted(api: httpx.Client, add: 
 
 
 # C9.5, C9.6
-def test_one_request_is_one_change_of_which_100_feeds_are_listed(
-    api: httpx.Client, add: Any
-) -> None:
+def test_one_request_is_one_change_of_which_100_feeds_are_listed(api, add):
     urls = [f"https://{number:03}.example/feed" for number in range(120)]
     add(*urls)
     (change,) = history(api)["changes"]
@@ -138,7 +131,7 @@ def test_one_request_is_one_change_of_which_100_feeds_are_listed(
 
 
 # C9.9
-def test_a_feed_alone_is_brought_back_by_its_guid(api: httpx.Client, add: Any) -> None:
+def test_a_feed_alone_is_brought_back_by_its_guid(api, add):
     add(A, B)
     adding = newest(api)
     assert undo(api, adding, guids=[derived(B).upper()])["changed"] == 1
@@ -150,9 +143,7 @@ def test_a_feed_alone_is_brought_back_by_its_guid(api: httpx.Client, add: Any) -
 
 # C3.8, C9.9
 @pytest.mark.parametrize("is_renamed_first", [True, False])
-def test_a_feed_is_named_by_each_guid_that_leads_to_it(
-    api: httpx.Client, add: Any, is_renamed_first: bool
-) -> None:
+def test_a_feed_is_named_by_each_guid_that_leads_to_it(api, add, is_renamed_first):
     add((A, G1))
     if is_renamed_first:
         patch(api, G1, new_guid=G2)
@@ -167,9 +158,7 @@ def test_a_feed_is_named_by_each_guid_that_leads_to_it(
 
 
 # C7.1, C7.8, C9.11
-def test_feeds_that_were_changed_again_are_a_conflict_until_the_client_chooses(
-    api: httpx.Client, add: Any
-) -> None:
+def test_feeds_that_were_changed_again_are_a_conflict_until_the_client_chooses(api, add):
     add((A, G1), (B, G2))
     adding = newest(api)
     patch(api, G1, is_subscribed=False)
@@ -196,7 +185,7 @@ def test_feeds_that_were_changed_again_are_a_conflict_until_the_client_chooses(
 
 
 # C9.20
-def test_what_is_as_it_was_already_is_left_alone(api: httpx.Client, add: Any) -> None:
+def test_what_is_as_it_was_already_is_left_alone(api, add):
     add(A)
     patch(api, derived(A), is_subscribed=False)
     off = newest(api)
@@ -210,7 +199,7 @@ def test_what_is_as_it_was_already_is_left_alone(api: httpx.Client, add: Any) ->
 
 
 # C9.12
-def test_feeds_that_were_merged_are_two_again(api: httpx.Client, add: Any) -> None:
+def test_feeds_that_were_merged_are_two_again(api, add):
     add((A, G1), (B, G2))
     patch(api, G2, is_subscribed=False)
     patch(api, G1, new_guid=G2)
@@ -224,9 +213,7 @@ def test_feeds_that_were_merged_are_two_again(api: httpx.Client, add: Any) -> No
 
 # C9.14, C9.15, C9.20
 @pytest.mark.parametrize("keep_added", [True, False])
-def test_a_preview_says_what_restoring_then_does(
-    api: httpx.Client, add: Any, keep_added: bool
-) -> None:
+def test_a_preview_says_what_restoring_then_does(api, add, keep_added):
     add((A, G1), (B, G2), "https://c.example", "https://d.example")
     at = newest(api)["at"]
     unsubscribe_all(api)
@@ -255,7 +242,7 @@ def test_a_preview_says_what_restoring_then_does(
 
 
 # C9.16, C9.17
-def test_what_was_added_stays_unless_one_says_otherwise(api: httpx.Client, add: Any) -> None:
+def test_what_was_added_stays_unless_one_says_otherwise(api, add):
     add(A)
     at = newest(api)["at"]
     add(B)
@@ -267,9 +254,7 @@ def test_what_was_added_stays_unless_one_says_otherwise(api: httpx.Client, add: 
 
 
 # C9.18
-def test_two_feeds_that_became_one_since_are_two_again_each_as_it_was(
-    api: httpx.Client, add: Any
-) -> None:
+def test_two_feeds_that_became_one_since_are_two_again_each_as_it_was(api, add):
     add((A, G1), (B, G2))
     patch(api, G2, is_subscribed=False)
     at = newest(api)["at"]
@@ -282,9 +267,7 @@ def test_two_feeds_that_became_one_since_are_two_again_each_as_it_was(
 
 
 # C9.14
-def test_a_long_preview_shows_the_first_1000_feeds_and_how_many_there_are(
-    api: httpx.Client, add: Any
-) -> None:
+def test_a_long_preview_shows_the_first_1000_feeds_and_how_many_there_are(api, add):
     add(*(f"https://{number:04}.example" for number in range(1_100)))
     at = write_stamp(newest(api)["stamp"] - 1)
     preview = api.get("/restore", params={"at": at, "keep_added": "false"}).json()
@@ -292,7 +275,7 @@ def test_a_long_preview_shows_the_first_1000_feeds_and_how_many_there_are(
 
 
 # C9.15, C9.19
-def test_a_restored_list_is_as_before_once_that_is_undone(api: httpx.Client, add: Any) -> None:
+def test_a_restored_list_is_as_before_once_that_is_undone(api, add):
     add((A, G1), B)
     at = newest(api)["at"]
     patch(api, G1, new_guid=G2)
@@ -305,7 +288,7 @@ def test_a_restored_list_is_as_before_once_that_is_undone(api: httpx.Client, add
 
 
 # C9.7
-def test_pages_of_a_history_have_no_hole_while_others_write(api: httpx.Client, add: Any) -> None:
+def test_pages_of_a_history_have_no_hole_while_others_write(api, add):
     for number in range(12):
         add(f"https://{number}.example")
     there = [change["stamp"] for change in history(api)["changes"]]
@@ -323,9 +306,7 @@ def test_pages_of_a_history_have_no_hole_while_others_write(api: httpx.Client, a
 
 
 # C9.10
-def test_a_history_of_another_account_is_never_seen(
-    api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
-) -> None:
+def test_a_history_of_another_account_is_never_seen(api, add, feedkeep):
     add(A)
     change = newest(api)
     with feedkeep.client(feedkeep.new_account()) as other:
@@ -339,7 +320,7 @@ def test_a_history_of_another_account_is_never_seen(
 
 
 # C7.5, C9.10
-def test_a_change_that_there_is_not_is_404(api: httpx.Client, add: Any) -> None:
+def test_a_change_that_there_is_not_is_404(api, add):
     add(A)
     stamp = newest(api)["stamp"]
     for number in (1, stamp - 1, stamp + 1, 2**53 - 1):
@@ -348,7 +329,7 @@ def test_a_change_that_there_is_not_is_404(api: httpx.Client, add: Any) -> None:
 
 
 # C9.2
-def test_a_moment_from_which_nothing_is_kept_is_refused(api: httpx.Client, add: Any) -> None:
+def test_a_moment_from_which_nothing_is_kept_is_refused(api, add):
     add(A)
     known_from = history(api)["known_from"]
     assert read_stamp(known_from) < newest(api)["stamp"]
@@ -393,13 +374,13 @@ def test_a_moment_from_which_nothing_is_kept_is_refused(api: httpx.Client, add: 
         ("POST", "/restore", {"at": LATER, "keep_added": "true"}),
     ],
 )
-def test_what_is_not_valid_is_405(api: httpx.Client, method: str, path: str, body: object) -> None:
+def test_what_is_not_valid_is_405(api, method, path, body):
     reply = api.request(method, path, json=body) if method == "POST" else api.get(path)
     assert reply.status_code == 405, reply.text
     assert reply.json()["message"].startswith(f"{INVALID} ")
 
 
-def test_a_body_that_is_too_large_or_no_json_is_refused(api: httpx.Client) -> None:
+def test_a_body_that_is_too_large_or_no_json_is_refused(api):
     for path in ("/history/1/undo", "/restore"):
         assert api.post(path, content=b" " * (4 * 1024 * 1024 + 1)).status_code == 413
         assert api.post(path, content=b"{").status_code == 405
@@ -410,9 +391,7 @@ def test_a_body_that_is_too_large_or_no_json_is_refused(api: httpx.Client) -> No
     ("path", "allow"),
     [("/history", "GET, HEAD"), ("/history/1/undo", "POST"), ("/restore", "GET, HEAD, POST")],
 )
-def test_a_method_that_there_is_not_is_405_and_told_what_there_is(
-    api: httpx.Client, path: str, allow: str
-) -> None:
+def test_a_method_that_there_is_not_is_405_and_told_what_there_is(api, path, allow):
     reply = api.delete(path)
     assert (reply.status_code, reply.headers["Allow"]) == (405, allow)
     if "GET" in allow:
@@ -422,7 +401,7 @@ def test_a_method_that_there_is_not_is_405_and_told_what_there_is(
 
 
 # C9.3
-def test_without_a_history_nothing_is_kept_and_that_is_said(tmp_path: Path) -> None:
+def test_without_a_history_nothing_is_kept_and_that_is_said(tmp_path):
     with (
         FeedkeepProcess(tmp_path, history_days="0") as process,
         process.client(process.new_account()) as api,
@@ -443,9 +422,7 @@ def test_without_a_history_nothing_is_kept_and_that_is_said(tmp_path: Path) -> N
         assert subscribed(api) == {}
 
 
-def test_what_was_kept_before_is_not_shown_where_no_history_is_kept_any_more(
-    tmp_path: Path,
-) -> None:
+def test_what_was_kept_before_is_not_shown_where_no_history_is_kept_any_more(tmp_path):
     with FeedkeepProcess(tmp_path) as process:
         name = process.new_account()
         with process.client(name) as api:
@@ -466,9 +443,7 @@ def test_what_was_kept_before_is_not_shown_where_no_history_is_kept_any_more(
         ("merged", {"new_guid": G2}),
     ],
 )
-def test_each_feed_that_a_change_lists_is_brought_back_by_its_guid(
-    api: httpx.Client, add: Any, what: str, change: dict[str, object]
-) -> None:
+def test_each_feed_that_a_change_lists_is_brought_back_by_its_guid(api, add, what, change):
     add((A, G1), (B, G2))
     before = subscribed(api)
     patch(api, G1, **change)
@@ -478,9 +453,7 @@ def test_each_feed_that_a_change_lists_is_brought_back_by_its_guid(
     assert subscribed(api) == before
 
 
-def test_a_further_address_that_leads_to_a_feed_is_taken_back_by_the_guid_of_the_feed(
-    api: httpx.Client, add: Any
-) -> None:
+def test_a_further_address_that_leads_to_a_feed_is_taken_back_by_the_guid_of_the_feed(api, add):
     add((A, G1))
     add(("https://other.example", G1))
     (led,) = newest(api)["feeds"]
@@ -489,9 +462,7 @@ def test_a_further_address_that_leads_to_a_feed_is_taken_back_by_the_guid_of_the
     assert api.get(f"/subscriptions/{derived('https://other.example')}").status_code == 404
 
 
-def test_a_feed_that_took_another_one_in_gives_it_back_by_its_guid(
-    api: httpx.Client, add: Any
-) -> None:
+def test_a_feed_that_took_another_one_in_gives_it_back_by_its_guid(api, add):
     add((A, G1), (B, G2))
     add((A, G2))
     (merged,) = newest(api)["feeds"]

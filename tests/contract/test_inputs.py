@@ -1,11 +1,8 @@
 """Inputs that break careless decoders, each with the one right reply (contract, section 7)."""
 
-from __future__ import annotations
-
 import json
 import socket
 from contextlib import suppress
-from typing import Any
 
 import httpx
 import pytest
@@ -54,9 +51,7 @@ def item(fields: str) -> str:
         item(f"'feed_url': '{A}'"),
     ],
 )
-def test_a_body_that_is_not_valid_is_405_and_stores_nothing(
-    api: httpx.Client, body: str | bytes
-) -> None:
+def test_a_body_that_is_not_valid_is_405_and_stores_nothing(api, body):
     reply = post(api, body)
     assert reply.status_code == 405
     assert reply.headers["Allow"] == "GET, HEAD, POST"
@@ -68,9 +63,7 @@ def test_a_body_that_is_not_valid_is_405_and_stores_nothing(
 
 # C1.11
 @pytest.mark.parametrize("opened", ["[", '{"a":'])
-def test_json_is_nested_64_levels_deep_at_most_and_that_is_said(
-    api: httpx.Client, opened: str
-) -> None:
+def test_json_is_nested_64_levels_deep_at_most_and_that_is_said(api, opened):
     closed = "]" if opened == "[" else "}"
     bodies = [item(f'"feed_url": "{A}", "x": {opened * n}0{closed * n}') for n in (62, 61)]
     refused, accepted = (post(api, body) for body in bodies)
@@ -81,26 +74,24 @@ def test_json_is_nested_64_levels_deep_at_most_and_that_is_said(
 
 
 @pytest.mark.parametrize("number", [LONG, str(2**63), "1e999", "-0.0"])
-def test_a_number_of_any_size_in_a_field_that_is_not_ours_is_ignored(
-    api: httpx.Client, number: str
-) -> None:
+def test_a_number_of_any_size_in_a_field_that_is_not_ours_is_ignored(api, number):
     assert len(post(api, item(f'"feed_url": "{A}", "x": {number}')).json()["success"]) == 1
 
 
 @pytest.mark.parametrize("escape", ["\\u0000", "\\u001f", "\\u007f", "\\u0085"])
-def test_a_control_character_in_a_url_is_a_failure_item(api: httpx.Client, escape: str) -> None:
+def test_a_control_character_in_a_url_is_a_failure_item(api, escape):
     (failure,) = post(api, item(f'"feed_url": "https://a.example/{escape}x"')).json()["failure"]
     assert failure["message"].startswith("White space or a control character")
     assert entries(api) == []
 
 
-def test_a_null_character_in_a_guid_is_a_failure_item(api: httpx.Client) -> None:
+def test_a_null_character_in_a_guid_is_a_failure_item(api):
     body = item(f'"feed_url": "{A}", "guid": "{G1}\\u0000"')
     assert len(post(api, body).json()["failure"]) == 1
 
 
 # C1.4
-def test_of_duplicate_keys_the_last_counts(api: httpx.Client) -> None:
+def test_of_duplicate_keys_the_last_counts(api):
     post(api, f'{{"subscriptions": [], "subscriptions": [{{"feed_url": "x", "feed_url": "{A}"}}]}}')
     assert [entry["feed_url"] for entry in entries(api)] == [A]
     guid = entries(api)[0]["guid"]
@@ -109,7 +100,7 @@ def test_of_duplicate_keys_the_last_counts(api: httpx.Client) -> None:
 
 
 # C1.4
-def test_only_the_last_of_duplicate_keys_has_to_be_valid(api: httpx.Client) -> None:
+def test_only_the_last_of_duplicate_keys_has_to_be_valid(api):
     assert post(api, '{"subscriptions": 5, "subscriptions": []}').status_code == 200
     assert post(api, '{"subscriptions": [], "subscriptions": 5}').status_code == 405
     body = item(f'"feed_url": 1, "guid": [], "feed_url": "{A}", "guid": null')
@@ -120,17 +111,17 @@ def test_only_the_last_of_duplicate_keys_has_to_be_valid(api: httpx.Client) -> N
 @pytest.mark.parametrize(
     "url", ["http://[::1", "https://a.example:99999/feed", "https://feeds..example.org/feed"]
 )
-def test_a_url_with_a_broken_host_is_a_failure_item(api: httpx.Client, url: str) -> None:
+def test_a_url_with_a_broken_host_is_a_failure_item(api, url):
     body = post(api, json.dumps({"subscriptions": [{"feed_url": url}]})).json()
     assert (body["success"], len(body["failure"])) == ([], 1)
 
 
-def test_a_since_in_the_year_9999_with_a_negative_offset_is_a_moment(api: httpx.Client) -> None:
+def test_a_since_in_the_year_9999_with_a_negative_offset_is_a_moment(api):
     reply = api.get("/subscriptions", params={"since": "9999-12-31T23:59:59.999999-12:00"})
     assert (reply.status_code, reply.json()["total"]) == (200, 0)
 
 
-def test_an_empty_body_is_405_for_patch(api: httpx.Client) -> None:
+def test_an_empty_body_is_405_for_patch(api):
     refused = api.patch(f"/subscriptions/{G1}", content=b"")
     assert refused.status_code == 405
     assert refused.json()["message"].endswith("The body is not valid JSON: it is empty.")
@@ -150,9 +141,7 @@ def cut_off(feedkeep: FeedkeepProcess, api: httpx.Client, headers: str, body: by
 
 
 # C8.3
-def test_a_body_cut_in_the_middle_stores_nothing(
-    api: httpx.Client, feedkeep: FeedkeepProcess
-) -> None:
+def test_a_body_cut_in_the_middle_stores_nothing(api, feedkeep):
     body = item(f'"feed_url": "{A}"').encode()
     cut_off(feedkeep, api, f"Content-Length: {len(body)}", body[:-5])
     cut_off(feedkeep, api, f"Content-Length: {len(body) + 5}", body)
@@ -163,7 +152,7 @@ def test_a_body_cut_in_the_middle_stores_nothing(
     assert entries(api) == []
 
 
-def test_a_body_on_a_request_that_needs_none_is_ignored(api: httpx.Client, add: Any) -> None:
+def test_a_body_on_a_request_that_needs_none_is_ignored(api, add):
     guid = add(A)["guid"]
     assert api.request("GET", f"/subscriptions/{guid}", content=b"\xff[").status_code == 200
     assert api.request("DELETE", f"/subscriptions/{guid}", content=b"\xff[").status_code == 202

@@ -1,14 +1,11 @@
 """Contract, section 6: GET /subscriptions."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 import httpx
 import pytest
-from feedkeep_process import FeedkeepProcess
 from names import G1, G2, G3, A, B, C, delete, derived, entries, get, patch
 
 FIELDS = {"total", "page", "per_page", "subscriptions"}
@@ -26,15 +23,13 @@ def follow(api: httpx.Client, url: str) -> list[dict[str, Any]]:
 
 
 # C6.2
-def test_an_empty_list_is_a_page_with_nothing_on_it(api: httpx.Client) -> None:
+def test_an_empty_list_is_a_page_with_nothing_on_it(api):
     expected = {"total": 0, "page": 1, "per_page": 50, "subscriptions": []}
     assert api.get("/subscriptions").json() == expected
 
 
 # C3.10, C4.5, C6.1
-def test_entries_come_by_their_last_change_and_pointers_before_what_they_lead_to(
-    api: httpx.Client, add: Any
-) -> None:
+def test_entries_come_by_their_last_change_and_pointers_before_what_they_lead_to(api, add):
     add((A, G1), (B, G2))
     patch(api, G1, new_guid=G3)
     assert [entry["guid"] for entry in entries(api)] == [G2, G1, G3]
@@ -43,16 +38,14 @@ def test_entries_come_by_their_last_change_and_pointers_before_what_they_lead_to
 
 
 # C3.10, C6.1
-def test_pointers_that_were_never_announced_are_in_no_list(api: httpx.Client, add: Any) -> None:
+def test_pointers_that_were_never_announced_are_in_no_list(api, add):
     add((A, G1))
     patch(api, G1, new_feed_url=B)
     assert [entry["guid"] for entry in entries(api)] == [G1]
 
 
 # C4.3, C6.1
-def test_a_deleted_subscription_is_listed_with_its_stamp_and_as_not_subscribed(
-    api: httpx.Client, add: Any
-) -> None:
+def test_a_deleted_subscription_is_listed_with_its_stamp_and_as_not_subscribed(api, add):
     changed = add(A)["subscription_changed"]
     delete(api, derived(A))
     (entry,) = entries(api)
@@ -68,9 +61,7 @@ def test_a_deleted_subscription_is_listed_with_its_stamp_and_as_not_subscribed(
     assert entry["deleted"] > changed
 
 
-def test_an_announced_pointer_to_a_deleted_subscription_stays_listed(
-    api: httpx.Client, add: Any
-) -> None:
+def test_an_announced_pointer_to_a_deleted_subscription_stays_listed(api, add):
     add((A, G1))
     patch(api, G1, new_guid=G2)
     delete(api, G2)
@@ -81,7 +72,7 @@ def test_an_announced_pointer_to_a_deleted_subscription_stays_listed(
 
 
 # C6.1
-def test_since_gives_only_what_changed_after_it(api: httpx.Client, add: Any) -> None:
+def test_since_gives_only_what_changed_after_it(api, add):
     first = add(A)["subscription_changed"]
     second = add(B)["subscription_changed"]
     assert [entry["feed_url"] for entry in entries(api, since=first)] == [B]
@@ -100,17 +91,13 @@ def test_since_gives_only_what_changed_after_it(api: httpx.Client, add: Any) -> 
         lambda moment: moment.strftime("%Y-%m-%dT%H:%M:%S.%f999Z"),
     ],
 )
-def test_since_may_have_any_offset_and_digits_past_the_sixth_are_cut(
-    api: httpx.Client, add: Any, write: Any
-) -> None:
+def test_since_may_have_any_offset_and_digits_past_the_sixth_are_cut(api, add, write):
     stamp = datetime.fromisoformat(add(A)["subscription_changed"])
     assert len(entries(api, since=write(stamp - timedelta(microseconds=1)))) == 1
     assert entries(api, since=write(stamp)) == []
 
 
-def test_a_plus_sign_in_since_that_was_not_encoded_is_understood(
-    api: httpx.Client, add: Any
-) -> None:
+def test_a_plus_sign_in_since_that_was_not_encoded_is_understood(api, add):
     add(A)
     now = (datetime.now(UTC) - timedelta(minutes=1)).strftime("%Y-%m-%dT%H:%M:%S")
     assert api.get(f"/subscriptions?since={now}+00:00").json()["total"] == 1
@@ -129,15 +116,13 @@ def test_a_plus_sign_in_since_that_was_not_encoded_is_understood(
         ("2016-12-31T23:59:60Z", 1),
     ],
 )
-def test_since_may_be_any_moment_that_rfc_3339_can_write(
-    api: httpx.Client, add: Any, since: str, total: int
-) -> None:
+def test_since_may_be_any_moment_that_rfc_3339_can_write(api, add, since, total):
     add(A)
     assert api.get("/subscriptions", params={"since": since}).json()["total"] == total
 
 
 @pytest.mark.parametrize("since", ["0000-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"])
-def test_links_can_be_written_for_any_moment(api: httpx.Client, add: Any, since: str) -> None:
+def test_links_can_be_written_for_any_moment(api, add, since):
     add(A, B)
     body = api.get("/subscriptions", params={"since": since, "page": 2, "per_page": 1}).json()
     previous = api.get(body["previous"])
@@ -180,7 +165,7 @@ def test_links_can_be_written_for_any_moment(api: httpx.Client, add: Any, since:
         "after=x",
     ],
 )
-def test_a_value_that_is_not_valid_is_405(api: httpx.Client, query: str) -> None:
+def test_a_value_that_is_not_valid_is_405(api, query):
     reply = api.get(f"/subscriptions?{query}")
     assert reply.status_code == 405
     assert reply.headers["Allow"] == "GET, HEAD, POST"
@@ -189,11 +174,11 @@ def test_a_value_that_is_not_valid_is_405(api: httpx.Client, query: str) -> None
 
 # C6.2
 @pytest.mark.parametrize("query", ["page=1000000000", "per_page=1", "per_page=1000", "other=5"])
-def test_values_at_the_ends_of_their_ranges_are_taken(api: httpx.Client, query: str) -> None:
+def test_values_at_the_ends_of_their_ranges_are_taken(api, query):
     assert api.get(f"/subscriptions?{query}").status_code == 200
 
 
-def test_pages_have_numbers_and_links_to_their_neighbours(api: httpx.Client, add: Any) -> None:
+def test_pages_have_numbers_and_links_to_their_neighbours(api, add):
     stamps = [add(f"https://{number}.example")["subscription_changed"] for number in range(5)]
     since = stamps[0]
     first = api.get("/subscriptions", params={"since": since, "per_page": 2}).json()
@@ -207,16 +192,14 @@ def test_pages_have_numbers_and_links_to_their_neighbours(api: httpx.Client, add
     assert [entry["subscription_changed"] for entry in shown] == stamps[1:]
 
 
-def test_a_page_past_the_end_is_empty(api: httpx.Client, add: Any) -> None:
+def test_a_page_past_the_end_is_empty(api, add):
     add(A)
     body = api.get("/subscriptions?page=7&per_page=3").json()
     assert (body["total"], body["page"], body["subscriptions"]) == (1, 7, [])
     assert "next" not in body
 
 
-def test_links_are_absolute_and_keep_the_prefix(
-    api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
-) -> None:
+def test_links_are_absolute_and_keep_the_prefix(api, add, feedkeep):
     add(A, B, C)
     for prefix in ("", "/v1"):
         body = api.get(f"{prefix}/subscriptions?per_page=1&page=2").json()
@@ -225,18 +208,14 @@ def test_links_are_absolute_and_keep_the_prefix(
             assert parse_qs(urlsplit(body[name]).query)["per_page"] == ["1"]
 
 
-def test_following_next_gives_every_entry_once_when_no_client_writes(
-    api: httpx.Client, add: Any
-) -> None:
+def test_following_next_gives_every_entry_once_when_no_client_writes(api, add):
     urls = [f"https://{number}.example" for number in range(23)]
     add(*urls)
     assert [entry["feed_url"] for entry in follow(api, "/subscriptions?per_page=5")] == urls
 
 
 # C6.4, C6.8
-def test_every_reply_to_a_list_names_its_epoch_and_next_links_keep_it(
-    api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
-) -> None:
+def test_every_reply_to_a_list_names_its_epoch_and_next_links_keep_it(api, add, feedkeep):
     stamp = add(A, B)["success"][0]["subscription_changed"]
     first = api.get("/subscriptions?per_page=1")
     epoch = first.headers["Feedkeep-Epoch"]
@@ -254,9 +233,7 @@ def test_every_reply_to_a_list_names_its_epoch_and_next_links_keep_it(
 
 
 # C6.8
-def test_following_next_while_others_write_skips_nothing_and_shows_changes_again(
-    api: httpx.Client, add: Any
-) -> None:
+def test_following_next_while_others_write_skips_nothing_and_shows_changes_again(api, add):
     urls = [f"https://{number}.example" for number in range(12)]
     add(*urls)
     body = api.get("/subscriptions?per_page=3").json()
@@ -273,9 +250,7 @@ def test_following_next_while_others_write_skips_nothing_and_shows_changes_again
 
 
 # C6.10, C8.5
-def test_a_device_that_was_away_follows_from_its_last_stamp_to_exactly_the_list(
-    api: httpx.Client, add: Any
-) -> None:
+def test_a_device_that_was_away_follows_from_its_last_stamp_to_exactly_the_list(api, add):
     add((A, G1), (B, G2), (C, G3))
     copy = {entry["guid"]: entry for entry in follow(api, "/subscriptions?per_page=2")}
     since = max(
@@ -291,7 +266,7 @@ def test_a_device_that_was_away_follows_from_its_last_stamp_to_exactly_the_list(
     news = follow(api, f"/subscriptions?per_page=2&since={since}")
     copy |= {entry["guid"]: entry for entry in news}
 
-    def target(guid: str) -> str:
+    def target(guid):
         return target(copy[guid]["new_guid"]) if "new_guid" in copy[guid] else guid
 
     assert {target(guid) for guid in (G1, G2, UNSEEN)} == {G2}

@@ -1,15 +1,10 @@
 """Contract, section 5: GET /subscriptions/{guid}; and ETags."""
 
-from __future__ import annotations
-
-from typing import Any
-
-import httpx
 import pytest
 from names import G1, G2, G3, UNKNOWN, A, B, delete, derived, entries, get, patch, status
 
 
-def test_a_subscription_shows_its_four_fields(api: httpx.Client, add: Any) -> None:
+def test_a_subscription_shows_its_four_fields(api, add):
     item = add(A)
     assert get(api, item["guid"]) == {
         "feed_url": A,
@@ -19,9 +14,7 @@ def test_a_subscription_shows_its_four_fields(api: httpx.Client, add: Any) -> No
     }
 
 
-def test_a_subscription_shows_guid_changed_if_its_guid_ever_changed(
-    api: httpx.Client, add: Any
-) -> None:
+def test_a_subscription_shows_guid_changed_if_its_guid_ever_changed(api, add):
     add((A, G1))
     changed = patch(api, G1, new_guid=G2)["guid_changed"]
     shown = get(api, G2)
@@ -36,9 +29,7 @@ def test_a_subscription_shows_guid_changed_if_its_guid_ever_changed(
 
 
 # C4.4, C5.15
-def test_an_announced_pointer_shows_the_present_state_and_its_own_stamp(
-    api: httpx.Client, add: Any
-) -> None:
+def test_an_announced_pointer_shows_the_present_state_and_its_own_stamp(api, add):
     add((A, G1))
     patch(api, G1, new_guid=G2)
     patch(api, G2, new_feed_url=B, is_subscribed=False)
@@ -49,7 +40,7 @@ def test_an_announced_pointer_shows_the_present_state_and_its_own_stamp(
 
 
 # C3.7, C5.15
-def test_a_pointer_that_was_never_announced_shows_no_stamp(api: httpx.Client, add: Any) -> None:
+def test_a_pointer_that_was_never_announced_shows_no_stamp(api, add):
     add((A, G1))
     assert get(api, derived(A)) == {
         "feed_url": A,
@@ -60,7 +51,7 @@ def test_a_pointer_that_was_never_announced_shows_no_stamp(api: httpx.Client, ad
 
 
 # C3.9
-def test_a_pointer_points_straight_at_the_present_guid(api: httpx.Client, add: Any) -> None:
+def test_a_pointer_points_straight_at_the_present_guid(api, add):
     add((A, G1))
     patch(api, G1, new_guid=G2)
     patch(api, G2, new_guid=G3)
@@ -70,15 +61,13 @@ def test_a_pointer_points_straight_at_the_present_guid(api: httpx.Client, add: A
 
 
 # C3.5
-def test_a_guid_in_any_case_is_found_and_given_back_in_lower_case(
-    api: httpx.Client, add: Any
-) -> None:
+def test_a_guid_in_any_case_is_found_and_given_back_in_lower_case(api, add):
     add(A)
     assert get(api, derived(A).upper())["guid"] == derived(A)
 
 
 @pytest.mark.parametrize("text", ["x", "1", G1[:-1], f"{{{G1}}}", G1.replace("-", ""), "ü"])
-def test_a_text_that_is_no_guid_is_405(api: httpx.Client, text: str) -> None:
+def test_a_text_that_is_no_guid_is_405(api, text):
     for reply in (
         api.get(f"/subscriptions/{text}"),
         api.patch(f"/subscriptions/{text}", json={}),
@@ -90,16 +79,14 @@ def test_a_text_that_is_no_guid_is_405(api: httpx.Client, text: str) -> None:
 
 
 # C5.14, C7.2, C7.5
-def test_an_unknown_guid_is_404(api: httpx.Client) -> None:
+def test_an_unknown_guid_is_404(api):
     reply = api.get(f"/subscriptions/{UNKNOWN}")
     assert reply.status_code == 404
     assert reply.json() == {"code": "404", "message": "The resource was not found."}
 
 
 # C5.14, C7.2, C7.7
-def test_a_deleted_subscription_is_410_also_through_its_pointers(
-    api: httpx.Client, add: Any
-) -> None:
+def test_a_deleted_subscription_is_410_also_through_its_pointers(api, add):
     add((A, G1))
     patch(api, G1, new_guid=G2)
     delete(api, G2)
@@ -110,7 +97,7 @@ def test_a_deleted_subscription_is_410_also_through_its_pointers(
 
 
 # C1.17
-def test_an_etag_that_is_known_gives_304_without_a_body(api: httpx.Client, add: Any) -> None:
+def test_an_etag_that_is_known_gives_304_without_a_body(api, add):
     add(A)
     for path in (f"/subscriptions/{derived(A)}", "/subscriptions"):
         first = api.get(path)
@@ -133,9 +120,7 @@ def test_an_etag_that_is_known_gives_304_without_a_body(api: httpx.Client, add: 
 @pytest.mark.parametrize(
     "change", [{"is_subscribed": False}, {"new_feed_url": B}, {"new_guid": G3}]
 )
-def test_an_etag_covers_all_that_is_shown(
-    api: httpx.Client, add: Any, change: dict[str, object]
-) -> None:
+def test_an_etag_covers_all_that_is_shown(api, add, change):
     add((A, G1))
     patch(api, G1, new_guid=G2)
     paths = (f"/subscriptions/{G1}", "/subscriptions")
@@ -145,9 +130,7 @@ def test_an_etag_covers_all_that_is_shown(
         assert api.get(path, headers={"If-None-Match": etag}).status_code == 200
 
 
-def test_the_etag_of_a_pointer_does_not_outlive_its_subscription(
-    api: httpx.Client, add: Any
-) -> None:
+def test_the_etag_of_a_pointer_does_not_outlive_its_subscription(api, add):
     add((A, G1))
     etag = api.get(f"/subscriptions/{derived(A)}").headers["ETag"]
     delete(api, G1)
@@ -155,7 +138,7 @@ def test_the_etag_of_a_pointer_does_not_outlive_its_subscription(
     assert reply.status_code == 410
 
 
-def test_head_gives_the_headers_of_get_and_no_body(api: httpx.Client, add: Any) -> None:
+def test_head_gives_the_headers_of_get_and_no_body(api, add):
     add(A)
     for path in (f"/subscriptions/{derived(A)}", "/subscriptions"):
         get_reply, head_reply = api.get(path), api.head(path)
@@ -165,7 +148,7 @@ def test_head_gives_the_headers_of_get_and_no_body(api: httpx.Client, add: Any) 
     assert api.head(f"/subscriptions/{UNKNOWN}").status_code == 404
 
 
-def test_lists_and_reads_agree(api: httpx.Client, add: Any) -> None:
+def test_lists_and_reads_agree(api, add):
     add((A, G1), (B, G2))
     patch(api, G1, new_guid=G3)
     for entry in entries(api):

@@ -1,7 +1,5 @@
 """The reference for people: openapi.yaml tells of the routes that there are, and shows offline."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -102,7 +100,7 @@ def operations() -> set[tuple[str, str]]:
     return {(path, name) for path, item in paths.items() for name in METHODS & set(item)}
 
 
-def test_routes_and_document_name_the_same_operations() -> None:
+def test_routes_and_document_name_the_same_operations():
     served = {
         (bare(target.path), method.lower())
         for target in all_routes()
@@ -116,7 +114,7 @@ def test_routes_and_document_name_the_same_operations() -> None:
     assert {(path.removeprefix("/v1"), method) for path, method in under_v1} <= served
 
 
-def test_routes_and_document_name_the_same_choices() -> None:
+def test_routes_and_document_name_the_same_choices():
     found = []
     for target in all_routes():
         item = document()["paths"].get(bare(target.path), {})
@@ -136,7 +134,7 @@ def told_choices(item: dict[str, Any], name: str) -> list[str]:
     return []
 
 
-def test_the_document_says_of_each_route_whether_it_is_open_to_everyone() -> None:
+def test_the_document_says_of_each_route_whether_it_is_open_to_everyone():
     for target in all_routes():
         item = document()["paths"].get(bare(target.path), {})
         for method in METHODS & set(item):
@@ -144,7 +142,7 @@ def test_the_document_says_of_each_route_whether_it_is_open_to_everyone() -> Non
             assert is_open is isinstance(target.route, PublicRoute), target.path
 
 
-def test_each_operation_may_refuse_headers_that_are_too_large() -> None:
+def test_each_operation_may_refuse_headers_that_are_too_large():
     paths = document()["paths"]
     without = [
         (path, name) for path, name in operations() if "431" not in paths[path][name]["responses"]
@@ -152,10 +150,10 @@ def test_each_operation_may_refuse_headers_that_are_too_large() -> None:
     assert without == []
 
 
-def test_a_field_has_one_type_beside_null() -> None:
+def test_a_field_has_one_type_beside_null():
     """Some generators refuse a field of several types, others make an empty type of it."""
 
-    def several(thing: object) -> Iterator[object]:
+    def several(thing):
         if isinstance(thing, dict):
             kinds = thing.get("anyOf", thing["type"] if isinstance(thing.get("type"), list) else [])
             if len([kind for kind in kinds if kind not in ("null", {"type": "null"})]) > 1:
@@ -167,7 +165,7 @@ def test_a_field_has_one_type_beside_null() -> None:
     assert list(several(document())) == []
 
 
-def test_everything_that_the_document_refers_to_is_in_it() -> None:
+def test_everything_that_the_document_refers_to_is_in_it():
     referred = set(re.findall(r"#/components/(\w+)/(\w+)", json.dumps(document())))
     kinds = ("schemas", "parameters", "responses")
     there = {(kind, name) for kind in kinds for name in document()["components"][kind]}
@@ -197,7 +195,7 @@ def contents() -> Iterator[tuple[str, str, dict[str, Any]]]:
                 yield f"{name.upper()} {path}", f"{what} as {kind}", told
 
 
-def test_all_that_is_sent_or_answered_has_an_example_that_is_as_the_document_says() -> None:
+def test_all_that_is_sent_or_answered_has_an_example_that_is_as_the_document_says():
     wrong = []
     for operation, what, told in contents():
         if "example" not in told:
@@ -209,17 +207,17 @@ def test_all_that_is_sent_or_answered_has_an_example_that_is_as_the_document_say
     assert wrong == []
 
 
-def test_the_example_of_an_error_has_its_own_status() -> None:
+def test_the_example_of_an_error_has_its_own_status():
     errors = [(what[:3], told) for _, what, told in contents() if what[:1] in {"4", "5"}]
     assert len(errors) > 100
     json_errors = [(code, told) for code, told in errors if isinstance(told["example"], dict)]
     assert {code for code, told in json_errors if told["example"]["code"] != code} == set()
 
 
-def test_no_key_of_the_document_is_a_stray_sentence() -> None:
+def test_no_key_of_the_document_is_a_stray_sentence():
     """As a comma makes one of a description, in the short form of a mapping."""
 
-    def keys(thing: object) -> Iterator[str]:
+    def keys(thing):
         if isinstance(thing, dict):
             for key, value in thing.items():
                 yield key if value is not None or key == "logo_url" else f"{key}: null"
@@ -231,7 +229,7 @@ def test_no_key_of_the_document_is_a_stray_sentence() -> None:
     assert [key for key in keys(document()) if not re.fullmatch(r"[\w./{}$-]+", key)] == []
 
 
-def test_two_parts_of_the_document_cannot_define_the_same_thing() -> None:
+def test_two_parts_of_the_document_cannot_define_the_same_thing():
     with pytest.raises(AssertionError, match="the same thing"):
         openapi_document(["feedkeep.openpodcast", "feedkeep.gpodder", "feedkeep.gpodder"])
 
@@ -271,7 +269,7 @@ def test_two_parts_of_the_document_cannot_define_the_same_thing() -> None:
         ("Updates", gpodder_wire.UpdatesReply),
     ],
 )
-def test_document_and_wire_types_name_the_same_fields(name: str, reply: type) -> None:
+def test_document_and_wire_types_name_the_same_fields(name, reply):
     told = schema(name)
     assert set(told["properties"]) == {field.name for field in msgspec.structs.fields(reply)}
     if not name.endswith("Request"):
@@ -279,21 +277,21 @@ def test_document_and_wire_types_name_the_same_fields(name: str, reply: type) ->
 
 
 @given(st.from_regex(schema("FeedUrl")["pattern"], fullmatch=True))
-def test_whatever_the_document_takes_for_a_feed_url_is_one(url: str) -> None:
+def test_whatever_the_document_takes_for_a_feed_url_is_one(url):
     assert parse_new_feed_url(url).text == url
 
 
 @given(st.from_regex(schema("Guid")["pattern"], fullmatch=True))
-def test_whatever_the_document_takes_for_a_guid_is_one(guid: str) -> None:
+def test_whatever_the_document_takes_for_a_guid_is_one(guid):
     assert parse_guid(guid) == guid.lower()
 
 
 @given(st.from_regex(schema("DeviceId")["pattern"], fullmatch=True))
-def test_whatever_the_document_takes_for_a_device_id_is_one(device_id: str) -> None:
+def test_whatever_the_document_takes_for_a_device_id_is_one(device_id):
     assert is_device_id(device_id)
 
 
-def test_the_document_is_served_as_json_with_all_that_its_parts_say(api: httpx.Client) -> None:
+def test_the_document_is_served_as_json_with_all_that_its_parts_say(api):
     served = api.get("/openapi.json").json()
     sources = sorted(Path(feedkeep.__file__).parent.glob("*/openapi.yaml"))
     assert len(sources) == 3
@@ -309,9 +307,7 @@ def test_the_document_is_served_as_json_with_all_that_its_parts_say(api: httpx.C
     assert "x-root" not in served
 
 
-def test_the_document_of_each_protocol_alone_has_all_that_it_refers_to_and_no_more(
-    api: httpx.Client,
-) -> None:
+def test_the_document_of_each_protocol_alone_has_all_that_it_refers_to_and_no_more(api):
     paths: list[str] = []
     for package in DOCUMENTED:
         alone = api.get(f"/docs/{package.rpartition('.')[2]}.json").json()
@@ -329,7 +325,7 @@ def test_the_document_of_each_protocol_alone_has_all_that_it_refers_to_and_no_mo
 
 
 @pytest.mark.parametrize("prefix", ["", "/v1"])
-def test_a_slash_too_many_leads_to_the_page(feedkeep: FeedkeepProcess, prefix: str) -> None:
+def test_a_slash_too_many_leads_to_the_page(feedkeep, prefix):
     reply = httpx.get(f"{feedkeep.base_url}{prefix}/docs/")
     assert (reply.status_code, reply.content) == (302, b"")
     page = httpx.get(reply.url.join(reply.headers["Location"]))
@@ -338,7 +334,7 @@ def test_a_slash_too_many_leads_to_the_page(feedkeep: FeedkeepProcess, prefix: s
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> Iterator[FeedkeepProcess]:
+def own(tmp_path):
     """A service of its own, in which wrong passwords cost nothing and do not count.
 
     With each operation some are tried, in the short form more than may come from one address.
@@ -349,9 +345,7 @@ def own(tmp_path: Path) -> Iterator[FeedkeepProcess]:
         yield process
 
 
-def test_schemathesis_finds_nothing_with_any_of_its_checks(
-    own: FeedkeepProcess, tmp_path: Path
-) -> None:
+def test_schemathesis_finds_nothing_with_any_of_its_checks(own, tmp_path):
     config = tmp_path / "schemathesis.toml"
     name = own.new_account()
     config.write_text(SCHEMATHESIS_CONFIG.replace("{user}", name))

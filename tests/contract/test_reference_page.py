@@ -1,7 +1,5 @@
 """/docs shows all of the OpenAPI document, without scripts, and without anything from elsewhere."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re
@@ -14,7 +12,6 @@ from typing import Any
 
 import httpx
 import pytest
-from feedkeep_process import FeedkeepProcess
 from names import G1, A
 
 from feedkeep.edges import DOCUMENTED
@@ -134,11 +131,11 @@ def flat(text: str) -> str:
 
 
 @pytest.fixture
-def page(api: httpx.Client) -> Reader:
+def page(api):
     return Reader(api.get("/docs").text)
 
 
-def test_the_page_shows_all_of_every_operation(page: Reader) -> None:
+def test_the_page_shows_all_of_every_operation(page):
     found = []
     for path, method, operation, parameters in operations():
         name = operation["operationId"]
@@ -153,7 +150,7 @@ def test_the_page_shows_all_of_every_operation(page: Reader) -> None:
     assert found == []
 
 
-def test_the_page_shows_every_response_of_every_operation(page: Reader) -> None:
+def test_the_page_shows_every_response_of_every_operation(page):
     found = []
     for _, _, operation, _ in operations():
         name = operation["operationId"]
@@ -169,7 +166,7 @@ def test_the_page_shows_every_response_of_every_operation(page: Reader) -> None:
     assert found == []
 
 
-def test_the_page_shows_the_shared_responses_and_schemas(page: Reader) -> None:
+def test_the_page_shows_the_shared_responses_and_schemas(page):
     found = []
     components = document()["components"]
     for name, response in components["responses"].items():
@@ -185,7 +182,7 @@ def test_the_page_shows_the_shared_responses_and_schemas(page: Reader) -> None:
     assert found == []
 
 
-def test_the_page_has_no_script_and_nothing_from_elsewhere(api: httpx.Client) -> None:
+def test_the_page_has_no_script_and_nothing_from_elsewhere(api):
     reply = api.get("/docs")
     page = Reader(reply.text)
     assert page.tags.isdisjoint({"script", "style", "iframe", "object", "embed", "form", "base"})
@@ -203,16 +200,16 @@ def test_the_page_has_no_script_and_nothing_from_elsewhere(api: httpx.Client) ->
         assert api.get(place, follow_redirects=True).status_code == 200, place
 
 
-def test_each_anchor_of_the_page_is_there_once(page: Reader) -> None:
+def test_each_anchor_of_the_page_is_there_once(page):
     assert len(set(page.ids)) == len(page.ids)
     assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
 
 
-def test_no_mark_of_markdown_is_left_on_the_page(page: Reader) -> None:
+def test_no_mark_of_markdown_is_left_on_the_page(page):
     assert re.findall(r"`|\*\*|\]\(", page.prose) == []
 
 
-def test_the_page_is_sent_by_gzip_and_once(api: httpx.Client) -> None:
+def test_the_page_is_sent_by_gzip_and_once(api):
     with api.stream("GET", "/docs", headers={"Accept-Encoding": "identity"}) as reply:
         plain, tag = b"".join(reply.iter_raw()), reply.headers["ETag"]
         assert int(reply.headers["Content-Length"]) == len(plain)
@@ -227,7 +224,7 @@ def test_the_page_is_sent_by_gzip_and_once(api: httpx.Client) -> None:
     assert api.get("/docs", headers={"If-None-Match": '"other"'}).status_code == 200
 
 
-def test_each_curl_line_of_the_page_is_answered_as_documented(feedkeep: FeedkeepProcess) -> None:
+def test_each_curl_line_of_the_page_is_answered_as_documented(feedkeep):
     name = feedkeep.new_account()
     with feedkeep.client(name) as client:
         client.post("/subscriptions", json={"subscriptions": [{"feed_url": A, "guid": G1}]})

@@ -1,7 +1,5 @@
 """A token that may only read changes nothing, whichever protocol it is sent in."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterator
 
@@ -34,7 +32,7 @@ CHANGES = {"add": ["https://new.example"], "remove": [A]}
 
 
 @pytest.fixture
-def name(feedkeep: FeedkeepProcess) -> str:
+def name(feedkeep):
     name = feedkeep.new_account()
     with feedkeep.client(name) as client:
         body = {"subscriptions": [{"feed_url": A, "guid": G1}]}
@@ -43,12 +41,12 @@ def name(feedkeep: FeedkeepProcess) -> str:
 
 
 @pytest.fixture
-def reader(feedkeep: FeedkeepProcess, name: str) -> str:
+def reader(feedkeep, name):
     return feedkeep.new_token(name, scope=Scope.READ)
 
 
 @pytest.fixture
-def anyone(feedkeep: FeedkeepProcess) -> Iterator[httpx.Client]:
+def anyone(feedkeep):
     with httpx.Client(base_url=feedkeep.base_url, headers=from_elsewhere(), timeout=30) as client:
         yield client
 
@@ -108,8 +106,8 @@ def requests(name: str, stamp: int) -> Iterator[tuple[bool, bool, str, str, obje
 # C2.10, C7.4
 @pytest.mark.parametrize("way", ["a token", "a token as password", "a session"])
 def test_whatever_may_change_something_is_refused_on_every_route_and_changes_nothing(
-    feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str, reader: str, way: str
-) -> None:
+    feedkeep, anyone, name, reader, way
+):
     headers = {"Authorization": f"Bearer {reader}"}
     if way == "a token as password":
         headers = basic(name, reader)
@@ -128,9 +126,7 @@ def test_whatever_may_change_something_is_refused_on_every_route_and_changes_not
     assert kept(feedkeep, name) == before
 
 
-def test_what_reads_is_answered_and_creates_no_device(
-    feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str, reader: str
-) -> None:
+def test_what_reads_is_answered_and_creates_no_device(feedkeep, anyone, name, reader):
     count, stamp = 0, newest_change(anyone, reader)
     for headers in ({"Authorization": f"Bearer {reader}"}, basic(name, reader)):
         for _, _, method, path, _ in requests(name, stamp):
@@ -144,9 +140,7 @@ def test_what_reads_is_answered_and_creates_no_device(
 
 
 # C2.10
-def test_with_a_token_that_may_only_read_an_app_logs_in_and_out(
-    anyone: httpx.Client, name: str, reader: str
-) -> None:
+def test_with_a_token_that_may_only_read_an_app_logs_in_and_out(anyone, name, reader):
     headers = session_of(anyone, name, reader)
     path = f"/api/2/subscriptions/{name}/tablet.json"
     assert anyone.get(path, headers=headers).json()["add"] == [A]
@@ -155,9 +149,7 @@ def test_with_a_token_that_may_only_read_an_app_logs_in_and_out(
     assert anyone.get(path, headers=headers).status_code == 401
 
 
-def test_a_session_that_a_client_gets_for_a_shared_one_may_do_no_more(
-    anyone: httpx.Client, name: str, reader: str
-) -> None:
+def test_a_session_that_a_client_gets_for_a_shared_one_may_do_no_more(anyone, name, reader):
     """Kasts sends the token each time; a client that sends the cookie back gets one of its own."""
     path = f"/api/2/subscriptions/{name}/tablet.json"
     shared = anyone.get(path, headers=basic(name, reader)).headers["Set-Cookie"].partition(";")[0]
@@ -170,6 +162,6 @@ def test_a_session_that_a_client_gets_for_a_shared_one_may_do_no_more(
     assert anyone.post(path, json=CHANGES, headers=basic(name, reader)).status_code == 403
 
 
-def test_a_token_that_may_write_goes_on_writing(api: httpx.Client) -> None:
+def test_a_token_that_may_write_goes_on_writing(api):
     body = {"subscriptions": [{"feed_url": A}]}
     assert api.post("/subscriptions", json=body).status_code == 200

@@ -1,10 +1,5 @@
 """Contract, section 5: PATCH /subscriptions/{guid}."""
 
-from __future__ import annotations
-
-from typing import Any
-
-import httpx
 import pytest
 from names import (
     G1,
@@ -26,9 +21,7 @@ from names import (
 
 # C4.3, C5.19
 @pytest.mark.parametrize("value", [True, False])
-def test_is_subscribed_is_set_and_stamped_also_when_it_was_so_already(
-    api: httpx.Client, add: Any, value: bool
-) -> None:
+def test_is_subscribed_is_set_and_stamped_also_when_it_was_so_already(api, add, value):
     stamps = [add(A)["subscription_changed"]]
     for _ in range(2):
         reply = patch(api, derived(A), is_subscribed=value)
@@ -41,9 +34,7 @@ def test_is_subscribed_is_set_and_stamped_also_when_it_was_so_already(
 
 
 # C4.3, C5.19
-def test_new_feed_url_is_set_and_stamped_also_when_it_was_so_already(
-    api: httpx.Client, add: Any
-) -> None:
+def test_new_feed_url_is_set_and_stamped_also_when_it_was_so_already(api, add):
     stamps = [add((A, G1))["subscription_changed"]]
     for _ in range(2):
         reply = patch(api, G1, new_feed_url=f" {B} ")
@@ -55,9 +46,7 @@ def test_new_feed_url_is_set_and_stamped_also_when_it_was_so_already(
 
 
 # C3.7, C4.3, C4.4, C5.20
-def test_new_guid_becomes_the_present_guid_and_the_old_one_an_announced_pointer(
-    api: httpx.Client, add: Any
-) -> None:
+def test_new_guid_becomes_the_present_guid_and_the_old_one_an_announced_pointer(api, add):
     changed = add((A, G1))["subscription_changed"]
     reply = patch(api, G1, new_guid=G2.upper())
     assert reply == {"new_guid": G2, "guid_changed": reply["guid_changed"]}
@@ -70,7 +59,7 @@ def test_new_guid_becomes_the_present_guid_and_the_old_one_an_announced_pointer(
     assert get(api, G1)["guid_changed"] < reply["guid_changed"]
 
 
-def test_new_guid_is_stamped_also_when_equal(api: httpx.Client, add: Any) -> None:
+def test_new_guid_is_stamped_also_when_equal(api, add):
     add((A, G1))
     first = patch(api, G1, new_guid=G1)
     second = patch(api, G1, new_guid=G1)
@@ -80,7 +69,7 @@ def test_new_guid_is_stamped_also_when_equal(api: httpx.Client, add: Any) -> Non
 
 
 # C5.16
-def test_all_three_change_in_one_step(api: httpx.Client, add: Any) -> None:
+def test_all_three_change_in_one_step(api, add):
     add((A, G1))
     reply = patch(api, G1, new_feed_url=B, new_guid=G2, is_subscribed=False)
     assert set(reply) == {
@@ -96,7 +85,7 @@ def test_all_three_change_in_one_step(api: httpx.Client, add: Any) -> None:
 
 
 # C5.18
-def test_nothing_sent_changes_nothing_and_answers_nothing(api: httpx.Client, add: Any) -> None:
+def test_nothing_sent_changes_nothing_and_answers_nothing(api, add):
     add(A)
     before = get(api, derived(A))
     assert patch(api, derived(A)) == {}
@@ -105,7 +94,7 @@ def test_nothing_sent_changes_nothing_and_answers_nothing(api: httpx.Client, add
 
 
 # C1.21, C5.18
-def test_null_counts_as_omitted(api: httpx.Client, add: Any) -> None:
+def test_null_counts_as_omitted(api, add):
     add((A, G1))
     before = entries(api)
     assert patch(api, G1, is_subscribed=None, new_guid=None, new_feed_url=None) == {}
@@ -116,7 +105,7 @@ def test_null_counts_as_omitted(api: httpx.Client, add: Any) -> None:
 
 
 # C3.8
-def test_a_pointer_stands_for_its_subscription(api: httpx.Client, add: Any) -> None:
+def test_a_pointer_stands_for_its_subscription(api, add):
     add((A, G1))
     patch(api, G1, new_guid=G2)
     patch(api, G1, is_subscribed=False)
@@ -142,9 +131,7 @@ def test_a_pointer_stands_for_its_subscription(api: httpx.Client, add: Any) -> N
         {"new_guid": "x"},
     ],
 )
-def test_a_field_that_is_not_valid_is_405_for_the_whole_request(
-    api: httpx.Client, add: Any, fields: dict[str, object]
-) -> None:
+def test_a_field_that_is_not_valid_is_405_for_the_whole_request(api, add, fields):
     add((A, G1))
     before = get(api, G1)
     valid = {"is_subscribed": False, "new_feed_url": B, "new_guid": G2}
@@ -154,7 +141,7 @@ def test_a_field_that_is_not_valid_is_405_for_the_whole_request(
 
 
 # C5.17
-def test_validity_is_judged_before_existence(api: httpx.Client) -> None:
+def test_validity_is_judged_before_existence(api):
     refused(api, UNKNOWN, new_guid="x")
     refused(api, UNKNOWN, new_feed_url="x")
     reply = api.patch(f"/subscriptions/{UNKNOWN}", json={})
@@ -162,9 +149,7 @@ def test_validity_is_judged_before_existence(api: httpx.Client) -> None:
 
 
 # C5.17
-def test_a_deleted_subscription_is_404_also_through_its_pointers(
-    api: httpx.Client, add: Any
-) -> None:
+def test_a_deleted_subscription_is_404_also_through_its_pointers(api, add):
     add((A, G1))
     patch(api, G1, new_guid=G2)
     delete(api, G2)
@@ -176,9 +161,7 @@ def test_a_deleted_subscription_is_404_also_through_its_pointers(
 
 
 # C3.7, C5.21
-def test_a_new_guid_of_another_subscription_absorbs_it_and_keeps_the_own_url(
-    api: httpx.Client, add: Any
-) -> None:
+def test_a_new_guid_of_another_subscription_absorbs_it_and_keeps_the_own_url(api, add):
     add((A, G1), (B, G2))
     reply = patch(api, G1, new_guid=G2)
     assert set(reply) == {"new_guid", "guid_changed"}
@@ -190,9 +173,7 @@ def test_a_new_guid_of_another_subscription_absorbs_it_and_keeps_the_own_url(
 
 
 # C5.21
-def test_a_new_guid_that_leads_to_another_subscription_absorbs_that(
-    api: httpx.Client, add: Any
-) -> None:
+def test_a_new_guid_that_leads_to_another_subscription_absorbs_that(api, add):
     add((A, G1), (B, G2))
     patch(api, G1, new_guid=derived(B))
     assert get(api, derived(B))["feed_url"] == A
@@ -202,7 +183,7 @@ def test_a_new_guid_that_leads_to_another_subscription_absorbs_that(
 
 
 # C3.17, C5.21
-def test_a_merge_takes_the_url_that_is_sent_and_loses_none(api: httpx.Client, add: Any) -> None:
+def test_a_merge_takes_the_url_that_is_sent_and_loses_none(api, add):
     add((A, G1), (B, G2))
     patch(api, G1, new_guid=G2, new_feed_url=B)
     assert get(api, G2)["feed_url"] == B
@@ -211,9 +192,7 @@ def test_a_merge_takes_the_url_that_is_sent_and_loses_none(api: httpx.Client, ad
 
 
 # C3.17
-def test_merging_never_unsubscribes_and_tells_a_state_that_it_changed(
-    api: httpx.Client, add: Any
-) -> None:
+def test_merging_never_unsubscribes_and_tells_a_state_that_it_changed(api, add):
     add((A, G1), (B, G2))
     patch(api, G1, is_subscribed=False)
     reply = patch(api, G1, new_guid=G2)
@@ -225,7 +204,7 @@ def test_merging_never_unsubscribes_and_tells_a_state_that_it_changed(
     assert get(api, G3)["is_subscribed"] is True
 
 
-def test_a_merge_of_two_unsubscribed_ones_is_unsubscribed(api: httpx.Client, add: Any) -> None:
+def test_a_merge_of_two_unsubscribed_ones_is_unsubscribed(api, add):
     add((A, G1), (B, G2))
     patch(api, G1, is_subscribed=False)
     patch(api, G2, is_subscribed=False)
@@ -234,16 +213,14 @@ def test_a_merge_of_two_unsubscribed_ones_is_unsubscribed(api: httpx.Client, add
 
 
 # C5.22
-def test_is_subscribed_sent_with_a_merge_has_the_last_word(api: httpx.Client, add: Any) -> None:
+def test_is_subscribed_sent_with_a_merge_has_the_last_word(api, add):
     add((A, G1), (B, G2))
     assert patch(api, G1, new_guid=G2, is_subscribed=False)["is_subscribed"] is False
     assert get(api, G2)["is_subscribed"] is False
 
 
 # C5.21
-def test_a_deleted_subscription_is_absorbed_as_an_unsubscribed_one(
-    api: httpx.Client, add: Any
-) -> None:
+def test_a_deleted_subscription_is_absorbed_as_an_unsubscribed_one(api, add):
     add((A, G1), (B, G2))
     patch(api, G1, is_subscribed=False)
     delete(api, G2)
@@ -255,9 +232,7 @@ def test_a_deleted_subscription_is_absorbed_as_an_unsubscribed_one(
 
 
 # C3.16, C5.23
-def test_a_url_of_another_live_subscription_is_405_and_the_message_names_its_guid(
-    api: httpx.Client, add: Any
-) -> None:
+def test_a_url_of_another_live_subscription_is_405_and_the_message_names_its_guid(api, add):
     add((A, G1), (B, G2))
     message = refused(api, G1, new_feed_url="http://b.example/feed/")
     assert G2 in message
@@ -267,9 +242,7 @@ def test_a_url_of_another_live_subscription_is_405_and_the_message_names_its_gui
     assert get(api, G2)["feed_url"] == B
 
 
-def test_a_url_of_a_third_subscription_is_405_and_the_merge_is_not_done(
-    api: httpx.Client, add: Any
-) -> None:
+def test_a_url_of_a_third_subscription_is_405_and_the_merge_is_not_done(api, add):
     add((A, G1), (B, G2), (C, G3))
     refused(api, G1, new_guid=G2, new_feed_url=C)
     assert get(api, G1)["feed_url"] == A
@@ -277,9 +250,7 @@ def test_a_url_of_a_third_subscription_is_405_and_the_merge_is_not_done(
 
 
 # C3.16
-def test_an_app_that_takes_a_login_page_for_a_moved_feed_folds_nothing(
-    api: httpx.Client, add: Any
-) -> None:
+def test_an_app_that_takes_a_login_page_for_a_moved_feed_folds_nothing(api, add):
     add((A, G1), (B, G2))
     patch(api, G1, new_feed_url="https://wifi.example/login")
     refused(api, G2, new_feed_url="https://wifi.example/login")
@@ -289,7 +260,7 @@ def test_an_app_that_takes_a_login_page_for_a_moved_feed_folds_nothing(
 
 
 # C5.24
-def test_a_url_of_a_deleted_subscription_absorbs_that(api: httpx.Client, add: Any) -> None:
+def test_a_url_of_a_deleted_subscription_absorbs_that(api, add):
     add((A, G1), (B, G2))
     delete(api, G2)
     reply = patch(api, G1, new_feed_url=B)
@@ -300,7 +271,7 @@ def test_a_url_of_a_deleted_subscription_absorbs_that(api: httpx.Client, add: An
 
 
 # C5.25
-def test_a_former_url_of_a_deleted_subscription_leads_here_now(api: httpx.Client, add: Any) -> None:
+def test_a_former_url_of_a_deleted_subscription_leads_here_now(api, add):
     add((A, G1), (B, G2))
     patch(api, G2, new_feed_url=C)
     delete(api, G2)
@@ -310,9 +281,7 @@ def test_a_former_url_of_a_deleted_subscription_leads_here_now(api: httpx.Client
     assert status(api, derived(C)) == 410
 
 
-def test_the_url_left_by_a_move_still_leads_to_the_subscription(
-    api: httpx.Client, add: Any
-) -> None:
+def test_the_url_left_by_a_move_still_leads_to_the_subscription(api, add):
     add((A, G1))
     patch(api, G1, new_feed_url=B)
     assert get(api, derived(A))["new_guid"] == G1
@@ -321,7 +290,7 @@ def test_the_url_left_by_a_move_still_leads_to_the_subscription(
 
 
 # C5.26
-def test_going_back_to_a_former_url_undoes_the_move(api: httpx.Client, add: Any) -> None:
+def test_going_back_to_a_former_url_undoes_the_move(api, add):
     add((A, G1))
     patch(api, G1, new_feed_url=B)
     patch(api, G1, new_feed_url="http://a.example/feed/")
@@ -331,9 +300,7 @@ def test_going_back_to_a_former_url_undoes_the_move(api: httpx.Client, add: Any)
 
 
 # C5.26
-def test_the_url_of_a_merged_feed_leads_to_the_result_after_any_move(
-    api: httpx.Client, add: Any
-) -> None:
+def test_the_url_of_a_merged_feed_leads_to_the_result_after_any_move(api, add):
     add((A, G1), (B, G2))
     patch(api, G1, new_guid=G2)
     for url in (B, A, C, B, A):
@@ -342,9 +309,7 @@ def test_the_url_of_a_merged_feed_leads_to_the_result_after_any_move(
     assert add(B)["guid"] == G2
 
 
-def test_going_back_further_than_one_move_drops_only_the_url_left(
-    api: httpx.Client, add: Any
-) -> None:
+def test_going_back_further_than_one_move_drops_only_the_url_left(api, add):
     add((A, G1))
     patch(api, G1, new_feed_url=B)
     patch(api, G1, new_feed_url=C)
@@ -354,9 +319,7 @@ def test_going_back_further_than_one_move_drops_only_the_url_left(
 
 
 # C5.26
-def test_a_url_left_stays_if_its_derived_guid_was_ever_announced(
-    api: httpx.Client, add: Any
-) -> None:
+def test_a_url_left_stays_if_its_derived_guid_was_ever_announced(api, add):
     add(A)
     patch(api, derived(A), new_feed_url=B)
     patch(api, derived(A), new_guid=G1)
@@ -368,9 +331,7 @@ def test_a_url_left_stays_if_its_derived_guid_was_ever_announced(
     assert get(api, derived(A))["new_guid"] == G1
 
 
-def test_a_url_left_stays_if_its_derived_guid_is_the_present_one(
-    api: httpx.Client, add: Any
-) -> None:
+def test_a_url_left_stays_if_its_derived_guid_is_the_present_one(api, add):
     add((A, derived(B)))
     patch(api, derived(B), new_feed_url=B)
     patch(api, derived(B), new_feed_url=A)
@@ -378,14 +339,14 @@ def test_a_url_left_stays_if_its_derived_guid_is_the_present_one(
     assert status(api, derived(A)) == 200
 
 
-def test_a_move_between_http_and_https_is_no_move_of_the_guid(api: httpx.Client, add: Any) -> None:
+def test_a_move_between_http_and_https_is_no_move_of_the_guid(api, add):
     add(A)
     patch(api, derived(A), new_feed_url="http://a.example/feed")
     assert get(api, derived(A))["feed_url"] == "http://a.example/feed"
     assert len(entries(api)) == 1
 
 
-def test_going_back_to_an_old_guid_makes_that_the_present_one(api: httpx.Client, add: Any) -> None:
+def test_going_back_to_an_old_guid_makes_that_the_present_one(api, add):
     add((A, G1))
     patch(api, G1, new_guid=G2)
     patch(api, G2, new_guid=G1)
@@ -394,7 +355,7 @@ def test_going_back_to_an_old_guid_makes_that_the_present_one(api: httpx.Client,
 
 
 # C3.11
-def test_a_thousand_pointers_are_kept_and_one_more_is_refused(api: httpx.Client, add: Any) -> None:
+def test_a_thousand_pointers_are_kept_and_one_more_is_refused(api, add):
     former = [f"{number:08x}-0000-4000-9000-000000000000" for number in range(999)]
     for start in range(0, 1_000, 20):
         reply = add(*((A, guid) for guid in [*former, G1][start : start + 20]))

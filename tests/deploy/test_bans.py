@@ -1,7 +1,5 @@
 """The examples for fail2ban and CrowdSec read the log that the service writes."""
 
-from __future__ import annotations
-
 import configparser
 import json
 import re
@@ -16,7 +14,7 @@ from feedkeep.security.throttle import PER_ACCOUNT_AND_ADDRESS
 DEPLOY = Path(__file__).parents[2] / "deploy"
 
 
-def test_who_guesses_on_is_banned_and_a_phone_with_an_old_password_is_not(tmp_path: Path) -> None:
+def test_who_guesses_on_is_banned_and_a_phone_with_an_old_password_is_not(tmp_path):
     asked_as = {"X-Forwarded-For": "2001:db8::7"}
     with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1") as process:
         for _ in range(PER_ACCOUNT_AND_ADDRESS + 1):

@@ -1,7 +1,5 @@
 """What the files for containers say; `make test-container` runs the image itself."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path
@@ -28,7 +26,7 @@ def setting_of(variable: str) -> str:
 
 
 @pytest.mark.parametrize("name", COMPOSED)
-def test_every_service_of_compose_runs_without_rights(name: str) -> None:
+def test_every_service_of_compose_runs_without_rights(name):
     for service in composed(name)["services"].values():
         assert service["read_only"] is True
         assert service["cap_drop"] == ["ALL"]
@@ -37,14 +35,14 @@ def test_every_service_of_compose_runs_without_rights(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMPOSED)
-def test_the_log_of_every_service_of_compose_is_rotated(name: str) -> None:
+def test_the_log_of_every_service_of_compose_is_rotated(name):
     for service in composed(name)["services"].values():
         options = service["logging"]["options"]
         assert (options["max-size"], options["max-file"]) == ("10m", "5")
 
 
 @pytest.mark.parametrize("name", COMPOSED)
-def test_what_compose_sets_are_settings_and_every_secret_comes_from_a_file(name: str) -> None:
+def test_what_compose_sets_are_settings_and_every_secret_comes_from_a_file(name):
     content = composed(name)
     feedkeep = content["services"]["feedkeep"]
     variables: dict[str, str] = feedkeep["environment"]
@@ -57,14 +55,14 @@ def test_what_compose_sets_are_settings_and_every_secret_comes_from_a_file(name:
     assert "secrets/" in ignored
 
 
-def test_what_the_image_sets_are_settings() -> None:
+def test_what_the_image_sets_are_settings():
     told = (PROJECT / "Containerfile").read_text("utf-8")
     found = re.findall(rf"\b{ENVIRONMENT_PREFIX}\w+(?==)", told)
     assert len(found) == 2
     assert {setting_of(variable) for variable in found} <= SETTINGS
 
 
-def test_what_is_copied_into_the_image_is_not_ignored() -> None:
+def test_what_is_copied_into_the_image_is_not_ignored():
     told = (PROJECT / "Containerfile").read_text("utf-8")
     copied = {
         path
@@ -76,7 +74,7 @@ def test_what_is_copied_into_the_image_is_not_ignored() -> None:
     assert all((PROJECT / path).exists() for path in copied)
 
 
-def test_the_labels_of_the_image_say_what_the_project_says_and_on_which_base_it_was_built() -> None:
+def test_the_labels_of_the_image_say_what_the_project_says_and_on_which_base_it_was_built():
     told = (PROJECT / "Containerfile").read_text("utf-8")
     final = told.rpartition("\nFROM ")[2]
     labels = dict(re.findall(r'org\.opencontainers\.image\.([\w.]+)="([^"]*)"', final))

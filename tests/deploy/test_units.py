@@ -1,7 +1,5 @@
 """The units in deploy/systemd: what systemd says of them, and whether their commands work."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil
@@ -40,9 +38,7 @@ def directives(unit: str) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("unit", SERVICES)
-def test_a_service_may_do_little_besides_its_work(
-    unit: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_service_may_do_little_besides_its_work(unit, capsys):
     found = directives(unit)
     assert {name: found[name] for name in HARDENING} == {
         name: [value] for name, value in HARDENING.items()
@@ -59,7 +55,7 @@ def test_a_service_may_do_little_besides_its_work(
     assert float(rating[1]) <= MAX_EXPOSURE, told
 
 
-def test_systemd_finds_nothing_wrong_with_the_units(tmp_path: Path) -> None:
+def test_systemd_finds_nothing_wrong_with_the_units(tmp_path):
     assert sorted(path.name for path in UNITS.iterdir()) == [
         "feedkeep-backup.service", "feedkeep-backup.timer", "feedkeep.env", "feedkeep.service",
         "feedkeep.socket",
@@ -75,14 +71,14 @@ def test_systemd_finds_nothing_wrong_with_the_units(tmp_path: Path) -> None:
         assert (told.returncode, told.stdout, told.stderr) == (0, "", "")
 
 
-def test_the_timer_catches_up_on_what_it_missed_and_does_not_run_everywhere_at_once() -> None:
+def test_the_timer_catches_up_on_what_it_missed_and_does_not_run_everywhere_at_once():
     timer = directives("feedkeep-backup.timer")
     assert timer["OnCalendar"] == ["daily"]
     assert timer["Persistent"] == ["true"]
     assert timer["RandomizedDelaySec"] == ["1h"]
 
 
-def test_the_package_waits_for_no_service_which_may_itself_wait_for_a_database() -> None:
+def test_the_package_waits_for_no_service_which_may_itself_wait_for_a_database():
     told = (UNITS.parent / "debian" / "postinst").read_text()
     commands = re.findall(r"^[^#\n]*systemctl (.*\b(?:re)?start\b.*)", told, re.MULTILINE)
     assert len(commands) == 2
@@ -97,7 +93,7 @@ def command_of(unit: str, folder: Path) -> list[str]:
     return arguments
 
 
-def test_their_commands_serve_and_back_up_what_they_name(tmp_path: Path) -> None:
+def test_their_commands_serve_and_back_up_what_they_name(tmp_path):
     [database] = directives("feedkeep.service")["Environment"]
     assert [database] == directives("feedkeep-backup.service")["Environment"]
     name, _, url = database.partition("=")

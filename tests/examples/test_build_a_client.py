@@ -1,7 +1,5 @@
 """docs/apps.md, followed: its pieces are a client, and it prints what the page shows."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -9,7 +7,6 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qsl
 
 from test_sync import Restorable, listed
@@ -27,7 +24,7 @@ def client_of_the_page(folder: Path) -> list[tuple[str, str]]:
     return blocks
 
 
-def test_the_pieces_of_the_page_are_a_client_that_does_what_the_page_shows(tmp_path: Path) -> None:
+def test_the_pieces_of_the_page_are_a_client_that_does_what_the_page_shows(tmp_path):
     blocks = client_of_the_page(tmp_path)
     with Trial(tmp_path) as trial:
         told = ""
@@ -41,24 +38,24 @@ def test_the_pieces_of_the_page_are_a_client_that_does_what_the_page_shows(tmp_p
     assert {one["fault"] for one in seen["requests"]} == {None, "lost", "unavailable"}
 
 
-def test_a_restore_costs_the_client_no_feed_and_no_queued_change(tmp_path: Path) -> None:
+def test_a_restore_costs_the_client_no_feed_and_no_queued_change(tmp_path):
     client_of_the_page(tmp_path)
     file = tmp_path / "list.json"
     with Restorable(tmp_path) as process:
         name = process.new_account()
         token = process.new_token(name)
 
-        def run(*words: str) -> Any:
+        def run(*words):
             environment = os.environ | {"FEEDKEEP_URL": process.base_url, "FEEDKEEP_TOKEN": token}
             command = [sys.executable, "client.py", *words]
             subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True)
             return json.loads(file.read_text())
 
-        def guid(number: int) -> str:
+        def guid(number):
             feeds = json.loads(file.read_text())["feeds"]
             return next(guid for guid, feed in feeds.items() if feed["url"] == url(number))
 
-        def url(number: int) -> str:
+        def url(number):
             return f"https://{number}.example"
 
         for number in (0, 1):

@@ -1,10 +1,7 @@
 """docs/apps.md: each request that it shows, sent to a real service, has the reply that it shows."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +15,7 @@ _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProcess]:
+def service(tmp_path_factory):
     with FeedkeepProcess(tmp_path_factory.mktemp("page")) as process:
         yield process
 
@@ -55,7 +52,7 @@ class Reader:
             assert shown == told
 
 
-def test_each_request_of_the_page_has_the_reply_of_the_page(service: FeedkeepProcess) -> None:
+def test_each_request_of_the_page_has_the_reply_of_the_page(service):
     blocks = _BLOCK.findall(PAGE.read_text("utf-8"))
     assert len(blocks) > 15
     with service.client(service.new_account()) as client:

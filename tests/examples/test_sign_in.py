@@ -1,13 +1,9 @@
 """The example programs that sign an app in, as its owner's browser sees it."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
@@ -19,7 +15,7 @@ PROGRAMS = ["sign_in.py", *(["sign_in.mjs"] if NODE else [])]
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProcess]:
+def service(tmp_path_factory):
     with FeedkeepProcess(tmp_path_factory.mktemp("sign-in")) as process:
         yield process
 
@@ -27,8 +23,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProces
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize(("scope", "status"), [([], 200), (["read"], 403)])
 def test_a_program_gets_a_token_once_its_owner_has_signed_in(
-    service: FeedkeepProcess, tmp_path: Path, program: str, scope: list[str], status: int
-) -> None:
+    service, tmp_path, program, scope, status
+):
     name = service.new_account(PASSWORD)
     runs = [sys.executable if program.endswith("py") else str(NODE), str(EXAMPLES / program)]
     no_browser = {**os.environ, "BROWSER": "true"}

@@ -1,7 +1,5 @@
 """The example programs keep the contract, whatever goes wrong: a strict reader has no objection."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -11,9 +9,7 @@ from trying import Trial
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: Path(program[1]).name)
-def test_an_example_is_not_objected_to_whatever_goes_wrong(
-    tmp_path: Path, program: list[str]
-) -> None:
+def test_an_example_is_not_objected_to_whatever_goes_wrong(tmp_path, program):
     with Trial(tmp_path) as trial:
         use(trial, program, tmp_path)
 

@@ -1,7 +1,5 @@
 """The example programs of docs/apps.md, on two devices, against a real service."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -9,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -30,7 +27,7 @@ if NODE:  # where it is not, the end of the tests says so
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProcess]:
+def service(tmp_path_factory):
     with FeedkeepProcess(tmp_path_factory.mktemp("examples")) as process, process.used_often():
         yield process
 
@@ -59,15 +56,13 @@ class Device:
 
 
 @pytest.fixture
-def account(service: FeedkeepProcess) -> Iterator[httpx.Client]:
+def account(service):
     with service.client(service.new_account()) as client:
         yield client
 
 
 @pytest.fixture(params=PROGRAMS, ids=lambda program: Path(program[1]).name)
-def devices(
-    request: pytest.FixtureRequest, service: FeedkeepProcess, account: httpx.Client, tmp_path: Path
-) -> tuple[Device, Device]:
+def devices(request, service, account, tmp_path):
     token = account.headers["Authorization"].removeprefix("Bearer ")
     files = (tmp_path / "one", tmp_path / "two")
     one, two = (Device(request.param, file, service.base_url, token) for file in files)
@@ -89,9 +84,7 @@ def guid_of(device: Device, url: str) -> str:
     return next(guid for guid, feed in device.feeds().items() if feed["feed_url"] == url)
 
 
-def test_two_devices_have_the_list_of_the_account_whatever_happened_to_it(
-    account: httpx.Client, devices: tuple[Device, Device]
-) -> None:
+def test_two_devices_have_the_list_of_the_account_whatever_happened_to_it(account, devices):
     one, two = devices
     for number in range(4):
         one.must("add", f"https://one.example/{number}")
@@ -117,9 +110,7 @@ def test_two_devices_have_the_list_of_the_account_whatever_happened_to_it(
     assert one.feeds()[guids[3]]["is_subscribed"] is False
 
 
-def test_a_change_whose_reply_was_lost_is_sent_again_and_is_there_once(
-    account: httpx.Client, devices: tuple[Device, Device]
-) -> None:
+def test_a_change_whose_reply_was_lost_is_sent_again_and_is_there_once(account, devices):
     one, _ = devices
     one.must("add", "https://lost.example/feed")
     before = one.file.read_bytes()
@@ -130,9 +121,7 @@ def test_a_change_whose_reply_was_lost_is_sent_again_and_is_there_once(
     assert len(one.feeds()) == 1
 
 
-def test_a_device_that_was_away_through_thousands_of_changes_has_the_list(
-    account: httpx.Client, devices: tuple[Device, Device]
-) -> None:
+def test_a_device_that_was_away_through_thousands_of_changes_has_the_list(account, devices):
     one, _ = devices
     urls = [f"https://year.example/{number}" for number in range(2_500)]
     one.must("add", urls[0])
@@ -251,7 +240,7 @@ RESTORES: dict[str, tuple[list[list[str]], list[list[str]], list[list[str]], dic
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: Path(program[1]).name)
-def test_a_restore_costs_no_feed_and_no_queued_change(program: list[str], tmp_path: Path) -> None:
+def test_a_restore_costs_no_feed_and_no_queued_change(program, tmp_path):
     with Restorable(tmp_path) as process:
         names = {story: process.new_account() for story in RESTORES}
         devices = {}
@@ -259,7 +248,7 @@ def test_a_restore_costs_no_feed_and_no_queued_change(program: list[str], tmp_pa
             token = process.new_token(name)
             devices[story] = Device(program, tmp_path / name, process.base_url, token)
 
-        def each(part: int, *, syncs: bool = True) -> None:
+        def each(part, *, syncs=True):
             for story, steps in RESTORES.items():
                 for step in steps[part]:
                     if step == ["is deleted"]:  # by another device, of which this one does not hear
@@ -303,9 +292,7 @@ class RestoredMeanwhile(Front):
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: Path(program[1]).name)
-def test_a_feed_whose_add_was_answered_before_a_restore_is_added_again(
-    program: list[str], tmp_path: Path
-) -> None:
+def test_a_feed_whose_add_was_answered_before_a_restore_is_added_again(program, tmp_path):
     with Restorable(tmp_path) as process:
         name = process.new_account()
         token = process.new_token(name)
@@ -320,7 +307,7 @@ def test_a_feed_whose_add_was_answered_before_a_restore_is_added_again(
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: Path(program[1]).name)
-def test_pages_from_before_a_restore_do_not_count(program: list[str], tmp_path: Path) -> None:
+def test_pages_from_before_a_restore_do_not_count(program, tmp_path):
     with Restorable(tmp_path) as process:
         name = process.new_account()
         token = process.new_token(name)
@@ -354,9 +341,7 @@ class EmptyLastPage(Front):
         return httpx.Response(200, json=page)
 
 
-def test_after_an_empty_last_page_only_later_changes_are_asked_for(
-    account: httpx.Client, devices: tuple[Device, Device], service: FeedkeepProcess
-) -> None:
+def test_after_an_empty_last_page_only_later_changes_are_asked_for(account, devices, service):
     one, _ = devices
     one.must("add", X)
     with EmptyLastPage(service.base_url, []) as front:
@@ -369,9 +354,7 @@ def test_after_an_empty_last_page_only_later_changes_are_asked_for(
     assert one.feeds() == listed(account)
 
 
-def test_a_feed_is_changed_by_its_url_before_it_was_sent(
-    account: httpx.Client, devices: tuple[Device, Device]
-) -> None:
+def test_a_feed_is_changed_by_its_url_before_it_was_sent(account, devices):
     one, _ = devices
     for step in (
         ["add", X],
@@ -386,9 +369,7 @@ def test_a_feed_is_changed_by_its_url_before_it_was_sent(
     assert list(one.feeds().values()) == [{"feed_url": Y, "is_subscribed": False}]
 
 
-def test_a_token_that_is_not_valid_ends_it_with_a_sentence_and_the_list_is_kept(
-    devices: tuple[Device, Device],
-) -> None:
+def test_a_token_that_is_not_valid_ends_it_with_a_sentence_and_the_list_is_kept(devices):
     one, _ = devices
     one.must("add", "https://kept.example/feed")
     one.must()
@@ -413,13 +394,8 @@ def test_a_token_that_is_not_valid_ends_it_with_a_sentence_and_the_list_is_kept(
     ids=str,
 )
 def test_what_passes_is_waited_for_as_long_as_is_asked_and_then_sent_again(
-    account: httpx.Client,
-    devices: tuple[Device, Device],
-    service: FeedkeepProcess,
-    status: int | None,
-    headers: dict[str, str],
-    seconds: float,
-) -> None:
+    account, devices, service, status, headers, seconds
+):
     one, _ = devices
     one.must("add", "https://later.example/feed")
     date = int(time.time()) + 4  # one that the device has not reached when it is told so
@@ -438,8 +414,8 @@ def test_what_passes_is_waited_for_as_long_as_is_asked_and_then_sent_again(
 
 @pytest.mark.parametrize("status", first_of(429, 503))
 def test_a_long_pause_ends_the_sync_with_a_sentence_and_the_next_one_sends_what_is_kept(
-    account: httpx.Client, devices: tuple[Device, Device], service: FeedkeepProcess, status: int
-) -> None:
+    account, devices, service, status
+):
     one, _ = devices
     one.must("add", "https://kept.example/feed")
     with Front(service.base_url, [(status, {"Retry-After": "3600"})]) as front:

@@ -1,7 +1,5 @@
 """What tests of feeds share: a web of hosts, and every store."""
 
-from __future__ import annotations
-
 from stores import database, emptied_database, open_store, path, shared_database
 from web_of_hosts import web
 

@@ -1,17 +1,15 @@
 """The process that looks at feeds, by itself: given its errands, it reports, and ends with them."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import resource
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import msgspec
 import pytest
-from web_of_hosts import Host, Request, WebOfHosts, reply
+from web_of_hosts import Host, WebOfHosts, reply
 
 from feedkeep.config.settings import Settings
 from feedkeep.feeds.child import max_memory_bytes
@@ -25,7 +23,7 @@ FEED = b"<rss><channel><title>A Show</title><item><guid>1</guid></item></channel
 
 
 @pytest.fixture
-def web() -> Iterator[WebOfHosts]:
+def web():
     with WebOfHosts() as web:
         yield web
 
@@ -90,64 +88,54 @@ async def reported(process: asyncio.subprocess.Process) -> Report:
     return msgspec.msgpack.decode(frame, type=Report)
 
 
-def test_each_errand_is_reported_by_its_number_in_bounded_memory(web: WebOfHosts) -> None:
+async def test_each_errand_is_reported_by_its_number_in_bounded_memory(web):
     host = web.host("show.example")
     host.answers["/"] = reply(FEED)
-
-    async def go() -> None:
-        async with started(host) as process:
-            assert process.stdin is not None
-            for number in (7, 8):
-                process.stdin.write(errand(number, host, "/"))
-                report = await reported(process)
-                assert report.number == number
-                assert isinstance(report.looked, FetchResult)
-                assert report.looked.content is not None
-                assert report.looked.content.title == "A Show"
-            bounds = resource.prlimit(process.pid, resource.RLIMIT_AS)
-            assert bounds == (max_memory_bytes(Settings()),) * 2
-            assert os.getpriority(os.PRIO_PROCESS, process.pid) >= 10
-
-    asyncio.run(go())
+    async with started(host) as process:
+        assert process.stdin is not None
+        for number in (7, 8):
+            process.stdin.write(errand(number, host, "/"))
+            report = await reported(process)
+            assert report.number == number
+            assert isinstance(report.looked, FetchResult)
+            assert report.looked.content is not None
+            assert report.looked.content.title == "A Show"
+        bounds = resource.prlimit(process.pid, resource.RLIMIT_AS)
+        assert bounds == (max_memory_bytes(Settings()),) * 2
+        assert os.getpriority(os.PRIO_PROCESS, process.pid) >= 10
 
 
-def test_a_look_that_fails_in_an_unknown_way_is_reported_and_the_others_go_on(
-    web: WebOfHosts,
-) -> None:
+async def test_a_look_that_fails_in_an_unknown_way_is_reported_and_the_others_go_on(web):
     host = web.host("show.example")
     host.answers["/"] = reply(FEED)
-
-    async def go() -> None:
-        async with started(host, ("-c", WITH_FAULTS)) as process:
-            assert process.stdin is not None
-            process.stdin.write(errand(1, host, "/fault"))
-            looked = (await reported(process)).looked
-            assert isinstance(looked, FetchResult)
-            assert (looked.failure, looked.content) == (Failure.CRASHED, None)
-            assert "an unknown fault" in looked.reason
-            process.stdin.write(errand(2, host, "/memory"))
-            assert (await reported(process)).looked is Lack.MEMORY
-            process.stdin.write(errand(3, host, "/files"))
-            assert (await reported(process)).looked is Lack.FILES
-            process.stdin.write(errand(4, host, "/"))
-            looked = (await reported(process)).looked
-            assert isinstance(looked, FetchResult)
-            assert looked.content is not None
-
-    asyncio.run(go())
+    async with started(host, ("-c", WITH_FAULTS)) as process:
+        assert process.stdin is not None
+        process.stdin.write(errand(1, host, "/fault"))
+        looked = (await reported(process)).looked
+        assert isinstance(looked, FetchResult)
+        assert (looked.failure, looked.content) == (Failure.CRASHED, None)
+        assert "an unknown fault" in looked.reason
+        process.stdin.write(errand(2, host, "/memory"))
+        assert (await reported(process)).looked is Lack.MEMORY
+        process.stdin.write(errand(3, host, "/files"))
+        assert (await reported(process)).looked is Lack.FILES
+        process.stdin.write(errand(4, host, "/"))
+        looked = (await reported(process)).looked
+        assert isinstance(looked, FetchResult)
+        assert looked.content is not None
 
 
-def test_it_ends_when_no_more_errands_can_come_also_while_it_looks(web: WebOfHosts) -> None:
+def test_it_ends_when_no_more_errands_can_come_also_while_it_looks(web):
     host = web.host("mute.example")
     is_asked = asyncio.Event()
 
-    async def mute(_: Request, __: asyncio.StreamWriter) -> None:
+    async def mute(_, __):
         loop.call_soon_threadsafe(is_asked.set)
         await asyncio.sleep(3_600)  # the web's end ends it
 
     host.answers["/"] = mute
 
-    async def go() -> None:
+    async def go():
         nonlocal loop
         loop = asyncio.get_running_loop()
         async with started(host) as process:

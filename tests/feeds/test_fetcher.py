@@ -1,18 +1,15 @@
 """One look at a feed: what is told of what its address answers."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import io
 import socket
-from collections.abc import Iterator
 from functools import partial
 from types import SimpleNamespace
 
 import pytest
 from PIL import Image
-from web_of_hosts import Host, Request, WebOfHosts, redirect, reply, silent
+from web_of_hosts import WebOfHosts, redirect, reply, silent
 
 from feedkeep.feeds import fetcher as looking
 from feedkeep.feeds.fetcher import MAX_BRIEF_BYTES, Fetcher
@@ -43,13 +40,13 @@ def picture(side: int = 600) -> bytes:
 
 
 @pytest.fixture
-def web() -> Iterator[WebOfHosts]:
+def web():
     with WebOfHosts() as web:
         yield web
 
 
 @pytest.fixture
-def host(web: WebOfHosts) -> Host:
+def host(web):
     return web.host("show.example")
 
 
@@ -80,9 +77,7 @@ def look_briefly(web: WebOfHosts, url: str) -> FetchResult:
     return asyncio.run(go())
 
 
-def test_brief_look_requests_the_feed_only_and_tells_whether_it_has_enclosures(
-    web: WebOfHosts, host: Host
-) -> None:
+def test_brief_look_requests_the_feed_only_and_tells_whether_it_has_enclosures(web, host):
     more = '<itunes:image href="/cover"/><itunes:new-feed-url>https://new.example</itunes:new-feed-url>'
     host.answers["/blog"] = reply(rss("A Blog", more))
     host.answers["/show"] = reply(rss("A Show", '<item><enclosure url="/1.mp3"/></item>'))
@@ -94,7 +89,7 @@ def test_brief_look_requests_the_feed_only_and_tells_whether_it_has_enclosures(
     assert blog.received_bytes == len(rss("A Blog", more))
 
 
-def test_brief_look_receives_the_beginning_of_a_feed(web: WebOfHosts, host: Host) -> None:
+def test_brief_look_receives_the_beginning_of_a_feed(web, host):
     long = rss("A Show", f"<item><description>{'x' * MAX_BYTES}</description></item>")
     host.answers["/feed"] = reply(long)
     looked = look_briefly(web, host.url("/feed"))
@@ -103,18 +98,14 @@ def test_brief_look_receives_the_beginning_of_a_feed(web: WebOfHosts, host: Host
     assert MAX_BRIEF_BYTES <= looked.received_bytes < MAX_BRIEF_BYTES + MIB
 
 
-def test_brief_look_at_a_silent_host_ends_soon(
-    web: WebOfHosts, host: Host, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_brief_look_at_a_silent_host_ends_soon(web, host, monkeypatch):
     monkeypatch.setattr(looking, "BRIEF_SECONDS", 0.1)
     host.answers["/feed"] = silent
     looked = look_briefly(web, host.url("/feed"))
     assert (looked.failure, looked.content) == (Failure.TOO_SLOW, None)
 
 
-def test_what_a_feed_says_is_told_with_what_the_next_fetch_can_name(
-    web: WebOfHosts, host: Host
-) -> None:
+def test_what_a_feed_says_is_told_with_what_the_next_fetch_can_name(web, host):
     host.answers["/feed"] = reply(rss("A Show"), ETag='"1"', Last_Modified="yesterday")
     looked = look(web, feed_at(host.url("/feed")))
     assert looked.content is not None
@@ -124,9 +115,7 @@ def test_what_a_feed_says_is_told_with_what_the_next_fetch_can_name(
     assert (looked.moved_feed, looked.picture, looked.picture_tried) == (None, None, "")
 
 
-def test_episodes_are_told_if_they_are_new_and_read_again_with_another_limit(
-    web: WebOfHosts, host: Host
-) -> None:
+def test_episodes_are_told_if_they_are_new_and_read_again_with_another_limit(web, host):
     items = "".join(f"<item><title>{number}</title></item>" for number in range(3))
     host.answers["/feed"] = reply(rss("A Show", items), ETag='"1"')
     first = look(web, feed_at(host.url("/feed")), 2)
@@ -142,9 +131,7 @@ def test_episodes_are_told_if_they_are_new_and_read_again_with_another_limit(
         assert [episode.title for episode in again.episodes.episodes] == titles
 
 
-def test_what_is_known_is_named_and_an_unchanged_feed_is_not_read(
-    web: WebOfHosts, host: Host
-) -> None:
+def test_what_is_known_is_named_and_an_unchanged_feed_is_not_read(web, host):
     host.answers["/feed"] = reply(status=304, ETag='"1"')
     known = FeedContent(title="A Show")
     looked = look(web, feed_at(host.url("/feed"), known, etag='"1"', last_modified="yesterday"))
@@ -154,7 +141,7 @@ def test_what_is_known_is_named_and_an_unchanged_feed_is_not_read(
     assert asked.headers["if-modified-since"] == "yesterday"
 
 
-def test_a_feed_that_is_too_large_is_read_as_far_as_it_may_be(web: WebOfHosts, host: Host) -> None:
+def test_a_feed_that_is_too_large_is_read_as_far_as_it_may_be(web, host):
     items = b"<item><guid>more</guid></item>" * (MAX_BYTES // 30)
     host.answers["/feed"] = reply(rss("A Show").replace(b"</channel>", items + b"</channel>"))
     looked = look(web, feed_at(host.url("/feed")))
@@ -162,7 +149,7 @@ def test_a_feed_that_is_too_large_is_read_as_far_as_it_may_be(web: WebOfHosts, h
     assert (looked.content.title, len(looked.content.items)) == ("A Show", 50)
 
 
-def test_what_cannot_be_read_as_far_as_it_may_be_is_too_large(web: WebOfHosts, host: Host) -> None:
+def test_what_cannot_be_read_as_far_as_it_may_be_is_too_large(web, host):
     feed = b'{"version": "https://jsonfeed.org/version/1", "title": "A Show", "items": ['
     host.answers["/feed"] = reply(feed + b'"x",' * (MAX_BYTES // 4) + b"0]}")
     looked = look(web, feed_at(host.url("/feed")))
@@ -179,17 +166,11 @@ BINARY = b"ID3\x04" + bytes(range(256)) * 255
      (b"<rss>" + b" " * 65_536, "audio/mpeg", Failure.TOO_LARGE, 8 * MIB, 9 * MIB)],
 )  # fmt: skip
 def test_endless_answer_is_received_as_far_as_it_may_be_a_feed(
-    web: WebOfHosts,
-    host: Host,
-    begin: bytes,
-    kind: str,
-    failure: Failure,
-    least: int,
-    most: int,
-) -> None:
+    web, host, begin, kind, failure, least, most
+):
     sent = 0
 
-    async def endless(_: Request, writer: asyncio.StreamWriter) -> None:
+    async def endless(_, writer):
         nonlocal sent
         writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n\r\n".encode())
         part = begin
@@ -205,10 +186,8 @@ def test_endless_answer_is_received_as_far_as_it_may_be_a_feed(
     assert sent <= most + 8 * MIB  # as much fits into the buffers of the kernel
 
 
-def test_a_machine_that_cannot_ask_says_nothing_of_a_feed(
-    web: WebOfHosts, host: Host, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def no_socket(*_: object) -> None:
+def test_a_machine_that_cannot_ask_says_nothing_of_a_feed(web, host, monkeypatch):
+    def no_socket(*_):
         raise OSError(errno.EMFILE, "Too many open files")
 
     monkeypatch.setattr(asking, "socket", SimpleNamespace(**vars(socket) | {"socket": no_socket}))
@@ -216,14 +195,12 @@ def test_a_machine_that_cannot_ask_says_nothing_of_a_feed(
         look(web, feed_at(host.url("/feed")))
 
 
-def test_a_picture_that_this_machine_cannot_ask_for_was_not_tried(
-    web: WebOfHosts, host: Host, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_picture_that_this_machine_cannot_ask_for_was_not_tried(web, host, monkeypatch):
     art = web.host("art.example").url("/cover.png")
     host.answers["/feed"] = reply(rss("A Show", f"<image><url>{art}</url></image>"))
     first = iter([True])
 
-    def one_socket(*asked: int) -> socket.socket:
+    def one_socket(*asked):
         if next(first, False):
             return socket.socket(*asked)
         raise OSError(errno.EMFILE, "Too many open files")
@@ -234,10 +211,8 @@ def test_a_picture_that_this_machine_cannot_ask_for_was_not_tried(
     assert (looked.picture, looked.picture_tried) == (None, "")
 
 
-def test_a_picture_that_this_machine_has_no_memory_for_was_not_tried(
-    web: WebOfHosts, host: Host, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def no_memory(*_: object) -> None:
+def test_a_picture_that_this_machine_has_no_memory_for_was_not_tried(web, host, monkeypatch):
+    def no_memory(*_):
         raise MemoryError
 
     more = f"<image><url>{host.url('/cover.png')}</url></image>"
@@ -248,7 +223,7 @@ def test_a_picture_that_this_machine_has_no_memory_for_was_not_tried(
     assert (looked.picture, looked.picture_tried) == (None, "")
 
 
-def test_what_was_never_read_is_asked_for_without_conditions(web: WebOfHosts, host: Host) -> None:
+def test_what_was_never_read_is_asked_for_without_conditions(web, host):
     host.answers["/feed"] = reply(rss("A Show"))
     look(web, feed_at(host.url("/feed"), None, etag='"1"'))
     assert "if-none-match" not in host.requests[0].headers
@@ -265,8 +240,8 @@ def test_what_was_never_read_is_asked_for_without_conditions(web: WebOfHosts, ho
     ],
 )
 def test_a_move_is_told_only_if_every_redirect_is_permanent(
-    web: WebOfHosts, host: Host, statuses: list[int], is_moved: bool, is_redirected: bool
-) -> None:
+    web, host, statuses, is_moved, is_redirected
+):
     for number, status in enumerate(statuses):
         host.answers[f"/{number}"] = redirect(host.url(f"/{number + 1}"), status)
     there = f"/{len(statuses)}"
@@ -281,9 +256,7 @@ def test_a_move_is_told_only_if_every_redirect_is_permanent(
     ]
 
 
-def test_what_a_feed_behind_a_temporary_redirect_says_of_its_address_is_no_move(
-    web: WebOfHosts, host: Host
-) -> None:
+def test_what_a_feed_behind_a_temporary_redirect_says_of_its_address_is_no_move(web, host):
     other = web.host("other.example")
     said = f"<itunes:new-feed-url>{other.url('/feed')}</itunes:new-feed-url>"
     other.answers["/feed"] = reply(rss("A Show", said))
@@ -292,9 +265,7 @@ def test_what_a_feed_behind_a_temporary_redirect_says_of_its_address_is_no_move(
 
 
 @pytest.mark.parametrize("leads_back", ["by a redirect", "in its own words"])
-def test_where_a_feed_is_said_to_be_it_must_not_lead_back(
-    web: WebOfHosts, host: Host, leads_back: str
-) -> None:
+def test_where_a_feed_is_said_to_be_it_must_not_lead_back(web, host, leads_back):
     other = web.host("other.example")
     back = f"<itunes:new-feed-url>{host.url('/feed')}</itunes:new-feed-url>"
     other.answers["/feed"] = reply(rss("A Show", back))
@@ -305,7 +276,7 @@ def test_where_a_feed_is_said_to_be_it_must_not_lead_back(
     assert look(web, feed_at(host.url("/feed"))).moved_feed is None
 
 
-def test_where_a_feed_says_that_it_moved_to_is_looked_at(web: WebOfHosts, host: Host) -> None:
+def test_where_a_feed_says_that_it_moved_to_is_looked_at(web, host):
     new = web.host("new.example").url("/feed")
     web_of = {"/feed": reply(rss("A Show"))}
     other = web.host("other.example")
@@ -326,9 +297,7 @@ def test_where_a_feed_says_that_it_moved_to_is_looked_at(web: WebOfHosts, host: 
 
 
 # C10.7
-def test_of_the_urls_in_a_feed_its_new_one_and_its_picture_are_asked_and_no_other(
-    web: WebOfHosts, host: Host
-) -> None:
+def test_of_the_urls_in_a_feed_its_new_one_and_its_picture_are_asked_and_no_other(web, host):
     new, art, site, item = (web.host(f"{name}.example") for name in ("new", "art", "site", "item"))
     new.answers["/feed"] = reply(rss("A Show"))
     art.answers["/cover.png"] = reply(picture())
@@ -344,9 +313,7 @@ def test_of_the_urls_in_a_feed_its_new_one_and_its_picture_are_asked_and_no_othe
     assert asked == [1, 1, 1, 0, 0]
 
 
-def test_what_a_feed_leads_to_is_waited_for_together_so_long_only(
-    web: WebOfHosts, host: Host, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_feed_leads_to_is_waited_for_together_so_long_only(web, host, monkeypatch):
     monkeypatch.setattr(looking, "_MORE_SECONDS", 0.5)
     slow, art = web.host("slow.example"), web.host("art.example")
     slow.answers["/feed"] = art.answers["/cover"] = silent
@@ -364,9 +331,7 @@ def test_what_a_feed_leads_to_is_waited_for_together_so_long_only(
 
 
 @pytest.mark.parametrize(("redirects", "is_found"), [(2, True), (3, False)])
-def test_what_a_feed_leads_to_may_redirect_a_few_times(
-    web: WebOfHosts, host: Host, redirects: int, is_found: bool
-) -> None:
+def test_what_a_feed_leads_to_may_redirect_a_few_times(web, host, redirects, is_found):
     other = web.host("other.example")
     image = f'<itunes:image href="{other.url("/0.png")}"/>'
     moved = f"<itunes:new-feed-url>{other.url('/0.xml')}</itunes:new-feed-url>"
@@ -396,9 +361,7 @@ def test_what_a_feed_leads_to_may_redirect_a_few_times(
         (b"no HTTP\r\n\r\n", Failure.BROKEN_ANSWER, 0),
     ],
 )
-def test_a_failure_is_told_with_its_reason(
-    web: WebOfHosts, host: Host, answer: bytes, failure: Failure, seconds: int
-) -> None:
+def test_a_failure_is_told_with_its_reason(web, host, answer, failure, seconds):
     host.answers["/feed"] = answer
     looked = look(web, feed_at(host.url("/feed"), FeedContent(title="A Show")))
     assert (looked.failure, looked.content) == (failure, None)
@@ -406,21 +369,19 @@ def test_a_failure_is_told_with_its_reason(
     assert looked.retry_after_seconds == seconds
 
 
-def test_a_web_page_is_told_with_the_feeds_that_it_names(web: WebOfHosts, host: Host) -> None:
+def test_a_web_page_is_told_with_the_feeds_that_it_names(web, host):
     link = b'<link rel="alternate" type="application/rss+xml" href="feed.xml">'
     host.answers["/show"] = reply(b"<!doctype html><html><head>" + link + b"</head></html>")
     looked = look(web, feed_at(host.url("/show")))
     assert (looked.failure, looked.page_feeds) == (Failure.NOT_A_FEED, (host.url("/feed.xml"),))
 
 
-def test_that_there_is_no_such_host_is_told(web: WebOfHosts) -> None:
+def test_that_there_is_no_such_host_is_told(web):
     looked = look(web, feed_at("http://nowhere.example/feed"))
     assert looked.failure is Failure.NO_SUCH_HOST
 
 
-def test_a_new_picture_is_made_small_and_a_broken_one_is_told_as_tried(
-    web: WebOfHosts, host: Host
-) -> None:
+def test_a_new_picture_is_made_small_and_a_broken_one_is_told_as_tried(web, host):
     host.answers["/feed"] = reply(rss("A Show", '<itunes:image href="/cover"/>'))
     host.answers["/cover"] = reply(picture())
     url = host.url("/cover")

@@ -1,14 +1,12 @@
 """The process that looks at feeds: it is another one, and what takes it down is only a failure."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import resource
 import signal
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -30,7 +28,7 @@ FEED = b"<rss><channel><title>A Show</title><item><guid>1</guid></item></channel
 
 
 @pytest.fixture
-def web() -> Iterator[WebOfHosts]:
+def web():
     with WebOfHosts() as web:
         yield web
 
@@ -43,6 +41,15 @@ def at(host: Host, path: str) -> Feed:
 def settings_for(*hosts: Host) -> Settings:
     ports = tuple(host.port for host in hosts)
     return Settings(fetch_allowed=("127.0.0.0/8",), fetch_ports=ports)
+
+
+@pytest.fixture
+async def process(chosen):
+    process = FetcherProcess(chosen)
+    try:
+        yield process
+    finally:
+        await process.close()
 
 
 def run(chosen: Settings, work: Callable[[FetcherProcess], Awaitable[None]]) -> None:
@@ -75,11 +82,11 @@ def _told(file: Path) -> bytes:
         return b""
 
 
-def test_feeds_are_looked_at_in_a_process_that_ends_with_this_one(web: WebOfHosts) -> None:
+def test_feeds_are_looked_at_in_a_process_that_ends_with_this_one(web):
     host = web.host("show.example")
     host.answers = {"/a": reply(FEED), "/b": reply(status=404)}
 
-    async def work(process: FetcherProcess) -> None:
+    async def work(process):
         assert not children()
         a, b = await asyncio.gather(
             process.look(at(host, "/a"), NOW), process.look(at(host, "/b"), NOW)
@@ -96,23 +103,23 @@ def test_feeds_are_looked_at_in_a_process_that_ends_with_this_one(web: WebOfHost
     assert not children()
 
 
-def test_brief_looks_are_done_by_the_process_too(web: WebOfHosts) -> None:
+def test_brief_looks_are_done_by_the_process_too(web):
     host = web.host("show.example")
     host.answers["/a"] = reply(FEED.replace(b"<item>", b"<item><enclosure url='/1.mp3'/>"))
 
-    async def work(process: FetcherProcess) -> None:
+    async def work(process):
         assert (await process.look_briefly(at(host, "/a"), NOW)).has_enclosures
         assert not (await process.look(at(host, "/a"), NOW)).has_enclosures
 
     run(settings_for(host), work)
 
 
-def test_the_process_that_reads_strangers_feeds_is_given_no_other_setting(web: WebOfHosts) -> None:
+def test_the_process_that_reads_strangers_feeds_is_given_no_other_setting(web):
     host = web.host("show.example")
     host.answers["/a"] = reply(FEED)
     secret = "postgresql://feedkeep:a-secret@127.0.0.1/feedkeep"
 
-    async def work(process: FetcherProcess) -> None:
+    async def work(process):
         assert (await process.look(at(host, "/a"), NOW)).content is not None
         (child,) = children()
         environment = _told(Path(f"/proc/{child}/environ")).decode()
@@ -123,7 +130,7 @@ def test_the_process_that_reads_strangers_feeds_is_given_no_other_setting(web: W
     run(replace(settings_for(host), database=secret), work)
 
 
-def test_every_list_that_fetching_takes_may_be_as_long_as_can_be_set(web: WebOfHosts) -> None:
+def test_every_list_that_fetching_takes_may_be_as_long_as_can_be_set(web):
     host = web.host("show.example")
     host.answers["/a"] = reply(FEED)
     networks = tuple(f"2001:0db8:ffff:ffff:ffff:ffff:254.254.254.{n % 256}/128" for n in range(999))
@@ -138,14 +145,14 @@ def test_every_list_that_fetching_takes_may_be_as_long_as_can_be_set(web: WebOfH
         {},
     )
 
-    async def work(process: FetcherProcess) -> None:
+    async def work(process):
         assert (await process.look(at(host, "/a"), NOW)).content is not None
 
     run(chosen, work)
 
 
 @in_the_long_form
-def test_as_many_looks_as_can_be_set_have_memory_enough(web: WebOfHosts) -> None:
+def test_as_many_looks_as_can_be_set_have_memory_enough(web):
     hosts = [web.host(f"show{number}.example") for number in range(100)]
     item = b"<item><guid>%d</guid><description>" + b"x" * 400 + b"</description></item>"
     items = b"".join(item % number for number in range(18_000))
@@ -153,13 +160,13 @@ def test_as_many_looks_as_can_be_set_have_memory_enough(web: WebOfHosts) -> None
     chosen = replace(settings_for(*hosts), fetch_connections=len(hosts))
     have_come = asyncio.Barrier(len(hosts))
 
-    async def answer_all_at_once(_: Request, writer: asyncio.StreamWriter) -> None:
+    async def answer_all_at_once(_, writer):
         writer.write(large[:-1])
         await writer.drain()
         await have_come.wait()
         writer.write(large[-1:])
 
-    async def work(process: FetcherProcess) -> None:
+    async def work(process):
         for host in hosts:
             host.answers["/"] = answer_all_at_once
         for looked in await asyncio.gather(*(process.look(at(host, "/"), NOW) for host in hosts)):
@@ -169,10 +176,10 @@ def test_as_many_looks_as_can_be_set_have_memory_enough(web: WebOfHosts) -> None
     run(chosen, work)
 
 
-def test_what_the_settings_do_not_allow_is_refused_there(web: WebOfHosts) -> None:
+def test_what_the_settings_do_not_allow_is_refused_there(web):
     host = web.host("show.example")
 
-    async def work(process: FetcherProcess) -> None:
+    async def work(process):
         looked = await process.look(at(host, "/a"), NOW)
         assert looked.failure is Failure.REFUSED
 
@@ -196,12 +203,10 @@ class Held:
             await self._come.acquire()
 
 
-def test_what_takes_the_process_down_alone_is_a_failure_and_another_one_begins(
-    web: WebOfHosts,
-) -> None:
+def test_what_takes_the_process_down_alone_is_a_failure_and_another_one_begins(web):
     host = web.host("show.example")
 
-    async def work(process: FetcherProcess) -> None:
+    async def work(process):
         held = Held()
         host.answers = {"/a": reply(FEED), "/held": held}
         slow = asyncio.create_task(process.look(at(host, "/held"), NOW))
@@ -216,13 +221,11 @@ def test_what_takes_the_process_down_alone_is_a_failure_and_another_one_begins(
     run(settings_for(host), work)
 
 
-def test_of_feeds_that_took_the_process_down_together_each_is_judged_alone(
-    web: WebOfHosts,
-) -> None:
+def test_of_feeds_that_took_the_process_down_together_each_is_judged_alone(web):
     hosts = [web.host(f"{number}.example") for number in range(3)]
     feeds = [at(host, "/") for host in hosts]
 
-    async def work(process: FetcherProcess) -> None:
+    async def work(process):
         held = Held()
         for host in hosts:
             host.answers["/"] = held
@@ -249,11 +252,11 @@ def test_of_feeds_that_took_the_process_down_together_each_is_judged_alone(
     run(settings_for(*hosts), work)
 
 
-def test_of_feeds_whose_process_was_ended_each_is_looked_at_alone(web: WebOfHosts) -> None:
+def test_of_feeds_whose_process_was_ended_each_is_looked_at_alone(web):
     hosts = [web.host(f"{number}.example") for number in range(2)]
     feeds = [at(host, "/") for host in hosts]
 
-    async def work(process: FetcherProcess) -> None:
+    async def work(process):
         held = Held()
         for host in hosts:
             host.answers["/"] = held
@@ -272,13 +275,11 @@ def test_of_feeds_whose_process_was_ended_each_is_looked_at_alone(web: WebOfHost
     run(settings_for(*hosts), work)
 
 
-def test_who_ends_the_process_makes_no_feed_fail(
-    web: WebOfHosts, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_ends_the_process_makes_no_feed_fail(web, monkeypatch):
     host = web.host("show.example")
     monkeypatch.setattr(looking, "REST_SECONDS", 0.0)
 
-    async def work(process: FetcherProcess) -> None:
+    async def work(process):
         held = Held()
         host.answers = {"/a": reply(FEED), "/held": held}
         with capture_logs() as logs:
@@ -296,8 +297,8 @@ def test_who_ends_the_process_makes_no_feed_fail(
 
 
 def test_a_feed_that_takes_all_memory_also_when_looked_at_alone_fails_and_no_other_does(
-    web: WebOfHosts, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+    web, monkeypatch, tmp_path
+):
     host = web.host("show.example")
     host.answers = {"/a": reply(FEED), "/memory": reply(FEED)}
     program = tmp_path / "python"
@@ -306,7 +307,7 @@ def test_a_feed_that_takes_all_memory_also_when_looked_at_alone_fails_and_no_oth
     monkeypatch.setattr(sys, "executable", str(program))
     monkeypatch.setattr(looking, "REST_SECONDS", 0.0)
 
-    async def work(process: FetcherProcess) -> None:
+    async def work(process):
         with pytest.raises(MachineFailed, match="memory"):  # another may have taken it
             await process.look(at(host, "/memory"), NOW)
         looked = await process.look(at(host, "/memory"), NOW)
@@ -317,14 +318,12 @@ def test_a_feed_that_takes_all_memory_also_when_looked_at_alone_fails_and_no_oth
     run(settings_for(host), work)
 
 
-def test_a_process_without_a_file_to_ask_with_makes_no_feed_fail(
-    web: WebOfHosts, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_without_a_file_to_ask_with_makes_no_feed_fail(web, monkeypatch):
     host = web.host("show.example")
     host.answers = {"/a": reply(FEED)}
     monkeypatch.setattr(looking, "REST_SECONDS", 0.0)
 
-    async def work(process: FetcherProcess) -> None:
+    async def work(process):
         await process.look(at(host, "/a"), NOW)
         (child,) = children()
         some, most = resource.prlimit(child, resource.RLIMIT_NOFILE)
@@ -340,13 +339,11 @@ def test_a_process_without_a_file_to_ask_with_makes_no_feed_fail(
     run(settings_for(host), work)
 
 
-def test_a_look_that_takes_too_long_ends_the_process(
-    web: WebOfHosts, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_look_that_takes_too_long_ends_the_process(web, monkeypatch):
     monkeypatch.setattr(looking, "LOOK_SECONDS", 0.0)
     host = web.host("show.example")
 
-    async def work(process: FetcherProcess) -> None:
+    async def work(process):
         looked = await process.look(at(host, "/a"), NOW)
         assert looked.failure is Failure.CRASHED
         assert looked.reason.endswith(".")
@@ -355,18 +352,16 @@ def test_a_look_that_takes_too_long_ends_the_process(
     run(settings_for(host), work)
 
 
-def test_a_report_that_comes_too_late_keeps_no_other_look_from_its_own(
-    web: WebOfHosts, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_report_that_comes_too_late_keeps_no_other_look_from_its_own(web, monkeypatch):
     host = web.host("show.example")
     is_over, is_answered = threading.Event(), threading.Event()
 
-    async def late(_: Request, writer: asyncio.StreamWriter) -> None:
+    async def late(_, writer):
         await asyncio.to_thread(is_over.wait)
         writer.write(reply(FEED))
         is_answered.set()
 
-    async def after(_: Request, writer: asyncio.StreamWriter) -> None:
+    async def after(_, writer):
         await asyncio.to_thread(is_answered.wait)
         writer.write(reply(FEED))
 
@@ -375,14 +370,14 @@ def test_a_report_that_comes_too_late_keeps_no_other_look_from_its_own(
     class Hesitant(looking._Process):
         """Ends its process only after one more report."""
 
-        async def end(self) -> None:
+        async def end(self):
             if not is_over.is_set():
                 monkeypatch.setattr(looking, "LOOK_SECONDS", 20.0)
                 is_over.set()
                 looked.append(await process.look(at(host, "/after"), NOW))
             await super().end()
 
-    async def work() -> None:
+    async def work():
         nonlocal process
         process = FetcherProcess(settings_for(host))
         await process.look(at(host, "/a"), NOW)
@@ -397,13 +392,11 @@ def test_a_report_that_comes_too_late_keeps_no_other_look_from_its_own(
     assert [one.failure for one in looked] == [None, Failure.CRASHED]
 
 
-def test_where_no_process_can_be_started_no_feed_fails_and_it_is_logged_once(
-    web: WebOfHosts, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_no_process_can_be_started_no_feed_fails_and_it_is_logged_once(web, monkeypatch):
     host = web.host("show.example")
     host.answers = {"/a": reply(FEED)}
 
-    async def work(process: FetcherProcess) -> None:
+    async def work(process):
         with monkeypatch.context() as without, capture_logs() as logs:
             without.setattr(sys, "executable", "/nowhere/python")
             without.setattr(looking, "REST_SECONDS", 3_600.0)
@@ -421,15 +414,13 @@ def test_where_no_process_can_be_started_no_feed_fails_and_it_is_logged_once(
     run(settings_for(host), work)
 
 
-def test_the_process_is_given_nothing_of_this_ones_environment_but_what_it_needs(
-    web: WebOfHosts, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_process_is_given_nothing_of_this_ones_environment_but_what_it_needs(web, monkeypatch):
     monkeypatch.setenv("FEEDKEEP_DATABASE", "postgresql://feedkeep:secret@db.example/feedkeep")
     monkeypatch.setenv("HTTP_PROXY", "http://proxy.example")
     host = web.host("show.example")
     host.answers = {"/a": reply(FEED)}
 
-    async def work(process: FetcherProcess) -> None:
+    async def work(process):
         await process.look(at(host, "/a"), NOW)
         (child,) = children()
         environment = _told(Path(f"/proc/{child}/environ"))

@@ -1,14 +1,11 @@
 """Looks at addresses before they are added: what is found in time, and how much is looked at."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 
 import pytest
-from web_of_hosts import WebOfHosts, reply
+from web_of_hosts import reply
 
 from feedkeep.assembly import fetching, open_service
 from feedkeep.config.settings import Settings
@@ -79,7 +76,7 @@ async def until(is_so: Callable[[], bool]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def fast(monkeypatch: pytest.MonkeyPatch) -> None:
+def fast(monkeypatch):
     monkeypatch.setattr(first_looks, "A_SECOND", 10_000.0)
 
 
@@ -97,94 +94,78 @@ def run(
     asyncio.run(go())
 
 
-def test_look_at_a_page_returns_the_feeds_that_it_names() -> None:
-    async def work(looks: FirstLooks, web: Web) -> None:
-        web.found |= {PAGE: page(ONE, TWO), TWO: FetchResult(failure=Failure.GONE)}
-        found = await looks.look(ALICE, [PAGE, "https://feed.example"], PATIENCE_SECONDS)
-        assert found["https://feed.example"] is None
-        behind = found[PAGE]
-        assert behind is not None
-        assert [(feed.url, feed.title) for feed in behind.feeds] == [(ONE, "A show")]
-
-    run(work)
+async def test_look_at_a_page_returns_the_feeds_that_it_names(looks, web):
+    web.found |= {PAGE: page(ONE, TWO), TWO: FetchResult(failure=Failure.GONE)}
+    found = await looks.look(ALICE, [PAGE, "https://feed.example"], PATIENCE_SECONDS)
+    assert found["https://feed.example"] is None
+    behind = found[PAGE]
+    assert behind is not None
+    assert [(feed.url, feed.title) for feed in behind.feeds] == [(ONE, "A show")]
 
 
-def test_look_at_silent_addresses_returns_what_was_found_in_time() -> None:
-    async def work(looks: FirstLooks, web: Web) -> None:
-        web.found[PAGE] = page(ONE, TWO)
-        web.silent = {ONE, "https://silent.example"}
-        found: Found = {}
-        seconds, number = 0.05, 0
-        while PAGE not in found:  # on a busy machine, that takes longer
-            seconds, number = 2 * seconds, number + 1
-            urls = [PAGE, "https://silent.example"]
-            found = await looks.look(AccountId(number), urls, seconds)
-        assert found.keys() == {PAGE}
-        behind = found[PAGE]
-        assert behind is not None
-        assert [feed.url for feed in behind.feeds] == [ONE, TWO]
-        # The looks go on, so that no other one begins in their place.
-        assert await looks.look(AccountId(number), [TWO], PATIENCE_SECONDS) == {}
-        assert await looks.look(AccountId(99), [TWO], PATIENCE_SECONDS) == {TWO: None}
-        web.speaks.set()
-        await until(lambda: not looks.is_looking(AccountId(number)))
-        assert await looks.look(AccountId(number), [TWO], PATIENCE_SECONDS) == {TWO: None}
-
-    run(work)
+async def test_look_at_silent_addresses_returns_what_was_found_in_time(looks, web):
+    web.found[PAGE] = page(ONE, TWO)
+    web.silent = {ONE, "https://silent.example"}
+    found: Found = {}
+    seconds, number = 0.05, 0
+    while PAGE not in found:  # on a busy machine, that takes longer
+        seconds, number = 2 * seconds, number + 1
+        urls = [PAGE, "https://silent.example"]
+        found = await looks.look(AccountId(number), urls, seconds)
+    assert found.keys() == {PAGE}
+    behind = found[PAGE]
+    assert behind is not None
+    assert [feed.url for feed in behind.feeds] == [ONE, TWO]
+    # The looks go on, so that no other one begins in their place.
+    assert await looks.look(AccountId(number), [TWO], PATIENCE_SECONDS) == {}
+    assert await looks.look(AccountId(99), [TWO], PATIENCE_SECONDS) == {TWO: None}
+    web.speaks.set()
+    await until(lambda: not looks.is_looking(AccountId(number)))
+    assert await looks.look(AccountId(number), [TWO], PATIENCE_SECONDS) == {TWO: None}
 
 
-def test_feeds_of_a_page_that_answers_too_late_are_not_looked_at() -> None:
-    async def work(looks: FirstLooks, web: Web) -> None:
-        web.found[PAGE] = page(ONE)
-        web.silent = {PAGE}
-        number = 0
-        while not web.looked:
-            number += 1
-            assert await looks.look(AccountId(number), [PAGE], 0.05) == {}
-        web.speaks.set()
-        await until(lambda: not looks.is_looking(AccountId(number)))
-        assert web.looked == [PAGE]
-
-    run(work)
+async def test_feeds_of_a_page_that_answers_too_late_are_not_looked_at(looks, web):
+    web.found[PAGE] = page(ONE)
+    web.silent = {PAGE}
+    number = 0
+    while not web.looked:
+        number += 1
+        assert await looks.look(AccountId(number), [PAGE], 0.05) == {}
+    web.speaks.set()
+    await until(lambda: not looks.is_looking(AccountId(number)))
+    assert web.looked == [PAGE]
 
 
-def test_looks_of_an_account_leave_slots_to_others() -> None:
-    async def work(looks: FirstLooks, web: Web) -> None:
-        tasks = []
-        for number in range(1, AT_ONCE):
-            urls = [f"https://{number}-{other}.example" for other in range(20)]
-            web.silent |= set(urls)
-            tasks.append(asyncio.create_task(looks.look(AccountId(number), urls, 60.0)))
-            count = min(number * OF_AN_ACCOUNT, AT_ONCE - 1)
-            await until(lambda count=count: len(web.looked) >= count)
-            await asyncio.sleep(0.01)  # in which more would begin
-            assert max(Counter(web.payers).values()) == OF_AN_ACCOUNT
-        assert len(web.looked) == web.most_at_once == AT_ONCE - 1
-        for task in tasks:
-            task.cancel()
-
-    run(work)
+async def test_looks_of_an_account_leave_slots_to_others(looks, web):
+    tasks = []
+    for number in range(1, AT_ONCE):
+        urls = [f"https://{number}-{other}.example" for other in range(20)]
+        web.silent |= set(urls)
+        tasks.append(asyncio.create_task(looks.look(AccountId(number), urls, 60.0)))
+        count = min(number * OF_AN_ACCOUNT, AT_ONCE - 1)
+        await until(lambda count=count: len(web.looked) >= count)
+        await asyncio.sleep(0.01)  # in which more would begin
+        assert max(Counter(web.payers).values()) == OF_AN_ACCOUNT
+    assert len(web.looked) == web.most_at_once == AT_ONCE - 1
+    for task in tasks:
+        task.cancel()
 
 
-def test_looks_begin_for_a_limited_number_of_accounts(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_looks_begin_for_a_limited_number_of_accounts(monkeypatch, looks, web):
     monkeypatch.setattr(first_looks, "MAX_ACCOUNTS", 1)
-
-    async def work(looks: FirstLooks, web: Web) -> None:
-        web.silent = {ONE}
-        looking = asyncio.create_task(looks.look(ALICE, [ONE], PATIENCE_SECONDS))
-        await web.until_begun(ONE)
-        assert await looks.look(BEN, [TWO], PATIENCE_SECONDS) == {}
-        web.speaks.set()
-        assert await looking == {ONE: None}
-        assert web.looked == [ONE]
-
-    run(work)
+    web.silent = {ONE}
+    looking = asyncio.create_task(looks.look(ALICE, [ONE], PATIENCE_SECONDS))
+    await web.until_begun(ONE)
+    assert await looks.look(BEN, [TWO], PATIENCE_SECONDS) == {}
+    web.speaks.set()
+    assert await looking == {ONE: None}
+    assert web.looked == [ONE]
 
 
-def test_looks_that_nobody_waits_for_any_more_go_on_and_are_charged() -> None:
+def test_looks_that_nobody_waits_for_any_more_go_on_and_are_charged():
     limits = FetchLimits()
 
-    async def work(looks: FirstLooks, web: Web) -> None:
+    async def work(looks, web):
         web.silent = {ONE}
         web.found[ONE] = FetchResult(received_bytes=DAILY_BYTES)
         looking = asyncio.create_task(looks.look(ALICE, [ONE], PATIENCE_SECONDS))
@@ -201,14 +182,11 @@ def test_looks_that_nobody_waits_for_any_more_go_on_and_are_charged() -> None:
     run(work, limits)
 
 
-def test_hosts_that_ask_for_a_pause_are_not_looked_at() -> None:
-    async def work(looks: FirstLooks, web: Web) -> None:
-        web.found[ONE] = FetchResult(failure=Failure.ERROR_STATUS, retry_after_seconds=60)
-        for expected in ({ONE: None}, {}):
-            assert await looks.look(ALICE, [ONE], PATIENCE_SECONDS) == expected
-        assert web.looked == [ONE]
-
-    run(work)
+async def test_hosts_that_ask_for_a_pause_are_not_looked_at(looks, web):
+    web.found[ONE] = FetchResult(failure=Failure.ERROR_STATUS, retry_after_seconds=60)
+    for expected in ({ONE: None}, {}):
+        assert await looks.look(ALICE, [ONE], PATIENCE_SECONDS) == expected
+    assert web.looked == [ONE]
 
 
 @pytest.mark.parametrize(
@@ -219,41 +197,31 @@ def test_hosts_that_ask_for_a_pause_are_not_looked_at() -> None:
         (ONE, Fetch.OFF, 0),
     ],
 )
-def test_addresses_that_may_not_be_fetched_are_not_looked_at(
-    url: str, fetch: Fetch, count: int
-) -> None:
-    async def work(looks: FirstLooks, web: Web) -> None:
+def test_addresses_that_may_not_be_fetched_are_not_looked_at(url, fetch, count):
+    async def work(looks, web):
         await looks.look(ALICE, [url], PATIENCE_SECONDS)
         assert len(web.looked) == count
 
     run(work, fetch=fetch)
 
 
-def test_addresses_of_which_the_machine_finds_nothing_are_omitted() -> None:
-    async def work(looks: FirstLooks, web: Web) -> None:
-        web.found[ONE] = MachineFailed("There is not enough memory.")
-        web.silent = {TWO}
-        looking = asyncio.create_task(looks.look(ALICE, [ONE, TWO], PATIENCE_SECONDS))
-        await web.until_begun(TWO)
-        web.speaks.set()
-        assert await looking == {TWO: None}
-
-    run(work)
+async def test_addresses_of_which_the_machine_finds_nothing_are_omitted(looks, web):
+    web.found[ONE] = MachineFailed("There is not enough memory.")
+    web.silent = {TWO}
+    looking = asyncio.create_task(looks.look(ALICE, [ONE, TWO], PATIENCE_SECONDS))
+    await web.until_begun(TWO)
+    web.speaks.set()
+    assert await looking == {TWO: None}
 
 
-def test_one_host_is_looked_at_once_at_a_time() -> None:
-    async def work(looks: FirstLooks, web: Web) -> None:
-        await looks.look(ALICE, [f"{ONE}{number}" for number in range(9)], PATIENCE_SECONDS)
-        assert len(web.looked) == 9
-        assert web.most_at_once == 1
-
-    run(work)
+async def test_one_host_is_looked_at_once_at_a_time(looks, web):
+    await looks.look(ALICE, [f"{ONE}{number}" for number in range(9)], PATIENCE_SECONDS)
+    assert len(web.looked) == 9
+    assert web.most_at_once == 1
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_each_process_that_serves_a_file_looks_and_stores_nothing(
-    tmp_path: Path, web: WebOfHosts, is_first: bool
-) -> None:
+async def test_each_process_that_serves_a_file_looks_and_stores_nothing(tmp_path, web, is_first):
     host = web.host("show.example")
     link = b'<link rel="alternate" type="application/rss+xml" href="/feed">'
     host.answers["/"] = reply(b"<!doctype html><html><head>" + link + b"</head></html>")
@@ -265,15 +233,11 @@ def test_each_process_that_serves_a_file_looks_and_stores_nothing(
         fetch_allowed=("127.0.0.0/8",),
         fetch_ports=(host.port,),
     )
-
-    async def go() -> None:
-        async with (
-            open_service(settings) as service,
-            fetching(service, settings, is_first=is_first) as looks,
-        ):
-            found = await looks.look(ALICE, [url], PATIENCE_SECONDS)
-            assert found == {url: FoundFeeds([FoundFeed(feed, "A show")])}
-            guids = [guid_of(url), guid_of(feed)]
-            assert await service.store.feeds.known(guids) == {}
-
-    asyncio.run(go())
+    async with (
+        open_service(settings) as service,
+        fetching(service, settings, is_first=is_first) as looks,
+    ):
+        found = await looks.look(ALICE, [url], PATIENCE_SECONDS)
+        assert found == {url: FoundFeeds([FoundFeed(feed, "A show")])}
+        guids = [guid_of(url), guid_of(feed)]
+        assert await service.store.feeds.known(guids) == {}

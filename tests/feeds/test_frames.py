@@ -1,7 +1,5 @@
 """What the two processes say to each other."""
 
-from __future__ import annotations
-
 import asyncio
 
 import msgspec
@@ -23,7 +21,7 @@ def read(data: bytes) -> bytes | None:
     return asyncio.run(go())
 
 
-def test_a_message_arrives_as_it_was_sent() -> None:
+def test_a_message_arrives_as_it_was_sent():
     frame = read(write_frame(REPORT))
     assert frame is not None
     assert msgspec.msgpack.decode(frame, type=Report) == REPORT
@@ -34,5 +32,5 @@ def test_a_message_arrives_as_it_was_sent() -> None:
     [b"", b"\0\0", write_frame(REPORT)[:-1], (MAX_FRAME_BYTES + 1).to_bytes(4, "big") + b"x"],
     ids=["nothing", "half a length", "half a message", "too long"],
 )
-def test_what_is_not_a_whole_message_ends_the_conversation(data: bytes) -> None:
+def test_what_is_not_a_whole_message_ends_the_conversation(data):
     assert read(data) is None

@@ -1,7 +1,5 @@
 """Looking up names: as the machine does, and without waiting for a resolver that is silent."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import threading
@@ -24,14 +22,14 @@ def looked_up(host: str) -> list[str]:
     return asyncio.run(look_up())
 
 
-def test_a_name_has_the_addresses_that_the_machine_finds() -> None:
+def test_a_name_has_the_addresses_that_the_machine_finds():
     assert "127.0.0.1" in looked_up("localhost")
 
 
-def test_an_address_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_is_told_once(monkeypatch):
     asked: list[object] = []
 
-    def resolver(host: bytes, *_: object, **__: object) -> list[Any]:
+    def resolver(host, *_, **__):
         asked.append(host)
         return [(0, 0, 0, "", (address, 0)) for address in ("::1", "127.0.0.1", "::1")]
 
@@ -40,8 +38,8 @@ def test_an_address_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked == [b"xn--bcher-kva.example"]
 
 
-def test_what_the_resolver_says_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def resolver(*_: object, **__: object) -> None:
+def test_what_the_resolver_says_is_told(monkeypatch):
+    def resolver(*_, **__):
         raise socket.gaierror(socket.EAI_AGAIN, "later")
 
     monkeypatch.setattr(socket, "getaddrinfo", resolver)
@@ -50,30 +48,22 @@ def test_what_the_resolver_says_is_told(monkeypatch: pytest.MonkeyPatch) -> None
     assert raised.value.errno == socket.EAI_AGAIN
 
 
-def test_where_the_system_has_no_thread_to_give_a_name_is_looked_up_later(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def no_thread(_: threading.Thread) -> None:
+async def test_where_the_system_has_no_thread_to_give_a_name_is_looked_up_later(monkeypatch):
+    def no_thread(_):
         raise RuntimeError("can't start new thread")
 
-    async def ask() -> None:
-        system = SystemNames(1)
-        with monkeypatch.context() as patch:
-            patch.setattr(threading.Thread, "start", no_thread)
-            with pytest.raises(Exhausted):
-                await system.look_up("localhost")
-        assert "127.0.0.1" in await system.look_up("localhost")
-
-    asyncio.run(ask())
+    system = SystemNames(1)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", no_thread)
+        with pytest.raises(Exhausted):
+            await system.look_up("localhost")
+    assert "127.0.0.1" in await system.look_up("localhost")
 
 
-def test_a_door_looks_up_names_as_the_machine_does() -> None:
-    async def ask() -> None:
-        async with GuardedClient(ClientPolicy()) as client:
-            with pytest.raises(RequestRefused, match="not on the public internet"):
-                await client.get("http://localhost/")
-
-    asyncio.run(ask())
+async def test_a_door_looks_up_names_as_the_machine_does():
+    async with GuardedClient(ClientPolicy()) as client:
+        with pytest.raises(RequestRefused, match="not on the public internet"):
+            await client.get("http://localhost/")
 
 
 @contextmanager
@@ -94,10 +84,10 @@ def silent_resolver(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Semap
         thread.join()
 
 
-def test_who_gives_up_waits_for_no_resolver(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_gives_up_waits_for_no_resolver(monkeypatch):
     with silent_resolver(monkeypatch) as asked:
 
-        async def give_up() -> None:
+        async def give_up():
             looking = asyncio.create_task(SystemNames(1).look_up("a.example"))
             await asyncio.to_thread(asked.acquire)
             looking.cancel()
@@ -107,10 +97,10 @@ def test_who_gives_up_waits_for_no_resolver(monkeypatch: pytest.MonkeyPatch) -> 
         asyncio.run(give_up())
 
 
-def test_a_resolver_is_asked_so_many_names_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_resolver_is_asked_so_many_names_at_a_time(monkeypatch):
     with silent_resolver(monkeypatch) as asked:
 
-        async def ask_many() -> None:
+        async def ask_many():
             system = SystemNames(2)
             tasks = [asyncio.create_task(system.look_up("a.example")) for _ in range(3)]
             for _ in range(2):

@@ -1,7 +1,5 @@
 """A feed's picture becomes a small square, or is refused before it takes time and memory."""
 
-from __future__ import annotations
-
 import io
 import struct
 import zlib
@@ -42,7 +40,7 @@ def header_of_png(width: int, height: int) -> bytes:
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_a_picture_of_any_kind_becomes_a_small_square(name: str) -> None:
+def test_a_picture_of_any_kind_becomes_a_small_square(name):
     small = shrink(PICTURES[name]())
     assert small.media_type == "image/webp"
     assert len(small.data) < 40_000
@@ -50,27 +48,27 @@ def test_a_picture_of_any_kind_becomes_a_small_square(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["jpeg", "png", "png, palette", "gif", "webp, lossless"])
-def test_its_colours_are_kept(name: str) -> None:
+def test_its_colours_are_kept(name):
     image = shown(PICTURES[name]())
     assert is_near(image, (60, 60), BLUE)
     assert is_near(image, (240, 240), RED)
 
 
 @pytest.mark.parametrize("name", ["gif, animated", "webp, animated"])
-def test_of_an_animation_the_first_frame_is_shown(name: str) -> None:
+def test_of_an_animation_the_first_frame_is_shown(name):
     assert is_near(shown(PICTURES[name]()), (60, 60), BLUE)
 
 
 @pytest.mark.parametrize(
     "name", ["png, clear", "png, clear in a palette", "gif, clear", "webp, clear"]
 )
-def test_what_is_transparent_is_white(name: str) -> None:
+def test_what_is_transparent_is_white(name):
     image = shown(PICTURES[name]())
     assert is_near(image, (10, 10), WHITE)
     assert is_near(image, (150, 150), BLUE)
 
 
-def test_16_bits_of_grey_keep_their_shade() -> None:
+def test_16_bits_of_grey_keep_their_shade():
     assert is_near(shown(PICTURES["png, 16 bits of grey"]()), (150, 150), (156, 156, 156))
 
 
@@ -80,7 +78,7 @@ def test_16_bits_of_grey_keep_their_shade() -> None:
      (5, "upper left"), (6, "upper right"), (7, "lower right"), (8, "lower left"),
      (9, "upper left")],
 )  # fmt: skip
-def test_a_photograph_is_shown_upright(orientation: int, place: str) -> None:
+def test_a_photograph_is_shown_upright(orientation, place):
     exif = Image.Exif()
     exif[0x0112] = orientation
     image = shown(saved(drawn(), "JPEG", exif=exif))
@@ -89,16 +87,14 @@ def test_a_photograph_is_shown_upright(orientation: int, place: str) -> None:
     assert is_near(image, (300 - x, 300 - y), RED)
 
 
-def test_what_a_camera_wrote_may_be_damaged() -> None:
+def test_what_a_camera_wrote_may_be_damaged():
     damaged = saved(drawn(), "JPEG", exif=b"Exif\0\0nothing of the kind")
     assert is_near(shown(damaged), (60, 60), BLUE)
 
 
 @pytest.mark.parametrize("step", ["getexif", "resize"])
-def test_a_picture_that_this_machine_has_no_memory_for_is_not_damaged(
-    monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
-    def no_memory(*_: object) -> None:
+def test_a_picture_that_this_machine_has_no_memory_for_is_not_damaged(monkeypatch, step):
+    def no_memory(*_):
         raise MemoryError
 
     monkeypatch.setattr(Image.Image, step, no_memory)
@@ -106,7 +102,7 @@ def test_a_picture_that_this_machine_has_no_memory_for_is_not_damaged(
         shrink(PICTURES["png"]())
 
 
-def test_nothing_is_kept_of_what_its_maker_wrote() -> None:
+def test_nothing_is_kept_of_what_its_maker_wrote():
     exif = Image.Exif()
     exif[0x010E] = "A secret of its maker"
     for kind in ("JPEG", "PNG", "WEBP"):
@@ -118,7 +114,7 @@ def test_nothing_is_kept_of_what_its_maker_wrote() -> None:
         assert not Image.open(io.BytesIO(small)).getexif()
 
 
-def test_what_is_nearly_square_is_cut_and_of_a_banner_all_is_shown() -> None:
+def test_what_is_nearly_square_is_cut_and_of_a_banner_all_is_shown():
     assert is_near(shown(saved(drawn(size=(400, 330)), "PNG")), (100, 5), BLUE)
     banner = shown(saved(drawn(size=(600, 100)), "PNG"))
     assert is_near(banner, (150, 60), WHITE)
@@ -126,7 +122,7 @@ def test_what_is_nearly_square_is_cut_and_of_a_banner_all_is_shown() -> None:
     assert is_near(banner, (290, 165), RED)
 
 
-def test_an_icon_is_not_blown_up_and_has_no_frame() -> None:
+def test_an_icon_is_not_blown_up_and_has_no_frame():
     icon = shown(saved(drawn(size=(32, 32)), "PNG"))
     assert icon.size == (64, 64)
     assert is_near(icon, (4, 4), BLUE)
@@ -136,13 +132,13 @@ def test_an_icon_is_not_blown_up_and_has_no_frame() -> None:
     assert is_near(narrow, (64, 10), WHITE)
 
 
-def test_the_largest_and_the_narrowest_are_shown() -> None:
+def test_the_largest_and_the_narrowest_are_shown():
     assert is_near(shown(saved(drawn(size=(4_096, 4_096)), "PNG")), (60, 60), BLUE)
     assert is_near(shown(saved(drawn(size=(4_096, 4_096)), "JPEG")), (60, 60), BLUE)
     assert is_near(shown(saved(drawn(size=(4_096, 16)), "PNG")), (150, 20), WHITE)
 
 
-def test_where_webp_cannot_be_written_it_is_jpeg(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_webp_cannot_be_written_it_is_jpeg(monkeypatch):
     monkeypatch.setattr(features, "check", lambda _: False)
     assert shrink(PICTURES["png"]()).media_type == "image/jpeg"
     assert is_near(shown(PICTURES["png"]()), (60, 60), BLUE)
@@ -167,19 +163,19 @@ def test_where_webp_cannot_be_written_it_is_jpeg(monkeypatch: pytest.MonkeyPatch
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_is_no_picture_or_too_large_is_refused(picture: bytes, reason: str) -> None:
+def test_what_is_no_picture_or_too_large_is_refused(picture, reason):
     with pytest.raises(NotAPicture, match=reason):
         shrink(picture)
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_a_picture_that_was_cut_off_is_refused(name: str) -> None:
+def test_a_picture_that_was_cut_off_is_refused(name):
     picture = PICTURES[name]()
     with pytest.raises(NotAPicture):
         shrink(picture[: len(picture) // 3])
 
 
-def test_a_jpeg_that_never_gets_sharp_is_refused() -> None:
+def test_a_jpeg_that_never_gets_sharp_is_refused():
     picture = PICTURES["jpeg, progressive"]()
     last = picture[picture.rindex(b"\xff\xda") : -2]
     assert is_near(shown(picture[:-2] + last * 9 + b"\xff\xd9"), (60, 60), BLUE)

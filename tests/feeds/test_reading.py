@@ -1,13 +1,11 @@
 """What a feed says of itself is read from whatever the wild has, or it is refused with a reason."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from urllib.parse import urljoin
 from xml.parsers import expat
 
 import pytest
-from corpus_of_feeds import URL, Example, examples, hashed
+from corpus_of_feeds import URL, examples, hashed
 
 from feedkeep.feeds import xml_feeds
 from feedkeep.feeds.found import MAX_OFFERS, MAX_URL
@@ -29,7 +27,7 @@ def read_feed(document: bytes, content_type: str, url: str, until: Stamp = LAST)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=[example.name for example in EXAMPLES])
-def test_what_a_document_of_the_corpus_says_is_read(example: Example) -> None:
+def test_what_a_document_of_the_corpus_says_is_read(example):
     if isinstance(example.expected, FeedContent):
         assert read_feed(example.document, example.content_type, URL) == example.expected
     else:
@@ -38,7 +36,7 @@ def test_what_a_document_of_the_corpus_says_is_read(example: Example) -> None:
         assert str(refusal.value) == example.expected
 
 
-def test_every_document_of_the_corpus_is_in_the_table() -> None:
+def test_every_document_of_the_corpus_is_in_the_table():
     names = {path.name for path in (Path(__file__).parent / "corpus").iterdir()}
     assert names == {example.name for example in EXAMPLES}
 
@@ -48,14 +46,14 @@ def read(inside: str | bytes, attributes: str = "") -> FeedContent:
     return read_feed(f"<rss {attributes}><channel>".encode() + inside, "", URL)
 
 
-def test_what_is_beyond_the_bound_is_not_read() -> None:
+def test_what_is_beyond_the_bound_is_not_read():
     before = b"<rss><channel><title>x</title><item><guid>a</guid></item>"
     item = b"<item><guid>b</guid></item>"
     document = before + b" " * (MAX_BYTES - len(before + item)) + item
     assert len(read_feed(document + item + b"</channel></rss>", "", URL).items) == 2
 
 
-def test_the_newest_date_is_that_of_an_item_which_is_not_still_to_come() -> None:
+def test_the_newest_date_is_that_of_an_item_which_is_not_still_to_come():
     dates = [
         "Sun, 01 Mar 2026 10:00:00 GMT",
         "2026-11-30T00:00:00Z",
@@ -74,7 +72,7 @@ def test_the_newest_date_is_that_of_an_item_which_is_not_still_to_come() -> None
 @pytest.mark.parametrize(
     "end", [b"", b'{"id": "c', b'{"id": "c", "attachments": [{"url": "x"}, {"u', b"]}"]
 )
-def test_a_json_feed_beyond_the_bound_is_read_as_far_as_that(end: bytes) -> None:
+def test_a_json_feed_beyond_the_bound_is_read_as_far_as_that(end):
     begin = b'{"version": "https://jsonfeed.org/version/1.1", "title": "x", "items": [{"id": "a"},'
     item = b'{"id": "b"}' + b"," * (end[:1] == b"{")
     document = begin + b" " * (MAX_BYTES - len(begin + item + end)) + item + end
@@ -82,7 +80,7 @@ def test_a_json_feed_beyond_the_bound_is_read_as_far_as_that(end: bytes) -> None
     assert (found.title, len(found.items)) == ("x", 2)
 
 
-def test_a_json_feed_that_is_cut_without_a_whole_item_is_refused() -> None:
+def test_a_json_feed_that_is_cut_without_a_whole_item_is_refused():
     begin = b'{"version": "https://jsonfeed.org/version/1.1", "items": ["' + b"}" * 99
     with pytest.raises(NotAFeed):
         read_feed(begin + b"x" * MAX_BYTES, "", URL)
@@ -115,7 +113,7 @@ AROUND = {
 
 @pytest.mark.parametrize("mistake", AROUND.values(), ids=AROUND)
 @pytest.mark.parametrize("kind", ["rss", "atom"])
-def test_what_is_before_around_and_after_a_mistake_is_read(mistake: str, kind: str) -> None:
+def test_what_is_before_around_and_after_a_mistake_is_read(mistake, kind):
     shapes = {
         "rss": "<rss><channel><title>x</title>{}<link>https://a.example/</link>{}"
         "<item>{}<guid>a</guid>{}</item><item><guid>b</guid></item>{}</channel></rss>",
@@ -141,13 +139,13 @@ def test_what_is_before_around_and_after_a_mistake_is_read(mistake: str, kind: s
         ('<title a="b>x</title><link>https://a.example/</link>', "x", "https://a.example/"),
     ],
 )  # fmt: skip
-def test_of_a_mistake_itself_what_there_is_is_read(inside: str, title: str, site_url: str) -> None:
+def test_of_a_mistake_itself_what_there_is_is_read(inside, title, site_url):
     content = read(f"{inside}<item><guid>a</guid></item></channel></rss>")
     assert (content.title, content.site_url) == (title, site_url)
     assert content.items == (hashed("a"),)
 
 
-def test_what_is_open_when_items_begin_holds_none_of_them() -> None:
+def test_what_is_open_when_items_begin_holds_none_of_them():
     unclosed = "<item><guid>a</guid><title>y<item><guid>b</guid></item>"
     assert read(f"<title>x</title><image><a>{unclosed}").items == (hashed("a"), hashed("b"))
 
@@ -171,11 +169,11 @@ GOOD_URL = "<image><url>https://a.example/good.png</url></image>"
         ("<itunes:image href='' url='https://a.example/a.png'/>", "https://a.example/a.png"),
     ],
 )
-def test_a_picture_that_is_none_hides_no_other(inside: str, picture_url: str) -> None:
+def test_a_picture_that_is_none_hides_no_other(inside, picture_url):
     assert read(f"<title>x</title>{inside}<item/>").picture_url == picture_url
 
 
-def test_a_value_that_is_none_hides_no_other_of_its_field() -> None:
+def test_a_value_that_is_none_hides_no_other_of_its_field():
     guid = "9b024349-ccf0-5f69-a609-6b82873eab3c"
     nil = "00000000-0000-0000-0000-000000000000"
     content = read(
@@ -193,14 +191,14 @@ def test_a_value_that_is_none_hides_no_other_of_its_field() -> None:
     assert content.is_locked
 
 
-def test_of_very_many_values_some_are_judged() -> None:
+def test_of_very_many_values_some_are_judged():
     guid = "<podcast:guid>9b024349-ccf0-5f69-a609-6b82873eab3c</podcast:guid>"
     for count, is_found in ((MAX_OFFERS - 1, True), (MAX_OFFERS, False)):
         content = read(f"<title>x</title>{'<podcast:guid>x</podcast:guid>' * count}{guid}<item/>")
         assert bool(content.podcast_guid) is is_found
 
 
-def test_the_type_of_a_web_page_before_a_feed_makes_none_of_it() -> None:
+def test_the_type_of_a_web_page_before_a_feed_makes_none_of_it():
     feed = b"<rss><channel><title>x</title></channel></rss>"
     assert read_feed(b"<!DOCTYPE html>" + feed, "", URL).title == "x"
     for page in (b"<!DOCTYPE html><title>x</title>", b"<!DOCTYPE html><body>" + feed):
@@ -209,56 +207,56 @@ def test_the_type_of_a_web_page_before_a_feed_makes_none_of_it() -> None:
 
 
 @pytest.mark.parametrize("codec", ["utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be"])
-def test_wide_letters_without_a_mark_are_read(codec: str) -> None:
+def test_wide_letters_without_a_mark_are_read(codec):
     feed = '<?xml version="1.0"?><rss><channel><title>Müller</title></channel></rss>'
     assert read_feed(feed.encode(codec), "", URL).title == "Müller"
 
 
-def test_too_many_objects_of_json_are_refused() -> None:
+def test_too_many_objects_of_json_are_refused():
     document = b'{"version": "https://jsonfeed.org/version/1", "title": "x", "items": ['
     assert read_feed(document + b"{}," * 9 + b"{}]}", "", URL).title == "x"
     with pytest.raises(NotAFeed, match="more than 50,000 objects"):
         read_feed(document + b"{}," * MAX_OBJECTS + b"{}]}", "", URL)
 
 
-def test_too_many_tags_count_if_they_come_after_an_item() -> None:
+def test_too_many_tags_count_if_they_come_after_an_item():
     tags = "<a/>" * (MAX_TAGS + 1)
     assert read(f"<title>x</title><item><guid>a</guid></item>{tags}").title == "x"
     with pytest.raises(NotAFeed, match="too many tags in the XML before its first item"):
         read(f"<title>x</title>{tags}<item/></channel></rss>")
 
 
-def test_a_tag_with_too_many_attributes_is_refused() -> None:
+def test_a_tag_with_too_many_attributes_is_refused():
     attributes = " ".join(f"a{number}=''" for number in range(MAX_ATTRIBUTES + 1))
     with pytest.raises(NotAFeed, match="A tag in the XML has more than 50,000 attributes"):
         read(f"<title {attributes}>x</title><item/>")
 
 
-def test_a_long_text_without_tags_is_no_tag() -> None:
+def test_a_long_text_without_tags_is_no_tag():
     text = "a=b &lt;a href='x'&gt; " * 10_000
     assert (
         len(read(f"<title>x</title><description>{text}</description><item>").description) == 2_000
     )
 
 
-def test_a_text_is_read_up_to_its_bound() -> None:
+def test_a_text_is_read_up_to_its_bound():
     parts = "<b>" + "x" * 15_000 + "</b>"
     content = read(f"<title>{parts * 3}</title><item>")
     assert content.title == "x" * 199 + "…"
 
 
-def test_more_mistakes_than_are_mended_break_a_document_off() -> None:
+def test_more_mistakes_than_are_mended_break_a_document_off():
     content = read("<title>x</title><item><guid>a</guid>" + "&nbsp;" * 300_001 + "</item>")
     assert content.title == "x"
     assert len(content.items) == 1
 
 
-def test_more_mistakes_than_are_mended_before_the_first_item_are_refused() -> None:
+def test_more_mistakes_than_are_mended_before_the_first_item_are_refused():
     with pytest.raises(NotAFeed, match="The XML is broken before its first item: undefined entity"):
         read("<title>x</title>" + "&nbsp;" * 300_001 + "<item/>")
 
 
-def test_more_tags_than_are_mended_break_a_document_off() -> None:
+def test_more_tags_than_are_mended_break_a_document_off():
     items = "<item><guid>a</guid></item>" * (MAX_PARTS // 4 + 1)
     assert read(f"<title>x</title></a>{items}<item><guid>b</guid></item>").items == (
         *[hashed("a")] * 50,
@@ -269,12 +267,12 @@ def test_more_tags_than_are_mended_break_a_document_off() -> None:
             read(f"<title>x</title></c>{many}<item/></channel></rss>")
 
 
-def test_html_that_was_not_escaped_ends_nothing_after_the_first_item() -> None:
+def test_html_that_was_not_escaped_ends_nothing_after_the_first_item():
     content = read("<title>x</title><item><guid>a</guid><br></item><item><guid>b</guid></item>")
     assert len(content.items) == 2
 
 
-def test_what_breaks_off_within_a_comment_or_a_tag_counts_up_to_there() -> None:
+def test_what_breaks_off_within_a_comment_or_a_tag_counts_up_to_there():
     for end in ("<!-- a", "<it", "<item a='", "&", "&am", "<![CDATA[", "<?x"):
         assert len(read(f"<title>x</title><item><guid>a</guid></item>{end}").items) == 1, end
 
@@ -302,36 +300,36 @@ def test_what_breaks_off_within_a_comment_or_a_tag_counts_up_to_there() -> None:
         ("👨\u200d👩" * 3, "👨\u200d👩👨…"),
     ],
 )
-def test_of_markup_its_text_is_left(markup: str, text: str) -> None:
+def test_of_markup_its_text_is_left(markup, text):
     assert plain_text(markup, 5 if "👩" in markup else 50) == text
 
 
-def test_marks_that_no_language_has_so_many_of_are_left_out() -> None:
+def test_marks_that_no_language_has_so_many_of_are_left_out():
     assert len(plain_text("a" + "\u0301\u0323" * 9_000, 200)) < 40
 
 
-def test_a_url_of_the_greatest_length_is_kept() -> None:
+def test_a_url_of_the_greatest_length_is_kept():
     url = "https://a.example/" + "x" * (MAX_URL - 18)
     assert read(f"<title>x</title><link>{url}</link><item>").site_url == url
     assert not read(f"<title>x</title><link>{url}x</link><item>").site_url
 
 
-def test_bases_that_are_too_long_or_too_many_are_ignored() -> None:
+def test_bases_that_are_too_long_or_too_many_are_ignored():
     many = "<channel xml:base='b/'>" * MAX_BASES + "<title>x</title><link>y</link><item>"
     found = read(many, f"xml:base='https://a.example/{'/' * MAX_URL}'")
     assert found.site_url == urljoin(URL, "b/" * (MAX_BASES - 1) + "y")
 
 
-def test_marks_that_would_end_an_attribute_are_escaped_in_urls() -> None:
+def test_marks_that_would_end_an_attribute_are_escaped_in_urls():
     content = read("<title>x</title><link>https://a.example/&quot;&gt;&lt;b&gt;'</link><item>")
     assert content.site_url == "https://a.example/%22%3E%3Cb%3E'"
 
 
-def test_what_was_read_says_so_in_a_log_in_one_line() -> None:
+def test_what_was_read_says_so_in_a_log_in_one_line():
     assert repr(read("<title>x</title><item>")).startswith("FeedContent(title='x', description=''")
 
 
-def test_a_lack_of_memory_is_no_fault_of_a_document() -> None:
+def test_a_lack_of_memory_is_no_fault_of_a_document():
     error = expat.ExpatError()
     error.code = xml_feeds._OUT_OF_MEMORY
     with pytest.raises(MemoryError):

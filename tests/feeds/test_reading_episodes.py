@@ -1,7 +1,5 @@
 """The newest episodes of a feed are read from every format, whatever the order of its items."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from email.utils import format_datetime
 
@@ -78,7 +76,7 @@ DOCUMENTS = {
 
 
 @pytest.mark.parametrize("document", DOCUMENTS.values(), ids=DOCUMENTS)
-def test_an_episode_is_read_from_each_format_and_is_the_newest_of_its_feed(document: bytes) -> None:
+def test_an_episode_is_read_from_each_format_and_is_the_newest_of_its_feed(document):
     content, episodes = read_with_episodes(document, "", URL, NOW, 10)
     assert list(episodes) == [FULL]
     assert (content.newest, content.newest_title) == (PUBLISHED, "The first one")
@@ -108,7 +106,7 @@ def test_an_episode_is_read_from_each_format_and_is_the_newest_of_its_feed(docum
         ("", None),
     ],
 )
-def test_a_length_is_read_in_each_shape(duration: str, seconds: int | None) -> None:
+def test_a_length_is_read_in_each_shape(duration, seconds):
     item = f"<title>x</title><itunes:duration> {duration} </itunes:duration>"
     assert one(item).duration_seconds == seconds
 
@@ -124,9 +122,7 @@ def test_a_length_is_read_in_each_shape(duration: str, seconds: int | None) -> N
         ("<enclosure/>", None),
     ],
 )
-def test_the_file_of_an_episode_is_the_first_one_that_can_be_played(
-    files: str, file: str | None
-) -> None:
+def test_the_file_of_an_episode_is_the_first_one_that_can_be_played(files, file):
     expected = digest_of_file(f"https://feeds.example/shows/{file}") if file else ""
     assert one(f"<title>x</title>{files}").file_hash == expected
 
@@ -143,14 +139,14 @@ def test_the_file_of_an_episode_is_the_first_one_that_can_be_played(
         ("", ""),
     ],
 )
-def test_an_episode_links_to_its_page_and_never_to_its_file(link: str, shown: str) -> None:
+def test_an_episode_links_to_its_page_and_never_to_its_file(link, shown):
     item = f'<title>x</title><link>{link}</link><enclosure url="{FILE}"/>'
     found = one(item)
     assert found.link == shown
     assert "secret" not in repr(found)
 
 
-def test_titles_are_one_line_of_bounded_length_and_items_without_one_are_left_out() -> None:
+def test_titles_are_one_line_of_bounded_length_and_items_without_one_are_left_out():
     long = "<title>" + "word\n" * 5_000 + "</title>"
     untitled = f"<guid>u</guid><pubDate>{DATE}</pubDate>"
     found = read(rss(untitled, long, "<media:title>b</media:title>", "<title>&lt;p></title>"))
@@ -174,15 +170,13 @@ def day(moment: int) -> str:
     st.lists(st.integers(0, NOW // SECOND + 9), max_size=2 * MAX_ITEMS),
     st.integers(1, MAX_ITEMS),
 )
-def test_the_newest_episodes_are_chosen_by_date_whatever_their_order(
-    moments: list[int], limit: int
-) -> None:
+def test_the_newest_episodes_are_chosen_by_date_whatever_their_order(moments, limit):
     found = read(rss(*(dated(moment, n) for n, moment in enumerate(moments))), limit)
     past = sorted((m for m in moments if m * SECOND <= NOW), reverse=True)
     assert [episode.published for episode in found] == [m * SECOND for m in past[:limit]]
 
 
-def test_of_many_items_the_ends_are_read_and_undated_ones_keep_their_order() -> None:
+def test_of_many_items_the_ends_are_read_and_undated_ones_keep_their_order():
     oldest_first = [dated(n * 86_400, n) for n in range(500)]
     assert [int(e.title) for e in read(rss(*oldest_first), 3)] == [499, 498, 497]
     assert [int(e.title) for e in read(rss(*reversed(oldest_first)), 3)] == [499, 498, 497]
@@ -194,7 +188,7 @@ def test_of_many_items_the_ends_are_read_and_undated_ones_keep_their_order() -> 
     assert len(read(rss(*undated), MAX_ITEMS)) == MAX_ITEMS
 
 
-def test_dates_before_1970_and_of_the_future_are_of_no_episode() -> None:
+def test_dates_before_1970_and_of_the_future_are_of_no_episode():
     old, future = (
         f"<title>{d}</title><pubDate>{d}</pubDate>" for d in ("0001-01-01", "9998-01-01")
     )
@@ -203,7 +197,7 @@ def test_dates_before_1970_and_of_the_future_are_of_no_episode() -> None:
     assert content == FeedContent(title="Show", newest_title="0001-01-01")
 
 
-def test_a_digest_tells_the_limit_and_other_episodes_apart() -> None:
+def test_a_digest_tells_the_limit_and_other_episodes_apart():
     digests = [newest_episodes(some, limit).validator for some, limit in (
         ([FULL], 10), ([], 10), ([FULL, FULL], 10), ([FULL], 11)
     )]  # fmt: skip

@@ -1,7 +1,5 @@
 """Slots: as many as there are, by their lanes, one for each host, and none is lost."""
 
-from __future__ import annotations
-
 import asyncio
 
 from feedkeep.feeds.slots import Slots
@@ -12,77 +10,65 @@ PATIENCE_SECONDS = 10.0
 """Far more than a test here takes; a slot that is lost ends it with an error."""
 
 
-def test_in_a_lane_the_lowest_rank_gets_the_next_slot() -> None:
-    async def go() -> None:
-        slots, order = Slots(1, A_SECOND), []
+async def test_in_a_lane_the_lowest_rank_gets_the_next_slot():
+    slots, order = Slots(1, A_SECOND), []
 
-        async def hold(rank: int) -> None:
-            async with slots.of(Lane.NEW, f"{rank}.example", rank):
-                order.append(rank)
-                await asyncio.sleep(0)
+    async def hold(rank):
+        async with slots.of(Lane.NEW, f"{rank}.example", rank):
+            order.append(rank)
+            await asyncio.sleep(0)
 
-        await asyncio.gather(*(hold(rank) for rank in (5, 9, 3, 7)))
-        assert order == [5, 3, 7, 9]
-
-    asyncio.run(asyncio.wait_for(go(), PATIENCE_SECONDS))
+    await asyncio.gather(*(hold(rank) for rank in (5, 9, 3, 7)))
+    assert order == [5, 3, 7, 9]
 
 
-def test_of_each_host_one_feed_has_a_slot_and_those_of_other_hosts_pass() -> None:
-    async def go() -> None:
-        slots, order, has_passed = Slots(8, A_SECOND), [], asyncio.Event()
+async def test_of_each_host_one_feed_has_a_slot_and_those_of_other_hosts_pass():
+    slots, order, has_passed = Slots(8, A_SECOND), [], asyncio.Event()
 
-        async def hold(rank: int, host: str) -> None:
-            async with slots.of(Lane.NEW, host, rank):
-                order.append(rank)
-                if host == "other.example":
-                    has_passed.set()
-                await has_passed.wait()
+    async def hold(rank, host):
+        async with slots.of(Lane.NEW, host, rank):
+            order.append(rank)
+            if host == "other.example":
+                has_passed.set()
+            await has_passed.wait()
 
-        hosts = ((1, "one.example"), (2, "one.example"), (3, "other.example"))
-        await asyncio.gather(*(hold(rank, host) for rank, host in hosts))
-        assert order == [1, 3, 2]
-
-    asyncio.run(asyncio.wait_for(go(), PATIENCE_SECONDS))
+    hosts = ((1, "one.example"), (2, "one.example"), (3, "other.example"))
+    await asyncio.gather(*(hold(rank, host) for rank, host in hosts))
+    assert order == [1, 3, 2]
 
 
-def test_a_feed_that_waits_for_a_slot_of_its_lane_keeps_no_other_of_its_host_waiting() -> None:
-    async def go() -> None:
-        slots, is_over = Slots(2, A_SECOND), asyncio.Event()
+async def test_a_feed_that_waits_for_a_slot_of_its_lane_keeps_no_other_of_its_host_waiting():
+    slots, is_over = Slots(2, A_SECOND), asyncio.Event()
 
-        async def hold(lane: Lane, host: str, rank: int) -> str:
-            async with slots.of(lane, host, rank):
-                if host == "silent.example":
-                    await is_over.wait()
-                return lane
-
-        silent = asyncio.create_task(hold(Lane.SLOW, "silent.example", 1))
-        failing = asyncio.create_task(hold(Lane.SLOW, "popular.example", 2))
-        assert await hold(Lane.QUICK, "popular.example", 3) == Lane.QUICK
-        assert not failing.done()
-        is_over.set()
-        await asyncio.gather(silent, failing)
-
-    asyncio.run(asyncio.wait_for(go(), PATIENCE_SECONDS))
-
-
-def test_who_gives_up_waiting_or_is_ended_just_then_holds_no_slot() -> None:
-    async def go() -> None:
-        slots, is_over = Slots(1, A_SECOND), asyncio.Event()
-
-        async def hold(host: str) -> None:
-            async with slots.of(Lane.QUICK, host, 0):
+    async def hold(lane, host, rank):
+        async with slots.of(lane, host, rank):
+            if host == "silent.example":
                 await is_over.wait()
+            return lane
 
-        tasks = [asyncio.create_task(hold(f"{number}.example")) for number in range(4)]
-        await asyncio.sleep(0)
-        tasks[1].cancel()  # while it waits
-        await asyncio.wait([tasks[1]])
-        tasks[0].cancel()
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        tasks[2].cancel()  # it was just given the slot
-        is_over.set()
-        await asyncio.wait(tasks)
-        assert not tasks[3].cancelled()
+    silent = asyncio.create_task(hold(Lane.SLOW, "silent.example", 1))
+    failing = asyncio.create_task(hold(Lane.SLOW, "popular.example", 2))
+    assert await hold(Lane.QUICK, "popular.example", 3) == Lane.QUICK
+    assert not failing.done()
+    is_over.set()
+    await asyncio.gather(silent, failing)
 
-    asyncio.run(asyncio.wait_for(go(), PATIENCE_SECONDS))
+
+async def test_who_gives_up_waiting_or_is_ended_just_then_holds_no_slot():
+    slots, is_over = Slots(1, A_SECOND), asyncio.Event()
+
+    async def hold(host):
+        async with slots.of(Lane.QUICK, host, 0):
+            await is_over.wait()
+
+    tasks = [asyncio.create_task(hold(f"{number}.example")) for number in range(4)]
+    await asyncio.sleep(0)
+    tasks[1].cancel()  # while it waits
+    await asyncio.wait([tasks[1]])
+    tasks[0].cancel()
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    tasks[2].cancel()  # it was just given the slot
+    is_over.set()
+    await asyncio.wait(tasks)
+    assert not tasks[3].cancelled()

@@ -1,7 +1,5 @@
 """Which feeds a web page names as its own."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,12 +38,12 @@ def page(*links: str) -> bytes:
         ("", ""),
     ],
 )
-def test_the_feed_that_a_page_links_to_is_found(link: str, url: str) -> None:
+def test_the_feed_that_a_page_links_to_is_found(link, url):
     found = feeds_of_page(page('<link rel="icon" href="/x.png">', link), "text/html", PAGE)
     assert found == ((url,) if url else ())
 
 
-def test_each_feed_counts_once_and_feeds_of_comments_do_not() -> None:
+def test_each_feed_counts_once_and_feeds_of_comments_do_not():
     links = [
         f'<link {RSS} title="Night &raquo; Comments" href="/one">',
         f'<link {RSS} title="Night" href="/comments/feed">',
@@ -56,7 +54,7 @@ def test_each_feed_counts_once_and_feeds_of_comments_do_not() -> None:
     assert found == ("https://show.example/feed", "https://show.example/other")
 
 
-def test_of_a_page_with_many_feeds_the_first_ones_are_told() -> None:
+def test_of_a_page_with_many_feeds_the_first_ones_are_told():
     links = [f'<link {RSS} href="/{number}">' for number in range(MAX_PAGE_FEEDS + 1)]
     found = feeds_of_page(page(*links), "text/html", PAGE)
     assert len(found) == MAX_PAGE_FEEDS
@@ -85,26 +83,24 @@ def test_of_a_page_with_many_feeds_the_first_ones_are_told() -> None:
         ("https://show.example/", '"feedUrl":"https://feeds.example/night"', ()),
     ],
 )
-def test_pages_of_directories_tell_the_feed_in_their_data(
-    url: str, data: str, found: tuple[str, ...]
-) -> None:
+def test_pages_of_directories_tell_the_feed_in_their_data(url, data, found):
     document = page() + f"<script>{{{data}}}</script>".encode()
     assert feeds_of_page(document, "text/html", url) == found
 
 
-def test_a_page_in_another_encoding_is_read() -> None:
+def test_a_page_in_another_encoding_is_read():
     document = page(f'<link {RSS} href="/fé">').decode().encode("utf-16")
     found = feeds_of_page(document, "text/html; charset=utf-16", PAGE)
     assert found == ("https://show.example/fé",)
 
 
 @pytest.mark.parametrize("text", ["<link ", "<link a=", '<link a="', "<link a='b' ", "a=" * 9, "<"])
-def test_a_long_page_costs_little_whatever_is_in_it(text: str) -> None:
+def test_a_long_page_costs_little_whatever_is_in_it(text):
     assert feeds_of_page((text * 200_000).encode(), "text/html", PAGE) == ()
 
 
 @given(st.binary(max_size=300), st.text(max_size=40))
-def test_whatever_a_page_is_it_is_no_error(noise: bytes, place: str) -> None:
+def test_whatever_a_page_is_it_is_no_error(noise, place):
     link = f'<link {RSS} href="{place}">'.encode(errors="replace")
     found = feeds_of_page(noise + link + noise, "text/html", PAGE)
     assert all(url.startswith(("http://", "https://")) for url in found)
@@ -122,5 +118,5 @@ def test_whatever_a_page_is_it_is_no_error(noise: bytes, place: str) -> None:
         (b"<rss><item><title>An enclosure for goats</title></item></rss>", False),
     ],
 )
-def test_feeds_have_enclosures_in_each_format(feed: bytes, has: bool) -> None:
+def test_feeds_have_enclosures_in_each_format(feed, has):
     assert has_enclosures(feed) is has

@@ -1,7 +1,5 @@
 """Whatever stands in a document, expat reads it to its end once its tags are mended."""
 
-from __future__ import annotations
-
 from xml.parsers import expat
 
 from hypothesis import given
@@ -27,10 +25,10 @@ class _Whole(Exception):
 
 
 @given(st.lists(st.sampled_from(PARTS), max_size=40).map(b"".join))
-def test_expat_reads_it_to_its_end(inside: bytes) -> None:
+def test_expat_reads_it_to_its_end(inside):
     is_open: list[str] = []
 
-    def end(name: str) -> None:
+    def end(name):
         assert is_open.pop() == name
         if not is_open:
             raise _Whole
@@ -47,7 +45,7 @@ def test_expat_reads_it_to_its_end(inside: bytes) -> None:
 
 
 @given(st.lists(st.sampled_from([b"<item>", b"</item>", b"<t>", b"x", b"<![CDATA[<]]>"])))
-def test_what_has_no_mistake_stays_as_it_is(inside: list[bytes]) -> None:
+def test_what_has_no_mistake_stays_as_it_is(inside):
     document, is_open = b"<rss>", False
     for part in inside:
         if part in {b"<item>", b"</item>"} and is_open == (part == b"<item>"):

@@ -1,7 +1,5 @@
 """Files that list accounts: each line is an account, or is refused with its reason."""
 
-from __future__ import annotations
-
 from io import BytesIO
 
 import pytest
@@ -21,7 +19,7 @@ def read(text: str | bytes) -> list[tuple[int, ImportedAccount | str]]:
     ]
 
 
-def test_csv_is_read_by_the_names_in_its_header() -> None:
+def test_csv_is_read_by_the_names_in_its_header():
     text = f'\ufeffIs_Admin, name ,password_hash,password\r\nyes,Zoë,"{HASH}",\r\n\n,Bob,,a "b",c\n'
     found = read(text.replace('a "b",c', '"a ""b"",c"'))
     assert found == [
@@ -30,7 +28,7 @@ def test_csv_is_read_by_the_names_in_its_header() -> None:
     ]
 
 
-def test_json_is_read_line_by_line() -> None:
+def test_json_is_read_line_by_line():
     text = f'{{"name":"Zoë","password_hash":"{HASH}"}}\n\n{{"name":"B","is_admin":true}}'
     assert read(text) == [
         (1, ImportedAccount("Zoë", None, HASH)),
@@ -39,7 +37,7 @@ def test_json_is_read_line_by_line() -> None:
 
 
 @pytest.mark.parametrize("header", ["user,password", "password", "name,name", "name,mail", '"name'])
-def test_a_header_that_does_not_name_the_columns_refuses_the_file(header: str) -> None:
+def test_a_header_that_does_not_name_the_columns_refuses_the_file(header):
     with pytest.raises(AccountError, match=r"name the columns|not valid CSV"):
         read(f"{header}\nBob\n")
 
@@ -54,9 +52,7 @@ def test_a_header_that_does_not_name_the_columns_refuses_the_file(header: str) -
         ("x" * 10 * MAX_LINE_BYTES + ",1", "16,384 bytes"),
     ],
 )
-def test_a_line_that_cannot_be_read_is_refused_and_the_next_one_is_read(
-    line: str, reason: str
-) -> None:
+def test_a_line_that_cannot_be_read_is_refused_and_the_next_one_is_read(line, reason):
     refused, good = read(f"name,is_admin\n{line}\nEve,1\n")
     assert refused[0] == 2
     assert reason in refused[1]
@@ -74,22 +70,22 @@ def test_a_line_that_cannot_be_read_is_refused_and_the_next_one_is_read(
         f'{{"name":{"[" * 5_000}',
     ],
 )
-def test_a_line_of_json_that_cannot_be_read_is_refused_and_the_next_one_is_read(line: str) -> None:
+def test_a_line_of_json_that_cannot_be_read_is_refused_and_the_next_one_is_read(line):
     _, refused, good = read(f'{{"name":"Ada"}}\n{line}\n{{"name":"Eve"}}')
     assert refused[0] == 2
     assert "not valid JSON" in refused[1]
     assert good == (3, ImportedAccount("Eve"))
 
 
-def test_what_is_no_text_is_refused() -> None:
+def test_what_is_no_text_is_refused():
     assert read(b"name\n\xff\xfe\nEve\n")[0] == (2, "A line has at most 16,384 bytes of UTF-8.")
 
 
-def test_a_file_that_never_ends_a_line_is_not_held_in_memory() -> None:
+def test_a_file_that_never_ends_a_line_is_not_held_in_memory():
     class Endless(BytesIO):
         asked = 0
 
-        def readline(self, size: int | None = -1, /) -> bytes:
+        def readline(self, size=-1, /):
             assert size is not None
             assert 0 < size <= MAX_LINE_BYTES + 1
             self.asked += 1

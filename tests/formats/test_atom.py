@@ -1,7 +1,5 @@
 """An Atom feed is well-formed, whatever its texts are."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree as ET
 
 from hypothesis import example, given
@@ -15,7 +13,7 @@ ATOM = {"atom": "http://www.w3.org/2005/Atom"}
 
 @given(st.text(st.characters(), max_size=40))
 @example('a <b> & "c" \x00\x0b\ufffe\udc80 \U0001f399')
-def test_a_feed_is_well_formed_whatever_a_title_is(title: str) -> None:
+def test_a_feed_is_well_formed_whatever_a_title_is(title):
     entry = AtomEntry("urn:x", title, "https://feeds.example/news?a=1&b=2", Stamp(0))
     written = write_atom("urn:feed", title, "de-AT", "https://feeds.example", [entry, entry])
     feed = ET.fromstring(written)  # noqa: S314 - it is our own

@@ -1,7 +1,5 @@
 """No file of 4 MiB takes long to read, or much memory, whatever is in it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -20,7 +18,7 @@ from feedkeep.formats.feed_list import read_feed_list
 from feedkeep.model.errors import InvalidInput
 
 
-def test_a_file_of_any_shape_is_read_or_refused_in_time() -> None:
+def test_a_file_of_any_shape_is_read_or_refused_in_time():
     program = [sys.executable, Path(hostile.__file__)]
     # To note each line that runs would take most of the time.
     environment = {k: v for k, v in os.environ.items() if not k.startswith("COVERAGE_")}
@@ -38,9 +36,7 @@ UNITS = st.sampled_from(
 
 @settings(max_examples=2_000 if IS_FULL else 8)
 @given(st.lists(UNITS, min_size=1, max_size=6), st.lists(UNITS, max_size=4))
-def test_a_file_that_repeats_anything_is_read_or_refused_in_time(
-    before: list[bytes], repeated: list[bytes]
-) -> None:
+def test_a_file_that_repeats_anything_is_read_or_refused_in_time(before, repeated):
     unit = b"".join(repeated or before)
     data = (b"<opml>" + b"".join(before) + unit * (2**19 // len(unit)))[: 2**19]
     begun = time.thread_time()
@@ -51,7 +47,7 @@ def test_a_file_that_repeats_anything_is_read_or_refused_in_time(
     assert time.thread_time() - begun < hostile.CPU_SECONDS
 
 
-def test_every_encoding_that_is_read_is_one_of_pythons() -> None:
+def test_every_encoding_that_is_read_is_one_of_pythons():
     for codec in set(_CODECS.values()):
         assert b"<opml/>".decode(codec) == "<opml/>"
     assert codec_of("Windows-1251") == "cp1251"
@@ -60,11 +56,11 @@ def test_every_encoding_that_is_read_is_one_of_pythons() -> None:
 @pytest.mark.parametrize(
     "label", ["punycode", "idna", "utf-7", "rot13", "hex", "zip", "unicode_escape", "raw", "cp437"]
 )
-def test_an_encoding_that_browsers_do_not_know_is_never_used(label: str) -> None:
+def test_an_encoding_that_browsers_do_not_know_is_never_used(label):
     data = f'<?xml version="1.0" encoding="{label}"?><opml><outline xmlUrl="a-ü"/></opml>'.encode()
     assert [feed.feed_url for feed in read_feed_list(data).feeds] == ["a-ü"]
 
 
-def test_a_readable_declaration_of_utf_16_means_utf_8() -> None:
+def test_a_readable_declaration_of_utf_16_means_utf_8():
     data = '<?xml version="1.0" encoding="utf-16"?><opml><outline xmlUrl="ü"/></opml>'.encode()
     assert [feed.feed_url for feed in read_feed_list(data).feeds] == ["ü"]

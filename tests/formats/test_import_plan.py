@@ -1,7 +1,5 @@
 """Effects of importing a list."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from feedkeep.formats.listed_feed import INSIDE, LEFT, TWICE, ListedFeed, plan_import
@@ -15,7 +13,7 @@ def feed(url: str, is_subscribed: bool = True) -> Subscription:
     return Subscription(parse_feed_url(url).guid, url, is_subscribed, stamp, status_changed=stamp)
 
 
-def test_plan_sorts_feeds_and_uses_each_once() -> None:
+def test_plan_sorts_feeds_and_uses_each_once():
     old = Guid("00000000-0000-4000-8000-000000000001")
     known, gone = feed("https://known.example"), feed("https://gone.example", is_subscribed=False)
     entries = {one.guid: one for one in (known, gone, Pointer(old, known.guid, Stamp(1)))}
@@ -39,7 +37,7 @@ def test_plan_sorts_feeds_and_uses_each_once() -> None:
     ]  # fmt: skip
 
 
-def test_plan_does_not_doubt_a_feed_inside_another_that_is_also_elsewhere() -> None:
+def test_plan_does_not_doubt_a_feed_inside_another_that_is_also_elsewhere():
     whole = Snapshot({}, Stamp(9), Stamp(9), Counts(), limits=Limits(9, 99))
     inside = ListedFeed(1, "https://new.example", None, doubt=INSIDE)
     feeds = [inside, replace(inside, number=2, doubt=None)]

@@ -1,7 +1,5 @@
 """What JSON is too deep or too much is known without decoding it, whatever stands in its texts."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -37,9 +35,7 @@ def is_refused(data: bytes) -> bool:
 
 # C1.11
 @given(VALUES, st.integers(0, 70), st.booleans(), st.sampled_from([16, 65_536]))
-def test_json_nested_too_deep_is_refused_and_no_other(
-    value: Any, more: int, is_ascii: bool, at_once: int
-) -> None:
+def test_json_nested_too_deep_is_refused_and_no_other(value, more, is_ascii, at_once):
     for number in range(more):
         value = {'"]\\': value} if number % 2 else [value, "[[[[\\"]
     data = json.dumps(value, ensure_ascii=is_ascii).encode()
@@ -50,7 +46,7 @@ def test_json_nested_too_deep_is_refused_and_no_other(
 
 # C1.11
 @pytest.mark.parametrize("unit", [b"[],", b"{},", b"0,", b'"",', b'{"":0},'])
-def test_json_with_too_many_parts_is_refused(unit: bytes) -> None:
+def test_json_with_too_many_parts_is_refused(unit):
     parts = sum(unit.count(sign) for sign in (b"[", b"]", b"{", b"}", b",", b":"))
     limit = (MAX_JSON_PARTS - 2) // parts
     check_json(b"[" + unit * limit + b"]")
@@ -58,5 +54,5 @@ def test_json_with_too_many_parts_is_refused(unit: bytes) -> None:
         check_json(b"[" + unit * (limit + 1) + b"]")
 
 
-def test_what_is_in_strings_does_not_count() -> None:
+def test_what_is_in_strings_does_not_count():
     check_json(b'["' + rb"[{\\\",:" * 200_000 + b'"]')

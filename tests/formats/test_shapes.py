@@ -1,7 +1,5 @@
 """Shapes of lists that people really have: made-up lists of each, and the feeds in them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -12,7 +10,7 @@ from feedkeep.formats.feed_table import _SAMPLE_ROWS, UnclearColumn
 from feedkeep.formats.listed_feed import INSIDE, LEFT, LINK
 from feedkeep.formats.opml import read_whole
 from feedkeep.model import FeedLabel, Subscription
-from feedkeep.model.errors import InvalidInput, Sentence
+from feedkeep.model.errors import InvalidInput
 from feedkeep.rules.feed_labels import Labels
 from feedkeep.rules.feed_urls import parse_feed_url
 
@@ -85,13 +83,11 @@ def listed(text: str, column: str = "") -> list[tuple[str, ...]]:
         (f"My show={A}\nhomepage=https://a.example", [(A, "My show")]),
     ],
 )  # fmt: skip
-def test_line_of_text_names_its_feed_wherever_the_address_stands(
-    line: str, feeds: list[tuple[str, ...]]
-) -> None:
+def test_line_of_text_names_its_feed_wherever_the_address_stands(line, feeds):
     assert listed(line) == feeds
 
 
-def test_refused_line_shows_what_it_says() -> None:
+def test_refused_line_shows_what_it_says():
     (_, refused) = read_feed_list(f"{A}\nmy feeds".encode()).feeds
     assert (refused.feed_url, refused.title) == ("", "my feeds")
 
@@ -107,7 +103,7 @@ def test_refused_line_shows_what_it_says() -> None:
         json.dumps({"version": "https://jsonfeed.org/version/1.1", "items": [{"url": A}]}),
     ],
 )
-def test_letter_and_web_page_are_not_lists(text: str) -> None:
+def test_letter_and_web_page_are_not_lists(text):
     with pytest.raises(InvalidInput, match="not a list of feeds"):
         read_feed_list(text.encode())
 
@@ -143,9 +139,7 @@ BOTH = [(A, "Alpha"), (B, "Beta")]
         (f",Title,Feed URL\nhttps://a.example,Alpha,{A}\nhttps://b.example,Beta,{B}", BOTH),
     ],
 )  # fmt: skip
-def test_table_has_its_feeds_in_the_column_of_addresses(
-    table: str, feeds: list[tuple[str, ...]]
-) -> None:
+def test_table_has_its_feeds_in_the_column_of_addresses(table, feeds):
     assert listed(table) == feeds
 
 
@@ -157,9 +151,7 @@ def test_table_has_its_feeds_in_the_column_of_addresses(
         (f"Alpha,https://a.example,{A}\nBeta,https://b.example,{B}", ["2", "3"]),
     ],
 )
-def test_table_with_an_unclear_column_of_addresses_is_asked_about(
-    table: str, names: list[str]
-) -> None:
+def test_table_with_an_unclear_column_of_addresses_is_asked_about(table, names):
     with pytest.raises(UnclearColumn) as unclear:
         listed(table)
     assert unclear.value.names == names
@@ -181,9 +173,7 @@ def test_table_with_an_unclear_column_of_addresses_is_asked_about(
         ("ID,Title,RSS", f"1,Alpha,{A}/1,2.xml", (f"{A}/1,2.xml", "Alpha")),
     ],
 )
-def test_row_with_an_unquoted_separator_has_its_address_and_title(
-    heading: str, row: str, feed: tuple[str, str]
-) -> None:
+def test_row_with_an_unquoted_separator_has_its_address_and_title(heading, row, feed):
     separator = ";" if ";" in heading else ","
     usual = separator.join(B if name == "RSS" else "Beta" for name in heading.split(separator))
     assert listed(f"{heading}\n{row}\n{usual}\n") == [feed, (B, "Beta")]
@@ -198,9 +188,7 @@ def test_row_with_an_unquoted_separator_has_its_address_and_title(
         ("Title,RSS,Category", f"Law, Inc,{A}/1,2.xml,News", [f"{A}/1"]),
     ],
 )  # fmt: skip
-def test_row_with_too_many_cells_is_in_doubt_unless_one_address_is_in_place(
-    heading: str, row: str, urls: list[str]
-) -> None:
+def test_row_with_too_many_cells_is_in_doubt_unless_one_address_is_in_place(heading, row, urls):
     usual = ",".join(B if name == "RSS" else "Beta" for name in heading.split(","))
     feeds = read_feed_list(f"{heading}\n{row}\n{usual}\n".encode()).feeds
     assert [feed.feed_url for feed in feeds] == [*urls, B]
@@ -209,12 +197,12 @@ def test_row_with_too_many_cells_is_in_doubt_unless_one_address_is_in_place(
     }
 
 
-def test_row_with_too_many_cells_and_no_address_is_refused_as_it_is() -> None:
+def test_row_with_too_many_cells_and_no_address_is_refused_as_it_is():
     (refused, _) = read_feed_list(f"Title,RSS,Category\nLaw, Inc,,News\nBeta,{B},x".encode()).feeds
     assert (refused.feed_url, refused.title) == ("", "Law, Inc, , News")
 
 
-def test_row_with_too_many_cells_has_no_more_feeds_than_are_taken() -> None:
+def test_row_with_too_many_cells_has_no_more_feeds_than_are_taken():
     with pytest.raises(InvalidInput, match="At most 3 feeds"):
         read_feed_list(f"Title,RSS,Tag\nBeta,{B},x\na,{A},{A},{A},{A},x\n".encode(), 3)
 
@@ -228,9 +216,7 @@ def test_row_with_too_many_cells_has_no_more_feeds_than_are_taken() -> None:
         ('Title,"Link  of\nit",Other', ["Link of it", "Other"]),  # as browsers send it back
     ],
 )
-def test_columns_of_addresses_with_equal_or_empty_names_can_be_chosen(
-    heading: str, names: list[str]
-) -> None:
+def test_columns_of_addresses_with_equal_or_empty_names_can_be_chosen(heading, names):
     table = f"{heading}\nAlpha,https://a.example,{A}\nBeta,https://b.example,{B}\n"
     with pytest.raises(UnclearColumn) as unclear:
         listed(table)
@@ -239,7 +225,7 @@ def test_columns_of_addresses_with_equal_or_empty_names_can_be_chosen(
     assert listed(table, column=names[1]) == BOTH
 
 
-def test_json_with_an_empty_name_has_the_address_with_a_known_name() -> None:
+def test_json_with_an_empty_name_has_the_address_with_a_known_name():
     assert listed(json.dumps([{"": "https://a.example", "podcastUrl": A}])) == [(A,)]
 
 
@@ -263,7 +249,7 @@ def test_json_with_an_empty_name_has_the_address_with_a_known_name() -> None:
         {"feeds": [[{"url": A, "title": "Alpha"}, {"url": B, "title": "Beta"}]]},
     ],
 )  # fmt: skip
-def test_json_has_its_feeds_in_any_list_under_any_usual_name(found: object) -> None:
+def test_json_has_its_feeds_in_any_list_under_any_usual_name(found):
     assert [feed for feed in listed(json.dumps(found)) if feed[0]] == BOTH
 
 
@@ -273,7 +259,7 @@ def test_json_has_its_feeds_in_any_list_under_any_usual_name(found: object) -> N
         ([["A", A]], ["", A]), ([[], ["x"]], ["", ""]), ({"feeds": [[A]]}, [A]), ([[[[]]]], [""]),
     ],
 )  # fmt: skip
-def test_json_array_in_an_array_is_read_as_part_of_it(found: object, feeds: list[str]) -> None:
+def test_json_array_in_an_array_is_read_as_part_of_it(found, feeds):
     read = read_feed_list(json.dumps(found).encode()).feeds
     assert [feed.feed_url if "://" in feed.feed_url else "" for feed in read] == feeds
 
@@ -290,14 +276,12 @@ SITE = "https://site.example"
         ({"title": "Alpha", "url": A, "feeds": []}, [(A, "Alpha")]),
     ],
 )
-def test_json_item_of_a_site_with_feeds_is_a_folder(
-    item: object, feeds: list[tuple[str, ...]]
-) -> None:
+def test_json_item_of_a_site_with_feeds_is_a_folder(item, feeds):
     assert listed(json.dumps([item])) == feeds
 
 
 @pytest.mark.parametrize("address", [{"feedUrl": SITE}, {"url": A}])
-def test_json_feeds_in_a_feed_are_in_doubt(address: dict[str, str]) -> None:
+def test_json_feeds_in_a_feed_are_in_doubt(address):
     item = {**address, "feeds": [{"url": B}]}
     outer, inner = read_feed_list(json.dumps([item]).encode()).feeds
     assert (outer.feed_url, outer.doubt) == (*address.values(), None)
@@ -318,12 +302,12 @@ def test_json_feeds_in_a_feed_are_in_doubt(address: dict[str, str]) -> None:
         ({"url": A, "subscribed": None}, None),
     ],
 )
-def test_json_item_is_in_doubt_with_a_reason(item: object, doubt: Sentence | None) -> None:
+def test_json_item_is_in_doubt_with_a_reason(item, doubt):
     (feed,) = read_feed_list(json.dumps([item]).encode()).feeds
     assert feed.doubt == doubt
 
 
-def test_json_folder_is_one_line() -> None:
+def test_json_folder_is_one_line():
     folder = f"A\n{B}\tT / C"
     download = {
         "subscriptions": [{"url": A, "folder": folder}, {"url": A, "guid": "g"}],
@@ -333,7 +317,7 @@ def test_json_folder_is_one_line() -> None:
     assert listed(json.dumps(download)) == [expected, expected]
 
 
-def test_json_lists_are_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_lists_are_judged_once(monkeypatch):
     judged: list[object] = []
     monkeypatch.setattr(feed_json, "only_address", lambda fields: judged.append(fields) or "")
     found: object = [*([{}] * 100), A]
@@ -347,7 +331,7 @@ def test_json_lists_are_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(judged) < 1_000
 
 
-def test_json_has_folders_in_the_items_around_feeds() -> None:
+def test_json_has_folders_in_the_items_around_feeds():
     inner = [{"url": A, "title": "Alpha"}, {"url": B, "title": "Beta", "folder": "Daily"}]
     found = [{"title": "News", "feeds": inner}, {"title": "Empty", "feeds": []}]
     assert listed(json.dumps(found)) == [
@@ -356,30 +340,30 @@ def test_json_has_folders_in_the_items_around_feeds() -> None:
 
 
 @pytest.mark.parametrize("item", [{"link": A, "see": B}, {"title": "x"}, {"website": A}, 1])
-def test_json_without_one_address_in_an_item_is_shown(item: object) -> None:
+def test_json_without_one_address_in_an_item_is_shown(item):
     (_, refused) = read_feed_list(json.dumps([A, item]).encode()).feeds
     assert refused.feed_url == ""
     assert refused.seen
 
 
-def test_json_of_another_kind_has_links_in_doubt() -> None:
+def test_json_of_another_kind_has_links_in_doubt():
     found = {"require": {"x": {"y": 1}}, "repositories": [{"url": "https://a.example"}]}
     (feed,) = read_feed_list(json.dumps(found).encode()).feeds
     assert feed.doubt == LINK
 
 
-def test_json_of_a_sync_server_lists_additions_and_never_removals() -> None:
+def test_json_of_a_sync_server_lists_additions_and_never_removals():
     for added in ([A], []):
         answer = {"add": added, "remove": [B], "timestamp": 1_700_000_000}
         assert listed(json.dumps(answer)) == [(url,) for url in added]
 
 
-def test_json_with_several_lists_of_addresses_has_no_list_of_feeds() -> None:
+def test_json_with_several_lists_of_addresses_has_no_list_of_feeds():
     with pytest.raises(InvalidInput, match="no list of feeds"):
         listed(json.dumps({"shows": [A], "episodes": [{"url": B}]}))
 
 
-def test_account_download_gives_feeds_with_titles_and_folders_and_nothing_else() -> None:
+def test_account_download_gives_feeds_with_titles_and_folders_and_nothing_else():
     other = "https://b.example/played.mp3"
     download = {
         "account": "anna",
@@ -435,9 +419,7 @@ FEEDS = f"{outline(A, 'Alpha')}{outline(B, 'Beta')}"
          "</outline>", BOTH),
     ],
 )  # fmt: skip
-def test_opml_has_its_feeds_in_folders_and_nothing_in_a_feed(
-    body: str, feeds: list[tuple[str, ...]]
-) -> None:
+def test_opml_has_its_feeds_in_folders_and_nothing_in_a_feed(body, feeds):
     assert listed(opml(body)) == feeds
 
 
@@ -463,14 +445,12 @@ INSIDE_A = f"{outline(B, 'Beta')}<outline text='Sub'>{outline(SITE, 'Site')}</ou
          [(A, "", None)]),
     ],
 )  # fmt: skip
-def test_opml_feeds_in_another_outline_with_an_address_are_kept(
-    body: str, feeds: list[tuple[str, str, Sentence | None]]
-) -> None:
+def test_opml_feeds_in_another_outline_with_an_address_are_kept(body, feeds):
     read = read_feed_list(opml(body).encode()).feeds
     assert [(feed.feed_url, feed.folder, feed.doubt) for feed in read] == feeds
 
 
-def test_opml_with_one_feed_that_does_not_end_keeps_all_feeds() -> None:
+def test_opml_with_one_feed_that_does_not_end_keeps_all_feeds():
     body = f"<outline text='News'>{outline(A, 'A')}{outline(B, 'B', '')}"
     body += f"{outline(f'{A}/2', 'C')}{outline(f'{B}/2', 'D')}</outline>"
     assert [one[0] for one in listed(opml(body))] == [A, B, f"{A}/2", f"{B}/2"]
@@ -486,7 +466,7 @@ def test_opml_with_one_feed_that_does_not_end_keeps_all_feeds() -> None:
         ('type="link" xmlUrl="https://a.example"', None),
     ],
 )
-def test_opml_feed_is_in_doubt_with_a_reason(attributes: str, doubt: str | None) -> None:
+def test_opml_feed_is_in_doubt_with_a_reason(attributes, doubt):
     (feed,) = read_feed_list(opml(f"<outline {attributes}/>").encode()).feeds
     assert feed.feed_url.startswith("https://a.example")
     assert doubt is None if feed.doubt is None else doubt in str(feed.doubt)
@@ -499,11 +479,11 @@ def test_opml_feed_is_in_doubt_with_a_reason(attributes: str, doubt: str | None)
         (f"{A}?of=1.mp3\n{B}/cover.jpeg", [False, True]),
     ],
 )
-def test_files_of_episodes_and_pictures_are_in_doubt(text: str, doubted: list[bool]) -> None:
+def test_files_of_episodes_and_pictures_are_in_doubt(text, doubted):
     assert [feed.doubt is not None for feed in read_feed_list(text.encode()).feeds] == doubted
 
 
-def test_title_in_a_file_is_one_line() -> None:
+def test_title_in_a_file_is_one_line():
     assert listed(f'title,url\n"Alpha\n\tBeta",{A}\nGamma,{B}\n')[0] == (A, "Alpha Beta")
 
 
@@ -519,7 +499,7 @@ def test_title_in_a_file_is_one_line() -> None:
     ],
 )
 @pytest.mark.parametrize("before", ["", outline("https://c.example", "C")])
-def test_opml_with_one_slip_keeps_titles_and_folders(slip: str, before: str) -> None:
+def test_opml_with_one_slip_keeps_titles_and_folders(slip, before):
     body = f"<outline text='News'>{before}{slip}{outline(B, 'Beta')}</outline>"
     body += f"<outline text='Tech'>{outline(f'{B}/2', 'Gamma')}</outline>"
     assert listed(opml(body))[bool(before) :] == [
@@ -534,47 +514,47 @@ def test_opml_with_one_slip_keeps_titles_and_folders(slip: str, before: str) -> 
         f"{outline('https://c.example', 'C', '')}{outline(B, 'Beta')}<b></i>",
     ],
 )
-def test_folder_of_broken_opml_ends_behind_a_feed_that_does_not(end: str) -> None:
+def test_folder_of_broken_opml_ends_behind_a_feed_that_does_not(end):
     body = f"<outline text='News'>{outline(A, 'Alpha')}{end}</outline>"
     body += f"<outline text='Tech'>{outline(f'{B}/2', 'Gamma')}</outline>"
     assert listed(opml(body))[-2:] == [(B, "Beta", "News"), (f"{B}/2", "Gamma", "Tech")]
 
 
-def test_broken_opml_of_overcast_has_no_episodes() -> None:
+def test_broken_opml_of_overcast_has_no_episodes():
     body = f"<outline text='feeds'><outline x=1 1=x>{outline(A, 'Alpha', '')}"
     body += EPISODES.replace(outline(f"{A}/3", "3"), "")
     assert listed(opml(f"{body}{outline(B, 'Beta')}</outline>")) == BOTH
 
 
-def test_outlines_of_feeds_that_never_end_lose_no_feed() -> None:
+def test_outlines_of_feeds_that_never_end_lose_no_feed():
     text = f"<opml><outline text='News'>{FEEDS.replace('/>', '>')}</outline></opml>"
     assert listed(text) == [(A, "Alpha", "News"), (B, "Beta", "News")]
 
 
-def test_own_export_with_a_folder_named_feeds_is_read_back_as_it_was() -> None:
+def test_own_export_with_a_folder_named_feeds_is_read_back_as_it_was():
     labels = Labels({A: FeedLabel(parse_feed_url(A).guid, "Alpha", "feeds")})
     subscription = Subscription(parse_feed_url(A).guid, A, True, 1)
     written = write_feed_list([subscription], Format.OPML, {}, labels).decode()
     assert listed(written) == [(A, "Alpha", "feeds")]
 
 
-def test_opml_of_a_whole_list_with_another_root_is_refused() -> None:
+def test_opml_of_a_whole_list_with_another_root_is_refused():
     with pytest.raises(InvalidInput, match="its first element is <rss>"):
         read_whole("<rss/>", 10)
 
 
-def test_opml_with_too_many_ampersands_that_are_not_escaped_is_refused() -> None:
+def test_opml_with_too_many_ampersands_that_are_not_escaped_is_refused():
     outlines = "<outline text='a&a&a&'/>" * 40_000
     with pytest.raises(InvalidInput, match="More than 100,000 ampersands are not escaped"):
         read_feed_list(f"<opml><body>{outlines}</body></opml>".encode())
 
 
-def test_opml_that_ends_more_outlines_than_it_starts_keeps_its_feeds() -> None:
+def test_opml_that_ends_more_outlines_than_it_starts_keeps_its_feeds():
     text = b"<opml><body></outline></outline><outline text='A' xmlUrl='https://a.example/f'>"
     assert [feed.feed_url for feed in read_feed_list(text).feeds] == ["https://a.example/f"]
 
 
-def test_opml_link_around_feeds_in_a_folder_is_a_folder() -> None:
+def test_opml_link_around_feeds_in_a_folder_is_a_folder():
     text = (
         "<opml><body><outline text='F'><outline text='T' type='link' url='https://r.example/t'>"
         "<outline text='A' xmlUrl='https://a.example/f'/></outline></outline></body></opml>"
@@ -583,14 +563,14 @@ def test_opml_link_around_feeds_in_a_folder_is_a_folder() -> None:
     assert found == [("https://a.example/f", "F / T")]
 
 
-def test_table_with_a_quote_that_never_ends_is_refused() -> None:
+def test_table_with_a_quote_that_never_ends_is_refused():
     rows = "".join(f"A,https://a.example/{number}\n" for number in range(_SAMPLE_ROWS))
     text = f'title,url\n{rows}"' + "a\n" * 70_000
     with pytest.raises(InvalidInput, match="not a list of feeds"):
         read_feed_list(text.encode())
 
 
-def test_opml_with_more_folders_in_each_other_than_allowed_keeps_the_outer_ones() -> None:
+def test_opml_with_more_folders_in_each_other_than_allowed_keeps_the_outer_ones():
     begin = "".join(f"<outline text='{number}'>" for number in range(100))
     text = f"<opml><body>{begin}<outline xmlUrl='{A}'/>{'</outline>' * 100}</body></opml>"
     (feed,) = read_feed_list(text.encode()).feeds
@@ -605,6 +585,6 @@ def test_opml_with_more_folders_in_each_other_than_allowed_keeps_the_outer_ones(
         (f"<opml><outline text='{'x' * 200_001}'/>", "more than 200,000 characters"),
     ],
 )
-def test_opml_beyond_a_limit_is_refused(text: str, reason: str) -> None:
+def test_opml_beyond_a_limit_is_refused(text, reason):
     with pytest.raises(InvalidInput, match=reason):
         read_feed_list(text.encode())

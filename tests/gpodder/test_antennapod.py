@@ -1,11 +1,9 @@
 """What AntennaPod sends to a server of gpodder.net's kind, and what would break it."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from people import EPISODE, HTTP_A, A, B, C, Person, basic, move, ok, play
+from people import EPISODE, HTTP_A, A, B, C, basic, move, ok, play
 from podcast_apps import AntennaPod
 
 ODD_TIMES = [
@@ -22,28 +20,28 @@ ODD_TIMES = [
 
 
 @pytest.fixture
-def phone(person: Person) -> AntennaPod:
+def phone(person):
     phone = AntennaPod(person)
     phone.set_up()
     return phone
 
 
 @pytest.fixture
-def tablet(person: Person) -> AntennaPod:
+def tablet(person):
     tablet = AntennaPod(person, "tablet_1")
     tablet.set_up()
     return tablet
 
 
-def test_setting_up_makes_the_device_known(phone: AntennaPod) -> None:
+def test_setting_up_makes_the_device_known(phone):
     listed = phone.ask("GET", f"/api/2/devices/{phone.person.name}.json")
     device = {"id": "phone_1", "caption": "My phone", "type": "mobile", "subscriptions": 0}
     assert listed == [device]
 
 
 def test_a_list_that_a_reset_phone_wiped_comes_back_on_every_device_and_stays(
-    person: Person, phone: AntennaPod, tablet: AntennaPod
-) -> None:
+    person, phone, tablet
+):
     feeds = {f"https://{number}.example/feed" for number in range(12)}
     for url in sorted(feeds):
         phone.add(url)
@@ -80,9 +78,7 @@ def remove_a_feed_that_both_have(phone: AntennaPod, tablet: AntennaPod) -> None:
     phone.sync()
 
 
-def test_an_echo_that_is_repeated_since_its_reply_was_lost_is_not_taken_for_a_wish(
-    phone: AntennaPod, tablet: AntennaPod
-) -> None:
+def test_an_echo_that_is_repeated_since_its_reply_was_lost_is_not_taken_for_a_wish(phone, tablet):
     remove_a_feed_that_both_have(phone, tablet)
     tablet.sync()
     had = tablet.since, dict(tablet.queued)
@@ -101,9 +97,7 @@ def test_an_echo_that_is_repeated_since_its_reply_was_lost_is_not_taken_for_a_wi
     assert phone.feeds == set()
 
 
-def test_a_removal_after_an_echo_whose_reply_arrived_is_a_wish(
-    phone: AntennaPod, tablet: AntennaPod
-) -> None:
+def test_a_removal_after_an_echo_whose_reply_arrived_is_a_wish(phone, tablet):
     remove_a_feed_that_both_have(phone, tablet)
     for _ in range(3):  # it is told, echoes, and asks once more
         tablet.sync()
@@ -117,9 +111,7 @@ def test_a_removal_after_an_echo_whose_reply_arrived_is_a_wish(
     assert phone.feeds == tablet.feeds == set()
 
 
-def test_an_echo_that_follows_another_upload_is_not_taken_for_a_wish(
-    phone: AntennaPod, tablet: AntennaPod
-) -> None:
+def test_an_echo_that_follows_another_upload_is_not_taken_for_a_wish(phone, tablet):
     remove_a_feed_that_both_have(phone, tablet)
     tablet.add(B)
     tablet.sync()
@@ -132,14 +124,14 @@ def test_an_echo_that_follows_another_upload_is_not_taken_for_a_wish(
     assert phone.feeds == tablet.feeds == {A, B}
 
 
-def test_after_the_login_the_cookie_alone_lets_in(phone: AntennaPod) -> None:
+def test_after_the_login_the_cookie_alone_lets_in(phone):
     phone.ask("GET", phone.person.changes("phone_1"), since=0)
     phone.client.cookies.clear()
     reply = phone.client.get(phone.person.changes("phone_1"), params={"since": 0})
     assert reply.status_code == 401
 
 
-def test_a_login_with_a_wrong_password_is_401(person: Person, other: Person) -> None:
+def test_a_login_with_a_wrong_password_is_401(person, other):
     path = f"/api/2/auth/{person.name}/login.json"
     headers = {"Authorization": basic(person.name, other.secret)}
     reply = person.client().post(path, content=b"", headers=headers)
@@ -147,7 +139,7 @@ def test_a_login_with_a_wrong_password_is_401(person: Person, other: Person) -> 
     assert "Set-Cookie" not in reply.headers
 
 
-def test_the_first_sync_brings_every_podcast_up(phone: AntennaPod) -> None:
+def test_the_first_sync_brings_every_podcast_up(phone):
     for url in (A, B):
         phone.add(url)
     phone.sync()
@@ -155,9 +147,7 @@ def test_the_first_sync_brings_every_podcast_up(phone: AntennaPod) -> None:
     assert phone.since > 0
 
 
-def test_two_devices_have_the_same_podcasts_after_they_synced(
-    phone: AntennaPod, tablet: AntennaPod
-) -> None:
+def test_two_devices_have_the_same_podcasts_after_they_synced(phone, tablet):
     phone.add(A)
     tablet.add(B)
     for device in (phone, tablet, phone):
@@ -170,9 +160,7 @@ def test_two_devices_have_the_same_podcasts_after_they_synced(
     assert phone.feeds == tablet.feeds == phone.person.subscribed() == {B, C}
 
 
-def test_an_offline_devices_late_upload_reaches_the_others(
-    phone: AntennaPod, tablet: AntennaPod
-) -> None:
+def test_an_offline_devices_late_upload_reaches_the_others(phone, tablet):
     tablet.sync()
     tablet.add(A)  # and then it is offline
     tablet.queued_actions.append(
@@ -189,9 +177,7 @@ def test_an_offline_devices_late_upload_reaches_the_others(
     assert [(action["podcast"], action["position"]) for action in told] == [(B, 7)]
 
 
-def test_what_is_added_between_a_download_and_an_upload_is_not_lost(
-    phone: AntennaPod, tablet: AntennaPod
-) -> None:
+def test_what_is_added_between_a_download_and_an_upload_is_not_lost(phone, tablet):
     phone.sync()
     path = phone.person.changes("phone_1")
     phone.ask("GET", path, since=phone.since)
@@ -202,7 +188,7 @@ def test_what_is_added_between_a_download_and_an_upload_is_not_lost(
     assert A in phone.feeds
 
 
-def test_a_sync_without_changes_tells_nothing(phone: AntennaPod) -> None:
+def test_a_sync_without_changes_tells_nothing(phone):
     phone.add(A)
     phone.sync()
     phone.sync()
@@ -213,7 +199,7 @@ def test_a_sync_without_changes_tells_nothing(phone: AntennaPod) -> None:
         phone.since = told["timestamp"]
 
 
-def test_an_upload_that_is_sent_again_does_no_harm(phone: AntennaPod) -> None:
+def test_an_upload_that_is_sent_again_does_no_harm(phone):
     path = phone.person.changes("phone_1")
     body = {"add": [A, B], "remove": [C]}
     replies = [phone.send(path, body).json() for _ in range(3)]
@@ -221,7 +207,7 @@ def test_an_upload_that_is_sent_again_does_no_harm(phone: AntennaPod) -> None:
     assert phone.person.subscribed() == {A, B}
 
 
-def test_one_bad_and_one_local_url_stop_nothing(phone: AntennaPod) -> None:
+def test_one_bad_and_one_local_url_stop_nothing(phone):
     local = "antennapod_local:content://tree/music"
     body = {"add": [A, "not a url", local, B], "remove": [C, ""]}
     told = phone.send(phone.person.changes("phone_1"), body).json()
@@ -230,8 +216,8 @@ def test_one_bad_and_one_local_url_stop_nothing(phone: AntennaPod) -> None:
 
 
 def test_a_removal_by_http_is_one_of_what_was_added_by_https_and_names_it_in_each_spelling(
-    phone: AntennaPod, tablet: AntennaPod
-) -> None:
+    phone, tablet
+):
     phone.add(A)
     phone.sync()
     tablet.sync()
@@ -244,9 +230,7 @@ def test_a_removal_by_http_is_one_of_what_was_added_by_https_and_names_it_in_eac
     assert tablet.feeds == set()
 
 
-def test_a_podcast_that_both_have_by_other_schemes_is_one_subscription(
-    phone: AntennaPod, tablet: AntennaPod
-) -> None:
+def test_a_podcast_that_both_have_by_other_schemes_is_one_subscription(phone, tablet):
     phone.add(A)
     tablet.add(HTTP_A)
     for device in (phone, tablet, phone, tablet):
@@ -255,7 +239,7 @@ def test_a_podcast_that_both_have_by_other_schemes_is_one_subscription(
     assert phone.person.subscribed() == {A}
 
 
-def test_a_feed_that_moved_stays_on_the_phone_as_it_is(phone: AntennaPod) -> None:
+def test_a_feed_that_moved_stays_on_the_phone_as_it_is(phone):
     phone.add(A)
     phone.sync()
     move(phone.person, A, B)
@@ -268,9 +252,7 @@ def test_a_feed_that_moved_stays_on_the_phone_as_it_is(phone: AntennaPod) -> Non
     assert phone.person.subscribed() == set()
 
 
-def test_a_move_that_the_phone_is_sent_is_made_there_and_unsubscribes_nothing(
-    phone: AntennaPod, tablet: AntennaPod
-) -> None:
+def test_a_move_that_the_phone_is_sent_is_made_there_and_unsubscribes_nothing(phone, tablet):
     """The phone sends back the removal that it was told; that is not what its owner wants."""
     phone.add(A)
     phone.queued_actions = [play(A, EPISODE, 7, timestamp="2026-01-01T00:00:00", device="phone_1")]
@@ -285,9 +267,7 @@ def test_a_move_that_the_phone_is_sent_is_made_there_and_unsubscribes_nothing(
     assert [(action["podcast"], action["position"]) for action in told] == [(B, 7)]
 
 
-def test_an_action_that_a_phone_sent_does_not_come_back_to_it(
-    phone: AntennaPod, tablet: AntennaPod
-) -> None:
+def test_an_action_that_a_phone_sent_does_not_come_back_to_it(phone, tablet):
     """It would overwrite what was played since: of an episode that was finished, and begun anew."""
     when = "2026-01-01T00:00:00"
     phone.queued_actions = [
@@ -302,9 +282,7 @@ def test_an_action_that_a_phone_sent_does_not_come_back_to_it(
     assert [action["position"] for action in told] == [7]
 
 
-def test_what_a_session_played_is_newer_than_what_came_since_its_last_reply(
-    phone: AntennaPod, tablet: AntennaPod
-) -> None:
+def test_what_a_session_played_is_newer_than_what_came_since_its_last_reply(phone, tablet):
     """Told of the older play, the phone would go back to it."""
     other = f"{EPISODE}?other"
     tablet.queued_actions = [play(A, EPISODE, 5, device="tablet_1")]
@@ -321,7 +299,7 @@ def test_what_a_session_played_is_newer_than_what_came_since_its_last_reply(
     assert sorted(action["position"] for action in everything) == [3, 9]
 
 
-def test_what_a_phone_sent_does_not_come_back_to_it(phone: AntennaPod) -> None:
+def test_what_a_phone_sent_does_not_come_back_to_it(phone):
     for url in (A, B):
         phone.add(url)
     phone.sync()
@@ -333,18 +311,14 @@ def test_what_a_phone_sent_does_not_come_back_to_it(phone: AntennaPod) -> None:
 
 
 @pytest.mark.parametrize(("sent", "told"), ODD_TIMES, ids=str)
-def test_action_times_are_told_in_utc_without_an_offset(
-    person: Person, sent: object, told: str
-) -> None:
+def test_action_times_are_told_in_utc_without_an_offset(person, sent, told):
     app = person.app()
     ok(app.post(person.episodes, json=[play(A, EPISODE, 1, timestamp=sent)]))
     assert ok(app.get(person.episodes))["actions"][0]["timestamp"] == told
 
 
 @pytest.mark.parametrize("sent", [None, "", "yesterday", "2026-02-30T00:00:00", -1, True, [1]])
-def test_an_action_without_a_time_that_can_be_read_has_that_of_its_coming(
-    person: Person, sent: object
-) -> None:
+def test_an_action_without_a_time_that_can_be_read_has_that_of_its_coming(person, sent):
     app = person.app()
     ok(app.post(person.episodes, json=[play(A, EPISODE, 1, timestamp=sent)]))
     action = ok(app.get(person.episodes))["actions"][0]
@@ -352,9 +326,7 @@ def test_an_action_without_a_time_that_can_be_read_has_that_of_its_coming(
     assert abs(datetime.now(UTC) - came) < timedelta(minutes=1)
 
 
-def test_first_uploads_are_told_completely_30_at_a_time(
-    phone: AntennaPod, tablet: AntennaPod
-) -> None:
+def test_first_uploads_are_told_completely_30_at_a_time(phone, tablet):
     phone.queued_actions = [
         play(A, f"{EPISODE}?{number}", number, timestamp="2026-01-01T00:00:00", device="phone_1")
         for number in range(1, 96)

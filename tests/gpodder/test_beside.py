@@ -1,7 +1,5 @@
 """What takes long to read or to write is done beside the event loop, which goes on meanwhile."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
@@ -30,6 +28,19 @@ OUTLINES = "".join(f'<outline xmlUrl="{url}"/>' for url in URLS)
 ACTION = {"podcast": URLS[0], "episode": URLS[0], "action": "delete"}
 
 
+@pytest.fixture
+async def client(path):
+    service = service_on(await SqliteStore.open(path, wall_clock.now), wall_clock.now)
+    await service.accounts.create("alice", PASSWORD)
+    transport = httpx.ASGITransport(Application(edges(service, Settings()), Settings()))
+    headers = {"Authorization": basic("alice", PASSWORD)}
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://test", headers=headers
+    ) as client:
+        yield client
+    await service.close()
+
+
 def run(path: Path, work: Callable[[httpx.AsyncClient], Awaitable[None]]) -> None:
     async def go() -> None:
         service = service_on(await SqliteStore.open(path, wall_clock.now), wall_clock.now)
@@ -46,17 +57,17 @@ def run(path: Path, work: Callable[[httpx.AsyncClient], Awaitable[None]]) -> Non
 
 
 @pytest.fixture
-def long_ones(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def long_ones(monkeypatch):
     """The names of what was done beside the loop, each only after the loop went on."""
     done: list[str] = []
 
-    def watch(module: Any) -> None:
-        async def watched(is_long: bool, work: Callable, *arguments: object) -> object:
+    def watch(module):
+        async def watched(is_long, work, *arguments):
             if not is_long:
                 return work(*arguments)
             went_on = threading.Event()
 
-            def waiting() -> object:
+            def waiting():
                 went_on.wait()
                 done.append(work.__name__)
                 return work(*arguments)
@@ -72,10 +83,8 @@ def long_ones(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return done
 
 
-def test_long_bodies_and_lists_are_read_and_written_beside_the_loop(
-    tmp_path: Path, long_ones: list[str]
-) -> None:
-    async def work(client: httpx.AsyncClient) -> None:
+def test_long_bodies_and_lists_are_read_and_written_beside_the_loop(tmp_path, long_ones):
+    async def work(client):
         items = [{"feed_url": url} for url in URLS]
         asked: list[tuple[str, str, dict[str, Any]]] = [
             ("POST", "/subscriptions", {"json": {"subscriptions": items}}),
@@ -100,8 +109,8 @@ def test_long_bodies_and_lists_are_read_and_written_beside_the_loop(
     run(tmp_path / "feedkeep.db", work)
 
 
-def test_short_ones_are_read_and_written_at_once(tmp_path: Path, long_ones: list[str]) -> None:
-    async def work(client: httpx.AsyncClient) -> None:
+def test_short_ones_are_read_and_written_at_once(tmp_path, long_ones):
+    async def work(client):
         one = {"subscriptions": [{"feed_url": URLS[0]}]}
         assert (await client.post("/subscriptions", json=one)).status_code == 200
         assert (await client.get("/subscriptions/alice.opml")).status_code == 200

@@ -1,13 +1,11 @@
 """What gPodder sends through mygpoclient, and what would make it give up."""
 
-from __future__ import annotations
-
 import json
 
 import httpx
 import pytest
 from mygpoclient.api import EpisodeAction, MygPodderClient
-from people import EPISODE, A, B, C, Person, basic, ok
+from people import EPISODE, A, B, C, basic, ok
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 OPML = f"""<opml version="2.0"><head/><body>
@@ -28,7 +26,7 @@ def sync(
     return set(pulled.add), since, actions_since
 
 
-def test_a_whole_sync_with_actions_100_at_a_time_works_again_and_again(person: Person) -> None:
+def test_a_whole_sync_with_actions_100_at_a_time_works_again_and_again(person):
     client = MygPodderClient(person.name, person.secret, root_url=person.process.base_url)
     actions = [
         EpisodeAction(A, f"{EPISODE}?{number}", "play", "gpo_desk", None, 0, number, 900)
@@ -45,9 +43,7 @@ def test_a_whole_sync_with_actions_100_at_a_time_works_again_and_again(person: P
     person.process.tokens += [str(cookie.value) for cookie in client._client._cookie_jar]
 
 
-def test_the_first_request_without_credentials_is_challenged_with_basic_and_a_realm(
-    person: Person,
-) -> None:
+def test_the_first_request_without_credentials_is_challenged_with_basic_and_a_realm(person):
     anyone = person.client()
     for path in (person.changes(), person.episodes, f"/subscriptions/{person.name}.json"):
         reply = anyone.get(path)
@@ -56,7 +52,7 @@ def test_the_first_request_without_credentials_is_challenged_with_basic_and_a_re
         assert "Set-Cookie" not in reply.headers
 
 
-def test_json_that_calls_itself_a_form_is_json(person: Person) -> None:
+def test_json_that_calls_itself_a_form_is_json(person):
     app = person.app()
     body = json.dumps({"add": [A], "remove": []}).encode()
     ok(app.post(person.changes(), content=body, headers=FORM))
@@ -71,9 +67,7 @@ def test_json_that_calls_itself_a_form_is_json(person: Person) -> None:
 
 @pytest.mark.parametrize("content_type", ["", "text/plain", "application/json", "x; y=z", "\xe9"])
 @pytest.mark.parametrize("method", ["POST", "PUT"])
-def test_describing_a_device_is_answered_with_an_empty_body(
-    person: Person, method: str, content_type: str
-) -> None:
+def test_describing_a_device_is_answered_with_an_empty_body(person, method, content_type):
     path = f"/api/2/devices/{person.name}/my.laptop-2.json"
     headers = [(b"Content-Type", content_type.encode())] if content_type else []
     body = b'{"caption": "Laptop", "type": "laptop"}'
@@ -88,9 +82,7 @@ def test_describing_a_device_is_answered_with_an_empty_body(
     ("ending", "body"),
     [("json", json.dumps([A, B])), ("txt", f"{A}\r\n\n  {B}\n"), ("opml", OPML)],
 )
-def test_a_whole_list_that_is_put_is_answered_with_an_empty_body(
-    person: Person, ending: str, body: str
-) -> None:
+def test_a_whole_list_that_is_put_is_answered_with_an_empty_body(person, ending, body):
     app = person.app()
     ok(app.post(person.changes(), json={"add": [C], "remove": []}))
     path = f"/subscriptions/{person.name}/gpo_desk.{ending}"
@@ -99,7 +91,7 @@ def test_a_whole_list_that_is_put_is_answered_with_an_empty_body(
     assert person.subscribed() == {A, B}
 
 
-def test_putting_the_list_again_sends_no_changes(person: Person) -> None:
+def test_putting_the_list_again_sends_no_changes(person):
     app = person.app()
     path = f"/subscriptions/{person.name}/gpo_desk.json"
     app.put(path, json=[A, B])
@@ -110,14 +102,14 @@ def test_putting_the_list_again_sends_no_changes(person: Person) -> None:
 
 
 @pytest.mark.parametrize("kind", ["desktop", "laptop", "mobile", "server", "other"])
-def test_each_type_of_device_is_kept(person: Person, kind: str) -> None:
+def test_each_type_of_device_is_kept(person, kind):
     app = person.app()
     app.post(f"/api/2/devices/{person.name}/d.json", json={"type": kind.upper()})
     assert ok(app.get(f"/api/2/devices/{person.name}.json"))[0]["type"] == kind
 
 
 @pytest.mark.parametrize("kind", ["fridge", "", None, 7])
-def test_any_other_type_becomes_one_that_gpodder_knows(person: Person, kind: object) -> None:
+def test_any_other_type_becomes_one_that_gpodder_knows(person, kind):
     app = person.app()
     reply = app.post(f"/api/2/devices/{person.name}/d.json", json={"caption": "", "type": kind})
     assert (reply.status_code, reply.content) == (200, b"")
@@ -125,7 +117,7 @@ def test_any_other_type_becomes_one_that_gpodder_knows(person: Person, kind: obj
     assert [(device["type"], device["caption"]) for device in listed] == [("other", "d")]
 
 
-def test_the_list_is_there_as_opml_for_those_who_ask_for_it(person: Person) -> None:
+def test_the_list_is_there_as_opml_for_those_who_ask_for_it(person):
     app = person.app()
     ok(app.post(person.changes(), json={"add": [f"{A}?x=1&y=2"], "remove": []}))
     reply = app.get(f"/subscriptions/{person.name}.opml")
@@ -134,6 +126,6 @@ def test_the_list_is_there_as_opml_for_those_who_ask_for_it(person: Person) -> N
     assert f'xmlUrl="{A}?x=1&amp;y=2"' in reply.text
 
 
-def test_a_name_and_a_token_of_another_do_not_go_together(person: Person, other: Person) -> None:
+def test_a_name_and_a_token_of_another_do_not_go_together(person, other):
     headers = {"Authorization": basic(person.name, other.secret)}
     assert person.client(**headers).get(person.changes()).status_code == 401

@@ -1,16 +1,14 @@
 """What Kasts sends to a server of gpodder.net's kind, and what would break it."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from people import EPISODE, HTTP_A, LAST_32_BIT_SECOND, A, B, C, Person, log_in, ok, play
+from people import EPISODE, HTTP_A, LAST_32_BIT_SECOND, A, B, C, log_in, ok, play
 from podcast_apps import AntennaPod, Kasts, next_since
 
 
-def test_its_login_is_the_list_of_devices(person: Person) -> None:
+def test_its_login_is_the_list_of_devices(person):
     desk = Kasts(person)
     assert desk.log_in() == []
     desk.describe()
@@ -18,7 +16,7 @@ def test_its_login_is_the_list_of_devices(person: Person) -> None:
     assert desk.log_in() == [described]
 
 
-def test_all_its_requests_in_their_order_work(person: Person) -> None:
+def test_all_its_requests_in_their_order_work(person):
     desk = Kasts(person)
     desk.log_in()
     desk.describe()
@@ -36,7 +34,7 @@ def test_all_its_requests_in_their_order_work(person: Person) -> None:
     assert [one["position"] for one in Kasts(person, "phone").actions("false")] == [5]
 
 
-def test_one_more_than_the_second_it_was_told_loses_nothing(person: Person) -> None:
+def test_one_more_than_the_second_it_was_told_loses_nothing(person):
     desk, phone = Kasts(person), Kasts(person, "phone")
     seen: list[str] = []
     for number in range(20):
@@ -46,7 +44,7 @@ def test_one_more_than_the_second_it_was_told_loses_nothing(person: Person) -> N
     assert phone.changes()["add"] == []
 
 
-def test_one_more_than_the_second_of_the_actions_loses_nothing(person: Person) -> None:
+def test_one_more_than_the_second_of_the_actions_loses_nothing(person):
     desk, phone = Kasts(person), Kasts(person, "phone")
     for one in (desk, phone):  # which names its device, as each sync does first
         one.changes()
@@ -58,9 +56,7 @@ def test_one_more_than_the_second_of_the_actions_loses_nothing(person: Person) -
     assert phone.actions("false") == []
 
 
-def test_it_loses_nothing_that_others_do_between_its_download_and_its_upload(
-    person: Person,
-) -> None:
+def test_it_loses_nothing_that_others_do_between_its_download_and_its_upload(person):
     desk, phone = Kasts(person), AntennaPod(person)
     desk.changes()
     phone.add(A)
@@ -71,7 +67,7 @@ def test_it_loses_nothing_that_others_do_between_its_download_and_its_upload(
     assert phone.feeds == {A, B}
 
 
-def test_timestamps_are_whole_seconds_of_32_bits(person: Person) -> None:
+def test_timestamps_are_whole_seconds_of_32_bits(person):
     desk = Kasts(person)
     replies: list[dict[str, Any]] = [
         desk.ask("GET", person.changes()),
@@ -87,9 +83,7 @@ def test_timestamps_are_whole_seconds_of_32_bits(person: Person) -> None:
         assert 0 <= reply["timestamp"] < LAST_32_BIT_SECOND
 
 
-def test_aggregated_tells_the_last_action_of_each_kind_with_an_episode_only(
-    person: Person,
-) -> None:
+def test_aggregated_tells_the_last_action_of_each_kind_with_an_episode_only(person):
     """Kasts reads `play` alone, and AntennaPod deletes what was played to its end."""
     desk = Kasts(person)
     sent = [
@@ -114,9 +108,7 @@ def test_aggregated_tells_the_last_action_of_each_kind_with_an_episode_only(
 @pytest.mark.parametrize(
     "numbers", [{}, {"started": -1, "position": -1, "total": -1}, {"started": 0, "position": 0}]
 )
-def test_a_play_that_does_not_say_how_far_changes_nothing(
-    person: Person, numbers: dict[str, int]
-) -> None:
+def test_a_play_that_does_not_say_how_far_changes_nothing(person, numbers):
     """gPodder sends one as soon as playback starts: a phone would go back to the start."""
     desk, phone = Kasts(person), log_in(person)
     desk.ask("POST", person.episodes, [play(A, EPISODE, 2400, device="desktop-1")])
@@ -132,9 +124,7 @@ def test_a_play_that_does_not_say_how_far_changes_nothing(
     assert (action["started"], action["position"], action["total"]) == (0, 2500, 3600)
 
 
-def test_two_guids_with_one_url_are_two_episodes_and_one_guid_with_two_urls_is_one(
-    person: Person,
-) -> None:
+def test_two_guids_with_one_url_are_two_episodes_and_one_guid_with_two_urls_is_one(person):
     desk = Kasts(person)
     sent = [
         play(A, EPISODE, 10, guid="a", device="phone"),
@@ -154,7 +144,7 @@ def test_two_guids_with_one_url_are_two_episodes_and_one_guid_with_two_urls_is_o
     assert desk.ask("GET", person.episodes, since=0, aggregated="true")["actions"] == told
 
 
-def test_a_device_whose_clock_is_ahead_wins_nothing(person: Person) -> None:
+def test_a_device_whose_clock_is_ahead_wins_nothing(person):
     desk = Kasts(person)
     ahead, now = (datetime.now(UTC) + timedelta(days=days) for days in (1, 0))
     sent = play(A, EPISODE, 10, device="phone", timestamp=f"{ahead:%Y-%m-%dT%H:%M:%S}")
@@ -168,7 +158,7 @@ def test_a_device_whose_clock_is_ahead_wins_nothing(person: Person) -> None:
     assert [(one["device"], one["position"]) for one in told] == [("desk", 20)]
 
 
-def test_actions_are_told_in_lower_case_with_numbers_at_play_alone(person: Person) -> None:
+def test_actions_are_told_in_lower_case_with_numbers_at_play_alone(person):
     desk = Kasts(person)
     numbers = {"started": 1, "position": 2, "total": 3}
     sent: list[dict[str, object]] = [
@@ -186,7 +176,7 @@ def test_actions_are_told_in_lower_case_with_numbers_at_play_alone(person: Perso
     }
 
 
-def test_an_action_that_is_none_stops_none_of_the_others(person: Person) -> None:
+def test_an_action_that_is_none_stops_none_of_the_others(person):
     desk = Kasts(person)
     sent = [
         play(A, EPISODE, 1),
@@ -204,23 +194,21 @@ def test_an_action_that_is_none_stops_none_of_the_others(person: Person) -> None
     assert [action["position"] for action in desk.actions("false")] == [1, 4]
 
 
-def test_an_action_of_an_unknown_podcast_is_kept_and_subscribes_nothing(person: Person) -> None:
+def test_an_action_of_an_unknown_podcast_is_kept_and_subscribes_nothing(person):
     desk = Kasts(person)
     desk.ask("POST", person.episodes, [play(C, EPISODE, 1)])
     assert len(desk.actions("false")) == 1
     assert person.subscribed() == set()
 
 
-def test_numbers_that_come_as_texts_are_numbers(person: Person) -> None:
+def test_numbers_that_come_as_texts_are_numbers(person):
     numbers = {"started": "0", "position": "7", "total": "90"}
     action = {"podcast": A, "episode": EPISODE, "action": "play", **numbers}
     ok(person.app().post(person.episodes, json=[action]))
     assert [one["position"] for one in Kasts(person).actions()] == [7]
 
 
-def test_a_resent_action_is_told_no_more_and_of_several_the_latest_one_is_kept(
-    person: Person,
-) -> None:
+def test_a_resent_action_is_told_no_more_and_of_several_the_latest_one_is_kept(person):
     desk = Kasts(person)
     first = [play(A, EPISODE, 5, timestamp="2026-01-01T00:00:00", device="phone")]
     later = [play(HTTP_A, EPISODE, 9, timestamp="2026-01-01T00:00:09", device="phone")]
@@ -232,7 +220,7 @@ def test_a_resent_action_is_told_no_more_and_of_several_the_latest_one_is_kept(
     assert desk.actions("false") == []
 
 
-def test_what_it_removed_is_removed_everywhere(person: Person) -> None:
+def test_what_it_removed_is_removed_everywhere(person):
     desk, phone = Kasts(person), AntennaPod(person)
     phone.add(A)
     phone.add(B)
@@ -246,9 +234,7 @@ def test_what_it_removed_is_removed_everywhere(person: Person) -> None:
     assert {entry["feed_url"]: entry["is_subscribed"] for entry in listed} == {A: True, B: False}
 
 
-def test_a_feed_that_is_new_is_removed_at_the_first_try_whatever_was_removed_before(
-    person: Person,
-) -> None:
+def test_a_feed_that_is_new_is_removed_at_the_first_try_whatever_was_removed_before(person):
     desk, phone = Kasts(person), Kasts(person, "phone")
     phone.upload([A], [])
     assert desk.changes()["add"] == [A]
@@ -261,7 +247,7 @@ def test_a_feed_that_is_new_is_removed_at_the_first_try_whatever_was_removed_bef
     assert B in phone.changes()["remove"]
 
 
-def test_after_an_upload_it_is_sent_only_what_others_have_done(person: Person) -> None:
+def test_after_an_upload_it_is_sent_only_what_others_have_done(person):
     """It keeps no cookies: so what it was sent is stored with its password, while that is its own.
 
     Otherwise each sync after an upload would bring everything once more.
@@ -282,7 +268,7 @@ def test_after_an_upload_it_is_sent_only_what_others_have_done(person: Person) -
     assert [action["position"] for action in desk.actions("false")] == [7]
 
 
-def test_a_second_device_with_the_same_password_ends_that_for_good(person: Person) -> None:
+def test_a_second_device_with_the_same_password_ends_that_for_good(person):
     """What one of two was sent says nothing of the other: each is sent rather too much."""
     desk, laptop = Kasts(person), Kasts(person, "laptop-1")
     desk.changes()
@@ -294,9 +280,7 @@ def test_a_second_device_with_the_same_password_ends_that_for_good(person: Perso
     assert sorted(desk.changes()["add"]) == [A, B, C]
 
 
-def test_a_second_device_inside_of_an_action_that_is_not_stored_ends_that_too(
-    person: Person,
-) -> None:
+def test_a_second_device_inside_of_an_action_that_is_not_stored_ends_that_too(person):
     desk = Kasts(person)
     desk.changes()
     desk.actions("false")
@@ -304,7 +288,7 @@ def test_a_second_device_inside_of_an_action_that_is_not_stored_ends_that_too(
     assert desk.ask("POST", person.episodes, [begun])["timestamp"] == 1
 
 
-def test_a_second_device_inside_of_actions_ends_that_too(person: Person) -> None:
+def test_a_second_device_inside_of_actions_ends_that_too(person):
     desk = Kasts(person)
     desk.changes()
     desk.actions("false")
@@ -313,7 +297,7 @@ def test_a_second_device_inside_of_actions_ends_that_too(person: Person) -> None
     assert len(desk.actions("false")) == 2
 
 
-def test_a_second_device_in_a_query_ends_that_too(person: Person) -> None:
+def test_a_second_device_in_a_query_ends_that_too(person):
     desk = Kasts(person)
     desk.changes()
     desk.actions("false")
@@ -322,7 +306,7 @@ def test_a_second_device_in_a_query_ends_that_too(person: Person) -> None:
     assert desk.ask("POST", person.episodes, actions)["timestamp"] == 1
 
 
-def test_one_that_is_installed_anew_is_told_to_remove_nothing(person: Person) -> None:
+def test_one_that_is_installed_anew_is_told_to_remove_nothing(person):
     desk = Kasts(person)
     desk.changes()
     desk.upload([A, B], [])

@@ -1,7 +1,5 @@
 """A reply with more episode actions than anybody should hold in memory."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json
@@ -78,9 +76,7 @@ def serving(folder: Path, database: str) -> Iterator[FeedkeepProcess]:
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"] if IS_LONG else ["sqlite"])
-def process(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[FeedkeepProcess]:
+def process(request, tmp_path_factory):
     """A service with an account that has a long history."""
     folder = tmp_path_factory.mktemp("many")
     if request.param == "sqlite":
@@ -95,7 +91,7 @@ def process(
 
 
 @pytest.fixture
-def client(process: FeedkeepProcess) -> Iterator[httpx.Client]:
+def client(process):
     with client_of(process) as client:
         yield client
 
@@ -113,9 +109,7 @@ def memory(process: FeedkeepProcess, name: str) -> int:
     )
 
 
-def test_all_of_many_actions_come_whole_and_take_less_than_16_mib(
-    process: FeedkeepProcess, client: httpx.Client
-) -> None:
+def test_all_of_many_actions_come_whole_and_take_less_than_16_mib(process, client):
     ok(client.get(EPISODES, params={"since": BEGUN // 10**6 + 10}))
     Path(f"/proc/{process.process.pid}/clear_refs").write_text("5")  # the peak begins anew
     before = memory(process, "VmRSS")
@@ -130,9 +124,7 @@ def test_all_of_many_actions_come_whole_and_take_less_than_16_mib(
     assert taken < 16 * MIB, taken
 
 
-def test_only_the_last_action_of_each_episode_comes_if_no_more_is_wanted(
-    process: FeedkeepProcess, client: httpx.Client
-) -> None:
+def test_only_the_last_action_of_each_episode_comes_if_no_more_is_wanted(process, client):
     ok(client.get(EPISODES, params={"since": BEGUN // 10**6 + 10}))  # it may be the first request
     Path(f"/proc/{process.process.pid}/clear_refs").write_text("5")
     before = memory(process, "VmRSS")
@@ -142,14 +134,12 @@ def test_only_the_last_action_of_each_episode_comes_if_no_more_is_wanted(
     assert taken < 32 * MIB, taken
 
 
-def test_head_tells_nothing_of_them(client: httpx.Client) -> None:
+def test_head_tells_nothing_of_them(client):
     reply = client.head(EPISODES, params={"since": 0})
     assert (reply.status_code, reply.content) == (200, b"")
 
 
-def test_what_changes_while_all_are_told_comes_with_the_next_request(
-    process: FeedkeepProcess, client: httpx.Client
-) -> None:
+def test_what_changes_while_all_are_told_comes_with_the_next_request(process, client):
     sent = kept(MANY - 1)
     changed = play(
         sent.podcast, sent.episode, 99, device=sent.device, timestamp="2030-01-01T00:00:00"
@@ -166,9 +156,7 @@ def test_what_changes_while_all_are_told_comes_with_the_next_request(
     assert [action["position"] for action in rest if action["episode"] == sent.episode] == [99]
 
 
-def test_a_client_that_leaves_disturbs_no_other(
-    process: FeedkeepProcess, client: httpx.Client
-) -> None:
+def test_a_client_that_leaves_disturbs_no_other(process, client):
     for _ in range(3):
         with client.stream("GET", EPISODES, params={"since": 0}) as reply:
             next(reply.iter_bytes())
@@ -185,7 +173,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def test_a_reply_that_cannot_be_completed_is_cut_and_logged(tmp_path: Path) -> None:
+def test_a_reply_that_cannot_be_completed_is_cut_and_logged(tmp_path):
     """Half a list that looks whole would be taken for the whole."""
     with serving(tmp_path, "") as process, client_of(process) as client:
         file = tmp_path / "feedkeep.db"

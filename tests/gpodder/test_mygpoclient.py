@@ -1,9 +1,5 @@
 """The real mygpoclient, which gPodder and others use, against a real process."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import pytest
 from mygpoclient import http, simple
 from mygpoclient.api import EpisodeAction, MygPodderClient
@@ -21,20 +17,20 @@ def client_of(person: Person) -> MygPodderClient:
 
 
 @pytest.fixture
-def client(person: Person) -> Iterator[MygPodderClient]:
+def client(person):
     client = client_of(person)
     yield client
     jar = client._client._cookie_jar
     person.process.tokens += [cookie.value for cookie in jar if cookie.value]
 
 
-def test_it_answers_one_challenge_and_lives_on_the_cookie(client: MygPodderClient) -> None:
+def test_it_answers_one_challenge_and_lives_on_the_cookie(client):
     for number in range(MORE_THAN_IT_ANSWERS):
         assert client.update_device_settings("desk", caption=f"Desk {number}") is True
     assert [cookie.name for cookie in client._client._cookie_jar] == ["sessionid"]
 
 
-def test_without_the_cookie_it_would_give_up(client: MygPodderClient) -> None:
+def test_without_the_cookie_it_would_give_up(client):
     """The control of the test above: the limit is really there."""
     for _ in range(3):
         client.get_devices()
@@ -43,21 +39,19 @@ def test_without_the_cookie_it_would_give_up(client: MygPodderClient) -> None:
         client.get_devices()
 
 
-def test_a_host_without_a_scheme_is_reached_by_http(person: Person) -> None:
+def test_a_host_without_a_scheme_is_reached_by_http(person):
     host = person.process.base_url.removeprefix("http://")
     client = MygPodderClient(person.name, person.secret, root_url=host)
     assert client.get_devices() == []
 
 
-def test_the_secret_of_another_account_is_told_as_unauthorized(
-    person: Person, other: Person
-) -> None:
+def test_the_secret_of_another_account_is_told_as_unauthorized(person, other):
     client = MygPodderClient(person.name, other.secret, root_url=person.process.base_url)
     with pytest.raises(http.Unauthorized):
         client.get_devices()
 
 
-def test_devices_are_described_listed_and_described_anew(client: MygPodderClient) -> None:
+def test_devices_are_described_listed_and_described_anew(client):
     assert client.update_device_settings("desk", "My desk", "desktop") is True
     assert client.update_device_settings("phone.1", type="mobile") is True
     assert client.update_device_settings("desk", caption="His desk") is True
@@ -66,16 +60,14 @@ def test_devices_are_described_listed_and_described_anew(client: MygPodderClient
     assert found == [("desk", "His desk", "desktop", 2), ("phone.1", "phone.1", "mobile", 2)]
 
 
-def test_a_whole_list_is_put_and_got(client: MygPodderClient) -> None:
+def test_a_whole_list_is_put_and_got(client):
     assert client.put_subscriptions("desk", [A, B]) is True
     assert client.put_subscriptions("desk", [B, C]) is True
     assert set(client.get_subscriptions("desk")) == {B, C}
     assert set(client.get_subscriptions("phone")) == {B, C}
 
 
-def test_a_list_that_is_brought_back_is_pulled_as_new(
-    person: Person, client: MygPodderClient
-) -> None:
+def test_a_list_that_is_brought_back_is_pulled_as_new(person, client):
     since = client.update_subscriptions("desk", [A, B, C]).since
     since = client.update_subscriptions("desk", [], [A, B, C]).since
     wipe = ok(person.interface().get("/history"))["changes"][0]
@@ -86,14 +78,14 @@ def test_a_list_that_is_brought_back_is_pulled_as_new(
     assert client.pull_subscriptions("desk", changes.since).add == []
 
 
-def test_the_simple_client_works_too(person: Person) -> None:
+def test_the_simple_client_works_too(person):
     client = simple.SimpleClient(person.name, person.secret, person.process.base_url)
     assert client.put_subscriptions("desk", [A]) is True
     assert client.get_subscriptions("desk") == [A]
     assert client.get_suggestions() == []
 
 
-def test_changes_go_up_and_come_down_on_another_device(person: Person) -> None:
+def test_changes_go_up_and_come_down_on_another_device(person):
     desk, phone = client_of(person), client_of(person)
     desk.update_subscriptions("desk", [A, B])
     first = phone.pull_subscriptions("phone", 0)
@@ -106,13 +98,13 @@ def test_changes_go_up_and_come_down_on_another_device(person: Person) -> None:
     assert first.since <= second.since <= third.since <= LAST_32_BIT_SECOND
 
 
-def test_pulling_without_a_since_gives_all(client: MygPodderClient) -> None:
+def test_pulling_without_a_since_gives_all(client):
     client.update_subscriptions("desk", [A])
     client.pull_subscriptions("desk")
     assert client.pull_subscriptions("desk").add == [A]
 
 
-def test_update_urls_tell_how_a_url_is_kept_and_which_is_none(client: MygPodderClient) -> None:
+def test_update_urls_tell_how_a_url_is_kept_and_which_is_none(client):
     client.update_subscriptions("desk", [A])
     sent = [f" {B} ", HTTP_A, "antennapod_local:1", "nonsense", C]
     result = client.update_subscriptions("desk", sent, ["also nonsense"])
@@ -126,12 +118,12 @@ def test_update_urls_tell_how_a_url_is_kept_and_which_is_none(client: MygPodderC
     assert set(client.get_subscriptions("desk")) == {A, B, C}
 
 
-def test_an_upload_tells_no_later_second_than_the_pull_before(client: MygPodderClient) -> None:
+def test_an_upload_tells_no_later_second_than_the_pull_before(client):
     pulled = client.pull_subscriptions("desk", 0)
     assert client.update_subscriptions("desk", [A]).since <= pulled.since
 
 
-def test_what_others_do_between_a_pull_and_an_upload_is_pulled_next(person: Person) -> None:
+def test_what_others_do_between_a_pull_and_an_upload_is_pulled_next(person):
     desk, phone = client_of(person), client_of(person)
     desk.pull_subscriptions("desk", 0)
     phone.update_subscriptions("phone", [A])
@@ -139,7 +131,7 @@ def test_what_others_do_between_a_pull_and_an_upload_is_pulled_next(person: Pers
     assert A in desk.pull_subscriptions("desk", since).add
 
 
-def test_episode_actions_go_up_and_come_down_by_since_and_podcast(person: Person) -> None:
+def test_episode_actions_go_up_and_come_down_by_since_and_podcast(person):
     desk, phone = client_of(person), client_of(person)
     played = EpisodeAction(A, EPISODE, "play", "desk", "2026-01-02T03:04:05", 10, 20, 600)
     loaded = EpisodeAction(B, EPISODE, "download", "phone", "2026-01-02T03:04:06")
@@ -153,18 +145,14 @@ def test_episode_actions_go_up_and_come_down_by_since_and_podcast(person: Person
     assert desk.download_episode_actions(second.since).actions == []
 
 
-def test_asking_for_one_podcast_hides_no_other_action_from_the_next_poll(
-    client: MygPodderClient,
-) -> None:
+def test_asking_for_one_podcast_hides_no_other_action_from_the_next_poll(client):
     since = client.download_episode_actions(0).since
     client.upload_episode_actions([EpisodeAction(A, EPISODE, "new"), EpisodeAction(B, "b", "new")])
     client.download_episode_actions(since, podcast=A)
     assert len(client.download_episode_actions(since).actions) == 2
 
 
-def test_settings_of_all_four_scopes_are_set_removed_and_kept_apart(
-    client: MygPodderClient,
-) -> None:
+def test_settings_of_all_four_scopes_are_set_removed_and_kept_apart(client):
     scopes = [
         ("account", None, None),
         ("device", "desk", None),
@@ -180,9 +168,7 @@ def test_settings_of_all_four_scopes_are_set_removed_and_kept_apart(
         assert client.get_settings(*scope) == {"number": number}
 
 
-def test_there_are_no_favourites_and_there_is_no_directory(
-    client: MygPodderClient, person: Person
-) -> None:
+def test_there_are_no_favourites_and_there_is_no_directory(client, person):
     assert client.get_favorite_episodes() == []
     assert client.get_suggestions() == []
     public = PublicClient(person.process.base_url)

@@ -1,7 +1,5 @@
 """Apps and the Open Podcast API have one list: what one does shows in the other."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import unquote
 
@@ -19,20 +17,20 @@ def listed(person: Person) -> dict[str, dict[str, Any]]:
     return {entry["guid"]: entry for entry in entries}
 
 
-def test_what_an_app_adds_has_its_derived_guid_in_the_interface(person: Person) -> None:
+def test_what_an_app_adds_has_its_derived_guid_in_the_interface(person):
     add(person, A)
     entry = listed(person)[parse_feed_url(A).guid]
     assert (entry["feed_url"], entry["is_subscribed"]) == (A, True)
 
 
-def test_what_is_added_over_the_interface_comes_down_to_apps(person: Person) -> None:
+def test_what_is_added_over_the_interface_comes_down_to_apps(person):
     since = ok(person.app().get(person.changes()))["timestamp"]
     items = [{"feed_url": A, "guid": "00000000-0000-4000-8000-000000000001"}]
     ok(person.interface().post("/subscriptions", json={"subscriptions": items}))
     assert ok(person.app().get(person.changes(), params={"since": since}))["add"] == [A]
 
 
-def test_removing_is_unsubscribing_and_never_a_deletion(person: Person) -> None:
+def test_removing_is_unsubscribing_and_never_a_deletion(person):
     add(person, A)
     ok(person.app().post(person.changes(), json={"add": [], "remove": [A]}))
     entry = listed(person)[parse_feed_url(A).guid]
@@ -42,9 +40,7 @@ def test_removing_is_unsubscribing_and_never_a_deletion(person: Person) -> None:
     assert listed(person)[parse_feed_url(A).guid]["is_subscribed"] is True
 
 
-def test_unsubscribing_and_deleting_over_the_interface_is_removing_for_apps(
-    person: Person,
-) -> None:
+def test_unsubscribing_and_deleting_over_the_interface_is_removing_for_apps(person):
     add(person, A, B)
     since = ok(person.app().get(person.changes()))["timestamp"]
     api = person.interface()
@@ -56,7 +52,7 @@ def test_unsubscribing_and_deleting_over_the_interface_is_removing_for_apps(
     assert person.subscribed() == {B}
 
 
-def test_a_move_is_sent_to_no_app_that_has_the_feed(person: Person) -> None:
+def test_a_move_is_sent_to_no_app_that_has_the_feed(person):
     """AntennaPod and Kasts delete what they are told to remove, with downloads and play states."""
     add(person, A)
     app = person.app()
@@ -70,9 +66,7 @@ def test_a_move_is_sent_to_no_app_that_has_the_feed(person: Person) -> None:
 
 
 # C3.3
-def test_links_to_subscribe_are_understood_from_apps_and_never_in_the_interface(
-    person: Person,
-) -> None:
+def test_links_to_subscribe_are_understood_from_apps_and_never_in_the_interface(person):
     link = A.replace("https:", "feed:")
     told = ok(person.app().post(person.changes(), json={"add": [link, "feeds.opml"], "remove": []}))
     assert told["update_urls"] == [[link, A], ["feeds.opml", ""]]
@@ -92,7 +86,7 @@ def test_links_to_subscribe_are_understood_from_apps_and_never_in_the_interface(
 
 
 # C3.1, C3.18
-def test_impossible_hosts_are_refused_from_apps_and_sent_to_none(person: Person) -> None:
+def test_impossible_hosts_are_refused_from_apps_and_sent_to_none(person):
     told = ok(person.app().post(person.changes(), json={"add": [IMPOSSIBLE, A], "remove": []}))
     assert told["update_urls"] == [[IMPOSSIBLE, ""]]
     subscribe_unchecked(person.process, person.name, IMPOSSIBLE)
@@ -120,9 +114,7 @@ def test_impossible_hosts_are_refused_from_apps_and_sent_to_none(person: Person)
     assert person.subscribed() == {B, IMPOSSIBLE}
 
 
-def test_an_app_that_took_https_over_from_a_redirect_is_not_sent_back_to_http(
-    person: Person,
-) -> None:
+def test_an_app_that_took_https_over_from_a_redirect_is_not_sent_back_to_http(person):
     add(person, HTTP_A)
     gpodder, path = person.app(), person.changes("desk")
     told = ok(gpodder.post(path, json={"add": [f"{A}/"], "remove": [HTTP_A]}))
@@ -132,9 +124,7 @@ def test_an_app_that_took_https_over_from_a_redirect_is_not_sent_back_to_http(
     assert person.subscribed() == set()
 
 
-def test_an_app_that_takes_the_urls_it_is_told_unsubscribes_from_a_feed_that_moved(
-    person: Person,
-) -> None:
+def test_an_app_that_takes_the_urls_it_is_told_unsubscribes_from_a_feed_that_moved(person):
     """gPodder gives its podcast the URL that it is told in `update_urls`."""
     add(person, A)
     move(person, A, B)
@@ -145,14 +135,12 @@ def test_an_app_that_takes_the_urls_it_is_told_unsubscribes_from_a_feed_that_mov
     assert person.subscribed() == set()
 
 
-def test_what_is_no_url_is_told_also_if_it_is_empty(person: Person) -> None:
+def test_what_is_no_url_is_told_also_if_it_is_empty(person):
     told = ok(person.app().post(person.changes(), json={"add": ["", A], "remove": []}))
     assert told["update_urls"] == [["", ""]]
 
 
-def test_an_unsubscription_reaches_a_device_that_has_the_feed_in_another_spelling(
-    person: Person,
-) -> None:
+def test_an_unsubscription_reaches_a_device_that_has_the_feed_in_another_spelling(person):
     """AntennaPod removes a podcast by the exact text of its URL, and ignores `update_urls`."""
     add(person, A)
     app = person.app()
@@ -164,9 +152,7 @@ def test_an_unsubscription_reaches_a_device_that_has_the_feed_in_another_spellin
         assert spelling in ok(app.get(path, params={"since": since}))["remove"]
 
 
-def test_apps_that_are_told_of_a_move_and_of_the_way_back_end_with_the_url_of_the_start(
-    person: Person,
-) -> None:
+def test_apps_that_are_told_of_a_move_and_of_the_way_back_end_with_the_url_of_the_start(person):
     add(person, A)
     app, path = person.app(), person.changes()
     has, since = {A}, ok(app.get(path))["timestamp"]
@@ -179,7 +165,7 @@ def test_apps_that_are_told_of_a_move_and_of_the_way_back_end_with_the_url_of_th
     assert has == {B}
 
 
-def test_who_begins_after_a_move_gets_the_new_url_and_clears_a_double_away(person: Person) -> None:
+def test_who_begins_after_a_move_gets_the_new_url_and_clears_a_double_away(person):
     add(person, A)
     move(person, A, B)
     tablet, path = person.app(), person.changes("tablet")
@@ -192,9 +178,7 @@ def test_who_begins_after_a_move_gets_the_new_url_and_clears_a_double_away(perso
     assert person.subscribed() == set()
 
 
-def test_who_has_a_feed_by_its_old_url_alone_unsubscribes_by_it_and_all_others_hear(
-    person: Person,
-) -> None:
+def test_who_has_a_feed_by_its_old_url_alone_unsubscribes_by_it_and_all_others_hear(person):
     add(person, A)
     other = person.app()
     since = ok(other.get(person.changes("laptop"), params={"since": 0}))["timestamp"]
@@ -206,14 +190,14 @@ def test_who_has_a_feed_by_its_old_url_alone_unsubscribes_by_it_and_all_others_h
     assert set(told["remove"]) == {*usual_spellings(A), *usual_spellings(B)}
 
 
-def test_a_url_that_is_added_and_removed_at_once_is_added(person: Person) -> None:
+def test_a_url_that_is_added_and_removed_at_once_is_added(person):
     add(person, B)
     body = {"add": [A, B], "remove": [HTTP_A, B]}
     ok(person.app().post(person.changes(), json=body))
     assert person.subscribed() == {A, B}
 
 
-def test_a_first_sync_that_is_tried_again_has_nothing_to_remove_either(person: Person) -> None:
+def test_a_first_sync_that_is_tried_again_has_nothing_to_remove_either(person):
     """What is on the phone already is its owner's; removing it would delete their files."""
     add(person, A, B)
     ok(person.app().post(person.changes(), json={"add": [], "remove": [B]}))
@@ -225,7 +209,7 @@ def test_a_first_sync_that_is_tried_again_has_nothing_to_remove_either(person: P
     assert (heard["add"], heard["remove"]) == ([], [])
 
 
-def test_episode_actions_come_with_the_url_that_the_podcast_has_now(person: Person) -> None:
+def test_episode_actions_come_with_the_url_that_the_podcast_has_now(person):
     add(person, A)
     ok(person.app().post(person.episodes, json=[play(HTTP_A, f"{A}/1.mp3", 10)]))
     (told,) = ok(person.app().get(person.episodes))["actions"]
@@ -235,9 +219,7 @@ def test_episode_actions_come_with_the_url_that_the_podcast_has_now(person: Pers
     assert told["podcast"] == B
 
 
-def test_actions_of_a_podcast_that_moved_are_about_one_episode_by_either_url(
-    person: Person,
-) -> None:
+def test_actions_of_a_podcast_that_moved_are_about_one_episode_by_either_url(person):
     add(person, A)
     app = person.app()
     earlier, later = {"timestamp": "2026-11-01T10:00:00"}, {"timestamp": "2026-11-02T10:00:00"}
@@ -254,9 +236,7 @@ def test_actions_of_a_podcast_that_moved_are_about_one_episode_by_either_url(
 
 
 @pytest.mark.parametrize("is_late", [False, True])
-def test_what_was_played_of_two_feeds_that_become_one_is_one_position(
-    person: Person, is_late: bool
-) -> None:
+def test_what_was_played_of_two_feeds_that_become_one_is_one_position(person, is_late):
     """Kasts would go where the last play of a reply says."""
     add(person, A, B)
     app = person.app()
@@ -276,9 +256,7 @@ def test_what_was_played_of_two_feeds_that_become_one_is_one_position(
         assert [(one["podcast"], one["position"]) for one in told] == [(A, 900)]
 
 
-def test_apps_that_take_escapes_away_add_no_feed_twice_and_remove_the_feed_that_they_mean(
-    person: Person,
-) -> None:
+def test_apps_that_take_escapes_away_add_no_feed_twice_and_remove_the_feed_that_they_mean(person):
     colons, letters = (
         "https://a.example/users%3A1/rss",
         "https://b.example/caf%C3%A9%20au%20lait.xml",
@@ -294,9 +272,7 @@ def test_apps_that_take_escapes_away_add_no_feed_twice_and_remove_the_feed_that_
     assert person.subscribed() == {C}
 
 
-def test_actions_of_apps_that_take_escapes_away_are_of_the_feed_that_they_mean(
-    person: Person,
-) -> None:
+def test_actions_of_apps_that_take_escapes_away_are_of_the_feed_that_they_mean(person):
     colons, spaces = "https://a.example/users%3A1/rss", "https://b.example/au%20lait.xml"
     add(person, colons, spaces)
     nowhere = "https://a.example/users:2/rss"
@@ -316,7 +292,7 @@ def test_actions_of_apps_that_take_escapes_away_are_of_the_feed_that_they_mean(
     assert told == {"0": colons, "1": colons, "2": spaces, "3": nowhere}
 
 
-def test_the_interface_takes_a_url_without_its_escapes_for_another(person: Person) -> None:
+def test_the_interface_takes_a_url_without_its_escapes_for_another(person):
     colons = "https://a.example/users%3A1/rss"
     add(person, colons)
     sent = {"subscriptions": [{"feed_url": unquote(colons)}]}

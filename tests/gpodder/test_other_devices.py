@@ -3,8 +3,6 @@
 Kasts ("sync all devices"), CPod and cliamp ask for each device of the account since 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import httpx
@@ -16,7 +14,7 @@ from feedkeep.rules.feed_urls import parse_feed_url
 
 
 @pytest.fixture
-def phone(person: Person) -> AntennaPod:
+def phone(person):
     """Return a phone that has synced, and knows it."""
     phone = AntennaPod(person)
     phone.set_up()
@@ -52,9 +50,7 @@ def set_subscribed(person: Person, url: str, is_subscribed: bool) -> httpx.Respo
 
 
 @each_way
-def test_a_real_removal_of_a_feed_that_moved_unsubscribes(
-    person: Person, phone: AntennaPod, ask_for_all_devices: Asks
-) -> None:
+def test_a_real_removal_of_a_feed_that_moved_unsubscribes(person, phone, ask_for_all_devices):
     move(person, A, B)
     phone.sync()
     ask_for_all_devices(person)
@@ -65,9 +61,7 @@ def test_a_real_removal_of_a_feed_that_moved_unsubscribes(
 
 
 @each_way
-def test_removing_a_duplicate_unsubscribes_nothing(
-    person: Person, phone: AntennaPod, ask_for_all_devices: Asks
-) -> None:
+def test_removing_a_duplicate_unsubscribes_nothing(person, phone, ask_for_all_devices):
     move(person, A, B)
     phone.sync()
     phone.add(B)
@@ -83,8 +77,8 @@ def test_removing_a_duplicate_unsubscribes_nothing(
 @each_way
 @pytest.mark.parametrize("is_forced", [False, True])
 def test_the_echo_of_a_removal_leaves_a_feed_that_was_brought_back(
-    person: Person, phone: AntennaPod, ask_for_all_devices: Asks, *, is_forced: bool
-) -> None:
+    person, phone, ask_for_all_devices, *, is_forced
+):
     set_subscribed(person, A, False)
     phone.sync()
     assert phone.queued == {A: False}  # it takes that for its owner's wish, and sends it next time
@@ -98,9 +92,7 @@ def test_the_echo_of_a_removal_leaves_a_feed_that_was_brought_back(
     assert phone.feeds == {A}
 
 
-def test_what_an_owner_removes_after_a_full_synchronization_is_removed(
-    person: Person, phone: AntennaPod
-) -> None:
+def test_what_an_owner_removes_after_a_full_synchronization_is_removed(person, phone):
     phone.force_full_synchronization()
     phone.sync()
     phone.remove(A)
@@ -109,8 +101,8 @@ def test_what_an_owner_removes_after_a_full_synchronization_is_removed(
 
 
 def test_an_app_of_which_nothing_is_known_removes_a_feed_that_moved_on_the_second_try(
-    person: Person, phone: AntennaPod
-) -> None:
+    person, phone
+):
     """It may have the feed by both URLs: in doubt the feed stays, and the app is told so."""
     move(person, A, B)
     phone.sync()
@@ -125,9 +117,7 @@ def test_an_app_of_which_nothing_is_known_removes_a_feed_that_moved_on_the_secon
     assert person.subscribed() == set()
 
 
-def test_an_app_of_which_nothing_is_known_removes_a_feed_that_never_moved(
-    person: Person, phone: AntennaPod
-) -> None:
+def test_an_app_of_which_nothing_is_known_removes_a_feed_that_never_moved(person, phone):
     person.secret = person.process.new_token(person.name)
     phone.remove(A)
     phone.sync()

@@ -1,8 +1,6 @@
 """Whose path it is: everything that names an account is that account's alone."""
 
-from __future__ import annotations
-
-from people import A, Person, add, ok
+from people import A, add, ok
 
 from feedkeep.rules.feed_urls import parse_feed_url
 
@@ -33,7 +31,7 @@ def own_paths(name: str) -> list[tuple[str, str]]:
     ]
 
 
-def test_without_credentials_everything_of_an_account_is_401_with_basic(person: Person) -> None:
+def test_without_credentials_everything_of_an_account_is_401_with_basic(person):
     anyone = person.client()
     for method, path in own_paths(person.name):
         reply = anyone.request(method, path)
@@ -42,7 +40,7 @@ def test_without_credentials_everything_of_an_account_is_401_with_basic(person: 
 
 
 # C7.4
-def test_everything_of_another_account_is_403(person: Person, other: Person) -> None:
+def test_everything_of_another_account_is_403(person, other):
     add(other, A)
     with_session = person.client()
     ok(with_session.get(person.changes(), headers={"Authorization": person.basic}))
@@ -54,19 +52,19 @@ def test_everything_of_another_account_is_403(person: Person, other: Person) -> 
     assert person.app().get(person.changes().replace(person.name, "stranger")).status_code == 403
 
 
-def test_names_compare_without_case(person: Person) -> None:
+def test_names_compare_without_case(person):
     for name in (person.name.upper(), person.name.lower()):
         for _, path in [pair for pair in own_paths(name) if pair[0] == "GET"]:
             assert person.app().get(path).status_code == 200, path
 
 
-def test_a_method_that_is_not_there_is_405_and_tells_those_that_are(person: Person) -> None:
+def test_a_method_that_is_not_there_is_405_and_tells_those_that_are(person):
     reply = person.app().delete(person.episodes)
     assert reply.status_code == 405
     assert reply.headers["Allow"] == "GET, HEAD, POST"
 
 
-def test_what_cannot_be_read_is_400_and_too_much_is_413(person: Person) -> None:
+def test_what_cannot_be_read_is_400_and_too_much_is_413(person):
     app = person.app()
     for path in (person.changes(), person.episodes):
         assert app.post(path, content=b"{").status_code == 400
@@ -75,16 +73,14 @@ def test_what_cannot_be_read_is_400_and_too_much_is_413(person: Person) -> None:
     assert app.post(person.episodes, json=[{}] * 10_001).status_code == 400
 
 
-def test_a_body_with_a_content_coding_is_415(person: Person) -> None:
+def test_a_body_with_a_content_coding_is_415(person):
     headers = {"Content-Encoding": "gzip"}
     reply = person.app().post(person.changes(), content=b"x", headers=headers)
     assert reply.status_code == 415
 
 
 # C1.2
-def test_a_path_that_ends_like_a_format_is_this_protocols_and_a_guid_is_the_interfaces(
-    person: Person,
-) -> None:
+def test_a_path_that_ends_like_a_format_is_this_protocols_and_a_guid_is_the_interfaces(person):
     add(person, A)
     guid = parse_feed_url(A).guid
     session = person.client()

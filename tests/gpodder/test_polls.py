@@ -1,10 +1,5 @@
 """What a poll with nothing new asks of the database."""
 
-from __future__ import annotations
-
-import asyncio
-from pathlib import Path
-
 import httpx
 from people import basic
 from stores import service_on
@@ -32,37 +27,34 @@ def statements_of(store: SqliteStore) -> list[str]:
     return sent
 
 
-def test_a_poll_with_a_password_asks_one_thing_more_in_the_same_transaction(tmp_path: Path) -> None:
-    async def go() -> None:
-        store = await SqliteStore.open(tmp_path / "feedkeep.db", wall_clock.now)
-        service = service_on(store, wall_clock.now)
-        await service.accounts.create("alice", PASSWORD)
-        transport = httpx.ASGITransport(Application(edges(service, Settings()), Settings()))
-        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+async def test_a_poll_with_a_password_asks_one_thing_more_in_the_same_transaction(tmp_path):
+    store = await SqliteStore.open(tmp_path / "feedkeep.db", wall_clock.now)
+    service = service_on(store, wall_clock.now)
+    await service.accounts.create("alice", PASSWORD)
+    transport = httpx.ASGITransport(Application(edges(service, Settings()), Settings()))
+    async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
 
-            async def poll(**headers: str) -> httpx.Response:
-                client.cookies.clear()
-                path = "/api/2/subscriptions/alice/phone.json?since=5"
-                reply = await client.get(path, headers=headers)
-                assert reply.status_code == 200
-                return reply
+        async def poll(**headers):
+            client.cookies.clear()
+            path = "/api/2/subscriptions/alice/phone.json?since=5"
+            reply = await client.get(path, headers=headers)
+            assert reply.status_code == 200
+            return reply
 
-            shown = {"Authorization": basic("alice", PASSWORD)}
-            given = await poll(**shown)
-            given = await poll(Cookie=given.headers["Set-Cookie"].partition(";")[0])
-            cookie = given.headers["Set-Cookie"].partition(";")[0]
-            await poll(Cookie=cookie)
+        shown = {"Authorization": basic("alice", PASSWORD)}
+        given = await poll(**shown)
+        given = await poll(Cookie=given.headers["Set-Cookie"].partition(";")[0])
+        cookie = given.headers["Set-Cookie"].partition(";")[0]
+        await poll(Cookie=cookie)
 
-            sent = statements_of(store)
-            await poll(Cookie=cookie)
-            with_cookie = list(sent)
-            sent.clear()
-            await poll(**shown)
-            # One more: how far the app knows what changed is no part of its session.
-            assert with_cookie[0] == sent[0] == "BEGIN"
-            assert [line for line in with_cookie if "SELECT" in line] == sent[1:2]
-            assert "FROM document" in sent[2]
-            assert sent[:2] + sent[3:] == with_cookie
-        await service.close()
-
-    asyncio.run(go())
+        sent = statements_of(store)
+        await poll(Cookie=cookie)
+        with_cookie = list(sent)
+        sent.clear()
+        await poll(**shown)
+        # One more: how far the app knows what changed is no part of its session.
+        assert with_cookie[0] == sent[0] == "BEGIN"
+        assert [line for line in with_cookie if "SELECT" in line] == sent[1:2]
+        assert "FROM document" in sent[2]
+        assert sent[:2] + sent[3:] == with_cookie
+    await service.close()

@@ -1,11 +1,7 @@
 """What apps are told when something is wrong: with their password, or with the server."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import httpx
 import pytest
@@ -17,7 +13,7 @@ PASSWORD = "a good passphrase"
 
 
 @pytest.fixture
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
+def alone(tmp_path_factory):
     """A person on a service of their own that trusts a proxy, so that each test is an address."""
     folder = tmp_path_factory.mktemp("alone")
     process = FeedkeepProcess(folder, trusted_proxies="127.0.0.1")
@@ -25,7 +21,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
         yield Person.new(process, stack, PASSWORD)
 
 
-def test_by_https_the_cookie_is_for_https_only(alone: Person) -> None:
+def test_by_https_the_cookie_is_for_https_only(alone):
     headers = {"Authorization": alone.basic}
     for scheme in ("https", "http"):
         forwarded = {**headers, "X-Forwarded-Proto": scheme}
@@ -34,7 +30,7 @@ def test_by_https_the_cookie_is_for_https_only(alone: Person) -> None:
         assert ("; Secure" in reply.headers["Set-Cookie"]) == (scheme == "https")
 
 
-def test_wrong_passwords_have_to_wait_and_right_sessions_never_do(alone: Person) -> None:
+def test_wrong_passwords_have_to_wait_and_right_sessions_never_do(alone):
     client = log_in(alone)
     shown = {"X-Forwarded-For": "192.0.2.7"}
     for number in range(10):
@@ -47,9 +43,7 @@ def test_wrong_passwords_have_to_wait_and_right_sessions_never_do(alone: Person)
     assert client.get(alone.changes(), headers=shown).status_code == 200
 
 
-def test_an_upload_of_another_shape_is_refused_and_not_forgotten_by_the_app(
-    alone: Person,
-) -> None:
+def test_an_upload_of_another_shape_is_refused_and_not_forgotten_by_the_app(alone):
     app = alone.app()
     action = {"podcast": A, "episode": f"{A}/1.mp3", "action": "new"}
     for body in (action, {"actions": [action]}, None, "new"):
@@ -77,7 +71,7 @@ def assert_a_fault_is_told(person: Person, client: httpx.Client) -> None:
 
 
 # C7.12, C7.16
-def test_a_damaged_database_is_503_and_never_401(alone: Person) -> None:
+def test_a_damaged_database_is_503_and_never_401(alone):
     client = log_in(alone)
     ok(client.post(alone.changes(), json={"add": [A], "remove": []}))
     database = alone.process.folder / "feedkeep.db"
@@ -88,9 +82,7 @@ def test_a_damaged_database_is_503_and_never_401(alone: Person) -> None:
 
 
 # C7.12, C7.16
-def test_a_database_that_is_away_is_503_and_never_401_and_then_the_session_works_again(
-    tmp_path: Path,
-) -> None:
+def test_a_database_that_is_away_is_503_and_never_401_and_then_the_session_works_again(tmp_path):
     with PostgresServer() as server, ExitStack() as stack:
         process = stack.enter_context(FeedkeepProcess(tmp_path, server.url, workers="2"))
         for _ in range(20):  # each on a connection of its own, so that both processes are there

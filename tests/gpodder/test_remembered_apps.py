@@ -1,7 +1,5 @@
 """What is remembered of an app while an account has room for that, and what if it has not."""
 
-from __future__ import annotations
-
 import pytest
 
 from feedkeep.model import (
@@ -23,7 +21,7 @@ NOW = Stamp(7)
 
 
 @pytest.fixture
-def app() -> RememberedApp:
+def app():
     return RememberedApp(App("phone", None, "AntennaPod/"))
 
 
@@ -35,21 +33,19 @@ def there(app: RememberedApp, others: int) -> dict[DocumentName, KnownDocument]:
     return {name: KnownDocument(None, others) for name in app.names}
 
 
-def test_a_new_device_and_what_was_learned_of_it_are_remembered(app: RememberedApp) -> None:
+def test_a_new_device_and_what_was_learned_of_it_are_remembered(app):
     saved = app.learned(there(app, MAX_DOCUMENTS - 1), LEARNED, NOW)
     assert kinds(saved) == [DocumentKind.APP_URLS, DocumentKind.DEVICE]
     assert read_app_urls(saved[0].body).known == LEARNED.known
 
 
-def test_without_room_nothing_is_remembered_and_nothing_refused_or_in_doubt(
-    app: RememberedApp,
-) -> None:
+def test_without_room_nothing_is_remembered_and_nothing_refused_or_in_doubt(app):
     full = there(app, MAX_DOCUMENTS)
     assert app.learned(full, LEARNED, NOW) == []
     assert app.known(full) == UNKNOWN
 
 
-def test_what_would_be_too_long_leaves_an_app_in_doubt(app: RememberedApp) -> None:
+def test_what_would_be_too_long_leaves_an_app_in_doubt(app):
     [first] = app.noted(there(app, 0), LEARNED, NOW)
     guids = (Guid(f"{number:08x}-0a0a-5a0a-8a0a-0a0a0a0a0a0a") for number in range(99))
     echoes = Echoes(NOW, frozenset(guids))
@@ -62,7 +58,7 @@ def test_what_would_be_too_long_leaves_an_app_in_doubt(app: RememberedApp) -> No
     assert app.noted({app.document: KnownDocument(saved.body, MAX_DOCUMENTS)}, after, NOW) == []
 
 
-def test_what_is_known_already_is_not_saved_again(app: RememberedApp) -> None:
+def test_what_is_known_already_is_not_saved_again(app):
     saved = app.learned(there(app, 0), LEARNED, NOW)
     known = {DocumentName(one.kind, one.name): KnownDocument(one.body) for one in saved}
     known = there(app, 0) | known
@@ -71,7 +67,7 @@ def test_what_is_known_already_is_not_saved_again(app: RememberedApp) -> None:
     assert kinds(app.learned(known, UNKNOWN, NOW)) == [DocumentKind.APP_URLS]
 
 
-def test_what_an_app_had_before_its_first_record_is_not_known(app: RememberedApp) -> None:
+def test_what_an_app_had_before_its_first_record_is_not_known(app):
     assert app.known(there(app, 0)) == NO_RECORD
     [record] = app.noted(there(app, 0), NO_RECORD, NOW)
     assert read_app_urls(record.body) == AppUrls(began=NOW)

@@ -1,17 +1,14 @@
 """Sessions of apps: a cookie that lives as long as it is used, and ends when it should."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import httpx
 import pytest
-from feedkeep_process import FeedkeepProcess
 from people import LOGIN, LOGOUT, A, B, C, Person, add, basic, log_in, ok
 from podcast_apps import AntennaPod
 
@@ -24,7 +21,7 @@ PASSWORD = "a good passphrase"
 
 
 @pytest.fixture
-def person(feedkeep: FeedkeepProcess) -> Iterator[Person]:
+def person(feedkeep):
     """A person whose apps use the account's password."""
     with ExitStack() as stack:
         yield Person.new(feedkeep, stack, PASSWORD)
@@ -54,7 +51,7 @@ def now() -> Stamp:
     return time.time_ns() // 1_000
 
 
-def test_the_cookie_is_for_all_paths_for_180_days_and_for_no_script(person: Person) -> None:
+def test_the_cookie_is_for_all_paths_for_180_days_and_for_no_script(person):
     reply = person.client().post(LOGIN.format(person.name), headers={"Authorization": person.basic})
     given = reply.headers["Set-Cookie"]
     value, *attributes = given.split("; ")
@@ -79,9 +76,7 @@ def show_password(person: Person, **headers: str) -> str:
     return person.kept_session(client)
 
 
-def test_who_shows_the_password_each_time_is_given_one_session_by_each_process(
-    person: Person,
-) -> None:
+def test_who_shows_the_password_each_time_is_given_one_session_by_each_process(person):
     """Kasts, which keeps no cookies."""
     given = {show_password(person, **{"User-Agent": "Kasts"}) for _ in range(12)}
     assert {token_hash(text) for text in given} == {one.hash for one in sessions(person)}
@@ -91,14 +86,14 @@ def test_who_shows_the_password_each_time_is_given_one_session_by_each_process(
     assert given.isdisjoint(others)
 
 
-def test_many_that_show_the_password_at_once_are_given_one_session(person: Person) -> None:
+def test_many_that_show_the_password_at_once_are_given_one_session(person):
     with ThreadPoolExecutor(12) as pool:
         given = set(pool.map(lambda _: show_password(person), range(12)))
     assert 1 <= len(given) <= processes(person)
     assert len(sessions(person)) == len(given)
 
 
-def test_who_keeps_the_cookie_is_given_a_session_of_their_own_once(person: Person) -> None:
+def test_who_keeps_the_cookie_is_given_a_session_of_their_own_once(person):
     """gPodder: what was told to others that show the same password says nothing of it."""
     client = person.client()
     ok(client.get(person.changes(), headers={"Authorization": person.basic}))
@@ -113,13 +108,13 @@ def test_who_keeps_the_cookie_is_given_a_session_of_their_own_once(person: Perso
     assert [one.hash for one in sessions(person) if not one.is_shared] == [token_hash(own)]
 
 
-def test_a_login_begins_a_session_of_its_own_each_time(person: Person) -> None:
+def test_a_login_begins_a_session_of_its_own_each_time(person):
     given = {log_in(person).cookies["sessionid"] for _ in range(3)}
     assert len(given) == len(sessions(person)) == 3
     assert shared(person) == []
 
 
-def test_another_begins_where_the_shared_session_was_revoked(person: Person) -> None:
+def test_another_begins_where_the_shared_session_was_revoked(person):
     given = {show_password(person) for _ in range(8)}
     for session in sessions(person):
         number = session.id
@@ -131,7 +126,7 @@ def test_another_begins_where_the_shared_session_was_revoked(person: Person) -> 
         assert status(person, person.client(Cookie=f"sessionid={text}")) == 401
 
 
-def test_logging_out_with_the_cookie_of_a_shared_session_ends_it(person: Person) -> None:
+def test_logging_out_with_the_cookie_of_a_shared_session_ends_it(person):
     given = show_password(person)
     client = person.client(Cookie=f"sessionid={given}")
     assert client.post(LOGOUT.format(person.name)).status_code == 200
@@ -139,16 +134,14 @@ def test_logging_out_with_the_cookie_of_a_shared_session_ends_it(person: Person)
     assert show_password(person) != given
 
 
-def test_logging_out_without_a_cookie_ends_no_session(person: Person) -> None:
+def test_logging_out_without_a_cookie_ends_no_session(person):
     given = {show_password(person) for _ in range(8)}
     assert person.app().post(LOGOUT.format(person.name)).status_code == 200
     for text in given:
         assert status(person, person.client(Cookie=f"sessionid={text}")) == 200
 
 
-def test_a_password_that_was_shown_before_is_refused_once_it_is_another(
-    feedkeep: FeedkeepProcess,
-) -> None:
+def test_a_password_that_was_shown_before_is_refused_once_it_is_another(feedkeep):
     with ExitStack() as stack:
         person = Person.new(feedkeep, stack, PASSWORD)
         app = person.app()
@@ -162,9 +155,7 @@ def test_a_password_that_was_shown_before_is_refused_once_it_is_another(
             assert status(person, person.client(Cookie=f"sessionid={text}")) == 401
 
 
-def test_a_password_that_was_shown_before_is_refused_while_the_account_is_disabled(
-    person: Person,
-) -> None:
+def test_a_password_that_was_shown_before_is_refused_while_the_account_is_disabled(person):
     for _ in range(8):
         show_password(person)
     person.process.use(lambda service: service.accounts.set_disabled(person.name, True))
@@ -175,9 +166,7 @@ def test_a_password_that_was_shown_before_is_refused_while_the_account_is_disabl
     assert status(person, app) == 200
 
 
-def test_the_shared_session_of_another_person_opens_no_path_of_another(
-    person: Person, other: Person
-) -> None:
+def test_the_shared_session_of_another_person_opens_no_path_of_another(person, other):
     for _ in range(8):
         show_password(person)
     assert person.app().get(other.changes()).status_code == 403
@@ -197,7 +186,7 @@ def of_token(person: Person, *, log_in: bool, expires_days: int | None = None) -
 
 
 @pytest.mark.parametrize("log_in", [True, False], ids=["login", "basic"])
-def test_the_sessions_of_a_token_end_when_it_is_revoked(person: Person, log_in: bool) -> None:
+def test_the_sessions_of_a_token_end_when_it_is_revoked(person, log_in):
     client = of_token(person, log_in=log_in)
     assert status(person, client) == 200
     (token,) = person.process.use(lambda service: service.tokens.of(person.name))
@@ -208,9 +197,7 @@ def test_the_sessions_of_a_token_end_when_it_is_revoked(person: Person, log_in: 
     assert all(session.revoked for session in sessions(person))
 
 
-def test_the_sessions_of_a_token_end_with_it_at_the_latest_and_no_use_moves_that(
-    person: Person,
-) -> None:
+def test_the_sessions_of_a_token_end_with_it_at_the_latest_and_no_use_moves_that(person):
     clients = [of_token(person, log_in=choice, expires_days=30) for choice in (True, False)]
     for client in clients:
         assert status(person, client) == 200
@@ -224,9 +211,7 @@ def tokens_of(person: Person) -> Callable[[Service], Awaitable[Sequence[Token]]]
     return lambda service: service.tokens.of(person.name)
 
 
-def test_what_one_phone_was_told_hides_nothing_from_another_with_the_same_token(
-    person: Person,
-) -> None:
+def test_what_one_phone_was_told_hides_nothing_from_another_with_the_same_token(person):
     """The README has one token for all devices. AntennaPod takes what an upload is answered."""
     person.secret = person.process.new_token(person.name)
     first, second, third = (AntennaPod(person, name) for name in ("one", "two", "three"))
@@ -246,13 +231,13 @@ def test_what_one_phone_was_told_hides_nothing_from_another_with_the_same_token(
     assert B in first.ask("GET", person.changes("one"), since=uploaded["timestamp"])["add"]
 
 
-def test_a_token_that_comes_as_bearer_begins_no_session(person: Person) -> None:
+def test_a_token_that_comes_as_bearer_begins_no_session(person):
     reply = person.interface().get(person.changes())
     assert reply.status_code == 200
     assert "Set-Cookie" not in reply.headers
 
 
-def test_logging_out_ends_the_session_and_takes_the_cookie_back(person: Person) -> None:
+def test_logging_out_ends_the_session_and_takes_the_cookie_back(person):
     client, another = log_in(person), log_in(person)
     text = client.cookies["sessionid"]
     reply = client.post(LOGOUT.format(person.name))
@@ -263,7 +248,7 @@ def test_logging_out_ends_the_session_and_takes_the_cookie_back(person: Person) 
     assert status(person, another) == 200
 
 
-def test_a_new_password_ends_all_sessions_and_no_token(feedkeep: FeedkeepProcess) -> None:
+def test_a_new_password_ends_all_sessions_and_no_token(feedkeep):
     with ExitStack() as stack:
         person = Person.new(feedkeep, stack, PASSWORD)
         with_password = log_in(person)
@@ -276,7 +261,7 @@ def test_a_new_password_ends_all_sessions_and_no_token(feedkeep: FeedkeepProcess
         assert status(person, log_in(person)) == 200
 
 
-def test_sessions_are_listed_and_revoked_by_command_and_are_no_tokens(person: Person) -> None:
+def test_sessions_are_listed_and_revoked_by_command_and_are_no_tokens(person):
     feedkeep = person.process
     client = log_in(person, **{"User-Agent": "AntennaPod/3.9"})
     listed = feedkeep.must("session", "list", person.name)
@@ -296,7 +281,7 @@ def test_sessions_are_listed_and_revoked_by_command_and_are_no_tokens(person: Pe
     assert "has no session 999" in unknown.stderr
 
 
-def test_a_disabled_account_is_let_in_by_no_session(person: Person) -> None:
+def test_a_disabled_account_is_let_in_by_no_session(person):
     client = log_in(person)
     person.process.use(lambda service: service.accounts.set_disabled(person.name, True))
     assert status(person, client) == 401
@@ -304,14 +289,14 @@ def test_a_disabled_account_is_let_in_by_no_session(person: Person) -> None:
     assert status(person, client) == 200
 
 
-def test_only_the_hash_of_a_session_is_stored(person: Person) -> None:
+def test_only_the_hash_of_a_session_is_stored(person):
     text = log_in(person).cookies["sessionid"]
     kept = sessions(person)[0]
     assert kept.hash == hashlib.sha256(text.encode()).digest()
     assert text not in repr(kept)
 
 
-def test_a_session_is_no_token_and_a_token_is_no_session(person: Person) -> None:
+def test_a_session_is_no_token_and_a_token_is_no_session(person):
     text = log_in(person).cookies["sessionid"]
     for headers in (
         {"Authorization": f"Bearer {text}"},
@@ -328,7 +313,7 @@ def test_a_session_is_no_token_and_a_token_is_no_session(person: Person) -> None
         assert person.client(**shown).get(path).status_code == 401
 
 
-def test_a_session_that_ended_does_not_hide_a_secret_that_is_right(person: Person) -> None:
+def test_a_session_that_ended_does_not_hide_a_secret_that_is_right(person):
     client = log_in(person)
     text = client.cookies["sessionid"]
     let_end(person, text, now() - 1)
@@ -340,9 +325,7 @@ def test_a_session_that_ended_does_not_hide_a_secret_that_is_right(person: Perso
         assert "sessionid=fs_" in reply.headers["Set-Cookie"]
 
 
-def test_the_session_of_another_account_does_not_hide_a_secret_that_is_right(
-    person: Person, other: Person
-) -> None:
+def test_the_session_of_another_account_does_not_hide_a_secret_that_is_right(person, other):
     text = log_in(other).cookies["sessionid"]
     shown = person.client(Authorization=person.basic, Cookie=f"sessionid={text}")
     reply = shown.get(person.changes())
@@ -350,9 +333,7 @@ def test_the_session_of_another_account_does_not_hide_a_secret_that_is_right(
     assert "sessionid=fs_" in reply.headers["Set-Cookie"]
 
 
-def test_a_session_that_is_used_lives_on_and_is_written_once_a_day_at_most(
-    person: Person,
-) -> None:
+def test_a_session_that_is_used_lives_on_and_is_written_once_a_day_at_most(person):
     client = log_in(person)
     text = client.cookies["sessionid"]
     fresh = sessions(person)[0].expires
@@ -368,10 +349,10 @@ def test_a_session_that_is_used_lives_on_and_is_written_once_a_day_at_most(
     assert sessions(person)[0].expires == extended
 
 
-def test_a_session_that_several_share_lives_on_as_well(person: Person) -> None:
+def test_a_session_that_several_share_lives_on_as_well(person):
     client = person.client(Authorization=person.basic)  # one connection: it stays at one process
 
-    def poll() -> str:
+    def poll():
         client.cookies.clear()
         reply = client.get(person.changes())
         assert reply.status_code == 200
@@ -385,14 +366,12 @@ def test_a_session_that_several_share_lives_on_as_well(person: Person) -> None:
     assert abs(extended - (now() + 180 * DAY_US)) < DAY_US / 24
 
 
-def test_an_account_has_a_hundred_sessions_and_those_that_end_first_make_room(
-    person: Person,
-) -> None:
+def test_an_account_has_a_hundred_sessions_and_those_that_end_first_make_room(person):
     client = log_in(person)
     first = log_in(person)
     let_end(person, first.cookies["sessionid"], now() + DAY_US)
 
-    async def many(service: Service) -> None:
+    async def many(service):
         account = await service.accounts.named(person.name)
         for number in range(99):
             admitted = Admitted(account, "password")
@@ -406,9 +385,7 @@ def test_an_account_has_a_hundred_sessions_and_those_that_end_first_make_room(
     assert len(sessions(person)) == 100
 
 
-def test_an_app_that_logs_in_with_each_sync_does_not_end_the_session_of_another(
-    person: Person,
-) -> None:
+def test_an_app_that_logs_in_with_each_sync_does_not_end_the_session_of_another(person):
     """AntennaPod keeps no cookie; gPodder answers three challenges, and then gives up for good."""
     desk = log_in(person, **{"User-Agent": "mygpoclient/1.10"})
     phone = person.client(Authorization=person.basic, **{"User-Agent": "AntennaPod/3.9"})

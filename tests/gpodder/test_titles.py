@@ -1,7 +1,5 @@
 """What gpodder.net's API tells of podcasts: their titles, logos and web sites."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -26,7 +24,7 @@ TOLD = {
 
 
 @pytest.fixture
-def listener(person: Person) -> Person:
+def listener(person):
     """A person with two feeds, one of which is known."""
     know(
         person.process, URL, "Q & A <b>", shown=picture(png(1, 2, 3)), author="Anna",
@@ -53,7 +51,7 @@ def by_url(podcasts: list[dict[str, object]]) -> dict[object, dict[str, object]]
     return {podcast["url"]: podcast for podcast in podcasts}
 
 
-def test_the_whole_list_and_updates_tell_what_is_known_of_each_podcast(listener: Person) -> None:
+def test_the_whole_list_and_updates_tell_what_is_known_of_each_podcast(listener):
     updates = f"/api/2/updates/{listener.name}/phone.json?since=0"
     for podcasts in (
         ok(listener.app().get(f"/subscriptions/{listener.name}.json")),
@@ -63,16 +61,14 @@ def test_the_whole_list_and_updates_tell_what_is_known_of_each_podcast(listener:
         assert by_url(podcasts)[UNKNOWN] == of_unknown(listener, UNKNOWN)
 
 
-def test_a_logo_that_is_no_address_of_the_web_is_none(listener: Person) -> None:
+def test_a_logo_that_is_no_address_of_the_web_is_none(listener):
     know(listener.process, URL, "Radio", picture_url="javascript:alert(1)", site_url="file:///x")
     listed = ok(listener.app().get(f"/subscriptions/{listener.name}.json"))
     assert (by_url(listed)[URL]["logo_url"], by_url(listed)[URL]["website"]) == (None, URL)
 
 
 @pytest.mark.parametrize("path", ["", "/phone"])
-def test_opml_has_titles_and_the_other_formats_are_as_they_were(
-    listener: Person, path: str
-) -> None:
+def test_opml_has_titles_and_the_other_formats_are_as_they_were(listener, path):
     whole = f"/subscriptions/{listener.name}{path}"
     written = listener.app().get(f"{whole}.opml").text
     outlines = ET.fromstring(written).iter("outline")  # noqa: S314 - we wrote it
@@ -86,9 +82,7 @@ def test_opml_has_titles_and_the_other_formats_are_as_they_were(
     assert listener.app().get(f"{whole}.txt").text.split() == [URL, UNKNOWN]
 
 
-def test_one_podcast_of_ones_own_is_told_by_any_of_its_urls(
-    listener: Person, other: Person
-) -> None:
+def test_one_podcast_of_ones_own_is_told_by_any_of_its_urls(listener, other):
     path = "/api/2/data/podcast.json"
     told = {**TOLD, "mygpo_link": page(listener, URL)}
     assert ok(listener.app().get(path, params={"url": URL})) == told
@@ -105,12 +99,12 @@ def test_one_podcast_of_ones_own_is_told_by_any_of_its_urls(
     assert listener.client().get(path, params={"url": URL}).status_code == 401
 
 
-def test_favourites_are_the_episodes_whose_setting_says_so(listener: Person, other: Person) -> None:
-    def set_up(podcast: str, episode: str, **body: object) -> None:
+def test_favourites_are_the_episodes_whose_setting_says_so(listener, other):
+    def set_up(podcast, episode, **body):
         path = f"/api/2/settings/{listener.name}/episode.json"
         ok(listener.app().post(path, params={"podcast": podcast, "episode": episode}, json=body))
 
-    def listed(person: Person = listener) -> list[dict[str, str]]:
+    def listed(person=listener):
         found: list[dict[str, str]] = ok(person.app().get(f"/api/2/favorites/{person.name}.json"))
         return found
 
@@ -141,6 +135,6 @@ def test_favourites_are_the_episodes_whose_setting_says_so(listener: Person, oth
     assert [(one["url"], one["podcast_title"]) for one in listed()] == [(first, "Of a file")]
 
 
-def test_a_devices_list_is_urls_only(listener: Person) -> None:
+def test_a_devices_list_is_urls_only(listener):
     listed = ok(listener.app().get(f"/subscriptions/{listener.name}/phone.json"))
     assert listed == [URL, UNKNOWN]

@@ -1,7 +1,5 @@
 """One client has one address, however it is spelled."""
 
-from __future__ import annotations
-
 import pytest
 
 from feedkeep.http.proxies import plain_address
@@ -23,12 +21,12 @@ from feedkeep.http.proxies import plain_address
         ("fe80::1%eth0", "fe80::1%eth0"),
     ],
 )
-def test_a_client_has_one_address_however_it_is_told(told: str, address: str) -> None:
+def test_a_client_has_one_address_however_it_is_told(told, address):
     assert plain_address(told) == address
 
 
 @pytest.mark.parametrize(
     "told", ["", "unknown", "a socket", "_hidden:80", "1:2", "[]:1", "::x", "[x]"]
 )
-def test_what_is_no_address_stays_as_it_is(told: str) -> None:
+def test_what_is_no_address_stays_as_it_is(told):
     assert plain_address(told) == told

@@ -1,7 +1,5 @@
 """What happens to every request, whichever protocol answers it."""
 
-from __future__ import annotations
-
 import asyncio
 
 from starlette.responses import Response
@@ -59,17 +57,14 @@ class Client:
             await self.reads.wait()
 
 
-def test_a_large_response_without_room_is_503_and_not_cut() -> None:
-    async def work() -> None:
-        edge = Edge([PublicRoute("/large", get=large)], UnusedAuthenticator(), 405)
-        application = InFlight(Application([edge], Settings()), LARGE + 1)
-        slow, other = Client(reads=False), Client(reads=True)
-        holding = asyncio.create_task(slow.get(application))
-        await slow.is_held_up.wait()
-        await other.get(application)
-        assert other.sent[0]["status"] == 503
-        slow.reads.set()
-        await holding
-        assert slow.sent[0]["status"] == 200
-
-    asyncio.run(asyncio.wait_for(work(), 20))
+async def test_a_large_response_without_room_is_503_and_not_cut():
+    edge = Edge([PublicRoute("/large", get=large)], UnusedAuthenticator(), 405)
+    application = InFlight(Application([edge], Settings()), LARGE + 1)
+    slow, other = Client(reads=False), Client(reads=True)
+    holding = asyncio.create_task(slow.get(application))
+    await slow.is_held_up.wait()
+    await other.get(application)
+    assert other.sent[0]["status"] == 503
+    slow.reads.set()
+    await holding
+    assert slow.sent[0]["status"] == 200

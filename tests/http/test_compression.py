@@ -1,7 +1,5 @@
 """Which replies are compressed, and how many at a time while they are sent."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 from collections.abc import AsyncGenerator
@@ -36,7 +34,7 @@ LONG = b'{"a": "' + b"x" * 100_000 + b'"}'
         (",;,q=", False),
     ],
 )
-def test_gzip_is_sent_to_who_takes_it(accepted: str, takes: bool) -> None:
+def test_gzip_is_sent_to_who_takes_it(accepted, takes):
     assert takes_gzip(accepted) is takes
 
 
@@ -48,7 +46,7 @@ def test_gzip_is_sent_to_who_takes_it(accepted: str, takes: bool) -> None:
         Response(status_code=304),
     ],
 )
-def test_what_is_short_or_no_json_is_sent_as_it_is(response: Response) -> None:
+def test_what_is_short_or_no_json_is_sent_as_it_is(response):
     body, headers = response.body, list(response.raw_headers)
     sent = asyncio.run(Compression().of(response, "gzip"))
     assert (sent.body, sent.raw_headers) == (body, headers)
@@ -59,29 +57,25 @@ async def slices() -> AsyncGenerator[bytes, None]:
         yield LONG[first : first + 30_000]
 
 
-def test_only_so_many_are_compressed_while_they_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_so_many_are_compressed_while_they_are_sent(monkeypatch):
     monkeypatch.setattr(compression, "MAX_STREAMS", 2)
+    several = Compression()
 
-    async def work() -> None:
-        several = Compression()
+    async def begun():
+        response = StreamingResponse(slices(), media_type="application/json")
+        await several.of(response, "gzip")
+        return response, await anext(response.body_iterator)
 
-        async def begun() -> tuple[StreamingResponse, bytes]:
-            response = StreamingResponse(slices(), media_type="application/json")
-            await several.of(response, "gzip")
-            return response, await anext(response.body_iterator)
-
-        two = [await begun(), await begun()]
-        as_it_is, first = await begun()
-        assert "content-encoding" not in as_it_is.headers
-        assert first == LONG[:30_000]
-        for response, first in two:
-            assert response.headers["content-encoding"] == "gzip"
-            rest = b"".join([chunk async for chunk in response.body_iterator])
-            assert gzip.decompress(first + rest) == LONG
-        left, _ = await begun()  # there is room again, also after a client that left
-        await left.body_iterator.aclose()
-        three = [await begun() for _ in range(3)]
-        codings = [response.headers.get("content-encoding") for response, _ in three]
-        assert codings == ["gzip", "gzip", None]
-
-    asyncio.run(work())
+    two = [await begun(), await begun()]
+    as_it_is, first = await begun()
+    assert "content-encoding" not in as_it_is.headers
+    assert first == LONG[:30_000]
+    for response, first in two:
+        assert response.headers["content-encoding"] == "gzip"
+        rest = b"".join([chunk async for chunk in response.body_iterator])
+        assert gzip.decompress(first + rest) == LONG
+    left, _ = await begun()  # there is room again, also after a client that left
+    await left.body_iterator.aclose()
+    three = [await begun() for _ in range(3)]
+    codings = [response.headers.get("content-encoding") for response, _ in three]
+    assert codings == ["gzip", "gzip", None]

@@ -1,7 +1,5 @@
 """Languages: which one is chosen, and how numbers, dates and sentences are said in each."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -52,17 +50,17 @@ NOON = stamp(2026, 3, 29, 12, 5)
         (",,;q=1,de,", "de"),
     ],
 )
-def test_the_best_language_that_a_browser_accepts_is_chosen(accepted: str, language: str) -> None:
+def test_the_best_language_that_a_browser_accepts_is_chosen(accepted, language):
     assert chosen_language(None, accepted) == language
 
 
-def test_an_account_knows_better_than_its_browser() -> None:
+def test_an_account_knows_better_than_its_browser():
     assert chosen_language("fr", "de") == "fr"
     assert chosen_language("en", "de") == "en"
 
 
 @pytest.mark.parametrize("stored", ["it", "", "DE", "de-DE", "../de"])
-def test_a_stored_language_that_is_not_known_is_passed_over(stored: str) -> None:
+def test_a_stored_language_that_is_not_known_is_passed_over(stored):
     assert chosen_language(stored, "de") == "de"
     assert chosen_language(stored, "") == "en"
 
@@ -73,12 +71,12 @@ HEADERS = st.text(st.characters(max_codepoint=255)) | st.lists(
 
 
 @given(st.none() | st.text(max_size=8), HEADERS)
-def test_whatever_is_asked_for_a_known_language_is_chosen(stored: str | None, header: str) -> None:
+def test_whatever_is_asked_for_a_known_language_is_chosen(stored, header):
     assert chosen_language(stored, header) in LANGUAGES
 
 
 @given(st.sampled_from(["de", "es", "fr"]), st.lists(st.sampled_from(["xx", "*;q=0.1"])))
-def test_what_is_not_known_changes_no_choice(language: str, others: list[str]) -> None:
+def test_what_is_not_known_changes_no_choice(language, others):
     assert chosen_language(None, ",".join([*others[:10], language, *others[10:]])) == language
 
 
@@ -106,9 +104,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_a_hostile_header_is_looked_at_in_a_few_short_pieces(
-    monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
+def test_a_hostile_header_is_looked_at_in_a_few_short_pieces(monkeypatch, kind):
     counting = Counting(languages._ACCEPTED)
     monkeypatch.setattr(languages, "_ACCEPTED", counting)
     assert chosen_language(None, HOSTILE[kind]) in LANGUAGES
@@ -129,8 +125,8 @@ def test_a_hostile_header_is_looked_at_in_a_few_short_pieces(
     ],
 )
 def test_numbers_days_moments_and_sizes_are_written_as_the_language_writes_them(
-    language: str, number: str, day: str, moment: str, size: str
-) -> None:
+    language, number, day, moment, size
+):
     words = Localizer(language)
     said = words.number(12_345), words.day(NOON), words.moment(NOON), words.size(1_500_000)
     # Which spaces may not be broken changes with the version of CLDR.
@@ -148,18 +144,18 @@ def test_numbers_days_moments_and_sizes_are_written_as_the_language_writes_them(
         (5_000_000_000_000, "5,000 GB"),
     ],
 )
-def test_a_size_has_the_unit_in_which_it_is_short(count: int, size: str) -> None:
+def test_a_size_has_the_unit_in_which_it_is_short(count, size):
     assert Localizer("en").size(count) == size
 
 
 @pytest.mark.parametrize(
     ("language", "row"), [("en", "a, b, and c"), ("de", "a, b und c"), ("fr", "a, b et c")]
 )
-def test_several_things_stand_in_a_row(language: str, row: str) -> None:
+def test_several_things_stand_in_a_row(language, row):
     assert Localizer(language).several(["a", "b", "c"]) == row
 
 
-def test_a_day_and_a_moment_are_those_of_the_time_zone() -> None:
+def test_a_day_and_a_moment_are_those_of_the_time_zone():
     late = stamp(2026, 3, 28, 23, 30)
     berlin, tokyo = Localizer("de", "Europe/Berlin"), Localizer("de", "Asia/Tokyo")
     assert Localizer("de").day(late) == "28.03.2026"
@@ -170,7 +166,7 @@ def test_a_day_and_a_moment_are_those_of_the_time_zone() -> None:
 
 
 @given(st.integers(0, 4_000_000_000), st.sampled_from(["UTC", "Asia/Tokyo", "America/St_Johns"]))
-def test_a_day_is_the_one_on_which_its_moment_is(seconds: int, zone: str) -> None:
+def test_a_day_is_the_one_on_which_its_moment_is(seconds, zone):
     words, moment = Localizer("de", zone), Stamp(seconds * 1_000_000)
     assert words.moment(moment).startswith(f"{words.day(moment)}, ")
 
@@ -178,7 +174,7 @@ def test_a_day_is_the_one_on_which_its_moment_is(seconds: int, zone: str) -> Non
 @pytest.mark.parametrize(
     "zone", ["Mars/Phobos", "", "Europe", "../UTC", "/etc/passwd", "\0", "x" * 9_999]
 )
-def test_in_a_time_zone_that_is_not_known_it_is_utc(zone: str) -> None:
+def test_in_a_time_zone_that_is_not_known_it_is_utc(zone):
     assert Localizer("en", zone).moment(NOON) == Localizer("en").moment(NOON)
 
 
@@ -192,21 +188,21 @@ def test_in_a_time_zone_that_is_not_known_it_is_utc(zone: str) -> None:
         (3 * 86_400, {"en": "3 days ago", "es": "hace 3 días"}),
     ],
 )
-def test_how_long_ago_something_was_is_said_roughly(seconds: int, said: dict[str, str]) -> None:
+def test_how_long_ago_something_was_is_said_roughly(seconds, said):
     now = stamp(2026, 3, 29)
     for language, expected in said.items():
         assert Localizer(language).ago(Stamp(now - seconds * 1_000_000), now) == expected
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "America/St_Johns", "No/Where"])
-def test_a_minute_of_a_form_is_read_as_it_was_written_in_the_time_zone(zone: str) -> None:
+def test_a_minute_of_a_form_is_read_as_it_was_written_in_the_time_zone(zone):
     words = Localizer("en", zone)
     moment = Stamp(stamp(2026, 7, 1) + 61_000_000)
     assert words.read_local(words.local_minute(moment)) == moment - 1_000_000
     assert words.time_zone == (zone if zone != "No/Where" else "UTC")
 
 
-def test_a_minute_that_no_calendar_has_is_none() -> None:
+def test_a_minute_that_no_calendar_has_is_none():
     words = Localizer("en", "Europe/Berlin")
     for text in (
         "",
@@ -231,8 +227,8 @@ def test_a_minute_that_no_calendar_has_is_none() -> None:
     ],
 )
 def test_administrators_are_told_the_day_of_the_last_use_in_utc(
-    language: str, today: str, yesterday: str, before: str, zone: str
-) -> None:
+    language, today, yesterday, before, zone
+):
     words, now = Localizer(language, zone), stamp(2026, 3, 29, 0, 10)
     assert words.last_used(stamp(2026, 3, 29), now) == today
     assert words.last_used(stamp(2026, 3, 30), now) == today  # another process's clock is ahead
@@ -252,9 +248,7 @@ ONE, MANY = "%(number)s new feed", "%(number)s new feeds"
         ("es", {0: "feeds nuevos", 1: "feed nuevo", 2: "feeds nuevos"}),
     ],
 )
-def test_a_count_has_the_form_that_its_language_gives_it(
-    language: str, forms: dict[int, str]
-) -> None:
+def test_a_count_has_the_form_that_its_language_gives_it(language, forms):
     for count, form in forms.items():
         assert form in Localizer(language).ngettext(ONE, MANY, count)
 
@@ -269,28 +263,28 @@ def test_a_count_has_the_form_that_its_language_gives_it(
         ),
     ],
 )
-def test_a_sentence_is_said_with_its_values(language: str, said: str) -> None:
+def test_a_sentence_is_said_with_its_values(language, said):
     text = "At most {max} lines fit here: import a longer list."
     assert Localizer(language).say(Sentence(text, {"max": 12_345})) == said
     assert Localizer(language).say(InvalidInput(text, max=12_345).sentence) == said
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_values_are_not_read_as_part_of_a_sentence(language: str) -> None:
+def test_values_are_not_read_as_part_of_a_sentence(language):
     values: dict[str, Any] = {"protocol": "{protocol} %(x)s <b>"}
     sentence = Sentence('Unsupported protocol "{protocol}": use "https" or "http".', values)
     assert "{protocol} %(x)s <b>" in Localizer(language).say(sentence)
 
 
-def test_a_text_that_no_catalogue_has_is_said_in_english() -> None:
+def test_a_text_that_no_catalogue_has_is_said_in_english():
     assert Localizer("de").gettext("This is not translated.") == "This is not translated."
     assert Localizer("de").say(Sentence("{this} neither", {"this": 1})) == "1 neither"
 
 
-def test_everything_is_read_before_the_first_page(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_everything_is_read_before_the_first_page(monkeypatch):
     languages.read_all()
 
-    def read_now(*_: object, **__: object) -> None:
+    def read_now(*_, **__):
         raise AssertionError("a person waits for this")
 
     monkeypatch.setattr(languages.pofile, "read_po", read_now)
@@ -312,11 +306,11 @@ def test_everything_is_read_before_the_first_page(monkeypatch: pytest.MonkeyPatc
         (2_147_483, "596:31:23"),
     ],
 )
-def test_a_length_is_said_as_players_do(seconds: int, said: str) -> None:
+def test_a_length_is_said_as_players_do(seconds, said):
     assert Localizer.length(seconds) == said
 
 
-def test_a_time_is_rounded_as_babel_does_without_its_cost() -> None:
+def test_a_time_is_rounded_as_babel_does_without_its_cost():
     english = Localizer("en")
     for seconds in (60, 3_000, 3_060, 5_399, 5_401, 73_000, 73_440, 300_000, 3_456_000):
         delta = timedelta(seconds=-seconds)

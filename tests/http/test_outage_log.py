@@ -1,7 +1,5 @@
 """What the log tells of an outage of the store: when it began, and when it ended."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import MutableMapping
 from typing import Any
@@ -18,7 +16,7 @@ WRITE, READ, POLL = ("POST", "/lists"), ("GET", "/lists"), ("GET", "/readyz")
 
 
 @pytest.fixture(autouse=True)
-def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+def hasty(monkeypatch):
     monkeypatch.setattr(module, "QUIET_SECONDS", 0)
 
 
@@ -45,23 +43,23 @@ def events(*steps: str) -> list[str]:
     return [line["event"].rpartition(" ")[2] for line in logged(*steps)]
 
 
-def test_outage_that_ended_is_logged_with_its_reason_and_failed_requests() -> None:
+def test_outage_that_ended_is_logged_with_its_reason_and_failed_requests():
     began, ended = logged("-poll", "-write", "-read", "+write", "...")
     assert (began["event"], began["reason"]) == ("store outage began", "It is away.")
     assert (ended["event"], ended["failed_requests"]) == ("store outage ended", 2)
     assert ended["duration_seconds"] >= 0
 
 
-def test_outage_does_not_end_by_requests_of_other_kinds() -> None:
+def test_outage_does_not_end_by_requests_of_other_kinds():
     assert events("-write", "+read", "+poll", "...") == ["began"]
 
 
-def test_outage_does_not_end_while_other_requests_fail_soon_after_a_success() -> None:
+def test_outage_does_not_end_while_other_requests_fail_soon_after_a_success():
     assert events("-write", "+write", "-read", "...") == ["began"]
     assert events("-write", "+write", "-write", "+write", "...") == ["began", "ended"]
 
 
-def test_failure_after_the_end_begins_another_outage() -> None:
+def test_failure_after_the_end_begins_another_outage():
     assert events("-write", "+write", "...", "+write", "...", "-write") == [
         "began", "ended", "began",
     ]  # fmt: skip

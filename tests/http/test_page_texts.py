@@ -1,7 +1,5 @@
 """What pages say: all of it can be translated, and is, in every language."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import re
@@ -55,7 +53,7 @@ SEEN = {"alt", "aria-label", "data-busy", "data-done", "label", "placeholder", "
 
 
 @pytest.fixture(scope="module")
-def sources(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+def sources(tmp_path_factory):
     """Return the texts of the sources, collected as `make texts` does."""
     collected = tmp_path_factory.mktemp("texts") / "feedkeep.pot"
     keywords = [option for name in SAID_BY for option in ("-k", name)]
@@ -77,14 +75,14 @@ def messages(texts: Catalog) -> Iterator[Message]:
     return (message for message in texts if message.id)
 
 
-def test_texts_are_collected_for_every_language_of_the_pages() -> None:
+def test_texts_are_collected_for_every_language_of_the_pages():
     collected = re.search(r"^LANGUAGES = (.+)$", MAKEFILE, re.MULTILINE)[1].split()
     assert sorted(collected) == sorted(TRANSLATED)
     assert sorted(file.stem for file in LOCALE.iterdir()) == sorted(TRANSLATED)
 
 
 @pytest.mark.parametrize("language", TRANSLATED)
-def test_every_text_of_the_sources_has_a_translation(sources: Catalog, language: str) -> None:
+def test_every_text_of_the_sources_has_a_translation(sources, language):
     translated = catalogue(language)
     texts = list(messages(sources))
     assert len(texts) > 300
@@ -98,16 +96,14 @@ def test_every_text_of_the_sources_has_a_translation(sources: Catalog, language:
 
 
 @pytest.mark.parametrize("language", TRANSLATED)
-def test_a_catalogue_has_no_text_that_nothing_says_any_more(
-    sources: Catalog, language: str
-) -> None:
+def test_a_catalogue_has_no_text_that_nothing_says_any_more(sources, language):
     translated = catalogue(language)
     assert {message.id for message in messages(translated)} <= {m.id for m in messages(sources)}
     assert not translated.obsolete
 
 
 @pytest.mark.parametrize("language", TRANSLATED)
-def test_a_catalogue_says_how_its_language_counts(language: str) -> None:
+def test_a_catalogue_says_how_its_language_counts(language):
     header = (LOCALE / f"{language}.po").read_text().partition("\n\n")[0]
     plural = get_plural(Locale.parse(language))
     assert f'"Language: {language}\\n"' in header
@@ -116,12 +112,12 @@ def test_a_catalogue_says_how_its_language_counts(language: str) -> None:
 
 
 @pytest.mark.parametrize("language", TRANSLATED)
-def test_a_catalogue_has_nothing_that_each_run_changes(language: str) -> None:
+def test_a_catalogue_has_nothing_that_each_run_changes(language):
     text = (LOCALE / f"{language}.po").read_text()
     assert not re.search(r"^#[ :~]|-Date:|Generated-By", text, re.MULTILINE)
 
 
-def test_french_lines_do_not_begin_with_their_punctuation() -> None:
+def test_french_lines_do_not_begin_with_their_punctuation():
     said = [
         text
         for one in messages(catalogue("fr"))
@@ -136,7 +132,7 @@ def kept(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("language", TRANSLATED)
-def test_a_translation_has_the_same_values_markup_and_code(language: str) -> None:
+def test_a_translation_has_the_same_values_markup_and_code(language):
     for message in messages(catalogue(language)):
         if not isinstance(message.id, str):
             one, many = message.id
@@ -148,7 +144,7 @@ def test_a_translation_has_the_same_values_markup_and_code(language: str) -> Non
 
 
 @pytest.mark.parametrize("language", TRANSLATED)
-def test_a_translation_ends_as_the_original_does(language: str) -> None:
+def test_a_translation_ends_as_the_original_does(language):
     for message in messages(catalogue(language)):
         one, form = (
             (message.id, message.string)
@@ -214,11 +210,11 @@ def not_marked(template: str) -> list[str]:
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.name)
-def test_a_template_has_no_text_that_is_not_marked(template: Path) -> None:
+def test_a_template_has_no_text_that_is_not_marked(template):
     assert not_marked(template.read_text()) == []
 
 
-def test_all_templates_are_looked_at() -> None:
+def test_all_templates_are_looked_at():
     assert {path.name for path in TEMPLATES} >= {"layout.html", "feeds.html", "login.html"}
     assert len(TEMPLATES) > 20
 
@@ -241,7 +237,7 @@ def test_all_templates_are_looked_at() -> None:
         "<nav aria-label=\"{{ 'Hello' }}\">",
     ],
 )
-def test_a_text_that_is_not_marked_is_found(template: str) -> None:
+def test_a_text_that_is_not_marked_is_found(template):
     assert [text.lower() for text in not_marked(template)] == ["hello"]
 
 
@@ -254,7 +250,7 @@ def test_a_text_that_is_not_marked_is_found(template: str) -> None:
         "{% set place = 'apps' %}{# Hello #}<p>{{ shown('hello', text) }}</p>",
     ],
 )
-def test_a_text_that_is_marked_is_passed_over(template: str) -> None:
+def test_a_text_that_is_marked_is_passed_over(template):
     assert not_marked(template) == []
 
 
@@ -290,7 +286,7 @@ def put_together(module: str) -> list[int]:
 
 
 @pytest.mark.parametrize("module", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
-def test_no_error_that_a_page_can_show_is_put_together(module: Path) -> None:
+def test_no_error_that_a_page_can_show_is_put_together(module):
     lines = put_together(module.read_text())
     if module == SOURCE / "model/errors.py":
         assert len(lines) == 1  # the root of all errors passes on what it is given
@@ -311,12 +307,12 @@ def test_no_error_that_a_page_can_show_is_put_together(module: Path) -> None:
         "InvalidInput(str(error))",
     ],
 )
-def test_an_error_that_is_put_together_is_found(module: str) -> None:
+def test_an_error_that_is_put_together_is_found(module):
     assert put_together(module) == [1]
 
 
 @pytest.mark.parametrize("module", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
-def test_an_error_has_a_value_for_each_name_in_its_text(module: Path) -> None:
+def test_an_error_has_a_value_for_each_name_in_its_text(module):
     for call in said(module.read_text()):
         text = call.args[0]
         if not isinstance(text, ast.Constant):
@@ -331,7 +327,7 @@ def test_an_error_has_a_value_for_each_name_in_its_text(module: Path) -> None:
 
 
 @pytest.mark.parametrize("language", TRANSLATED)
-def test_a_translation_has_no_other_sentence_before_it(language: str) -> None:
+def test_a_translation_has_no_other_sentence_before_it(language):
     texts = {m.id: m.string for m in messages(catalogue(language)) if isinstance(m.id, str)}
     long = {said: text for text, said in texts.items() if len(said) > 60}
     for text, said in texts.items():

@@ -1,7 +1,5 @@
 """Every page, in each of its states and in each language: it renders, and nothing stays English."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -577,7 +575,7 @@ def single_texts(catalogue: Catalog) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def pages() -> Pages:
+def pages():
     return Pages()
 
 
@@ -597,7 +595,7 @@ def render(pages: Pages, template: str, language: str) -> Iterator[str]:
         yield pages.render(template, Localizer(language, "Europe/Berlin"), **given | state)
 
 
-def test_every_template_is_rendered() -> None:
+def test_every_template_is_rendered():
     rooms = {"http": "shared", "nextcloud": "nextcloud", "web": "web"}
     templates = {
         f"{rooms[file.relative_to(SOURCE).parts[0]]}/{file.name}"
@@ -609,9 +607,7 @@ def test_every_template_is_rendered() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("template", STATES)
-def test_a_page_renders_with_its_language_in_its_head(
-    pages: Pages, template: str, language: str
-) -> None:
+def test_a_page_renders_with_its_language_in_its_head(pages, template, language):
     for html in render(pages, template, language):
         assert f'<html lang="{language}"' in html
         assert "%(" not in html
@@ -620,7 +616,7 @@ def test_a_page_renders_with_its_language_in_its_head(
 
 @pytest.mark.parametrize("language", [name for name in LANGUAGES if name != DEFAULT_LANGUAGE])
 @pytest.mark.parametrize("template", STATES)
-def test_no_text_of_a_page_stays_english(pages: Pages, template: str, language: str) -> None:
+def test_no_text_of_a_page_stays_english(pages, template, language):
     with (LOCALE / f"{language}.po").open("rb") as file:
         texts = single_texts(read_po(file, locale=language))
     english = {text for text in texts if text not in texts.values()}
@@ -628,7 +624,7 @@ def test_no_text_of_a_page_stays_english(pages: Pages, template: str, language: 
         assert not Texts(html).texts & english
 
 
-def test_all_that_the_templates_say_is_said_by_some_state(pages: Pages) -> None:
+def test_all_that_the_templates_say_is_said_by_some_state(pages):
     """Else a state of a page is missing here."""
     said = "".join(html for name in STATES for html in render(pages, name, "de"))
     with (LOCALE / "de.po").open("rb") as file:

@@ -1,7 +1,5 @@
 """Who is believed about whom they ask for."""
 
-from __future__ import annotations
-
 import pytest
 
 from feedkeep.http.proxies import MAX_HOPS, SECONDS_BETWEEN_HINTS, Proxies
@@ -18,9 +16,7 @@ from feedkeep.http.proxies import MAX_HOPS, SECONDS_BETWEEN_HINTS, Proxies
         ("0.0.0.0/0", ["1.2.3.4"], ["", "unknown", "::1"]),
     ],
 )
-def test_a_network_of_proxies_is_trusted_and_no_other_address(
-    named: str, trusted: list[str], others: list[str]
-) -> None:
+def test_a_network_of_proxies_is_trusted_and_no_other_address(named, trusted, others):
     proxies = Proxies([named])
     assert [proxies.trusts(one) for one in trusted + others] == [True] * len(trusted) + [
         False
@@ -37,18 +33,18 @@ def test_a_network_of_proxies_is_trusted_and_no_other_address(
         ("", "10.0.0.1"),
     ],
 )
-def test_the_client_is_the_last_hop_outside_of_the_proxies(told: str, address: str) -> None:
+def test_the_client_is_the_last_hop_outside_of_the_proxies(told, address):
     assert Proxies(["10.0.0.0/8"]).client_behind("10.0.0.1", told) == address
 
 
-def test_of_many_hops_only_the_last_ones_are_read() -> None:
+def test_of_many_hops_only_the_last_ones_are_read():
     far = ", ".join(["192.0.2.1", *["10.0.0.2"] * MAX_HOPS])
     assert Proxies(["10.0.0.0/8"]).client_behind("10.0.0.1", far) == "10.0.0.2"
     near = ", ".join(["192.0.2.1", *["10.0.0.2"] * (MAX_HOPS - 1)])
     assert Proxies(["10.0.0.0/8"]).client_behind("10.0.0.1", near) == "192.0.2.1"
 
 
-def test_a_proxy_that_is_not_trusted_is_hinted_at_once_an_hour() -> None:
+def test_a_proxy_that_is_not_trusted_is_hinted_at_once_an_hour():
     seconds = iter([0.0, 1.0, SECONDS_BETWEEN_HINTS - 1, SECONDS_BETWEEN_HINTS, 3_601.0])
     proxies = Proxies(clock=lambda: next(seconds))
     assert [proxies.may_hint() for _ in range(5)] == [True, False, False, True, False]

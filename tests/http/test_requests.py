@@ -1,7 +1,5 @@
 """What is read of a request besides its body."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest
@@ -27,11 +25,11 @@ def request_with(*headers: tuple[bytes, bytes]) -> Request:
         (b"sessionid", ""),
     ],
 )
-def test_a_cookie_is_found_by_its_name(sent: bytes, value: str) -> None:
+def test_a_cookie_is_found_by_its_name(sent, value):
     assert request_with((b"cookie", sent)).cookie("sessionid") == value
 
 
-def test_nothing_in_a_cookie_is_unescaped() -> None:
+def test_nothing_in_a_cookie_is_unescaped():
     # Python's way of doing that took half a second for 16 KB of backslashes, without any account.
     assert request_with((b"cookie", rb'sessionid="\101\\"')).cookie("sessionid") == r"\101\\"
 
@@ -48,12 +46,12 @@ LEFT = {"type": "http.disconnect"}
     ],
 )
 def test_a_body_is_thrown_away_up_to_a_limit_or_until_its_client_has_left(
-    messages: list[bytes | dict[str, str] | None], received: int, discarded: int
-) -> None:
+    messages, received, discarded
+):
     coming = iter(messages)
     seen: list[str] = []
 
-    async def receive() -> dict[str, object]:
+    async def receive():
         message = next(coming)
         seen.append("received")
         if isinstance(message, dict):

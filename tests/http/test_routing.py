@@ -1,7 +1,5 @@
 """Which route answers a path that two of them have."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import pytest
@@ -19,14 +17,14 @@ async def answer(_request: Request) -> Response:
 
 
 @pytest.mark.parametrize("path", ["/", "/feeds/{name}"])
-def test_of_two_routes_with_one_path_the_first_one_counts(path: str) -> None:
+def test_of_two_routes_with_one_path_the_first_one_counts(path):
     authenticator = cast("Any", None)
     first, second = (Edge([PublicRoute(path, get=answer)], authenticator, 400) for _ in range(2))
     asked = {"type": "http", "method": "GET", "path": path.replace("{name}", "x"), "headers": ()}
     assert Router([first, second]).find(Request(HTTPRequest(asked))).edge is first
 
 
-def test_no_path_of_a_proxy_can_be_taken_for_one_of_the_service() -> None:
+def test_no_path_of_a_proxy_can_be_taken_for_one_of_the_service():
     firsts = {target.path.split("/")[1] for target in [*all_pages(), *all_routes()]} - {""}
     named = {first for first in firsts if "{" not in first}
     named |= {f"{name}.{end}" for name in ("search", "toplist") for end in ("json", "opml", "txt")}
@@ -43,12 +41,12 @@ def test_no_path_of_a_proxy_can_be_taken_for_one_of_the_service() -> None:
         ("/home/keepapps", "/home/keepapps"),
     ],
 )  # fmt: skip
-def test_the_path_of_a_proxy_is_taken_off_where_it_was_left(path: str, own: str) -> None:
+def test_the_path_of_a_proxy_is_taken_off_where_it_was_left(path, own):
     assert own_path(path, "/home/keep") == own
     assert own_path(own, "") == own
 
 
-def test_no_page_hides_what_is_no_page() -> None:
+def test_no_page_hides_what_is_no_page():
     """Pages come first, so one with the path of another route would answer in its place."""
     assert {target.path for target in all_pages()} & {
         target.path for target in all_routes()

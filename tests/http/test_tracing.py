@@ -1,12 +1,9 @@
 """The id of a trace (W3C Trace Context) is in the log, if it is valid."""
 
-from __future__ import annotations
-
 import json
 
 import httpx
 import pytest
-from feedkeep_process import FeedkeepProcess
 
 from feedkeep.http.application import trace_id_of
 
@@ -22,7 +19,7 @@ TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
         f"cc-{TRACE}-{PARENT}-01-what-comes-later",
     ],
 )
-def test_a_valid_header_names_its_trace(traceparent: str) -> None:
+def test_a_valid_header_names_its_trace(traceparent):
     assert trace_id_of(traceparent) == TRACE
 
 
@@ -47,11 +44,11 @@ def test_a_valid_header_names_its_trace(traceparent: str) -> None:
         "00-" + "a" * 16_000,
     ],
 )
-def test_any_other_header_names_none(traceparent: str) -> None:
+def test_any_other_header_names_none(traceparent):
     assert trace_id_of(traceparent) == ""
 
 
-def test_the_log_has_the_trace_of_a_request(feedkeep: FeedkeepProcess) -> None:
+def test_the_log_has_the_trace_of_a_request(feedkeep):
     headers = {"traceparent": f"00-{TRACE}-{PARENT}-01"}
     ids = [
         httpx.get(f"{feedkeep.base_url}/livez", headers=sent).headers["x-request-id"]

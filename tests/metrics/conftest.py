@@ -1,25 +1,20 @@
 """Services whose metrics are on, and what one of each kind tells, which is read and not changed."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from feedkeep_process import FeedkeepProcess
 from postgres_server import drop_database, new_database
-from told_metrics import Scrape, metrics_urls, once_counted, some_traffic
+from told_metrics import metrics_urls, once_counted, some_traffic
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> Iterator[FeedkeepProcess]:
+def told(tmp_path):
     """A service on SQLite with metrics, of the test's own."""
     with FeedkeepProcess(tmp_path, metrics_port="0", trusted_proxies="127.0.0.1") as process:
         yield process
 
 
 @pytest.fixture
-def told_by_two(tmp_path: Path, postgres: str) -> Iterator[FeedkeepProcess]:
+def told_by_two(tmp_path, postgres):
     """Two processes on PostgreSQL with metrics, of the test's own."""
     database = new_database(postgres)
     process = FeedkeepProcess(tmp_path, database, workers="2", metrics_port="0")
@@ -30,7 +25,7 @@ def told_by_two(tmp_path: Path, postgres: str) -> Iterator[FeedkeepProcess]:
 
 
 @pytest.fixture(scope="package")
-def of_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Scrape:
+def of_sqlite(tmp_path_factory):
     """What a service on SQLite tells after some traffic, once it has counted what is stored."""
     folder = tmp_path_factory.mktemp("of_sqlite")
     with FeedkeepProcess(folder, metrics_port="0", trusted_proxies="127.0.0.1") as process:
@@ -39,7 +34,7 @@ def of_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Scrape:
 
 
 @pytest.fixture(scope="package")
-def of_postgres(tmp_path_factory: pytest.TempPathFactory, postgres: str) -> Iterator[Scrape]:
+def of_postgres(tmp_path_factory, postgres):
     """The same of the first one of two processes on PostgreSQL."""
     database = new_database(postgres)
     folder = tmp_path_factory.mktemp("of_postgres")

@@ -1,10 +1,6 @@
 """Counting what is stored, beside all other work."""
 
-from __future__ import annotations
-
 import asyncio
-from pathlib import Path
-from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -18,23 +14,21 @@ from feedkeep.runtime import wall_clock
 
 
 @pytest.mark.parametrize("error", [StoreUnavailable("It is locked."), RuntimeError("unexpected")])
-def test_counting_goes_on_after_whatever_happened(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
-) -> None:
+def test_counting_goes_on_after_whatever_happened(tmp_path, monkeypatch, error):
     for name in ("SECONDS_BETWEEN_STEPS", "SECONDS_BETWEEN_ROUNDS"):
         monkeypatch.setattr(counting, name, 0.0)
 
-    async def work() -> None:
+    async def work():
         async with open_service(Settings(database=f"sqlite:///{tmp_path}/x.db")) as service:
             await service.accounts.create("anna", None)
             totals = service.store.totals
             ask, is_back = totals.of_accounts, asyncio.Event()
 
-            async def away(*_: object) -> None:
+            async def away(*_):
                 monkeypatch.setattr(totals, "of_accounts", here)
                 raise error
 
-            async def here(*arguments: Any) -> Any:
+            async def here(*arguments):
                 if count.last:  # this is the round after the first whole one
                     is_back.set()
                 return await ask(*arguments)

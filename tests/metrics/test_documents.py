@@ -1,7 +1,5 @@
 """What the documents, the dashboard and the alerts say of metrics is what is told."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -70,13 +68,11 @@ def mistakes(expression: str, told: Mapping[str, Mapping[str, set[str]]]) -> Ite
 
 
 @pytest.fixture
-def told_labels(of_sqlite: Scrape, of_postgres: Scrape) -> dict[str, dict[str, set[str]]]:
+def told_labels(of_sqlite, of_postgres):
     return labels_of(of_sqlite, of_postgres)
 
 
-def test_alerts_and_dashboard_name_what_is_told(
-    told_labels: dict[str, dict[str, set[str]]],
-) -> None:
+def test_alerts_and_dashboard_name_what_is_told(told_labels):
     expressions = [*(rule["expr"] for rule in rules()), *expressions_of_the_dashboard()]
     assert len(expressions) > 40
     assert {one: found for one in expressions if (found := list(mistakes(one, told_labels)))} == {}
@@ -98,13 +94,11 @@ def test_alerts_and_dashboard_name_what_is_told(
         'feedkeep_http_request_duration_seconds{route="/"}',
     ],
 )
-def test_the_comparison_notices(expression: str, of_sqlite: Scrape) -> None:
+def test_the_comparison_notices(expression, of_sqlite):
     assert list(mistakes(expression, labels_of(of_sqlite))) != []
 
 
-def test_every_metric_is_in_the_documents_as_it_is_told(
-    of_sqlite: Scrape, of_postgres: Scrape
-) -> None:
+def test_every_metric_is_in_the_documents_as_it_is_told(of_sqlite, of_postgres):
     _, _, behind = MONITORING.partition("| metric | type | labels | meaning |\n|---|---|---|---|\n")
     rows = [line.strip("| ").split(" | ") for line in behind.partition("\n\n")[0].splitlines()]
     written = {name.strip("`"): (kind, labels, text) for name, kind, labels, text in rows}
@@ -120,25 +114,25 @@ def test_every_metric_is_in_the_documents_as_it_is_told(
     assert written == found
 
 
-def test_every_alert_has_a_summary_a_reason_and_a_severity() -> None:
+def test_every_alert_has_a_summary_a_reason_and_a_severity():
     assert all(rule["annotations"]["summary"] and rule["annotations"]["reason"] for rule in rules())
     assert all(rule["labels"]["severity"] for rule in rules())
 
 
-def test_no_alert_fires_at_once_and_each_comparison_of_requests_asks_for_enough_of_them() -> None:
+def test_no_alert_fires_at_once_and_each_comparison_of_requests_asks_for_enough_of_them():
     assert [rule["alert"] for rule in rules() if "for" not in rule] == []
     shares = [rule for rule in rules() if "/ sum" in rule["expr"] or "_quantile" in rule["expr"]]
     assert len(shares) == 4
     assert [rule["alert"] for rule in shares if "and sum" not in rule["expr"]] == []
 
 
-def test_every_alert_has_a_case_in_which_it_fires() -> None:
+def test_every_alert_has_a_case_in_which_it_fires():
     assert FIRES.keys() == {rule["alert"] for rule in rules()}
 
 
 def test_prometheus_itself_takes_them_and_each_alert_fires_when_it_should(
-    of_sqlite: Scrape, of_postgres: Scrape, tmp_path: Path
-) -> None:
+    of_sqlite, of_postgres, tmp_path
+):
     """Where there is no promtool, the summary of the tests says that this was not checked."""
     promtool = shutil.which("promtool")
     if promtool is None:

@@ -1,14 +1,11 @@
 """What Prometheus is told, over HTTP, by real processes."""
 
-from __future__ import annotations
-
 import os
 import re
 import select
 import signal
 import socket
 import time
-from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx
@@ -19,7 +16,6 @@ from postgres_server import drop_database, execute, new_database
 from told_metrics import (
     ELSEWHERE,
     FEED,
-    Scrape,
     metrics_urls,
     once,
     once_counted,
@@ -34,14 +30,14 @@ REQUESTS = "feedkeep_http_requests_total"
 SECONDS = "feedkeep_http_request_duration_seconds_count"
 
 
-def test_without_the_setting_nothing_is_told_and_nothing_else_listens(tmp_path: Path) -> None:
+def test_without_the_setting_nothing_is_told_and_nothing_else_listens(tmp_path):
     with FeedkeepProcess(tmp_path) as process:
         assert [line for line in process.printed if "etrics" in line] == []
         assert httpx.get(f"{process.base_url}/metrics").status_code == 404
         assert len(process.ports()) == 1
 
 
-def test_requests_are_counted_by_route_method_and_status(of_sqlite: Scrape) -> None:
+def test_requests_are_counted_by_route_method_and_status(of_sqlite):
     for labels, count in (
         ({"route": "/subscriptions", "method": "POST", "status": "200"}, 1),
         ({"route": "/subscriptions/{guid}", "method": "GET", "status": "200"}, 1),
@@ -57,7 +53,7 @@ def test_requests_are_counted_by_route_method_and_status(of_sqlite: Scrape) -> N
     assert 0 < of_sqlite.of(f"{name}_sum") < 10 * of_sqlite.of(REQUESTS)
 
 
-def test_whatever_strangers_try_is_one_route_and_one_method(of_sqlite: Scrape) -> None:
+def test_whatever_strangers_try_is_one_route_and_one_method(of_sqlite):
     assert of_sqlite.of(REQUESTS, route="none", method="GET", status="404") == 2
     assert of_sqlite.of(REQUESTS, route="none", method="other", status="404") == 1
     assert of_sqlite.of(REQUESTS, route="/subscriptions", method="other") == 1
@@ -66,9 +62,7 @@ def test_whatever_strangers_try_is_one_route_and_one_method(of_sqlite: Scrape) -
 
 
 @pytest.mark.parametrize("kind", ["told", "told_by_two"])
-def test_no_account_no_url_and_no_address_is_told(
-    kind: str, request: pytest.FixtureRequest
-) -> None:
+def test_no_account_no_url_and_no_address_is_told(kind, request):
     process: FeedkeepProcess = request.getfixturevalue(kind)
     name = some_traffic(process)
     found = [scrape(url) for url in metrics_urls(process)]
@@ -79,7 +73,7 @@ def test_no_account_no_url_and_no_address_is_told(
         assert re.search(r"\d+\.\d+\.\d+\.\d+|::", text) is None
 
 
-def test_batches_commits_wrong_passwords_and_what_runs_are_told(of_sqlite: Scrape) -> None:
+def test_batches_commits_wrong_passwords_and_what_runs_are_told(of_sqlite):
     commits = of_sqlite.of("feedkeep_store_commit_duration_seconds_count")
     assert commits > 0
     assert of_sqlite.of("feedkeep_store_batch_jobs_count", kind="write") == commits
@@ -91,7 +85,7 @@ def test_batches_commits_wrong_passwords_and_what_runs_are_told(of_sqlite: Scrap
     assert of_sqlite.of("process_cpu_seconds_total") > 0
 
 
-def test_the_sizes_of_the_files_are_those_of_the_files(told: FeedkeepProcess) -> None:
+def test_the_sizes_of_the_files_are_those_of_the_files(told):
     some_traffic(told)
     found = scrape(metrics_urls(told)[0])
     file = told.folder / "feedkeep.db"
@@ -102,7 +96,7 @@ def test_the_sizes_of_the_files_are_those_of_the_files(told: FeedkeepProcess) ->
     assert "postgres" not in found.text
 
 
-def test_a_service_without_its_file_is_not_ready_until_it_is_back(told: FeedkeepProcess) -> None:
+def test_a_service_without_its_file_is_not_ready_until_it_is_back(told):
     url = metrics_urls(told)[0]
     assert scrape(url).of("feedkeep_ready") == 1
     file, elsewhere = told.folder / "feedkeep.db", told.folder / "elsewhere.db"
@@ -112,7 +106,7 @@ def test_a_service_without_its_file_is_not_ready_until_it_is_back(told: Feedkeep
     once(url, lambda found: found.of("feedkeep_ready") == 1)
 
 
-def test_the_last_backup_is_told(told: FeedkeepProcess) -> None:
+def test_the_last_backup_is_told(told):
     url, name = metrics_urls(told)[0], "feedkeep_last_backup_timestamp_seconds"
     assert scrape(url).of(name) == 0
     began = time.time()
@@ -122,9 +116,7 @@ def test_the_last_backup_is_told(told: FeedkeepProcess) -> None:
 
 
 @pytest.mark.parametrize("right", first_of("INSERT", "SELECT", "UPDATE", "DELETE"))
-def test_a_service_without_a_right_is_not_ready_until_it_has_it(
-    tmp_path: Path, postgres: str, right: str
-) -> None:
+def test_a_service_without_a_right_is_not_ready_until_it_has_it(tmp_path, postgres, right):
     database = new_database(postgres)
     rights = "SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA feedkeep"
     role = "reader_" + urlsplit(database).path[1:]
@@ -151,14 +143,14 @@ def test_a_service_without_a_right_is_not_ready_until_it_has_it(
     drop_database(postgres, database)
 
 
-def test_what_is_stored_is_told(of_sqlite: Scrape) -> None:
+def test_what_is_stored_is_told(of_sqlite):
     assert of_sqlite.values("feedkeep_feeds", "health") == {"new", "read", "failing"}
     assert of_sqlite.values("feedkeep_sessions", "purpose") == {"apps", "pages"}
     assert "feedkeep_accounts " in of_sqlite.text
     assert "feedkeep_history_states " in of_sqlite.text
 
 
-def test_each_worker_tells_of_itself_and_their_sum_is_all(told_by_two: FeedkeepProcess) -> None:
+def test_each_worker_tells_of_itself_and_their_sum_is_all(told_by_two):
     urls = metrics_urls(told_by_two)
     assert len(set(urls)) == 2
     for _ in range(60):  # each on a connection of its own, which the kernel gives to either
@@ -176,7 +168,7 @@ def test_each_worker_tells_of_itself_and_their_sum_is_all(told_by_two: FeedkeepP
 
 
 @in_the_long_form
-def test_the_successor_of_a_worker_has_its_port(told_by_two: FeedkeepProcess) -> None:
+def test_the_successor_of_a_worker_has_its_port(told_by_two):
     before = set(told_by_two.workers())
     urls = metrics_urls(told_by_two)
     starts = {scrape(url).of("process_start_time_seconds") for url in urls}
@@ -186,7 +178,7 @@ def test_the_successor_of_a_worker_has_its_port(told_by_two: FeedkeepProcess) ->
     assert len(after - starts) == 1
 
 
-def test_a_port_that_is_taken_is_told_at_the_start(tmp_path: Path) -> None:
+def test_a_port_that_is_taken_is_told_at_the_start(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         process = FeedkeepProcess(tmp_path, metrics_port=str(port))
@@ -195,7 +187,7 @@ def test_a_port_that_is_taken_is_told_at_the_start(tmp_path: Path) -> None:
     assert f"Cannot listen on 127.0.0.1 port {port}" in done.stderr
 
 
-def test_the_page_is_the_only_one_and_can_only_be_read(told: FeedkeepProcess) -> None:
+def test_the_page_is_the_only_one_and_can_only_be_read(told):
     url = metrics_urls(told)[0]
     head = httpx.head(url)
     assert (head.status_code, head.content) == (200, b"")
@@ -205,15 +197,13 @@ def test_the_page_is_the_only_one_and_can_only_be_read(told: FeedkeepProcess) ->
     assert httpx.get(told.base_url + "/metrics").status_code == 404
 
 
-def test_those_who_ask_at_once_share_an_answer(told: FeedkeepProcess) -> None:
+def test_those_who_ask_at_once_share_an_answer(told):
     url = metrics_urls(told)[0]
     texts = {httpx.get(url).text for _ in range(20)}
     assert len(texts) < 10
 
 
-def test_strangers_who_hold_all_connections_keep_no_client_out_and_no_stop_up(
-    told: FeedkeepProcess,
-) -> None:
+def test_strangers_who_hold_all_connections_keep_no_client_out_and_no_stop_up(told):
     url = httpx.URL(metrics_urls(told)[0])
     held = []
     for _ in range(METRICS_CONNECTIONS + 4):
@@ -227,7 +217,7 @@ def test_strangers_who_hold_all_connections_keep_no_client_out_and_no_stop_up(
         one.close()
 
 
-def test_a_process_that_only_looks_tells_of_its_looks(tmp_path: Path, postgres: str) -> None:
+def test_a_process_that_only_looks_tells_of_its_looks(tmp_path, postgres):
     database = new_database(postgres)
     looking = LookingProcess(tmp_path, database, fetch="public", metrics_port="0")
     with looking:

@@ -1,11 +1,8 @@
 """Counting: what is counted of requests, batches and commits, and that nothing else is."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from itertools import count
-from pathlib import Path
 
 import apsw
 import asyncpg
@@ -19,7 +16,7 @@ from feedkeep.runtime import wall_clock
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.store import batch
 from feedkeep.store.base import Pool, Store
-from feedkeep.store.batch import Batcher, Done, Outcome
+from feedkeep.store.batch import Batcher, Done
 from feedkeep.store.postgres import PostgresStore
 from feedkeep.store.sqlite import SqliteStore
 
@@ -35,7 +32,7 @@ def count_and_sum(recorder: Recorder, name: str, kind: str) -> tuple[float, floa
     return number, recorded(recorder, f"{name}_sum", kind=kind)
 
 
-def test_requests_are_counted_by_what_is_known_before_they_come() -> None:
+def test_requests_are_counted_by_what_is_known_before_they_come():
     recorder = Recorder()
     for method in ("GET", "GET", "BREW", "PROPFIND"):
         recorder.request(None, method, 404, 0.0005)
@@ -52,18 +49,16 @@ def test_requests_are_counted_by_what_is_known_before_they_come() -> None:
     assert seen.seconds == pytest.approx(109.0035)
 
 
-def test_a_batch_is_counted_with_its_jobs_and_the_wait_of_the_first(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_batch_is_counted_with_its_jobs_and_the_wait_of_the_first(monkeypatch):
     recorder = Recorder()
     clock = count()
     monkeypatch.setattr(batch.time, "perf_counter", lambda: next(clock))
 
-    async def run(jobs: Sequence[int]) -> Sequence[Outcome[int]]:
+    async def run(jobs):
         await asyncio.sleep(0)
         return [Done(job) for job in jobs]
 
-    async def work() -> None:
+    async def work():
         batcher: Batcher[int, int] = Batcher(run, 3, batches=recorder.reads)
         await asyncio.gather(*(batcher.submit(number) for number in range(4)))
 
@@ -82,67 +77,57 @@ async def create(store: Store, number: int) -> None:
     await store.accounts.create(account, account.name)
 
 
-def test_sqlite_counts_its_batches_and_commits(tmp_path: Path) -> None:
+async def test_sqlite_counts_its_batches_and_commits(tmp_path):
     recorder = Recorder()
+    path = tmp_path / "feedkeep.db"
+    store = await SqliteStore.open(path, wall_clock.now, recorder=recorder)
+    try:
+        await asyncio.gather(*(create(store, number) for number in range(1, 4)))
+        assert count_and_sum(recorder, JOBS, WRITES) == (1, 3)
+        assert recorded(recorder, COMMITS) == 1
+        assert recorded(recorder, FAILED_COMMITS) == 0
+        await store.tokens.find(AccountId(1), b"\0" * 32)
+        assert count_and_sum(recorder, JOBS, READS) == (1, 1)
 
-    async def work() -> None:
-        path = tmp_path / "feedkeep.db"
-        store = await SqliteStore.open(path, wall_clock.now, recorder=recorder)
-        try:
-            await asyncio.gather(*(create(store, number) for number in range(1, 4)))
-            assert count_and_sum(recorder, JOBS, WRITES) == (1, 3)
-            assert recorded(recorder, COMMITS) == 1
-            assert recorded(recorder, FAILED_COMMITS) == 0
-            await store.tokens.find(AccountId(1), b"\0" * 32)
-            assert count_and_sum(recorder, JOBS, READS) == (1, 1)
+        def refuse():
+            raise apsw.IOError("the disk is gone")
 
-            def refuse() -> bool:
-                raise apsw.IOError("the disk is gone")
-
-            store._runner._writer.set_commit_hook(refuse)
-            with pytest.raises(StoreUnavailable):
-                await create(store, 9)
-            assert recorded(recorder, COMMITS) == 1
-            assert recorded(recorder, FAILED_COMMITS) == 1
-            store._runner._writer.set_commit_hook(None)
-        finally:
-            await store.close()
-
-    asyncio.run(work())
-
-
-def test_a_file_that_is_gone_has_no_size(tmp_path: Path) -> None:
-    async def work() -> None:
-        folder = tmp_path / "folder"
-        folder.mkdir()
-        store = await SqliteStore.open(folder / "feedkeep.db", wall_clock.now)
-        files = store.state().files
-        assert files is not None
-        assert min(files.data_bytes, files.free_bytes) > 0
-        folder.rename(tmp_path / "elsewhere")
-        gone = store.state().files
-        assert gone is not None
-        assert (gone.data_bytes, gone.log_bytes, gone.free_bytes) == (0, 0, 0)
-        (tmp_path / "elsewhere").rename(folder)
+        store._runner._writer.set_commit_hook(refuse)
+        with pytest.raises(StoreUnavailable):
+            await create(store, 9)
+        assert recorded(recorder, COMMITS) == 1
+        assert recorded(recorder, FAILED_COMMITS) == 1
+        store._runner._writer.set_commit_hook(None)
+    finally:
         await store.close()
 
-    asyncio.run(work())
+
+async def test_a_file_that_is_gone_has_no_size(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    store = await SqliteStore.open(folder / "feedkeep.db", wall_clock.now)
+    files = store.state().files
+    assert files is not None
+    assert min(files.data_bytes, files.free_bytes) > 0
+    folder.rename(tmp_path / "elsewhere")
+    gone = store.state().files
+    assert gone is not None
+    assert (gone.data_bytes, gone.log_bytes, gone.free_bytes) == (0, 0, 0)
+    (tmp_path / "elsewhere").rename(folder)
+    await store.close()
 
 
-def test_a_link_to_the_file_has_the_size_of_the_file_and_its_log(tmp_path: Path) -> None:
-    async def work() -> None:
-        (tmp_path / "data").mkdir()
-        link = tmp_path / "feedkeep.db"
-        link.symlink_to(tmp_path / "data" / "real.db")
-        store = await SqliteStore.open(link, wall_clock.now)
-        await create(store, 1)
-        files = store.state().files
-        assert files is not None
-        assert files.data_bytes == (tmp_path / "data" / "real.db").stat().st_size > 0
-        assert files.log_bytes == (tmp_path / "data" / "real.db-wal").stat().st_size > 0
-        await store.close()
-
-    asyncio.run(work())
+async def test_a_link_to_the_file_has_the_size_of_the_file_and_its_log(tmp_path):
+    (tmp_path / "data").mkdir()
+    link = tmp_path / "feedkeep.db"
+    link.symlink_to(tmp_path / "data" / "real.db")
+    store = await SqliteStore.open(link, wall_clock.now)
+    await create(store, 1)
+    files = store.state().files
+    assert files is not None
+    assert files.data_bytes == (tmp_path / "data" / "real.db").stat().st_size > 0
+    assert files.log_bytes == (tmp_path / "data" / "real.db-wal").stat().st_size > 0
+    await store.close()
 
 
 def on_postgres(url: str, work: Callable[[PostgresStore, Recorder], Awaitable[None]]) -> None:
@@ -157,8 +142,8 @@ def on_postgres(url: str, work: Callable[[PostgresStore, Recorder], Awaitable[No
     asyncio.run(go())
 
 
-def test_postgres_counts_its_batches_and_commits(database: str) -> None:
-    async def work(store: PostgresStore, recorder: Recorder) -> None:
+def test_postgres_counts_its_batches_and_commits(database):
+    async def work(store, recorder):
         before = recorded(recorder, COMMITS)
         await create(store, 1)
         assert recorded(recorder, COMMITS) == before + 1
@@ -167,7 +152,7 @@ def test_postgres_counts_its_batches_and_commits(database: str) -> None:
         await store.entries.change(AccountId(1), [], nothing)
         assert count_and_sum(recorder, JOBS, WRITES) == (1, 1)
 
-        async def swallow(connection: asyncpg.Connection) -> None:
+        async def swallow(connection):
             with pytest.raises(asyncpg.PostgresSyntaxError):
                 await connection.execute("no statement")
 
@@ -178,8 +163,8 @@ def test_postgres_counts_its_batches_and_commits(database: str) -> None:
     on_postgres(database, work)
 
 
-def test_the_pool_says_how_many_connections_are_in_use(database: str) -> None:
-    async def work(store: PostgresStore, _: Recorder) -> None:
+def test_the_pool_says_how_many_connections_are_in_use(database):
+    async def work(store, _):
         await create(store, 1)
         assert store.state().pool == Pool(0, 1, 3)
         connections = store._runner.connections

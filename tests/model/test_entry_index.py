@@ -1,7 +1,5 @@
 """The index that rules and stores share: whatever is set, entries and pointers stay together."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,27 +16,27 @@ def index(*entries: Entry) -> EntryIndex:
     return EntryIndex({entry.guid: entry for entry in entries})
 
 
-def test_an_entry_is_found_by_its_guid_and_a_subscription_by_its_pointers_too() -> None:
+def test_an_entry_is_found_by_its_guid_and_a_subscription_by_its_pointers_too():
     found = index(ONE, TWO)
     assert (found[G2], found.get(G2), found.get(G3)) == (TWO, TWO, None)
     assert (found.find(G1), found.find(G2), found.find(G3)) == (ONE, ONE, None)
     assert (target_guid(ONE), target_guid(TWO)) == (G1, G1)
 
 
-def test_a_closure_has_the_subscription_and_all_its_pointers_and_nothing_else() -> None:
+def test_a_closure_has_the_subscription_and_all_its_pointers_and_nothing_else():
     found = index(ONE, TWO, THREE, Pointer(G4, G1))
     assert found.closure([G2]) == {G1: ONE, G2: TWO, G4: Pointer(G4, G1)}
     assert found.closure([G3, Guid("unknown")]) == {G3: THREE}
 
 
-def test_setting_returns_what_was_there() -> None:
+def test_setting_returns_what_was_there():
     found = index(ONE)
     assert found.set(G2, TWO) is None
     assert found.set(G2, None) == TWO
     assert found.whole() == {G1: ONE}
 
 
-def test_pointers_can_be_moved_while_they_are_gone_through() -> None:
+def test_pointers_can_be_moved_while_they_are_gone_through():
     found = index(ONE, THREE, TWO, Pointer(G4, G1))
     for guid in found.pointers_to(G1):
         found.set(guid, Pointer(guid, G3))
@@ -53,9 +51,7 @@ def _entries(draw: st.DrawFn) -> tuple[Guid, Entry | None]:
 
 
 @given(st.lists(_entries()))
-def test_however_an_index_came_about_it_is_the_one_of_its_entries(
-    changes: list[tuple[Guid, Entry | None]],
-) -> None:
+def test_however_an_index_came_about_it_is_the_one_of_its_entries(changes):
     changed = index()
     for guid, entry in changes:
         changed.set(guid, entry)

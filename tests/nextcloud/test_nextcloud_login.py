@@ -1,10 +1,7 @@
 """The login flow v2, as AntennaPod and its owner's browser go through it."""
 
-from __future__ import annotations
-
 import re
 import time
-from pathlib import Path
 
 import httpx
 import pytest
@@ -22,9 +19,7 @@ def status(app: httpx.Client, name: str, secret: str) -> int:
     return app.get(SUBSCRIPTIONS, auth=(name, secret)).status_code
 
 
-def test_an_app_waits_until_its_owner_has_let_it_in_and_gets_its_token_once(
-    app: httpx.Client, browser: httpx.Client, owner: Owner
-) -> None:
+def test_an_app_waits_until_its_owner_has_let_it_in_and_gets_its_token_once(app, browser, owner):
     login = Login.begin(app)
     assert login.page.startswith(owner.process.base_url)
     assert login.endpoint.startswith(owner.process.base_url)
@@ -45,9 +40,7 @@ def test_an_app_waits_until_its_owner_has_let_it_in_and_gets_its_token_once(
     assert status(app, told["loginName"], told["appPassword"]) == 200
 
 
-def test_an_app_that_asks_to_read_is_let_in_to_read_and_its_owner_is_told(
-    app: httpx.Client, browser: httpx.Client, owner: Owner
-) -> None:
+def test_an_app_that_asks_to_read_is_let_in_to_read_and_its_owner_is_told(app, browser, owner):
     login = Login.begin(app, scope="read", app="Reader of lists")
     page = open_page(browser, login.page)
     assert "<strong>Reader of lists</strong> asks to read your account." in page.reply.text
@@ -61,9 +54,7 @@ def test_an_app_that_asks_to_read_is_let_in_to_read_and_its_owner_is_told(
     assert "Reader of lists" in owner.process.must("token", "list", owner.name)
 
 
-def test_an_app_gets_nothing_by_a_link_that_says_less_than_it_asked_for(
-    app: httpx.Client, browser: httpx.Client, owner: Owner
-) -> None:
+def test_an_app_gets_nothing_by_a_link_that_says_less_than_it_asked_for(app, browser, owner):
     for asked, shown in (("write", "read"), ("read", "write")):
         login = Login.begin(app, scope=asked)
         address = login.page.replace("&scope=read", "") + f"&scope={shown}"
@@ -74,15 +65,13 @@ def test_an_app_gets_nothing_by_a_link_that_says_less_than_it_asked_for(
         assert login.is_waiting()
 
 
-def test_there_is_no_other_scope(app: httpx.Client, browser: httpx.Client) -> None:
+def test_there_is_no_other_scope(app, browser):
     reply = app.post("/index.php/login/v2?scope=all")
     assert (reply.status_code, "read and write" in reply.json()["message"]) == (400, True)
     assert browser.get(Login.begin(app).page + "&scope=all").status_code == 400
 
 
-def test_the_token_is_named_after_the_app_and_can_be_revoked(
-    app: httpx.Client, browser: httpx.Client, owner: Owner
-) -> None:
+def test_the_token_is_named_after_the_app_and_can_be_revoked(app, browser, owner):
     told = let_in(app, browser, owner)
     feedkeep = owner.process
     listed = feedkeep.must("token", "list", owner.name)
@@ -91,9 +80,7 @@ def test_the_token_is_named_after_the_app_and_can_be_revoked(
     assert status(app, told["loginName"], told["appPassword"]) == 401
 
 
-def test_a_wrong_password_is_rejected_and_can_be_tried_again(
-    app: httpx.Client, browser: httpx.Client, owner: Owner
-) -> None:
+def test_a_wrong_password_is_rejected_and_can_be_tried_again(app, browser, owner):
     login = Login.begin(app)
     page = open_page(browser, login.page)
     again = submit(browser, page, name=owner.name, password="wrong")
@@ -107,9 +94,7 @@ def test_a_wrong_password_is_rejected_and_can_be_tried_again(
 
 
 @pytest.mark.parametrize("secret", [None, "", "guessed"])
-def test_a_form_without_the_secret_of_its_page_is_refused(
-    app: httpx.Client, browser: httpx.Client, owner: Owner, secret: str | None
-) -> None:
+def test_a_form_without_the_secret_of_its_page_is_refused(app, browser, owner, secret):
     login = Login.begin(app)
     page = open_page(browser, login.page)
     fields = {"name": owner.name, "password": owner.password}
@@ -122,13 +107,7 @@ def test_a_form_without_the_secret_of_its_page_is_refused(
 
 @pytest.mark.parametrize("headers", [{}, {"Cookie": "feedkeep_login="}], ids=["none", "empty"])
 @pytest.mark.parametrize("is_known", [True, False], ids=["with its secret", "without one"])
-def test_a_form_that_comes_from_another_browser_is_refused(
-    app: httpx.Client,
-    browser: httpx.Client,
-    owner: Owner,
-    headers: dict[str, str],
-    is_known: bool,
-) -> None:
+def test_a_form_that_comes_from_another_browser_is_refused(app, browser, owner, headers, is_known):
     login = Login.begin(app)
     page = open_page(browser, login.page)
     secret = page.fields["secret"] if is_known else ""
@@ -139,9 +118,7 @@ def test_a_form_that_comes_from_another_browser_is_refused(
     assert login.is_waiting()
 
 
-def test_each_page_has_a_secret_of_its_own_in_a_cookie_that_no_other_site_sends(
-    app: httpx.Client, browser: httpx.Client
-) -> None:
+def test_each_page_has_a_secret_of_its_own_in_a_cookie_that_no_other_site_sends(app, browser):
     login = Login.begin(app)
     secrets = []
     for _ in range(3):
@@ -154,9 +131,7 @@ def test_each_page_has_a_secret_of_its_own_in_a_cookie_that_no_other_site_sends(
     assert len(set(secrets)) == 3
 
 
-def test_the_page_works_without_its_script_and_loads_from_this_service_only(
-    app: httpx.Client, browser: httpx.Client, owner: Owner
-) -> None:
+def test_the_page_works_without_its_script_and_loads_from_this_service_only(app, browser, owner):
     page = open_page(browser, Login.begin(app).page)
     done = submit(browser, page, name=owner.name, password=owner.password)
     assert page.method == "post"
@@ -173,9 +148,7 @@ def test_the_page_works_without_its_script_and_loads_from_this_service_only(
         assert shown.reply.headers["Cache-Control"] == "no-store"
 
 
-def test_the_policy_of_the_page_allows_its_own_style_and_form_and_nothing_else(
-    app: httpx.Client, browser: httpx.Client
-) -> None:
+def test_the_policy_of_the_page_allows_its_own_style_and_form_and_nothing_else(app, browser):
     page = open_page(browser, Login.begin(app).page)
     parts = page.reply.headers["Content-Security-Policy"].split("; ")
     policy = dict(part.split(" ", 1) for part in parts)
@@ -193,9 +166,7 @@ def test_the_policy_of_the_page_allows_its_own_style_and_form_and_nothing_else(
     assert "style" not in page.attributes
 
 
-def test_the_name_of_the_app_is_shown_and_is_no_markup(
-    app: httpx.Client, browser: httpx.Client, owner: Owner
-) -> None:
+def test_the_name_of_the_app_is_shown_and_is_no_markup(app, browser, owner):
     app.headers["User-Agent"] = EVIL
     page = open_page(browser, Login.begin(app).page)
     done = submit(browser, page, name=owner.name, password=owner.password)
@@ -206,9 +177,7 @@ def test_the_name_of_the_app_is_shown_and_is_no_markup(
     assert "An app" in open_page(browser, str(plain)).reply.text
 
 
-def test_two_logins_at_once_are_not_mixed_up(
-    app: httpx.Client, browser: httpx.Client, owner: Owner
-) -> None:
+def test_two_logins_at_once_are_not_mixed_up(app, browser, owner):
     first, second = Login.begin(app), Login.begin(app)
     page = open_page(browser, first.page)
     submit(browser, page, name=owner.name, password=owner.password)
@@ -217,15 +186,13 @@ def test_two_logins_at_once_are_not_mixed_up(
 
 
 @pytest.mark.parametrize("token", ["", "x", "0" * 64])
-def test_polling_with_what_began_no_login_is_404(app: httpx.Client, token: str) -> None:
+def test_polling_with_what_began_no_login_is_404(app, token):
     for data in ({"token": token}, {}):
         assert app.post("/index.php/login/v2/poll", data=data).status_code == 404
     assert app.post("/index.php/login/v2/poll", content=b"\xff=\xff").status_code == 404
 
 
-def test_what_is_in_the_address_of_the_page_does_not_fetch_the_token(
-    app: httpx.Client, browser: httpx.Client, owner: Owner
-) -> None:
+def test_what_is_in_the_address_of_the_page_does_not_fetch_the_token(app, browser, owner):
     login = Login.begin(app)
     page = open_page(browser, login.page)
     submit(browser, page, name=owner.name, password=owner.password)
@@ -234,7 +201,7 @@ def test_what_is_in_the_address_of_the_page_does_not_fetch_the_token(
     assert not login.is_waiting()
 
 
-def test_an_app_may_poll_with_json(app: httpx.Client, browser: httpx.Client, owner: Owner) -> None:
+def test_an_app_may_poll_with_json(app, browser, owner):
     """Cardo and PinePods."""
     login = Login.begin(app)
     assert login.poll_by_json().status_code == 404
@@ -247,9 +214,7 @@ def test_an_app_may_poll_with_json(app: httpx.Client, browser: httpx.Client, own
         assert app.post(login.endpoint, content=body).status_code in {404, 400}
 
 
-def test_an_address_with_a_slash_at_its_end_works(
-    app: httpx.Client, browser: httpx.Client, owner: Owner
-) -> None:
+def test_an_address_with_a_slash_at_its_end_works(app, browser, owner):
     """Cardo puts a path behind the address as it was typed."""
     base = f"{owner.process.base_url}/"
     begun = app.post(f"{base}/index.php/login/v2").json()
@@ -273,17 +238,13 @@ def test_an_address_with_a_slash_at_its_end_works(
     assert reply.status_code == 200
 
 
-def test_the_page_says_what_its_reader_can_do_without_a_command(
-    app: httpx.Client, browser: httpx.Client
-) -> None:
+def test_the_page_says_what_its_reader_can_do_without_a_command(app, browser):
     page = open_page(browser, Login.begin(app).page)
     assert "<code>" not in page.reply.text
     assert "revoke its access at any time under “Apps”" in page.reply.text
 
 
-def test_a_link_lets_an_app_in_once(
-    app: httpx.Client, browser: httpx.Client, owner: Owner, feedkeep: FeedkeepProcess
-) -> None:
+def test_a_link_lets_an_app_in_once(app, browser, owner, feedkeep):
     other = Owner(feedkeep, feedkeep.new_account("a phrase too"), "a phrase too")
     login = Login.begin(app)
     for number, who in enumerate((owner, other, owner)):
@@ -304,8 +265,8 @@ def test_a_link_lets_an_app_in_once(
 
 @pytest.mark.parametrize("is_disabled", [True, False], ids=["disabled", "password"])
 def test_a_login_that_was_granted_ends_with_the_password_and_while_the_account_is_disabled(
-    app: httpx.Client, browser: httpx.Client, feedkeep: FeedkeepProcess, is_disabled: bool
-) -> None:
+    app, browser, feedkeep, is_disabled
+):
     owner = Owner(feedkeep, feedkeep.new_account("a passphrase"), "a passphrase")
     login = Login.begin(app)
     page = open_page(browser, login.page)
@@ -320,9 +281,7 @@ def test_a_login_that_was_granted_ends_with_the_password_and_while_the_account_i
 
 
 @pytest.mark.parametrize("ago", ["1201", "9" * 12, "none", "-99"])
-def test_a_link_that_is_not_of_the_last_20_minutes_lets_no_app_in(
-    app: httpx.Client, browser: httpx.Client, owner: Owner, ago: str
-) -> None:
+def test_a_link_that_is_not_of_the_last_20_minutes_lets_no_app_in(app, browser, owner, ago):
     login = Login.begin(app)
     page = open_page(browser, login.page)
     second = ago if ago == "none" else str(max(0, int(time.time()) - int(ago)))
@@ -337,9 +296,7 @@ def test_a_link_that_is_not_of_the_last_20_minutes_lets_no_app_in(
     assert login.is_waiting()
 
 
-def test_no_app_fetches_what_was_granted_by_a_link_that_was_made_to_seem_newer(
-    app: httpx.Client, browser: httpx.Client, owner: Owner
-) -> None:
+def test_no_app_fetches_what_was_granted_by_a_link_that_was_made_to_seem_newer(app, browser, owner):
     secret = new_secret("x" * 43, int(time.time()) - OPEN_SECONDS - 5)
     fresh = Login.begin(app)
     address = re.sub("flow/[0-9a-f]+", f"flow/{login_of(secret).hex()}", fresh.page)
@@ -349,9 +306,7 @@ def test_no_app_fetches_what_was_granted_by_a_link_that_was_made_to_seem_newer(
     assert Login(app, secret, fresh.endpoint, address).is_waiting()
 
 
-def test_an_account_that_is_gone_before_the_app_polls_is_404(
-    app: httpx.Client, browser: httpx.Client, feedkeep: FeedkeepProcess
-) -> None:
+def test_an_account_that_is_gone_before_the_app_polls_is_404(app, browser, feedkeep):
     gone = Owner(feedkeep, feedkeep.new_account("short lived"), "short lived")
     login = Login.begin(app)
     page = open_page(browser, login.page)
@@ -361,7 +316,7 @@ def test_an_account_that_is_gone_before_the_app_polls_is_404(
     assert login.poll().status_code == 404
 
 
-def test_too_many_wrong_passwords_have_to_wait_on_the_page_too(tmp_path: Path) -> None:
+def test_too_many_wrong_passwords_have_to_wait_on_the_page_too(tmp_path):
     with FeedkeepProcess(tmp_path) as process, httpx.Client(base_url=process.base_url) as client:
         page = open_page(client, Login.begin(client).page)
         for _ in range(10):
@@ -373,7 +328,7 @@ def test_too_many_wrong_passwords_have_to_wait_on_the_page_too(tmp_path: Path) -
         assert "wait" in page.alert
 
 
-def test_behind_a_trusted_proxy_with_https_the_addresses_are_https(tmp_path: Path) -> None:
+def test_behind_a_trusted_proxy_with_https_the_addresses_are_https(tmp_path):
     with (
         FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1") as process,
         httpx.Client(
@@ -386,7 +341,7 @@ def test_behind_a_trusted_proxy_with_https_the_addresses_are_https(tmp_path: Pat
         assert login.endpoint.startswith("https://pods.example/")
 
 
-def test_behind_a_proxy_all_addresses_are_the_public_ones(tmp_path: Path) -> None:
+def test_behind_a_proxy_all_addresses_are_the_public_ones(tmp_path):
     public = "https://pods.example/sync"
     settings = {"public_url": public, "trusted_proxies": "127.0.0.1"}
     with (

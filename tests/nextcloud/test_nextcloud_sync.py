@@ -1,17 +1,12 @@
 """gpoddersync's four endpoints, as AntennaPod and Kasts use them."""
 
-from __future__ import annotations
-
 import json
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
 from typing import Any
 
 import httpx
 import pytest
-from browser import Owner, let_in
-from feedkeep_process import FeedkeepProcess
+from browser import let_in
 
 from feedkeep.rules.feed_urls import parse_feed_url, usual_spellings
 
@@ -78,17 +73,15 @@ class Phone:
 
 
 @pytest.fixture
-def name(feedkeep: FeedkeepProcess) -> str:
+def name(feedkeep):
     return feedkeep.new_account()
 
 
 @pytest.fixture
-def new_client(
-    feedkeep: FeedkeepProcess, name: str, stack: ExitStack
-) -> Callable[[], httpx.Client]:
+def new_client(feedkeep, name, stack):
     """Makes clients that have app passwords of their own."""
 
-    def new() -> httpx.Client:
+    def new():
         auth = (name, feedkeep.new_token(name))
         return stack.enter_context(httpx.Client(base_url=feedkeep.base_url, auth=auth, timeout=30))
 
@@ -96,13 +89,11 @@ def new_client(
 
 
 @pytest.fixture
-def client(new_client: Callable[[], httpx.Client]) -> httpx.Client:
+def client(new_client):
     return new_client()
 
 
-def test_an_app_password_of_the_login_opens_all_four_endpoints(
-    app: httpx.Client, browser: httpx.Client, owner: Owner
-) -> None:
+def test_an_app_password_of_the_login_opens_all_four_endpoints(app, browser, owner):
     told = let_in(app, browser, owner)
     auth = (told["loginName"], told["appPassword"])
     for _ in range(4):  # both processes
@@ -113,14 +104,14 @@ def test_an_app_password_of_the_login_opens_all_four_endpoints(
         assert len(ok(app.get(f"{BASE}/episode_action", auth=auth))["actions"]) == 1
 
 
-def test_the_password_of_the_account_opens_them_too(app: httpx.Client, owner: Owner) -> None:
+def test_the_password_of_the_account_opens_them_too(app, owner):
     """Kasts asks for a password, and knows nothing of the login flow."""
     reply = app.get(f"{BASE}/subscriptions", auth=(owner.name, owner.password))
     assert reply.status_code == 200
     assert "Set-Cookie" not in reply.headers
 
 
-def test_without_credentials_all_of_them_are_401_with_basic(app: httpx.Client) -> None:
+def test_without_credentials_all_of_them_are_401_with_basic(app):
     for method, path in (
         ("GET", "subscriptions"),
         ("POST", "subscription_change/create"),
@@ -132,7 +123,7 @@ def test_without_credentials_all_of_them_are_401_with_basic(app: httpx.Client) -
         assert 'Basic realm="feedkeep"' in reply.headers["WWW-Authenticate"]
 
 
-def test_changes_are_told_with_whole_seconds(client: httpx.Client) -> None:
+def test_changes_are_told_with_whole_seconds(client):
     body = {"add": [A, B, "antennapod_local:1"], "remove": [C]}
     told = ok(client.post(f"{BASE}/subscription_change/create", json=body))
     assert type(told["timestamp"]) is int
@@ -146,9 +137,7 @@ def test_changes_are_told_with_whole_seconds(client: httpx.Client) -> None:
     assert (second["add"], second["remove"]) == ([], usual_spellings(A))
 
 
-def test_actions_keep_the_guid_of_the_episode_and_are_told_as_all_apps_read_them(
-    client: httpx.Client,
-) -> None:
+def test_actions_keep_the_guid_of_the_episode_and_are_told_as_all_apps_read_them(client):
     ok(client.post(f"{BASE}/episode_action/create", content=json.dumps([play(7)]).encode()))
     told = ok(client.get(f"{BASE}/episode_action", params={"since": 0}))
     assert told["actions"] == [{**play(7), "action": "play"}]
@@ -158,9 +147,7 @@ def test_actions_keep_the_guid_of_the_episode_and_are_told_as_all_apps_read_them
 
 
 @pytest.mark.parametrize("ahead_seconds", [0, 3_600, -3_600, 10**9])
-def test_the_phones_own_clock_as_the_next_since_loses_nothing(
-    new_client: Callable[[], httpx.Client], ahead_seconds: int
-) -> None:
+def test_the_phones_own_clock_as_the_next_since_loses_nothing(new_client, ahead_seconds):
     phone, other = Phone(new_client(), ahead_seconds), Phone(new_client())
     expected: set[str] = set()
     for number in range(8):
@@ -178,9 +165,7 @@ def test_the_phones_own_clock_as_the_next_since_loses_nothing(
 
 
 @pytest.mark.parametrize("ahead_seconds", [0, 3_600])
-def test_no_action_is_lost_by_the_phones_own_clock(
-    new_client: Callable[[], httpx.Client], ahead_seconds: int
-) -> None:
+def test_no_action_is_lost_by_the_phones_own_clock(new_client, ahead_seconds):
     phone, other = Phone(new_client(), ahead_seconds), Phone(new_client())
     for number in range(8):
         phone.sync_actions(100 + number)
@@ -191,9 +176,7 @@ def test_no_action_is_lost_by_the_phones_own_clock(
     assert phone.seen == other.seen == expected
 
 
-def test_what_is_done_here_shows_in_the_interface_and_in_gpodders_api(
-    feedkeep: FeedkeepProcess, name: str, client: httpx.Client
-) -> None:
+def test_what_is_done_here_shows_in_the_interface_and_in_gpodders_api(feedkeep, name, client):
     ok(client.post(f"{BASE}/subscription_change/create", json={"add": [A, B], "remove": []}))
     ok(client.post(f"{BASE}/subscription_change/create", json={"add": [], "remove": [B]}))
     with feedkeep.client(name) as api:
@@ -206,9 +189,7 @@ def test_what_is_done_here_shows_in_the_interface_and_in_gpodders_api(
         assert len(ok(api.get(f"/api/2/episodes/{name}.json"))["actions"]) == 1
 
 
-def test_podcini_is_sent_one_text_for_each_feed_that_was_removed(
-    new_client: Callable[[], httpx.Client],
-) -> None:
+def test_podcini_is_sent_one_text_for_each_feed_that_was_removed(new_client):
     """For each text that it is sent, Podcini.X deletes a feed, whichever the text names."""
     phone, other = Phone(new_client()), Phone(new_client())
     podcini = Phone(new_client())
@@ -224,7 +205,7 @@ def test_podcini_is_sent_one_text_for_each_feed_that_was_removed(
     assert asked == [[A, B], [*usual_spellings(A), *usual_spellings(B)]]
 
 
-def test_what_cannot_be_read_is_400(client: httpx.Client) -> None:
+def test_what_cannot_be_read_is_400(client):
     for path in ("subscription_change/create", "episode_action/create"):
         assert client.post(f"{BASE}/{path}", content=b"{").status_code == 400
     assert client.get(f"{BASE}/subscriptions", params={"since": "x"}).status_code == 400

@@ -1,12 +1,9 @@
 """Linking an account to a person of the provider, and a service without passwords."""
 
-from __future__ import annotations
-
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from urllib.parse import urlencode
 
 import httpx
@@ -15,9 +12,8 @@ from fake_provider import CLIENT, SECRET, FakeProvider, settings_for
 from feedkeep_process import FeedkeepProcess
 from test_signing_in import BACK, begin, name_in, sign_in
 
-from feedkeep.model import Account, Purpose, Stamp, Token, TokenDecision, replace
+from feedkeep.model import Purpose, Stamp, TokenDecision, replace
 from feedkeep.oidc.flow import Flow, FlowCookies
-from feedkeep.service import Service
 from feedkeep.web.authenticator import seal
 from feedkeep.web.provider_sign_in import _LINKING
 
@@ -25,7 +21,7 @@ PASSWORD = "a good passphrase"
 
 
 @pytest.fixture
-def anna(service: FeedkeepProcess) -> str:
+def anna(service):
     return service.new_account(PASSWORD)
 
 
@@ -44,9 +40,7 @@ def link(browser: httpx.Client, provider: FakeProvider, **other: str) -> httpx.R
     return browser.get(BACK, params=provider.answer_to(html.unescape(url)) | other)
 
 
-def test_an_account_with_a_password_is_linked_and_unlinked(
-    service: FeedkeepProcess, browser: httpx.Client, provider: FakeProvider, anna: str
-) -> None:
+def test_an_account_with_a_password_is_linked_and_unlinked(service, browser, provider, anna):
     with with_password(service, anna) as own:
         reply = link(own, provider)
         assert (reply.status_code, reply.headers["Location"]) == (303, "/account")
@@ -61,8 +55,8 @@ def test_an_account_with_a_password_is_linked_and_unlinked(
 
 
 def test_a_person_who_is_linked_elsewhere_is_linked_to_no_second_account(
-    service: FeedkeepProcess, browser: httpx.Client, provider: FakeProvider, anna: str
-) -> None:
+    service, browser, provider, anna
+):
     sign_in(browser, provider)
     with with_password(service, anna) as own:
         reply = link(own, provider)
@@ -71,9 +65,7 @@ def test_a_person_who_is_linked_elsewhere_is_linked_to_no_second_account(
     assert name_in(browser) == "zoë"
 
 
-def test_nobody_links_an_account_by_leading_its_browser_around(
-    service: FeedkeepProcess, browser: httpx.Client, provider: FakeProvider, anna: str
-) -> None:
+def test_nobody_links_an_account_by_leading_its_browser_around(service, browser, provider, anna):
     attacker = provider.answer_to(begin(browser))
     foreign = {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
     with with_password(service, anna) as own:
@@ -94,9 +86,7 @@ def test_nobody_links_an_account_by_leading_its_browser_around(
 
 
 @pytest.mark.parametrize("sealed_by", ["nobody", "another session"])
-def test_a_cookie_that_another_page_has_set_links_nobody(
-    service: FeedkeepProcess, provider: FakeProvider, anna: str, sealed_by: str
-) -> None:
+def test_a_cookie_that_another_page_has_set_links_nobody(service, provider, anna, sealed_by):
     """Even one that the attacker has made here, for a session of their own."""
     state = "S" * 43
     linking = seal("" if sealed_by == "nobody" else "fks_another", _LINKING, state.encode())
@@ -111,7 +101,7 @@ def test_a_cookie_that_another_page_has_set_links_nobody(
     assert not any(path.endswith("/token") for path, _ in provider.asked)
 
 
-def test_an_answer_leads_to_no_other_site(browser: httpx.Client, provider: FakeProvider) -> None:
+def test_an_answer_leads_to_no_other_site(browser, provider):
     state = "S" * 43
     flow = Flow(state, "N" * 43, "V" * 43, "https://evil.example/")
     browser.cookies.set("feedkeep_provider", FlowCookies(SECRET).write(flow))
@@ -120,9 +110,7 @@ def test_an_answer_leads_to_no_other_site(browser: httpx.Client, provider: FakeP
     assert (reply.status_code, reply.headers["Location"]) == (303, "/")
 
 
-def test_linking_and_unlinking_ask_for_the_password_once_more(
-    provider: FakeProvider, tmp_path: Path
-) -> None:
+def test_linking_and_unlinking_ask_for_the_password_once_more(provider, tmp_path):
     service = FeedkeepProcess(tmp_path, **settings_for(provider))
     service.run_first("no_session_is_fresh")
     with service:
@@ -140,18 +128,14 @@ def test_linking_and_unlinking_ask_for_the_password_once_more(
             provider.__enter__()
 
 
-def test_who_links_while_the_provider_is_away_is_told_so(
-    service: FeedkeepProcess, provider: FakeProvider, anna: str
-) -> None:
+def test_who_links_while_the_provider_is_away_is_told_so(service, provider, anna):
     provider.description_status = 500
     with with_password(service, anna) as own:
         refused = own.post("/account/link", data={})
         assert (refused.status_code, "cannot be reached" in refused.text) == (503, True)
 
 
-def test_who_has_no_password_is_asked_to_come_by_the_provider_and_cannot_unlink(
-    browser: httpx.Client, provider: FakeProvider
-) -> None:
+def test_who_has_no_password_is_asked_to_come_by_the_provider_and_cannot_unlink(browser, provider):
     sign_in(browser, provider)
     page = browser.get("/account").text
     assert "unlink" not in page
@@ -162,9 +146,7 @@ def test_who_has_no_password_is_asked_to_come_by_the_provider_and_cannot_unlink(
     assert name_in(browser) == ""
 
 
-def test_who_has_no_password_confirms_with_the_provider_once_a_session_is_old(
-    provider: FakeProvider, tmp_path: Path
-) -> None:
+def test_who_has_no_password_confirms_with_the_provider_once_a_session_is_old(provider, tmp_path):
     service = FeedkeepProcess(tmp_path, **settings_for(provider))
     service.run_first("no_session_is_fresh")
     with service, httpx.Client(base_url=service.base_url) as old:
@@ -183,15 +165,13 @@ def test_who_has_no_password_confirms_with_the_provider_once_a_session_is_old(
 
 
 @pytest.fixture
-def without_passwords(provider: FakeProvider, tmp_path: Path) -> Iterator[FeedkeepProcess]:
+def without_passwords(provider, tmp_path):
     settings = settings_for(provider, password_login="false")
     with FeedkeepProcess(tmp_path, **settings) as process:
         yield process
 
 
-def test_without_passwords_only_the_provider_and_app_passwords_let_in(
-    without_passwords: FeedkeepProcess, provider: FakeProvider
-) -> None:
+def test_without_passwords_only_the_provider_and_app_passwords_let_in(without_passwords, provider):
     service = without_passwords
     name = service.new_account(PASSWORD)
     token = service.new_token(name)
@@ -215,15 +195,13 @@ def test_without_passwords_only_the_provider_and_app_passwords_let_in(
         assert 'type="password"' not in browser.get("/account").text
 
 
-def test_an_app_is_let_in_by_who_has_signed_in_with_the_provider(
-    without_passwords: FeedkeepProcess, provider: FakeProvider
-) -> None:
+def test_an_app_is_let_in_by_who_has_signed_in_with_the_provider(without_passwords, provider):
     service = without_passwords
     service.new_account()
     app = httpx.post(f"{service.base_url}/index.php/login/v2?app=An+app").json()
     page, poll = app["login"], app["poll"]
 
-    def fetched() -> int:
+    def fetched():
         return httpx.post(poll["endpoint"], data={"token": poll["token"]}).status_code
 
     with httpx.Client(base_url=service.base_url) as browser:
@@ -251,19 +229,17 @@ def test_an_app_is_let_in_by_who_has_signed_in_with_the_provider(
         assert stranger.post(page, data=typed).status_code == 403
 
 
-def test_a_session_that_is_not_fresh_lets_no_app_in_by_itself(
-    service: FeedkeepProcess, browser: httpx.Client, provider: FakeProvider
-) -> None:
+def test_a_session_that_is_not_fresh_lets_no_app_in_by_itself(service, browser, provider):
     sign_in(browser, provider)
     page = httpx.post(f"{service.base_url}/index.php/login/v2").json()["login"]
     assert "You are signed in as" in browser.get(page).text
     assert "You are signed in as" not in browser.get(f"{page}&other=1").text
 
-    async def grow_old(service: Service) -> None:
+    async def grow_old(service):
         account = await service.accounts.named("zoë")
         hour_us = 3_600_000_000
 
-        def older(_: Account, known: Sequence[Token]) -> TokenDecision:
+        def older(_, known):
             aged = [replace(one, created=Stamp(one.created - hour_us)) for one in known]
             return TokenDecision(aged, [one.id for one in known])
 

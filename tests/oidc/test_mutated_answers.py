@@ -1,11 +1,8 @@
 """Mutated answers of a provider, and mutated logouts: each is refused, and none is a fault here."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -32,9 +29,7 @@ def mutated(chance: random.Random, text: str) -> str:
     )
 
 
-def test_no_mutated_answer_signs_anybody_in_and_none_is_a_fault(
-    provider: FakeProvider, tmp_path: Path
-) -> None:
+def test_no_mutated_answer_signs_anybody_in_and_none_is_a_fault(provider, tmp_path):
     settings = settings_for(provider, trusted_proxies="127.0.0.1")
     with (
         FeedkeepProcess(tmp_path, **settings) as service,
@@ -78,9 +73,7 @@ def spoiled(
     return sign
 
 
-def test_no_mutated_logout_ends_a_session_and_none_is_a_fault(
-    service: FeedkeepProcess, browser: httpx.Client, provider: FakeProvider
-) -> None:
+def test_no_mutated_logout_ends_a_session_and_none_is_a_fault(service, browser, provider):
     browser.get(BACK, params=provider.answer_to(begin(browser)))
     chance, token = random.Random(42), provider.logout_token()
     signed, _, signature = token.rpartition(".")

@@ -1,7 +1,5 @@
 """A real provider and a real browser: signing in, in each language, on both stores."""
 
-from __future__ import annotations
-
 import os
 import re
 import socket
@@ -58,7 +56,7 @@ def real_provider(folder: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def database(request: pytest.FixtureRequest, postgres: str) -> Iterator[str]:
+def database(request, postgres):
     name = new_database(postgres)
     yield name
     drop_database(postgres, name)
@@ -113,14 +111,12 @@ def use(folder: Path, language: str, database: str = "") -> None:
     CHROMIUM is None and os.environ.get("FEEDKEEP_BROWSER") != "required", reason="no browser"
 )
 @pytest.mark.parametrize("language", WORDS)
-def test_people_sign_in_with_a_real_provider_in_their_language(
-    tmp_path: Path, language: str
-) -> None:
+def test_people_sign_in_with_a_real_provider_in_their_language(tmp_path, language):
     use(tmp_path, language)
 
 
 @pytest.mark.skipif(
     CHROMIUM is None and os.environ.get("FEEDKEEP_BROWSER") != "required", reason="no browser"
 )
-def test_people_sign_in_with_a_real_provider_on_postgresql(tmp_path: Path, database: str) -> None:
+def test_people_sign_in_with_a_real_provider_on_postgresql(tmp_path, database):
     use(tmp_path, "en", database)

@@ -1,7 +1,5 @@
 """Signing in with a provider: what is asked, what is made of it, and every way to lie about it."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import hashlib
@@ -10,7 +8,6 @@ import json
 import re
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -57,9 +54,7 @@ def is_refused(browser: httpx.Client, reply: httpx.Response, told: str = "did no
     return reply.status_code == 403 and told in reply.text and name_in(browser) == ""
 
 
-def test_a_person_signs_in_and_has_the_same_account_each_time(
-    service: FeedkeepProcess, browser: httpx.Client, provider: FakeProvider
-) -> None:
+def test_a_person_signs_in_and_has_the_same_account_each_time(service, browser, provider):
     asked = parse_qs(urlsplit(begin(browser)).query)
     assert (asked["client_id"], asked["scope"]) == ([CLIENT], ["openid profile"])
     assert asked["redirect_uri"] == [service.base_url + BACK]
@@ -77,9 +72,7 @@ def test_a_person_signs_in_and_has_the_same_account_each_time(
     assert SECRET not in service.log.read_text()
 
 
-def test_the_verifier_belongs_to_the_challenge_that_was_sent(
-    browser: httpx.Client, provider: FakeProvider
-) -> None:
+def test_the_verifier_belongs_to_the_challenge_that_was_sent(browser, provider):
     location = begin(browser)
     browser.get(BACK, params=provider.answer_to(location))
     sent = parse_qs(urlsplit(location).query)["code_challenge"][0]
@@ -88,9 +81,7 @@ def test_the_verifier_belongs_to_the_challenge_that_was_sent(
     assert base64.urlsafe_b64encode(digest).decode().rstrip("=") == sent
 
 
-def test_new_accounts_get_a_name_that_is_free_and_no_rights(
-    service: FeedkeepProcess, browser: httpx.Client, provider: FakeProvider
-) -> None:
+def test_new_accounts_get_a_name_that_is_free_and_no_rights(service, browser, provider):
     names = []
     for number, claims in enumerate(
         ({"preferred_username": "zoë"}, {"preferred_username": "zoë"}, {"email": "b o@b.example"},
@@ -104,9 +95,7 @@ def test_new_accounts_get_a_name_that_is_free_and_no_rights(
     assert "zoë-2" in listed
 
 
-def test_without_new_accounts_a_person_is_told_what_to_do(
-    provider: FakeProvider, tmp_path: Path
-) -> None:
+def test_without_new_accounts_a_person_is_told_what_to_do(provider, tmp_path):
     with FeedkeepProcess(tmp_path, **settings_for(provider, oidc_new_accounts="false")) as service:
         service.new_account()
         with httpx.Client(base_url=service.base_url) as browser:
@@ -193,9 +182,7 @@ LIES: dict[str, Lie] = {
 
 
 @pytest.mark.parametrize("lie", LIES.values(), ids=LIES)
-def test_what_cannot_be_believed_lets_nobody_in(
-    service: FeedkeepProcess, browser: httpx.Client, provider: FakeProvider, lie: Lie
-) -> None:
+def test_what_cannot_be_believed_lets_nobody_in(service, browser, provider, lie):
     lie(provider)
     assert is_refused(browser, sign_in(browser, provider))
     provider.change, provider.sign = lambda claims: claims, provider.signed
@@ -207,26 +194,20 @@ def test_what_cannot_be_believed_lets_nobody_in(
 @pytest.mark.parametrize(
     "change", [{"azp": CLIENT}, {"aud": [CLIENT]}, {"aud": [CLIENT, "other"], "azp": CLIENT}, {}]
 )
-def test_what_an_honest_provider_may_send_is_believed(
-    browser: httpx.Client, provider: FakeProvider, change: dict[str, Any]
-) -> None:
+def test_what_an_honest_provider_may_send_is_believed(browser, provider, change):
     # Also if its clock is behind ours by a little.
     provider.change = lambda claims: claims | (change or {"exp": int(time.time()) - 10})
     assert sign_in(browser, provider).status_code == 303
 
 
-def test_a_token_without_a_key_id_is_believed_if_a_key_made_it(
-    browser: httpx.Client, provider: FakeProvider
-) -> None:
+def test_a_token_without_a_key_id_is_believed_if_a_key_made_it(browser, provider):
     provider.sign = lambda claims: jwt.encode(
         {"alg": "PS256"}, claims, provider.key, algorithms=["PS256"]
     )
     assert sign_in(browser, provider).status_code == 303
 
 
-def test_an_answer_counts_once_and_in_the_browser_that_began(
-    service: FeedkeepProcess, browser: httpx.Client, provider: FakeProvider
-) -> None:
+def test_an_answer_counts_once_and_in_the_browser_that_began(service, browser, provider):
     answer = provider.answer_to(begin(browser))
     with httpx.Client(base_url=service.base_url) as victim:
         begin(victim)  # an attacker brings their own answer to a person who is about to sign in
@@ -245,8 +226,8 @@ def test_an_answer_counts_once_and_in_the_browser_that_began(
 
 @pytest.mark.parametrize("secret", ["", "of another service"])
 def test_a_sign_in_that_was_not_begun_here_is_refused_without_asking_the_provider(
-    browser: httpx.Client, provider: FakeProvider, secret: str
-) -> None:
+    browser, provider, secret
+):
     cookie = FlowCookies(secret).write(Flow("s", "n", "v" * 43, "https://evil.example/"))
     for value in (cookie, "x", "e30"):
         reply = browser.get(
@@ -259,8 +240,8 @@ def test_a_sign_in_that_was_not_begun_here_is_refused_without_asking_the_provide
 
 
 def test_codes_that_the_provider_refuses_are_counted_by_address_apart_from_passwords(
-    provider: FakeProvider, tmp_path: Path
-) -> None:
+    provider, tmp_path
+):
     settings = settings_for(provider, trusted_proxies="127.0.0.1")
     with (
         FeedkeepProcess(tmp_path, **settings) as service,
@@ -268,7 +249,7 @@ def test_codes_that_the_provider_refuses_are_counted_by_address_apart_from_passw
     ):
         stranger = {"X-Forwarded-For": "192.0.2.1"}
 
-        def come_back(**code: str) -> httpx.Response:
+        def come_back(**code):
             answer = provider.answer_to(begin(browser)) | code
             return browser.get(BACK, params=answer, headers=stranger)
 
@@ -288,8 +269,8 @@ def test_codes_that_the_provider_refuses_are_counted_by_address_apart_from_passw
 
 
 def test_an_answer_of_another_issuer_is_refused_and_one_that_names_none_only_if_it_never_does(
-    service: FeedkeepProcess, browser: httpx.Client, provider: FakeProvider, tmp_path: Path
-) -> None:
+    service, browser, provider, tmp_path
+):
     assert is_refused(browser, sign_in(browser, provider, iss="https://auth.example"))
     assert sign_in(browser, provider, iss="").status_code == 303
     provider.metadata = {"authorization_response_iss_parameter_supported": True}
@@ -304,13 +285,11 @@ def test_an_answer_of_another_issuer_is_refused_and_one_that_names_none_only_if_
         assert sign_in(strict, provider).status_code == 303
 
 
-def test_keys_that_rotate_are_asked_for_again_and_not_by_each_liar(
-    browser: httpx.Client, provider: FakeProvider
-) -> None:
+def test_keys_that_rotate_are_asked_for_again_and_not_by_each_liar(browser, provider):
     sign_in(browser, provider)
     browser.post("/sign-out")
 
-    def asked() -> int:
+    def asked():
         return sum(path == "/realm/keys" for path, _ in provider.asked)
 
     assert asked() == 1
@@ -331,9 +310,7 @@ def test_keys_that_rotate_are_asked_for_again_and_not_by_each_liar(
         {"authorization_endpoint": "http://[::1"},
     ],
 )
-def test_a_provider_that_describes_itself_wrongly_is_away(
-    browser: httpx.Client, provider: FakeProvider, wrong: dict[str, Any]
-) -> None:
+def test_a_provider_that_describes_itself_wrongly_is_away(browser, provider, wrong):
     provider.metadata = wrong
     reply = browser.get("/sign-in/provider")
     assert (reply.status_code, "cannot be reached" in reply.text) == (503, True)
@@ -345,9 +322,7 @@ def test_a_provider_that_describes_itself_wrongly_is_away(
     assert sign_in(browser, provider).status_code == 303
 
 
-def test_those_who_wait_for_a_provider_that_fails_ask_it_once(
-    browser: httpx.Client, provider: FakeProvider
-) -> None:
+def test_those_who_wait_for_a_provider_that_fails_ask_it_once(browser, provider):
     provider.description_status = 500
     for _ in range(3):
         assert browser.get("/sign-in/provider").status_code == 503
@@ -356,9 +331,7 @@ def test_those_who_wait_for_a_provider_that_fails_ask_it_once(
     ]
 
 
-def test_a_provider_that_is_away_or_fails_lets_nobody_in(
-    service: FeedkeepProcess, browser: httpx.Client, provider: FakeProvider
-) -> None:
+def test_a_provider_that_is_away_or_fails_lets_nobody_in(service, browser, provider):
     location = begin(browser)
     provider.token_status = 500
     assert is_refused(browser, browser.get(BACK, params=provider.answer_to(location)))
@@ -370,9 +343,7 @@ def test_a_provider_that_is_away_or_fails_lets_nobody_in(
     service.wait_for_line("sign-in provider unavailable")
 
 
-def test_a_secret_is_sent_as_the_provider_wants_it(
-    browser: httpx.Client, provider: FakeProvider
-) -> None:
+def test_a_secret_is_sent_as_the_provider_wants_it(browser, provider):
     provider.metadata = {"token_endpoint_auth_methods_supported": ["client_secret_post"]}
     assert sign_in(browser, provider).status_code == 303
     (form,) = [form for path, form in provider.asked if path == "/realm/token"]
@@ -380,28 +351,22 @@ def test_a_secret_is_sent_as_the_provider_wants_it(
 
 
 @pytest.mark.parametrize("description", [b"no JSON", b"[1]", b"[" * 100_000, b" " * 300_000])
-def test_what_is_no_description_is_refused(
-    browser: httpx.Client, provider: FakeProvider, description: bytes
-) -> None:
+def test_what_is_no_description_is_refused(browser, provider, description):
     provider.description = description
     assert browser.get("/sign-in/provider").status_code == 503
 
 
-def test_a_provider_that_was_never_there_is_away(
-    browser: httpx.Client, provider: FakeProvider
-) -> None:
+def test_a_provider_that_was_never_there_is_away(browser, provider):
     provider.__exit__()
     assert browser.get("/sign-in/provider").status_code == 503
     provider.__enter__()
 
 
-def test_too_many_who_come_back_at_once_are_asked_to_try_again(
-    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_who_come_back_at_once_are_asked_to_try_again(provider, monkeypatch):
     monkeypatch.setattr(asked_provider, "_WAIT_SECONDS", 0.01)
     settings = Settings(oidc_issuer=provider.issuer, oidc_client_id=CLIENT)
 
-    async def come_back() -> None:
+    async def come_back():
         full = asked_provider.Provider(settings)
         full._turns = AddressQueue(0)
         flow = Flow("s", "n", "v", "/")
@@ -412,7 +377,7 @@ def test_too_many_who_come_back_at_once_are_asked_to_try_again(
     assert "too many people" in away.value.reason
 
 
-def test_who_cancels_there_is_told_so(browser: httpx.Client, provider: FakeProvider) -> None:
+def test_who_cancels_there_is_told_so(browser, provider):
     answer = provider.answer_to(begin(browser))
     reply = browser.get(BACK, params={"error": "access_denied", "state": answer["state"]})
     assert is_refused(browser, reply, "You did not allow it there")
@@ -423,24 +388,18 @@ def test_who_cancels_there_is_told_so(browser: httpx.Client, provider: FakeProvi
     [("/history?x=1", "/history?x=1"), ("https://evil.example", "/"), ("//evil.example", "/"),
      ("/" + "x" * 2_000, "/")],
 )  # fmt: skip
-def test_it_leads_back_to_where_the_person_was_and_never_elsewhere(
-    browser: httpx.Client, provider: FakeProvider, place: str, led: str
-) -> None:
+def test_it_leads_back_to_where_the_person_was_and_never_elsewhere(browser, provider, place, led):
     reply = browser.get(BACK, params=provider.answer_to(begin(browser, place)))
     assert reply.headers["Location"] == led
 
 
-def test_a_disabled_account_is_not_let_in(
-    service: FeedkeepProcess, browser: httpx.Client, provider: FakeProvider
-) -> None:
+def test_a_disabled_account_is_not_let_in(service, browser, provider):
     sign_in(browser, provider)
     service.must("account", "disable", "zoë")
     assert is_refused(browser, sign_in(browser, provider), "is disabled")
 
 
-def test_the_provider_says_each_time_who_is_an_administrator(
-    provider: FakeProvider, tmp_path: Path
-) -> None:
+def test_the_provider_says_each_time_who_is_an_administrator(provider, tmp_path):
     settings = settings_for(provider, oidc_admin_claim="groups=admins")
     with (
         FeedkeepProcess(tmp_path, **settings) as service,
@@ -462,12 +421,10 @@ def test_the_provider_says_each_time_who_is_an_administrator(
         assert browser.get("/people").status_code == 200
 
 
-def test_who_signs_out_at_the_provider_is_signed_out_here(
-    service: FeedkeepProcess, browser: httpx.Client, provider: FakeProvider
-) -> None:
+def test_who_signs_out_at_the_provider_is_signed_out_here(service, browser, provider):
     sign_in(browser, provider)
 
-    def log_out(token: str) -> int:
+    def log_out(token):
         reply = httpx.post(
             f"{service.base_url}/sign-in/provider/logout", data={"logout_token": token}
         )
@@ -506,7 +463,7 @@ def test_who_signs_out_at_the_provider_is_signed_out_here(
     assert name_in(browser) == ""
 
 
-def test_without_a_provider_there_are_no_such_pages(tmp_path: Path) -> None:
+def test_without_a_provider_there_are_no_such_pages(tmp_path):
     with FeedkeepProcess(tmp_path) as service, httpx.Client(base_url=service.base_url) as browser:
         service.new_account()
         for path in ("/sign-in/provider", BACK):

@@ -1,7 +1,5 @@
 """What tests of requests to other hosts share: a web of hosts."""
 
-from __future__ import annotations
-
 from web_of_hosts import web
 
 __all__ = ["web"]

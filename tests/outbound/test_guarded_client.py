@@ -1,7 +1,5 @@
 """The guarded client: what it asks, what it refuses, and what an answer may cost."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gzip
@@ -17,7 +15,7 @@ import pytest
 import trustme
 from hypothesis import given
 from hypothesis import strategies as st
-from web_of_hosts import Host, Request, WebOfHosts, got, redirect, reply
+from web_of_hosts import Request, WebOfHosts, got, redirect, reply
 
 from feedkeep.config.networks import AddressRule, network
 from feedkeep.outbound import client as client_module
@@ -37,19 +35,19 @@ def failure(web: WebOfHosts, url: str, policy: ClientPolicy | None = None) -> Re
 
 
 @pytest.fixture
-def a(web: WebOfHosts) -> Host:
+def a(web):
     return web.host("a.example")
 
 
 @pytest.fixture
-def b(web: WebOfHosts) -> Host:
+def b(web):
     return web.host("b.example")
 
 
 # What is asked, and what comes of it
 
 
-def test_an_answer_has_what_there_is_to_know_of_a_feed(web: WebOfHosts, a: Host) -> None:
+def test_an_answer_has_what_there_is_to_know_of_a_feed(web, a):
     a.answers["/feed?x=1"] = reply(
         b"<rss/>",
         ETag='"1"',
@@ -65,9 +63,7 @@ def test_an_answer_has_what_there_is_to_know_of_a_feed(web: WebOfHosts, a: Host)
     assert answer.retry_after == "120"
 
 
-def test_a_request_says_who_asks_and_nothing_else(
-    web: WebOfHosts, a: Host, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_request_says_who_asks_and_nothing_else(web, a, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     a.answers["/"] = reply(b"", Set_Cookie="session=1")
     got(web, a.url(), web.policy(user_agent="feedkeep/1 (+mailto:me@home.example)"))
@@ -86,15 +82,13 @@ def test_a_request_says_who_asks_and_nothing_else(
     )
 
 
-def test_no_cookie_comes_back(web: WebOfHosts, a: Host) -> None:
+def test_no_cookie_comes_back(web, a):
     a.answers["/"] = reply(b"", 302, Set_Cookie="session=1", Location="/next")
     assert got(web, a.url()).status == 404
     assert [request.headers.get("cookie") for request in a.requests] == [None, None]
 
 
-def test_what_an_earlier_answer_said_is_sent_with_the_next_request(
-    web: WebOfHosts, a: Host
-) -> None:
+def test_what_an_earlier_answer_said_is_sent_with_the_next_request(web, a):
     a.answers["/"] = reply(b"", 304, ETag='"1"')
     answer = got(web, a.url(), etag='"1"', last_modified="yesterday", accept="text/xml")
     assert (answer.status, answer.body) == (304, b"")
@@ -105,24 +99,24 @@ def test_what_an_earlier_answer_said_is_sent_with_the_next_request(
 
 
 @pytest.mark.parametrize("value", ['"\r\nX: y"', '"ü"', '"\x00"', ""])
-def test_what_is_no_value_of_a_header_is_not_sent(web: WebOfHosts, a: Host, value: str) -> None:
+def test_what_is_no_value_of_a_header_is_not_sent(web, a, value):
     got(web, a.url(), etag=value, last_modified=value)
     (request,) = a.requests
     assert {"if-none-match", "if-modified-since", "x"}.isdisjoint(request.headers)
 
 
-def test_what_could_not_be_sent_again_is_taken_for_missing(web: WebOfHosts, a: Host) -> None:
+def test_what_could_not_be_sent_again_is_taken_for_missing(web, a):
     a.answers["/"] = reply(b"", ETag='"ü"', Last_Modified="\x7f", Content_Type="text/xml")
     answer = got(web, a.url())
     assert (answer.etag, answer.last_modified, answer.content_type) == ("", "", "text/xml")
 
 
-def test_the_body_of_a_failure_is_not_read(web: WebOfHosts, a: Host) -> None:
+def test_the_body_of_a_failure_is_not_read(web, a):
     a.answers["/"] = reply(b"x" * 9 * MIB, 410)
     assert (got(web, a.url()).status, got(web, a.url()).body) == (410, b"")
 
 
-def test_a_name_in_any_script_is_asked_in_ascii(web: WebOfHosts) -> None:
+def test_a_name_in_any_script_is_asked_in_ascii(web):
     host = web.host("xn--bcher-kva.example")
     host.answers["/%C3%BC?q%20r"] = reply(b"books")
     answer = got(web, f"HTTP://BÜCHER。example.:{host.port}/ü?q r ")
@@ -132,7 +126,7 @@ def test_a_name_in_any_script_is_asked_in_ascii(web: WebOfHosts) -> None:
 # Redirects
 
 
-def test_redirects_are_followed_and_told(web: WebOfHosts, a: Host, b: Host) -> None:
+def test_redirects_are_followed_and_told(web, a, b):
     a.answers["/1"] = redirect("2?x", 308)
     a.answers["/2?x"] = redirect(b.url("/3"), 302)
     b.answers["/3"] = redirect(f"//{a.name}:{a.port}/4 5", 307)
@@ -148,9 +142,7 @@ def test_redirects_are_followed_and_told(web: WebOfHosts, a: Host, b: Host) -> N
 
 
 @pytest.mark.parametrize(("count", "is_too_many"), [(10, False), (11, True)])
-def test_ten_redirects_are_followed(
-    web: WebOfHosts, a: Host, count: int, is_too_many: bool
-) -> None:
+def test_ten_redirects_are_followed(web, a, count, is_too_many):
     for number in range(count):
         a.answers[f"/{number}"] = redirect(f"/{number + 1}")
     if is_too_many:
@@ -160,13 +152,13 @@ def test_ten_redirects_are_followed(
     assert len(a.requests) == 11
 
 
-def test_a_circle_ends(web: WebOfHosts, a: Host, b: Host) -> None:
+def test_a_circle_ends(web, a, b):
     a.answers["/"], b.answers["/"] = redirect(b.url()), redirect(a.url())
     assert failure(web, a.url()).kind is Failure.TOO_MANY_REDIRECTS
 
 
 @pytest.mark.parametrize("status", [300, 304, 305, 301])
-def test_what_leads_nowhere_is_an_answer(web: WebOfHosts, a: Host, status: int) -> None:
+def test_what_leads_nowhere_is_an_answer(web, a, status):
     a.answers["/"] = reply(b"", status, Location="" if status == 301 else "/elsewhere")
     answer = got(web, a.url())
     assert (answer.status, answer.hops, answer.is_redirect) == (status, (), False)
@@ -178,13 +170,13 @@ def test_what_leads_nowhere_is_an_answer(web: WebOfHosts, a: Host, status: int) 
      "http://x.example\\@a.example/", "http://a.example:22/", "http://10.0.0.1/", "/\x7f",
      "/" + "x" * 8_192],
 )  # fmt: skip
-def test_a_redirect_is_judged_like_any_url(web: WebOfHosts, a: Host, location: str) -> None:
+def test_a_redirect_is_judged_like_any_url(web, a, location):
     a.answers["/"] = redirect(location)
     assert isinstance(failure(web, a.url()), RequestRefused)
     assert len(a.requests) == 1
 
 
-def test_user_info_goes_to_its_own_host_only(web: WebOfHosts, a: Host, b: Host) -> None:
+def test_user_info_goes_to_its_own_host_only(web, a, b):
     a.answers["/1"] = redirect("/2")
     a.answers["/2"] = redirect(a.url("/3"))
     a.answers["/3"] = redirect(b.url("/4"))
@@ -200,7 +192,7 @@ def test_user_info_goes_to_its_own_host_only(web: WebOfHosts, a: Host, b: Host) 
     ]  # fmt: skip
 
 
-def test_another_port_is_another_host(web: WebOfHosts, a: Host) -> None:
+def test_another_port_is_another_host(web, a):
     other = web.host("a.example")
     web.names["a.example"] = [a.address, other.address]
     a.answers["/"] = redirect(other.url())
@@ -208,10 +200,10 @@ def test_another_port_is_another_host(web: WebOfHosts, a: Host) -> None:
     assert [one.headers.get("authorization") for one in other.requests] == [None]
 
 
-def test_one_request_alone_follows_nothing(web: WebOfHosts, a: Host) -> None:
+def test_one_request_alone_follows_nothing(web, a):
     a.answers["/login"] = reply(b"", 302, Location="/x", Set_Cookie="session=1; Path=/")
 
-    async def ask() -> None:
+    async def ask():
         async with GuardedClient(web.policy(), web.look_up) as client:
             url = a.url("/login", "me:secret@")
             answer = await client.ask("POST", url, headers={"Cookie": "x=1"})
@@ -228,7 +220,7 @@ def test_one_request_alone_follows_nothing(web: WebOfHosts, a: Host) -> None:
 
 
 @pytest.fixture(scope="session")
-def authority() -> trustme.CA:
+def authority():
     return trustme.CA()
 
 
@@ -244,37 +236,31 @@ def secured(authority: trustme.CA, name: str) -> ssl.SSLContext:
     return context
 
 
-def test_https_is_asked_by_name(web: WebOfHosts, authority: trustme.CA) -> None:
+def test_https_is_asked_by_name(web, authority):
     host = web.host("a.example", tls=secured(authority, "a.example"))
     host.answers["/"] = reply(b"private")
     assert got(web, host.url(), web.policy(tls=trusting(authority))).body == b"private"
 
 
-def test_a_certificate_that_no_authority_signed_is_a_failure(
-    web: WebOfHosts, authority: trustme.CA
-) -> None:
+def test_a_certificate_that_no_authority_signed_is_a_failure(web, authority):
     host = web.host("a.example", tls=secured(authority, "a.example"))
     error = failure(web, host.url())
     assert (error.kind, host.requests) == (Failure.TLS_FAULT, [])
     assert str(error) == "The certificate of a.example is not valid."
 
 
-def test_a_certificate_for_another_name_is_a_failure(
-    web: WebOfHosts, authority: trustme.CA
-) -> None:
+def test_a_certificate_for_another_name_is_a_failure(web, authority):
     host = web.host("a.example", tls=secured(authority, "b.example"))
     error = failure(web, host.url(), web.policy(tls=trusting(authority)))
     assert (error.kind, host.requests) == (Failure.TLS_FAULT, [])
 
 
-def test_who_has_no_tls_is_a_failure(web: WebOfHosts, a: Host) -> None:
+def test_who_has_no_tls_is_a_failure(web, a):
     assert failure(web, a.url().replace("http:", "https:")).kind is Failure.TLS_FAULT
 
 
 @pytest.mark.parametrize("user_info", ["me:secret@", ""])
-def test_user_info_never_goes_from_https_to_http(
-    web: WebOfHosts, a: Host, authority: trustme.CA, user_info: str
-) -> None:
+def test_user_info_never_goes_from_https_to_http(web, a, authority, user_info):
     host = web.host("b.example", tls=secured(authority, "b.example"))
     host.answers["/"] = redirect(a.url())
     host.answers["/other"] = redirect(a.url("/", "you@"))
@@ -297,9 +283,7 @@ def test_user_info_never_goes_from_https_to_http(
         ("http://a/", "http://a.b/", False),
     ],
 )
-def test_user_info_is_kept_where_a_host_moves_to_https(
-    here: str, there: str, is_kept: bool
-) -> None:
+def test_user_info_is_kept_where_a_host_moves_to_https(here, there, is_kept):
     parse = client_module.FetchTarget.parse
     kept = client_module._authorization_after(parse(here), "Basic x", parse(there))
     assert (kept == "Basic x") is is_kept
@@ -308,25 +292,21 @@ def test_user_info_is_kept_where_a_host_moves_to_https(
 # Which addresses and ports are asked
 
 
-def test_a_host_on_a_private_address_is_refused_and_never_hears_of_it(
-    web: WebOfHosts, a: Host
-) -> None:
+def test_a_host_on_a_private_address_is_refused_and_never_hears_of_it(web, a):
     error = failure(web, a.url(), web.policy(addresses=AddressRule()))
     assert (error.kind, a.connections) == (Failure.REFUSED, 0)
     assert str(error) == "a.example is not on the public internet, and may not be asked."
     assert a.address not in str(error)
 
 
-def test_a_numeric_host_is_refused_like_a_name(web: WebOfHosts, a: Host) -> None:
+def test_a_numeric_host_is_refused_like_a_name(web, a):
     url = f"http://{a.address}:{a.port}/"
     assert got(web, url).status == 404
     assert isinstance(failure(web, url, web.policy(addresses=AddressRule())), RequestRefused)
     assert (a.connections, web.looked_up) == (1, [])
 
 
-def test_of_many_addresses_only_those_are_asked_that_may_be(
-    web: WebOfHosts, a: Host, b: Host
-) -> None:
+def test_of_many_addresses_only_those_are_asked_that_may_be(web, a, b):
     both = socket.create_server(("127.0.0.9", a.port))
     web.names["a.example"] = ["10.0.0.1", "127.0.0.9", "::1", a.address, "fe80::1%lo", "nonsense"]
     policy = web.policy(addresses=AddressRule(allowed=(network(a.address),)))
@@ -337,16 +317,14 @@ def test_of_many_addresses_only_those_are_asked_that_may_be(
     both.close()
 
 
-def test_a_name_that_means_another_address_the_next_time_is_judged_anew(
-    web: WebOfHosts, a: Host, b: Host
-) -> None:
+def test_a_name_that_means_another_address_the_next_time_is_judged_anew(web, a, b):
     policy = web.policy(addresses=AddressRule(allowed=(network(a.address),)))
     answers = iter([[a.address], [b.address]])
 
-    async def rebinds(_: str) -> list[str]:
+    async def rebinds(_):
         return next(answers)
 
-    async def ask_twice() -> None:
+    async def ask_twice():
         async with GuardedClient(policy, rebinds) as client:
             assert (await client.get(a.url())).status == 404
             with pytest.raises(RequestRefused):
@@ -356,14 +334,12 @@ def test_a_name_that_means_another_address_the_next_time_is_judged_anew(
     assert (a.connections, b.connections) == (1, 0)
 
 
-def test_a_name_is_looked_up_once_for_a_request(web: WebOfHosts, a: Host) -> None:
+def test_a_name_is_looked_up_once_for_a_request(web, a):
     got(web, a.url())
     assert web.looked_up == ["a.example"]
 
 
-def test_there_is_no_way_to_a_socket_but_through_the_wall(
-    web: WebOfHosts, a: Host, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_there_is_no_way_to_a_socket_but_through_the_wall(web, a, monkeypatch):
     monkeypatch.setattr(GuardedClient, "_judge", lambda *_: None)
     policy = web.policy(addresses=AddressRule())
     error = failure(web, f"http://{a.address}:{a.port}/", policy)
@@ -373,13 +349,13 @@ def test_there_is_no_way_to_a_socket_but_through_the_wall(
 
 
 @pytest.mark.parametrize("port", [0, 1, 22, 25, 81, 6_379, 65_535])
-def test_other_ports_are_refused(web: WebOfHosts, port: int) -> None:
+def test_other_ports_are_refused(web, port):
     error = failure(web, f"http://a.example:{port}/", ClientPolicy())
     assert (error.kind, web.looked_up) == (Failure.REFUSED, [])
     assert str(error) == f"Port {port} is not one that may be asked."
 
 
-def test_a_name_with_many_addresses_is_tried_at_a_few(web: WebOfHosts, a: Host) -> None:
+def test_a_name_with_many_addresses_is_tried_at_a_few(web, a):
     web.names["a.example"] = [
         *(f"127.0.1.{number}" for number in range(1, 200)), *(f"fd00::{n}" for n in range(9))
     ]  # fmt: skip
@@ -395,9 +371,9 @@ def test_a_name_with_many_addresses_is_tried_at_a_few(web: WebOfHosts, a: Host) 
 # Failures, told apart
 
 
-def test_a_name_that_is_not_there_is_told_from_one_that_gets_no_answer(web: WebOfHosts) -> None:
-    async def asked(number: int) -> RequestError:
-        async def fails(_: str) -> list[str]:
+def test_a_name_that_is_not_there_is_told_from_one_that_gets_no_answer(web):
+    async def asked(number):
+        async def fails(_):
             raise socket.gaierror(number, "whatever it says")
 
         async with GuardedClient(ClientPolicy(), fails) as client:
@@ -415,7 +391,7 @@ def test_a_name_that_is_not_there_is_told_from_one_that_gets_no_answer(web: WebO
     assert failure(web, "http://empty.example/").kind is Failure.NO_SUCH_HOST
 
 
-def test_who_does_not_listen_is_told(web: WebOfHosts, a: Host) -> None:
+def test_who_does_not_listen_is_told(web, a):
     web.names["a.example"] = ["127.0.0.200"]
     error = failure(web, a.url())
     assert error.kind is Failure.NO_CONNECTION
@@ -434,7 +410,7 @@ def test_who_does_not_listen_is_told(web: WebOfHosts, a: Host) -> None:
      reply(gzipped(b"abc")[:10], Content_Encoding="gzip"),
      reply(gzipped(b"") * 1_001, Content_Encoding="gzip")],
 )  # fmt: skip
-def test_what_is_no_answer_is_told(web: WebOfHosts, a: Host, answer: bytes) -> None:
+def test_what_is_no_answer_is_told(web, a, answer):
     a.answers["/"] = answer
     error = failure(web, a.url())
     assert isinstance(error, Unusable)
@@ -444,14 +420,14 @@ def test_what_is_no_answer_is_told(web: WebOfHosts, a: Host, answer: bytes) -> N
 
 
 @pytest.mark.parametrize("encoding", ["br", "zstd"])
-def test_encoding_that_nobody_asked_for_is_named(web: WebOfHosts, a: Host, encoding: str) -> None:
+def test_encoding_that_nobody_asked_for_is_named(web, a, encoding):
     a.answers["/"] = reply(b"abc", Content_Encoding=encoding)
     assert f"by {encoding}, which nobody asked for" in str(failure(web, a.url()))
 
 
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"])
-def test_a_connection_that_is_reset_is_no_answer(web: WebOfHosts, a: Host, answer: bytes) -> None:
-    async def reset(_: Request, writer: asyncio.StreamWriter) -> None:
+def test_a_connection_that_is_reset_is_no_answer(web, a, answer):
+    async def reset(_, writer):
         writer.write(answer)
         await writer.drain()
         connection = writer.get_extra_info("socket")
@@ -463,7 +439,7 @@ def test_a_connection_that_is_reset_is_no_answer(web: WebOfHosts, a: Host, answe
 
 
 @given(st.binary(max_size=300))
-def test_whatever_a_host_sends_is_an_answer_or_an_error_of_the_door(junk: bytes) -> None:
+def test_whatever_a_host_sends_is_an_answer_or_an_error_of_the_door(junk):
     with WebOfHosts() as web:
         host = web.host("a.example")
         host.answers = {"/1": junk, "/2": b"HTTP/1.1 200 OK\r\n" + junk,
@@ -511,77 +487,63 @@ OK = b"HTTP/1.1 200 OK\r\n"
      (OK + b"Content-Encoding: gzip\r\n\r\n", gzipped(b"")),
      (OK + b"Transfer-Encoding: chunked\r\n\r\n1;", b"x")],
 )  # fmt: skip
-def test_drops_are_waited_for_so_long_only(
-    web: WebOfHosts, a: Host, first: bytes, again: bytes
-) -> None:
+def test_drops_are_waited_for_so_long_only(web, a, first, again):
     a.answers["/"] = dripping(first, again)
     error = failure(web, a.url(), web.policy(whole_seconds=0.3))
     assert (error.kind, str(error)) == (Failure.TOO_SLOW, "a.example takes too long to answer.")
 
 
-def test_silence_is_waited_for_so_long_only(web: WebOfHosts, a: Host) -> None:
+def test_silence_is_waited_for_so_long_only(web, a):
     a.answers["/"] = dripping(OK + b"Content-Length: 5\r\n\r\nab", b"")
     assert failure(web, a.url(), web.policy(silent_seconds=0.1)).kind is Failure.TOO_SLOW
 
 
-def test_a_resolver_is_waited_for_so_long_only() -> None:
-    async def ask() -> None:
-        async def hangs(_: str) -> list[str]:
-            await asyncio.Event().wait()
-            return []
+async def test_a_resolver_is_waited_for_so_long_only():
+    async def hangs(_):
+        await asyncio.Event().wait()
+        return []
 
-        async with GuardedClient(
-            ClientPolicy(connect_seconds=0.1, whole_seconds=0.2), hangs
-        ) as client:
-            with pytest.raises(Unreachable) as raised:
-                await client.get("http://a.example/")
-        assert raised.value.kind is Failure.TOO_SLOW
-
-    asyncio.run(ask())
+    async with GuardedClient(ClientPolicy(connect_seconds=0.1, whole_seconds=0.2), hangs) as client:
+        with pytest.raises(Unreachable) as raised:
+            await client.get("http://a.example/")
+    assert raised.value.kind is Failure.TOO_SLOW
 
 
-def test_a_resolver_is_given_up_when_all_its_times_are_over_at_once() -> None:
-    async def ask() -> None:
-        async def hangs(_: str) -> list[str]:
-            time.sleep(0.05)  # noqa: ASYNC251 - the loop stands still, as on a machine that pauses
-            await asyncio.Event().wait()
-            return []
+async def test_a_resolver_is_given_up_when_all_its_times_are_over_at_once():
+    async def hangs(_):
+        time.sleep(0.05)  # noqa: ASYNC251 - the loop stands still, as on a machine that pauses
+        await asyncio.Event().wait()
+        return []
 
-        policy = ClientPolicy(connect_seconds=0.01, whole_seconds=0.02)
-        async with GuardedClient(policy, hangs) as client:
-            with pytest.raises(Unreachable) as raised:
-                await client.get("http://a.example/")
-        assert raised.value.kind is Failure.TOO_SLOW
-
-    asyncio.run(asyncio.wait_for(ask(), 60))
+    policy = ClientPolicy(connect_seconds=0.01, whole_seconds=0.02)
+    async with GuardedClient(policy, hangs) as client:
+        with pytest.raises(Unreachable) as raised:
+            await client.get("http://a.example/")
+    assert raised.value.kind is Failure.TOO_SLOW
 
 
-def test_who_gives_a_name_up_goes_on_when_no_thread_looks_it_up_any_more() -> None:
+async def test_who_gives_a_name_up_goes_on_when_no_thread_looks_it_up_any_more():
     under_way: list[str] = []
+    asking = asyncio.current_task()
+    assert asking is not None
 
-    async def ask() -> None:
-        asking = asyncio.current_task()
-        assert asking is not None
+    async def slow(host):
+        under_way.append(host)
+        while not asking.cancelling():  # until its connect timeout  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+        for _ in range(10):
+            await asyncio.sleep(0)
+        under_way.remove(host)
+        return []
 
-        async def slow(host: str) -> list[str]:
-            under_way.append(host)
-            while not asking.cancelling():  # until its connect timeout  # noqa: ASYNC110
-                await asyncio.sleep(0.001)
-            for _ in range(10):
-                await asyncio.sleep(0)
-            under_way.remove(host)
-            return []
-
-        async with GuardedClient(ClientPolicy(connect_seconds=0.01), slow) as client:
-            with pytest.raises(Unreachable):
-                await client.get("http://a.example/")
-            assert not under_way
-
-    asyncio.run(ask())
+    async with GuardedClient(ClientPolicy(connect_seconds=0.01), slow) as client:
+        with pytest.raises(Unreachable):
+            await client.get("http://a.example/")
+        assert not under_way
 
 
-def test_all_redirects_together_have_the_same_time(web: WebOfHosts, a: Host) -> None:
-    async def later(_: Request, writer: asyncio.StreamWriter) -> None:
+def test_all_redirects_together_have_the_same_time(web, a):
+    async def later(_, writer):
         await asyncio.sleep(0.2)
         writer.write(redirect("/"))
 
@@ -599,9 +561,7 @@ def bomb(bytes_inside: int, wbits: int) -> bytes:
 @pytest.mark.parametrize(
     ("encoding", "wbits"), [("gzip", 31), ("x-gzip", 31), ("deflate", 15), ("deflate", -15)]
 )
-def test_a_bomb_costs_no_more_than_a_large_body(
-    web: WebOfHosts, a: Host, encoding: str, wbits: int
-) -> None:
+def test_a_bomb_costs_no_more_than_a_large_body(web, a, encoding, wbits):
     packed = bomb(64 * MIB, wbits)
     assert len(packed) < 70_000
     a.answers["/"] = reply(packed, Content_Encoding=encoding)
@@ -621,15 +581,13 @@ def test_a_bomb_costs_no_more_than_a_large_body(
      (OK + b"Transfer-Encoding: chunked\r\n\r\n", b"10000\r\n" + b"x" * CHUNK + b"\r\n"),
      (OK + b"Content-Encoding: gzip\r\n\r\n" + gzipped(b"abc") + b"\0", b"\0" * CHUNK)],
 )  # fmt: skip
-def test_a_body_without_an_end_is_too_large(
-    web: WebOfHosts, a: Host, first: bytes, again: bytes
-) -> None:
+def test_a_body_without_an_end_is_too_large(web, a, first, again):
     a.answers["/"] = forever(first, again)
     error = failure(web, a.url())
     assert (error.kind, str(error)) == (Failure.TOO_LARGE, "a.example sends more than is taken.")
 
 
-def test_a_body_that_says_that_it_is_too_large_is_not_read(web: WebOfHosts, a: Host) -> None:
+def test_a_body_that_says_that_it_is_too_large_is_not_read(web, a):
     a.answers["/"] = dripping(OK + b"Content-Length: 8388609\r\n\r\n", b"")
     assert failure(web, a.url()).kind is Failure.TOO_LARGE
 
@@ -637,8 +595,8 @@ def test_a_body_that_says_that_it_is_too_large_is_not_read(web: WebOfHosts, a: H
 @pytest.mark.parametrize("encoding", ["", "gzip"])
 @pytest.mark.parametrize("length", [100_000, 100_001, 1_000_000])
 def test_of_a_body_that_is_too_large_the_beginning_is_returned_to_who_asks_for_it(
-    web: WebOfHosts, a: Host, encoding: str, length: int
-) -> None:
+    web, a, encoding, length
+):
     body = bytes(range(250)) * (length // 250) + b"x" * (length % 250)
     a.answers["/"] = reply(gzipped(body) if encoding else body, Content_Encoding=encoding)
     answer = got(web, a.url(), max_bytes=100_000, may_cut=True)
@@ -646,16 +604,14 @@ def test_of_a_body_that_is_too_large_the_beginning_is_returned_to_who_asks_for_i
     assert answer.is_cut is (length > 100_000)
 
 
-def test_a_body_without_an_end_is_cut_for_who_asks_for_its_beginning(
-    web: WebOfHosts, a: Host
-) -> None:
+def test_a_body_without_an_end_is_cut_for_who_asks_for_its_beginning(web, a):
     a.answers["/"] = forever(OK + b"\r\n", b"x" * CHUNK)
     answer = got(web, a.url(), may_cut=True)
     assert (answer.body, answer.is_cut) == (b"x" * 8 * MIB, True)
 
 
 @pytest.mark.parametrize("encoding", ["", "gzip"])
-def test_a_body_may_be_as_large_as_is_said(web: WebOfHosts, a: Host, encoding: str) -> None:
+def test_a_body_may_be_as_large_as_is_said(web, a, encoding):
     body = bytes(8 * MIB)
     packed = gzipped(body) if encoding else body
     a.answers["/"] = reply(packed, Content_Encoding=encoding)
@@ -674,20 +630,18 @@ def test_a_body_may_be_as_large_as_is_said(web: WebOfHosts, a: Host, encoding: s
      ("identity", b"abc"), ("UTF-8", b"abc"), ("none", b"abc"), ("", gzipped(b"abc")),
      ("none", gzipped(b"abc")), ("gzip", gzipped(b"abc")[:-9]), ("gzip", gzipped(b"abc")[:-4])],
 )  # fmt: skip
-def test_a_body_is_unpacked_as_servers_pack_it(
-    web: WebOfHosts, a: Host, encoding: str, packed: bytes
-) -> None:
+def test_a_body_is_unpacked_as_servers_pack_it(web, a, encoding, packed):
     a.answers["/"] = reply(packed, Content_Encoding=encoding)
     assert got(web, a.url()).body == b"abc"
 
 
-def test_an_empty_body_is_empty_however_it_is_packed(web: WebOfHosts, a: Host) -> None:
+def test_an_empty_body_is_empty_however_it_is_packed(web, a):
     a.answers["/"] = reply(b"", Content_Encoding="gzip")
     assert got(web, a.url()).body == b""
 
 
-def test_headers_have_a_bound_together_and_alone(web: WebOfHosts, a: Host) -> None:
-    def with_headers(count: int, length: int) -> bytes:
+def test_headers_have_a_bound_together_and_alone(web, a):
+    def with_headers(count, length):
         return reply(b"", **{f"X-{number}": "x" * length for number in range(count)})
 
     a.answers = {"/small": with_headers(100, 100), "/long": with_headers(1, 20_000),
@@ -699,6 +653,6 @@ def test_headers_have_a_bound_together_and_alone(web: WebOfHosts, a: Host) -> No
 
 
 @pytest.mark.parametrize("again", [b"X: yyyyyyyy\r\n", b"x" * CHUNK])
-def test_headers_without_an_end_are_no_answer(web: WebOfHosts, a: Host, again: bytes) -> None:
+def test_headers_without_an_end_are_no_answer(web, a, again):
     a.answers["/"] = forever(OK + b"X: ", again)
     assert failure(web, a.url()).kind is Failure.BROKEN_ANSWER

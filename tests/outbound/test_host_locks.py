@@ -1,7 +1,5 @@
 """Of each host one connection at a time, also where strangers' feeds lead to it."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Coroutine
@@ -59,9 +57,7 @@ def look_at_all(web: WebOfHosts, feeds: list[Feed]) -> list[FetchResult]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_feeds_of_many_hosts_that_lead_to_one_connect_to_it_one_at_a_time(
-    web: WebOfHosts, way: str
-) -> None:
+def test_feeds_of_many_hosts_that_lead_to_one_connect_to_it_one_at_a_time(web, way):
     victim, feeds = lead_there(web, way)
     looked = look_at_all(web, feeds)
     assert victim.host.connections == STRANGERS
@@ -70,9 +66,7 @@ def test_feeds_of_many_hosts_that_lead_to_one_connect_to_it_one_at_a_time(
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_victim_notices_where_no_caller_waits_for_the_others(
-    web: WebOfHosts, way: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_victim_notices_where_no_caller_waits_for_the_others(web, way, monkeypatch):
     monkeypatch.setattr(HostLocks, "at", lambda *_: nullcontext())
     victim, feeds = lead_there(web, way)
     look_at_all(web, feeds)
@@ -106,44 +100,42 @@ def statuses(answers: list[Answer | BaseException]) -> list[object]:
     return [one.status if isinstance(one, Answer) else one for one in answers]
 
 
-def test_different_hosts_are_asked_at_the_same_time(web: WebOfHosts) -> None:
+def test_different_hosts_are_asked_at_the_same_time(web):
     together, hosts = Together(3), [web.host(f"{number}.example") for number in range(3)]
     for host in hosts:
         host.answers["/"] = together.then(reply(b"here"))
     assert statuses(get_all(web, *(host.url() for host in hosts))) == [200, 200, 200]
 
 
-def test_two_that_lead_to_each_others_hosts_at_the_same_time_both_get_there(
-    web: WebOfHosts,
-) -> None:
+def test_two_that_lead_to_each_others_hosts_at_the_same_time_both_get_there(web):
     together, a, b = Together(2), web.host("a.example"), web.host("b.example")
     a.answers = {"/1": together.then(redirect(b.url("/2"))), "/2": reply(b"a")}
     b.answers = {"/1": together.then(redirect(a.url("/2"))), "/2": reply(b"b")}
     assert statuses(get_all(web, a.url("/1"), b.url("/1"))) == [200, 200]
 
 
-def test_a_host_that_leads_to_itself_does_not_wait_for_itself(web: WebOfHosts) -> None:
+def test_a_host_that_leads_to_itself_does_not_wait_for_itself(web):
     a = web.host("a.example")
     a.answers = {"/1": redirect(a.url("/2")), "/2": reply(b"a")}
     assert statuses(get_all(web, a.url("/1"))) == [200]
 
 
-def test_waiting_for_others_counts_as_time_of_a_look_and_asks_no_host(web: WebOfHosts) -> None:
+def test_waiting_for_others_counts_as_time_of_a_look_and_asks_no_host(web):
     a, b = web.host("a.example"), web.host("b.example")
     b_is_asked, a_is_asked, is_over = (threading.Event() for _ in range(3))
 
-    async def mute(_: Request, __: asyncio.StreamWriter) -> None:
+    async def mute(_, __):
         a_is_asked.set()
         await asyncio.to_thread(is_over.wait)
 
-    async def then_to_a(_: Request, writer: asyncio.StreamWriter) -> None:
+    async def then_to_a(_, writer):
         b_is_asked.set()
         await asyncio.to_thread(a_is_asked.wait)
         writer.write(redirect(a.url()))
 
     a.answers, b.answers = {"/mute": mute, "/": reply(b"a")}, {"/": then_to_a}
 
-    async def go() -> RequestError:
+    async def go():
         async with GuardedClient(web.policy(whole_seconds=0.5), web.look_up) as client:
             waits = asyncio.create_task(client.get(b.url()))
             await asyncio.to_thread(b_is_asked.wait)
@@ -161,11 +153,11 @@ def test_waiting_for_others_counts_as_time_of_a_look_and_asks_no_host(web: WebOf
     assert (a.connections, len(b.requests)) == (1, 1)
 
 
-def test_who_fails_or_gives_up_makes_room_for_the_next(web: WebOfHosts) -> None:
+def test_who_fails_or_gives_up_makes_room_for_the_next(web):
     a = web.host("a.example")
     a.answers = {"/": reply(b"a"), "/nonsense": b"nonsense\r\n\r\n"}
 
-    async def go() -> list[int]:
+    async def go():
         async with GuardedClient(web.policy(), web.look_up) as client:
             with suppress(RequestError):
                 await client.get(a.url("/nonsense"))

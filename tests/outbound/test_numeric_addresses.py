@@ -1,9 +1,7 @@
 """Which addresses may be asked: what is public, and nothing that only looks so."""
 
-from __future__ import annotations
-
 import ipaddress
-from ipaddress import IPv4Address, IPv6Address
+from ipaddress import IPv6Address
 
 import pytest
 from forms import IS_FULL, IS_LONG
@@ -30,7 +28,7 @@ EXAMPLES = settings(max_examples=2_000 if IS_FULL else 300 if IS_LONG else 100)
      "2001:200::1", "2606:4700::1111", "2a00:1450:4001:82a::200e", "3ffe:ffff::1",
      "::ffff:8.8.8.8", "64:ff9b::8.8.8.8"],
 )  # fmt: skip
-def test_a_public_address_may_be_asked(address: str) -> None:
+def test_a_public_address_may_be_asked(address):
     assert PUBLIC.admits(address)
 
 
@@ -50,7 +48,7 @@ def test_a_public_address_may_be_asked(address: str) -> None:
      "64:ff9b::127.0.0.1", "64:ff9b::a00:1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::8.8.8.8",
      "64:ff9b:0:0:0:1::"],
 )  # fmt: skip
-def test_any_other_address_is_refused(address: str) -> None:
+def test_any_other_address_is_refused(address):
     assert not PUBLIC.admits(address)
 
 
@@ -60,15 +58,13 @@ def test_any_other_address_is_refused(address: str) -> None:
      "8.8.8.8\n", "[2606:4700::1]", "2606:4700::1%eth0", "2606:4700::1%1", "8.8.8.8%1",
      "8.8.8.8/32", "\uff18.8.8.8", "::ffff:8.8.8.8%1"],
 )  # fmt: skip
-def test_what_is_no_address_in_its_usual_form_is_refused(text: str) -> None:
+def test_what_is_no_address_in_its_usual_form_is_refused(text):
     assert not PUBLIC.admits(text)
 
 
 @EXAMPLES
 @given(st.ip_addresses())
-def test_nothing_may_be_asked_that_python_knows_to_be_special(
-    address: IPv4Address | IPv6Address,
-) -> None:
+def test_nothing_may_be_asked_that_python_knows_to_be_special(address):
     special = address.is_multicast or address.is_reserved or not address.is_global
     stands_for_ipv4 = isinstance(address, IPv6Address) and int(address) >> 32 in {
         0xFFFF,
@@ -79,9 +75,7 @@ def test_nothing_may_be_asked_that_python_knows_to_be_special(
 
 @EXAMPLES
 @given(st.ip_addresses())
-def test_what_is_refused_is_in_a_network_that_is_known_to_be_special(
-    address: IPv4Address | IPv6Address,
-) -> None:
+def test_what_is_refused_is_in_a_network_that_is_known_to_be_special(address):
     outside = isinstance(address, IPv6Address) and address not in GLOBAL_UNICAST
     known = outside or any(address in one for one in NOT_PUBLIC)
     assert PUBLIC.admits(str(address)) or known
@@ -89,18 +83,14 @@ def test_what_is_refused_is_in_a_network_that_is_known_to_be_special(
 
 @EXAMPLES
 @given(st.ip_addresses(v=4), st.sampled_from(["::ffff:0:0", "64:ff9b::"]))
-def test_an_address_that_stands_for_another_is_judged_as_that(
-    inside: IPv4Address, prefix: str
-) -> None:
+def test_an_address_that_stands_for_another_is_judged_as_that(inside, prefix):
     outer = IPv6Address(int(IPv6Address(prefix)) | int(inside))
     assert PUBLIC.admits(str(outer)) == PUBLIC.admits(str(inside))
 
 
 @EXAMPLES
 @given(st.ip_addresses(), st.integers(0, 32))
-def test_what_is_denied_is_refused_whatever_is_allowed(
-    address: IPv4Address | IPv6Address, bits: int
-) -> None:
+def test_what_is_denied_is_refused_whatever_is_allowed(address, bits):
     assume(getattr(address, "ipv4_mapped", None) is None)  # belongs to networks of IPv4
     around = ipaddress.ip_network((address, bits), strict=False)
     everything = (network("0.0.0.0/0"), network("::/0"))
@@ -109,7 +99,7 @@ def test_what_is_denied_is_refused_whatever_is_allowed(
     assert not AddressRule(allowed=everything, denied=(around,)).admits(str(address))
 
 
-def test_what_is_allowed_is_allowed_by_each_of_its_names_and_nothing_beside_it() -> None:
+def test_what_is_allowed_is_allowed_by_each_of_its_names_and_nothing_beside_it():
     rule = AddressRule(allowed=(network("192.168.7.0/24"), network("fd00:7::/64")))
     for address in ("192.168.7.1", "::ffff:192.168.7.1", "64:ff9b::192.168.7.1", "fd00:7::1"):
         assert rule.admits(address)
@@ -119,7 +109,7 @@ def test_what_is_allowed_is_allowed_by_each_of_its_names_and_nothing_beside_it()
     assert not rule.admits("fd00:7::1%eth0")
 
 
-def test_what_is_denied_is_denied_by_each_of_its_names() -> None:
+def test_what_is_denied_is_denied_by_each_of_its_names():
     nat64 = network("64:ff9b::/96")
     rule = AddressRule(allowed=(nat64,), denied=(network("8.8.8.0/24"),))
     for address in ("8.8.8.8", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8"):
@@ -139,12 +129,12 @@ def test_what_is_denied_is_denied_by_each_of_its_names() -> None:
         ("::ffff:10.1.2.3", "10.1.2.3/32"),
     ],
 )
-def test_a_network_may_be_named_as_such_or_by_its_one_address(text: str, meant: str) -> None:
+def test_a_network_may_be_named_as_such_or_by_its_one_address(text, meant):
     assert str(network(text)) == meant
 
 
 @pytest.mark.parametrize("text", ["", "home", "10.0.0.1/8", "10.0.0.0/33", "10.0.0.0/8/8", "10"])
-def test_what_names_no_network_is_refused(text: str) -> None:
+def test_what_names_no_network_is_refused(text):
     with pytest.raises(ValueError, match=r".*"):
         network(text)
 
@@ -161,5 +151,5 @@ def test_what_names_no_network_is_refused(text: str) -> None:
         ("", False),
     ],
 )
-def test_url_with_this_machine_as_host_leads_to_loopback(url: str, is_local: bool) -> None:
+def test_url_with_this_machine_as_host_leads_to_loopback(url, is_local):
     assert leads_to_loopback(url) is is_local

@@ -1,7 +1,5 @@
 """The service asks other hosts in one way only: by the guarded client."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 
@@ -31,7 +29,7 @@ def asks_with(source: str) -> set[str]:
     return {one for one in ASKING if one in found or any(n.startswith(f"{one}.") for n in found)}
 
 
-def test_nothing_but_the_guarded_client_can_ask_another_host() -> None:
+def test_nothing_but_the_guarded_client_can_ask_another_host():
     asking = {
         str(path.relative_to(SOURCE)): asks_with(path.read_text("utf-8"))
         for path in SOURCE.rglob("*.py")
@@ -46,5 +44,5 @@ def test_nothing_but_the_guarded_client_can_ask_another_host() -> None:
     ["import aiohttp.web", "from http.client import HTTPSConnection", "from urllib import request",
      "import socket\nsocket.create_connection(x)", "import asyncio\nasyncio.open_connection('a')"],
 )  # fmt: skip
-def test_the_rule_notices(source: str) -> None:
+def test_the_rule_notices(source):
     assert asks_with(source) != set()

@@ -1,7 +1,5 @@
 """URLs that a stranger chose: one reading of each, and none of those that have two."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import pytest
@@ -36,7 +34,7 @@ from feedkeep.outbound.targets import FetchTarget
         ("http://a.example/@b.example:1/[x]", "http://a.example/@b.example:1/[x]"),
     ],
 )
-def test_a_url_has_one_spelling(text: str, spelling: str) -> None:
+def test_a_url_has_one_spelling(text, spelling):
     assert FetchTarget.parse(text).text == spelling
 
 
@@ -65,7 +63,7 @@ def test_a_url_has_one_spelling(text: str, spelling: str) -> None:
      "http://" + "a" * 64 + ".example/", "http://" + "ä" * 999 + "/", "http://" + "a." * 127 + "a/",
      "http://a.example/" + "x" * 8_192],
 )  # fmt: skip
-def test_what_programs_read_in_different_ways_is_refused(text: str) -> None:
+def test_what_programs_read_in_different_ways_is_refused(text):
     with pytest.raises(RequestRefused) as raised:
         FetchTarget.parse(text)
     assert raised.value.kind is Failure.REFUSED
@@ -80,7 +78,7 @@ def test_what_programs_read_in_different_ways_is_refused(text: str) -> None:
         st.text(max_size=40).map(lambda end: f"https://{end}"),
     )
 )
-def test_what_is_judged_is_what_is_asked(text: str) -> None:
+def test_what_is_judged_is_what_is_asked(text):
     with suppress(RequestRefused):
         target = FetchTarget.parse(text)
         url = target.url
@@ -105,28 +103,26 @@ def test_what_is_judged_is_what_is_asked(text: str) -> None:
         ("http:e", "http://me:x@a.example:8080/b/e"),
     ],
 )
-def test_a_redirect_leads_on_from_where_it_was_told(location: str, leads_to: str) -> None:
+def test_a_redirect_leads_on_from_where_it_was_told(location, leads_to):
     here = FetchTarget.parse("http://me:x@a.example:8080/b/c?d")
     assert here.followed(location).text == leads_to
 
 
 @pytest.mark.parametrize("location", ["http://[", "//[x", "ftp://b.example", "\x00", "//b\\@c/"])
-def test_a_redirect_to_what_is_no_url_is_refused(location: str) -> None:
+def test_a_redirect_to_what_is_no_url_is_refused(location):
     with pytest.raises(RequestRefused):
         FetchTarget.parse("http://a.example/").followed(location)
 
 
-def test_user_info_is_a_name_and_a_password_in_bytes() -> None:
+def test_user_info_is_a_name_and_a_password_in_bytes():
     parsed = FetchTarget.parse
     assert parsed("http://a.example/").authorization is None
     assert parsed("http://me@a.example/").authorization == "Basic bWU6"
     assert parsed("http://m%65:%C3%BC:%0d@a.example/").authorization == "Basic bWU6w7w6DQ=="
 
 
-def test_a_host_that_is_longer_than_any_name_is_refused_before_its_punycode_is_made(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def never(*_: object, **__: object) -> None:
+def test_a_host_that_is_longer_than_any_name_is_refused_before_its_punycode_is_made(monkeypatch):
+    def never(*_, **__):
         raise AssertionError("it takes ten seconds for 8,000 letters")
 
     monkeypatch.setattr(targets.URL, "build", never)

@@ -1,7 +1,5 @@
 """The numbers of the contract: each has code that carries it out, and a test that proves it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -63,7 +61,7 @@ TestMachine = Machine.TestCase
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
+def project(tmp_path):
     """A project in which each number has code and a test."""
     for name in ("docs", "src/feedkeep/rules", "tests/contract"):
         (tmp_path / name).mkdir(parents=True)
@@ -81,7 +79,7 @@ def changed(project: Path, name: str, old: str, new: str) -> list[str]:
     return faults(project)
 
 
-def test_nothing_is_wrong_where_each_number_has_code_and_a_test(project: Path) -> None:
+def test_nothing_is_wrong_where_each_number_has_code_and_a_test(project):
     assert faults(project) == []
 
 
@@ -123,13 +121,11 @@ def test_nothing_is_wrong_where_each_number_has_code_and_a_test(project: Path) -
          ["docs/contract.md:13: this has no number"]),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told(
-    project: Path, name: str, old: str, new: str, told: list[str]
-) -> None:
+def test_what_is_wrong_is_told(project, name, old, new, told):
     assert changed(project, name, old, new) == told
 
 
-def test_the_index_names_for_each_number_the_code_and_the_tests(project: Path) -> None:
+def test_the_index_names_for_each_number_the_code_and_the_tests(project):
     code = "`rules/some.py`"
     test = "`contract/test_some.py` `test_one`"
     rows = [line for line in index_page(project).splitlines() if line.startswith("| C")]

@@ -1,7 +1,5 @@
 """Ranges of dependencies: documented, locked at both ends, and audited there."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import tomllib
@@ -30,7 +28,7 @@ def locked(name: str) -> dict[str, Version]:
     }
 
 
-def test_each_range_is_in_the_design() -> None:
+def test_each_range_is_in_the_design():
     design = (PROJECT / "docs" / "design.md").read_text("utf-8").partition("\n## Dependencies")[2]
     assert dict(re.findall(r"^\| ([a-z0-9-]+) \| (>=\S+) \|", design, re.MULTILINE)) == ranges()
 
@@ -38,13 +36,13 @@ def test_each_range_is_in_the_design() -> None:
 @pytest.mark.parametrize(
     ("package", "repaired"), [("python-multipart", "0.0.31"), ("aiohttp", "3.14.3")]
 )
-def test_lowest_version_is_without_known_faults(package: str, repaired: str) -> None:
+def test_lowest_version_is_without_known_faults(package, repaired):
     lowest = locked("lowest")[package]
     assert lowest >= Version(repaired)
     assert ranges()[package] == f">={lowest}"
 
 
-def test_audit_looks_at_both_ends_of_each_range() -> None:
+def test_audit_looks_at_both_ends_of_each_range():
     told = subprocess.run(
         ["make", "-n", "audit"], cwd=PROJECT, capture_output=True, text=True, check=True
     )

@@ -1,7 +1,5 @@
 """`make` where something is missing: it says what to install, and leaves nothing half made."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -36,7 +34,7 @@ mkdir .venv .venv/bin && touch .venv/bin/pip
 
 
 @pytest.fixture
-def clone(tmp_path: Path) -> Path:
+def clone(tmp_path):
     """What `make` reads of the project, and nothing of its environment."""
     (tmp_path / "conformance").mkdir()
     for name in ("Makefile", "pyproject.toml", "conformance/pyproject.toml"):
@@ -66,7 +64,7 @@ def program(folder: Path, name: str, text: str) -> Path:
 
 
 @pytest.mark.parametrize("target", ["serve", "test"])
-def test_without_ensurepip_it_is_told_what_to_install(clone: Path, target: str) -> None:
+def test_without_ensurepip_it_is_told_what_to_install(clone, target):
     for name in PYTHONS:
         program(clone / "bin", name, WITHOUT_ENSUREPIP)
     done = make(clone, target, path=str(clone / "bin"))
@@ -76,7 +74,7 @@ def test_without_ensurepip_it_is_told_what_to_install(clone: Path, target: str) 
     assert not (clone / ".venv").exists()
 
 
-def test_a_python_that_was_named_is_looked_at_too(clone: Path) -> None:
+def test_a_python_that_was_named_is_looked_at_too(clone):
     named = program(clone / "bin", "named", WITHOUT_ENSUREPIP)
     done = make(clone, "serve", f"PYTHON={named}")
     assert done.returncode == 2
@@ -84,14 +82,14 @@ def test_a_python_that_was_named_is_looked_at_too(clone: Path) -> None:
     assert not (clone / ".venv").exists()
 
 
-def test_an_environment_that_fails_half_way_is_taken_away(clone: Path) -> None:
+def test_an_environment_that_fails_half_way_is_taken_away(clone):
     named = program(clone / "bin", "named", FAILS_HALF_WAY)
     done = make(clone, "serve", f"PYTHON={named}")
     assert done.returncode == 2
     assert not (clone / ".venv").exists()
 
 
-def test_what_is_half_made_is_taken_away_before_it_is_made_anew(clone: Path) -> None:
+def test_what_is_half_made_is_taken_away_before_it_is_made_anew(clone):
     program(clone / ".venv" / "bin", "python", "#!/bin/sh\nexit 1\n")
     named = program(clone, "named", MAKES_WHERE_NOTHING_IS)
     done = make(clone, ".venv/bin/pip", f"PYTHON={named}")
@@ -100,7 +98,7 @@ def test_what_is_half_made_is_taken_away_before_it_is_made_anew(clone: Path) -> 
 
 
 @in_the_long_form
-def test_a_half_made_environment_is_made_anew(clone: Path) -> None:
+def test_a_half_made_environment_is_made_anew(clone):
     program(clone / ".venv" / "bin", "python", "#!/bin/sh\nexit 1\n")
     done = make(clone, ".venv/bin/pip", f"PYTHON={sys.executable}")
     assert done.returncode == 0, done.stderr
@@ -111,7 +109,7 @@ def test_a_half_made_environment_is_made_anew(clone: Path) -> None:
 
 
 @pytest.fixture
-def texts(clone: Path) -> Path:
+def texts(clone):
     """The catalogues of a copy of the sources."""
     sources = clone / "src" / "feedkeep"
     shutil.copytree(
@@ -127,15 +125,13 @@ def collected(clone: Path, texts: Path) -> dict[str, str]:
     return {file.name: file.read_text() for file in sorted(texts.iterdir())}
 
 
-def test_the_catalogues_have_what_the_sources_say(clone: Path, texts: Path) -> None:
+def test_the_catalogues_have_what_the_sources_say(clone, texts):
     before = {file.name: file.read_text() for file in sorted(texts.iterdir())}
     assert collected(clone, texts) == before
 
 
 @in_the_long_form
-def test_the_catalogues_are_made_from_nothing_and_a_second_run_changes_nothing(
-    clone: Path, texts: Path
-) -> None:
+def test_the_catalogues_are_made_from_nothing_and_a_second_run_changes_nothing(clone, texts):
     shutil.rmtree(texts)
     made = collected(clone, texts)
     assert list(made) == ["de.po", "es.po", "fr.po"]

@@ -1,7 +1,5 @@
 """Documents name modules as they are called now."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -20,7 +18,7 @@ OF_THE_TREE = (
 )
 
 
-def test_each_module_that_a_document_names_is_there() -> None:
+def test_each_module_that_a_document_names_is_there():
     modules = {f"/{path.relative_to(PROJECT)}" for path in PROJECT.glob("*/**/*.py")}
     documents = [path for pattern in OF_THE_TREE for path in PROJECT.glob(pattern)]
     named = {(path.name, name) for path in documents for name in NAMED.findall(path.read_text())}

@@ -1,7 +1,5 @@
 """The documents say what the code says, and every link in them leads somewhere."""
 
-from __future__ import annotations
-
 import ast
 import re
 from contextlib import closing
@@ -55,7 +53,7 @@ def has_option(command: Any, name: str) -> bool:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
-def test_every_link_leads_to_a_file_and_a_heading_that_is_there(page: Path) -> None:
+def test_every_link_leads_to_a_file_and_a_heading_that_is_there(page):
     dead = []
     for link in _LINK.findall(_CODE.sub("", page.read_text("utf-8"))):
         if re.match(r"(https?|mailto):", link):
@@ -67,7 +65,7 @@ def test_every_link_leads_to_a_file_and_a_heading_that_is_there(page: Path) -> N
     assert dead == []
 
 
-def test_the_page_about_what_is_known_names_every_table_and_cookie(tmp_path: Path) -> None:
+def test_the_page_about_what_is_known_names_every_table_and_cookie(tmp_path):
     page = (DOCS / "privacy.md").read_text("utf-8")
     rows = [line.rsplit("|", 2)[1] for line in page.splitlines() if line.endswith("` |")]
     named = sorted(name for row in rows for name in re.findall(r"`(\w+)`", row))
@@ -82,7 +80,7 @@ def test_the_page_about_what_is_known_names_every_table_and_cookie(tmp_path: Pat
 
 
 @pytest.mark.parametrize("title", ["A change", "A fetch"])
-def test_each_station_of_a_request_is_a_function_that_is_there(title: str) -> None:
+def test_each_station_of_a_request_is_a_function_that_is_there(title):
     walk = (
         (DOCS / "design.md").read_text("utf-8").partition(f"### {title}\n")[2].partition("\n#")[0]
     )
@@ -94,13 +92,13 @@ def test_each_station_of_a_request_is_a_function_that_is_there(title: str) -> No
 
 
 @pytest.mark.parametrize("name", ["Caddyfile", "nginx.conf"])
-def test_the_examples_of_proxies_are_those_that_are_run(name: str) -> None:
+def test_the_examples_of_proxies_are_those_that_are_run(name):
     example = (PROJECT / "deploy" / "proxy" / name).read_text("utf-8")
     without_its_head = re.sub(r"\A(#.*\n)+", "", example)
     assert f"\n{without_its_head}```\n" in (DOCS / "configuration.md").read_text("utf-8")
 
 
-def test_the_settings_are_documented_as_the_code_says_them() -> None:
+def test_the_settings_are_documented_as_the_code_says_them():
     page = (DOCS / "settings.md").read_text("utf-8")
     assert page == settings_page(), "Run `make reference`."
     for field in msgspec.structs.fields(Settings):
@@ -108,7 +106,7 @@ def test_the_settings_are_documented_as_the_code_says_them() -> None:
         assert f"- Environment: `{ENVIRONMENT_PREFIX}{field.name.upper()}" in page
 
 
-def test_the_commands_are_documented_as_the_code_says_them() -> None:
+def test_the_commands_are_documented_as_the_code_says_them():
     page = (DOCS / "commands.md").read_text("utf-8")
     assert page == commands_page(), "Run `make reference`."
     common, _, _ = page.partition("\n## ")
@@ -126,7 +124,7 @@ def test_the_commands_are_documented_as_the_code_says_them() -> None:
                 assert [name for name in param.opts if name not in common + section] == []
 
 
-def test_every_page_is_documented_as_the_code_says_it() -> None:
+def test_every_page_is_documented_as_the_code_says_it():
     page = (DOCS / "pages.md").read_text("utf-8")
     assert page == pages_page(), "Run `make reference`."
     for target in all_pages():
@@ -137,5 +135,5 @@ def test_every_page_is_documented_as_the_code_says_it() -> None:
             assert what
 
 
-def test_the_index_lists_each_promise_of_the_contract_with_its_code_and_tests() -> None:
+def test_the_index_lists_each_promise_of_the_contract_with_its_code_and_tests():
     assert (DOCS / "contract-index.md").read_text("utf-8") == index_page(), "Run `make reference`."

@@ -1,9 +1,6 @@
 """A change of prose is told from a change of code."""
 
-from __future__ import annotations
-
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -35,7 +32,7 @@ async def read(path: str) -> str:
         ("# comment", "# other"),
     ],
 )
-def test_docstrings_and_comments_are_no_code(old: str, new: str) -> None:
+def test_docstrings_and_comments_are_no_code(old, new):
     assert code(MODULE.replace(old, new)) == code(MODULE)
 
 
@@ -43,12 +40,12 @@ def test_docstrings_and_comments_are_no_code(old: str, new: str) -> None:
     ("old", "new"),
     [("LIMIT", "MOST"), ("5", "6"), ("(Exception)", ""), ("async ", ""), ('"text"', '"word"')],
 )
-def test_names_and_values_are_code(old: str, new: str) -> None:
+def test_names_and_values_are_code(old, new):
     assert code(MODULE.replace(old, new)) != code(MODULE)
 
 
-def test_changed_names_files_with_other_code(tmp_path: Path) -> None:
-    def git(*arguments: str) -> None:
+def test_changed_names_files_with_other_code(tmp_path):
+    def git(*arguments):
         identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
         subprocess.run(("git", *identity, *arguments), cwd=tmp_path, check=True)
 

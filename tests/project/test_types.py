@@ -1,7 +1,5 @@
 """A slip that would reach a store, or a client, is an error of types: mypy refuses it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -88,7 +86,7 @@ MISTAKES = {
 }
 
 
-def test_mypy_refuses_each_mistake_and_nothing_that_is_right(tmp_path: Path) -> None:
+def test_mypy_refuses_each_mistake_and_nothing_that_is_right(tmp_path):
     lines = list(dict.fromkeys(line for pair in MISTAKES.values() for line in pair))
     for number, line in enumerate(lines):
         (tmp_path / f"line{number}.py").write_text(f"{GIVEN}{line}\n")

@@ -1,9 +1,5 @@
 """Words and sentences to rewrite are counted, and `make lint` fails for too many."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from handbook import vague_words as check
@@ -11,7 +7,7 @@ from handbook import vague_words as check
 WORDS, RETURN, WHETHER, QUANTITY, VERB, NOUN = check.KINDS
 
 
-def test_each_line_with_a_vague_word_counts_once(tmp_path: Path) -> None:
+def test_each_line_with_a_vague_word_counts_once(tmp_path):
     for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"):
         (tmp_path / name).write_text("Plain.\n")
     word = check.WORDS[0]
@@ -40,9 +36,7 @@ def test_each_line_with_a_vague_word_counts_once(tmp_path: Path) -> None:
         (NOUN, "# so many rows", "# `count` rows"),
     ],
 )
-def test_sentences_count_in_python_files(
-    tmp_path: Path, kind: check.Kind, bad: str, good: str
-) -> None:
+def test_sentences_count_in_python_files(tmp_path, kind, bad, good):
     root = tmp_path / "src" / "feedkeep"
     root.mkdir(parents=True)
     (root / "a.py").write_text(f"{good}\n{bad}\n")
@@ -50,7 +44,7 @@ def test_sentences_count_in_python_files(
     assert list(check.places(kind, tmp_path)) == ["src/feedkeep/a.py:2"]
 
 
-def test_the_maximum_is_allowed_and_one_more_is_not() -> None:
+def test_the_maximum_is_allowed_and_one_more_is_not():
     kind = check.Kind("Name who acts", "", most=2)
     assert not check.fault(kind, 2)
     assert check.fault(kind, 3) == "Name who acts: 3 lines, 2 allowed."

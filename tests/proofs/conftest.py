@@ -1,9 +1,6 @@
 """How long a proof runs: a short form in `make test`, a longer one in CI, the full one by hand."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from feedkeep_process import FeedkeepProcess
@@ -14,10 +11,10 @@ Start = Callable[..., FeedkeepProcess]
 
 
 @pytest.fixture
-def amount() -> Callable[..., int]:
+def amount():
     """Chooses how many: in the short form, in the full one, and in CI if that is different."""
 
-    def amount(short: int, full: int, in_ci: int | None = None) -> int:
+    def amount(short, full, in_ci=None):
         if IS_FULL:
             return full
         return in_ci if IS_LONG and in_ci is not None else short
@@ -26,20 +23,20 @@ def amount() -> Callable[..., int]:
 
 
 @pytest.fixture(params=first_of("sqlite", "postgres, 2 workers"))
-def store_kind(request: pytest.FixtureRequest) -> str:
+def store_kind(request):
     kind: str = request.param
     return kind
 
 
 @pytest.fixture(params=first_of("sqlite", "sqlite, 2 workers", "postgres, 2 workers"))
-def each_kind(request: pytest.FixtureRequest) -> str:
+def each_kind(request):
     """For what several processes on one file could break."""
     kind: str = request.param
     return kind
 
 
 @pytest.fixture
-def start(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Start]:
+def start(tmp_path, request):
     """Starts services of this test's own: on a kind of store, and perhaps broken on purpose.
 
     What is to be broken is named by programs of `broken`, which every process runs first.
@@ -47,7 +44,7 @@ def start(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Start]:
     started: list[FeedkeepProcess] = []
     databases: list[str] = []
 
-    def start_one(store_kind: str, *broken: str) -> FeedkeepProcess:
+    def start_one(store_kind, *broken):
         folder = tmp_path / str(len(started))
         folder.mkdir()
         database, workers = "", "2" if store_kind.endswith(", 2 workers") else "1"

@@ -6,8 +6,6 @@ that is stored is either as it was, or as the whole operation leaves it; and the
 reported done.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import re
@@ -146,7 +144,7 @@ STORES = ["sqlite", "postgres"]
 
 
 @pytest.fixture(params=STORES)
-def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
+def opened(request, tmp_path):
     if request.param == "sqlite":
         yield sqlite_opened(tmp_path / "feedkeep.db")
         return
@@ -157,7 +155,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
 
 
 @pytest.fixture(autouse=True)
-def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+def cheap_passwords(monkeypatch):
     """What is looked at here is what becomes of a hash, not what it costs."""
     monkeypatch.setattr(argon2id, "OURS", argon2id.Cost(8, 1, 1))
 
@@ -263,7 +261,7 @@ async def admitted(service: Service, name: str) -> Admitted:
 
 
 @pytest.fixture(autouse=True)
-def one_action_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def one_action_at_a_time(monkeypatch):
     """Let an upload be taken in parts, of which each is looked up and saved by itself."""
     for kind in (SqliteDriver, PostgresDriver):
         monkeypatch.setattr(kind, "rows_at_once", 1)
@@ -389,18 +387,14 @@ async def halves(opened: Opened, operation: Operation) -> list[str]:
 
 # C5.2, C8.3, C9.8, C9.15
 @pytest.mark.parametrize(("opened", "operation"), TRIED, indirect=["opened"])
-def test_a_fault_before_any_statement_leaves_all_or_nothing(
-    opened: Opened, operation: Operation
-) -> None:
+def test_a_fault_before_any_statement_leaves_all_or_nothing(opened, operation):
     assert asyncio.run(halves(opened, operation)) == []
 
 
 @in_the_long_form
 @pytest.mark.parametrize("operation", [update, record, set_password])
-def test_the_proof_notices_statements_without_a_transaction(
-    opened: Opened, monkeypatch: pytest.MonkeyPatch, operation: Operation
-) -> None:
-    async def begin_nothing(_runner: SqliteRunner) -> None:
+def test_the_proof_notices_statements_without_a_transaction(opened, monkeypatch, operation):
+    async def begin_nothing(_runner):
         pass
 
     monkeypatch.setattr(SqliteRunner, "_begin", begin_nothing)

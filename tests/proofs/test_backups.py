@@ -1,7 +1,5 @@
 """A backup that is made while many write holds all that was acknowledged before it began."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 from collections.abc import Callable, Iterator
@@ -98,15 +96,13 @@ async def with_cp(process: FeedkeepProcess, _number: int) -> FeedkeepProcess:
     return FeedkeepProcess(process.folder, f"sqlite:///{copied}")
 
 
-def test_backups_of_sqlite_hold_all_that_was_acknowledged(
-    start: Callable[..., FeedkeepProcess], amount: Callable[..., int]
-) -> None:
+def test_backups_of_sqlite_hold_all_that_was_acknowledged(start, amount):
     drill = Drill(start("sqlite, 2 workers"))
     assert asyncio.run(drill.wrong_backups(amount(2, 100, 5), with_backup)) == []
 
 
 @in_the_long_form
-def test_the_proof_notices_a_copy_of_the_file_alone(start: Callable[..., FeedkeepProcess]) -> None:
+def test_the_proof_notices_a_copy_of_the_file_alone(start):
     drill = Drill(start("sqlite"))
     try:
         wrong = asyncio.run(drill.wrong_backups(5, with_cp))
@@ -123,12 +119,10 @@ def postgres_service() -> Iterator[tuple[PostgresServer, FeedkeepProcess]]:
             yield server, process
 
 
-def test_the_drill_with_pg_dump_holds_all_that_was_acknowledged(
-    amount: Callable[..., int],
-) -> None:
+def test_the_drill_with_pg_dump_holds_all_that_was_acknowledged(amount):
     with postgres_service() as (server, process):
 
-        async def with_pg_dump(_process: FeedkeepProcess, number: int) -> FeedkeepProcess:
+        async def with_pg_dump(_process, number):
             file = process.folder / f"{number}.dump"
             restored = await asyncio.to_thread(new_database, server.url)
             programs = server.programs

@@ -4,8 +4,6 @@ What each request does is counted: the rows that the driver reads and writes, an
 event loop until other tasks have their turn. No number follows from the time.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -259,7 +257,7 @@ def what_is_done(
 
 
 @pytest.fixture(params=first_of("sqlite", "postgres"))
-def database(request: pytest.FixtureRequest) -> Iterator[str]:
+def database(request):
     if request.param == "sqlite":
         yield ""
         return
@@ -269,7 +267,7 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
     drop_database(server, url)
 
 
-def test_no_request_of_the_largest_account_is_unbounded(tmp_path: Path, database: str) -> None:
+def test_no_request_of_the_largest_account_is_unbounded(tmp_path, database):
     done = what_is_done(tmp_path, database)
     assert {*ROWS_READ_BY, *WRITE_MORE, *REFUSED} <= {work.name for work in done}
     assert [work for work in done if not work.is_bounded()] == []
@@ -283,9 +281,7 @@ def test_no_request_of_the_largest_account_is_unbounded(tmp_path: Path, database
         ("all_entries_are_loaded", {"PATCH /subscriptions/{guid}", "POST /feeds/{guid}/move"}),
     ],
 )
-def test_the_proof_notices_work_that_is_not_bounded(
-    tmp_path: Path, broken: str, names: Collection[str]
-) -> None:
+def test_the_proof_notices_work_that_is_not_bounded(tmp_path, broken, names):
     done = what_is_done(tmp_path, "", broken, names=names)
     assert {work.name for work in done if not work.is_bounded()} == names
     assert all(work.status < httpx.codes.BAD_REQUEST for work in done)

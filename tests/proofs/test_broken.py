@@ -1,9 +1,5 @@
 """A control counts only if the service under test really is broken."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from feedkeep_process import DidNotRunFirst, FeedkeepProcess
 
@@ -12,9 +8,7 @@ from feedkeep_process import DidNotRunFirst, FeedkeepProcess
     ("program", "reason"),
     [("cannot_be_imported", "ImportError: no such thing"), ("misspelt", "No module named")],
 )
-def test_a_program_that_fails_does_not_pass_for_a_broken_service(
-    tmp_path: Path, program: str, reason: str
-) -> None:
+def test_a_program_that_fails_does_not_pass_for_a_broken_service(tmp_path, program, reason):
     process = FeedkeepProcess(tmp_path)
     process.run_first("few_places", program)
     with pytest.raises(DidNotRunFirst, match=reason):
@@ -24,9 +18,7 @@ def test_a_program_that_fails_does_not_pass_for_a_broken_service(
         process.run("account", "list")
 
 
-def test_a_service_that_python_starts_without_its_program_does_not_pass_either(
-    tmp_path: Path,
-) -> None:
+def test_a_service_that_python_starts_without_its_program_does_not_pass_either(tmp_path):
     process = FeedkeepProcess(tmp_path)
     process.run_first("few_places")
     del process.environment["PYTHONPATH"]

@@ -1,13 +1,9 @@
 """How many commits a request makes: what belongs together is there together, or not at all."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from pathlib import Path
 
 import httpx
 import pytest
-from feedkeep_process import FeedkeepProcess
 
 PASSWORD = "correct horse battery"
 FEED = "https://example.com/feed"
@@ -15,9 +11,7 @@ PLAYED = {"podcast": FEED, "episode": f"{FEED}/1.mp3", "action": "download"}
 
 
 @pytest.mark.parametrize("store_kind", ["sqlite", "postgres, 2 workers"])
-def test_an_upload_is_one_commit_also_from_an_unknown_device(
-    start: Callable[..., FeedkeepProcess], store_kind: str
-) -> None:
+def test_an_upload_is_one_commit_also_from_an_unknown_device(start, store_kind):
     process = start(store_kind, "commits_are_counted")
     name = process.new_account(PASSWORD)
     commits = process.folder / "commits"

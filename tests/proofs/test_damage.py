@@ -10,7 +10,7 @@ import ctypes
 import random
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,16 +108,14 @@ def findings(household: Household, places: int) -> Iterator[Finding]:
         yield household.ask_for_everything()
 
 
-def test_every_flipped_bit_is_noticed(
-    start: Callable[..., FeedkeepProcess], amount: Callable[[int, int], int]
-) -> None:
+def test_every_flipped_bit_is_noticed(start, amount):
     found = list(findings(Household(start("sqlite")), amount(2, 50)))
     assert all(finding.is_noticed for finding in found), found
     assert any(finding.is_refused for finding in found)
 
 
 @in_the_long_form
-def test_the_proof_notices_a_file_without_checksums(start: Callable[..., FeedkeepProcess]) -> None:
+def test_the_proof_notices_a_file_without_checksums(start):
     household = Household(start("sqlite"))
     household.process.run_first("pages_have_no_checksums")
     assert not all(finding.is_noticed for finding in findings(household, 5))
@@ -127,7 +125,7 @@ def test_the_proof_notices_a_file_without_checksums(start: Callable[..., Feedkee
 
 
 @pytest.fixture
-def on_a_small_disk(tmp_path: Path) -> Iterator[FeedkeepProcess]:
+def on_a_small_disk(tmp_path):
     """A service on a file system of its own, that has little room."""
     process = of_a_small_disk(tmp_path, f'exec {FEEDKEEP} "$@" --setup me')
     process.start()
@@ -156,9 +154,7 @@ def can_mount() -> bool:
 
 if can_mount():  # where not, tests/running/test_running.py has a full disk that is not quite one
 
-    def test_a_full_file_system_is_503_and_not_ready_until_there_is_room(
-        on_a_small_disk: FeedkeepProcess,
-    ) -> None:
+    def test_a_full_file_system_is_503_and_not_ready_until_there_is_room(on_a_small_disk):
         process = on_a_small_disk
         assert process.process.stdout is not None
         token = next(line for line in process.process.stdout if line.startswith("Token:")).split()[
@@ -180,9 +176,7 @@ if can_mount():  # where not, tests/running/test_running.py has a full disk that
             assert client.post("/subscriptions", json=many(20)).status_code == 200
             assert client.get("/subscriptions").json()["total"] == total + 100
 
-    def test_without_a_free_byte_it_starts_and_reads_and_writes_once_there_is_room(
-        tmp_path: Path,
-    ) -> None:
+    def test_without_a_free_byte_it_starts_and_reads_and_writes_once_there_is_room(tmp_path):
         made = f"{FEEDKEEP} account create me && {FEEDKEEP} token create me > {tmp_path}/token"
         fill = f"cat /dev/zero > {tmp_path}/small/ballast"
         process = of_a_small_disk(tmp_path, f'{made} && {{ {fill}; exec {FEEDKEEP} "$@"; }}')
@@ -201,9 +195,7 @@ if can_mount():  # where not, tests/running/test_running.py has a full disk that
                 process.wait_for_line("database writable again")
 
     @pytest.mark.parametrize("has_lock", [True, False])
-    def test_a_database_on_a_read_only_file_system_is_read_or_told_what_to_do(
-        tmp_path: Path, has_lock: bool
-    ) -> None:
+    def test_a_database_on_a_read_only_file_system_is_read_or_told_what_to_do(tmp_path, has_lock):
         process = FeedkeepProcess(tmp_path)
         process.must("account", "create", "anna")
         if not has_lock:
@@ -234,9 +226,7 @@ def many(number: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["feedkeep.db", ".feedkeep.db.lock"])
-def test_a_file_that_cannot_be_written_is_refused_at_the_start_in_one_sentence(
-    tmp_path: Path, name: str
-) -> None:
+def test_a_file_that_cannot_be_written_is_refused_at_the_start_in_one_sentence(tmp_path, name):
     process = FeedkeepProcess(tmp_path)
     process.must("migrate")
     (tmp_path / name).chmod(0o400)

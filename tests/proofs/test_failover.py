@@ -5,13 +5,10 @@ feedkeep finds the new primary by itself: among the hosts of its URL, or behind 
 moves on.
 """
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -120,7 +117,7 @@ class Pair:
 
 
 @pytest.fixture(params=first_of("several hosts", "one address"))
-def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
+def pair(request):
     with ExitStack() as stack:
         first = stack.enter_context(PostgresServer())
         moving = None
@@ -188,16 +185,14 @@ def fail_over_again_and_again(pair: Pair, times: int) -> tuple[list[Outage], lis
     return outages, []
 
 
-def test_nothing_acknowledged_is_lost_when_postgres_fails_over(
-    pair: Pair, amount: Callable[[int, int], int]
-) -> None:
+def test_nothing_acknowledged_is_lost_when_postgres_fails_over(pair, amount):
     outages, wrong = fail_over_again_and_again(pair, amount(1, 10))
     assert wrong == []
     assert all(one.after_promotion_seconds < LONGEST_SECONDS for one in outages), outages
 
 
 @in_the_long_form
-def test_the_proof_notices_a_standby_that_no_commit_waits_for() -> None:
+def test_the_proof_notices_a_standby_that_no_commit_waits_for():
     with PostgresServer() as first, first.standby() as second:
         pair = Pair(first, second, None)
         with FeedkeepProcess(first.folder, pair.url, log_level="error") as process:

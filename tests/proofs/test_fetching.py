@@ -3,8 +3,6 @@
 Real processes look at a web of hosts on loopback, which counts what it is asked.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import io
@@ -45,13 +43,13 @@ FEW_ROUNDS = 6
 
 
 @pytest.fixture
-def web() -> Iterator[WebOfHosts]:
+def web():
     with WebOfHosts() as web:
         yield web
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def database(request: pytest.FixtureRequest) -> Iterator[str]:
+def database(request):
     if request.param == "sqlite":
         yield ""
         return
@@ -62,7 +60,7 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 @pytest.fixture
-def on_postgres(postgres: str) -> Iterator[str]:
+def on_postgres(postgres):
     database = new_database(postgres)
     yield database
     drop_database(postgres, database)
@@ -172,9 +170,7 @@ def bytes_of(pid: int, what: str) -> int:
 # From a subscription to a title
 
 
-def test_a_new_feed_is_known_within_a_minute_and_no_request_waits_for_it(
-    tmp_path: Path, web: WebOfHosts, database: str
-) -> None:
+def test_a_new_feed_is_known_within_a_minute_and_no_request_waits_for_it(tmp_path, web, database):
     quick, mute = web.host("quick.example"), web.host("mute.example")
     quick.answers["/"] = reply(titled("A Show"))
     mute.answers = {"/1": silent, "/2": silent}
@@ -251,9 +247,7 @@ def _sockets_of(pid: int) -> Iterator[str]:
                     yield found[1]
 
 
-def test_with_fetch_off_the_process_opens_no_connection_and_starts_no_process(
-    tmp_path: Path, web: WebOfHosts
-) -> None:
+def test_with_fetch_off_the_process_opens_no_connection_and_starts_no_process(tmp_path, web):
     host = web.host("show.example")
     host.answers["/"] = silent
     others, off = ({**settings_for(host), "fetch": fetch} for fetch in ("public", "off"))
@@ -314,15 +308,13 @@ def most_connections_at_once(
 @in_the_long_form
 @pytest.mark.parametrize("workers", [1, 2])
 def test_feeds_of_strangers_that_all_lead_to_one_host_connect_to_it_one_at_a_time(
-    tmp_path: Path, web: WebOfHosts, workers: int
-) -> None:
+    tmp_path, web, workers
+):
     assert most_connections_at_once(tmp_path, web, workers=workers) == 1
 
 
 @in_the_long_form
-def test_the_proof_of_one_connection_notices_when_no_fetch_waits_for_a_host(
-    tmp_path: Path, web: WebOfHosts
-) -> None:
+def test_the_proof_of_one_connection_notices_when_no_fetch_waits_for_a_host(tmp_path, web):
     broken = ("what_looks_is_broken_too", "no_fetch_waits_for_a_host")
     assert most_connections_at_once(tmp_path, web, *broken) > 1
 
@@ -381,16 +373,12 @@ def rounds_until_asked(folder: Path, web: WebOfHosts, *programs: str) -> int:
     return FEW_ROUNDS + 1
 
 
-def test_feeds_at_slow_hosts_keep_those_of_another_account_waiting_for_few_rounds(
-    tmp_path: Path, web: WebOfHosts
-) -> None:
+def test_feeds_at_slow_hosts_keep_those_of_another_account_waiting_for_few_rounds(tmp_path, web):
     assert rounds_until_asked(tmp_path, web) <= FEW_ROUNDS
 
 
 @in_the_long_form
-def test_the_proof_of_rounds_notices_accounts_that_take_no_turns(
-    tmp_path: Path, web: WebOfHosts
-) -> None:
+def test_the_proof_of_rounds_notices_accounts_that_take_no_turns(tmp_path, web):
     assert rounds_until_asked(tmp_path, web, "accounts_take_no_turns") > FEW_ROUNDS
 
 
@@ -480,25 +468,21 @@ def share(crowd: Crowd) -> Counter[int]:
 
 
 @in_the_long_form  # where one of them is killed, it is counted, too, how often each feed is asked
-def test_several_processes_share_the_work_and_each_feed_is_asked_once(
-    tmp_path: Path, web: WebOfHosts, on_postgres: str
-) -> None:
+def test_several_processes_share_the_work_and_each_feed_is_asked_once(tmp_path, web, on_postgres):
     with Crowd(tmp_path, web, on_postgres) as crowd:
         assert share(crowd) == {1: FEEDS}
 
 
 @in_the_long_form
-def test_the_proof_of_sharing_notices_leases_that_end_too_early(
-    tmp_path: Path, web: WebOfHosts, on_postgres: str
-) -> None:
+def test_the_proof_of_sharing_notices_leases_that_end_too_early(tmp_path, web, on_postgres):
     with Crowd(tmp_path, web, on_postgres, "leases_end_too_early") as crowd:
         assert share(crowd) != {1: FEEDS}
 
 
 @in_the_long_form
 def test_what_a_killed_process_was_looking_at_is_looked_at_by_the_others(
-    tmp_path: Path, web: WebOfHosts, on_postgres: str
-) -> None:
+    tmp_path, web, on_postgres
+):
     programs = "leases_are_short", "sweeps_follow_at_once"
     with Crowd(tmp_path, web, on_postgres, *programs) as crowd:
         warm = crowd.subscribe("warm", FEEDS)  # until all three have a process that looks
@@ -530,9 +514,7 @@ def test_what_a_killed_process_was_looking_at_is_looked_at_by_the_others(
 
 
 @in_the_long_form
-def test_a_service_goes_on_when_the_process_that_looks_crashes(
-    tmp_path: Path, web: WebOfHosts
-) -> None:
+def test_a_service_goes_on_when_the_process_that_looks_crashes(tmp_path, web):
     slow, other = web.host("slow.example"), web.host("other.example")
     other.answers["/"] = reply(titled("Another Show"))
     process = FeedkeepProcess(tmp_path, **settings_for(slow, other))
@@ -555,9 +537,7 @@ def test_a_service_goes_on_when_the_process_that_looks_crashes(
 
 
 @in_the_long_form
-def test_the_proof_of_that_notices_a_service_that_ends_with_it(
-    tmp_path: Path, web: WebOfHosts
-) -> None:
+def test_the_proof_of_that_notices_a_service_that_ends_with_it(tmp_path, web):
     slow = web.host("slow.example")
     process = FeedkeepProcess(tmp_path, **settings_for(slow))
     process.run_first("the_service_ends_with_what_looks")
@@ -662,9 +642,7 @@ class Cost:
 
 
 @in_the_long_form
-def test_what_strangers_send_costs_bounded_memory_and_nothing_where_lists_are_served(
-    tmp_path: Path, web: WebOfHosts
-) -> None:
+def test_what_strangers_send_costs_bounded_memory_and_nothing_where_lists_are_served(tmp_path, web):
     head = b"<rss><channel><title>T</title>"
     kinds: dict[str, Any] = {
         "/drip": drip,
@@ -711,7 +689,7 @@ def test_what_strangers_send_costs_bounded_memory_and_nothing_where_lists_are_se
 
 
 @in_the_long_form
-def test_the_proof_of_costs_notices_bodies_without_a_bound(tmp_path: Path, web: WebOfHosts) -> None:
+def test_the_proof_of_costs_notices_bodies_without_a_bound(tmp_path, web):
     host = web.host("bombs.example")
     host.answers = {"/": reply(titled("A Show")), "/bomb": bomb()}
     process = FeedkeepProcess(tmp_path, **settings_for(host))
@@ -727,9 +705,7 @@ def test_the_proof_of_costs_notices_bodies_without_a_bound(tmp_path: Path, web: 
 
 
 @in_the_long_form
-def test_the_proof_of_costs_notices_what_is_read_where_lists_are_served(
-    tmp_path: Path, web: WebOfHosts
-) -> None:
+def test_the_proof_of_costs_notices_what_is_read_where_lists_are_served(tmp_path, web):
     host = web.host("large.example")
     picture = f"<image><url>{url_of(host, '/large')}</url></image>"
     host.answers = {

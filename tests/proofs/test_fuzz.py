@@ -3,14 +3,12 @@
 Whole HTTP requests are mutated: flipped, cut, doubled and spliced, heads and bodies alike.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import product
 
 import httpx
@@ -335,12 +333,7 @@ def prove(process: FeedkeepProcess, count: int, seed: int, kind: str = "protocol
 
 
 @pytest.mark.parametrize("kind", ["protocols", "pages"])
-def test_no_bytes_make_a_server_error(
-    start: Callable[..., FeedkeepProcess],
-    store_kind: str,
-    amount: Callable[..., int],
-    kind: str,
-) -> None:
+def test_no_bytes_make_a_server_error(start, store_kind, amount, kind):
     seed = time.time_ns() if IS_FULL else 7
     found = prove(start(store_kind), amount(200, 100_000, 1_200), seed, kind)
     assert found == [], f"with the seed {seed}"
@@ -361,9 +354,7 @@ def in_each_place(user: str) -> Iterator[tuple[str, str, bool]]:
 
 
 @pytest.mark.parametrize("store_kind", ["sqlite", "postgres, 2 workers"])
-def test_nothing_in_a_path_makes_a_server_error(
-    start: Callable[..., FeedkeepProcess], store_kind: str
-) -> None:
+def test_nothing_in_a_path_makes_a_server_error(start, store_kind):
     process = start(store_kind)
     name = process.new_account(PASSWORD)
     process.use(lambda service: service.accounts.set_admin(name, True))
@@ -385,5 +376,5 @@ def test_nothing_in_a_path_makes_a_server_error(
     "broken",
     ["broken_json_is_a_defect", "errors_have_another_shape"],
 )
-def test_the_proof_notices(start: Callable[..., FeedkeepProcess], broken: str) -> None:
+def test_the_proof_notices(start, broken):
     assert prove(start("sqlite", broken), 1_600, 7) != []

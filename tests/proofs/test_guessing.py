@@ -1,7 +1,5 @@
 """Brute force is slow, costs little memory, and does not reveal which accounts exist."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json
@@ -100,7 +98,7 @@ def refused_after(ask_again: Callable[[int], httpx.Response], most: int) -> int:
 
 
 # C2.15, C2.17
-def test_wrong_passwords_have_to_wait_by_account_and_address(tmp_path: Path) -> None:
+def test_wrong_passwords_have_to_wait_by_account_and_address(tmp_path):
     with guessable(tmp_path, "hashes_are_cheap") as process:
         here, there = process.new_account(PASSWORD), process.new_account(PASSWORD)
         assert ask(process, here, PASSWORD).status_code == 200
@@ -121,7 +119,7 @@ def test_wrong_passwords_have_to_wait_by_account_and_address(tmp_path: Path) -> 
 
 
 # C2.18
-def test_who_has_to_wait_has_to_wait_after_a_restart_too(tmp_path: Path) -> None:
+def test_who_has_to_wait_has_to_wait_after_a_restart_too(tmp_path):
     with guessable(tmp_path, "hashes_are_cheap") as process:
         name = process.new_account(PASSWORD)
         assert refused_after(lambda n: ask(process, name, f"wrong{n}"), 20) == 10
@@ -132,7 +130,7 @@ def test_who_has_to_wait_has_to_wait_after_a_restart_too(tmp_path: Path) -> None
 
 
 @in_the_long_form
-def test_the_proof_notices_a_restart_that_forgets(tmp_path: Path) -> None:
+def test_the_proof_notices_a_restart_that_forgets(tmp_path):
     with guessable(tmp_path, "hashes_are_cheap", "attempts_are_not_shared") as process:
         name = process.new_account(PASSWORD)
         assert refused_after(lambda n: ask(process, name, f"wrong{n}"), 20) == 10
@@ -141,9 +139,7 @@ def test_the_proof_notices_a_restart_that_forgets(tmp_path: Path) -> None:
         assert ask(process, name, "wrong").status_code == 401
 
 
-def test_who_guesses_by_ipv4_holds_up_no_other_client_where_both_are_listened_on(
-    tmp_path: Path,
-) -> None:
+def test_who_guesses_by_ipv4_holds_up_no_other_client_where_both_are_listened_on(tmp_path):
     process = FeedkeepProcess(tmp_path, host="::")
     process.run_first("hashes_are_cheap")
     with process, ExitStack() as stack:
@@ -164,8 +160,8 @@ def test_who_guesses_by_ipv4_holds_up_no_other_client_where_both_are_listened_on
 
 @pytest.mark.parametrize("trusted", first_of("::ffff:127.0.0.1", "127.0.0.1"))
 def test_a_proxy_is_trusted_however_its_address_is_spelled_and_a_hop_may_have_a_port(
-    tmp_path: Path, trusted: str
-) -> None:
+    tmp_path, trusted
+):
     hops = {"192.0.2.7:5678": "192.0.2.7", "[2001:db8::1]:443": "2001:db8::1",
             "192.0.2.8, ::ffff:127.0.0.1": "192.0.2.8"}  # fmt: skip
     with FeedkeepProcess(tmp_path, host="::", trusted_proxies=trusted) as process:
@@ -180,7 +176,7 @@ def from_address(address: str) -> httpx.HTTPTransport:
     return httpx.HTTPTransport(local_address=address)
 
 
-def test_wrong_passwords_count_together_whichever_way_they_come(tmp_path: Path) -> None:
+def test_wrong_passwords_count_together_whichever_way_they_come(tmp_path):
     with guessable(tmp_path, "hashes_are_cheap") as process:
         name = process.new_account(PASSWORD)
         assert [way_in(process, name, PASSWORD).status_code for way_in in WAYS_IN] == [200] * len(
@@ -195,7 +191,7 @@ def test_wrong_passwords_count_together_whichever_way_they_come(tmp_path: Path) 
             assert way_in(process, name, PASSWORD).status_code == 200  # it is remembered
 
 
-def test_who_claims_to_come_from_elsewhere_is_not_believed(tmp_path: Path) -> None:
+def test_who_claims_to_come_from_elsewhere_is_not_believed(tmp_path):
     with FeedkeepProcess(tmp_path) as process:
         name = process.new_account(PASSWORD)
         wrong = refused_after(lambda n: ask(process, name, f"wrong{n}", f"198.51.100.{n}"), 20)
@@ -232,16 +228,14 @@ def computations(
 
 # C2.12, C2.13
 @pytest.mark.parametrize("way_in", first_of(*reversed(WAYS_IN)))
-def test_no_reply_shows_which_accounts_there_are(
-    tmp_path: Path, way_in: Callable[..., httpx.Response]
-) -> None:
+def test_no_reply_shows_which_accounts_there_are(tmp_path, way_in):
     with guessable(tmp_path, "computations_are_counted", "hashes_are_cheap") as process:
         found = computations(process, way_in)
     assert [count for _, count in found] == [1] * 6
     assert all(reply == found[0][0] for reply, _ in found)
 
 
-def test_a_recovery_code_does_not_show_either_which_accounts_there_are(tmp_path: Path) -> None:
+def test_a_recovery_code_does_not_show_either_which_accounts_there_are(tmp_path):
     with guessable(tmp_path, "computations_are_counted", "hashes_are_cheap") as process:
         found = computations(process, ask_by_code)
     assert found[0][0][0] == 403  # and a hash is computed for each: tests/service shows that
@@ -249,7 +243,7 @@ def test_a_recovery_code_does_not_show_either_which_accounts_there_are(tmp_path:
 
 
 @in_the_long_form
-def test_the_proof_notices_an_answer_without_a_computation(tmp_path: Path) -> None:
+def test_the_proof_notices_an_answer_without_a_computation(tmp_path):
     broken = ("computations_are_counted", "unknown_accounts_cost_nothing")
     with guessable(tmp_path, *broken) as process:
         assert [count for _, count in computations(process)] == [0, 1, 0, 0, 0, 1]
@@ -281,12 +275,12 @@ def peak_bytes(process: FeedkeepProcess, at_once: int) -> int:
     return int(peak) * 1024
 
 
-def test_many_logins_at_once_need_little_memory(tmp_path: Path, amount: Callable[..., int]) -> None:
+def test_many_logins_at_once_need_little_memory(tmp_path, amount):
     with guessable(tmp_path) as process:
         assert peak_bytes(process, amount(6, 64, 16)) < MOST_MEMORY_BYTES
 
 
 @in_the_long_form
-def test_the_proof_notices_logins_without_a_bound(tmp_path: Path) -> None:
+def test_the_proof_notices_logins_without_a_bound(tmp_path):
     with guessable(tmp_path, "many_hashes_at_once") as process:
         assert peak_bytes(process, 16) > MOST_MEMORY_BYTES

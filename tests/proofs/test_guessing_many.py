@@ -1,7 +1,5 @@
 """Several processes give those who guess passwords no more than one does, and a restart neither."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -27,11 +25,11 @@ Guess = Callable[[httpx.Client], httpx.Response]
 
 
 @pytest.fixture
-def several(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Callable]:
+def several(tmp_path, request):
     """Starts several processes on one database, perhaps broken on purpose."""
 
     @contextmanager
-    def start(*broken: str, store_kind: str = "postgres") -> Iterator[list[FeedkeepProcess]]:
+    def start(*broken, store_kind="postgres"):
         database = f"sqlite:///{tmp_path / 'feedkeep.db'}"
         if store_kind == "postgres":
             database = new_database(request.getfixturevalue("postgres"))
@@ -166,8 +164,8 @@ def guess_everywhere(
     [("sqlite", False), ("postgres", False), ("postgres", True)],
 )
 def test_four_processes_give_no_more_than_one_and_a_restart_forgets_nothing(
-    several: Callable, store_kind: str, from_everywhere: bool
-) -> None:
+    several, store_kind, from_everywhere
+):
     with several(store_kind=store_kind) as processes:
         guess, looked_at, limit = guess_everywhere(processes, from_everywhere=from_everywhere)
         assert are_paid_off(processes, guess, looked_at, limit)
@@ -185,7 +183,7 @@ def test_four_processes_give_no_more_than_one_and_a_restart_forgets_nothing(
 
 
 @in_the_long_form
-def test_the_proof_notices_processes_that_count_by_themselves(several: Callable) -> None:
+def test_the_proof_notices_processes_that_count_by_themselves(several):
     with several("attempts_are_not_shared") as processes:
         guess, looked_at, limit = guess_everywhere(processes)
         assert looked_at == PROCESSES * limit
@@ -198,9 +196,7 @@ def test_the_proof_notices_processes_that_count_by_themselves(several: Callable)
 
 
 @in_the_long_form
-def test_an_attacker_who_goes_from_one_process_to_the_next_is_known_there(
-    several: Callable,
-) -> None:
+def test_an_attacker_who_goes_from_one_process_to_the_next_is_known_there(several):
     with several() as processes:
         guess = guesser(processes[0].new_account(PASSWORD))
         assert guesses(processes[:1], guess) == PER_ACCOUNT_AND_ADDRESS
@@ -210,7 +206,7 @@ def test_an_attacker_who_goes_from_one_process_to_the_next_is_known_there(
 
 
 @in_the_long_form
-def test_logins_go_on_while_nothing_can_be_told(several: Callable) -> None:
+def test_logins_go_on_while_nothing_can_be_told(several):
     with several() as processes, ExitStack() as stack:
         database, first = processes[0].database, processes[0]
         name, other = (first.new_account(PASSWORD) for _ in range(2))

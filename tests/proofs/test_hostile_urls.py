@@ -5,17 +5,14 @@ on ports that the client may ask and on one that it may not. The controls let th
 anything, and take one of its two walls away.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 import socket
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from typing import Any, Self
 
-import pytest
 from forms import in_the_long_form
 from web_of_hosts import WebOfHosts, redirect
 
@@ -188,7 +185,7 @@ def asked(count: int, seed: int, *, is_guarded: bool = True) -> tuple[int, int, 
         return heard + listeners.heard(harmless.address), harmless.connections, outcomes
 
 
-def test_nothing_hostile_reaches_a_denied_address(amount: Callable[..., int]) -> None:
+def test_nothing_hostile_reaches_a_denied_address(amount):
     count = amount(300, 10_000, 1_000)
     heard, harmless, outcomes = asked(count, seed=1)
     assert heard == 0
@@ -196,16 +193,14 @@ def test_nothing_hostile_reaches_a_denied_address(amount: Callable[..., int]) ->
     assert harmless > 0.3 * count  # redirects were followed, and names first meant that host
 
 
-def test_the_listeners_hear_a_door_without_a_guard(amount: Callable[..., int]) -> None:
+def test_the_listeners_hear_a_door_without_a_guard(amount):
     count = amount(100, 3_000, 300)
     heard, _, _ = asked(count, seed=2, is_guarded=False)
     assert heard > 0.1 * count
 
 
 @in_the_long_form
-def test_each_of_the_two_walls_is_enough(
-    amount: Callable[..., int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_of_the_two_walls_is_enough(amount, monkeypatch):
     count = amount(100, 3_000, 300)
     with monkeypatch.context() as without_sockets:
         without_sockets.setattr(GuardedClient, "_judged_socket", staticmethod(unjudged_socket))

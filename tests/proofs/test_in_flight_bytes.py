@@ -3,13 +3,11 @@
 Each attack is driven against a service without the bound, too, which has to show.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import select
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -158,14 +156,12 @@ def unread_files(process: FeedkeepProcess) -> int:
 
 
 @pytest.mark.parametrize("attack", [unread_replies, bodies_without_an_end])
-def test_what_clients_leave_unread_or_unsent_takes_little_memory(
-    tmp_path: Path, attack: Callable[[FeedkeepProcess], int]
-) -> None:
+def test_what_clients_leave_unread_or_unsent_takes_little_memory(tmp_path, attack):
     with served(tmp_path, BOUND_BYTES) as process:
         assert attack(process) < BOUND_BYTES + MOST_BESIDE
 
 
-def test_files_that_clients_leave_unread_take_less_than_a_copy_for_each(tmp_path: Path) -> None:
+def test_files_that_clients_leave_unread_take_less_than_a_copy_for_each(tmp_path):
     with served(tmp_path, BOUND_BYTES) as process:
         length = len(httpx.get(f"{process.base_url}{LARGE_FILE}").content)
         assert length > MOST_FOR_FILES / STRANGERS
@@ -174,14 +170,12 @@ def test_files_that_clients_leave_unread_take_less_than_a_copy_for_each(tmp_path
 
 @in_the_long_form
 @pytest.mark.parametrize("attack", [unread_replies, bodies_without_an_end])
-def test_the_proof_notices_a_service_without_a_bound(
-    tmp_path: Path, attack: Callable[[FeedkeepProcess], int]
-) -> None:
+def test_the_proof_notices_a_service_without_a_bound(tmp_path, attack):
     with served(tmp_path, NO_BOUND) as process:
         assert attack(process) > BOUND_BYTES + MOST_BESIDE
 
 
 @in_the_long_form
-def test_the_proof_notices_files_that_are_copied_for_each_client(tmp_path: Path) -> None:
+def test_the_proof_notices_files_that_are_copied_for_each_client(tmp_path):
     with served(tmp_path, NO_BOUND, "files_are_copied") as process:
         assert unread_files(process) > MOST_FOR_FILES

@@ -5,14 +5,11 @@ request adds three feeds: they have to be there all, or not at all, and all if i
 A kill cannot tell a synced write from one that the system still holds; that takes another test.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random
 import signal
 from collections import Counter
-from collections.abc import Callable
 
 import pytest
 from feedkeep_process import FeedkeepProcess
@@ -23,22 +20,18 @@ from writers import KILLS_OF_AN_ACCOUNT, WRITERS, Writers, wrong_after_kills
 
 
 # C8.1
-def test_nothing_acknowledged_is_lost_when_the_service_is_killed(
-    start: Callable[..., FeedkeepProcess], each_kind: str, amount: Callable[..., int]
-) -> None:
+def test_nothing_acknowledged_is_lost_when_the_service_is_killed(start, each_kind, amount):
     assert wrong_after_kills(start(each_kind), amount(2, 1_000, 4)) == []
 
 
 @in_the_long_form
-def test_the_other_worker_goes_on_when_one_is_killed_and_nothing_is_lost(
-    start: Callable[..., FeedkeepProcess], amount: Callable[..., int]
-) -> None:
+def test_the_other_worker_goes_on_when_one_is_killed_and_nothing_is_lost(start, amount):
     chance = random.Random(3)
     process = start("sqlite, 2 workers")
     writers = Writers(process)
     statuses: Counter[int] = Counter()
 
-    async def write(is_over: asyncio.Event) -> None:
+    async def write(is_over):
         while not is_over.is_set():
             try:
                 async with RawClient(process.base_url, writers.token) as client:
@@ -47,13 +40,13 @@ def test_the_other_worker_goes_on_when_one_is_killed_and_nothing_is_lost(
             except (OSError, EOFError):
                 await asyncio.sleep(0)  # its process was killed
 
-    async def until_more() -> None:
+    async def until_more():
         enough = statuses[200] + 50
         async with asyncio.timeout(20):
             while statuses[200] < enough:  # noqa: ASYNC110 - no single writer has an event for it
                 await asyncio.sleep(0.01)
 
-    async def kill_one(pid: int) -> None:
+    async def kill_one(pid):
         is_over = asyncio.Event()
         writing = [asyncio.create_task(write(is_over)) for _ in range(WRITERS)]
         await until_more()
@@ -77,9 +70,7 @@ def test_the_other_worker_goes_on_when_one_is_killed_and_nothing_is_lost(
     ("store_kind", "broken"),
     [("sqlite", "sqlite_commits_later"), ("postgres, 2 workers", "postgres_commits_later")],
 )
-def test_the_proof_notices_a_reply_before_the_commit(
-    start: Callable[..., FeedkeepProcess], store_kind: str, broken: str
-) -> None:
+def test_the_proof_notices_a_reply_before_the_commit(start, store_kind, broken):
     healthy = start(store_kind)
     writers = Writers(healthy)
     healthy.stop()
@@ -93,19 +84,17 @@ def test_the_proof_notices_a_reply_before_the_commit(
     assert any("was lost" in sentence for sentence in wrong)
 
 
-def test_nothing_acknowledged_is_lost_when_the_database_is_killed(
-    amount: Callable[..., int],
-) -> None:
+def test_nothing_acknowledged_is_lost_when_the_database_is_killed(amount):
     chance = random.Random(2)
     with PostgresServer() as server:
         process = FeedkeepProcess(server.folder, server.url, workers="2", log_level="error")
         with process:
             writers = Writers(process)
 
-            async def write(seconds: float) -> None:
+            async def write(seconds):
                 is_over, has_written = asyncio.Event(), asyncio.Event()
 
-                async def one() -> None:
+                async def one():
                     async with RawClient(process.base_url, writers.token) as client:
                         while not is_over.is_set():
                             if await writers.add(client) == 503:

@@ -6,14 +6,12 @@ rules alone, must give every reply; a reply without a stamp must be right at som
 request and itself. Then the history is linearizable (Herlihy and Wing, 1990).
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 import time
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from heapq import heappop, heappush
@@ -244,9 +242,7 @@ def prove(process: FeedkeepProcess, histories: int, operations: int) -> list[str
 
 
 # C8.2
-def test_operations_on_one_account_are_linearizable(
-    start: Callable[..., FeedkeepProcess], each_kind: str, amount: Callable[..., int]
-) -> None:
+def test_operations_on_one_account_are_linearizable(start, each_kind, amount):
     process = start(each_kind, STAMPED)
     assert prove(process, amount(1, 500, 2), amount(25, 200, 40)) == []
     # Of lists so short, some are emptied.
@@ -264,7 +260,5 @@ def test_operations_on_one_account_are_linearizable(
         ("sqlite", "lists_are_read_then_written"),
     ],
 )
-def test_the_proof_notices(
-    start: Callable[..., FeedkeepProcess], store_kind: str, broken: str
-) -> None:
+def test_the_proof_notices(start, store_kind, broken):
     assert prove(start(store_kind, STAMPED, broken), 40, 25) != []

@@ -4,8 +4,6 @@ Clients write, a file is taken away at a random moment, and from then on no requ
 answered as if it had been done. Put back, the file holds all that ever was acknowledged.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 import shutil
@@ -114,12 +112,7 @@ LOST = list(product(WAYS, ENDINGS)) if IS_LONG else [(deleted, ""), (replaced, "
 
 
 @pytest.mark.parametrize(("lose", "ending"), LOST)
-def test_nothing_is_acknowledged_into_a_file_that_lost_its_name(
-    start: Callable[..., FeedkeepProcess],
-    amount: Callable[[int, int], int],
-    lose: Callable[[Path], None],
-    ending: str,
-) -> None:
+def test_nothing_is_acknowledged_into_a_file_that_lost_its_name(start, amount, lose, ending):
     chance = random.Random(f"{lose.__name__}{ending}")
     process = start("sqlite, 2 workers")
     for _ in range(amount(1, 30)):
@@ -136,18 +129,14 @@ def test_nothing_is_acknowledged_into_a_file_that_lost_its_name(
 
 
 @in_the_long_form
-def test_the_proof_notices_a_service_that_does_not_look(
-    start: Callable[..., FeedkeepProcess],
-) -> None:
+def test_the_proof_notices_a_service_that_does_not_look(start):
     process = start("sqlite", "lost_files_are_not_noticed")
     clients = Clients(process)
     asyncio.run(clients.write_while(renamed, process.folder / "feedkeep.db", 10))
     assert clients.acknowledged_too_late != set()
 
 
-def test_a_restore_beside_a_service_whose_files_were_moved_is_refused(
-    start: Callable[..., FeedkeepProcess],
-) -> None:
+def test_a_restore_beside_a_service_whose_files_were_moved_is_refused(start):
     process = start("sqlite")
     process.new_account()
     backup = process.folder / "backup"

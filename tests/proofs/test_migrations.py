@@ -1,12 +1,9 @@
 """A migration may be killed at any statement; the next start finishes it."""
 
-from __future__ import annotations
-
 import shutil
 import signal
 from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from feedkeep_process import FeedkeepProcess
@@ -70,20 +67,14 @@ def feeds_of(process: FeedkeepProcess) -> str:
 
 @pytest.mark.parametrize("is_filled", [False, True], ids=["a new file", "an older list"])
 @pytest.mark.parametrize(("broken", "is_right"), BROKEN_SQLITE)
-def test_a_sqlite_file_is_migrated_after_a_kill(
-    tmp_path: Path,
-    amount: Callable[..., int],
-    broken: list[str],
-    is_right: bool,
-    is_filled: bool,
-) -> None:
+def test_a_sqlite_file_is_migrated_after_a_kill(tmp_path, amount, broken, is_right, is_filled):
     process = FeedkeepProcess(tmp_path)
     if is_filled:
         (tmp_path / "older").mkdir()
         fill(FeedkeepProcess(tmp_path / "older"))
     process.run_first(NEWER, "killed_at_a_statement_of_sqlite", *broken)
 
-    def new() -> FeedkeepProcess:
+    def new():
         for file in tmp_path.glob("*feedkeep.db*"):  # also its lock, which says if it was made
             file.unlink()
         if is_filled:
@@ -95,12 +86,10 @@ def test_a_sqlite_file_is_migrated_after_a_kill(
 
 @pytest.mark.parametrize("is_filled", [False, True], ids=["an empty database", "an older list"])
 @pytest.mark.parametrize(("broken", "is_right"), BROKEN_POSTGRES)
-def test_a_postgres_database_is_migrated_after_a_kill(
-    amount: Callable[..., int], broken: list[str], is_right: bool, is_filled: bool
-) -> None:
+def test_a_postgres_database_is_migrated_after_a_kill(amount, broken, is_right, is_filled):
     with PostgresServer() as server:
 
-        def new() -> FeedkeepProcess:
+        def new():
             database = new_database(server.url)
             if is_filled:
                 fill(FeedkeepProcess(server.folder, database))
@@ -108,7 +97,7 @@ def test_a_postgres_database_is_migrated_after_a_kill(
             process.run_first(NEWER, "killed_at_a_statement_of_postgres", *broken)
             return process
 
-        def schema_of(process: FeedkeepProcess) -> object:
+        def schema_of(process):
             return server.schema(process.database)
 
         assert (wrong_ends(new, schema_of, amount(40, 1, 14)) == []) is is_right

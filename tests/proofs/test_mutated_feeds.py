@@ -4,13 +4,10 @@
 64 MiB.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import mutated
@@ -34,9 +31,7 @@ def prove(kind: str, count: int, seed: int, *broken: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("kind", "full"), [("feeds", 20_000), ("pictures", 5_000)])
-def test_whatever_is_sent_is_read_within_bounds_or_refused(
-    amount: Callable[..., int], kind: str, full: int
-) -> None:
+def test_whatever_is_sent_is_read_within_bounds_or_refused(amount, kind, full):
     seed = time.time_ns() if IS_FULL else 7
     assert prove(kind, amount(150, full, full // 10), seed) == [], f"with the seed {seed}"
 
@@ -52,6 +47,6 @@ def test_whatever_is_sent_is_read_within_bounds_or_refused(
         ("pictures", "damage_is_not_expected", ["an error: "]),
     ],
 )
-def test_the_proof_notices(kind: str, broken: str, complaints: list[str]) -> None:
+def test_the_proof_notices(kind, broken, complaints):
     found = prove(kind, 200, 7, broken)
     assert all(any(complaint in line for line in found) for complaint in complaints), found

@@ -7,8 +7,6 @@ if it fails, up to three times in all: what a service does by itself is there ea
 has all figures; if the replies of the other service were slow, too, the machine was busy.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -113,9 +111,7 @@ def what_is_wrong(
 if IS_FULL:  # it takes minutes, and a machine that does nothing else
 
     @pytest.mark.parametrize("store", ["sqlite", "sqlite, 2 workers", "postgres"])
-    def test_an_account_at_every_limit_delays_no_other(
-        tmp_path: Path, request: pytest.FixtureRequest, store: str
-    ) -> None:
+    def test_an_account_at_every_limit_delays_no_other(tmp_path, request, store):
         wrong = []
         for number in range(TRIES):
             databases = ["", ""]
@@ -131,6 +127,6 @@ if IS_FULL:  # it takes minutes, and a machine that does nothing else
             wrong.append(found)
         pytest.fail("\n".join(wrong))
 
-    def test_the_proof_notices_that_long_work_is_on_the_loop(tmp_path: Path) -> None:
+    def test_the_proof_notices_that_long_work_is_on_the_loop(tmp_path):
         names = {"GET /", "GET /changes", "GET /history"}
         assert what_is_wrong(tmp_path, ["", ""], "long_work_is_on_the_loop", names=names)

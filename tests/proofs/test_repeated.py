@@ -4,11 +4,8 @@ Clients send requests on connections that are cut at any moment, then send them 
 answered. At the end the lists are as if every request had come once.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
-from collections.abc import Callable
 from typing import Any
 
 from account import Account
@@ -128,16 +125,12 @@ def prove(process: FeedkeepProcess, requests: int) -> list[str]:
 
 
 # C8.4
-def test_requests_that_are_repeated_after_a_cut_double_nothing(
-    start: Callable[..., FeedkeepProcess], each_kind: str, amount: Callable[[int, int], int]
-) -> None:
+def test_requests_that_are_repeated_after_a_cut_double_nothing(start, each_kind, amount):
     process = start(each_kind)
     assert prove(process, amount(128, 10_000)) == []
     assert process.use(damages_of) == []
 
 
 @in_the_long_form
-def test_the_proof_notices_a_request_that_does_more_when_it_is_repeated(
-    start: Callable[..., FeedkeepProcess],
-) -> None:
+def test_the_proof_notices_a_request_that_does_more_when_it_is_repeated(start):
     assert prove(start("sqlite", "a_status_is_toggled"), 160) != []

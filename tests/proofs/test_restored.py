@@ -11,12 +11,10 @@ as it is. The other one adds and deletes feeds, and looks at the list's epoch: i
 exactly the list, and nothing that was on it may be lost.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -328,9 +326,7 @@ def differences(folder: Path, runs: int) -> list[str]:
 
 
 # C6.6, C6.7
-def test_after_a_restore_no_device_misses_a_change_and_a_new_start_brings_all_back(
-    tmp_path: Path,
-) -> None:
+def test_after_a_restore_no_device_misses_a_change_and_a_new_start_brings_all_back(tmp_path):
     assert differences(tmp_path, RUNS) == []
 
 
@@ -365,8 +361,6 @@ def one_epoch_for_ever(_account: Account) -> str:
         ("epoch_of", one_epoch_for_ever),
     ],
 )
-def test_the_proof_catches(
-    what: str, broken: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_proof_catches(what, broken, tmp_path, monkeypatch):
     monkeypatch.setattr(database_restores, what, broken)
     assert differences(tmp_path, CONTROL_RUNS) != []

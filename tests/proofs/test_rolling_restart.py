@@ -4,8 +4,6 @@ Clients write and read without a pause, and try nothing a second time; nor does 
 one process has acknowledged is read from another one.
 """
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import re
@@ -61,12 +59,12 @@ class Seen:
 
 
 @pytest.fixture
-def processes(tmp_path: Path, postgres: str) -> Iterator[Callable[[str], list[FeedkeepProcess]]]:
+def processes(tmp_path, postgres):
     """Starts several processes on one database, each as if on a machine of its own."""
     database = new_database(postgres)
     with ExitStack() as stack:
 
-        def start(drain_seconds: str) -> list[FeedkeepProcess]:
+        def start(drain_seconds):
             started: list[FeedkeepProcess] = []
             for number in range(PROCESSES):
                 folder = tmp_path / str(number)
@@ -180,18 +178,14 @@ async def behind_a_balancer(processes: list[FeedkeepProcess], times: int) -> See
 
 
 @in_the_long_form
-def test_a_rolling_restart_fails_no_request_and_loses_nothing(
-    processes: Callable[[str], list[FeedkeepProcess]], amount: Callable[[int, int], int]
-) -> None:
+def test_a_rolling_restart_fails_no_request_and_loses_nothing(processes, amount):
     started = processes(DRAIN_SECONDS)
     seen = asyncio.run(behind_a_balancer(started, amount(1, 20)))
     assert wrong(started, seen) == []
 
 
 @in_the_long_form
-def test_the_proof_notices_processes_that_stop_without_turning_clients_away(
-    processes: Callable[[str], list[FeedkeepProcess]],
-) -> None:
+def test_the_proof_notices_processes_that_stop_without_turning_clients_away(processes):
     started = processes("0")
     seen = asyncio.run(behind_a_balancer(started, 1))
     assert wrong(started, seen) != []
@@ -260,10 +254,8 @@ async def _answers(base_url: str) -> bool:
 
 @in_the_long_form
 def test_behind_haproxy_as_documented_a_rolling_restart_fails_no_request(
-    tmp_path: Path,
-    processes: Callable[[str], list[FeedkeepProcess]],
-    amount: Callable[[int, int], int],
-) -> None:
+    tmp_path, processes, amount
+):
     if shutil.which("haproxy") is None:
         pytest.skip(NO_HAPROXY)
     started = processes("4")

@@ -1,9 +1,6 @@
 """podsync-check, which scores any server, finds nothing against this one, on either store."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -35,9 +32,7 @@ def score(process: FeedkeepProcess, folder: Path, *options: str) -> int:
 
 
 @in_the_long_form
-def test_every_check_of_every_protocol_passes(
-    start: Callable[..., FeedkeepProcess], store_kind: str, tmp_path: Path
-) -> None:
+def test_every_check_of_every_protocol_passes(start, store_kind, tmp_path):
     assert score(start(store_kind), tmp_path) == ALL_PASSED
     outcomes = [one["outcome"] for one in json.loads((tmp_path / "report").read_text())["checks"]]
     assert set(outcomes) == {"passed"}
@@ -121,7 +116,7 @@ WAYS = [
 
 @in_the_long_form
 @pytest.mark.parametrize(("check", "line"), WAYS)
-def test_feedkeep_broken_in_one_line_is_noticed(tmp_path: Path, check: str, line: str) -> None:
+def test_feedkeep_broken_in_one_line_is_noticed(tmp_path, check, line):
     process = FeedkeepProcess(tmp_path, log_level="warning")
     process.environment["BROKEN_LINE"] = line
     process.run_first("in_one_line")

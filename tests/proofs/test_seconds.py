@@ -4,8 +4,6 @@ Devices sync at the same time as one another, in random interleavings of what ea
 the store. Replies are lost, feeds move, and the server's clock jumps, also back.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import random
@@ -327,12 +325,12 @@ async def differences_in(open_store: Callable[..., Awaitable[Store]], runs: rang
     return []
 
 
-def test_devices_of_every_kind_end_with_the_same_list(tmp_path: Path) -> None:
+def test_devices_of_every_kind_end_with_the_same_list(tmp_path):
     assert differences(tmp_path / "feedkeep.db", range(RUNS)) == []
 
 
 @in_the_long_form
-def test_devices_of_every_kind_end_with_the_same_list_on_postgres(postgres: str) -> None:
+def test_devices_of_every_kind_end_with_the_same_list_on_postgres(postgres):
     database = new_database(postgres)
     opened = partial(PostgresStore.open, database, 4)
     try:
@@ -447,8 +445,6 @@ def one_spelling(monkeypatch: pytest.MonkeyPatch) -> None:
         its_own_by_the_clock,
     ],
 )
-def test_the_proof_catches(
-    broken: Callable[[pytest.MonkeyPatch], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_proof_catches(broken, tmp_path, monkeypatch):
     broken(monkeypatch)
     assert differences(tmp_path / "feedkeep.db", range(CONTROL_RUNS)) != []

@@ -1,11 +1,9 @@
 """Accounts are separate: no credential but its own opens an account, and none shows another's."""
 
-from __future__ import annotations
-
 import base64
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice, product
 from typing import Any
 
@@ -39,12 +37,12 @@ STORES = ["sqlite", "postgres, 2 workers"] if IS_LONG else ["sqlite"]
 
 
 @pytest.fixture
-def process(start: Callable[..., FeedkeepProcess], store_kind: str) -> FeedkeepProcess:
+def process(start, store_kind):
     return start(store_kind)
 
 
 @pytest.fixture
-def anyone(process: FeedkeepProcess) -> Iterator[httpx.Client]:
+def anyone(process):
     with httpx.Client(base_url=process.base_url, timeout=30) as client:
         yield client
 
@@ -148,9 +146,7 @@ def _cookie(session: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("store_kind", STORES)
-def test_no_route_opens_to_a_credential_that_is_not_valid(
-    process: FeedkeepProcess, anyone: httpx.Client, amount: Callable[..., int]
-) -> None:
+def test_no_route_opens_to_a_credential_that_is_not_valid(process, anyone, amount):
     name, step = process.new_account(PASSWORD), amount(9, 1, 5)  # or some of the methods
     few = {("GET", "/subscriptions"), ("GET", f"/api/2/devices/{name}.json")}
     for number, (kind, headers) in enumerate(useless_credentials(process, name).items()):
@@ -165,9 +161,7 @@ def test_no_route_opens_to_a_credential_that_is_not_valid(
 
 
 # C8.2
-def test_what_another_account_has_answers_byte_for_byte_as_what_no_account_has(
-    process: FeedkeepProcess, amount: Callable[..., int]
-) -> None:
+def test_what_another_account_has_answers_byte_for_byte_as_what_no_account_has(process, amount):
     name, step = process.new_account(), amount(3, 1, 1)  # or some of the methods for each path
     with process.client(name) as owner:
         owner.post("/subscriptions", json={"subscriptions": [{"feed_url": URL}]})
@@ -187,9 +181,7 @@ def test_what_another_account_has_answers_byte_for_byte_as_what_no_account_has(
 
 
 @pytest.mark.parametrize("store_kind", STORES)
-def test_a_path_of_another_user_is_403_for_each_user_and_credential(
-    process: FeedkeepProcess, anyone: httpx.Client, amount: Callable[..., int]
-) -> None:
+def test_a_path_of_another_user_is_403_for_each_user_and_credential(process, anyone, amount):
     owner, other = process.new_account(PASSWORD), process.new_account(PASSWORD)
     ways = [
         _bearer(process.new_token(other)),
@@ -261,9 +253,7 @@ def ask(client: httpx.Client, request: tuple[str, Any]) -> tuple[int, object, in
     return 200, tuple(body[name] for name in names if name in body), 0
 
 
-def test_random_requests_of_two_accounts_never_meet(
-    process: FeedkeepProcess, amount: Callable[..., int]
-) -> None:
+def test_random_requests_of_two_accounts_never_meet(process, amount):
     assert leaks(process, amount(60, 10_000, 150)) == []
 
 
@@ -283,16 +273,12 @@ def app_leaks(process: FeedkeepProcess, count: int) -> list[str]:
     return found
 
 
-def test_random_requests_of_two_accounts_apps_never_meet(
-    process: FeedkeepProcess, amount: Callable[..., int]
-) -> None:
+def test_random_requests_of_two_accounts_apps_never_meet(process, amount):
     assert app_leaks(process, amount(60, 10_000, 150)) == []
 
 
 @in_the_long_form
-def test_the_proof_notices_a_store_that_mixes_accounts(
-    start: Callable[..., FeedkeepProcess],
-) -> None:
+def test_the_proof_notices_a_store_that_mixes_accounts(start):
     assert leaks(start("sqlite", "accounts_are_mixed"), 400) != []
 
 
@@ -306,8 +292,6 @@ def test_the_proof_notices_a_store_that_mixes_accounts(
         "portable.documents._OF_KIND",
     ],
 )
-def test_the_proof_notices_a_statement_for_apps_that_mixes_accounts(
-    start: Callable[..., FeedkeepProcess], monkeypatch: pytest.MonkeyPatch, statement: str
-) -> None:
+def test_the_proof_notices_a_statement_for_apps_that_mixes_accounts(start, monkeypatch, statement):
     monkeypatch.setenv("MIXED", statement)
     assert app_leaks(start("sqlite", "a_statement_mixes_accounts"), 200) != []

@@ -4,11 +4,8 @@ A device polls the list while many clients write to its account. At the end its 
 `new_guid` followed, is exactly the account's list.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -106,20 +103,13 @@ def prove(process: FeedkeepProcess, changes: int) -> list[str]:
 
 # C6.8, C6.10, C8.5
 @pytest.mark.parametrize("broken", [[], ["the_clock_goes_back"]])
-def test_a_device_that_follows_the_list_misses_nothing(
-    start: Callable[..., FeedkeepProcess],
-    each_kind: str,
-    amount: Callable[..., int],
-    broken: list[str],
-) -> None:
+def test_a_device_that_follows_the_list_misses_nothing(start, each_kind, amount, broken):
     process = start(each_kind, *broken)
     assert prove(process, amount(300, 1_000_000, 1_000)) == []
 
 
 @in_the_long_form
-def test_the_proof_notices_stamps_that_are_drawn_without_a_lock(
-    start: Callable[..., FeedkeepProcess],
-) -> None:
+def test_the_proof_notices_stamps_that_are_drawn_without_a_lock(start):
     """Without a lock, PostgreSQL shows commits in another order than their stamps were drawn."""
     broken = ("no_upload_locks_the_account", "stamps_are_drawn_early")
     process = start("postgres, 2 workers", *broken)

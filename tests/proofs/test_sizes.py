@@ -4,14 +4,11 @@
 once.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import resource
 import socket
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -25,7 +22,7 @@ PIECE = b"100000\r\n" + b"x" * 0x100000 + b"\r\n"
 
 
 @pytest.fixture(autouse=True)
-def many_files() -> Iterator[None]:
+def many_files():
     """Let this process, too, have as many connections open as it may."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
@@ -61,9 +58,7 @@ def added_by(process: FeedkeepProcess, pieces: int, path: str = "/subscriptions"
     return memory_bytes(process, "VmHWM") - before
 
 
-def test_a_body_of_a_gibibyte_adds_little_memory(
-    tmp_path: Path, amount: Callable[..., int]
-) -> None:
+def test_a_body_of_a_gibibyte_adds_little_memory(tmp_path, amount):
     """In the short form, one of three times what it may add."""
     paths = ("/subscriptions", "/api/2/episodes/{user}.json", "/index.php/login/v2/poll")
     with FeedkeepProcess(tmp_path) as process:
@@ -72,7 +67,7 @@ def test_a_body_of_a_gibibyte_adds_little_memory(
 
 
 @in_the_long_form
-def test_the_proof_notices_a_body_that_is_kept(tmp_path: Path) -> None:
+def test_the_proof_notices_a_body_that_is_kept(tmp_path):
     with FeedkeepProcess(
         tmp_path, max_body_bytes=str(2**30), max_in_flight_bytes=str(2**30)
     ) as process:
@@ -106,9 +101,7 @@ async def _cut(writer: asyncio.StreamWriter) -> None:
     await asyncio.sleep(0)
 
 
-def test_many_idle_connections_do_not_stop_one_more(
-    tmp_path: Path, amount: Callable[[int, int], int]
-) -> None:
+def test_many_idle_connections_do_not_stop_one_more(tmp_path, amount):
     with FeedkeepProcess(tmp_path) as process:
         assert seconds_for_one_more(process, amount(600, 10_000, 1_000)) < 2
 
@@ -119,13 +112,13 @@ def with_few_places(folder: Path, *broken: str) -> FeedkeepProcess:
     return process
 
 
-def test_more_connections_than_there_are_places_do_not_stop_one_more(tmp_path: Path) -> None:
+def test_more_connections_than_there_are_places_do_not_stop_one_more(tmp_path):
     with with_few_places(tmp_path) as process:
         assert seconds_for_one_more(process, 400) < 2
 
 
 @in_the_long_form
-def test_the_proof_notices_a_service_that_makes_no_room(tmp_path: Path) -> None:
+def test_the_proof_notices_a_service_that_makes_no_room(tmp_path):
     with (
         with_few_places(tmp_path, "no_room_is_made") as process,
         pytest.raises(httpx.TransportError),
@@ -144,9 +137,7 @@ if IS_FULL:  # as long as it really takes; tests/http/serving/test_bounds.py is 
         ],
         ids=["slow headers", "a slow body"],
     )
-    def test_who_sends_a_byte_now_and_then_is_cut_after_30_seconds(
-        tmp_path: Path, sent: bytes
-    ) -> None:
+    def test_who_sends_a_byte_now_and_then_is_cut_after_30_seconds(tmp_path, sent):
         with FeedkeepProcess(tmp_path) as process:
             token = process.new_token(process.new_account())
             assert 29 < asyncio.run(_seconds_until_cut(process, sent, token)) < 35
@@ -177,7 +168,7 @@ async def _seconds_until_cut(process: FeedkeepProcess, sent: bytes, token: str) 
 
 if IS_FULL:
 
-    def test_who_reads_64_kb_a_second_is_not_cut_and_who_reads_nothing_is(tmp_path: Path) -> None:
+    def test_who_reads_64_kb_a_second_is_not_cut_and_who_reads_nothing_is(tmp_path):
         with FeedkeepProcess(tmp_path) as process:
             name = process.new_account()
             urls = [f"https://{number}.example/{'x' * 8_000}" for number in range(1_500)]

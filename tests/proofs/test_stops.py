@@ -1,12 +1,9 @@
 """A stop cuts no response: every request is answered in full, or refused and not carried out."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import signal
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from feedkeep_process import FeedkeepProcess
@@ -94,14 +91,10 @@ async def _kept(service: Service, name: str) -> set[str]:
     return {s.feed_url for s in await service.subscriptions.subscribed(AccountId(account.id))}
 
 
-def test_a_stop_under_load_cuts_no_response(
-    start: Callable[..., FeedkeepProcess], each_kind: str, amount: Callable[[int, int], int]
-) -> None:
+def test_a_stop_under_load_cuts_no_response(start, each_kind, amount):
     assert prove(start(each_kind), amount(2, 100, 3)) == []
 
 
 @in_the_long_form
-def test_the_proof_notices_a_stop_that_does_not_wait(
-    start: Callable[..., FeedkeepProcess],
-) -> None:
+def test_the_proof_notices_a_stop_that_does_not_wait(start):
     assert prove(start("sqlite", "a_stop_waits_for_no_request"), 10) != []

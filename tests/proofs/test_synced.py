@@ -4,10 +4,7 @@ A kill cannot tell a synced write from one that the system still holds. So only 
 left of SQLite's files, and PostgreSQL is asked after each reply how far its log has been synced.
 """
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Callable
 
 import asyncpg
 import pytest
@@ -21,17 +18,13 @@ from writers import wrong_after_kills
 
 # C8.1
 @pytest.mark.parametrize("store_kind", first_of("sqlite", "sqlite, 2 workers"))
-def test_nothing_acknowledged_is_lost_when_the_power_fails(
-    start: Callable[..., FeedkeepProcess], store_kind: str, amount: Callable[[int, int], int]
-) -> None:
+def test_nothing_acknowledged_is_lost_when_the_power_fails(start, store_kind, amount):
     process = start(store_kind, "unsynced_lost")
     assert wrong_after_kills(process, amount(2, 200, 5), cut_power) == []
 
 
 @in_the_long_form
-def test_the_proof_notices_commits_that_are_not_synced(
-    start: Callable[..., FeedkeepProcess],
-) -> None:
+def test_the_proof_notices_commits_that_are_not_synced(start):
     process = start("sqlite", "unsynced_lost", "sqlite_syncs_now_and_then")
     wrong = wrong_after_kills(process, 10, cut_power)
     assert any("was lost" in sentence for sentence in wrong)
@@ -72,9 +65,7 @@ NOTHING_ELSE_WRITES = {
 }
 
 
-def test_no_reply_leaves_before_postgres_has_synced_its_log(
-    amount: Callable[[int, int], int],
-) -> None:
+def test_no_reply_leaves_before_postgres_has_synced_its_log(amount):
     with PostgresServer(**NOTHING_ELSE_WRITES) as server:
         writes = amount(40, 1_000, 100)
         assert ahead_of_the_disk(server, writes) == 0

@@ -3,12 +3,10 @@
 The newer one is this program with one more step of its schema (`broken/a_newer_version.py`).
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,21 +27,21 @@ REFUSED = b"HTTP/1.1 5"
 
 
 @pytest.fixture
-def database(postgres: str) -> Iterator[str]:
+def database(postgres):
     url = new_database(postgres)
     yield url
     drop_database(postgres, url)
 
 
 @pytest.fixture
-def older(tmp_path: Path, database: str) -> Iterator[FeedkeepProcess]:
+def older(tmp_path, database):
     with FeedkeepProcess(in_a_folder(tmp_path, "older"), database, workers="2") as process:
         process.wait_for_workers(2)
         yield process
 
 
 @pytest.fixture
-def newer(tmp_path: Path, database: str) -> FeedkeepProcess:
+def newer(tmp_path, database):
     process = FeedkeepProcess(in_a_folder(tmp_path, "newer"), database, workers="2")
     process.run_first("a_newer_version")
     return process
@@ -141,9 +139,9 @@ def version(database: str) -> int:
 
 @in_the_long_form
 def test_an_older_process_answers_everything_while_a_newer_one_changes_the_schema_beneath_it(
-    older: FeedkeepProcess, newer: FeedkeepProcess, database: str
-) -> None:
-    def upgrade() -> None:
+    older, newer, database
+):
+    def upgrade():
         newer.start()
         newer.wait_for_workers(2)
 
@@ -185,8 +183,8 @@ def migrate_while_a_client_reads(
 
 @in_the_long_form
 def test_a_change_of_the_schema_waits_between_requests_and_they_do_not_wait_for_it(
-    older: FeedkeepProcess, newer: FeedkeepProcess, database: str
-) -> None:
+    older, newer, database
+):
     upgrade = partial(migrate_while_a_client_reads, newer, database)
     assert during([Everything(older)], upgrade) == []
     assert "cannot lock tables for migration; will retry" in newer.log.read_text()
@@ -195,8 +193,8 @@ def test_a_change_of_the_schema_waits_between_requests_and_they_do_not_wait_for_
 
 @in_the_long_form
 def test_the_proof_notices_a_change_of_the_schema_that_waits_as_long_as_it_takes(
-    older: FeedkeepProcess, newer: FeedkeepProcess, database: str
-) -> None:
+    older, newer, database
+):
     newer.run_first("a_newer_version", "steps_wait_for_their_tables")
     # All clients may wait for a read then, which is tried twice: no client waits for so long.
     upgrade = partial(migrate_while_a_client_reads, newer, database, PATIENCE_SECONDS + 6)
@@ -205,8 +203,8 @@ def test_the_proof_notices_a_change_of_the_schema_that_waits_as_long_as_it_takes
 
 @in_the_long_form
 def test_an_older_process_also_starts_and_replaces_its_workers_beside_a_compatible_newer_one(
-    older: FeedkeepProcess, newer: FeedkeepProcess, database: str
-) -> None:
+    older, newer, database
+):
     newer.must("migrate")
     first, _ = older.workers()
     os.kill(first, signal.SIGKILL)
@@ -221,8 +219,8 @@ def test_an_older_process_also_starts_and_replaces_its_workers_beside_a_compatib
 
 @in_the_long_form
 def test_beside_one_that_is_not_compatible_an_older_process_goes_on_and_none_starts(
-    older: FeedkeepProcess, newer: FeedkeepProcess, database: str, tmp_path: Path
-) -> None:
+    older, newer, database, tmp_path
+):
     everything = Everything(older)
     newer.must("migrate")
     execute(database, "UPDATE feedkeep.schema_version SET compatible_from = version")

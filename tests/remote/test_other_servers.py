@@ -1,12 +1,10 @@
 """What another server can answer that is no answer, and what is told then."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import threading
 import tracemalloc
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
@@ -43,7 +41,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Answering]:
+def server(monkeypatch):
     monkeypatch.setattr(asking, "_PAUSES_SECONDS", (0.0, 0.0))
     with Answering(("127.0.0.1", 0), Handler) as answering:
         thread = threading.Thread(target=answering.serve_forever, args=(0.01,))
@@ -68,20 +66,20 @@ def asked(server: Answering, *questions: Question[T]) -> T:
     return asyncio.run(ask())
 
 
-def test_a_reply_that_is_not_json_is_reported(server: Answering) -> None:
+def test_a_reply_that_is_not_json_is_reported(server):
     server.body = b"<html>"
     with pytest.raises(RemoteError, match="not JSON"):
         asked(server, Remote.devices)
 
 
-def test_the_lists_of_many_devices_are_bounded_together(server: Answering) -> None:
+def test_the_lists_of_many_devices_are_bounded_together(server):
     server.body = b'{"add": ["https://a.example"]}'
     url, devices = (
         f"http://127.0.0.1:{server.server_port}",
         [DeviceThere(f"d{n}") for n in range(3)],
     )
 
-    async def ask(max_bytes: int) -> list[str]:
+    async def ask(max_bytes):
         policy = ClientPolicy()
         async with Remote(
             url, "alice", "secret", policy, allow_private=True, max_bytes=max_bytes
@@ -93,10 +91,10 @@ def test_the_lists_of_many_devices_are_bounded_together(server: Answering) -> No
         asyncio.run(ask(3 * len(server.body) - 1))
 
 
-def test_a_reply_has_no_more_objects_than_its_bytes_allow(server: Answering) -> None:
+def test_a_reply_has_no_more_objects_than_its_bytes_allow(server):
     server.body = b'{"timestamp": 1, "actions": [' + b",".join([b"{}"] * 20) + b"]}"
 
-    async def ask() -> None:
+    async def ask():
         url = f"http://127.0.0.1:{server.server_port}"
         policy = ClientPolicy()
         async with Remote(
@@ -108,20 +106,20 @@ def test_a_reply_has_no_more_objects_than_its_bytes_allow(server: Answering) -> 
         asyncio.run(ask())
 
 
-def test_a_server_without_the_protocols_is_reported(server: Answering) -> None:
+def test_a_server_without_the_protocols_is_reported(server):
     server.status = 404
     assert asked(server, Remote.devices) == []
     with pytest.raises(RemoteError, match="speaks neither"):
         asked(server, Remote.devices, lambda remote: remote.subscriptions([]))
 
 
-def test_a_fault_that_lasts_is_reported(server: Answering) -> None:
+def test_a_fault_that_lasts_is_reported(server):
     server.status = 502
     with pytest.raises(RemoteError, match="failed: it answered 502"):
         asked(server, Remote.devices)
 
 
-def test_a_server_that_is_away_is_reported(server: Answering) -> None:
+def test_a_server_that_is_away_is_reported(server):
     with Answering(("127.0.0.1", 0), Handler) as closed:
         pass
     with pytest.raises(RemoteError, match="refused"):
@@ -132,16 +130,14 @@ def test_a_server_that_is_away_is_reported(server: Answering) -> None:
     ("scheme", "host", "kind"),
     [("http", "mistyped.example", Failure.NO_SUCH_HOST), ("https", "127.0.0.1", Failure.TLS_FAULT)],
 )
-def test_server_that_never_answers_is_asked_once(
-    server: Answering, monkeypatch: pytest.MonkeyPatch, scheme: str, host: str, kind: Failure
-) -> None:
+def test_server_that_never_answers_is_asked_once(server, monkeypatch, scheme, host, kind):
     looked_up = []
 
-    def addresses(name: str) -> Sequence[str]:
+    def addresses(name):
         looked_up.append(name)
         raise socket.gaierror(socket.EAI_NONAME, "unknown")
 
-    async def ask() -> None:
+    async def ask():
         url = f"{scheme}://{host}:{server.server_port}"
         async with Remote(url, "alice", "secret", ClientPolicy(), allow_private=True) as remote:
             await remote.devices()
@@ -155,13 +151,13 @@ def test_server_that_never_answers_is_asked_once(
 
 
 @pytest.mark.parametrize("body", [b"[]", b"{}", b'{"actions": [], "timestamp": "now"}'])
-def test_episode_actions_that_are_not_valid_are_reported(server: Answering, body: bytes) -> None:
+def test_episode_actions_that_are_not_valid_are_reported(server, body):
     server.body = body
     with pytest.raises(RemoteError, match="not in the expected format"):
         asked(server, lambda remote: remote.episode_actions(0))
 
 
-def test_a_whole_list_is_read_as_mygpo_and_others_write_it(server: Answering) -> None:
+def test_a_whole_list_is_read_as_mygpo_and_others_write_it(server):
     server.body = b'["https://a.example", {"url": "https://b.example", "title": null}]'
     assert asked(server, lambda remote: remote.subscriptions([])) == [
         "https://a.example",
@@ -187,9 +183,7 @@ PHONE = [DeviceThere("phone")]
         ),
     ],
 )
-def test_more_than_an_account_can_have_is_not_parsed(
-    server: Answering, ask: Question[Any], body: bytes
-) -> None:
+def test_more_than_an_account_can_have_is_not_parsed(server, ask, body):
     server.body = body
     tracemalloc.start()
     with pytest.raises(RemoteError, match="than can be read"):
@@ -198,27 +192,25 @@ def test_more_than_an_account_can_have_is_not_parsed(
     tracemalloc.stop()
 
 
-def test_as_many_actions_as_a_reply_may_hold_are_read(
-    server: Answering, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_as_many_actions_as_a_reply_may_hold_are_read(server, monkeypatch):
     monkeypatch.setattr(other_servers, "MAX_OBJECTS", 101)
     server.body = b'{"timestamp":1,"actions":[' + b"{}," * 99 + b"{}]}"
     assert len(asked(server, lambda remote: remote.episode_actions(0)).actions or ()) == 100
 
 
 @pytest.mark.parametrize("timestamp", ["-1", "1e3", "9" * 5_000, "null"])
-def test_a_second_that_is_not_valid_is_reported(server: Answering, timestamp: str) -> None:
+def test_a_second_that_is_not_valid_is_reported(server, timestamp):
     server.body = b'{"actions": [], "timestamp": %s}' % timestamp.encode()
     with pytest.raises(RemoteError, match="not in the expected format"):
         asked(server, lambda remote: remote.episode_actions(0))
 
 
-def test_a_server_in_the_own_network_is_asked_with_consent_only(server: Answering) -> None:
+def test_a_server_in_the_own_network_is_asked_with_consent_only(server):
     asked_for: list[str] = []
     server.RequestHandlerClass = counting(asked_for)
     policy = ClientPolicy(addresses=AddressRule(allowed=(network("127.0.0.2"),)))
 
-    async def ask(policy: ClientPolicy, *, allow_private: bool) -> None:
+    async def ask(policy, *, allow_private):
         url = f"http://127.0.0.1:{server.server_port}"
         remote = Remote(url, "alice", "secret", policy, allow_private=allow_private)
         async with remote:
@@ -254,9 +246,7 @@ def counting(asked_for: list[str]) -> type[Handler]:
         ("", "answered 302"),
     ],
 )
-def test_a_redirect_is_told_if_it_leads_to_another_server(
-    server: Answering, location: str, told: str
-) -> None:
+def test_a_redirect_is_told_if_it_leads_to_another_server(server, location, told):
     server.status = 302
     server.location = location
     with pytest.raises(RemoteError, match=told):

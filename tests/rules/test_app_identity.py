@@ -1,7 +1,5 @@
 """What is the same app, and what is another one."""
 
-from __future__ import annotations
-
 import pytest
 
 from feedkeep.model import (
@@ -32,7 +30,7 @@ PHONE = Author(CredentialKind.SESSION, TokenId(3), ANTENNAPOD, "phone")
         ("x" * 100_000, "x" * 200),
     ],
 )
-def test_a_product_has_no_version_numbers_and_is_not_long(user_agent: str, product: str) -> None:
+def test_a_product_has_no_version_numbers_and_is_not_long(user_agent, product):
     assert product_of(user_agent) == product
 
 
@@ -51,11 +49,11 @@ def test_a_product_has_no_version_numbers_and_is_not_long(user_agent: str, produ
         ("/1", "/1"),
     ],
 )
-def test_an_app_is_called_without_its_version(name: str, expected: str) -> None:
+def test_an_app_is_called_without_its_version(name, expected):
     assert app_name(name) == expected
 
 
-def test_an_app_is_the_same_whatever_session_and_version_it_has() -> None:
+def test_an_app_is_the_same_whatever_session_and_version_it_has():
     later = Author(CredentialKind.SESSION, TokenId(4), "AntennaPod/3.6.0", "phone")
     without_cookies = Author(CredentialKind.PASSWORD, None, ANTENNAPOD, "phone")
     assert author_key(PHONE) == author_key(later) == author_key(without_cookies)
@@ -71,17 +69,17 @@ def test_an_app_is_the_same_whatever_session_and_version_it_has() -> None:
         Author(CredentialKind.COMMAND, None, "import", ""),
     ],
 )
-def test_another_device_sign_in_or_product_is_another_app(other: Author) -> None:
+def test_another_device_sign_in_or_product_is_another_app(other):
     assert author_key(PHONE) != author_key(other)
 
 
-def test_browsers_and_commands_are_told_apart_by_what_they_are() -> None:
+def test_browsers_and_commands_are_told_apart_by_what_they_are():
     browsers = [Author(CredentialKind.BROWSER, TokenId(number), "Firefox") for number in (1, 2)]
     commands = [Author(CredentialKind.COMMAND, None, name) for name in ("import", "undo")]
     assert len({author_key(author) for author in (*browsers, *commands)}) == 4
 
 
-def test_an_app_is_known_by_the_password_that_began_its_session_and_not_by_the_session() -> None:
+def test_an_app_is_known_by_the_password_that_began_its_session_and_not_by_the_session():
     account = Account(AccountId(1), "alice", None, False, Stamp(0))
     sessions = [
         Token(TokenId(number), b"", ANTENNAPOD, Stamp(0), is_session=True, of_token=TokenId(2))
@@ -108,9 +106,7 @@ def test_an_app_is_known_by_the_password_that_began_its_session_and_not_by_the_s
         (CredentialKind.BROWSER, "Mozilla/5.0 (X11) Firefox/130.0", "", "feedkeep"),
     ],
 )
-def test_the_name_of_a_sender_is_known_and_short_or_none(
-    kind: CredentialKind, label: str | None, user_agent: str, expected: str | None
-) -> None:
+def test_the_name_of_a_sender_is_known_and_short_or_none(kind, label, user_agent, expected):
     account = Account(AccountId(1), "alice", None, False, Stamp(0))
     token = None if label is None else Token(TokenId(1), b"", label, Stamp(0))
     assert name_of(Admitted(account, kind, token=token, user_agent=user_agent)) == expected

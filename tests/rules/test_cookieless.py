@@ -1,7 +1,5 @@
 """What is known of an app that sends a password with each request."""
 
-from __future__ import annotations
-
 import pytest
 
 from feedkeep.model import Clock, Second, SyncProgress
@@ -23,35 +21,31 @@ DESK = CookielessApp("desk")
         (CookielessApp(is_several=True), ["desk"], CookielessApp(is_several=True)),
     ],
 )
-def test_a_second_device_ends_that_it_is_one_app(
-    app: CookielessApp, devices: list[str], after: CookielessApp
-) -> None:
+def test_a_second_device_ends_that_it_is_one_app(app, devices, after):
     assert after_naming(app, devices) == after
 
 
 @pytest.mark.parametrize("clock", Clock)
-def test_of_one_app_is_known_how_far_it_knows_what_changed(clock: Clock) -> None:
+def test_of_one_app_is_known_how_far_it_knows_what_changed(clock):
     sent = with_progress(DESK, clock, SENT)
     assert progress_of(sent, clock) == progress_of(sent, clock, Second(9)) == SENT
     other = next(one for one in Clock if one is not clock)
     assert progress_of(sent, other) == SyncProgress(is_alone=True)
 
 
-def test_who_asks_for_everything_begins_anew() -> None:
+def test_who_asks_for_everything_begins_anew():
     sent = with_progress(DESK, Clock.ACTIONS, SENT)
     assert progress_of(sent, Clock.ACTIONS, Second(0)) == SyncProgress(is_alone=True)
 
 
-def test_of_several_apps_nothing_is_known() -> None:
+def test_of_several_apps_nothing_is_known():
     app = CookielessApp("desk", is_several=True)
     assert with_progress(app, Clock.ACTIONS, SENT) == app
     assert progress_of(app, Clock.ACTIONS) == NOTHING
 
 
 @pytest.mark.parametrize("clock", list(Clock))
-def test_of_an_app_that_names_no_device_it_is_known_too_and_stays_known_once_it_does(
-    clock: Clock,
-) -> None:
+def test_of_an_app_that_names_no_device_it_is_known_too_and_stays_known_once_it_does(clock):
     """Nextcloud's requests name none."""
     sent = with_progress(after_naming(CookielessApp(), [""]), clock, SENT)
     assert progress_of(sent, clock) == SENT

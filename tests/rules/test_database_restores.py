@@ -1,7 +1,5 @@
 """Contract, section 6: after a restore, a client that follows a list gets the whole list again."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,8 +43,8 @@ def after(known: Account, now: int = NOW, epoch: int = 1) -> Account:
 # C6.6
 @given(STAMPS, STAMPS, STAMPS)
 def test_a_stamp_from_the_state_that_was_lost_means_everything_and_one_from_before_does_not(
-    last: Stamp, now: Stamp, since: Stamp
-) -> None:
+    last, now, since
+):
     found = after(account(last), now)
     is_lost = last < since < found.last_stamp or since > found.last_stamp
     assert may_follow_lost_changes(found, since) == is_lost
@@ -54,8 +52,8 @@ def test_a_stamp_from_the_state_that_was_lost_means_everything_and_one_from_befo
 
 @given(STAMPS, STAMPS)
 def test_the_newest_entry_has_a_stamp_past_all_that_were_lost_and_keeps_what_apps_are_told(
-    last: Stamp, now: Stamp
-) -> None:
+    last, now
+):
     feed = Subscription(G1, "https://a.example", False, Stamp(3), deleted=last, status_changed=last)
     found = restored(account(last), feed, now, 1)
     assert found.newest is not None
@@ -67,7 +65,7 @@ def test_the_newest_entry_has_a_stamp_past_all_that_were_lost_and_keeps_what_app
     assert pointer.newest == Pointer(G1, G2, pointer.account.last_stamp)
 
 
-def test_an_empty_list_has_no_entry_to_stamp_and_both_clocks_move_on() -> None:
+def test_an_empty_list_has_no_entry_to_stamp_and_both_clocks_move_on():
     found = restored(account(NOW, NOW + 5), None, NOW, 9)
     assert found.newest is None
     moved = NOW + DAY_US
@@ -78,9 +76,7 @@ def test_an_empty_list_has_no_entry_to_stamp_and_both_clocks_move_on() -> None:
 
 
 @given(st.lists(STAMPS, min_size=1, max_size=4), STAMPS)
-def test_of_several_restores_the_oldest_backup_and_the_latest_clock_count(
-    moments: list[Stamp], last: Stamp
-) -> None:
+def test_of_several_restores_the_oldest_backup_and_the_latest_clock_count(moments, last):
     found, clocks, until = account(last), [], []
     for number, now in enumerate(moments):
         clocks.append(found.last_stamp)
@@ -89,7 +85,7 @@ def test_of_several_restores_the_oldest_backup_and_the_latest_clock_count(
     assert (found.lost_after, found.lost_until) == (min(clocks), max(until))
 
 
-def test_of_several_restores_only_the_newest_leaves_out_actions() -> None:
+def test_of_several_restores_only_the_newest_leaves_out_actions():
     first = after(account(NOW, NOW + 5))
     between = Stamp(first.actions_lost_until + DAY_US)
     again = after(replace(first, last_action_stamp=Stamp(between + DAY_US)), NOW + 9 * DAY_US)
@@ -113,9 +109,7 @@ BACKED_UP_SECOND = NOW // 1_000_000 + 10
         (BACKED_UP_SECOND + 86_401, False),
     ],
 )
-def test_an_app_that_was_sent_what_a_restore_has_lost_is_sent_what_came_after_it(
-    since: int, is_lost: bool
-) -> None:
+def test_an_app_that_was_sent_what_a_restore_has_lost_is_sent_what_came_after_it(since, is_lost):
     found = after(account(NOW, first_stamp(Second(BACKED_UP_SECOND + 1)) - 1), NOW)
     after_the_restore = found.actions_lost_until + 1
     for first in (Stamp(0), Stamp(after_the_restore + 5)):
@@ -125,7 +119,7 @@ def test_an_app_that_was_sent_what_a_restore_has_lost_is_sent_what_came_after_it
 
 
 # C6.5
-def test_each_restore_and_each_account_has_an_epoch_of_its_own() -> None:
+def test_each_restore_and_each_account_has_an_epoch_of_its_own():
     other = Account(AccountId(8), "alice", None, False, Stamp(0))
     epochs = [account(), after(account()), after(account(), NOW, 2), other]
     assert len({epoch_of(one) for one in epochs}) == 4
@@ -142,9 +136,7 @@ def test_each_restore_and_each_account_has_an_epoch_of_its_own() -> None:
         (NOW, "lost", (BEGINNING, None, 1)),
     ],
 )
-def test_a_page_goes_on_from_the_one_before_it_unless_that_was_lost(
-    since: int, page_before: str | None, start: tuple
-) -> None:
+def test_a_page_goes_on_from_the_one_before_it_unless_that_was_lost(since, page_before, start):
     found = after(account())
     epoch = {"now": epoch_of(found), "lost": epoch_of(account())}.get(page_before or "")
     link = Stamp(NOW + 7) if page_before else None

@@ -1,7 +1,5 @@
 """Feeds that look like the same podcast, as a hint, and those that a person says are not."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,7 +31,7 @@ A, B, C = (Guid(f"00000000-0000-4000-8000-00000000000{number}") for number in ra
         ("https://BÜCHER.example/x", "http://www.xn--bcher-kva.example./x?#top"),
     ],
 )
-def test_alike_urls_have_one_name(one: str, other: str) -> None:
+def test_alike_urls_have_one_name(one, other):
     assert likely_name(one) == likely_name(other)
 
 
@@ -49,11 +47,11 @@ def test_alike_urls_have_one_name(one: str, other: str) -> None:
         ("https://a.example/TheShow", "https://a.example/theshow"),
     ],
 )
-def test_other_urls_have_other_names(one: str, other: str) -> None:
+def test_other_urls_have_other_names(one, other):
     assert likely_name(one) != likely_name(other)
 
 
-def test_a_host_that_has_no_ascii_form_stays_as_it_is() -> None:
+def test_a_host_that_has_no_ascii_form_stays_as_it_is():
     long = "\u00fc" * 5_000
     assert likely_name(f"https://{long}.example") == f"{long}.example"
     label = "\u00fc" * 64
@@ -61,27 +59,27 @@ def test_a_host_that_has_no_ascii_form_stays_as_it_is() -> None:
 
 
 @given(st.text("aAw.:/?&%3f@[]#~\u00fc", max_size=40))
-def test_whatever_a_url_is_it_has_a_name(text: str) -> None:
+def test_whatever_a_url_is_it_has_a_name(text):
     assert isinstance(likely_name(f"https://{text}"), str)
 
 
 @given(st.text("abc/?&%3", max_size=20))
-def test_what_names_the_same_feed_has_one_name(text: str) -> None:
+def test_what_names_the_same_feed_has_one_name(text):
     spellings = usual_spellings(f"https://a.example/{text}")
     assert len(set(map(likely_name, spellings))) == 1
 
 
-def test_a_pair_is_the_same_from_both_sides() -> None:
+def test_a_pair_is_the_same_from_both_sides():
     assert pair_of(A, B) == pair_of(B, A) != pair_of(A, C)
 
 
-def test_a_pair_is_remembered_once_and_the_newest_comes_last() -> None:
+def test_a_pair_is_remembered_once_and_the_newest_comes_last():
     kept = keep_apart(keep_apart((), A, B), A, C)
     assert list(kept) == [pair_of(A, B), pair_of(A, C)]
     assert list(keep_apart(kept, B, A)) == [pair_of(A, C), pair_of(A, B)]
 
 
-def test_only_so_many_pairs_are_remembered() -> None:
+def test_only_so_many_pairs_are_remembered():
     many = [pair_of(Guid(str(number)), A) for number in range(MAX_PAIRS)]
     kept = keep_apart(many, A, B)
     assert (len(kept), kept[0], kept[-1]) == (MAX_PAIRS, many[1], pair_of(A, B))

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from feedkeep.model import Guid, Second, Stamp
@@ -30,27 +28,25 @@ def may_echo(app: Echoes | None, *feed_guids: Guid) -> bool:
     return app is not None and app.may_have(feed_guids[0], SINCE, feed_guids)
 
 
-def test_a_removal_may_be_an_echo_only_of_a_feed_whose_removal_the_app_was_sent() -> None:
+def test_a_removal_may_be_an_echo_only_of_a_feed_whose_removal_the_app_was_sent():
     assert told().may_have(G2, SINCE, {G1, G2})
     assert not told().may_have(G2, SINCE, {G2, G3})
     assert poll(None, FIRST) is None
 
 
-def test_a_removal_is_no_echo_of_a_feed_that_was_there_all_the_time_unless_it_is_named_alike() -> (
-    None
-):
+def test_a_removal_is_no_echo_of_a_feed_that_was_there_all_the_time_unless_it_is_named_alike():
     """An app that decodes escapes, told to remove one of two feeds, sends the other one back."""
     assert not told().may_have(G2, BEFORE, {G1, G2})
     assert told().may_have(G1, BEFORE, {G1})
 
 
-def test_echoes_end_after_the_sync_that_follows() -> None:
+def test_echoes_end_after_the_sync_that_follows():
     once = poll(told(), SECOND)
     assert may_echo(once, G1)
     assert poll(once, THIRD) is None
 
 
-def test_a_sync_that_is_repeated_ends_nothing() -> None:
+def test_a_sync_that_is_repeated_ends_nothing():
     for _ in range(2):
         once = poll(told(), FIRST, G2)
         assert may_echo(once, G1)
@@ -59,7 +55,7 @@ def test_a_sync_that_is_repeated_ends_nothing() -> None:
         assert may_echo(once, G1)
 
 
-def test_removals_of_two_syncs_may_be_sent_back_and_older_ones_may_not() -> None:
+def test_removals_of_two_syncs_may_be_sent_back_and_older_ones_may_not():
     """A phone whose clock is a year behind is sent all removals of the year with each sync."""
     both = poll(told(), SECOND, G2)
     assert may_echo(both, G1)
@@ -68,7 +64,7 @@ def test_removals_of_two_syncs_may_be_sent_back_and_older_ones_may_not() -> None
     assert not may_echo(later, G1)
 
 
-def test_an_echo_may_be_repeated_until_the_app_asks_since_another_second() -> None:
+def test_an_echo_may_be_repeated_until_the_app_asks_since_another_second():
     """AntennaPod repeats an upload to which it got no reply, and asks since the second before."""
     sent = upload(told(), G1, G3)
     for since in (FIRST, SECOND):
@@ -77,7 +73,7 @@ def test_an_echo_may_be_repeated_until_the_app_asks_since_another_second() -> No
     assert may_echo(upload(poll(sent, FIRST), G1), G1)
 
 
-def test_an_upload_ends_the_echoes_of_the_sync_before_that_it_does_not_have() -> None:
+def test_an_upload_ends_the_echoes_of_the_sync_before_that_it_does_not_have():
     assert upload(told(), G3) == told(), "the app sends them back with its next sync"
     next_sync = poll(told(G1, G2), SECOND)
     assert upload(next_sync) is None
@@ -86,12 +82,12 @@ def test_an_upload_ends_the_echoes_of_the_sync_before_that_it_does_not_have() ->
     assert not may_echo(left, G2)
 
 
-def test_an_upload_ends_the_echoes_it_has_if_it_is_unknown_what_the_app_received() -> None:
+def test_an_upload_ends_the_echoes_it_has_if_it_is_unknown_what_the_app_received():
     assert upload(poll(told(), SECOND), G1, last_sent=None) is None
     assert upload(None, G1) is None
 
 
-def test_a_feed_that_the_app_adds_is_not_removed_by_an_echo() -> None:
+def test_a_feed_that_the_app_adds_is_not_removed_by_an_echo():
     assert echoes.after_adding(told(), {G1, G3}) is None
     left = echoes.after_adding(poll(told(), SECOND, G1, G2), {G1})
     assert not may_echo(left, G1)
@@ -100,7 +96,7 @@ def test_a_feed_that_the_app_adds_is_not_removed_by_an_echo() -> None:
 
 
 @pytest.mark.parametrize("removals", [None, MANY | {G1}])
-def test_of_removals_that_are_too_many_each_may_be_an_echo(removals: frozenset[Guid]) -> None:
+def test_of_removals_that_are_too_many_each_may_be_an_echo(removals):
     app = echoes.after_poll(told(), FIRST, TOLD, removals)
     assert may_echo(app, G3)
     assert app is not None
@@ -111,7 +107,7 @@ def test_of_removals_that_are_too_many_each_may_be_an_echo(removals: frozenset[G
     assert poll(poll(sent, THIRD), Second(4)) is None
 
 
-def test_what_two_requests_at_the_same_time_change_is_all_remembered() -> None:
+def test_what_two_requests_at_the_same_time_change_is_all_remembered():
     first, other = poll(None, FIRST, G1), poll(None, SECOND, G2)
     both = merged(first, None, other)
     assert may_echo(both, G1)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -103,13 +101,13 @@ def is_looked_up(stored: EpisodeAction, sent: EpisodeAction) -> bool:
     return stored.key == sent.key or is_current
 
 
-def test_an_action_is_stored_as_it_was_sent() -> None:
+def test_an_action_is_stored_as_it_was_sent():
     stored = action(kind=" PLAY ", podcast=" https://a.example ")
     assert (stored.podcast, stored.kind, stored.device) == ("https://a.example", "play", "phone")
     assert (stored.done, stored.started, stored.position, stored.total) == (1_000, 0, 9, 60)
 
 
-def test_an_action_names_its_app_which_a_repetition_by_another_app_keeps() -> None:
+def test_an_action_names_its_app_which_a_repetition_by_another_app_keeps():
     stored = Stored()
     for sent in (PLAYED, replace(PLAYED, kind="download")):
         judged = judge(sent, "AntennaPod")
@@ -120,7 +118,7 @@ def test_an_action_names_its_app_which_a_repetition_by_another_app_keeps() -> No
     assert refiled(judged, parse_feed_url("https://b.example")).app == "AntennaPod"
 
 
-def test_an_episode_is_marked_as_finished_at_its_longest_known_length() -> None:
+def test_an_episode_is_marked_as_finished_at_its_longest_known_length():
     stored = Stored()
     stored.record(action(device="desk", done=1, total=61, episode_guid="G"))
     stored.record(action(done=2, position=20, total=60, episode_guid="G"))
@@ -134,7 +132,7 @@ def test_an_episode_is_marked_as_finished_at_its_longest_known_length() -> None:
     assert stored.record(judged, now=NOW + 2 * HOUR) == [], "once more is no news"
 
 
-def test_a_mark_counts_although_the_clock_of_a_nameless_device_is_ahead() -> None:
+def test_a_mark_counts_although_the_clock_of_a_nameless_device_is_ahead():
     stored = Stored()
     stored.record(ahead(7_200, device=""))
     marked = finishing(list(stored.actions.values()))
@@ -144,23 +142,23 @@ def test_a_mark_counts_although_the_clock_of_a_nameless_device_is_ahead() -> Non
     assert [one.position for one in stored.record(judged, now=NOW + 1)] == [60]
 
 
-def test_an_episode_of_unknown_length_cannot_be_marked_as_finished() -> None:
+def test_an_episode_of_unknown_length_cannot_be_marked_as_finished():
     assert finishing([]) is None
     assert finishing([action(total=None), action(kind="download")]) is None
 
 
-def test_only_playing_has_positions() -> None:
+def test_only_playing_has_positions():
     stored = action(kind="download")
     assert (stored.started, stored.position, stored.total) == (None, None, None)
 
 
 @pytest.mark.parametrize("total", [2**60, MAX_SECONDS + 1, 0, -1])
-def test_numbers_that_make_no_sense_are_dropped(total: int) -> None:
+def test_numbers_that_make_no_sense_are_dropped(total):
     stored = action(started=-1, position=9, total=total)
     assert (stored.started, stored.position, stored.total) == (None, 9, None)
 
 
-def test_numbers_are_kept_and_sent_up_to_what_antennapod_can_hold() -> None:
+def test_numbers_are_kept_and_sent_up_to_what_antennapod_can_hold():
     assert MAX_SECONDS * 1_000 < 2**31 < (MAX_SECONDS + 1) * 1_000
     most = {"started": MAX_SECONDS, "position": MAX_SECONDS, "total": MAX_SECONDS}
     stored = replace(action(**most), received=Stamp(NOW))
@@ -170,7 +168,7 @@ def test_numbers_are_kept_and_sent_up_to_what_antennapod_can_hold() -> None:
 
 
 @pytest.mark.parametrize("position", [None, 0, -1, MAX_SECONDS + 1, 2**60])
-def test_a_play_that_does_not_say_how_far_is_ignored(position: int | None) -> None:
+def test_a_play_that_does_not_say_how_far_is_ignored(position):
     """gPodder sends one as soon as playback starts, and AntennaPod one with -1 in all numbers."""
     assert judge(replace(PLAYED, position=position)) is None
     broken = replace(PLAYED, position=position, podcast="no url")
@@ -178,7 +176,7 @@ def test_a_play_that_does_not_say_how_far_is_ignored(position: int | None) -> No
     assert action(kind="download", position=position).position is None
 
 
-def test_a_play_is_told_with_its_start_and_only_if_its_length_is_known() -> None:
+def test_a_play_is_told_with_its_start_and_only_if_its_length_is_known():
     """AntennaPod would go back to the start of the episode."""
     received = Stamp(NOW)
     whole = replace(action(started=None), received=received)
@@ -192,7 +190,7 @@ def test_a_play_is_told_with_its_start_and_only_if_its_length_is_known() -> None
     assert as_sent([replace(whole, started=5)]) == [replace(whole, started=5)]
 
 
-def test_a_length_stays_known_when_a_play_comes_without_one() -> None:
+def test_a_length_stays_known_when_a_play_comes_without_one():
     stored = Stored()
     stored.record(action(total=60))
     without = action(done=1_001, position=20, total=None)
@@ -205,35 +203,35 @@ def test_a_length_stays_known_when_a_play_comes_without_one() -> None:
     assert [one.total for one in shorter] == [50], "what was sent is told"
 
 
-def test_the_feeds_guid_of_an_episode_is_stored_if_it_can_be() -> None:
+def test_the_feeds_guid_of_an_episode_is_stored_if_it_can_be():
     assert action(episode_guid="https://a.example/?p=1").episode_guid == "https://a.example/?p=1"
     assert action(episode_guid="").episode_guid is None
     assert action(episode_guid="x\0").episode_guid is None
     assert action(episode_guid="x" * 2_000).episode_guid is None
 
 
-def test_without_a_time_it_was_done_when_it_came() -> None:
+def test_without_a_time_it_was_done_when_it_came():
     (stored,) = Stored().record(action(done=None))
     assert stored.done == NOW // 1_000_000
 
 
-def test_a_url_that_is_not_valid_is_reported() -> None:
+def test_a_url_that_is_not_valid_is_reported():
     assert judge(replace(PLAYED, podcast="antennapod_local:1")) == RefusedUrl("antennapod_local:1")
     for broken in ("", "a\nb", "x\0", "y" * 9_000):
         assert judge(replace(PLAYED, episode=broken)) == RefusedUrl(broken)
 
 
-def test_an_episode_whose_url_has_spaces_is_stored_as_its_feed_has_it() -> None:
+def test_an_episode_whose_url_has_spaces_is_stored_as_its_feed_has_it():
     url = "https://a.example/My Episode 1.mp3"
     assert action(episode=f" {url} ").episode == url
 
 
-def test_an_unknown_kind_of_action_is_ignored() -> None:
+def test_an_unknown_kind_of_action_is_ignored():
     assert judge(replace(PLAYED, kind="")) is None
     assert judge(replace(PLAYED, kind="pause")) is None
 
 
-def test_podcast_episode_device_and_kind_tell_actions_apart_and_spelling_does_not() -> None:
+def test_podcast_episode_device_and_kind_tell_actions_apart_and_spelling_does_not():
     keys = {
         action(**changed).key
         for changed in (
@@ -248,7 +246,7 @@ def test_podcast_episode_device_and_kind_tell_actions_apart_and_spelling_does_no
     assert action(podcast="http://A.example/").key == action().key
 
 
-def test_a_resend_changes_nothing() -> None:
+def test_a_resend_changes_nothing():
     stored = Stored()
     stored.record(action(), action(kind="download"))
     before = dict(stored.actions), stored.last_stamp
@@ -256,21 +254,21 @@ def test_a_resend_changes_nothing() -> None:
     assert (stored.actions, stored.last_stamp) == before
 
 
-def test_a_resend_without_a_time_changes_nothing() -> None:
+def test_a_resend_without_a_time_changes_nothing():
     stored = Stored()
     stored.record(action(done=None))
     assert stored.record(action(done=None), now=NOW + 5_000_000) == []
     assert stored.record(action(done=None, position=10), now=NOW + 5_000_000) != []
 
 
-def test_an_older_action_that_comes_late_does_not_replace_a_newer_one() -> None:
+def test_an_older_action_that_comes_late_does_not_replace_a_newer_one():
     stored = Stored()
     stored.record(action(done=1_000, position=50))
     assert stored.record(action(done=999, position=10)) == []
     assert stored.record(action(done=1_001, position=10)) != []
 
 
-def test_actions_count_again_once_a_clock_that_was_ahead_is_right() -> None:
+def test_actions_count_again_once_a_clock_that_was_ahead_is_right():
     stored = Stored()
     stored.record(ahead(86_400, position=50))
     assert stored.record(ahead(0, position=40)) == [], "it was done before that one came"
@@ -280,7 +278,7 @@ def test_actions_count_again_once_a_clock_that_was_ahead_is_right() -> None:
     assert [item.position for item in later] == [60]
 
 
-def test_a_clock_that_is_ahead_wins_nothing() -> None:
+def test_a_clock_that_is_ahead_wins_nothing():
     """Others are told the time of receipt, which new stamps do not move."""
     stored = Stored()
     (first,) = stored.record(ahead(86_400, device="tablet"))
@@ -293,7 +291,7 @@ def test_a_clock_that_is_ahead_wins_nothing() -> None:
         assert anew.revision >= now
 
 
-def test_a_server_whose_clock_is_behind_its_own_stamps_makes_nothing_older() -> None:
+def test_a_server_whose_clock_is_behind_its_own_stamps_makes_nothing_older():
     stored = Stored()
     stored.last_stamp = NOW
     (first,) = stored.record(ahead(-1), now=NOW - HOUR)
@@ -302,7 +300,7 @@ def test_a_server_whose_clock_is_behind_its_own_stamps_makes_nothing_older() -> 
 
 @pytest.mark.parametrize("later", [0, HOUR, 2 * 86_400_000_000])
 @pytest.mark.parametrize("seconds", [-60, 86_400])
-def test_an_upload_that_is_repeated_later_is_no_news(later: int, seconds: int) -> None:
+def test_an_upload_that_is_repeated_later_is_no_news(later, seconds):
     stored = Stored()
     upload = [ahead(seconds + number, position=1 + number) for number in range(3)]
     assert [item.position for item in stored.record(*upload)] == [3]
@@ -315,7 +313,7 @@ def test_an_upload_that_is_repeated_later_is_no_news(later: int, seconds: int) -
 
 @given(st.lists(st.tuples(st.integers(-90_000, 90_000), st.integers(1, 3)), max_size=5),
        st.integers(0, 200_000_000_000))  # fmt: skip
-def test_no_upload_of_a_device_is_news_twice(played: list[tuple[int, int]], later: int) -> None:
+def test_no_upload_of_a_device_is_news_twice(played, later):
     stored = Stored()
     upload = [
         ahead(seconds, episode=f"https://a.example/{episode}")
@@ -325,7 +323,7 @@ def test_no_upload_of_a_device_is_news_twice(played: list[tuple[int, int]], late
     assert stored.record(*upload, now=NOW + later) == []
 
 
-def test_of_what_was_uploaded_together_the_last_one_done_has_the_last_stamp() -> None:
+def test_of_what_was_uploaded_together_the_last_one_done_has_the_last_stamp():
     """Told the same time, apps take the last one that they are told."""
     stored = Stored()
     sent = [ahead(900, device="a"), ahead(700, device="b", position=8), action(done=None)]
@@ -337,7 +335,7 @@ def test_of_what_was_uploaded_together_the_last_one_done_has_the_last_stamp() ->
     assert grouped(sent) == [sent[1], sent[0], sent[2], sent[3]], "what has one key is together"
 
 
-def test_two_guids_with_one_url_are_two_episodes() -> None:
+def test_two_guids_with_one_url_are_two_episodes():
     stored = Stored()
     stored.record(*(action(episode_guid=guid, position=9) for guid in "AB"), action(position=5))
     assert {(item.episode_guid, item.position) for item in stored.actions.values()} == {
@@ -348,7 +346,7 @@ def test_two_guids_with_one_url_are_two_episodes() -> None:
     assert len({item.key for item in stored.actions.values()}) == 3
 
 
-def test_a_guid_whose_url_changes_is_one_episode_with_its_last_url() -> None:
+def test_a_guid_whose_url_changes_is_one_episode_with_its_last_url():
     old, new = ("https://a.example/1.mp3?updated=1", "https://a.example/1.mp3?updated=2")
     stored = Stored()
     stored.record(action(episode=old, episode_guid="G", device="tablet", kind="download"))
@@ -374,9 +372,7 @@ def test_a_guid_whose_url_changes_is_one_episode_with_its_last_url() -> None:
         ((None, "G"), True),
     ],
 )
-def test_a_play_without_a_length_is_told_as_soon_as_another_app_sends_it(
-    guids: tuple[str | None, str | None], is_first: bool
-) -> None:
+def test_a_play_without_a_length_is_told_as_soon_as_another_app_sends_it(guids, is_first):
     unknown = action(device="desk", total=None, position=20, done=1_001, episode_guid=guids[0])
     lengths = [action(device=f"{total}", total=total, episode_guid=guids[1]) for total in (50, 60)]
     stored = Stored()
@@ -399,9 +395,7 @@ LATE = {"device": "tablet", "position": 5, "done": 900}
 
 
 @pytest.mark.parametrize("guids", [(None, None), ("G", "G"), (None, "G"), ("G", None)])
-def test_an_older_play_that_comes_late_is_stored_and_sent_to_no_app(
-    guids: tuple[str | None, str | None],
-) -> None:
+def test_an_older_play_that_comes_late_is_stored_and_sent_to_no_app(guids):
     """AntennaPod and Kasts would go back."""
     stored = Stored()
     newest = action(episode_guid=guids[0])
@@ -415,9 +409,7 @@ def test_an_older_play_that_comes_late_is_stored_and_sent_to_no_app(
 
 
 @pytest.mark.parametrize("guids", [(None, None), ("G", "G"), (None, "G"), ("G", None)])
-def test_a_newer_play_takes_the_place_of_those_of_other_devices(
-    guids: tuple[str | None, str | None],
-) -> None:
+def test_a_newer_play_takes_the_place_of_those_of_other_devices(guids):
     stored = Stored()
     stored.record(action(episode_guid=guids[0]))
     stored.record(action(device="tablet", position=30, done=1_001, episode_guid=guids[1]))
@@ -427,14 +419,14 @@ def test_a_newer_play_takes_the_place_of_those_of_other_devices(
     assert len(stored.actions) == 2
 
 
-def test_a_play_by_its_file_alone_is_of_no_episode_where_two_have_that_file() -> None:
+def test_a_play_by_its_file_alone_is_of_no_episode_where_two_have_that_file():
     stored = Stored()
     stored.record(*(action(episode_guid=guid, device=guid) for guid in "AB"))
     stored.record(action(position=30, done=1_001))
     assert sorted(stored.as_sent()) == [("A", 9), ("B", 9), ("phone", 30)]
 
 
-def test_of_two_episodes_that_turn_out_to_be_one_the_newest_play_is_sent_again() -> None:
+def test_of_two_episodes_that_turn_out_to_be_one_the_newest_play_is_sent_again():
     """Apps have the other one, too, and were sent it last."""
     other = "https://a.example/2.mp3"
     stored = Stored()
@@ -449,9 +441,7 @@ def test_of_two_episodes_that_turn_out_to_be_one_the_newest_play_is_sent_again()
 
 @pytest.mark.parametrize(("done", "is_sent"), [(999, False), (1_000, True), (1_001, True)])
 @pytest.mark.parametrize("is_first", [True, False])
-def test_a_deletion_before_the_newest_play_is_sent_to_no_app(
-    done: int, is_sent: bool, is_first: bool
-) -> None:
+def test_a_deletion_before_the_newest_play_is_sent_to_no_app(done, is_sent, is_first):
     """Kasts marks the episode as played."""
     stored = Stored()
     sent = [action(kind="delete", device="tablet", done=done), action(done=1_000)]
@@ -462,7 +452,7 @@ def test_a_deletion_before_the_newest_play_is_sent_to_no_app(
 
 
 @pytest.mark.parametrize("changed", [{}, {"total": None}, {"done": NOW_SECOND + HOUR}])
-def test_a_play_that_is_equal_to_the_newest_one_changes_nothing(changed: dict) -> None:
+def test_a_play_that_is_equal_to_the_newest_one_changes_nothing(changed):
     """Cardo uploads what it was sent, west of UTC dated hours ahead."""
     stored = Stored()
     stored.record(action())
@@ -484,9 +474,7 @@ def test_a_play_that_is_equal_to_the_newest_one_changes_nothing(changed: dict) -
         max_size=12,
     )
 )
-def test_apps_are_sent_the_newest_play_of_an_episode_in_whichever_order_they_come(
-    plays: list[tuple[str, str | None, int, int]],
-) -> None:
+def test_apps_are_sent_the_newest_play_of_an_episode_in_whichever_order_they_come(plays):
     stored = Stored()
     newest = 0
     for device, guid, done, number in plays:
@@ -526,9 +514,7 @@ def stored_elsewhere(stored: Stored, **changed: object) -> EpisodeAction:
 
 
 @pytest.mark.parametrize(("done", "newest"), [(900, ("phone", 9)), (1_100, ("desk", 50))])
-def test_of_two_podcasts_that_become_one_the_newest_play_is_sent_again(
-    done: int, newest: tuple[str, int]
-) -> None:
+def test_of_two_podcasts_that_become_one_the_newest_play_is_sent_again(done, newest):
     stored = Stored()
     stored.record(action())
     former = stored_elsewhere(stored, device="desk", position=50, done=done)
@@ -537,7 +523,7 @@ def test_of_two_podcasts_that_become_one_the_newest_play_is_sent_again(
     assert stored.as_sent() == [newest]
 
 
-def test_of_two_podcasts_that_become_one_a_device_keeps_its_later_action() -> None:
+def test_of_two_podcasts_that_become_one_a_device_keeps_its_later_action():
     stored = Stored()
     stored.record(action(), action(kind="download", done=5))
     former = [
@@ -551,7 +537,7 @@ def test_of_two_podcasts_that_become_one_a_device_keeps_its_later_action() -> No
     assert len(stored.actions) == 2
 
 
-def test_what_was_superseded_of_a_podcast_that_becomes_another_stays_so() -> None:
+def test_what_was_superseded_of_a_podcast_that_becomes_another_stays_so():
     stored = Stored()
     former = stored_elsewhere(stored)
     stored.record(action(podcast=OTHER, **LATE))
@@ -565,7 +551,7 @@ def guid(url: str) -> Guid:
     return parse_feed_url(url).guid
 
 
-def test_a_change_joins_the_podcasts_whose_urls_it_leads_to_another_feed() -> None:
+def test_a_change_joins_the_podcasts_whose_urls_it_leads_to_another_feed():
     a, b, moved = PLAYED.podcast, OTHER, "https://moved.example"
     feed = Subscription(guid(a), a, True, Stamp(1))
     to_a = Pointer(guid(b), guid(a), alias=Alias(b, moved_away=False, was_own=True))
@@ -585,7 +571,7 @@ def test_a_change_joins_the_podcasts_whose_urls_it_leads_to_another_feed() -> No
     assert podcasts_joined({}, [feed, Pointer(guid(b), guid(moved))]) == {}, "it leads nowhere here"
 
 
-def test_a_change_joins_the_podcasts_of_a_merged_feed_that_gets_another_guid_and_back() -> None:
+def test_a_change_joins_the_podcasts_of_a_merged_feed_that_gets_another_guid_and_back():
     a, b, other = PLAYED.podcast, OTHER, Guid("00000000-0000-4000-8000-000000000001")
     merged = Subscription(guid(b), a, True, Stamp(1), alias=Alias(b, False, was_own=True))
     of_a = Pointer(guid(a), guid(b))
@@ -598,14 +584,14 @@ def test_a_change_joins_the_podcasts_of_a_merged_feed_that_gets_another_guid_and
     assert podcasts_joined(before, back) == {guid(a): parse_feed_url(b)}
 
 
-def test_the_last_of_several_in_a_batch_counts() -> None:
+def test_the_last_of_several_in_a_batch_counts():
     stored = Stored()
     saved = stored.record(action(done=1, position=1), action(done=2, position=2))
     assert [item.position for item in saved] == [2]
 
 
 @given(st.lists(st.integers(0, 5_000_000), min_size=1, max_size=30))
-def test_stamps_rise_by_a_millisecond_at_least(jumps: list[int]) -> None:
+def test_stamps_rise_by_a_millisecond_at_least(jumps):
     stored, stamps = Stored(), []
     for number, jump in enumerate(jumps):
         sent = (action(episode=f"{number}"), action(episode=f"{number}b"))
@@ -613,7 +599,7 @@ def test_stamps_rise_by_a_millisecond_at_least(jumps: list[int]) -> None:
     assert all(later > earlier for earlier, later in pairwise(stamps))
 
 
-def test_only_the_actions_of_some_revisions_are_chosen() -> None:
+def test_only_the_actions_of_some_revisions_are_chosen():
     actions = [replace(action(), revision=number) for number in (1, 2, 5, 9)]
     assert among(actions, [0, 2, 3, 9]) == [actions[1], actions[3]]
     assert among(actions, []) == []
@@ -623,7 +609,7 @@ def by_stamps(*played: tuple[int, str]) -> list[EpisodeAction]:
     return [replace(action(episode=episode), revision=Stamp(at)) for at, episode in played]
 
 
-def test_what_an_app_sent_itself_is_not_sent_back() -> None:
+def test_what_an_app_sent_itself_is_not_sent_back():
     one, two = (f"https://a.example/{number}.mp3" for number in (1, 2))
     progress = SyncProgress(
         is_alone=True, own_uploads=[OwnUpload("", Second(0), Stamp(10), Stamp(20))]
@@ -632,7 +618,7 @@ def test_what_an_app_sent_itself_is_not_sent_back() -> None:
     assert without_own(listed, progress, Second(1)) == [listed[0], listed[3]]
 
 
-def test_actions_have_the_present_url_of_their_podcast() -> None:
+def test_actions_have_the_present_url_of_their_podcast():
     known, unknown = action(), action(podcast="https://b.example")
     feed_urls = {known.podcast_guid: "https://moved.example"}
     assert [item.podcast for item in spelled([known, unknown], feed_urls)] == [
@@ -642,7 +628,7 @@ def test_actions_have_the_present_url_of_their_podcast() -> None:
 
 
 # C3.18
-def test_spelled_for_apps_omits_podcasts_with_impossible_hosts() -> None:
+def test_spelled_for_apps_omits_podcasts_with_impossible_hosts():
     known, impossible = action(), action(podcast="https://b..example")
     sent = [known, impossible]
     assert [item.podcast for item in spelled_for_apps(sent, {})] == [known.podcast]
@@ -651,12 +637,10 @@ def test_spelled_for_apps_omits_podcasts_with_impossible_hosts() -> None:
 
 
 @given(st.lists(st.integers(0, 3), max_size=40), st.integers(1, 4))
-def test_pages_are_gone_through_in_one_order_without_leaving_anything_out(
-    podcasts: list[int], limit: int
-) -> None:
+def test_pages_are_gone_through_in_one_order_without_leaving_anything_out(podcasts, limit):
     stored = [replace(action(), revision=Stamp(number)) for number in range(len(podcasts))]
 
-    def page(podcast: int, first: int) -> list[EpisodeAction]:
+    def page(podcast, first):
         return [item for item in stored[first:] if podcasts[item.revision] == podcast][:limit]
 
     seen: list[Stamp] = []
@@ -665,7 +649,7 @@ def test_pages_are_gone_through_in_one_order_without_leaving_anything_out(
     assert seen == list(range(len(podcasts)))
 
 
-def test_what_an_account_has_no_room_for_is_refused_and_changes_have_always_room() -> None:
+def test_what_an_account_has_no_room_for_is_refused_and_changes_have_always_room():
     first, second = action(), action(episode="https://a.example/2.mp3")
     stored = replace(first, revision=5, received=5)
     snapshot = ActionSnapshot({first.key: stored}, 5, NOW)
@@ -677,8 +661,8 @@ def test_what_an_account_has_no_room_for_is_refused_and_changes_have_always_room
         record(full, [further, second])
 
 
-def test_an_action_counts_once_for_each_kib_that_it_begins() -> None:
-    def of(size: int, done: int) -> EpisodeAction:
+def test_an_action_counts_once_for_each_kib_that_it_begins():
+    def of(size, done):
         made = action(episode=f"https://a.example/{'x' * size}", episode_guid="g", done=done)
         return replace(made, position=done)
 

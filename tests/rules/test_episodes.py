@@ -1,7 +1,5 @@
 """The episodes of a feed are found in the actions of its podcast, and have a playing state."""
 
-from __future__ import annotations
-
 import pytest
 
 from feedkeep.model import Episode, EpisodeAction, Stamp, replace
@@ -64,14 +62,12 @@ FIRST, SECOND = episode(1), episode(2)
         ({"podcast": "https://other.example/feed"}, False),
     ],
 )
-def test_playing_finds_the_episode_of_an_action_by_guid_or_file(
-    sent: dict[str, object], is_found: bool
-) -> None:
+def test_playing_finds_the_episode_of_an_action_by_guid_or_file(sent, is_found):
     found = playing(GUID, [FIRST, SECOND], [play(1, **sent)])
     assert found == ({FIRST: Playing(900, 3_600)} if is_found else {})
 
 
-def test_playing_takes_the_newest_play_and_the_length_that_the_feed_tells() -> None:
+def test_playing_takes_the_newest_play_and_the_length_that_the_feed_tells():
     plays = [play(1, 5, revision=3), play(1, 9, revision=2), play(2, 7, None)]
     known = replace(SECOND, duration_seconds=60)
     assert playing(GUID, [FIRST, known], plays) == {
@@ -84,7 +80,7 @@ def test_playing_takes_the_newest_play_and_the_length_that_the_feed_tells() -> N
     assert playing(GUID, [FIRST], plays) == {FIRST: Playing(3, 3_600)}
 
 
-def test_an_episode_without_guid_and_file_is_found_by_nothing() -> None:
+def test_an_episode_without_guid_and_file_is_found_by_nothing():
     bare = Episode("Bare")
     assert keys_of(GUID, bare) == []
     assert playing(GUID, [bare], [play(1)]) == {}
@@ -103,15 +99,13 @@ def test_an_episode_without_guid_and_file_is_found_by_nothing() -> None:
         (None, 9, False),
     ],
 )
-def test_an_episode_is_finished_where_antennapod_marks_it_as_played(
-    position: int | None, total: int | None, expected: bool
-) -> None:
+def test_an_episode_is_finished_where_antennapod_marks_it_as_played(position, total, expected):
     assert is_finished(position, total) is expected
     if position is not None:
         assert Playing(position, total).is_finished is expected
 
 
-def test_the_episode_of_an_action_has_its_guid_or_else_its_file() -> None:
+def test_the_episode_of_an_action_has_its_guid_or_else_its_file():
     both = [FIRST, replace(FIRST, guid_hash=digest_of_guid("again")), SECOND]
     assert named(both, file(1), None) == FIRST
     assert named(both, file(1), "again") == both[1]
@@ -140,5 +134,5 @@ def test_the_episode_of_an_action_has_its_guid_or_else_its_file() -> None:
         ("https://a.example/" + "é" * 300, "é" * 199 + "…"),
     ],
 )
-def test_an_episode_is_called_as_its_file_without_secrets(url: str, name: str) -> None:
+def test_an_episode_is_called_as_its_file_without_secrets(url, name):
     assert episode_name(url) == name

@@ -1,7 +1,5 @@
 """Titles and folders of an owner: what counts, what imports change, and what merges keep."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -98,7 +96,7 @@ class Account:
         return labels.title(url, own_title), labels.folder(url)
 
 
-def test_an_imported_title_stands_in_for_the_feeds_and_a_typed_one_goes_before_it() -> None:
+def test_an_imported_title_stands_in_for_the_feeds_and_a_typed_one_goes_before_it():
     account = Account((A, None))
     assert account.shown(A) == ("", "")
     account.take(FiledFeed(A, "From a file", "News"))
@@ -110,7 +108,7 @@ def test_an_imported_title_stands_in_for_the_feeds_and_a_typed_one_goes_before_i
     assert account.shown(A, "Of the feed") == ("Of the feed", "News")
 
 
-def test_an_import_leaves_what_was_typed_and_takes_nothing_away() -> None:
+def test_an_import_leaves_what_was_typed_and_takes_nothing_away():
     account = Account((A, None), (B, None))
     account.take(FiledFeed(A, "Old", "Old"), FiledFeed(B, "Old", "Old"))
     account.type(derived(A), "Typed", "Old")
@@ -123,27 +121,27 @@ def test_an_import_leaves_what_was_typed_and_takes_nothing_away() -> None:
     assert account.shown(B) == ("New", "")
 
 
-def test_what_changes_nothing_saves_nothing() -> None:
+def test_what_changes_nothing_saves_nothing():
     account = Account((A, None))
     account.take(FiledFeed(A, "Title", "Folder"))
     assert imported(account.found, account.whole, [FiledFeed(A, "Title", "Folder")]) == []
     assert edited(account.found, derived(A), "Title", "Folder") == []
 
 
-def test_only_feeds_of_the_list_get_labels() -> None:
+def test_only_feeds_of_the_list_get_labels():
     account = Account((A, None), (B, None))
     account.do(subscriptions.delete, derived(B))
     account.take(*(FiledFeed(url, "Title", "") for url in (A, B, C, "nonsense")))
     assert list(account.labels) == [derived(A)]
 
 
-def test_of_two_lines_for_a_feed_the_last_one_counts() -> None:
+def test_of_two_lines_for_a_feed_the_last_one_counts():
     account = Account((A, None))
     account.take(FiledFeed(A, "First", "Folder"), FiledFeed(f"{A}#x", "Last", ""))
     assert account.shown(A) == ("Last", "Folder")
 
 
-def test_a_label_follows_its_feed_when_that_moves_and_is_renamed() -> None:
+def test_a_label_follows_its_feed_when_that_moves_and_is_renamed():
     account = Account((A, None))
     account.take(FiledFeed(A, "Title", "Folder"))
     account.do(subscriptions.update, derived(A), Update(parse_feed_url(B), G1))
@@ -167,9 +165,7 @@ MERGES = {
 @pytest.mark.parametrize("guids", [(None, None), (G1, G2), (G2, G1)])
 @pytest.mark.parametrize("merge", MERGES)
 @pytest.mark.parametrize("whose", ["both", "other"])
-def test_a_merge_keeps_the_survivors_label_or_else_the_other_ones(
-    guids: tuple[Guid | None, Guid | None], merge: str, whose: str
-) -> None:
+def test_a_merge_keeps_the_survivors_label_or_else_the_other_ones(guids, merge, whose):
     account = Account((A, guids[0]), (B, guids[1]))
     survivors = [FiledFeed(A, "Survivor", "One")] if whose == "both" else []
     account.take(*survivors, FiledFeed(B, "Other", "Two"))
@@ -183,7 +179,7 @@ def test_a_merge_keeps_the_survivors_label_or_else_the_other_ones(
     assert account.shown(B) == ("Other", "Two")
 
 
-def test_what_was_typed_stays_if_the_guid_changes_after_the_list_was_read() -> None:
+def test_what_was_typed_stays_if_the_guid_changes_after_the_list_was_read():
     account = Account((A, G1))
     account.type(G1, "Typed", "Own folder")
     read_before = account.whole
@@ -205,13 +201,13 @@ def test_what_was_typed_stays_if_the_guid_changes_after_the_list_was_read() -> N
         ("httpcast", "httpcast"),
     ],
 )
-def test_an_address_is_no_title(text: str, title: str) -> None:
+def test_an_address_is_no_title(text, title):
     account = Account((A, None))
     account.take(FiledFeed(A, text, ""))
     assert account.shown(A) == (title, "")
 
 
-def test_a_merge_keeps_what_the_survivor_has_and_of_the_other_one_what_that_lacks() -> None:
+def test_a_merge_keeps_what_the_survivor_has_and_of_the_other_one_what_that_lacks():
     account = Account((A, None), (B, None), (C, None))
     account.take(FiledFeed(A, "", "One"), FiledFeed(B, "Other", "Two"))
     account.type(derived(C), "Typed", "")
@@ -224,7 +220,7 @@ def test_a_merge_keeps_what_the_survivor_has_and_of_the_other_one_what_that_lack
     assert account.shown(A) == ("", "")  # both were emptied by hand
 
 
-def test_what_was_typed_for_the_other_one_no_import_replaces() -> None:
+def test_what_was_typed_for_the_other_one_no_import_replaces():
     account = Account((A, None), (B, None), (C, None))
     account.type(derived(B), "Typed", "Typed")
     account.type(derived(A), "", "")
@@ -269,9 +265,7 @@ AFTERWARDS = {
 
 
 @pytest.mark.parametrize("changes", AFTERWARDS.values(), ids=AFTERWARDS)
-def test_the_survivors_label_counts_after_whatever_follows_a_merge(
-    changes: list[tuple[Any, ...]],
-) -> None:
+def test_the_survivors_label_counts_after_whatever_follows_a_merge(changes):
     account = Account((A, None), (B, None), (C, None))
     account.take(*(FiledFeed(url, url[8], "") for url in (A, B, C)))
     for change in changes:
@@ -280,9 +274,7 @@ def test_the_survivors_label_counts_after_whatever_follows_a_merge(
 
 
 @pytest.mark.parametrize(("own", "other"), [(None, G1), (G1, None)])
-def test_the_survivors_label_counts_if_an_app_chose_one_of_the_guids(
-    own: Guid | None, other: Guid | None
-) -> None:
+def test_the_survivors_label_counts_if_an_app_chose_one_of_the_guids(own, other):
     account = Account((A, own), (B, other))
     account.take(FiledFeed(A, "Survivor", ""), FiledFeed(B, "Other", ""))
     account.do(*page_merge(own or derived(A), other or derived(B)))
@@ -290,7 +282,7 @@ def test_the_survivors_label_counts_if_an_app_chose_one_of_the_guids(
     assert account.shown(A) == ("Survivor", "")
 
 
-def test_the_survivors_label_counts_after_it_moved_away() -> None:
+def test_the_survivors_label_counts_after_it_moved_away():
     account = Account((A, None), (B, None))
     account.take(FiledFeed(A, "Survivor", ""), FiledFeed(B, "Other", ""))
     account.do(*page_merge(derived(A), derived(B)))
@@ -299,7 +291,7 @@ def test_the_survivors_label_counts_after_it_moved_away() -> None:
     assert account.shown(C) == ("Survivor", "")
 
 
-def test_moving_to_the_address_of_a_deleted_feed_brings_back_no_title_of_that() -> None:
+def test_moving_to_the_address_of_a_deleted_feed_brings_back_no_title_of_that():
     account = Account((A, None), (B, None))
     account.take(FiledFeed(A, "Mine", ""), FiledFeed(B, "Deleted", ""))
     account.do(subscriptions.delete, derived(B))
@@ -311,7 +303,7 @@ def test_moving_to_the_address_of_a_deleted_feed_brings_back_no_title_of_that() 
     assert account.shown(B) == ("Mine", "")
 
 
-def test_a_feed_that_is_deleted_and_added_again_has_its_label_again() -> None:
+def test_a_feed_that_is_deleted_and_added_again_has_its_label_again():
     account = Account((A, None))
     account.take(FiledFeed(A, "Title", "Folder"))
     account.do(subscriptions.delete, derived(A))
@@ -319,7 +311,7 @@ def test_a_feed_that_is_deleted_and_added_again_has_its_label_again() -> None:
     assert account.shown(A) == ("Title", "Folder")
 
 
-def test_apps_are_told_the_title_with_all_else_that_is_known() -> None:
+def test_apps_are_told_the_title_with_all_else_that_is_known():
     guid = derived(A)
     typed = Labels({A: FeedLabel(guid, "Typed", "", True)})
     assert typed.titled(A, CARD) == Card("Typed", *(CARD.description, CARD.site_url, "", "Anna"))
@@ -345,7 +337,7 @@ def test_apps_are_told_the_title_with_all_else_that_is_known() -> None:
         (["y" * 999], f"{'y' * (MAX_FOLDER - 1)}…"),
     ],
 )
-def test_a_folder_has_the_names_of_its_levels(names: list[str], folder: str) -> None:
+def test_a_folder_has_the_names_of_its_levels(names, folder):
     assert folder_of(names) == folder
     assert " / ".join(folder_names(folder)) == folder
 
@@ -354,14 +346,12 @@ def test_a_folder_has_the_names_of_its_levels(names: list[str], folder: str) -> 
     ("typed", "folder"),
     [("", ""), (" / ", ""), ("News", "News"), (" a  /  b / ", "a / b"), ("a/b", "a/b")],
 )
-def test_a_folder_may_be_typed(typed: str, folder: str) -> None:
+def test_a_folder_may_be_typed(typed, folder):
     assert typed_folder(typed) == folder
 
 
 @given(st.lists(st.text(max_size=90), max_size=12), st.text(max_size=2_000))
-def test_titles_and_folders_are_bounded_lines_that_are_read_as_they_were_written(
-    names: list[str], title: str
-) -> None:
+def test_titles_and_folders_are_bounded_lines_that_are_read_as_they_were_written(names, title):
     folder = folder_of(names)
     assert folder_of(folder_names(folder)) == folder == typed_folder(folder)
     account = Account((A, None))
@@ -374,7 +364,7 @@ def test_titles_and_folders_are_bounded_lines_that_are_read_as_they_were_written
     assert "\n" not in shown + filed
 
 
-def test_filed_feeds_of_the_list_stay_there_after_an_import() -> None:
+def test_filed_feeds_of_the_list_stay_there_after_an_import():
     account = Account((A, None), (B, None), (C, None))
     account.take(FiledFeed(A, "", "News"), FiledFeed(B, "", "News"))
     account.do(subscriptions.delete, derived(C))
@@ -397,7 +387,7 @@ def test_filed_feeds_of_the_list_stay_there_after_an_import() -> None:
     assert account.shown(A) == ("", "")
 
 
-def test_filed_feed_that_was_renamed_is_found_by_its_former_guid() -> None:
+def test_filed_feed_that_was_renamed_is_found_by_its_former_guid():
     account = Account((A, None))
     account.type(derived(A), "Mine", "News")
     account.do(subscriptions.update, derived(A), Update(new_guid=G1))
@@ -418,9 +408,7 @@ def test_filed_feed_that_was_renamed_is_found_by_its_former_guid() -> None:
         ("Music", "Press", []),
     ],
 )
-def test_refiled_folder_takes_inner_folders_along(
-    folder: str, name: str, after: Sequence[str]
-) -> None:
+def test_refiled_folder_takes_inner_folders_along(folder, name, after):
     before = {A: "News", B: "News / Daily", C: "Newspapers"}
     account = Account(*((url, None) for url in before))
     account.take(*(FiledFeed(url, "Title", folder) for url, folder in before.items()))
@@ -432,7 +420,7 @@ def test_refiled_folder_takes_inner_folders_along(
 
 
 @pytest.mark.parametrize("name", ["x" * (MAX_FOLDER - 5), " / ".join("x" * MAX_FOLDER_LEVELS)])
-def test_refiled_folder_refuses_a_name_that_would_cut_inner_folders(name: str) -> None:
+def test_refiled_folder_refuses_a_name_that_would_cut_inner_folders(name):
     account = Account((A, None))
     account.take(FiledFeed(A, "", "News / Daily"))
     with pytest.raises(InvalidInput):
@@ -442,7 +430,7 @@ def test_refiled_folder_refuses_a_name_that_would_cut_inner_folders(name: str) -
 
 
 @given(st.lists(st.text(st.sampled_from("ab/ "), max_size=12), max_size=8))
-def test_outer_folders_contain_a_folder_and_no_other_does(names: Sequence[str]) -> None:
+def test_outer_folders_contain_a_folder_and_no_other_does(names):
     folder = folder_of(names)
     outer = with_outer(folder)
     assert outer[-1:] == ([folder] if folder else [])

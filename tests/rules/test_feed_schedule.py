@@ -1,7 +1,5 @@
 """When a feed is looked at next, and what a look changes of what is known."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,7 +48,7 @@ def wait(feed: Feed, looked: FetchResult, now: Stamp = NOW) -> int:
     return after_fetch(feed, looked, now, 0.5).next_fetch - now
 
 
-def test_a_feed_that_was_read_is_asked_again_after_a_day() -> None:
+def test_a_feed_that_was_read_is_asked_again_after_a_day():
     assert READ.content == SHOW
     assert (READ.answered, READ.changed, READ.looked) == (NOW, NOW, NOW)
     assert (READ.etag, READ.last_modified) == ('"1"', "Sat, 21 Nov 2026 08:00:00 GMT")
@@ -68,14 +66,12 @@ def test_a_feed_that_was_read_is_asked_again_after_a_day() -> None:
         (FetchResult(SHOW, etag='"2"'), ('"2"', "")),
     ],
 )  # fmt: skip
-def test_a_304_changes_the_validators_that_it_names_and_another_answer_all(
-    told: FetchResult, kept: tuple[str, str]
-) -> None:
+def test_a_304_changes_the_validators_that_it_names_and_another_answer_all(told, kept):
     after = after_fetch(READ, told, NOW, 0.5)
     assert (after.etag, after.last_modified) == kept
 
 
-def test_a_feed_that_says_nothing_new_is_asked_more_seldom_up_to_once_a_week() -> None:
+def test_a_feed_that_says_nothing_new_is_asked_more_seldom_up_to_once_a_week():
     assert wait(READ, UNCHANGED, Stamp(NOW + 29 * DAY_US)) == DAY_US
     assert wait(READ, UNCHANGED, Stamp(NOW + 31 * DAY_US)) == 2 * DAY_US
     assert wait(READ, ANSWER, Stamp(NOW + 400 * DAY_US)) == WEEK_US
@@ -84,7 +80,7 @@ def test_a_feed_that_says_nothing_new_is_asked_more_seldom_up_to_once_a_week() -
     assert after.next_fetch - NOW == 401 * DAY_US
 
 
-def test_a_feed_that_only_dates_its_items_anew_says_nothing_new() -> None:
+def test_a_feed_that_only_dates_its_items_anew_says_nothing_new():
     later_on = Stamp(NOW + 400 * DAY_US)
     dated = replace(ANSWER, content=replace(SHOW, newest=later_on, newest_title="Another"))
     assert wait(READ, dated, later_on) == WEEK_US
@@ -92,7 +88,7 @@ def test_a_feed_that_only_dates_its_items_anew_says_nothing_new() -> None:
     assert (after.changed, after.content) == (NOW, dated.content)
 
 
-def test_episodes_are_those_of_the_last_answer_that_tells_others() -> None:
+def test_episodes_are_those_of_the_last_answer_that_tells_others():
     told = replace(ANSWER, episodes=NewestEpisodes("10 abc"))
     feed = after_fetch(READ, told, NOW, 0.5)
     assert feed.episodes == "10 abc"
@@ -107,7 +103,7 @@ def test_episodes_are_those_of_the_last_answer_that_tells_others() -> None:
 
 
 # C10.9
-def test_failures_back_off_from_an_hour_to_a_week_and_one_answer_ends_that() -> None:
+def test_failures_back_off_from_an_hour_to_a_week_and_one_answer_ends_that():
     feed, waits, now = READ, [], NOW
     for _ in range(10):
         feed = after_fetch(feed, failed(Failure.NO_CONNECTION), now, 0.5)
@@ -121,15 +117,15 @@ def test_failures_back_off_from_an_hour_to_a_week_and_one_answer_ends_that() -> 
     assert again.next_fetch == NOW + 1 + DAY_US
 
 
-def test_feed_that_is_too_large_is_fetched_weekly() -> None:
+def test_feed_that_is_too_large_is_fetched_weekly():
     assert wait(READ, failed(Failure.TOO_LARGE)) == WEEK_US
     assert wait(NEW_FEED, failed(Failure.TOO_LARGE)) == WEEK_US
 
 
 @pytest.mark.parametrize(("minutes", "failures"), [(50, 1), (58, 2), (160, 2), (165, 3)])
 def test_failures_count_as_the_schedule_would_have_had_them_however_often_a_feed_is_looked_at(
-    minutes: int, failures: int
-) -> None:
+    minutes, failures
+):
     feed = READ
     for minute in range(minutes):
         now = Stamp(NOW + minute * MINUTE_US)
@@ -139,7 +135,7 @@ def test_failures_count_as_the_schedule_would_have_had_them_however_often_a_feed
 
 
 @given(st.lists(st.floats(0, 1), min_size=12, max_size=12))
-def test_each_look_of_the_schedule_that_fails_counts(chances: list[float]) -> None:
+def test_each_look_of_the_schedule_that_fails_counts(chances):
     feed, now = READ, NOW
     for number, chance in enumerate(chances, 1):
         feed = after_fetch(feed, failed(Failure.NO_CONNECTION), now, chance)
@@ -147,11 +143,11 @@ def test_each_look_of_the_schedule_that_fails_counts(chances: list[float]) -> No
         now = feed.next_fetch
 
 
-def test_what_is_gone_is_asked_once_a_month() -> None:
+def test_what_is_gone_is_asked_once_a_month():
     assert wait(READ, failed(Failure.GONE)) == MONTH_US
 
 
-def test_a_host_that_wants_to_be_left_alone_is_but_not_for_ever() -> None:
+def test_a_host_that_wants_to_be_left_alone_is_but_not_for_ever():
     hour, year = 3_600, 365 * 24 * 3_600
     assert wait(READ, failed(Failure.ERROR_STATUS, retry_after_seconds=5 * hour)) == 5 * HOUR_US
     assert wait(READ, replace(UNCHANGED, retry_after_seconds=hour)) == DAY_US
@@ -159,18 +155,18 @@ def test_a_host_that_wants_to_be_left_alone_is_but_not_for_ever() -> None:
 
 
 @given(st.floats(0, 1))
-def test_feeds_that_were_added_together_are_asked_at_different_times(chance: float) -> None:
+def test_feeds_that_were_added_together_are_asked_at_different_times(chance):
     at = after_fetch(NEW_FEED, ANSWER, NOW, chance).next_fetch - NOW
     assert 0.9 * DAY_US <= at <= 1.1 * DAY_US + 1
 
 
-def test_a_redirect_to_another_feed_is_a_failure_and_changes_no_title() -> None:
+def test_a_redirect_to_another_feed_is_a_failure_and_changes_no_title():
     other = FetchResult(FeedContent(title="Casino"), is_moved=True, is_redirected=True)
     after = after_fetch(READ, other, NOW, 0.5)
     assert (after.content, after.failure) == (SHOW, Failure.ANOTHER_FEED)
 
 
-def test_a_redirect_to_the_same_url_by_https_is_to_the_same_feed() -> None:
+def test_a_redirect_to_the_same_url_by_https_is_to_the_same_feed():
     there = FeedContent(title="A Show", items=("other",))
     by_https = MovedFeed(READ.url.replace("http://", "https://"), there)
     moved = FetchResult(there, is_moved=True, is_redirected=True, moved_feed=by_https)
@@ -178,7 +174,7 @@ def test_a_redirect_to_the_same_url_by_https_is_to_the_same_feed() -> None:
     assert (after.content, after.failure) == (there, None)
 
 
-def test_a_feed_that_always_redirected_shows_what_it_redirects_to() -> None:
+def test_a_feed_that_always_redirected_shows_what_it_redirects_to():
     first = FetchResult(SHOW, is_moved=True, is_redirected=True)
     feed = after_fetch(NEW_FEED, first, NOW, 0.5)
     assert (feed.content, feed.is_own) == (SHOW, False)
@@ -198,15 +194,15 @@ def test_a_feed_that_always_redirected_shows_what_it_redirects_to() -> None:
     ],
 )
 def test_a_picture_is_asked_for_when_it_is_new_or_was_asked_for_long_ago(
-    looked_days_ago: int | None, url: str, has_picture: bool, is_wanted: bool
-) -> None:
+    looked_days_ago, url, has_picture, is_wanted
+):
     looked = None if looked_days_ago is None else Stamp(NOW - looked_days_ago * DAY_US)
     feed = replace(READ, picture="1" if has_picture else "", picture_url=url, picture_looked=looked)
     assert wants_picture(feed, SHOW, NOW) == is_wanted
     assert not wants_picture(feed, FeedContent(title="It has none"), NOW)
 
 
-def test_a_picture_that_was_not_there_leaves_the_one_that_is_known() -> None:
+def test_a_picture_that_was_not_there_leaves_the_one_that_is_known():
     url = SHOW.picture_url
     found = replace(ANSWER, picture=Picture("image/webp", b"...", "d1"), picture_tried=url)
     feed = after_fetch(NEW_FEED, found, NOW, 0.5)
@@ -228,8 +224,8 @@ def anew(feed: Feed, url: str, now: Stamp = NOW) -> Feed | None:
     ("known", "url", "is_failing"), [(BY_HTTP, URL, True), (SECRET_BY_HTTP, SECRET, False)]
 )
 def test_a_secret_and_what_fails_by_http_are_asked_by_https_from_when_an_account_has_it_so(
-    known: str, url: str, is_failing: bool
-) -> None:
+    known, url, is_failing
+):
     week_ago = Stamp(NOW - WEEK_US)
     feed = replace(READ, url=known, failing=week_ago if is_failing else None)
     if is_failing:  # it may have been away for an hour
@@ -240,7 +236,7 @@ def test_a_secret_and_what_fails_by_http_are_asked_by_https_from_when_an_account
     assert renewed == Feed(feed.guid, url, NOW, Stamp(0), is_permitted=True)
 
 
-def test_what_a_subscriber_permits_is_looked_at_in_its_turn_and_by_https_if_that_is_known() -> None:
+def test_what_a_subscriber_permits_is_looked_at_in_its_turn_and_by_https_if_that_is_known():
     known = replace(READ, next_fetch=Stamp(NOW + DAY_US))
     turn = Stamp(7)
     assert permitted(known, URL, NOW, turn) == replace(known, next_fetch=turn, is_permitted=True)
@@ -250,19 +246,19 @@ def test_what_a_subscriber_permits_is_looked_at_in_its_turn_and_by_https_if_that
 
 
 @pytest.mark.parametrize(("seconds", "is_slow"), [(0.1, False), (SLOW_SECONDS + 1, True)])
-def test_that_a_look_was_slow_is_known_until_the_next_one(seconds: float, is_slow: bool) -> None:
+def test_that_a_look_was_slow_is_known_until_the_next_one(seconds, is_slow):
     for before in (False, True):
         after = after_fetch(replace(READ, is_slow=before), FetchResult(seconds=seconds), NOW, 0.5)
         assert after.is_slow is is_slow
 
 
 @pytest.mark.parametrize("url", [BY_HTTP, URL, URL + "/"])
-def test_the_first_spelling_stays_where_it_answers_and_is_no_secret(url: str) -> None:
+def test_the_first_spelling_stays_where_it_answers_and_is_no_secret(url):
     assert anew(replace(READ, url=BY_HTTP), url) is None
     assert anew(READ, url) is None
 
 
-def test_what_no_account_wants_is_not_asked_after_two_days_and_is_once_one_does() -> None:
+def test_what_no_account_wants_is_not_asked_after_two_days_and_is_once_one_does():
     assert has_subscribers(READ, Stamp(READ.wanted + SUBSCRIBER_TTL_US - 1))
     later = Stamp(READ.wanted + SUBSCRIBER_TTL_US)
     assert not has_subscribers(READ, later)
@@ -271,12 +267,12 @@ def test_what_no_account_wants_is_not_asked_after_two_days_and_is_once_one_does(
 
 
 @given(st.integers(0, 2 * SUBSCRIBER_TTL_US))
-def test_what_is_put_off_as_unwanted_is_always_asked_again_by_who_wants_it(age_us: int) -> None:
+def test_what_is_put_off_as_unwanted_is_always_asked_again_by_who_wants_it(age_us):
     now = Stamp(READ.wanted + age_us)
     assert has_subscribers(READ, now) or anew(READ, URL, Stamp(now - DAY_US // 4)) is not None
 
 
-def test_the_feeds_that_a_page_names_are_known_until_the_page_is_another_or_is_a_feed() -> None:
+def test_the_feeds_that_a_page_names_are_known_until_the_page_is_another_or_is_a_feed():
     page = FetchResult(failure=Failure.NOT_A_FEED, page_feeds=("https://feeds.example/night",))
     known = after_fetch(NEW_FEED, page, NOW, 0.5)
     assert known.page_feeds == page.page_feeds
@@ -286,7 +282,7 @@ def test_the_feeds_that_a_page_names_are_known_until_the_page_is_another_or_is_a
     assert after_fetch(away, ANSWER, NOW, 0.5).page_feeds == ()
 
 
-def test_what_was_asked_by_a_clock_that_was_ahead_is_asked_again_once_it_is_right() -> None:
+def test_what_was_asked_by_a_clock_that_was_ahead_is_asked_again_once_it_is_right():
     ahead = Stamp(NOW + 400 * DAY_US)
     feed = after_fetch(replace(NEW_FEED, wanted=ahead), ANSWER, ahead, 0.5)
     asked = anew(feed, URL)

@@ -1,7 +1,5 @@
 """Contract, section 3: which texts are feed URLs, and which of them name the same feed."""
 
-from __future__ import annotations
-
 import sys
 import uuid
 from urllib.parse import quote, urlsplit
@@ -36,7 +34,7 @@ def guid(url: str) -> str:
         ("https://mp3s.nashownotes.com/pc20rss.xml", "917393e3-1b1e-5cef-ace4-edaa54e1f810"),
     ],
 )
-def test_the_derived_guid_has_the_published_check_values(url: str, expected: str) -> None:
+def test_the_derived_guid_has_the_published_check_values(url, expected):
     assert guid(url) == expected
 
 
@@ -60,7 +58,7 @@ def test_the_derived_guid_has_the_published_check_values(url: str, expected: str
         "\u00a0\u2003https://example.com/Feed\u3000\ufeff",
     ],
 )
-def test_these_spellings_name_the_same_feed(other: str) -> None:
+def test_these_spellings_name_the_same_feed(other):
     assert guid(other) == guid("https://example.com/Feed")
 
 
@@ -80,11 +78,11 @@ def test_these_spellings_name_the_same_feed(other: str) -> None:
         "https://example.com//Feed",
     ],
 )
-def test_nothing_else_is_normalised(other: str) -> None:
+def test_nothing_else_is_normalised(other):
     assert guid(other) != guid("https://example.com/Feed")
 
 
-def test_only_the_host_is_lowered_not_the_user_information() -> None:
+def test_only_the_host_is_lowered_not_the_user_information():
     assert guid("https://Bob:Pw@EXAMPLE.com/") == guid("http://Bob:Pw@example.com")
     assert guid("https://Bob:Pw@example.com") != guid("https://bob:pw@example.com")
 
@@ -103,7 +101,7 @@ def test_only_the_host_is_lowered_not_the_user_information() -> None:
         "https://example.com/" + "a" * (8_192 - 20),
     ],
 )
-def test_the_url_is_stored_as_it_was_sent(url: str) -> None:
+def test_the_url_is_stored_as_it_was_sent(url):
     assert parse_feed_url(f"  {url} ").text == url
 
 
@@ -161,7 +159,7 @@ def test_the_url_is_stored_as_it_was_sent(url: str) -> None:
         ("https://example.com/" + "a" * (8_193 - 20), "URL too long"),
     ],
 )
-def test_the_message_for_a_refused_url_starts_with_the_reason(url: str, reason: str) -> None:
+def test_the_message_for_a_refused_url_starts_with_the_reason(url, reason):
     with pytest.raises(InvalidFeedUrl) as refused:
         parse_feed_url(url)
     assert str(refused.value).startswith(reason)
@@ -178,9 +176,7 @@ PATHS = st.from_regex(r"(/[A-Za-z0-9._~%?&=-]{0,10}){0,4}", fullmatch=True)
     port=st.none() | st.integers(0, 65_535),
     path=PATHS,
 )
-def test_any_url_has_the_guid_that_its_parts_give(
-    scheme: str, host: str, port: int | None, path: str
-) -> None:
+def test_any_url_has_the_guid_that_its_parts_give(scheme, host, port, path):
     url = f"{scheme}://{host}{'' if port is None else f':{port}'}{path}"
     parts = urlsplit(url)
     default = {"http": 80, "https": 443}[parts.scheme]
@@ -191,7 +187,7 @@ def test_any_url_has_the_guid_that_its_parts_give(
 
 
 @given(st.text(max_size=60) | st.text(max_size=60).map("http://".__add__))
-def test_any_text_is_accepted_or_refused_with_a_reason(text: str) -> None:
+def test_any_text_is_accepted_or_refused_with_a_reason(text):
     try:
         url = parse_feed_url(text)
     except InvalidFeedUrl as refused:
@@ -209,7 +205,7 @@ def found(url: str) -> str:
 
 
 @given(st.text(alphabet='aA.-:@/?#%[]8"~! \n\x7f\u00e9\u3000', max_size=20))
-def test_the_short_way_for_usual_urls_decides_as_the_long_one_does(rest: str) -> None:
+def test_the_short_way_for_usual_urls_decides_as_the_long_one_does(rest):
     # A scheme in capital letters is not usual, and names the same feed.
     assert found(f"https://{rest}") == found(f"HTTPS://{rest}")
     assert found(f"http://a.b{rest}") == found(f"HTTP://a.b{rest}")
@@ -225,7 +221,7 @@ def test_the_short_way_for_usual_urls_decides_as_the_long_one_does(rest: str) ->
         ("https://a.example:8443", ["a.example:8443", "a.example:8443/"]),
     ],
 )
-def test_a_url_has_usual_spellings(url: str, rests: list[str]) -> None:
+def test_a_url_has_usual_spellings(url, rests):
     found = usual_spellings(url)
     assert found[0] == url
     assert {*found} == {url, *(f"{s}://{rest}" for s in ("http", "https") for rest in rests)}
@@ -236,7 +232,7 @@ def test_a_url_has_usual_spellings(url: str, rests: list[str]) -> None:
     st.sampled_from(["http://", "https://", "HTTPS://"]),
     st.text(alphabet="aA.-:@/?#[]8\u00e9", max_size=20),
 )
-def test_usual_spellings_name_the_same_feed_and_no_other(scheme: str, rest: str) -> None:
+def test_usual_spellings_name_the_same_feed_and_no_other(scheme, rest):
     try:
         named = parse_feed_url(scheme + rest)
     except InvalidFeedUrl:
@@ -244,7 +240,7 @@ def test_usual_spellings_name_the_same_feed_and_no_other(scheme: str, rest: str)
     assert {parse_feed_url(one).guid for one in usual_spellings(named.text)} == {named.guid}
 
 
-def test_the_longest_url_has_spellings_that_are_urls() -> None:
+def test_the_longest_url_has_spellings_that_are_urls():
     url = f"http://a.example/{'x' * (MAX_CHARACTERS - 17)}"
     assert usual_spellings(url) == [url]  # with a slash, or with https, it would be too long
 
@@ -277,9 +273,7 @@ def test_the_longest_url_has_spellings_that_are_urls() -> None:
         ("a." * 5_000 + "example", "a." * 5_000 + "example"),  # no address is that long
     ],
 )
-def test_what_a_person_types_is_taken_for_the_address_that_they_mean(
-    typed: str, meant: str
-) -> None:
+def test_what_a_person_types_is_taken_for_the_address_that_they_mean(typed, meant):
     assert as_typed(typed) == meant
 
 
@@ -300,7 +294,7 @@ def test_what_a_person_types_is_taken_for_the_address_that_they_mean(
         ("x" * (MAX_CHARACTERS + 1), "x" * (MAX_CHARACTERS + 1)),
     ],
 )  # fmt: skip
-def test_what_a_person_pastes_is_the_feed_that_it_carries(pasted: str, meant: str) -> None:
+def test_what_a_person_pastes_is_the_feed_that_it_carries(pasted, meant):
     assert as_pasted(pasted) == meant
 
 
@@ -322,21 +316,21 @@ LONG_PAGE = f"https://podcasts.google.com/feed/aHR0cHM6Ly9hLmV4YW1wbGUv{'YWFh' *
         (LONG_PAGE, LONG_PAGE),
     ],
 )  # fmt: skip
-def test_page_that_contains_the_address_of_its_feed_becomes_it(page: str, feed: str) -> None:
+def test_page_that_contains_the_address_of_its_feed_becomes_it(page, feed):
     assert as_feed_url(page) == feed
 
 
 @given(
     st.text(st.characters(min_codepoint=0x21, max_codepoint=0x2FF, exclude_categories=["Z", "C"]))
 )
-def test_any_feed_url_comes_out_of_a_link_as_it_was_put_in(rest: str) -> None:
+def test_any_feed_url_comes_out_of_a_link_as_it_was_put_in(rest):
     url = f"https://a.example/{rest}"
     link = f"https://apps.example/subscribe?url={quote(url, safe='')}&title=A%20show"
     assert as_pasted(link) == url
 
 
 @pytest.mark.parametrize("scheme", ["feed", "itpc", "pcast", "podcast", "antennapod-subscribe"])
-def test_a_link_to_subscribe_is_understood_with_each_of_its_protocols(scheme: str) -> None:
+def test_a_link_to_subscribe_is_understood_with_each_of_its_protocols(scheme):
     for begin in (f"{scheme}:", f"{scheme.upper()}://"):
         for as_meant in (as_linked, as_typed):
             assert as_meant(f" {begin}a.example/feed\n") == "https://a.example/feed"
@@ -348,13 +342,13 @@ def test_a_link_to_subscribe_is_understood_with_each_of_its_protocols(scheme: st
     ["feeds.opml", "a.example/feed", "//a.example/feed", " https://a.example/feed ",
      "http://https://a.example/feed", "feeds:a.example/feed", "feed", "", f"feed:{'a.' * 5_000}a"],
 )  # fmt: skip
-def test_what_is_no_link_to_subscribe_stays_as_it_is(text: str) -> None:
+def test_what_is_no_link_to_subscribe_stays_as_it_is(text):
     assert as_linked(text) == text
 
 
 # C3.2
 @pytest.mark.parametrize("scheme", ["https", "HTTPS"])
-def test_white_space_around_a_url_is_removed(scheme: str) -> None:
+def test_white_space_around_a_url_is_removed(scheme):
     url = f"{scheme}://a.example/feed"
     around = [character for character in map(chr, range(sys.maxunicode)) if character.isspace()]
     for character in [*around, "\ufeff", " \ufeff\u3000"]:
@@ -369,7 +363,7 @@ def test_white_space_around_a_url_is_removed(scheme: str) -> None:
     ["http://https://a.example/x", "http://https//a.example/x", " https://HTTP:/a.example ", "HTTP://feed://a.example",
      as_typed("feed://http://https://a.example/x")],
 )  # fmt: skip
-def test_a_second_protocol_is_refused_for_what_is_new_only(url: str) -> None:
+def test_a_second_protocol_is_refused_for_what_is_new_only(url):
     with pytest.raises(InvalidFeedUrl, match="Two protocols present"):
         parse_new_feed_url(url)
     assert parse_feed_url(url).guid  # lists from before have some
@@ -378,5 +372,5 @@ def test_a_second_protocol_is_refused_for_what_is_new_only(url: str) -> None:
 @pytest.mark.parametrize(
     "url", ["https://http/feed", "http://https:8080//x", "https://a.example:/feed", "http://feed"]
 )
-def test_a_host_may_be_called_like_a_protocol(url: str) -> None:
+def test_a_host_may_be_called_like_a_protocol(url):
     assert parse_new_feed_url(url) == parse_feed_url(url)

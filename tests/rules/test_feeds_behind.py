@@ -1,9 +1,5 @@
 """Which feeds are behind a typed address, by what was found there and at the feeds it names."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-
 import pytest
 
 from feedkeep.model import Failure, FeedContent, FetchResult
@@ -40,15 +36,13 @@ def page(*urls: str, failure: Failure = Failure.NOT_A_FEED) -> FetchResult:
         (page(ONE, "https://no_such..host/feed"), {}, [ONE]),
     ],
 )
-def test_feeds_behind_a_page_podcasts_come_first_and_the_only_one_counts(
-    looked: FetchResult, named: Mapping[str, FetchResult], behind: list[str]
-) -> None:
+def test_feeds_behind_a_page_podcasts_come_first_and_the_only_one_counts(looked, named, behind):
     found = feeds_behind(PAGE, looked, named)
     assert found is not None
     assert ([feed.url for feed in found.feeds], found.why) == (behind, None)
 
 
-def test_feeds_behind_a_page_have_titles_in_one_line() -> None:
+def test_feeds_behind_a_page_have_titles_in_one_line():
     found = feeds_behind(PAGE, page(ONE, TWO, THREE), {ONE: FEED, TWO: PODCAST, THREE: PODCAST})
     assert found is not None
     assert list(found.feeds) == [
@@ -59,7 +53,7 @@ def test_feeds_behind_a_page_have_titles_in_one_line() -> None:
 
 
 @pytest.mark.parametrize("failure", Failure)
-def test_feeds_behind_are_missing_only_if_that_is_sure(failure: Failure) -> None:
+def test_feeds_behind_are_missing_only_if_that_is_sure(failure):
     found = feeds_behind(PAGE, FetchResult(failure=failure), {})
     if failure is Failure.NOT_A_FEED:
         assert found is not None
@@ -72,14 +66,14 @@ def test_feeds_behind_are_missing_only_if_that_is_sure(failure: Failure) -> None
         assert found is None
 
 
-def test_feeds_behind_are_missing_if_all_that_are_named_are_gone() -> None:
+def test_feeds_behind_are_missing_if_all_that_are_named_are_gone():
     found = feeds_behind(PAGE, page(ONE, TWO), {ONE: GONE, TWO: page()})
     assert found is not None
     assert not found.feeds
     assert found.why is not None
 
 
-def test_feeds_behind_a_feed_are_not_asked_for() -> None:
+def test_feeds_behind_a_feed_are_not_asked_for():
     assert feeds_behind(PAGE, FEED, {}) is None
 
 
@@ -91,7 +85,7 @@ def test_feeds_behind_a_feed_are_not_asked_for() -> None:
         ("https://www.open.spotify.com/show/1", "Spotify"),
     ],
 )
-def test_feeds_behind_directories_are_missing_whatever_fails(url: str, name: str) -> None:
+def test_feeds_behind_directories_are_missing_whatever_fails(url, name):
     found = feeds_behind(url, FetchResult(failure=Failure.ERROR_STATUS), {})
     assert found is not None
     assert name in str(found.advice)

@@ -1,7 +1,5 @@
 """How many bytes accounts may have fetched by adding feeds."""
 
-from __future__ import annotations
-
 import pytest
 
 from feedkeep.model import AccountId, Failure, Feed, FetchResult, Guid, Stamp, replace
@@ -19,11 +17,11 @@ def added(account_id: AccountId, name: str = "a") -> Feed:
 
 
 @pytest.fixture
-def budgets() -> FetchBudgets:
+def budgets():
     return FetchBudgets()
 
 
-def test_account_that_spent_its_bytes_waits_until_the_next_day(budgets: FetchBudgets) -> None:
+def test_account_that_spent_its_bytes_waits_until_the_next_day(budgets):
     budgets.charge(added(ALICE), DAILY_BYTES - 1, NOW)
     assert budgets.rest_us(added(ALICE), NOW) == 0
     budgets.charge(added(ALICE), 1, NOW)
@@ -32,7 +30,7 @@ def test_account_that_spent_its_bytes_waits_until_the_next_day(budgets: FetchBud
     assert budgets.rest_us(added(ALICE), Stamp(NOW + DAY_US)) == 0
 
 
-def test_feeds_that_are_due_are_charged_to_nobody(budgets: FetchBudgets) -> None:
+def test_feeds_that_are_due_are_charged_to_nobody(budgets):
     due = replace(added(ALICE), next_fetch=NOW)
     budgets.charge(due, DAILY_BYTES, NOW)
     assert budgets.rest_us(added(ALICE), NOW) == 0
@@ -40,7 +38,7 @@ def test_feeds_that_are_due_are_charged_to_nobody(budgets: FetchBudgets) -> None
     assert budgets.rest_us(due, NOW) == 0
 
 
-def test_postponed_feed_is_charged_to_its_account_once(budgets: FetchBudgets) -> None:
+def test_postponed_feed_is_charged_to_its_account_once(budgets):
     budgets.postpone(added(ALICE))
     due = replace(added(ALICE), next_fetch=NOW)
     budgets.charge(due, DAILY_BYTES, NOW)
@@ -49,25 +47,21 @@ def test_postponed_feed_is_charged_to_its_account_once(budgets: FetchBudgets) ->
 
 
 @pytest.mark.parametrize("looks_first", [ALICE, BEN])
-def test_look_at_a_postponed_feed_leaves_its_fetch_to_its_account(
-    budgets: FetchBudgets, looks_first: AccountId
-) -> None:
+def test_look_at_a_postponed_feed_leaves_its_fetch_to_its_account(budgets, looks_first):
     budgets.postpone(added(ALICE))
     budgets.charge(added(looks_first), 1, NOW)
     budgets.charge(replace(added(ALICE), next_fetch=NOW), DAILY_BYTES, NOW)
     assert budgets.rest_us(added(ALICE, "b"), NOW) == DAY_US
 
 
-def test_the_last_accounts_that_spent_bytes_are_remembered(
-    budgets: FetchBudgets, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_last_accounts_that_spent_bytes_are_remembered(budgets, monkeypatch):
     monkeypatch.setattr(fetch_order, "MAX_ACCOUNTS", 1)
     for account_id in (ALICE, BEN):
         budgets.charge(added(account_id), DAILY_BYTES, NOW)
     assert [budgets.rest_us(added(one), NOW) for one in (ALICE, BEN)] == [0, DAY_US]
 
 
-def test_fetch_limits_are_those_of_the_account_and_of_the_host() -> None:
+def test_fetch_limits_are_those_of_the_account_and_of_the_host():
     limits = FetchLimits()
     asks_for_a_pause = FetchResult(failure=Failure.ERROR_STATUS, retry_after_seconds=60)
     limits.fetched(added(ALICE), asks_for_a_pause, NOW)

@@ -1,7 +1,5 @@
 """The order of fetching feeds: fair to accounts, to new feeds, and to those that answer."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest
@@ -42,11 +40,11 @@ ANSWERED = Feed(Guid("0" * 8), "https://show.example", NOW, NOW, looked=Stamp(NO
         (replace(ANSWERED, next_fetch=Stamp(7), failure=Failure.GONE), Lane.NEW),
     ],
 )
-def test_a_feed_waits_among_those_that_are_new_quick_or_slow(feed: Feed, lane: Lane) -> None:
+def test_a_feed_waits_among_those_that_are_new_quick_or_slow(feed, lane):
     assert lane_of(feed) is lane
 
 
-def test_the_lane_that_has_fewer_slots_gets_the_next_one() -> None:
+def test_the_lane_that_has_fewer_slots_gets_the_next_one():
     busy = {Lane.QUICK: 2, Lane.NEW: 1}
     assert next_lane([Lane.QUICK, Lane.NEW], busy, {}, 8) is Lane.NEW
     assert next_lane([Lane.QUICK], busy, {}, 8) is Lane.QUICK
@@ -55,7 +53,7 @@ def test_the_lane_that_has_fewer_slots_gets_the_next_one() -> None:
     assert next_lane(list(Lane), busy, {}, 3) is None
 
 
-def test_one_slot_alone_goes_round() -> None:
+def test_one_slot_alone_goes_round():
     served: dict[Lane, int] = {}
     order = []
     for number in range(2 * len(Lane)):
@@ -70,9 +68,7 @@ def test_one_slot_alone_goes_round() -> None:
     st.integers(2, 20),
     st.lists(st.tuples(st.sampled_from(OTHERS), st.booleans()), max_size=60),
 )
-def test_whatever_else_is_fetched_a_quick_feed_finds_a_slot(
-    slots: int, others: list[tuple[Lane, bool]]
-) -> None:
+def test_whatever_else_is_fetched_a_quick_feed_finds_a_slot(slots, others):
     busy: Counter[Lane] = Counter()
     for lane, ends in others:
         if next_lane([lane], busy, {}, slots) is lane:
@@ -100,9 +96,7 @@ def begin(turns: FairTurns, waiting: list[tuple[Stamp, AccountId]]) -> AccountId
 
 
 @given(st.integers(1, 500), st.integers(0, 400), st.integers(1, 30))
-def test_who_adds_feeds_waits_for_one_of_each_other_account(
-    many: int, fetched: int, few: int
-) -> None:
+def test_who_adds_feeds_waits_for_one_of_each_other_account(many, fetched, few):
     turns = FairTurns()
     waiting = added(turns, ALICE, many)
     for _ in range(min(fetched, many)):
@@ -114,7 +108,7 @@ def test_who_adds_feeds_waits_for_one_of_each_other_account(
     assert so_far[ALICE] <= few
 
 
-def test_accounts_begin_equally_once_no_feed_waits() -> None:
+def test_accounts_begin_equally_once_no_feed_waits():
     turns = FairTurns()
     added(turns, ALICE, 500)
     turns.all_begun()  # another process has fetched them
@@ -122,14 +116,14 @@ def test_accounts_begin_equally_once_no_feed_waits() -> None:
 
 
 @given(st.floats(0, 1))
-def test_what_is_slow_is_put_off_for_longer_than_what_was_quick(chance: float) -> None:
+def test_what_is_slow_is_put_off_for_longer_than_what_was_quick(chance):
     failing = replace(ANSWERED, failure=Failure.TOO_SLOW)
     assert 10 <= minutes_put_off(failing, chance) <= 60
     assert 1 <= minutes_put_off(ANSWERED, chance) <= 6
     assert [minutes_put_off(failing, end) for end in (0, 1)] == [10, 60]
 
 
-def test_a_process_that_fetches_nothing_gives_turns_after_those_that_were_fetched() -> None:
+def test_a_process_that_fetches_nothing_gives_turns_after_those_that_were_fetched():
     turns = FairTurns()
     assert [turn_of(turns, ALICE) for _ in range(3)] == [1, 2, 3]
     turns.waiting_from(Stamp(3 * PAYERS))
@@ -139,13 +133,13 @@ def test_a_process_that_fetches_nothing_gives_turns_after_those_that_were_fetche
         assert [turn_of(turns, BEN), turn_of(turns, ALICE)] == [3, 3]
 
 
-def test_what_is_due_is_no_turn() -> None:
+def test_what_is_due_is_no_turn():
     turns = FairTurns()
     turns.begun(ANSWERED)
     assert turn_of(turns, ALICE) == 1
 
 
-def test_turns_of_so_many_accounts_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_turns_of_so_many_accounts_are_remembered(monkeypatch):
     monkeypatch.setattr(fetch_order, "MAX_ACCOUNTS", 1)
     turns = FairTurns()
     assert [turn_of(turns, one) for one in (ALICE, ALICE, BEN, BEN, ALICE)] == [1, 2, 1, 2, 1]
@@ -161,7 +155,7 @@ def new(turn: int) -> Feed:
 
 
 @given(st.integers(1, 500), st.integers(0, 2 * MAX_FETCH_US))
-def test_feeds_of_a_host_that_are_put_off_come_as_fast_as_it_answers(count: int, us: int) -> None:
+def test_feeds_of_a_host_that_are_put_off_come_as_fast_as_it_answers(count, us):
     queues, each_us = HostQueues(), min(us, MAX_FETCH_US)
     queues.fetched(HOST, us)
     dues = [queues.due(HOST, new(turn), NOW, turn) for turn in range(1, count + 1)]
@@ -171,8 +165,8 @@ def test_feeds_of_a_host_that_are_put_off_come_as_fast_as_it_answers(count: int,
 
 @given(st.integers(0, 1_000), st.integers(1, 100), st.integers(1, 100))
 def test_however_many_are_put_off_a_feed_waits_as_long_as_there_are_turns_before_it(
-    others: int, ahead: int, later_us: int
-) -> None:
+    others, ahead, later_us
+):
     queues = HostQueues()
     for turn in range(1, others + 1):
         queues.due(HOST, new(turn), NOW, turn)
@@ -183,7 +177,7 @@ def test_however_many_are_put_off_a_feed_waits_as_long_as_there_are_turns_before
     assert end >= NOW + (others + 1) * USUAL_FETCH_US
 
 
-def test_a_feed_that_was_put_off_goes_before_those_that_had_more_turns_before_them() -> None:
+def test_a_feed_that_was_put_off_goes_before_those_that_had_more_turns_before_them():
     queues, few, many = HostQueues(), new(10_002), replace(new(9), guid=Guid("1" * 8))
     assert queues.rank(few) == 10_002
     queues.due(HOST, many, NOW, 9)
@@ -194,16 +188,14 @@ def test_a_feed_that_was_put_off_goes_before_those_that_had_more_turns_before_th
 
 
 @given(st.integers(0, 10**9))
-def test_a_feed_that_is_put_off_again_waits_half_as_long_as_so_far(waited_us: int) -> None:
+def test_a_feed_that_is_put_off_again_waits_half_as_long_as_so_far(waited_us):
     queues, now = HostQueues(), Stamp(NOW + waited_us)
     again = replace(ANSWERED, looked=None, wanted=NOW, next_fetch=now)
     due = queues.due(HOST, again, now, 1)
     assert due - now == max(USUAL_FETCH_US, min(waited_us // 2, MAX_WAIT_US))
 
 
-def test_of_so_many_hosts_it_is_remembered_how_long_feeds_are_put_off(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_of_so_many_hosts_it_is_remembered_how_long_feeds_are_put_off(monkeypatch):
     monkeypatch.setattr(fetch_order, "MAX_HOSTS", 1)
     queues = HostQueues()
     first = [queues.due(HOST, new(9), NOW, 9) for _ in range(2)]
@@ -211,13 +203,13 @@ def test_of_so_many_hosts_it_is_remembered_how_long_feeds_are_put_off(
     assert queues.due(HOST, new(9), NOW, 9) == first[0]
 
 
-def test_turns_are_counted_from_the_one_that_is_served() -> None:
+def test_turns_are_counted_from_the_one_that_is_served():
     turns = FairTurns()
     turns.begun(replace(ANSWERED, next_fetch=Stamp(5 * PAYERS)))
     assert [turns.ahead_of(new(turn * PAYERS)) for turn in (3, 5, 6, 9)] == [1, 1, 1, 4]
 
 
-def test_payer_is_told_by_the_turn_alone() -> None:
+def test_payer_is_told_by_the_turn_alone():
     turns, account_id = FairTurns(), AccountId(12_345_678_901)
     assert payer_of(replace(ANSWERED, next_fetch=turns.next_of(account_id))) == 678_901
     for no_turn in (Stamp(0), FIRST_DUE, NOW):

@@ -1,7 +1,5 @@
 """What becomes of a list when one of its feeds has moved, or its old URL is dead."""
 
-from __future__ import annotations
-
 import pytest
 from account import Account
 
@@ -39,7 +37,7 @@ def urls(account: Account) -> list[str]:
     return sorted(feed.feed_url for feed in feeds if feed.is_subscribed)
 
 
-def test_a_list_follows_a_feed_and_remembers_that_it_did() -> None:
+def test_a_list_follows_a_feed_and_remembers_that_it_did():
     account = account_with(OLD.text)
     assert followed(account) == MoveOutcome(True, [ONCE])
     assert urls(account) == [NEW.text]
@@ -47,7 +45,7 @@ def test_a_list_follows_a_feed_and_remembers_that_it_did() -> None:
     assert (feed.guid, feed.app_url) == (OLD.guid, OLD.text)
 
 
-def test_a_list_that_has_a_feed_by_https_does_not_follow_it_to_http() -> None:
+def test_a_list_that_has_a_feed_by_https_does_not_follow_it_to_http():
     """The move was seen by http, since another account subscribed to it so first."""
     plain = parse_feed_url("http://new.example")
     account = account_with(OLD.text)
@@ -55,13 +53,13 @@ def test_a_list_that_has_a_feed_by_https_does_not_follow_it_to_http() -> None:
     assert (outcome.is_done, urls(account)) == (False, [OLD.text])
 
 
-def test_a_move_that_was_undone_is_not_carried_out_again() -> None:
+def test_a_move_that_was_undone_is_not_carried_out_again():
     account = account_with(OLD.text)
     assert followed(account, ONCE) == MoveOutcome(False, (ONCE,))
     assert urls(account) == [OLD.text]
 
 
-def test_a_move_is_carried_out_again_after_the_way_back_was() -> None:
+def test_a_move_is_carried_out_again_after_the_way_back_was():
     account = account_with(OLD.text)
     remembered = followed(account).followed
     back: MoveOutcome = account.decide(lambda snapshot: follow(snapshot, NEW, OLD, remembered))
@@ -75,19 +73,19 @@ def test_a_move_is_carried_out_again_after_the_way_back_was() -> None:
     [account_with(), account_with(THIRD.text), account_with(NEW.text)],
     ids=["an empty list", "another feed", "the new URL"],
 )
-def test_a_list_without_the_old_url_is_not_changed(account: Account) -> None:
+def test_a_list_without_the_old_url_is_not_changed(account):
     before = dict(account.entries)
     assert not followed(account).is_done
     assert account.entries == before
 
 
-def test_nothing_is_merged_by_itself() -> None:
+def test_nothing_is_merged_by_itself():
     account = account_with(OLD.text, NEW.text)
     assert not followed(account).is_done
     assert urls(account) == [NEW.text, OLD.text]
 
 
-def test_a_feed_that_was_unsubscribed_or_moved_elsewhere_by_its_owner_stays() -> None:
+def test_a_feed_that_was_unsubscribed_or_moved_elsewhere_by_its_owner_stays():
     account = account_with(OLD.text)
     account.update((OLD.guid, {"is_subscribed": False}))
     assert not followed(account).is_done
@@ -97,13 +95,13 @@ def test_a_feed_that_was_unsubscribed_or_moved_elsewhere_by_its_owner_stays() ->
     assert urls(account) == [THIRD.text]
 
 
-def test_only_so_many_moves_are_remembered() -> None:
+def test_only_so_many_moves_are_remembered():
     many = [Followed(THIRD.guid, OLD.guid)] * MAX_REMEMBERED
     remembered = followed(account_with(OLD.text), *many).followed
     assert (len(remembered), remembered[-1]) == (MAX_REMEMBERED, ONCE)
 
 
-def test_apps_are_told_to_give_up_the_url_that_they_know_once() -> None:
+def test_apps_are_told_to_give_up_the_url_that_they_know_once():
     account = account_with(OLD.text)
     followed(account)
     told = account.decide(lambda snapshot: tell_apps(snapshot, OLD))
@@ -113,7 +111,7 @@ def test_apps_are_told_to_give_up_the_url_that_they_know_once() -> None:
     assert account.decide(lambda snapshot: tell_apps(snapshot, OLD)) == ()
 
 
-def test_apps_are_told_nothing_of_a_feed_that_is_gone_from_the_list() -> None:
+def test_apps_are_told_nothing_of_a_feed_that_is_gone_from_the_list():
     account = account_with(OLD.text)
     followed(account)
     account.update((OLD.guid, {"is_subscribed": False}))
@@ -121,7 +119,7 @@ def test_apps_are_told_nothing_of_a_feed_that_is_gone_from_the_list() -> None:
     assert account.decide(lambda snapshot: tell_apps(snapshot, THIRD)) == ()
 
 
-def test_apps_are_told_nothing_if_they_know_another_url() -> None:
+def test_apps_are_told_nothing_if_they_know_another_url():
     account = account_with(OLD.text)
     followed(account)
     account.update((OLD.guid, {"new_feed_url": THIRD.text}))

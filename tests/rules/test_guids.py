@@ -1,9 +1,5 @@
 """Contract, section 3: the canonical form of a guid."""
 
-from __future__ import annotations
-
-import uuid
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +10,7 @@ from feedkeep.rules.guids import parse_guid
 
 # C3.5
 @given(st.uuids())
-def test_any_version_in_any_case_is_given_back_in_lower_case(value: uuid.UUID) -> None:
+def test_any_version_in_any_case_is_given_back_in_lower_case(value):
     assert parse_guid(str(value).upper()) == str(value)
     assert parse_guid(str(value)) == str(value)
 
@@ -35,6 +31,6 @@ def test_any_version_in_any_case_is_given_back_in_lower_case(value: uuid.UUID) -
         "9b02-4349-ccf05f69-a609-6b82873eab3c",
     ],
 )
-def test_any_other_text_is_not_a_guid(text: str) -> None:
+def test_any_other_text_is_not_a_guid(text):
     with pytest.raises(InvalidInput, match="Not a guid"):
         parse_guid(text)

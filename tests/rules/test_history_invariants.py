@@ -1,7 +1,5 @@
 """Every kind of wrong former state is told; `feedkeep check` depends on it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest
@@ -64,7 +62,7 @@ def found(states: Sequence[EntryState], known_from: int = 0) -> list[str]:
         ),
     ],
 )
-def test_each_violation_is_reported(states: Sequence[EntryState], violation: str) -> None:
+def test_each_violation_is_reported(states, violation):
     assert any(fault.startswith(violation) for fault in found(states)), found(states)
 
 
@@ -78,17 +76,17 @@ def test_each_violation_is_reported(states: Sequence[EntryState], violation: str
         [state(1, 5)],
     ],
 )
-def test_states_that_follow_each_other_have_no_violations(states: Sequence[EntryState]) -> None:
+def test_states_that_follow_each_other_have_no_violations(states):
     assert found(states) == []
 
 
-def test_what_ended_before_the_list_is_known_is_not_looked_at() -> None:
+def test_what_ended_before_the_list_is_known_is_not_looked_at():
     lost = [state(1, 9), state(3, None)]
     assert found(lost, known_from=8) != []
     assert found(lost, known_from=9) == []
 
 
-def test_what_is_wrong_at_several_moments_is_told_once() -> None:
+def test_what_is_wrong_at_several_moments_is_told_once():
     off_and_on = [state(n, n + 1, OFF if n % 2 else FEED) for n in range(2, 40)]
     broken = replace(FEED, deleted=Stamp(1))
     first = [state(1, 2, broken), *off_and_on, state(40, None)]
@@ -99,11 +97,11 @@ def test_what_is_wrong_at_several_moments_is_told_once() -> None:
     assert len(found([*every_second, state(41, None), one_more])) == 1
 
 
-def test_what_is_wrong_with_the_present_list_is_not_told_again() -> None:
+def test_what_is_wrong_with_the_present_list_is_not_told_again():
     broken = replace(FEED, deleted=Stamp(1))
     assert found([state(1, 5, broken), state(5, None, replace(broken, app_url="x"))]) == []
 
 
-def test_a_history_that_was_not_loaded_is_not_taken_for_a_sound_one() -> None:
+def test_a_history_that_was_not_loaded_is_not_taken_for_a_sound_one():
     with pytest.raises(LookupError):
         list(history_violations(Snapshot({}, Stamp(0), Stamp(0), count(()))))

@@ -1,7 +1,5 @@
 """Every kind of wrong entry is told; a test that looks for violations depends on it."""
 
-from __future__ import annotations
-
 import pytest
 
 from feedkeep.model import Alias, Counts, Entry, Guid, Pointer, Snapshot, Subscription, replace
@@ -53,15 +51,15 @@ def whole(entries: list[Entry], last_stamp: int) -> Snapshot:
         ),
     ],
 )  # fmt: skip
-def test_each_violation_is_reported(entries: list[Entry], violation: str) -> None:
+def test_each_violation_is_reported(entries, violation):
     assert violation in list(violations(whole(entries, last_stamp=50)))
 
 
-def test_sound_entries_have_no_violations() -> None:
+def test_sound_entries_have_no_violations():
     assert list(violations(whole([SOUND, Pointer(DERIVED, OTHER, 6)], last_stamp=6))) == []
 
 
-def test_wrong_counts_are_reported() -> None:
+def test_wrong_counts_are_reported():
     miscounted = replace(whole([SOUND, Pointer(DERIVED, OTHER)], 5), counts=Counts(1, 2, 2))
     assert list(violations(miscounted)) == [
         "the stored counts of the list are Counts(subscribed=1, announced=2, entries=2),"

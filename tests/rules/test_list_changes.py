@@ -1,7 +1,5 @@
 """What a history says of each change, and what it takes for a wipe."""
 
-from __future__ import annotations
-
 import pytest
 from test_subscriptions import G1, G2, A, Account, B, C, guid
 from test_undo import URLS, account, leave, undo_changes
@@ -30,7 +28,7 @@ def last(known: Account) -> list[FeedChange]:
     return list(changes(known)[0].feeds)
 
 
-def test_each_change_is_told_newest_first_with_who_made_it() -> None:
+def test_each_change_is_told_newest_first_with_who_made_it():
     known = Account()
     known.add((A, None))
     snapshot = known.snapshot()
@@ -43,7 +41,7 @@ def test_each_change_is_told_newest_first_with_who_made_it() -> None:
     ]
 
 
-def test_what_happened_to_a_feed_is_told_by_its_name() -> None:
+def test_what_happened_to_a_feed_is_told_by_its_name():
     known = account(A, B)
     assert [feed.what for feed in last(known)] == [ChangeKind.ADDED, ChangeKind.ADDED]
     leave(known, A)
@@ -63,14 +61,14 @@ def test_what_happened_to_a_feed_is_told_by_its_name() -> None:
     assert last(known) == [FeedChange(ChangeKind.ADDED, guid(B), B)]
 
 
-def test_a_further_url_is_told_as_one_that_leads_to_its_feed() -> None:
+def test_a_further_url_is_told_as_one_that_leads_to_its_feed():
     known = Account()
     known.add((A, G2))
     known.add((B, G2))
     assert last(known) == [FeedChange(ChangeKind.LED, G2, A)]
 
 
-def test_a_pointer_is_told_by_the_feed_that_it_leads_to_now() -> None:
+def test_a_pointer_is_told_by_the_feed_that_it_leads_to_now():
     feed = Subscription(G2, A, True, Stamp(1))
     others = {G1: Pointer(G1, G2), G2: feed}
     led = {guid(B): Pointer(guid(B), G1)}
@@ -78,7 +76,7 @@ def test_a_pointer_is_told_by_the_feed_that_it_leads_to_now() -> None:
     assert differences({}, led, {}) == []
 
 
-def test_what_only_apps_are_told_is_not_told_as_a_further_address() -> None:
+def test_what_only_apps_are_told_is_not_told_as_a_further_address():
     known = account(A)
     known.move(guid(A), C)
     known.update(guid(A), Update(new_feed_url=parse_feed_url(C), notify_apps=True))
@@ -86,7 +84,7 @@ def test_what_only_apps_are_told_is_not_told_as_a_further_address() -> None:
     assert len(changes(known)) == 3
 
 
-def test_what_only_renews_stamps_is_no_change() -> None:
+def test_what_only_renews_stamps_is_no_change():
     known = account(A)
     known.add((A, None))
     assert len(changes(known)) == 1
@@ -107,8 +105,8 @@ def test_what_only_renews_stamps_is_no_change() -> None:
     ],
 )
 def test_emptying_a_list_or_taking_three_feeds_and_a_third_of_it_is_a_wipe(
-    subscribed: int, unsubscribed: int, *, is_one: bool
-) -> None:
+    subscribed, unsubscribed, *, is_one
+):
     assert is_mass_unsubscribe(subscribed, unsubscribed) == is_one
 
 
@@ -121,8 +119,8 @@ def found(known: Account) -> list[MassUnsubscribe]:
     ("feeds", "gone", "may_be"), [(12, 1, False), (12, 2, True), (48, 3, False), (48, 4, True)]
 )
 def test_a_history_is_read_for_a_wipe_only_if_a_twelfth_of_the_list_is_missing(
-    feeds: int, gone: int, *, may_be: bool
-) -> None:
+    feeds, gone, *, may_be
+):
     urls = [f"https://{number}.example/feed" for number in range(feeds)]
     known = account(*urls)
     before = known.last_stamp
@@ -138,7 +136,7 @@ def leave_as(known: Account, author: str, urls: list[str]) -> Stamp:
     return known.kept.stamps[-1]
 
 
-def test_a_wipe_by_one_request_is_found_until_half_of_it_is_back() -> None:
+def test_a_wipe_by_one_request_is_found_until_half_of_it_is_back():
     known = account(*URLS)
     gone = leave_as(known, "phone", URLS[:8])
     (wipe,) = found(known)
@@ -150,7 +148,7 @@ def test_a_wipe_by_one_request_is_found_until_half_of_it_is_back() -> None:
     assert found(known) == []
 
 
-def test_what_was_merged_into_a_feed_of_the_list_since_a_wipe_is_not_gone() -> None:
+def test_what_was_merged_into_a_feed_of_the_list_since_a_wipe_is_not_gone():
     known = account(*URLS)
     leave_as(known, "phone", URLS[:8])
     known.update(guid(URLS[0]), Update(new_guid=guid(URLS[11])))
@@ -158,7 +156,7 @@ def test_what_was_merged_into_a_feed_of_the_list_since_a_wipe_is_not_gone() -> N
     assert {feed.feed_url for feed in wipe.feeds} == set(URLS[1:8])
 
 
-def test_a_wipe_by_many_requests_of_one_app_is_found_as_one() -> None:
+def test_a_wipe_by_many_requests_of_one_app_is_found_as_one():
     known = account(*URLS)
     stamps = [leave_as(known, "phone", [url]) for url in URLS[:7]]
     (wipe,) = found(known)
@@ -166,7 +164,7 @@ def test_a_wipe_by_many_requests_of_one_app_is_found_as_one() -> None:
 
 
 @pytest.mark.parametrize("pause_us", [0, WINDOW_US // 12])
-def test_what_an_app_removed_by_an_earlier_request_is_no_part_of_a_wipe(pause_us: int) -> None:
+def test_what_an_app_removed_by_an_earlier_request_is_no_part_of_a_wipe(pause_us):
     """A list that is sent in parts is one request."""
     known = account(*URLS)
     known.now = known.last_stamp
@@ -180,7 +178,7 @@ def test_what_an_app_removed_by_an_earlier_request_is_no_part_of_a_wipe(pause_us
     assert list(wipe.stamps[:4]) == stamps[::-1]
 
 
-def test_what_an_app_removes_with_pauses_is_a_wipe_of_all_that() -> None:
+def test_what_an_app_removes_with_pauses_is_a_wipe_of_all_that():
     known = account(*URLS[:9])
     for url in URLS[:9]:
         known.now = known.last_stamp + WINDOW_US // 10
@@ -189,7 +187,7 @@ def test_what_an_app_removes_with_pauses_is_a_wipe_of_all_that() -> None:
     assert len(wipe.feeds) == 9
 
 
-def test_what_several_apps_left_or_one_over_a_long_time_is_no_wipe() -> None:
+def test_what_several_apps_left_or_one_over_a_long_time_is_no_wipe():
     known = account(*URLS)
     leave_as(known, "phone", URLS[:3])
     leave_as(known, "tablet", URLS[4:6])
@@ -201,7 +199,7 @@ def test_what_several_apps_left_or_one_over_a_long_time_is_no_wipe() -> None:
     assert [len(wipe.feeds) for wipe in found(known)] == []
 
 
-def test_a_feed_that_was_left_twice_counts_once() -> None:
+def test_a_feed_that_was_left_twice_counts_once():
     known = account(*URLS)
     leave_as(known, "phone", URLS[:3])
     known.add(*((url, None) for url in URLS))
@@ -212,7 +210,7 @@ def test_a_feed_that_was_left_twice_counts_once() -> None:
     assert {feed.feed_url for feed in wipe.feeds} == set(URLS[:3] + URLS[4:8])
 
 
-def test_a_list_that_an_app_brought_along_and_wiped_at_once_is_wiped() -> None:
+def test_a_list_that_an_app_brought_along_and_wiped_at_once_is_wiped():
     known = Account()
     items = [want(url, None) for url in URLS]
     known.keep(subscriptions.add(known.snapshot(), items), "phone")
@@ -220,7 +218,7 @@ def test_a_list_that_an_app_brought_along_and_wiped_at_once_is_wiped() -> None:
     assert [len(wipe.feeds) for wipe in found(known)] == [11]
 
 
-def test_a_feed_that_is_unsubscribed_and_then_deleted_has_gone_once() -> None:
+def test_a_feed_that_is_unsubscribed_and_then_deleted_has_gone_once():
     known = account(*URLS)
     for url in URLS:
         leave_as(known, "phone", [url])
@@ -229,7 +227,7 @@ def test_a_feed_that_is_unsubscribed_and_then_deleted_has_gone_once() -> None:
     assert len(wipe.feeds) == 12
 
 
-def test_what_a_person_removes_in_a_browser_is_no_wipe() -> None:
+def test_what_a_person_removes_in_a_browser_is_no_wipe():
     for by, count in ((Author(CredentialKind.BROWSER, TokenId(1)), 0), (PHONE, 1)):
         known = account(*URLS)
         leave_as(known, "leaves", URLS)
@@ -238,7 +236,7 @@ def test_what_a_person_removes_in_a_browser_is_no_wipe() -> None:
         assert len(found) == count
 
 
-def test_a_wipe_that_is_taken_back_is_none() -> None:
+def test_a_wipe_that_is_taken_back_is_none():
     known = account(*URLS)
     leave_as(known, "phone", URLS)
     undo_changes(known)

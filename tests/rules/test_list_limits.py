@@ -1,7 +1,5 @@
 """How much an account's list may hold, and what is said when it is full."""
 
-from __future__ import annotations
-
 import pytest
 from test_subscriptions import DEFAULT_LIMITS, Account
 
@@ -34,7 +32,7 @@ def update(account: Account, url: str, change: Update) -> None:
     account.keep(subscriptions.update(account.snapshot(), guid(url), change))
 
 
-def test_adding_to_a_list_without_its_limits_is_refused_as_a_defect() -> None:
+def test_adding_to_a_list_without_its_limits_is_refused_as_a_defect():
     account = Account()
     snapshot = replace(account.snapshot(), limits=None)
     with pytest.raises(LookupError, match="limits were not loaded"):
@@ -42,7 +40,7 @@ def test_adding_to_a_list_without_its_limits_is_refused_as_a_defect() -> None:
 
 
 # C3.12, C3.13, C3.15
-def test_a_list_has_20_000_subscriptions_and_five_times_as_many_entries_at_most() -> None:
+def test_a_list_has_20_000_subscriptions_and_five_times_as_many_entries_at_most():
     full, fullest = Counts(subscribed=20_000, entries=100_000), Counts(20_001, 0, 100_001)
     check_limits(Counts(19_999, 0, 99_999), full, DEFAULT_LIMITS)
     check_limits(full, full, DEFAULT_LIMITS)
@@ -53,7 +51,7 @@ def test_a_list_has_20_000_subscriptions_and_five_times_as_many_entries_at_most(
 
 
 # C3.12, C3.14
-def test_items_that_find_no_room_fail_each_with_a_clear_reason_and_the_others_are_added() -> None:
+def test_items_that_find_no_room_fail_each_with_a_clear_reason_and_the_others_are_added():
     account = Account(limits=TWO)
     results = added(account, A, B, C, A, D)
     assert [type(one) for one in results] == [Added, Added, Refused, Added, Refused]
@@ -61,7 +59,7 @@ def test_items_that_find_no_room_fail_each_with_a_clear_reason_and_the_others_ar
     assert account.counts.subscribed == 2
 
 
-def test_after_unsubscribing_or_deleting_there_is_room_again() -> None:
+def test_after_unsubscribing_or_deleting_there_is_room_again():
     account = Account(limits=TWO)
     added(account, A, B)
     update(account, A, Update(is_subscribed=False))
@@ -74,7 +72,7 @@ def test_after_unsubscribing_or_deleting_there_is_room_again() -> None:
 
 
 # C3.15
-def test_a_list_that_is_longer_than_it_may_be_can_still_be_changed_but_not_grow() -> None:
+def test_a_list_that_is_longer_than_it_may_be_can_still_be_changed_but_not_grow():
     account = Account(limits=limits_for(3))
     added(account, A, B, C)
     account.limits = TWO
@@ -85,7 +83,7 @@ def test_a_list_that_is_longer_than_it_may_be_can_still_be_changed_but_not_grow(
 
 
 # C3.13
-def test_adding_and_deleting_without_end_reaches_a_limit() -> None:
+def test_adding_and_deleting_without_end_reaches_a_limit():
     account = Account(limits=TWO)
     for number in range(10):
         url = f"https://a.example/{number}"
@@ -98,7 +96,7 @@ def test_adding_and_deleting_without_end_reaches_a_limit() -> None:
 
 
 # C3.13
-def test_renaming_and_moving_without_end_reaches_a_limit() -> None:
+def test_renaming_and_moving_without_end_reaches_a_limit():
     account = Account(limits=TWO)
     added(account, A)
     for number in range(1, 10):
@@ -114,7 +112,7 @@ def test_renaming_and_moving_without_end_reaches_a_limit() -> None:
 
 
 # C3.13, C3.14
-def test_an_entry_counts_once_for_each_kib_that_it_begins() -> None:
+def test_an_entry_counts_once_for_each_kib_that_it_begins():
     account = Account(limits=Limits(20, 10))
     urls = [f"https://{letter}.example/{'x' * 2_600}" for letter in "abc"]  # 4 each
     results = added(account, urls[0], urls[1], urls[2], A, B, C)
@@ -125,7 +123,7 @@ def test_an_entry_counts_once_for_each_kib_that_it_begins() -> None:
 
 
 # C3.15
-def test_a_full_list_accepts_what_unsubscribes_and_refuses_what_makes_a_row_larger() -> None:
+def test_a_full_list_accepts_what_unsubscribes_and_refuses_what_makes_a_row_larger():
     account = Account(limits=Limits(20, 9))
     long, longer = (f"https://a.example/{'x' * size}" for size in (2_600, 2_601))
     added(account, long, A, B, C, D, "https://e.example")
@@ -141,7 +139,7 @@ def test_a_full_list_accepts_what_unsubscribes_and_refuses_what_makes_a_row_larg
 
 
 # C3.14
-def test_an_item_that_finds_no_room_leaves_nothing_behind() -> None:
+def test_an_item_that_finds_no_room_leaves_nothing_behind():
     account = Account(limits=Limits(20, 4))
     added(account, A, B)
     account.delete(guid(B))
@@ -154,7 +152,7 @@ def test_an_item_that_finds_no_room_leaves_nothing_behind() -> None:
     assert account.last_stamp == account.subscription(guid(C)).revision == 1_003
 
 
-def test_an_upload_leaves_first_so_that_there_is_room_for_what_it_adds() -> None:
+def test_an_upload_leaves_first_so_that_there_is_room_for_what_it_adds():
     account = Account(limits=TWO)
     added(account, A, B)
     items, removed = [want(url, None) for url in (C, D)], [parse_feed_url(A)]
@@ -162,7 +160,7 @@ def test_an_upload_leaves_first_so_that_there_is_room_for_what_it_adds() -> None
     assert [type(one) for one in synced.results] == [Added, Refused]
 
 
-def test_a_whole_list_that_finds_no_room_is_refused_whole() -> None:
+def test_a_whole_list_that_finds_no_room_is_refused_whole():
     account = Account(limits=TWO)
     added(account, A, B)
     with pytest.raises(InvalidInput, match=r"is the maximum.* So nothing was changed\."):
@@ -171,7 +169,7 @@ def test_a_whole_list_that_finds_no_room_is_refused_whole() -> None:
     assert account.counts.subscribed == 2
 
 
-def test_a_move_finds_room_or_is_refused() -> None:
+def test_a_move_finds_room_or_is_refused():
     account = Account(limits=Limits(1, 1))
     added(account, A)
     old, new = parse_feed_url(A), parse_feed_url(B)

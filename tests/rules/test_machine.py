@@ -1,7 +1,5 @@
 """Random sequences of operations: the rules agree with a naive reference, and nothing is lost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import Any
@@ -467,9 +465,7 @@ STEPS = st.tuples(
 
 # C3.17
 @given(steps=st.lists(STEPS, min_size=4, max_size=12))
-def test_no_url_of_a_feed_that_was_merged_is_lost_by_what_follows(
-    steps: list[tuple[bool, str, str | None, str | None]],
-) -> None:
+def test_no_url_of_a_feed_that_was_merged_is_lost_by_what_follows(steps):
     rules = Rules()
     try:
         rules.add(list(zip(MOVES, OWN, strict=False)), 0)

@@ -1,7 +1,5 @@
 """What counts as proof that a feed has moved, and what does not."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest
@@ -47,7 +45,7 @@ def seen(feed: Feed, *looks: tuple[int, FetchResult]) -> Feed:
     return feed
 
 
-def test_a_feed_has_moved_if_it_was_seen_so_on_three_days_over_72_hours() -> None:
+def test_a_feed_has_moved_if_it_was_seen_so_on_three_days_over_72_hours():
     feed = seen(known(), (0, MOVED), (24, MOVED), (72, MOVED))
     moved_to = proved_move(feed)
     assert moved_to is not None
@@ -67,16 +65,16 @@ def test_a_feed_has_moved_if_it_was_seen_so_on_three_days_over_72_hours() -> Non
         ("an expired domain in between", [(0, MOVED), (40, ANOTHER), (80, MOVED), (100, MOVED)]),
     ],
 )
-def test_a_feed_has_not_moved_if(what: str, looks: list[tuple[int, FetchResult]]) -> None:
+def test_a_feed_has_not_moved_if(what, looks):
     assert proved_move(seen(known(), *looks)) is None
 
 
-def test_that_no_host_answers_for_a_while_takes_no_evidence_away() -> None:
+def test_that_no_host_answers_for_a_while_takes_no_evidence_away():
     feed = seen(known(), (0, MOVED), (30, AWAY), (48, MOVED), (60, AWAY), (80, MOVED))
     assert proved_move(feed) is not None
 
 
-def test_a_feed_that_moves_on_has_to_be_seen_at_the_new_place_anew() -> None:
+def test_a_feed_that_moves_on_has_to_be_seen_at_the_new_place_anew():
     further = replace(MOVED, moved_feed=MovedFeed("https://third.example", SHOW))
     feed = seen(known(), (0, MOVED), (30, MOVED), (60, MOVED), (73, further))
     assert proved_move(feed) is None
@@ -86,13 +84,13 @@ def test_a_feed_that_moves_on_has_to_be_seen_at_the_new_place_anew() -> None:
     assert moved_to.text == "https://third.example"
 
 
-def test_a_feed_that_was_never_seen_at_its_own_address_proves_nothing() -> None:
+def test_a_feed_that_was_never_seen_at_its_own_address_proves_nothing():
     feed = seen(known(content=None), (0, MOVED), (40, MOVED), (80, MOVED), (120, MOVED))
     assert feed.content == SHOW
     assert proved_move(feed) is None
 
 
-def test_a_feed_says_in_its_own_words_where_it_moved_to() -> None:
+def test_a_feed_says_in_its_own_words_where_it_moved_to():
     said = replace(THERE, moved_feed=MovedFeed(NEW, SHOW))
     assert proved_move(seen(known(), (0, said), (40, said), (80, said))) is not None
     copied = replace(said, moved_feed=MovedFeed(NEW, OTHER))
@@ -112,7 +110,7 @@ def test_a_feed_says_in_its_own_words_where_it_moved_to() -> None:
         ("https://old.example", ""),
     ],
 )
-def test_a_feed_cannot_move(old: str, new: str) -> None:
+def test_a_feed_cannot_move(old, new):
     assert not may_move(old, new)
     there = replace(MOVED, moved_feed=MovedFeed(new, SHOW))
     assert proved_move(seen(known(old), (0, there), (40, there), (80, there))) is None
@@ -127,11 +125,11 @@ def test_a_feed_cannot_move(old: str, new: str) -> None:
         ("http://old\u2100.example", "https://new.example"),
     ],
 )
-def test_a_feed_can_move(old: str, new: str) -> None:
+def test_a_feed_can_move(old, new):
     assert may_move(old, new)
 
 
-def test_what_is_the_same_feed() -> None:
+def test_what_is_the_same_feed():
     guid, other = "a" * 8, "b" * 8
     assert is_same_feed(replace(SHOW, podcast_guid=guid), FeedContent(podcast_guid=guid))
     assert is_same_feed(replace(SHOW, podcast_guid=guid), replace(SHOW, podcast_guid=other))
@@ -142,7 +140,7 @@ def test_what_is_the_same_feed() -> None:
     assert not is_same_feed(replace(SHOW, title=""), replace(SHOW, title=""))
 
 
-def test_what_is_clearly_another_feed() -> None:
+def test_what_is_clearly_another_feed():
     news = replace(SHOW, items=("1",))
     assert not is_another_feed(news, replace(news, items=("2",)))
     assert not is_another_feed(SHOW, replace(SHOW, title="A Show, renamed"))
@@ -151,7 +149,7 @@ def test_what_is_clearly_another_feed() -> None:
     assert is_another_feed(news, FeedContent(items=("2",)))
 
 
-def test_an_old_url_is_dead_once_it_was_gone_for_two_weeks_without_an_answer_in_between() -> None:
+def test_an_old_url_is_dead_once_it_was_gone_for_two_weeks_without_an_answer_in_between():
     gone = FetchResult(failure=Failure.GONE, reason="The host answers 410.")
     no_host = FetchResult(failure=Failure.NO_SUCH_HOST, reason="There is no such host.")
     slow = FetchResult(failure=Failure.TOO_SLOW, reason="It takes too long.")
@@ -169,7 +167,7 @@ def test_an_old_url_is_dead_once_it_was_gone_for_two_weeks_without_an_answer_in_
     assert not is_dead(seen(known(), (0, gone), (7 * day, AWAY), (15 * day, AWAY)), None)
 
 
-def test_apps_are_not_sent_to_a_present_url_that_cannot_be_read_either() -> None:
+def test_apps_are_not_sent_to_a_present_url_that_cannot_be_read_either():
     gone = FetchResult(failure=Failure.NOT_FOUND, reason="The host answers 404.")
     former = seen(known(), (0, gone), (14 * 24, gone))
     assert is_dead(former, known(NEW))
@@ -180,7 +178,7 @@ LOOKS = {"moved": MOVED, "there": THERE, "away": AWAY, "another": ANOTHER, "logi
 
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.sampled_from(sorted(LOOKS))), max_size=12))
-def test_only_an_unbroken_row_of_sightings_is_proof(steps: list[tuple[int, str]]) -> None:
+def test_only_an_unbroken_row_of_sightings_is_proof(steps):
     """Whatever was seen, a naive count of the sightings since the last other answer agrees."""
     hours, feed, row = 0, known(), list[Stamp]()
     for wait, kind in steps:
@@ -197,7 +195,7 @@ def test_only_an_unbroken_row_of_sightings_is_proof(steps: list[tuple[int, str]]
 
 
 @given(st.lists(st.sampled_from(sorted(LOOKS)), min_size=2, max_size=8), st.floats(0, 1))
-def test_what_is_known_of_a_feed_is_never_lost_by_a_look(kinds: list[str], chance: float) -> None:
+def test_what_is_known_of_a_feed_is_never_lost_by_a_look(kinds, chance):
     feeds = [known()]
     for number, kind in enumerate(kinds):
         now = Stamp(BEGIN + number * DAY_US)
@@ -208,7 +206,7 @@ def test_what_is_known_of_a_feed_is_never_lost_by_a_look(kinds: list[str], chanc
         assert after.next_fetch > after.looked
 
 
-def test_a_copied_guid_of_a_feed_that_moved_nowhere_proves_nothing() -> None:
+def test_a_copied_guid_of_a_feed_that_moved_nowhere_proves_nothing():
     copied = FetchResult(replace(SHOW, podcast_guid=str(Guid("1" * 8))))
     assert proved_move(seen(known(), (0, copied), (40, copied), (80, copied))) is None
 
@@ -223,7 +221,7 @@ def by_https(url: str = OLD, content: FeedContent = SHOW) -> FetchResult:
 
 
 @pytest.mark.parametrize("url", [OLD, f"{OLD}/"])
-def test_a_feed_that_redirects_to_https_is_asked_so_once_it_was_found_there_twice(url: str) -> None:
+def test_a_feed_that_redirects_to_https_is_asked_so_once_it_was_found_there_twice(url):
     new = replace(known(BY_HTTP, None), changed=None)
     first = seen(new, (0, by_https(url)))
     assert (first.url, found_by_https(BY_HTTP, first)) == (BY_HTTP, "")
@@ -248,9 +246,9 @@ def test_a_feed_that_redirects_to_https_is_asked_so_once_it_was_found_there_twic
         by_https("https://user@old.example/feed"),
     ],
 )
-def test_otherwise_it_is_asked_as_before(looked: FetchResult) -> None:
+def test_otherwise_it_is_asked_as_before(looked):
     assert seen(known(BY_HTTP), (0, looked)).url == BY_HTTP
 
 
-def test_a_feed_never_goes_back_to_http() -> None:
+def test_a_feed_never_goes_back_to_http():
     assert seen(known(), (0, by_https(BY_HTTP))).url == OLD

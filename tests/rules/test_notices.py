@@ -1,7 +1,5 @@
 """What the owner of a list is told; as pure functions."""
 
-from __future__ import annotations
-
 from feedkeep.model import (
     AccountId,
     Alias,
@@ -71,7 +69,7 @@ def told(*notices: Notice) -> list[tuple[NoticeKind, str]]:
     return [(notice.kind, notice.name) for notice in notices]
 
 
-def test_an_app_is_news_once_it_was_used_and_when_it_falls_silent() -> None:
+def test_an_app_is_news_once_it_was_used_and_when_it_falls_silent():
     apps = [app(1, 0), app(2, None), app(3, SILENT_DAYS, 99, name="tablet")]
     found = newest(of_list(whole(), {}, NO_LABELS, apps, NOW), NOW)
     assert told(*found) == [(NoticeKind.SILENT, "tablet"), (NoticeKind.NEW_APP, "phone")]
@@ -80,12 +78,12 @@ def test_an_app_is_news_once_it_was_used_and_when_it_falls_silent() -> None:
     assert told(*newest(found, NOW, known=known)) == [(NoticeKind.SILENT, "tablet")]
 
 
-def test_granted_app_is_known_to_the_browser_that_granted_it_in_time() -> None:
+def test_granted_app_is_known_to_the_browser_that_granted_it_in_time():
     apps = [app(number, 0, kind=kind) for number, kind in enumerate(AppKind)]
     [own] = [one for one in apps if one.kind is AppKind.NEXTCLOUD]
     second = second_of(own.created)
 
-    def known(seconds_before: int, account: int = 1, label: str = "phone") -> list[str]:
+    def known(seconds_before, account=1, label="phone"):
         marks = with_grant("", AccountId(account), label, second - seconds_before)
         return granted_keys(apps, AccountId(1), marks, 9)
 
@@ -93,7 +91,7 @@ def test_granted_app_is_known_to_the_browser_that_granted_it_in_time() -> None:
     assert known(-1) == known(10) == known(0, account=2) == known(0, label="tablet") == []
 
 
-def test_browser_remembers_a_few_grants_and_ignores_what_is_no_mark() -> None:
+def test_browser_remembers_a_few_grants_and_ignores_what_is_no_mark():
     one = app(1, 0, kind=AppKind.NEXTCLOUD)
     marks = "x.y-9" * 99
     for _ in range(MAX_GRANTS):
@@ -104,7 +102,7 @@ def test_browser_remembers_a_few_grants_and_ignores_what_is_no_mark() -> None:
         assert granted_keys([one], AccountId(1), odd, 9) == []
 
 
-def test_an_app_with_the_account_s_password_is_known_by_its_name_alone() -> None:
+def test_an_app_with_the_account_s_password_is_known_by_its_name_alone():
     keys = {
         app_key(app(number, 0, kind=AppKind.PASSWORD, name=f"AntennaPod/3.{number}.0"))
         for number in range(3)
@@ -113,7 +111,7 @@ def test_an_app_with_the_account_s_password_is_known_by_its_name_alone() -> None
     assert app_key(app(1, 0)) != app_key(app(2, 0))
 
 
-def test_a_feed_is_news_that_was_not_readable_for_a_week_and_never_by_a_secret_address() -> None:
+def test_a_feed_is_news_that_was_not_readable_for_a_week_and_never_by_a_secret_address():
     guid = parse_feed_url(A).guid
     known = {
         url: Headline(guid, title, failing=ago(UNREADABLE_DAYS + 1))
@@ -132,7 +130,7 @@ def test_a_feed_is_news_that_was_not_readable_for_a_week_and_never_by_a_secret_a
     assert newest(of_list(whole(feed(A)), recent, NO_LABELS, [], NOW), NOW) == []
 
 
-def test_a_move_is_news_if_feedkeep_followed_it() -> None:
+def test_a_move_is_news_if_feedkeep_followed_it():
     authors = {
         "us": Author(CredentialKind.FEEDKEEP),
         "you": Author(CredentialKind.BROWSER, TokenId(1)),
@@ -149,13 +147,13 @@ def test_a_move_is_news_if_feedkeep_followed_it() -> None:
     assert found[0].at == ago(2)
 
 
-def test_only_a_list_with_another_address_of_a_feed_may_have_one_that_moved() -> None:
+def test_only_a_list_with_another_address_of_a_feed_may_have_one_that_moved():
     assert not may_have_moved(whole(feed(A), Pointer(Guid("1"), Guid("2"))))
     alias = Alias("https://old.example", moved_away=True)
     assert may_have_moved(whole(feed(A), Pointer(Guid("1"), Guid("2"), alias=alias)))
 
 
-def test_news_is_what_came_since_it_was_seen_in_the_last_days_and_bounded() -> None:
+def test_news_is_what_came_since_it_was_seen_in_the_last_days_and_bounded():
     feeds = [FeedChange(ChangeKind.UNSUBSCRIBED, Guid(str(n)), A) for n in range(3)]
     wipes = [
         of_mass_unsubscribe(MassUnsubscribe([ago(days)], "", feeds), "Kasts")

@@ -1,7 +1,5 @@
 """Which URLs of feeds only their owner should ask for."""
 
-from __future__ import annotations
-
 import random
 import re
 import string
@@ -46,7 +44,7 @@ from feedkeep.rules.personal_urls import looks_personal, may_look_at
         "https://www.youtube.com/feeds/videos.xml?key=qP3vXyZ0aB9cD8eF7gH6iJ",
     ],
 )
-def test_a_url_that_looks_like_one_persons_own_is_not_looked_at(url: str) -> None:
+def test_a_url_that_looks_like_one_persons_own_is_not_looked_at(url):
     assert looks_personal(url)
     assert not may_look_at(url, Fetch.PUBLIC)
     assert may_look_at(url, Fetch.PUBLIC, is_permitted=True)
@@ -78,12 +76,12 @@ def test_a_url_that_looks_like_one_persons_own_is_not_looked_at(url: str) -> Non
         "https://FEEDS.redcircle.com./6f1a9c8e-5b7d-4c3a-9e2f-1a2b3c4d5e6f/",
     ],
 )
-def test_a_url_of_words_and_numbers_is_public(url: str) -> None:
+def test_a_url_of_words_and_numbers_is_public(url):
     assert not looks_personal(url)
     assert may_look_at(url, Fetch.PUBLIC)
 
 
-def test_of_the_keys_that_programs_make_few_in_a_hundred_look_like_words() -> None:
+def test_of_the_keys_that_programs_make_few_in_a_hundred_look_like_words():
     chance = random.Random(1)
     for alphabet in (string.hexdigits[:16], string.ascii_letters + string.digits + "-_"):
         keys = ["".join(chance.choices(alphabet, k=24)) for _ in range(1_000)]
@@ -175,14 +173,14 @@ def invented(template: str, chance: random.Random) -> str:
 
 
 @pytest.mark.parametrize("template", PUBLIC)
-def test_an_id_that_its_host_gives_to_public_feeds_is_no_secret(template: str) -> None:
+def test_an_id_that_its_host_gives_to_public_feeds_is_no_secret(template):
     chance = random.Random(1)
     assert not any(looks_personal(invented(template, chance)) for _ in range(200))
 
 
 @pytest.mark.parametrize("template", PRIVATE)
 def test_of_the_addresses_that_members_are_given_at_most_four_in_a_hundred_pass_for_public(
-    template: str,
-) -> None:
+    template,
+):
     chance = random.Random(1)
     assert sum(not looks_personal(invented(template, chance)) for _ in range(1_000)) <= 40

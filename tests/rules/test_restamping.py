@@ -1,7 +1,5 @@
 """A clock that was far ahead goes back, and what it stamped keeps its order."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,9 +33,7 @@ def stamps_ahead(draw: st.DrawFn) -> list[Stamp]:
 
 
 @given(stamps_ahead(), st.integers(0, 20 * YEAR_US))
-def test_new_stamps_rise_as_the_old_ones_did_and_none_is_later_than_its_old(
-    stamps: list[Stamp], ahead: int
-) -> None:
+def test_new_stamps_rise_as_the_old_ones_did_and_none_is_later_than_its_old(stamps, ahead):
     clock = max(stamps) + FAR_AHEAD_US + 1 + ahead
     made = anew(account(clock, clock), stamps)
     assert sorted(made.stamps.values()) == [made.stamps[stamp] for stamp in sorted(stamps)]
@@ -50,7 +46,7 @@ def test_new_stamps_rise_as_the_old_ones_did_and_none_is_later_than_its_old(
     assert not is_far_ahead(made.account, NOW)
 
 
-def test_a_clock_that_is_not_far_ahead_stays_and_the_other_one_goes_back() -> None:
+def test_a_clock_that_is_not_far_ahead_stays_and_the_other_one_goes_back():
     few_days, years = NOW + 3 * DAY_US, NOW + 10 * YEAR_US
     assert not is_far_ahead(account(few_days, few_days), NOW)
     assert is_far_ahead(account(0, years), NOW)
@@ -62,7 +58,7 @@ def test_a_clock_that_is_not_far_ahead_stays_and_the_other_one_goes_back() -> No
     assert anew(account(years), []).account.last_stamp == NOW
 
 
-def test_a_restore_while_the_clock_was_far_ahead_leaves_out_no_actions_once_it_is_right() -> None:
+def test_a_restore_while_the_clock_was_far_ahead_leaves_out_no_actions_once_it_is_right():
     years = Stamp(NOW + 10 * YEAR_US)
     restored_then = replace(
         account(NOW, years), actions_lost_after=Stamp(NOW - 1), actions_lost_until=years
@@ -74,15 +70,15 @@ def test_a_restore_while_the_clock_was_far_ahead_leaves_out_no_actions_once_it_i
 @pytest.mark.parametrize(
     ("known_from", "then"), [(5, 5), (NOW + 3, NOW), (NOW + 4, NOW + 1), (NOW + 7, NOW + 1)]
 )
-def test_a_list_is_known_from_where_it_was(known_from: int, then: int) -> None:
+def test_a_list_is_known_from_where_it_was(known_from, then):
     stamps = [Stamp(NOW + 4), Stamp(NOW + 8)]
     assert anew(account(NOW + YEAR_US), stamps, known_from).known_from == then
 
 
 @given(st.integers(FAR_AHEAD_US + 1, 2 * YEAR_US), st.booleans())
 def test_a_stamp_that_was_ahead_means_everything_for_as_long_as_a_client_may_be_away(
-    ahead: int, was_restored: bool
-) -> None:
+    ahead, was_restored
+):
     since = Stamp(NOW + ahead)
     known = account(since)
     if was_restored:
@@ -96,7 +92,7 @@ def test_a_stamp_that_was_ahead_means_everything_for_as_long_as_a_client_may_be_
         assert not may_follow_lost_changes(found, found.last_stamp)
 
 
-def test_an_app_that_was_told_anything_is_told_everything_whatever_it_asks() -> None:
+def test_an_app_that_was_told_anything_is_told_everything_whatever_it_asks():
     told = SyncProgress(Second(2_000_000_000), Second(1_999_999_999))
     app = to_resend(CookielessApp("phone", False, told))
     assert app == CookielessApp("phone", False, SyncProgress(EVERYTHING))

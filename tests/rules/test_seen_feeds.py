@@ -1,7 +1,5 @@
 """An account is shown what was found of a feed since it first had it, and nothing from before."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -69,8 +67,8 @@ FAILED = FetchResult(failure=Failure.NO_SUCH_HOST, reason="There is none.")
 
 @given(FEEDS, st.integers(0, 10).map(Stamp))
 def test_nothing_that_is_shown_is_from_before_and_a_headline_that_is_whole_is_the_same(
-    feed: Feed, first_had: Stamp
-) -> None:
+    feed, first_had
+):
     shown = seen(feed, first_had, NOW)
     assert (shown is None) == (feed.looked <= first_had)
     if shown is None:
@@ -89,7 +87,7 @@ def test_nothing_that_is_shown_is_from_before_and_a_headline_that_is_whole_is_th
 
 
 # C10.13
-def test_a_feed_that_others_have_is_shown_once_it_was_looked_at_since() -> None:
+def test_a_feed_that_others_have_is_shown_once_it_was_looked_at_since():
     assert seen(READ, at(0), NOW) is None  # a look at the very moment may have begun before
     unchanged = looked(READ, 2, FetchResult())
     assert seen(unchanged, at(2), at(3)) is None
@@ -101,7 +99,7 @@ def test_a_feed_that_others_have_is_shown_once_it_was_looked_at_since() -> None:
 
 
 @pytest.mark.parametrize("first_had", [Stamp(0), at(0, SKEW_US + 1), at(9_999)])
-def test_what_was_had_always_or_by_a_clock_that_was_wrong_is_shown(first_had: Stamp) -> None:
+def test_what_was_had_always_or_by_a_clock_that_was_wrong_is_shown(first_had):
     assert seen(READ, first_had, NOW) is READ
     assert is_whole(whole_until(READ), first_had, NOW)
     assert new_subscriber(READ, first_had, NOW) is None
@@ -109,7 +107,7 @@ def test_what_was_had_always_or_by_a_clock_that_was_wrong_is_shown(first_had: St
 
 
 # C10.9, C10.13
-def test_a_title_that_others_have_read_is_not_shown_while_a_feed_fails() -> None:
+def test_a_title_that_others_have_read_is_not_shown_while_a_feed_fails():
     failing = looked(looked(READ, 1, FAILED), 3, FAILED)
     shown = seen(failing, at(2), at(3))
     assert shown is not None
@@ -120,14 +118,14 @@ def test_a_title_that_others_have_read_is_not_shown_while_a_feed_fails() -> None
     assert headline_of(seen(read_again, at(2), at(4)) or NEW).title == "Radio"
 
 
-def test_what_a_page_named_to_others_is_not_shown_to_who_could_not_see_that_page() -> None:
+def test_what_a_page_named_to_others_is_not_shown_to_who_could_not_see_that_page():
     page = FetchResult(failure=Failure.NOT_A_FEED, page_feeds=(B,))
     unseen = looked(looked(NEW, 0, page), 2, FetchResult(failure=Failure.TOO_SLOW))
     assert (seen(unseen, at(1), at(2)) or NEW).page_feeds == ()
     assert (seen(looked(unseen, 3, page), at(1), at(3)) or NEW).page_feeds == (B,)
 
 
-def test_a_move_and_a_death_count_from_when_an_account_first_had_the_feed() -> None:
+def test_a_move_and_a_death_count_from_when_an_account_first_had_the_feed():
     moved = replace(READ, looked=at(5), answered=at(5), sighting=Sighting(B, at(0), at(5), 5))
     assert proved_move(moved) is not None
     for day, is_proved in ((-1, True), (1, True), (3, False), (4, False)):
@@ -141,8 +139,8 @@ def test_a_move_and_a_death_count_from_when_an_account_first_had_the_feed() -> N
 
 
 # C10.14
-def test_for_a_newcomer_a_feed_is_looked_at_next_and_for_many_once_a_minute() -> None:
-    def moment(feed: Feed, first_had: Stamp, now: Stamp) -> Stamp:
+def test_for_a_newcomer_a_feed_is_looked_at_next_and_for_many_once_a_minute():
+    def moment(feed, first_had, now):
         found = new_subscriber(feed, first_had, now)
         assert found is not None
         assert (found.guid, found.due) == (feed.guid, feed.next_fetch)
@@ -157,7 +155,7 @@ def test_for_a_newcomer_a_feed_is_looked_at_next_and_for_many_once_a_minute() ->
     assert moment(READ, at(0, 9), minute) == 0
 
 
-def test_a_url_was_had_by_its_list_alone_and_not_by_a_guid_that_claims_it() -> None:
+def test_a_url_was_had_by_its_list_alone_and_not_by_a_guid_that_claims_it():
     account = Account(now=10)
     account.add((A, None), (C, guid(B)))
     account.now = 20

@@ -1,7 +1,5 @@
 """Subscribing to several at once, and unsubscribing."""
 
-from __future__ import annotations
-
 import pytest
 from test_subscriptions import Account, guid
 
@@ -32,7 +30,7 @@ def set_subscribed(known: Account, guids: list[Guid], is_subscribed: bool) -> in
     return known.keep(subscriptions.set_subscribed(known.snapshot(), guids, is_subscribed))
 
 
-def test_each_that_changes_gets_a_stamp_of_its_own_and_the_others_stay_as_they_are() -> None:
+def test_each_that_changes_gets_a_stamp_of_its_own_and_the_others_stay_as_they_are():
     known = account(4)
     before = dict(known.entries)
     unknown = guid("https://unknown.example")
@@ -46,20 +44,20 @@ def test_each_that_changes_gets_a_stamp_of_its_own_and_the_others_stay_as_they_a
 
 
 @pytest.mark.parametrize("guids", [[], [GUIDS[0]], [guid("https://unknown.example")]])
-def test_what_changes_nothing_draws_no_stamp(guids: list[Guid]) -> None:
+def test_what_changes_nothing_draws_no_stamp(guids):
     known = account(2)
     last = known.last_stamp
     assert set_subscribed(known, guids, True) == 0
     assert known.last_stamp == last
 
 
-def test_a_deleted_feed_is_not_brought_back() -> None:
+def test_a_deleted_feed_is_not_brought_back():
     known = account(1)
     known.keep(subscriptions.delete(known.snapshot(), GUIDS[0]))
     assert set_subscribed(known, [GUIDS[0]], True) == 0
 
 
-def test_a_full_list_takes_none_of_several() -> None:
+def test_a_full_list_takes_none_of_several():
     known = account(3)
     set_subscribed(known, GUIDS[:2], False)
     known.limits = Limits(2, 100)
@@ -68,7 +66,7 @@ def test_a_full_list_takes_none_of_several() -> None:
     assert subscribed(known) == {GUIDS[2]}
 
 
-def test_what_was_added_new_is_counted_once_and_what_was_there_is_not() -> None:
+def test_what_was_added_new_is_counted_once_and_what_was_there_is_not():
     known = account(2)
     set_subscribed(known, [GUIDS[1]], False)
     results = known.add(*((url, None) for url in (*URLS[:3], URLS[2], "x")))

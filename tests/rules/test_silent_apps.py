@@ -1,7 +1,5 @@
 """Which apps have fallen silent, and what a card tells of an app; as pure functions."""
 
-from __future__ import annotations
-
 import pytest
 
 from feedkeep.model import Author, CredentialKind, Guid, Scope, Stamp, TokenId
@@ -30,9 +28,7 @@ def app(number: int, days_ago: int | None) -> ConnectedApp:
         ([], []),
     ],
 )
-def test_an_app_is_silent_that_was_not_used_for_weeks_while_another_one_was(
-    days_ago: list[int | None], silent: list[int]
-) -> None:
+def test_an_app_is_silent_that_was_not_used_for_weeks_while_another_one_was(days_ago, silent):
     apps = [app(number, days) for number, days in enumerate(days_ago, 1)]
     assert [one.ids[0] for one in fallen_silent(apps, NOW)] == silent
 
@@ -45,7 +41,7 @@ def changed(stamp: int, author: str, count: int) -> ListChange:
     return ListChange(Stamp(stamp), author, feeds)
 
 
-def test_a_card_tells_the_last_change_that_an_app_has_sent_and_its_name_without_a_version() -> None:
+def test_a_card_tells_the_last_change_that_an_app_has_sent_and_its_name_without_a_version():
     authors = {
         "browser": Author(CredentialKind.BROWSER, TokenId(1)),
         "phone": Author(CredentialKind.TOKEN, TokenId(1)),

@@ -1,7 +1,5 @@
 """Normalising takes a time that grows with the length of a text, whatever marks are in it."""
 
-from __future__ import annotations
-
 import re
 import sys
 import unicodedata
@@ -24,17 +22,17 @@ LETTERS = st.text(st.sampled_from([*"ae가각ক", "ᄀ", "ᅡ", "ᆨ", ACUTE, B
 
 
 @given(LETTERS.map(lambda text: text[:MAX_MARKS]) | st.text(max_size=MAX_MARKS))
-def test_what_has_no_more_marks_than_languages_have_is_in_nfc(text: str) -> None:
+def test_what_has_no_more_marks_than_languages_have_is_in_nfc(text):
     assert nfc(text) == unicodedata.normalize("NFC", text)
 
 
 @pytest.fixture
-def ordered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def ordered(monkeypatch):
     """Every text that was normalised."""
     texts: list[str] = []
     normalize = unicodedata.normalize
 
-    def noted(form: str, text: str) -> str:
+    def noted(form, text):
         texts.append(text)
         return normalize(form, text)
 
@@ -43,22 +41,20 @@ def ordered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize("marks", [ACUTE, BELOW, ACUTE + BELOW, TIBETAN, GREEK, TIBETAN + ACUTE])
-def test_marks_beyond_those_of_any_language_are_never_put_in_order(
-    marks: str, ordered: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_marks_beyond_those_of_any_language_are_never_put_in_order(marks, ordered, monkeypatch):
     found = nfc(f"a{marks * 500}b{marks * 500}c")
     monkeypatch.undo()
     assert max(map(len, ordered)) == len("a" + "b" + "c") + 2 * MAX_MARKS
     assert [letter for letter in unicodedata.normalize("NFD", found) if letter in "abc"] == [*"abc"]
 
 
-def test_letters_without_many_marks_are_not_examined_one_by_one(ordered: list[str]) -> None:
+def test_letters_without_many_marks_are_not_examined_one_by_one(ordered):
     text = ("é" * 99 + ACUTE * MAX_MARKS) * 9
     assert with_few_marks(text) == text
     assert ordered == []
 
 
-def test_no_mark_is_a_word_character() -> None:
+def test_no_mark_is_a_word_character():
     letters = (chr(code) for code in range(sys.maxunicode + 1))
     marks = [letter for letter in letters if unicodedata.combining(letter)]
     assert not re.search(r"\w", "".join([*marks, TIBETAN, GREEK]))
@@ -68,7 +64,7 @@ MANY = "".join(chr(mark) * 500 for mark in (0x345, 0x315, 0x300, 0x31B, 0x316, 0
 
 
 @pytest.mark.parametrize("url", [f"http://b{MANY}/x", f"http://b.example/{MANY}"])
-def test_a_url_full_of_marks_is_never_put_in_order(ordered: list[str], url: str) -> None:
+def test_a_url_full_of_marks_is_never_put_in_order(ordered, url):
     looks_personal(url)
     address_of(url)
     folded(url)

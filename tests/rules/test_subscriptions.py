@@ -1,7 +1,5 @@
 """Contract, sections 3 to 6: what is seen of stamps, limits and decisions below the interface."""
 
-from __future__ import annotations
-
 import pytest
 from kept_states import KeptStates
 
@@ -97,14 +95,14 @@ class Account:
 
 
 # C4.1
-def test_every_entry_of_one_request_has_a_stamp_of_its_own() -> None:
+def test_every_entry_of_one_request_has_a_stamp_of_its_own():
     account = Account()
     account.add((A, None), (B, None), (C, None))
     assert [account.subscription(guid(url)).revision for url in (A, B, C)] == [1_000, 1_001, 1_002]
     assert account.last_stamp == 1_002
 
 
-def test_pointers_are_stamped_before_the_subscription_that_they_lead_to() -> None:
+def test_pointers_are_stamped_before_the_subscription_that_they_lead_to():
     account = Account()
     account.add((A, G1), (B, G2))
     account.update(G1, Update(new_guid=G2))
@@ -114,7 +112,7 @@ def test_pointers_are_stamped_before_the_subscription_that_they_lead_to() -> Non
 
 
 # C4.4
-def test_leading_an_old_pointer_to_a_newer_guid_is_not_a_change_of_it() -> None:
+def test_leading_an_old_pointer_to_a_newer_guid_is_not_a_change_of_it():
     account = Account()
     account.add((A, G1))
     account.update(G1, Update(new_guid=G2))
@@ -123,7 +121,7 @@ def test_leading_an_old_pointer_to_a_newer_guid_is_not_a_change_of_it() -> None:
     assert account.pointer(G1) == Pointer(G1, G3, before)
 
 
-def test_a_pointer_that_a_new_subscription_takes_from_a_deleted_one_is_stamped_again() -> None:
+def test_a_pointer_that_a_new_subscription_takes_from_a_deleted_one_is_stamped_again():
     account = Account()
     account.add((A, None))
     account.update(guid(A), Update(new_guid=G1))
@@ -139,8 +137,8 @@ def test_a_pointer_that_a_new_subscription_takes_from_a_deleted_one_is_stamped_a
 # C8.5
 @pytest.mark.parametrize("revive_with", [None, G3])
 def test_pointers_that_devices_follow_through_a_guid_that_is_taken_over_are_stamped_again(
-    revive_with: Guid | None,
-) -> None:
+    revive_with,
+):
     account = Account()
     account.add((A, G1))
     account.update(G1, Update(new_guid=guid(A)))  # a device is told that G1 leads to A's guid
@@ -166,9 +164,7 @@ def test_pointers_that_devices_follow_through_a_guid_that_is_taken_over_are_stam
         ([(A, G1), (B, guid(A))], [G1, guid(B)]),
     ],
 )
-def test_a_copied_guid_costs_no_feed(
-    items: list[tuple[str, str | None]], guids: list[Guid]
-) -> None:
+def test_a_copied_guid_costs_no_feed(items, guids):
     account = Account()
     for _ in range(2):  # as after a lost response
         results = account.add(*items)
@@ -178,7 +174,7 @@ def test_a_copied_guid_costs_no_feed(
 
 
 # C5.5, C5.29
-def test_a_guid_of_the_list_is_the_identity_of_the_first_item_that_has_it() -> None:
+def test_a_guid_of_the_list_is_the_identity_of_the_first_item_that_has_it():
     account = Account()
     account.add((A, G1))
     account.add((B, G1), (C, G1))
@@ -187,21 +183,21 @@ def test_a_guid_of_the_list_is_the_identity_of_the_first_item_that_has_it() -> N
 
 
 @pytest.mark.parametrize("before", [[], [A], [B], [A, B]])
-def test_a_guid_that_two_feeds_of_a_file_have_loses_neither(before: list[str]) -> None:
+def test_a_guid_that_two_feeds_of_a_file_have_loses_neither(before):
     account = Account()
     account.add(*((url, None) for url in before))
     account.read_file((A, G1), (B, G1))
     assert set(account.urls()) == {A, B}
 
 
-def test_a_file_merges_no_feeds_and_changes_no_url() -> None:
+def test_a_file_merges_no_feeds_and_changes_no_url():
     account = Account()
     account.add((A, None), (B, None))
     account.read_file((B, guid(A)))
     assert set(account.urls()) == {A, B}
 
 
-def test_a_file_that_has_a_feed_where_it_has_moved_to_does_not_double_it() -> None:
+def test_a_file_that_has_a_feed_where_it_has_moved_to_does_not_double_it():
     account = Account()
     account.add((A, None))
     (result,) = account.read_file((B, guid(A)))
@@ -210,7 +206,7 @@ def test_a_file_that_has_a_feed_where_it_has_moved_to_does_not_double_it() -> No
     assert account.urls() == [A]
 
 
-def test_merging_is_subscribed_if_either_was() -> None:
+def test_merging_is_subscribed_if_either_was():
     for is_first, is_second in ((True, True), (True, False), (False, True), (False, False)):
         account = Account()
         account.add((A, G1), (B, G2))
@@ -220,14 +216,14 @@ def test_merging_is_subscribed_if_either_was() -> None:
         assert account.subscription(G2).is_subscribed == (is_first or is_second)
 
 
-def test_an_item_that_changes_nothing_but_its_stamp_leaves_other_entries_alone() -> None:
+def test_an_item_that_changes_nothing_but_its_stamp_leaves_other_entries_alone():
     account = Account()
     account.add((A, None), (B, None))
     decision = subscriptions.add(account.snapshot(), [want(A, None)])
     assert [entry.guid for entry in decision.saved] == [guid(A)]
 
 
-def test_a_refused_item_changes_nothing_and_takes_no_stamp() -> None:
+def test_a_refused_item_changes_nothing_and_takes_no_stamp():
     account = Account()
     decision = subscriptions.add(account.snapshot(), [want("a.example", None), want(A, "no guid")])
     assert (decision.saved, decision.forgotten, decision.last_stamp) == ([], [], 0)
@@ -243,7 +239,7 @@ def crowded(pointers: int) -> Account:
     return account
 
 
-def test_a_subscription_has_at_most_a_thousand_pointers_and_an_item_too_many_fails() -> None:
+def test_a_subscription_has_at_most_a_thousand_pointers_and_an_item_too_many_fails():
     account = crowded(MAX_POINTERS)
     before = account.snapshot()
     (result,) = account.add((f" {B} ", G1))
@@ -254,7 +250,7 @@ def test_a_subscription_has_at_most_a_thousand_pointers_and_an_item_too_many_fai
 
 
 # C3.11
-def test_add_many_guids_of_one_url_redirects_a_bounded_number_of_pointers() -> None:
+def test_add_many_guids_of_one_url_redirects_a_bounded_number_of_pointers():
     account = Account()
     account.add((A, None))
     guids = [f"{number:08x}-0000-4000-9000-000000000000" for number in range(900)]
@@ -268,13 +264,13 @@ def test_add_many_guids_of_one_url_redirects_a_bounded_number_of_pointers() -> N
     assert account.subscription(G1).feed_url == B
 
 
-def test_an_item_that_makes_no_pointer_is_taken_by_a_subscription_with_a_thousand() -> None:
+def test_an_item_that_makes_no_pointer_is_taken_by_a_subscription_with_a_thousand():
     account = crowded(MAX_POINTERS)
     (result,) = account.add((A, G1))
     assert isinstance(result, Added)
 
 
-def test_items_around_one_that_makes_too_many_pointers_are_added() -> None:
+def test_items_around_one_that_makes_too_many_pointers_are_added():
     account = crowded(MAX_POINTERS)
     results = account.add((B, None), (B, G1), (C, None))
     assert [type(result) for result in results] == [Added, Refused, Added]
@@ -286,18 +282,14 @@ def test_items_around_one_that_makes_too_many_pointers_are_added() -> None:
     "change",
     [Update(new_guid=G2), Update(new_feed_url=parse_feed_url(B)), Update(new_guid=G3)],
 )
-def test_an_update_that_makes_too_many_pointers_is_refused_and_changes_nothing(
-    change: Update,
-) -> None:
+def test_an_update_that_makes_too_many_pointers_is_refused_and_changes_nothing(change):
     account = crowded(MAX_POINTERS)
     account.add((C, G3))
     with pytest.raises(InvalidInput, match="at most 1,000"):
         subscriptions.update(account.snapshot(), G1, change)
 
 
-def test_a_pointer_has_the_text_of_a_url_that_is_former_or_absorbed_or_was_sent_beside_a_guid() -> (
-    None
-):
+def test_a_pointer_has_the_text_of_a_url_that_is_former_or_absorbed_or_was_sent_beside_a_guid():
     account = Account()
     account.add((A, G1), (B, G2))
     account.move(G1, "https://a.example/new")
@@ -313,7 +305,7 @@ def test_a_pointer_has_the_text_of_a_url_that_is_former_or_absorbed_or_was_sent_
     assert account.pointer(guid("https://a.example/new")).alias is None
 
 
-def test_the_present_guid_keeps_the_text_of_the_url_that_it_was_derived_from() -> None:
+def test_the_present_guid_keeps_the_text_of_the_url_that_it_was_derived_from():
     account = Account()
     account.add((A, None))
     account.move(guid(A), B)
@@ -324,7 +316,7 @@ def test_the_present_guid_keeps_the_text_of_the_url_that_it_was_derived_from() -
     assert account.subscription(guid(A)).alias == Alias(A, moved_away=True, first_had=1_000)
 
 
-def test_moving_to_a_url_that_was_absorbed_is_a_new_move_and_loses_no_url() -> None:
+def test_moving_to_a_url_that_was_absorbed_is_a_new_move_and_loses_no_url():
     account = Account()
     account.add((A, G1), (B, G2))
     account.update(G1, Update(new_guid=G2))
@@ -341,7 +333,7 @@ def test_moving_to_a_url_that_was_absorbed_is_a_new_move_and_loses_no_url() -> N
         [C, B, A, C],
     ],
 )
-def test_no_way_there_and_back_loses_a_url_that_came_from_a_merge(urls: list[str]) -> None:
+def test_no_way_there_and_back_loses_a_url_that_came_from_a_merge(urls):
     account = Account()
     account.add((A, G1), (B, G2))
     account.update(G1, Update(new_guid=G2))
@@ -350,7 +342,7 @@ def test_no_way_there_and_back_loses_a_url_that_came_from_a_merge(urls: list[str
     assert account.pointer(guid(A)).new_guid == account.pointer(guid(B)).new_guid == G2
 
 
-def test_a_move_before_a_merge_is_not_undone_after_it() -> None:
+def test_a_move_before_a_merge_is_not_undone_after_it():
     account = Account()
     account.add((A, G1), (B, G2))
     account.move(G1, C)
@@ -359,7 +351,7 @@ def test_a_move_before_a_merge_is_not_undone_after_it() -> None:
     assert account.pointer(guid(C)).new_guid == G2
 
 
-def test_a_move_after_a_merge_can_be_undone() -> None:
+def test_a_move_after_a_merge_can_be_undone():
     account = Account()
     account.add((A, G1), (B, G2))
     account.update(G1, Update(new_guid=G2))
@@ -369,7 +361,7 @@ def test_a_move_after_a_merge_can_be_undone() -> None:
 
 
 # C5.26
-def test_a_url_that_an_app_is_known_to_have_leads_here_after_the_move_to_it_is_undone() -> None:
+def test_a_url_that_an_app_is_known_to_have_leads_here_after_the_move_to_it_is_undone():
     account = Account()
     account.add((A, G1))
     account.move(G1, B)
@@ -380,7 +372,7 @@ def test_a_url_that_an_app_is_known_to_have_leads_here_after_the_move_to_it_is_u
     )
 
 
-def test_moving_to_a_url_that_was_only_sent_beside_is_a_new_move_and_loses_no_url() -> None:
+def test_moving_to_a_url_that_was_only_sent_beside_is_a_new_move_and_loses_no_url():
     account = Account()
     account.add((A, G1))
     account.add((B, G1))
@@ -388,7 +380,7 @@ def test_moving_to_a_url_that_was_only_sent_beside_is_a_new_move_and_loses_no_ur
     assert account.pointer(guid(A)).new_guid == G1
 
 
-def test_moves_of_an_absorbed_subscription_cannot_be_undone() -> None:
+def test_moves_of_an_absorbed_subscription_cannot_be_undone():
     account = Account()
     account.add((A, G1), (B, G2))
     account.move(G2, C)
@@ -398,7 +390,7 @@ def test_moves_of_an_absorbed_subscription_cannot_be_undone() -> None:
     assert account.pointer(guid(C)).new_guid == G2
 
 
-def test_reviving_with_a_former_url_loses_no_url() -> None:
+def test_reviving_with_a_former_url_loses_no_url():
     account = Account()
     account.add((A, G1))
     account.move(G1, B)
@@ -408,13 +400,13 @@ def test_reviving_with_a_former_url_loses_no_url() -> None:
     assert account.pointer(guid(B)).new_guid == G1
 
 
-def test_a_deletion_is_known_by_its_stamp() -> None:
+def test_a_deletion_is_known_by_its_stamp():
     account = Account()
     account.add((A, G1))
     assert account.delete(G1) == account.subscription(G1).deleted == account.last_stamp
 
 
-def test_only_what_is_subscribed_is_exported_oldest_change_first() -> None:
+def test_only_what_is_subscribed_is_exported_oldest_change_first():
     account = Account()
     account.add((A, G1), (B, G2), (C, G3))
     account.update(G1, Update(is_subscribed=True))
@@ -424,12 +416,12 @@ def test_only_what_is_subscribed_is_exported_oldest_change_first() -> None:
     assert [item.guid for item in subscriptions.subscribed(account.snapshot())] == [G1]
 
 
-def test_an_entry_that_was_not_loaded_is_a_defect_and_never_reported_missing() -> None:
+def test_an_entry_that_was_not_loaded_is_a_defect_and_never_reported_missing():
     with pytest.raises(LookupError):
         subscriptions.read(NotLookedUp.NOT_LOOKED_UP)
 
 
-def test_an_unknown_and_a_deleted_subscription_cannot_be_read() -> None:
+def test_an_unknown_and_a_deleted_subscription_cannot_be_read():
     account = Account()
     account.add((A, G1))
     account.delete(G1)
@@ -440,7 +432,7 @@ def test_an_unknown_and_a_deleted_subscription_cannot_be_read() -> None:
         subscriptions.read(View(account.pointer(guid(A)), deleted))
 
 
-def test_a_feed_was_had_first_when_its_url_came_whatever_becomes_of_it() -> None:
+def test_a_feed_was_had_first_when_its_url_came_whatever_becomes_of_it():
     account = Account(now=10)
     account.add((A, None), (B, G1))
     account.now = 20
@@ -469,7 +461,7 @@ def test_a_feed_was_had_first_when_its_url_came_whatever_becomes_of_it() -> None
     assert account.subscription(G1).first_had == 10
 
 
-def test_to_claim_the_guid_of_a_feed_is_not_to_have_it() -> None:
+def test_to_claim_the_guid_of_a_feed_is_not_to_have_it():
     account = Account(now=10)
     account.add((A, guid(B)))
     account.now = 20
@@ -477,7 +469,7 @@ def test_to_claim_the_guid_of_a_feed_is_not_to_have_it() -> None:
     assert account.subscription(guid(B)).first_had == 20
 
 
-def test_a_former_url_that_becomes_a_feed_again_was_had_from_its_beginning_on() -> None:
+def test_a_former_url_that_becomes_a_feed_again_was_had_from_its_beginning_on():
     account = Account(now=10)
     account.add((A, G1))
     account.move(G1, B)
@@ -487,7 +479,7 @@ def test_a_former_url_that_becomes_a_feed_again_was_had_from_its_beginning_on() 
     assert account.subscription(guid(A)).first_had == 10
 
 
-def test_a_url_that_was_only_sent_beside_a_guid_was_never_had_until_the_feed_moves_to_it() -> None:
+def test_a_url_that_was_only_sent_beside_a_guid_was_never_had_until_the_feed_moves_to_it():
     account = Account(now=10)
     account.add((A, G1))
     for _ in range(2):
@@ -500,7 +492,7 @@ def test_a_url_that_was_only_sent_beside_a_guid_was_never_had_until_the_feed_mov
     assert account.pointer(guid(A)).alias == Alias(A, moved_away=True, first_had=10)
 
 
-def test_copy_with_an_escaped_ampersand_is_the_known_url_unless_an_app_sends_it() -> None:
+def test_copy_with_an_escaped_ampersand_is_the_known_url_unless_an_app_sends_it():
     url, copy = "https://a.example/?a=1&b=2", "https://a.example/?a=1&amp;b=2"
     account = Account()
     account.read_file((url, None), (copy, None))

@@ -1,7 +1,5 @@
 """Taking changes back, and restoring a list: what becomes of each feed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest
@@ -63,7 +61,7 @@ def from_backup(
     known.keep(undo.restore_from(snapshot, wanted, keep_added=keep_added, held=held))
 
 
-def test_a_list_of_a_backup_comes_into_an_empty_one_with_all_that_leads_to_its_feeds() -> None:
+def test_a_list_of_a_backup_comes_into_an_empty_one_with_all_that_leads_to_its_feeds():
     backup = account(A, B)
     backup.move(guid(A), C)
     backup.update(guid(B), Update(new_guid=G1))
@@ -79,7 +77,7 @@ def test_a_list_of_a_backup_comes_into_an_empty_one_with_all_that_leads_to_its_f
     assert known.entries == before
 
 
-def test_a_list_of_a_backup_leaves_or_drops_what_was_added_since() -> None:
+def test_a_list_of_a_backup_leaves_or_drops_what_was_added_since():
     backup = account(A, B)
     known = account(A, B)
     leave(known, A, B)
@@ -90,7 +88,7 @@ def test_a_list_of_a_backup_leaves_or_drops_what_was_added_since() -> None:
     assert subscribed(known) == {A, B}
 
 
-def test_a_url_that_an_app_has_goes_on_leading_to_a_feed_that_a_backup_brings_back() -> None:
+def test_a_url_that_an_app_has_goes_on_leading_to_a_feed_that_a_backup_brings_back():
     for held in ((), (guid(C),)):
         backup, known = account(A), account(A)
         known.move(guid(A), C)
@@ -98,7 +96,7 @@ def test_a_url_that_an_app_has_goes_on_leading_to_a_feed_that_a_backup_brings_ba
         assert (guid(C) in known.entries) == bool(held)
 
 
-def test_a_wiped_list_comes_back_in_one_step_and_each_feed_with_a_new_stamp() -> None:
+def test_a_wiped_list_comes_back_in_one_step_and_each_feed_with_a_new_stamp():
     known = account(*URLS)
     before = dict(known.entries)
     leave(known, *URLS)
@@ -115,7 +113,7 @@ def test_a_wiped_list_comes_back_in_one_step_and_each_feed_with_a_new_stamp() ->
     }
 
 
-def test_what_was_the_last_to_remove_a_feed_brings_it_back_and_nothing_else_changes() -> None:
+def test_what_was_the_last_to_remove_a_feed_brings_it_back_and_nothing_else_changes():
     known = account(*URLS)
     first = leave(known, *URLS[:8])
     known.add(*((url, None) for url in URLS[:6]))
@@ -130,7 +128,7 @@ def test_what_was_the_last_to_remove_a_feed_brings_it_back_and_nothing_else_chan
     assert told(again) == (None, 0, 0)
 
 
-def test_feeds_that_were_deleted_by_what_is_brought_back_are_there_again() -> None:
+def test_feeds_that_were_deleted_by_what_is_brought_back_are_there_again():
     known = account(A, B)
     known.delete(guid(A))
     stamp = known.kept.stamps[-1]
@@ -140,7 +138,7 @@ def test_feeds_that_were_deleted_by_what_is_brought_back_are_there_again() -> No
     assert subscribed(known) == {A, B, C}
 
 
-def test_what_was_unsubscribed_and_then_deleted_comes_back_as_it_was_and_stays_so() -> None:
+def test_what_was_unsubscribed_and_then_deleted_comes_back_as_it_was_and_stays_so():
     known = account(A, B, C)
     on_purpose = leave(known, C)
     stamps = [leave(known, A, B)]
@@ -156,7 +154,7 @@ def test_what_was_unsubscribed_and_then_deleted_comes_back_as_it_was_and_stays_s
     assert on_purpose not in stamps
 
 
-def test_a_list_without_room_brings_nothing_back_that_was_removed() -> None:
+def test_a_list_without_room_brings_nothing_back_that_was_removed():
     known = account(A, B)
     gone = leave(known, A)
     known.add((C, None))
@@ -167,7 +165,7 @@ def test_a_list_without_room_brings_nothing_back_that_was_removed() -> None:
     assert known.entries == before
 
 
-def test_what_was_changed_again_is_told_and_comes_back_only_if_that_is_chosen() -> None:
+def test_what_was_changed_again_is_told_and_comes_back_only_if_that_is_chosen():
     known = account(A, B)
     gone = leave(known, A, B)
     known.add((A, None))
@@ -184,7 +182,7 @@ def test_what_was_changed_again_is_told_and_comes_back_only_if_that_is_chosen() 
     assert subscribed(known) == {A, B}
 
 
-def test_what_is_back_already_is_nothing_to_ask_about() -> None:
+def test_what_is_back_already_is_nothing_to_ask_about():
     known = account(A, B)
     gone = leave(known, A, B)
     known.add((A, None))
@@ -192,7 +190,7 @@ def test_what_is_back_already_is_nothing_to_ask_about() -> None:
     assert told(undo_changes(known, gone)) == (None, 0, 0)
 
 
-def test_one_feed_of_a_change_comes_back_alone() -> None:
+def test_one_feed_of_a_change_comes_back_alone():
     known = account(A, B)
     gone = leave(known, A, B)
     undo_changes(known, gone, guids=[guid(B)])
@@ -201,7 +199,7 @@ def test_one_feed_of_a_change_comes_back_alone() -> None:
         undo_changes(known, gone, guids=[guid(C)])
 
 
-def test_a_url_that_was_led_to_a_feed_is_taken_back_by_the_guid_of_that_feed() -> None:
+def test_a_url_that_was_led_to_a_feed_is_taken_back_by_the_guid_of_that_feed():
     known = account(B)
     known.add((A, G1))
     known.add((C, G1))
@@ -210,7 +208,7 @@ def test_a_url_that_was_led_to_a_feed_is_taken_back_by_the_guid_of_that_feed() -
     assert subscribed(known) == {A, B}
 
 
-def test_several_changes_are_taken_back_as_one() -> None:
+def test_several_changes_are_taken_back_as_one():
     known = account(A, B, C)
     gone = [leave(known, A), leave(known, B)]
     known.move(guid(C), "https://moved.example")
@@ -218,7 +216,7 @@ def test_several_changes_are_taken_back_as_one() -> None:
     assert subscribed(known) == {A, B, "https://moved.example"}
 
 
-def test_a_feed_and_a_url_that_was_led_to_it_come_back_together() -> None:
+def test_a_feed_and_a_url_that_was_led_to_it_come_back_together():
     known = Account()
     known.add((A, G1))
     gone = leave(known, A)
@@ -232,14 +230,14 @@ def test_a_feed_and_a_url_that_was_led_to_it_come_back_together() -> None:
 
 
 @pytest.mark.parametrize("stamps", [[], [Stamp(7)]])
-def test_an_unknown_change_is_refused(stamps: list[Stamp]) -> None:
+def test_an_unknown_change_is_refused(stamps):
     known = account(A)
     with pytest.raises(UnknownChange):
         undo.undo(known.snapshot_with_history(), Undo(stamps))
 
 
 # C9.13
-def test_a_feed_that_was_added_is_deleted_and_an_undo_of_that_adds_it() -> None:
+def test_a_feed_that_was_added_is_deleted_and_an_undo_of_that_adds_it():
     known = account(A)
     known.add((B, G1))
     undo_changes(known)
@@ -251,7 +249,7 @@ def test_a_feed_that_was_added_is_deleted_and_an_undo_of_that_adds_it() -> None:
     assert (feed.is_subscribed, feed.deleted) == (True, None)
 
 
-def test_a_deleted_feed_comes_back() -> None:
+def test_a_deleted_feed_comes_back():
     known = account(A)
     known.delete(guid(A))
     undo_changes(known)
@@ -259,7 +257,7 @@ def test_a_deleted_feed_comes_back() -> None:
     assert subscribed(known) == {A}
 
 
-def test_a_move_is_taken_back_and_the_url_that_was_wrong_leads_nowhere() -> None:
+def test_a_move_is_taken_back_and_the_url_that_was_wrong_leads_nowhere():
     known = account(A)
     known.move(guid(A), B)
     undo_changes(known)
@@ -276,7 +274,7 @@ def test_a_move_is_taken_back_and_the_url_that_was_wrong_leads_nowhere() -> None
     assert known.entries[guid(B)] == Pointer(guid(B), guid(A))
 
 
-def test_apps_that_were_told_of_a_move_are_told_when_it_is_taken_back() -> None:
+def test_apps_that_were_told_of_a_move_are_told_when_it_is_taken_back():
     known = account(A)
     old, new = parse_feed_url(A), parse_feed_url(B)
     known.keep(url_lists.move(known.snapshot(), old, new, notify_apps=True))
@@ -292,7 +290,7 @@ def test_apps_that_were_told_of_a_move_are_told_when_it_is_taken_back() -> None:
     assert done.podcasts == {guid(A), guid(B)}
 
 
-def test_apps_are_told_once_more_when_undoing_a_move_that_they_were_told_of_is_undone() -> None:
+def test_apps_are_told_once_more_when_undoing_a_move_that_they_were_told_of_is_undone():
     known = account(A)
     before = Stamp(known.last_stamp + 1)
     old, new = parse_feed_url(A), parse_feed_url(B)
@@ -306,9 +304,7 @@ def test_apps_are_told_once_more_when_undoing_a_move_that_they_were_told_of_is_u
     assert (alias.url, alias.moved_away) == (A, True)
 
 
-def test_apps_give_up_every_url_from_between_when_a_move_that_they_were_told_of_is_taken_back() -> (
-    None
-):
+def test_apps_give_up_every_url_from_between_when_a_move_that_they_were_told_of_is_taken_back():
     known = account(A)
     told = known.snapshot()
     known.keep(url_lists.move(told, parse_feed_url(A), parse_feed_url(B), notify_apps=True))
@@ -318,7 +314,7 @@ def test_apps_give_up_every_url_from_between_when_a_move_that_they_were_told_of_
     assert polled(known, first) == ([A], [B, C])
 
 
-def test_apps_that_missed_a_move_they_were_told_of_hear_of_all_urls_when_it_is_taken_back() -> None:
+def test_apps_that_missed_a_move_they_were_told_of_hear_of_all_urls_when_it_is_taken_back():
     known = account(A)
     first = Stamp(known.last_stamp + 1)
     known.move(guid(A), B)  # no app is told: all have A
@@ -330,7 +326,7 @@ def test_apps_that_missed_a_move_they_were_told_of_hear_of_all_urls_when_it_is_t
     assert polled(known, first) == ([B], [A, C])
 
 
-def test_a_url_that_an_app_has_leads_to_its_feed_also_when_the_move_is_taken_back() -> None:
+def test_a_url_that_an_app_has_leads_to_its_feed_also_when_the_move_is_taken_back():
     known = account(A)
     known.move(guid(A), B)
     snapshot = known.snapshot_with_history()
@@ -344,7 +340,7 @@ def test_a_url_that_an_app_has_leads_to_its_feed_also_when_the_move_is_taken_bac
 
 
 # C9.13
-def test_a_guid_that_devices_were_told_leads_to_its_feed_when_the_renaming_is_taken_back() -> None:
+def test_a_guid_that_devices_were_told_leads_to_its_feed_when_the_renaming_is_taken_back():
     known = account(A)
     known.update(guid(A), Update(new_guid=G1))
     undo_changes(known)
@@ -358,7 +354,7 @@ def test_a_guid_that_devices_were_told_leads_to_its_feed_when_the_renaming_is_ta
 
 
 # C9.12
-def test_a_merge_that_is_taken_back_gives_two_feeds_with_all_that_led_to_each() -> None:
+def test_a_merge_that_is_taken_back_gives_two_feeds_with_all_that_led_to_each():
     known = Account()
     known.add((A, G1), (B, G2))
     leave(known, A)
@@ -379,9 +375,7 @@ def test_a_merge_that_is_taken_back_gives_two_feeds_with_all_that_led_to_each() 
 
 
 @pytest.mark.parametrize("own", [guid(A), G1], ids=["derived guid", "guid of its own"])
-def test_an_app_that_has_both_of_two_feeds_that_become_one_again_may_clear_one_away(
-    own: Guid,
-) -> None:
+def test_an_app_that_has_both_of_two_feeds_that_become_one_again_may_clear_one_away(own):
     known = Account()
     known.add((A, own))
     known.move(own, B)
@@ -397,7 +391,7 @@ def test_an_app_that_has_both_of_two_feeds_that_become_one_again_may_clear_one_a
     assert known.entries == entries, "what is known of the two is not forgotten"
 
 
-def test_who_has_both_urls_of_a_merge_may_clear_one_away_after_a_restore_to_before_it() -> None:
+def test_who_has_both_urls_of_a_merge_may_clear_one_away_after_a_restore_to_before_it():
     known = account(A)
     moment = known.last_stamp
     known.add((B, None))
@@ -409,7 +403,7 @@ def test_who_has_both_urls_of_a_merge_may_clear_one_away_after_a_restore_to_befo
     assert subscribed(known) == {A}
 
 
-def test_a_feed_that_loses_the_url_by_which_apps_have_it_is_sent_by_its_own() -> None:
+def test_a_feed_that_loses_the_url_by_which_apps_have_it_is_sent_by_its_own():
     known = account(A)
     moment = known.last_stamp
     known.move(guid(A), C)
@@ -425,7 +419,7 @@ def test_a_feed_that_loses_the_url_by_which_apps_have_it_is_sent_by_its_own() ->
     assert sorted(told.add) == [A, C]
 
 
-def test_each_url_that_apps_may_have_beside_another_is_known_as_one() -> None:
+def test_each_url_that_apps_may_have_beside_another_is_known_as_one():
     known = account(A)
     known.move(guid(A), B)
     moment = known.last_stamp
@@ -444,7 +438,7 @@ def test_each_url_that_apps_may_have_beside_another_is_known_as_one() -> None:
         )
 
 
-def test_a_url_that_apps_are_told_to_give_up_is_known_as_one_that_they_may_have_beside() -> None:
+def test_a_url_that_apps_are_told_to_give_up_is_known_as_one_that_they_may_have_beside():
     known = account(A)
     known.move(guid(A), B)
     moment = known.last_stamp
@@ -461,7 +455,7 @@ def test_a_url_that_apps_are_told_to_give_up_is_known_as_one_that_they_may_have_
     assert (feed.feed_url, feed.alias) == (B, given_up)
 
 
-def test_a_former_url_is_none_of_a_merge_once_the_merge_is_taken_back() -> None:
+def test_a_former_url_is_none_of_a_merge_once_the_merge_is_taken_back():
     known = account(A, C)
     known.move(guid(A), B)
     former = known.subscription(guid(A)).alias
@@ -470,7 +464,7 @@ def test_a_former_url_is_none_of_a_merge_once_the_merge_is_taken_back() -> None:
     assert known.subscription(guid(A)).alias == former == Alias(A, moved_away=True, first_had=1_000)
 
 
-def test_a_restored_list_is_the_one_of_that_moment_with_or_without_what_was_added_since() -> None:
+def test_a_restored_list_is_the_one_of_that_moment_with_or_without_what_was_added_since():
     for keep_added in (True, False):
         known = account(A, B)
         moment = known.last_stamp
@@ -485,9 +479,7 @@ def test_a_restored_list_is_the_one_of_that_moment_with_or_without_what_was_adde
 # C9.16, C9.17
 @pytest.mark.parametrize("was", ["deleted", "unsubscribed"])
 @pytest.mark.parametrize("keep_added", [True, False])
-def test_a_feed_that_was_added_again_since_stays_like_any_other_that_was_added(
-    was: str, keep_added: bool
-) -> None:
+def test_a_feed_that_was_added_again_since_stays_like_any_other_that_was_added(was, keep_added):
     known = Account()
     known.add((A, None), (B, None))
     if was == "deleted":
@@ -518,7 +510,7 @@ def deleted_and_added_by_a_former_url(own_guid: str | None = None) -> tuple[Acco
     return known, moment, between
 
 
-def test_a_feed_that_was_added_since_stays_as_the_deleted_one_that_its_url_led_to() -> None:
+def test_a_feed_that_was_added_since_stays_as_the_deleted_one_that_its_url_led_to():
     known, moment, between = deleted_and_added_by_a_former_url()
     first = Stamp(known.last_stamp + 1)
     restore(known, moment)
@@ -528,7 +520,7 @@ def test_a_feed_that_was_added_since_stays_as_the_deleted_one_that_its_url_led_t
     assert polled(known, Stamp(between + 1)) == ([B], [])
 
 
-def test_so_does_one_that_has_a_guid_of_its_own() -> None:
+def test_so_does_one_that_has_a_guid_of_its_own():
     known, moment, _ = deleted_and_added_by_a_former_url(G2)
     assert subscribed(known) == {A, C}
     restore(known, moment)
@@ -536,7 +528,7 @@ def test_so_does_one_that_has_a_guid_of_its_own() -> None:
     assert target_guid(known.entries[G2]) == G1
 
 
-def test_without_what_was_added_apps_are_told_to_remove_what_is_a_deleted_feed_again() -> None:
+def test_without_what_was_added_apps_are_told_to_remove_what_is_a_deleted_feed_again():
     known, moment, _ = deleted_and_added_by_a_former_url()
     first = Stamp(known.last_stamp + 1)
     restore(known, moment, keep_added=False)
@@ -545,7 +537,7 @@ def test_without_what_was_added_apps_are_told_to_remove_what_is_a_deleted_feed_a
 
 
 # C9.18
-def test_of_two_feeds_that_were_deleted_then_and_are_one_now_one_stays() -> None:
+def test_of_two_feeds_that_were_deleted_then_and_are_one_now_one_stays():
     known = Account()
     known.add((A, G1), (B, G2))
     known.delete(G1)
@@ -561,7 +553,7 @@ def test_of_two_feeds_that_were_deleted_then_and_are_one_now_one_stays() -> None
 
 # C9.18
 @pytest.mark.parametrize("unsubscribed", [A, B])
-def test_merged_feeds_are_restored_each_with_its_own_status(unsubscribed: str) -> None:
+def test_merged_feeds_are_restored_each_with_its_own_status(unsubscribed):
     known = Account()
     known.add((A, G1), (B, G2))
     leave(known, unsubscribed)
@@ -571,7 +563,7 @@ def test_merged_feeds_are_restored_each_with_its_own_status(unsubscribed: str) -
     assert subscribed(known) == {A, B} - {unsubscribed}
 
 
-def test_feed_renamed_twice_and_moved_is_restored_as_the_same_feed() -> None:
+def test_feed_renamed_twice_and_moved_is_restored_as_the_same_feed():
     known = account(A)
     moment = known.last_stamp
     for new_guid in (G1, G2):
@@ -582,7 +574,7 @@ def test_feed_renamed_twice_and_moved_is_restored_as_the_same_feed() -> None:
     assert known.subscription(guid(A)).status_changed == moment
 
 
-def test_apps_are_not_sent_a_restored_feed_that_they_have_by_its_former_urls() -> None:
+def test_apps_are_not_sent_a_restored_feed_that_they_have_by_its_former_urls():
     known = account(A)
     for url in (*URLS[:3], C):
         known.move(guid(A), url)
@@ -595,14 +587,14 @@ def test_apps_are_not_sent_a_restored_feed_that_they_have_by_its_former_urls() -
     assert known.subscription(guid(A)).status_changed == has_it_since
 
 
-def test_restoring_what_is_there_already_changes_nothing() -> None:
+def test_restoring_what_is_there_already_changes_nothing():
     known = account(A, B)
     last = known.last_stamp
     assert told(restore(known, last)) == (None, 0, 0)
     assert known.last_stamp == last
 
 
-def test_an_added_feed_that_absorbed_an_older_one_stays_when_that_one_comes_back() -> None:
+def test_an_added_feed_that_absorbed_an_older_one_stays_when_that_one_comes_back():
     known = account(A)
     moment = known.last_stamp
     known.add((C, G1))
@@ -612,7 +604,7 @@ def test_an_added_feed_that_absorbed_an_older_one_stays_when_that_one_comes_back
     assert subscribed(known) == {A, C}
 
 
-def test_what_came_before_the_moment_changes_nothing_of_what_comes_back() -> None:
+def test_what_came_before_the_moment_changes_nothing_of_what_comes_back():
     known = account(A)
     known.move(guid(A), B)
     undo_changes(known)  # B's guid leads nowhere again
@@ -628,7 +620,7 @@ def test_what_came_before_the_moment_changes_nothing_of_what_comes_back() -> Non
     )
 
 
-def test_what_was_forgotten_cannot_be_restored() -> None:
+def test_what_was_forgotten_cannot_be_restored():
     known = account(A)
     leave(known, A)
     shown = replace(known.kept.history(), known_from=known.last_stamp)
@@ -641,7 +633,7 @@ def test_what_was_forgotten_cannot_be_restored() -> None:
 
 
 # C9.8
-def test_a_list_without_room_comes_back_as_a_whole_or_not_at_all() -> None:
+def test_a_list_without_room_comes_back_as_a_whole_or_not_at_all():
     known = account(A, B)
     gone = leave(known, A, B)
     known.add((C, None))
@@ -650,7 +642,7 @@ def test_a_list_without_room_comes_back_as_a_whole_or_not_at_all() -> None:
         undo.undo(known.snapshot_with_history(), Undo([gone]))
 
 
-def test_apps_that_know_urls_only_are_told_of_each_feed_that_is_back_once() -> None:
+def test_apps_that_know_urls_only_are_told_of_each_feed_that_is_back_once():
     known = account(A, B)
     first = Stamp(known.last_stamp + 1)
     gone = url_lists.upload(known.snapshot(), [], [parse_feed_url(A), parse_feed_url(B)], UNKNOWN)
@@ -662,7 +654,7 @@ def test_apps_that_know_urls_only_are_told_of_each_feed_that_is_back_once() -> N
     assert polled(known, Stamp(known.last_stamp + 1)) == ([], [])
 
 
-def test_apps_are_told_of_both_feeds_when_a_merge_is_taken_back() -> None:
+def test_apps_are_told_of_both_feeds_when_a_merge_is_taken_back():
     known = Account()
     known.add((A, None), (B, None))
     known.update(guid(A), Update(new_guid=guid(B)))
@@ -672,7 +664,7 @@ def test_apps_are_told_of_both_feeds_when_a_merge_is_taken_back() -> None:
     assert polled(known, first) == ([A, B], [])
 
 
-def test_apps_are_told_nothing_when_a_move_that_they_were_not_told_of_is_taken_back() -> None:
+def test_apps_are_told_nothing_when_a_move_that_they_were_not_told_of_is_taken_back():
     known = account(A)
     known.move(guid(A), B)
     first = Stamp(known.last_stamp + 1)
@@ -693,13 +685,13 @@ def polled(known: Account, first: Stamp, app: AppUrls = UNKNOWN) -> tuple[list[s
     return sorted(changes.add), sorted(changes.remove)
 
 
-def test_a_history_that_was_not_loaded_is_a_defect() -> None:
+def test_a_history_that_was_not_loaded_is_a_defect():
     known = account(A)
     with pytest.raises(LookupError):
         undo.undo(known.snapshot(), Undo(known.kept.stamps))
 
 
-def test_a_move_whose_way_back_forgot_its_pointer_is_taken_back_without_one() -> None:
+def test_a_move_whose_way_back_forgot_its_pointer_is_taken_back_without_one():
     known = account(A)
     known.move(guid(A), B)
     moved = known.kept.stamps[-1]
@@ -710,7 +702,7 @@ def test_a_move_whose_way_back_forgot_its_pointer_is_taken_back_without_one() ->
     assert known.subscription(guid(A)).feed_url == A
 
 
-def test_what_is_brought_back_was_had_as_long_as_before() -> None:
+def test_what_is_brought_back_was_had_as_long_as_before():
     known = account(A, B)
     moment = known.last_stamp
     known.now = 2_000
@@ -753,7 +745,7 @@ UNDONE_TWICE = {
 
 # C9.11, C9.20
 @pytest.mark.parametrize("what", UNDONE_TWICE)
-def test_undo_sent_again_changes_nothing(what: str) -> None:
+def test_undo_sent_again_changes_nothing(what):
     urls, change = UNDONE_TWICE[what]
     known = account(*urls)
     change(known)
@@ -766,7 +758,7 @@ def test_undo_sent_again_changes_nothing(what: str) -> None:
 
 
 # C9.20
-def test_undo_of_an_undone_merge_sent_again_changes_nothing() -> None:
+def test_undo_of_an_undone_merge_sent_again_changes_nothing():
     known = account()
     known.add((C, G1))
     known.add((A, G2), (B, G1))
@@ -782,7 +774,7 @@ def test_undo_of_an_undone_merge_sent_again_changes_nothing() -> None:
 
 
 # C9.20
-def test_undo_of_a_restore_and_an_add_sent_again_changes_nothing() -> None:
+def test_undo_of_a_restore_and_an_add_sent_again_changes_nothing():
     known = account(A)
     known.add((B, G2), (C, guid(A)))
     before_merging = known.kept.stamps[-1]
@@ -798,7 +790,7 @@ def test_undo_of_a_restore_and_an_add_sent_again_changes_nothing() -> None:
 
 
 # C9.11
-def test_undo_of_an_add_conflicts_again_once_the_feed_was_added_again() -> None:
+def test_undo_of_an_add_conflicts_again_once_the_feed_was_added_again():
     known = account(A, B)
     adding = known.kept.stamps[-1]
     undo_changes(known, adding)

@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
 from account import Account
 
@@ -124,14 +120,14 @@ def subscribed(account: Account) -> list[str]:
 # What apps are sent
 
 
-def test_subscribed_is_added_and_unsubscribed_and_deleted_are_removed() -> None:
+def test_subscribed_is_added_and_unsubscribed_and_deleted_are_removed():
     account = account_with(A, B, C)
     sync(account, [], [B])
     account.delete(guid(C))
     assert changes(account) == ([A], [B, C])
 
 
-def test_what_is_added_is_not_removed_by_other_escapes() -> None:
+def test_what_is_added_is_not_removed_by_other_escapes():
     """Kasts decodes both, and would remove what it has just added."""
     decoded, escaped = "https://a.example/user:1", "http://a.example/user%3A1"
     account = account_with(decoded, B)
@@ -140,7 +136,7 @@ def test_what_is_added_is_not_removed_by_other_escapes() -> None:
     assert changes(account) == ([escaped], [B])
 
 
-def test_an_app_that_has_the_feed_is_not_told_of_a_move() -> None:
+def test_an_app_that_has_the_feed_is_not_told_of_a_move():
     account = account_with(A)
     phone = App(account)
     phone.begin()
@@ -149,7 +145,7 @@ def test_an_app_that_has_the_feed_is_not_told_of_a_move() -> None:
     assert phone.poll() == ([], [])
 
 
-def test_an_app_that_starts_after_a_move_gets_the_present_url_and_goes_on_with_it() -> None:
+def test_an_app_that_starts_after_a_move_gets_the_present_url_and_goes_on_with_it():
     account = account_with(A)
     move(account, A, B)
     phone = App(account)
@@ -158,21 +154,21 @@ def test_an_app_that_starts_after_a_move_gets_the_present_url_and_goes_on_with_i
     assert phone.poll() == ([B], [])
 
 
-def test_an_app_that_may_be_older_than_a_move_is_sent_the_url_from_before_it() -> None:
+def test_an_app_that_may_be_older_than_a_move_is_sent_the_url_from_before_it():
     account = account_with(A)
     move(account, A, B)
     move(account, B, C)
     assert changes(account) == ([A], [])
 
 
-def test_a_feed_that_is_sent_again_after_its_move_was_undone_has_its_first_url() -> None:
+def test_a_feed_that_is_sent_again_after_its_move_was_undone_has_its_first_url():
     account = account_with(A)
     move(account, A, B)
     move(account, B, A)
     assert changes(account) == ([A], [])
 
 
-def test_unsubscribing_removes_every_url_and_subscribing_again_adds_one() -> None:
+def test_unsubscribing_removes_every_url_and_subscribing_again_adds_one():
     account = account_with(A)
     phone = App(account)
     phone.begin()
@@ -183,9 +179,7 @@ def test_unsubscribing_removes_every_url_and_subscribing_again_adds_one() -> Non
     assert phone.poll() == ([B], [])
 
 
-def test_which_feeds_an_app_may_send_back_is_told_with_what_is_left_of_them_without_escapes() -> (
-    None
-):
+def test_which_feeds_an_app_may_send_back_is_told_with_what_is_left_of_them_without_escapes():
     url = "https://a.example/x%3Ay"
     account = account_with(url, B)
     for gone in (url, B):
@@ -194,7 +188,7 @@ def test_which_feeds_an_app_may_send_back_is_told_with_what_is_left_of_them_with
     assert found.removals == {guid(url), guid("https://a.example/x:y"), guid(B)}
 
 
-def test_of_too_many_removals_it_is_not_told_which_they_are() -> None:
+def test_of_too_many_removals_it_is_not_told_which_they_are():
     entries = [
         Subscription(guid(url), url, False, Stamp(1), status_changed=Stamp(1))
         for url in (f"https://{number}.example" for number in range(MAX_APP_URLS + 1))
@@ -203,7 +197,7 @@ def test_of_too_many_removals_it_is_not_told_which_they_are() -> None:
     assert len(changes_to_send(entries[1:], Stamp(0), UNKNOWN).removals or ()) == MAX_APP_URLS
 
 
-def test_a_deleted_feed_comes_back_by_its_own_url_once_a_former_one_is_another_feed() -> None:
+def test_a_deleted_feed_comes_back_by_its_own_url_once_a_former_one_is_another_feed():
     account, own = Account(), Guid("00000000-0000-4000-8000-000000000001")
     account.add((A, own))
     move(account, A, B)
@@ -213,7 +207,7 @@ def test_a_deleted_feed_comes_back_by_its_own_url_once_a_former_one_is_another_f
     assert changes(account) == ([A, B], [])
 
 
-def test_an_app_that_may_have_missed_a_removal_is_told_it_once_more_with_the_url_to_add() -> None:
+def test_an_app_that_may_have_missed_a_removal_is_told_it_once_more_with_the_url_to_add():
     account = account_with(A)
     phone = App(account)
     phone.begin()
@@ -233,8 +227,8 @@ def test_an_app_that_may_have_missed_a_removal_is_told_it_once_more_with_the_url
 
 @pytest.mark.parametrize("moves_again", [False, True])
 def test_an_app_that_missed_unsubscribing_and_subscribing_again_goes_on_with_the_url_it_has(
-    moves_again: bool,
-) -> None:
+    moves_again,
+):
     account = account_with(A)
     phone = App(account)
     phone.begin()
@@ -250,8 +244,8 @@ def test_an_app_that_missed_unsubscribing_and_subscribing_again_goes_on_with_the
 
 @pytest.mark.parametrize("asks_before_the_second_move", [False, True])
 def test_an_app_that_was_told_of_unsubscribing_goes_on_with_the_url_it_is_told_after_it(
-    asks_before_the_second_move: bool,
-) -> None:
+    asks_before_the_second_move,
+):
     account = account_with(A)
     phone = App(account)
     phone.begin()
@@ -268,7 +262,7 @@ def test_an_app_that_was_told_of_unsubscribing_goes_on_with_the_url_it_is_told_a
     assert subscribed(account) == []
 
 
-def test_deleting_a_feed_that_moved_removes_every_url() -> None:
+def test_deleting_a_feed_that_moved_removes_every_url():
     account = account_with("http://a.example")
     move(account, A, "https://a.example/")  # the same feed, but another text: apps compare these
     move(account, A, B)
@@ -276,7 +270,7 @@ def test_deleting_a_feed_that_moved_removes_every_url() -> None:
     assert changes(account) == ([], ["http://a.example", "https://a.example/", B])
 
 
-def test_a_move_that_apps_are_told_adds_the_new_url_and_removes_every_old_one() -> None:
+def test_a_move_that_apps_are_told_adds_the_new_url_and_removes_every_old_one():
     account = account_with(A)
     phone = App(account)
     phone.begin()
@@ -289,7 +283,7 @@ def test_a_move_that_apps_are_told_adds_the_new_url_and_removes_every_old_one() 
     assert subscribed(account) == [C]
 
 
-def test_apps_can_be_told_of_a_move_that_was_made_before() -> None:
+def test_apps_can_be_told_of_a_move_that_was_made_before():
     account = account_with(A)
     phone = App(account)
     phone.begin()
@@ -299,7 +293,7 @@ def test_apps_can_be_told_of_a_move_that_was_made_before() -> None:
     assert phone.poll() == ([B], [A])
 
 
-def test_no_app_is_told_of_a_merge() -> None:
+def test_no_app_is_told_of_a_merge():
     account = account_with(A, B)
     phone = App(account)
     phone.begin()
@@ -309,8 +303,8 @@ def test_no_app_is_told_of_a_merge() -> None:
 
 @pytest.mark.parametrize(("removed", "known_as"), [(A, B), (B, A)])
 def test_after_a_merge_with_an_unsubscribed_feed_apps_go_on_with_the_url_of_the_other(
-    removed: str, known_as: str
-) -> None:
+    removed, known_as
+):
     account = account_with(A, B)
     phone = App(account)
     phone.begin()
@@ -321,7 +315,7 @@ def test_after_a_merge_with_an_unsubscribed_feed_apps_go_on_with_the_url_of_the_
     assert changes(account) == ([known_as], [])
 
 
-def test_a_merge_of_two_unsubscribed_feeds_removes_both() -> None:
+def test_a_merge_of_two_unsubscribed_feeds_removes_both():
     account = account_with(A, B)
     phone = App(account)
     phone.begin()
@@ -332,7 +326,7 @@ def test_a_merge_of_two_unsubscribed_feeds_removes_both() -> None:
     assert phone.poll() == ([], [A, B])
 
 
-def test_subscribing_to_a_subscribed_feed_is_not_a_change() -> None:
+def test_subscribing_to_a_subscribed_feed_is_not_a_change():
     account = account_with(A)
     phone = App(account)
     phone.begin()
@@ -340,19 +334,19 @@ def test_subscribing_to_a_subscribed_feed_is_not_a_change() -> None:
     assert phone.poll() == ([], [])
 
 
-def test_an_app_that_starts_from_nothing_has_nothing_to_remove() -> None:
+def test_an_app_that_starts_from_nothing_has_nothing_to_remove():
     account = account_with(A, B)
     sync(account, [], [B])
     assert App(account).begin() == ([A], [])
 
 
-def test_an_app_is_not_sent_its_own_changes_unless_they_were_changed_again_since() -> None:
+def test_an_app_is_not_sent_its_own_changes_unless_they_were_changed_again_since():
     account = account_with(A, B)
     began = account.last_stamp
     sync(account, [C], [B])
     app = SyncProgress(5, 5, [OwnUpload("", 5, began, account.last_stamp)], is_alone=True)
 
-    def told_since(since: int) -> tuple[list[str], list[str]]:
+    def told_since(since):
         entries = without_own(account.entries.values(), app, "", since)
         found: UrlChanges = changes_to_send(entries, began + 1, UNKNOWN)
         return list(found.add), list(found.remove)
@@ -366,13 +360,13 @@ def test_an_app_is_not_sent_its_own_changes_unless_they_were_changed_again_since
 # What apps upload
 
 
-def test_any_spelling_of_a_url_unsubscribes_from_its_feed() -> None:
+def test_any_spelling_of_a_url_unsubscribes_from_its_feed():
     account = account_with("https://a.example/feed/")
     sync(account, [], ["http://A.example/feed#top"])
     assert changes(account) == ([], ["https://a.example/feed/"])
 
 
-def test_an_app_that_knows_a_feed_by_its_former_url_only_unsubscribes_with_it() -> None:
+def test_an_app_that_knows_a_feed_by_its_former_url_only_unsubscribes_with_it():
     account = account_with(A)
     phone, tablet = App(account), App(account)
     phone.begin()
@@ -385,8 +379,8 @@ def test_an_app_that_knows_a_feed_by_its_former_url_only_unsubscribes_with_it() 
 
 @pytest.mark.parametrize("notify_apps", [False, True])
 def test_an_app_that_began_after_a_move_adds_the_feed_by_its_present_url_and_unsubscribes_with_it(
-    notify_apps: bool,
-) -> None:
+    notify_apps,
+):
     account = account_with(A)
     move(account, A, B, notify_apps=notify_apps)
     sync(account, [], [B])
@@ -397,9 +391,7 @@ def test_an_app_that_began_after_a_move_adds_the_feed_by_its_present_url_and_uns
     assert subscribed(account) == []
 
 
-def test_an_app_that_was_sent_the_present_url_and_removes_the_former_one_removes_a_duplicate() -> (
-    None
-):
+def test_an_app_that_was_sent_the_present_url_and_removes_the_former_one_removes_a_duplicate():
     account = account_with(A)
     move(account, A, B)
     phone = App(account)
@@ -412,9 +404,7 @@ def test_an_app_that_was_sent_the_present_url_and_removes_the_former_one_removes
 
 
 @pytest.mark.parametrize("first", [A, B])
-def test_an_app_that_has_both_urls_can_remove_either_and_unsubscribes_with_the_other(
-    first: str,
-) -> None:
+def test_an_app_that_has_both_urls_can_remove_either_and_unsubscribes_with_the_other(first):
     account = account_with(A)
     phone = App(account)
     phone.begin()
@@ -426,7 +416,7 @@ def test_an_app_that_has_both_urls_can_remove_either_and_unsubscribes_with_the_o
     assert subscribed(account) == []
 
 
-def test_removing_both_urls_at_once_unsubscribes() -> None:
+def test_removing_both_urls_at_once_unsubscribes():
     account = account_with(A)
     phone = App(account)
     phone.begin()
@@ -436,7 +426,7 @@ def test_removing_both_urls_at_once_unsubscribes() -> None:
     assert subscribed(account) == []
 
 
-def test_an_app_that_renames_a_feed_by_itself_and_uploads_that_stays_subscribed() -> None:
+def test_an_app_that_renames_a_feed_by_itself_and_uploads_that_stays_subscribed():
     account = account_with(A)
     phone = App(account)
     phone.begin()
@@ -447,7 +437,7 @@ def test_an_app_that_renames_a_feed_by_itself_and_uploads_that_stays_subscribed(
     assert subscribed(account) == []
 
 
-def test_an_app_that_renamed_a_feed_by_itself_silently_unsubscribes_with_the_present_url() -> None:
+def test_an_app_that_renamed_a_feed_by_itself_silently_unsubscribes_with_the_present_url():
     account = account_with(A)
     phone = App(account)
     phone.begin()
@@ -456,7 +446,7 @@ def test_an_app_that_renamed_a_feed_by_itself_silently_unsubscribes_with_the_pre
     assert subscribed(account) == []
 
 
-def test_a_removal_that_an_app_was_sent_and_sends_back_unsubscribes_from_nothing() -> None:
+def test_a_removal_that_an_app_was_sent_and_sends_back_unsubscribes_from_nothing():
     account = account_with(A)
     phone = App(account)
     phone.begin()
@@ -470,8 +460,8 @@ def test_a_removal_that_an_app_was_sent_and_sends_back_unsubscribes_from_nothing
 
 @pytest.mark.parametrize("first", [A, B])
 def test_after_a_merge_an_app_that_had_both_can_remove_either_and_unsubscribes_with_the_other(
-    first: str,
-) -> None:
+    first,
+):
     account = account_with(A, B)
     phone = App(account)
     phone.begin()
@@ -482,7 +472,7 @@ def test_after_a_merge_an_app_that_had_both_can_remove_either_and_unsubscribes_w
     assert subscribed(account) == []
 
 
-def test_after_a_merge_a_new_app_unsubscribes_with_the_one_url_that_it_was_sent() -> None:
+def test_after_a_merge_a_new_app_unsubscribes_with_the_one_url_that_it_was_sent():
     account = account_with(A, B)
     merge(account, A, B)
     phone = App(account)
@@ -540,9 +530,7 @@ def delete_and_take_its_url(account: Account) -> None:
         delete_and_take_its_url,
     ],
 )
-def test_an_app_that_had_both_feeds_of_a_merge_removes_a_duplicate_whatever_moved(
-    happens: Callable[[Account], None], removed: str
-) -> None:
+def test_an_app_that_had_both_feeds_of_a_merge_removes_a_duplicate_whatever_moved(happens, removed):
     account = account_with(A, B)
     phone = App(account)
     phone.begin()
@@ -551,7 +539,7 @@ def test_an_app_that_had_both_feeds_of_a_merge_removes_a_duplicate_whatever_move
     assert len(subscribed(account)) == 1
 
 
-def test_feeds_with_guids_of_their_own_that_were_merged_are_duplicates_on_apps() -> None:
+def test_feeds_with_guids_of_their_own_that_were_merged_are_duplicates_on_apps():
     account = Account()
     first, second = (f"00000000-0000-4000-8000-00000000000{number}" for number in (1, 2))
     account.add((A, first))
@@ -563,7 +551,7 @@ def test_feeds_with_guids_of_their_own_that_were_merged_are_duplicates_on_apps()
     assert subscribed(account) == [A]
 
 
-def test_an_app_that_may_have_had_both_is_told_to_add_the_other_and_can_remove_that() -> None:
+def test_an_app_that_may_have_had_both_is_told_to_add_the_other_and_can_remove_that():
     account = account_with(A)
     phone = App(account)
     phone.begin()
@@ -577,8 +565,8 @@ def test_an_app_that_may_have_had_both_is_told_to_add_the_other_and_can_remove_t
 
 @pytest.mark.parametrize("takes_away", [lambda account: account.delete(guid(A)), None])
 def test_who_adds_the_url_that_apps_are_told_may_have_the_first_one_whatever_came_between(
-    takes_away: Callable[[Account], None] | None,
-) -> None:
+    takes_away,
+):
     account = account_with(A)
     phone = App(account)
     phone.begin()
@@ -592,7 +580,7 @@ def test_who_adds_the_url_that_apps_are_told_may_have_the_first_one_whatever_cam
     assert len(subscribed(account)) == 1
 
 
-def test_an_app_that_has_the_first_url_is_not_told_one_of_the_moves_in_between() -> None:
+def test_an_app_that_has_the_first_url_is_not_told_one_of_the_moves_in_between():
     account = account_with(A)
     phone = App(account)
     phone.begin()
@@ -602,14 +590,14 @@ def test_an_app_that_has_the_first_url_is_not_told_one_of_the_moves_in_between()
     assert phone.poll()[0] == [A]
 
 
-def test_a_url_that_was_only_sent_beside_the_guid_of_a_feed_is_on_no_app() -> None:
+def test_a_url_that_was_only_sent_beside_the_guid_of_a_feed_is_on_no_app():
     account = account_with(A)
     account.add((B, guid(A)))
     sync(account, [], [A])
     assert subscribed(account) == []
 
 
-def test_an_app_older_than_two_moves_has_the_first_url_and_not_the_one_between() -> None:
+def test_an_app_older_than_two_moves_has_the_first_url_and_not_the_one_between():
     account = account_with(A)
     phone = App(account)
     phone.begin()
@@ -622,7 +610,7 @@ def test_an_app_older_than_two_moves_has_the_first_url_and_not_the_one_between()
     assert subscribed(account) == []
 
 
-def test_who_adds_a_deleted_feed_by_its_first_url_again_unsubscribes_with_it() -> None:
+def test_who_adds_a_deleted_feed_by_its_first_url_again_unsubscribes_with_it():
     account = account_with(A)
     move(account, A, B)
     account.delete(guid(A))
@@ -635,9 +623,7 @@ def test_who_adds_a_deleted_feed_by_its_first_url_again_unsubscribes_with_it() -
 
 
 @pytest.mark.parametrize("adds", [True, False], ids=["that it adds", "that it is told"])
-def test_an_app_unsubscribes_with_a_url_that_it_had_not_of_the_feed_that_was_deleted(
-    adds: bool,
-) -> None:
+def test_an_app_unsubscribes_with_a_url_that_it_had_not_of_the_feed_that_was_deleted(adds):
     account = account_with(A)
     move(account, A, B)
     move(account, B, C)
@@ -652,9 +638,7 @@ def test_an_app_unsubscribes_with_a_url_that_it_had_not_of_the_feed_that_was_del
     assert subscribed(account) == []
 
 
-def test_an_app_that_does_not_know_of_the_end_of_a_feed_goes_on_with_the_url_that_it_was_sent() -> (
-    None
-):
+def test_an_app_that_does_not_know_of_the_end_of_a_feed_goes_on_with_the_url_that_it_was_sent():
     account = account_with(A)
     move(account, A, B)
     phone = App(account)
@@ -664,7 +648,7 @@ def test_an_app_that_does_not_know_of_the_end_of_a_feed_goes_on_with_the_url_tha
     assert phone.poll() == ([B], [])
 
 
-def test_an_app_that_was_told_of_a_move_can_unsubscribe_though_the_move_was_undone() -> None:
+def test_an_app_that_was_told_of_a_move_can_unsubscribe_though_the_move_was_undone():
     account = account_with(A)
     phone = App(account)
     phone.begin()
@@ -675,7 +659,7 @@ def test_an_app_that_was_told_of_a_move_can_unsubscribe_though_the_move_was_undo
     assert subscribed(account) == []
 
 
-def test_who_adds_the_url_that_apps_are_being_told_may_have_the_one_from_before() -> None:
+def test_who_adds_the_url_that_apps_are_being_told_may_have_the_one_from_before():
     account = account_with(A)
     phone = App(account)
     phone.begin()
@@ -685,7 +669,7 @@ def test_who_adds_the_url_that_apps_are_being_told_may_have_the_one_from_before(
     assert subscribed(account) == [B]
 
 
-def test_a_url_whose_derived_guid_is_a_pointer_by_chance_unsubscribes_from_nothing() -> None:
+def test_a_url_whose_derived_guid_is_a_pointer_by_chance_unsubscribes_from_nothing():
     account = account_with(A)
     account.update((guid(A), {"new_guid": guid(B)}))
     account.update((guid(B), {"new_guid": guid(C)}))
@@ -693,7 +677,7 @@ def test_a_url_whose_derived_guid_is_a_pointer_by_chance_unsubscribes_from_nothi
     assert subscribed(account) == [A]
 
 
-def test_removing_what_is_not_subscribed_or_not_known_changes_nothing() -> None:
+def test_removing_what_is_not_subscribed_or_not_known_changes_nothing():
     account = account_with(A)
     sync(account, [], [A])
     before = account.last_stamp
@@ -701,20 +685,20 @@ def test_removing_what_is_not_subscribed_or_not_known_changes_nothing() -> None:
     assert account.last_stamp == before
 
 
-def test_a_url_that_is_both_added_and_removed_is_added() -> None:
+def test_a_url_that_is_both_added_and_removed_is_added():
     account = account_with(A)
     sync(account, [A, B], [A, B])
     assert changes(account) == ([A, B], [])
 
 
-def test_a_bad_url_does_not_affect_the_others_of_a_batch() -> None:
+def test_a_bad_url_does_not_affect_the_others_of_a_batch():
     account = account_with()
     stored = sync(account, ["antennapod_local:1", A], [])
     assert stored[1] == A
     assert changes(account) == ([A], [])
 
 
-def test_nothing_is_remembered_of_an_app_where_no_feed_moved() -> None:
+def test_nothing_is_remembered_of_an_app_where_no_feed_moved():
     account = account_with(A, B)
     phone = App(account)
     phone.begin()
@@ -726,7 +710,7 @@ def test_nothing_is_remembered_of_an_app_where_no_feed_moved() -> None:
 # Whole lists
 
 
-def test_replacing_a_list_changes_only_what_differs() -> None:
+def test_replacing_a_list_changes_only_what_differs():
     account = account_with(A, B)
     move(account, B, C)
     wanted = [parse_feed_url(url) for url in ("http://a.example", D)]
@@ -745,29 +729,27 @@ def test_replacing_a_list_changes_only_what_differs() -> None:
         ("https://a.example/feed/", "https://a.example/feed", "https://a.example/feed/"),
     ],
 )
-def test_an_app_is_told_the_stored_spelling_but_never_http_for_https(
-    stored: str, sent: str, told: str
-) -> None:
+def test_an_app_is_told_the_stored_spelling_but_never_http_for_https(stored, sent, told):
     account, item = account_with(stored), want(sent, None)
     synced = account.decide(lambda snapshot: url_lists.upload(snapshot, [item], []))
     assert url_lists.kept_as(item, synced.results[0]) == (sent, told)
 
 
-def test_a_whole_list_needs_a_valid_url_unless_it_is_empty() -> None:
+def test_a_whole_list_needs_a_valid_url_unless_it_is_empty():
     assert [url.text for url in whole_list([A, "nonsense"]).urls] == [A]
     assert whole_list([]).urls == []
     with pytest.raises(InvalidInput, match="nothing was changed"):
         whole_list(["nonsense", ""])
 
 
-def test_a_refused_url_in_a_whole_list_may_have_meant_any_feed_so_nothing_is_unsubscribed() -> None:
+def test_a_refused_url_in_a_whole_list_may_have_meant_any_feed_so_nothing_is_unsubscribed():
     account = account_with(A, B)
     App(account).put(C, "b.example")
     assert subscribed(account) == [A, B, C]
 
 
 @pytest.mark.parametrize("text", ["feeds.opml", "//b.example/feed", "http://https://b.example"])
-def test_a_text_without_its_one_protocol_in_a_whole_list_is_not_understood(text: str) -> None:
+def test_a_text_without_its_one_protocol_in_a_whole_list_is_not_understood(text):
     account = account_with(A, B)
     App(account).put(A, text)
     assert subscribed(account) == [A, B]
@@ -775,7 +757,7 @@ def test_a_text_without_its_one_protocol_in_a_whole_list_is_not_understood(text:
         whole_list([text])
 
 
-def test_an_app_may_name_a_feed_by_a_link_to_subscribe_in_every_upload() -> None:
+def test_an_app_may_name_a_feed_by_a_link_to_subscribe_in_every_upload():
     account = account_with(A, B)
     App(account).put(f"feed:{A}", C.replace("https:", "pcast:"))
     assert subscribed(account) == [A, C]
@@ -787,7 +769,7 @@ def test_an_app_may_name_a_feed_by_a_link_to_subscribe_in_every_upload() -> None
     assert subscribed(account) == [B, C]
 
 
-def test_a_url_that_no_list_takes_any_more_can_still_be_removed() -> None:
+def test_a_url_that_no_list_takes_any_more_can_still_be_removed():
     account, odd = account_with(A), "http://https://b.example"
     known = parse_feed_url(odd)
     account.decide(lambda snapshot: add(snapshot, [Wanted(odd, known, None)]))
@@ -809,7 +791,7 @@ def account_with_impossible(*urls: str) -> Account:
 
 
 # C3.18
-def test_feed_with_an_impossible_host_is_added_to_no_app() -> None:
+def test_feed_with_an_impossible_host_is_added_to_no_app():
     account = account_with_impossible(A)
     assert changes(account) == ([A], [])
     assert subscribed(account) == [A]
@@ -818,7 +800,7 @@ def test_feed_with_an_impossible_host_is_added_to_no_app() -> None:
 
 
 # C3.18
-def test_whole_list_of_an_app_keeps_a_feed_with_an_impossible_host() -> None:
+def test_whole_list_of_an_app_keeps_a_feed_with_an_impossible_host():
     account = account_with_impossible(A, B)
     before = account.entries[guid(IMPOSSIBLE)]
     App(account).put(A)
@@ -827,7 +809,7 @@ def test_whole_list_of_an_app_keeps_a_feed_with_an_impossible_host() -> None:
     assert differences(whole(account), []) == ([], [parse_feed_url(A)])
 
 
-def test_app_can_remove_a_feed_with_an_impossible_host_but_not_add_it() -> None:
+def test_app_can_remove_a_feed_with_an_impossible_host_but_not_add_it():
     account = account_with_impossible(A)
     assert sync(account, [IMPOSSIBLE], [])[0].startswith("Invalid host")
     app = App(account)
@@ -843,7 +825,7 @@ def test_app_can_remove_a_feed_with_an_impossible_host_but_not_add_it() -> None:
 
 
 # C3.18
-def test_feed_that_leaves_an_impossible_host_is_sent_to_apps_as_new() -> None:
+def test_feed_that_leaves_an_impossible_host_is_sent_to_apps_as_new():
     account = account_with_impossible(A)
     app = App(account)
     app.poll()
@@ -854,7 +836,7 @@ def test_feed_that_leaves_an_impossible_host_is_sent_to_apps_as_new() -> None:
     assert subscribed(account) == [A, C]
 
 
-def test_app_keeps_the_url_that_it_has_of_a_feed_that_leaves_an_impossible_host() -> None:
+def test_app_keeps_the_url_that_it_has_of_a_feed_that_leaves_an_impossible_host():
     account = account_with(A)
     app = App(account)
     app.poll()
@@ -863,20 +845,20 @@ def test_app_keeps_the_url_that_it_has_of_a_feed_that_leaves_an_impossible_host(
     assert app.poll() == ([], [])
 
 
-def test_a_folder_on_the_phone_in_a_whole_list_is_not_a_feed() -> None:
+def test_a_folder_on_the_phone_in_a_whole_list_is_not_a_feed():
     account = account_with(A, B)
     App(account).put(A, "antennapod_local:content://music")
     assert subscribed(account) == [A]
 
 
-def test_a_former_url_in_a_whole_list_stands_for_the_feed() -> None:
+def test_a_former_url_in_a_whole_list_stands_for_the_feed():
     account = account_with(A)
     move(account, A, B)
     account.update((guid(A), {"new_guid": "00000000-0000-4000-8000-000000000001"}))
     assert differences(whole(account), [parse_feed_url(A)]) == ([], [])
 
 
-def test_a_whole_list_shows_by_which_urls_an_app_has_the_feeds_that_moved() -> None:
+def test_a_whole_list_shows_by_which_urls_an_app_has_the_feeds_that_moved():
     account = account_with(A, C)
     move(account, A, B)
     phone = App(account)
@@ -901,11 +883,11 @@ PODCINI = "Mozilla/5.0 (compatible; Podcini/11.2.2.7; Android)"
         ("", False),
     ],
 )
-def test_podcini_is_told_by_what_it_calls_itself(user_agent: str, expected: bool) -> None:
+def test_podcini_is_told_by_what_it_calls_itself(user_agent, expected):
     assert url_changes.removes_by_count(user_agent) is expected
 
 
-def test_an_app_that_removes_by_count_is_told_one_text_for_each_feed_that_goes() -> None:
+def test_an_app_that_removes_by_count_is_told_one_text_for_each_feed_that_goes():
     account = account_with(A, B, C)
     move(account, A, "https://a.example/new")
     sync(account, [], [A, B])
@@ -923,13 +905,13 @@ COLONS = "https://b.example/users%3A1/sounds.rss"
 NO_COLONS = COLONS.replace("%3A", ":")
 
 
-def test_a_removal_without_the_escapes_of_a_feed_unsubscribes_from_it() -> None:
+def test_a_removal_without_the_escapes_of_a_feed_unsubscribes_from_it():
     account = account_with(ESCAPED, COLONS, C)
     sync(account, [], [DECODED, NO_COLONS])
     assert subscribed(account) == [C]
 
 
-def test_a_removal_by_a_former_url_without_its_escapes_is_one_by_that_url() -> None:
+def test_a_removal_by_a_former_url_without_its_escapes_is_one_by_that_url():
     account = account_with(COLONS, C)
     app = App(account)
     app.begin()
@@ -938,7 +920,7 @@ def test_a_removal_by_a_former_url_without_its_escapes_is_one_by_that_url() -> N
     assert subscribed(account) == [C]
 
 
-def test_an_app_that_decodes_escapes_can_remove_a_feed_that_moved_to_the_url_it_decodes() -> None:
+def test_an_app_that_decodes_escapes_can_remove_a_feed_that_moved_to_the_url_it_decodes():
     account = account_with(COLONS, C)
     app = App(account)
     app.begin()
@@ -950,7 +932,7 @@ def test_an_app_that_decodes_escapes_can_remove_a_feed_that_moved_to_the_url_it_
     assert subscribed(account) == [C]
 
 
-def test_an_app_that_decodes_escapes_removes_a_feed_from_a_merge_on_the_second_try() -> None:
+def test_an_app_that_decodes_escapes_removes_a_feed_from_a_merge_on_the_second_try():
     account = account_with(COLONS, NO_COLONS, C)
     app = App(account)
     app.begin()
@@ -962,9 +944,7 @@ def test_an_app_that_decodes_escapes_removes_a_feed_from_a_merge_on_the_second_t
     assert subscribed(account) == [C]
 
 
-def test_a_removal_decodes_no_more_urls_than_it_names_however_many_the_feed_has_had(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_removal_decodes_no_more_urls_than_it_names_however_many_the_feed_has_had(monkeypatch):
     account = account_with(A)
     urls = [f"https://b.example/{number}%3A" for number in range(50)]
     for url in urls:
@@ -972,7 +952,7 @@ def test_a_removal_decodes_no_more_urls_than_it_names_however_many_the_feed_has_
     known, removed = escaped(account), [parse_feed_url(url) for url in urls]
     decoded: list[str] = []
 
-    def noted(url: str) -> str:
+    def noted(url):
         decoded.append(url)
         return without_escapes(url)
 
@@ -982,9 +962,7 @@ def test_a_removal_decodes_no_more_urls_than_it_names_however_many_the_feed_has_
     assert 0 < len(decoded) <= 2 * len(urls)
 
 
-def test_an_addition_without_the_escapes_of_a_feed_is_that_feed_and_answers_how_it_is_kept() -> (
-    None
-):
+def test_an_addition_without_the_escapes_of_a_feed_is_that_feed_and_answers_how_it_is_kept():
     account = account_with(COLONS)
     assert sync(account, [NO_COLONS], []) == [COLONS]
     assert subscribed(account) == [COLONS]
@@ -995,7 +973,7 @@ def test_an_addition_without_the_escapes_of_a_feed_is_that_feed_and_answers_how_
     assert url_lists.kept_as(item, result) == (NO_COLONS, COLONS)
 
 
-def test_an_addition_is_a_feed_of_its_own_where_the_other_one_is_not_subscribed_to() -> None:
+def test_an_addition_is_a_feed_of_its_own_where_the_other_one_is_not_subscribed_to():
     account = account_with(COLONS)
     sync(account, [], [COLONS])
     sync(account, [NO_COLONS], [])
@@ -1003,32 +981,32 @@ def test_an_addition_is_a_feed_of_its_own_where_the_other_one_is_not_subscribed_
 
 
 @pytest.mark.parametrize("known", [NO_COLONS, COLONS.lower()])
-def test_escapes_say_nothing_where_the_url_itself_is_known_or_two_feeds_fit(known: str) -> None:
+def test_escapes_say_nothing_where_the_url_itself_is_known_or_two_feeds_fit(known):
     account = account_with(COLONS, known)
     sync(account, [], [NO_COLONS])
     assert subscribed(account) == sorted({COLONS, known} - {NO_COLONS})
 
 
-def test_a_whole_list_without_escapes_keeps_the_feeds_that_have_them() -> None:
+def test_a_whole_list_without_escapes_keeps_the_feeds_that_have_them():
     account = account_with(COLONS, C)
     App(account).put(NO_COLONS, C)
     assert subscribed(account) == [COLONS, C]
 
 
-def test_a_whole_list_with_a_text_that_is_no_url_unsubscribes_from_nothing() -> None:
+def test_a_whole_list_with_a_text_that_is_no_url_unsubscribes_from_nothing():
     account = account_with(ESCAPED, C)
     App(account).put(DECODED, A)
     assert subscribed(account) == sorted([ESCAPED, C, A])
 
 
-def test_an_upload_reads_what_its_urls_may_mean_and_no_more() -> None:
+def test_an_upload_reads_what_its_urls_may_mean_and_no_more():
     known = EscapedUrls([COLONS])
     removed, _ = parse_removed([NO_COLONS], known)
     assert url_lists.guids_named([], removed, known) == [guid(NO_COLONS), guid(COLONS)]
     assert url_lists.guids_named([parse_added(A)], [], known) == [guid(A)]
 
 
-def test_a_url_that_a_feed_has_only_its_guid_of_is_no_echo_once_it_was_added() -> None:
+def test_a_url_that_a_feed_has_only_its_guid_of_is_no_echo_once_it_was_added():
     account = Account()
     account.add((A, guid(B)))
     app = AppUrls(echoes=Echoes(Stamp(1), frozenset({guid(B)})))

@@ -1,10 +1,7 @@
 """A service that lets apps in by app passwords only; its pages take people's own passwords."""
 
-from __future__ import annotations
-
 import html
 import re
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -24,7 +21,7 @@ LOGIN = "/api/2/auth/{name}/login.json"
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProcess]:
+def service(tmp_path_factory):
     folder: Path = tmp_path_factory.mktemp("app_passwords_only")
     with FeedkeepProcess(folder, app_passwords_only="true") as process:
         yield process
@@ -47,9 +44,7 @@ def shown_once(page: httpx.Response) -> str:
     return str(secret)
 
 
-def test_an_app_with_the_accounts_password_learns_where_to_make_an_app_password(
-    service: FeedkeepProcess,
-) -> None:
+def test_an_app_with_the_accounts_password_learns_where_to_make_an_app_password(service):
     name = service.new_account(PASSWORD)
     for path in (*PROTOCOLS, LOGIN):
         # Whether name and password are right makes no difference, and however often: no 429.
@@ -67,9 +62,7 @@ def test_an_app_with_the_accounts_password_learns_where_to_make_an_app_password(
 
 
 @pytest.mark.parametrize("app", GUIDES)
-def test_whatever_app_is_chosen_the_page_makes_a_password_that_opens_every_protocol(
-    service: FeedkeepProcess, app: str
-) -> None:
+def test_whatever_app_is_chosen_the_page_makes_a_password_that_opens_every_protocol(service, app):
     name = service.new_account(PASSWORD)
     with closing(signed_in(service, name)) as browser:
         assert f'action="/apps/connect/{app}"' in browser.get(f"/apps/connect/{app}").text
@@ -79,7 +72,7 @@ def test_whatever_app_is_chosen_the_page_makes_a_password_that_opens_every_proto
         assert get(service, path, name, secret).status_code == 200
 
 
-def test_an_app_that_logs_in_by_nextclouds_page_is_let_in(service: FeedkeepProcess) -> None:
+def test_an_app_that_logs_in_by_nextclouds_page_is_let_in(service):
     name = service.new_account(PASSWORD)
     with httpx.Client(base_url=service.base_url) as browser:
         begun = browser.post("/index.php/login/v2").json()
@@ -94,7 +87,7 @@ def test_an_app_that_logs_in_by_nextclouds_page_is_let_in(service: FeedkeepProce
         assert get(service, path, name, secret).status_code == 200
 
 
-def test_the_message_has_the_public_address(tmp_path: Path) -> None:
+def test_the_message_has_the_public_address(tmp_path):
     url = "https://home.example/feedkeep/"
     with FeedkeepProcess(tmp_path, app_passwords_only="true", public_url=url) as process:
         reply = get(process, "/subscriptions", "stranger", "x")

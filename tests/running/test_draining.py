@@ -1,12 +1,9 @@
 """What is between the signal to stop and the stop: clients and balancers turn to others."""
 
-from __future__ import annotations
-
 import json
 import signal
 import socket
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -22,7 +19,7 @@ LARGE = "/docs"
 
 
 @pytest.fixture
-def serving(tmp_path: Path) -> Iterator[FeedkeepProcess]:
+def serving(tmp_path):
     process = FeedkeepProcess(tmp_path, drain_seconds=LONGER_THAN_A_TEST)
     process.start()
     process.wait_until_ready()
@@ -33,7 +30,7 @@ def serving(tmp_path: Path) -> Iterator[FeedkeepProcess]:
 
 
 @pytest.fixture
-def two_workers(tmp_path: Path, postgres: str) -> Iterator[FeedkeepProcess]:
+def two_workers(tmp_path, postgres):
     database = new_database(postgres)
     process = FeedkeepProcess(tmp_path, database, workers="2", drain_seconds=LONGER_THAN_A_TEST)
     process.start()
@@ -63,8 +60,8 @@ def ends_soon(process: FeedkeepProcess) -> bool:
 
 
 def test_after_sigterm_it_is_not_ready_and_serves_on_and_each_connection_ends_with_its_next_reply(
-    serving: FeedkeepProcess,
-) -> None:
+    serving,
+):
     with serving.client(serving.new_account()) as client:
         before = client.get("/subscriptions")
         assert "Connection" not in before.headers
@@ -81,7 +78,7 @@ def test_after_sigterm_it_is_not_ready_and_serves_on_and_each_connection_ends_wi
     assert ends_soon(serving)
 
 
-def test_after_the_pause_it_stops_by_itself(tmp_path: Path) -> None:
+def test_after_the_pause_it_stops_by_itself(tmp_path):
     process = FeedkeepProcess(tmp_path, drain_seconds="0.7")
     with process:
         process.wait_until_ready()
@@ -91,15 +88,13 @@ def test_after_the_pause_it_stops_by_itself(tmp_path: Path) -> None:
     assert "draining" in process.log.read_text()
 
 
-def test_ctrl_c_waits_for_no_pause(serving: FeedkeepProcess) -> None:
+def test_ctrl_c_waits_for_no_pause(serving):
     serving.process.send_signal(signal.SIGINT)
     assert ends_soon(serving)
 
 
 @pytest.mark.parametrize("second", first_of(signal.SIGTERM, signal.SIGINT))
-def test_a_second_signal_ends_the_pause_and_cuts_no_response(
-    serving: FeedkeepProcess, second: signal.Signals
-) -> None:
+def test_a_second_signal_ends_the_pause_and_cuts_no_response(serving, second):
     token = serving.new_token(serving.new_account())
     serving.process.send_signal(signal.SIGTERM)
     until_it_refuses(serving)
@@ -120,9 +115,7 @@ def test_a_second_signal_ends_the_pause_and_cuts_no_response(
     assert ends_soon(serving)
 
 
-def test_what_was_sent_ahead_on_a_connection_is_answered_before_that_ends(
-    serving: FeedkeepProcess,
-) -> None:
+def test_what_was_sent_ahead_on_a_connection_is_answered_before_that_ends(serving):
     serving.process.send_signal(signal.SIGTERM)
     until_it_refuses(serving)
     url = httpx.URL(serving.base_url)
@@ -135,9 +128,7 @@ def test_what_was_sent_ahead_on_a_connection_is_answered_before_that_ends(
     assert ends_soon(serving)
 
 
-def test_several_workers_all_refuse_and_serve_on_until_a_second_signal(
-    two_workers: FeedkeepProcess,
-) -> None:
+def test_several_workers_all_refuse_and_serve_on_until_a_second_signal(two_workers):
     with two_workers.client(two_workers.new_account()) as client:
         two_workers.process.send_signal(signal.SIGTERM)
         until_it_refuses(two_workers)
@@ -149,14 +140,12 @@ def test_several_workers_all_refuse_and_serve_on_until_a_second_signal(
 
 
 @in_the_long_form
-def test_several_workers_wait_for_no_pause_after_ctrl_c(two_workers: FeedkeepProcess) -> None:
+def test_several_workers_wait_for_no_pause_after_ctrl_c(two_workers):
     two_workers.process.send_signal(signal.SIGINT)
     assert ends_soon(two_workers)
 
 
-def test_workers_end_with_their_parent(
-    two_workers: FeedkeepProcess,
-) -> None:
+def test_workers_end_with_their_parent(two_workers):
     workers = two_workers.workers()
     two_workers.process.kill()
     two_workers.wait()
@@ -173,9 +162,7 @@ def _is_running(pid: int) -> bool:
         return False
 
 
-def test_the_last_reply_of_a_connection_is_whole_whatever_was_sent_behind_it(
-    serving: FeedkeepProcess,
-) -> None:
+def test_the_last_reply_of_a_connection_is_whole_whatever_was_sent_behind_it(serving):
     url = httpx.URL(serving.base_url)
     get = "GET {} HTTP/1.1\r\nHost: x\r\n\r\n"
     serving.process.send_signal(signal.SIGTERM)
@@ -192,9 +179,7 @@ def test_the_last_reply_of_a_connection_is_whole_whatever_was_sent_behind_it(
 
 
 @pytest.mark.parametrize("has_token", [True, False])
-def test_a_stop_cuts_no_client_that_still_sends_a_body_after_its_refusal(
-    tmp_path: Path, *, has_token: bool
-) -> None:
+def test_a_stop_cuts_no_client_that_still_sends_a_body_after_its_refusal(tmp_path, *, has_token):
     """Most clients look for a reply only once they have sent all."""
     with FeedkeepProcess(tmp_path) as process:
         token = process.new_token(process.new_account()) if has_token else "none"

@@ -1,11 +1,8 @@
 """The first account without a terminal: by the link in the output, or by settings."""
 
-from __future__ import annotations
-
 import re
 import socket
 import subprocess
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -19,7 +16,7 @@ PASSWORD = "correct horse battery"
 
 
 @pytest.fixture(params=first_of("sqlite", "postgres"))
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+def database(request, tmp_path):
     """The URL of an empty database."""
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path / 'feedkeep.db'}"
@@ -57,9 +54,7 @@ def accounts(process: FeedkeepProcess) -> list[str]:
     return process.must("account", "list").splitlines()[1:]
 
 
-def test_the_first_start_makes_the_administrator_of_the_settings_and_says_so(
-    tmp_path: Path, database: str
-) -> None:
+def test_the_first_start_makes_the_administrator_of_the_settings_and_says_so(tmp_path, database):
     process = with_administrator(tmp_path, database)
     with process:
         printed = "".join(process.printed)
@@ -71,9 +66,7 @@ def test_the_first_start_makes_the_administrator_of_the_settings_and_says_so(
         assert re.match("anna .* administrator ", account)
 
 
-def test_later_starts_change_nothing_whatever_the_settings_say(
-    tmp_path: Path, database: str
-) -> None:
+def test_later_starts_change_nothing_whatever_the_settings_say(tmp_path, database):
     with with_administrator(tmp_path, database) as process:
         changed = "another horse battery"
         process.must("account", "password", "anna", "--password-stdin", stdin=f"{changed}\n")
@@ -88,9 +81,7 @@ def test_later_starts_change_nothing_whatever_the_settings_say(
         assert account.startswith("ben ")
 
 
-def test_of_processes_that_start_at_once_one_makes_the_account(
-    tmp_path: Path, postgres: str
-) -> None:
+def test_of_processes_that_start_at_once_one_makes_the_account(tmp_path, postgres):
     database = new_database(postgres)
     processes = [with_administrator(tmp_path / f"{number}", database) for number in range(4)]
     with ThreadPoolExecutor(len(processes)) as threads:
@@ -108,9 +99,7 @@ def test_of_processes_that_start_at_once_one_makes_the_account(
     assert len(found) == 1
 
 
-def test_a_password_that_is_too_short_is_told_and_no_account_is_made(
-    tmp_path: Path, database: str
-) -> None:
+def test_a_password_that_is_too_short_is_told_and_no_account_is_made(tmp_path, database):
     process = with_administrator(tmp_path, database, "short")
     done = process.run("serve", "--port", "0")
     assert done.returncode == 1
@@ -118,7 +107,7 @@ def test_a_password_that_is_too_short_is_told_and_no_account_is_made(
     assert accounts(process) == []
 
 
-def test_two_ways_to_name_the_first_account_are_one_too_many(tmp_path: Path) -> None:
+def test_two_ways_to_name_the_first_account_are_one_too_many(tmp_path):
     process = with_administrator(tmp_path, "")
     done = process.run("serve", "--port", "0", "--setup", "ben")
     assert done.returncode == 1
@@ -127,7 +116,7 @@ def test_two_ways_to_name_the_first_account_are_one_too_many(tmp_path: Path) -> 
     )
 
 
-def test_the_link_is_in_a_file_as_soon_as_the_service_can_be_asked(tmp_path: Path) -> None:
+def test_the_link_is_in_a_file_as_soon_as_the_service_can_be_asked(tmp_path):
     """As a container's engine and a journal have it: no person reads along, and nothing is a
     terminal.
 

@@ -1,7 +1,5 @@
 """A SQLite file that vanished: no start makes an empty one, an empty list for every phone."""
 
-from __future__ import annotations
-
 import signal
 from contextlib import closing
 from pathlib import Path
@@ -47,9 +45,7 @@ def files(folder: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("number", first_of(signal.SIGKILL, signal.SIGTERM))
-def test_a_restart_makes_no_empty_database_in_place_of_one_that_is_gone(
-    tmp_path: Path, number: signal.Signals
-) -> None:
+def test_a_restart_makes_no_empty_database_in_place_of_one_that_is_gone(tmp_path, number):
     file, elsewhere = tmp_path / "feedkeep.db", tmp_path / "elsewhere"
     process, name = with_a_feed(tmp_path)
     file.rename(elsewhere)
@@ -65,7 +61,7 @@ def test_a_restart_makes_no_empty_database_in_place_of_one_that_is_gone(
 
 
 @pytest.mark.parametrize("number", first_of(signal.SIGKILL, signal.SIGTERM))
-def test_a_restart_fills_no_file_that_was_emptied(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_restart_fills_no_file_that_was_emptied(tmp_path, number):
     file = tmp_path / "feedkeep.db"
     process, name = with_a_feed(tmp_path)
     process.stop(number)
@@ -77,7 +73,7 @@ def test_a_restart_fills_no_file_that_was_emptied(tmp_path: Path, number: signal
     assert has_the_feed(process, name)
 
 
-def test_a_restart_makes_no_tables_in_a_file_whose_log_is_gone(tmp_path: Path) -> None:
+def test_a_restart_makes_no_tables_in_a_file_whose_log_is_gone(tmp_path):
     """As where only the file itself was copied, before its first checkpoint."""
     process = FeedkeepProcess(tmp_path)
     process.must("migrate")
@@ -91,7 +87,7 @@ def test_a_restart_makes_no_tables_in_a_file_whose_log_is_gone(tmp_path: Path) -
     assert file.read_bytes() == content
 
 
-def test_it_goes_on_once_a_backup_is_restored(tmp_path: Path) -> None:
+def test_it_goes_on_once_a_backup_is_restored(tmp_path):
     process, name = with_a_feed(tmp_path)
     process.must("backup", str(tmp_path / "backup"))
     process.stop()
@@ -101,7 +97,7 @@ def test_it_goes_on_once_a_backup_is_restored(tmp_path: Path) -> None:
     assert has_the_feed(process, name)
 
 
-def test_a_database_that_was_restored_and_never_opened_is_not_replaced(tmp_path: Path) -> None:
+def test_a_database_that_was_restored_and_never_opened_is_not_replaced(tmp_path):
     process, _ = with_a_feed(tmp_path)
     process.must("backup", str(tmp_path / "backup"))
     process.stop()
@@ -111,7 +107,7 @@ def test_a_database_that_was_restored_and_never_opened_is_not_replaced(tmp_path:
     assert "is missing or empty" in refused(there)
 
 
-def test_what_the_sentence_names_is_removed_to_begin_anew(tmp_path: Path) -> None:
+def test_what_the_sentence_names_is_removed_to_begin_anew(tmp_path):
     process, _ = with_a_feed(tmp_path)
     (tmp_path / "feedkeep.db").unlink()
     process.stop(signal.SIGKILL)
@@ -129,9 +125,7 @@ def test_what_the_sentence_names_is_removed_to_begin_anew(tmp_path: Path) -> Non
     [["account", "create", "anna"], ["account", "list"], ["migrate"], ["check"], ["backup", "to"]],
     ids=" ".join,
 )
-def test_no_command_makes_one_either_or_says_that_there_never_was_one(
-    tmp_path: Path, command: list[str]
-) -> None:
+def test_no_command_makes_one_either_or_says_that_there_never_was_one(tmp_path, command):
     process = FeedkeepProcess(tmp_path)
     process.must("migrate")
     (tmp_path / "feedkeep.db").unlink()
@@ -142,9 +136,7 @@ def test_no_command_makes_one_either_or_says_that_there_never_was_one(
     assert files(tmp_path) == {".feedkeep.db.lock"}
 
 
-def test_a_database_that_an_earlier_version_made_is_known_once_it_was_opened(
-    tmp_path: Path,
-) -> None:
+def test_a_database_that_an_earlier_version_made_is_known_once_it_was_opened(tmp_path):
     process = FeedkeepProcess(tmp_path)
     process.must("migrate")
     (tmp_path / ".feedkeep.db.lock").write_bytes(b"")  # as earlier versions left it
@@ -153,7 +145,7 @@ def test_a_database_that_an_earlier_version_made_is_known_once_it_was_opened(
     assert "is missing or empty" in refused(process)
 
 
-def test_a_first_start_that_failed_before_there_was_anything_is_no_sign(tmp_path: Path) -> None:
+def test_a_first_start_that_failed_before_there_was_anything_is_no_sign(tmp_path):
     (tmp_path / ".feedkeep.db.lock").touch()
     with FeedkeepProcess(tmp_path) as process:
         assert any("/sign-up/" in line for line in process.printed)

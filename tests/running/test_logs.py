@@ -1,7 +1,5 @@
 """The log: the service goes on without a reader of it."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os
@@ -10,7 +8,7 @@ import re
 import select
 import socket
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -66,9 +64,7 @@ def all_that_waits(reader: int) -> bytes:
 
 
 @pytest.mark.parametrize("kind", first_of(os.pipe, sockets, terminal))
-def test_a_log_that_is_not_read_loses_lines_and_holds_up_nothing(
-    tmp_path: Path, kind: Callable[[], tuple[int, int]]
-) -> None:
+def test_a_log_that_is_not_read_loses_lines_and_holds_up_nothing(tmp_path, kind):
     reader, writer = kind()
     with served(tmp_path, writer) as url, httpx.Client(base_url=url, timeout=20) as client:
         for _ in range(MORE_THAN_FITS):
@@ -85,12 +81,10 @@ def test_a_log_that_is_not_read_loses_lines_and_holds_up_nothing(
     os.close(writer)
 
 
-def test_a_line_of_which_a_part_was_taken_is_ended_before_the_next_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_line_of_which_a_part_was_taken_is_ended_before_the_next_one(monkeypatch):
     taken, room = bytearray(), iter([5, 0, 99, 99])
 
-    def take(sent: bytes) -> int:
+    def take(sent):
         count = min(len(sent), next(room))
         taken.extend(sent[:count])
         return count
@@ -102,10 +96,8 @@ def test_a_line_of_which_a_part_was_taken_is_ended_before_the_next_one(
     assert taken == b'{"n":\n{"n":3}\n{"n":4}\n'
 
 
-def test_where_no_own_way_to_the_log_can_be_opened_it_is_asked_whether_it_has_room(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def refused(*_: object) -> int:
+def test_where_no_own_way_to_the_log_can_be_opened_it_is_asked_whether_it_has_room(monkeypatch):
+    def refused(*_):
         raise PermissionError
 
     reader, writer = os.pipe()

@@ -1,7 +1,5 @@
 """A newer version starts on an older database: what it answers meanwhile, and who may migrate."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -30,7 +28,7 @@ BEGAN, ENDED = "schema step began", "schema step ended"
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+def database(request, tmp_path):
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path / 'feedkeep.db'}"
         return
@@ -41,7 +39,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def older(tmp_path: Path, database: str) -> FeedkeepProcess:
+def older(tmp_path, database):
     """This version, on a database with a list."""
     (tmp_path / "older").mkdir()
     process = FeedkeepProcess(tmp_path / "older", database)
@@ -51,7 +49,7 @@ def older(tmp_path: Path, database: str) -> FeedkeepProcess:
 
 
 @pytest.fixture
-def newer(tmp_path: Path, older: FeedkeepProcess) -> FeedkeepProcess:
+def newer(tmp_path, older):
     """A newer version, on the same database; its migration can be `held`."""
     (tmp_path / "newer").mkdir()
     process = FeedkeepProcess(tmp_path / "newer", older.database)
@@ -62,7 +60,7 @@ def newer(tmp_path: Path, older: FeedkeepProcess) -> FeedkeepProcess:
 
 
 @pytest.fixture
-def manager(tmp_path: Path) -> Iterator[Manager]:
+def manager(tmp_path):
     manager = Manager(str(tmp_path / "notify"))
     yield manager
     manager.socket.close()
@@ -121,8 +119,8 @@ def lines(process: FeedkeepProcess, message: str) -> list[dict[str, object]]:
 # C7.19
 @pytest.mark.parametrize("workers", first_of("1", "2"))
 def test_service_while_migrating_is_live_and_refuses_requests_with_the_reason(
-    newer: FeedkeepProcess, manager: Manager, tmp_path: Path, workers: str
-) -> None:
+    newer, manager, tmp_path, workers
+):
     newer.environment["FEEDKEEP_WORKERS"] = workers
     managed(newer, str(tmp_path / "notify"), WATCHDOG_USEC)
     with held(newer, newer.start):
@@ -150,10 +148,10 @@ def test_service_while_migrating_is_live_and_refuses_requests_with_the_reason(
     assert all(isinstance(line["duration_seconds"], float) for line in lines(newer, ENDED))
 
 
-def test_health_and_doctor_while_migrating_tell_it(newer: FeedkeepProcess) -> None:
+def test_health_and_doctor_while_migrating_tell_it(newer):
     port = str(free_port())
 
-    def start() -> None:
+    def start():
         newer.process = newer._launched("serve", "--port", port)
         newer._told_address()
 
@@ -168,9 +166,7 @@ def test_health_and_doctor_while_migrating_tell_it(newer: FeedkeepProcess) -> No
 
 
 @pytest.mark.parametrize("database", ["postgres"], indirect=True)
-def test_older_process_serves_while_a_newer_one_beside_it_migrates(
-    older: FeedkeepProcess, newer: FeedkeepProcess
-) -> None:
+def test_older_process_serves_while_a_newer_one_beside_it_migrates(older, newer):
     with older, held(newer, newer.start):
         [port] = newer.ports()
         assert httpx.get(f"http://127.0.0.1:{port}/readyz").status_code == 503
@@ -181,8 +177,8 @@ def test_older_process_serves_while_a_newer_one_beside_it_migrates(
 
 @pytest.mark.parametrize("database", first_of("sqlite", "postgres"), indirect=True)
 def test_replaced_worker_of_a_newer_version_leaves_the_database_and_its_clients_to_the_others(
-    older: FeedkeepProcess, tmp_path: Path
-) -> None:
+    older, tmp_path
+):
     older.run_first("replaced_workers_are_newer")
     older.environment |= {"REPLACED_IF": str(tmp_path / "new"), "FEEDKEEP_WORKERS": "2"}
     with older:
@@ -199,7 +195,7 @@ def test_replaced_worker_of_a_newer_version_leaves_the_database_and_its_clients_
         assert version(older) == before
 
 
-def test_command_refuses_an_older_database_and_says_what_to_do(newer: FeedkeepProcess) -> None:
+def test_command_refuses_an_older_database_and_says_what_to_do(newer):
     before = version(newer)
     commands = [["list", NAME], ["account", "list"], ["token", "create", NAME], ["check"]]
     commands += [["account", "create", "bob"], ["database", "restored"]]
@@ -214,9 +210,7 @@ def test_command_refuses_an_older_database_and_says_what_to_do(newer: FeedkeepPr
 
 
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
-def test_migration_beneath_a_running_service_is_refused(
-    older: FeedkeepProcess, newer: FeedkeepProcess
-) -> None:
+def test_migration_beneath_a_running_service_is_refused(older, newer):
     before = version(older)
     with older:
         done = newer.run("migrate")
@@ -230,9 +224,7 @@ def test_migration_beneath_a_running_service_is_refused(
 
 
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
-def test_command_while_the_database_is_migrated_is_refused(
-    older: FeedkeepProcess, newer: FeedkeepProcess
-) -> None:
+def test_command_while_the_database_is_migrated_is_refused(older, newer):
     done: list[int] = []
     with held(newer, lambda: done.append(newer.run("migrate").returncode)):
         for process in (older, newer):
@@ -243,7 +235,7 @@ def test_command_while_the_database_is_migrated_is_refused(
     assert newer.must("export", NAME, "--format", "urls").split() == [FEED]
 
 
-def test_copy_of_an_older_database_migrates_it(newer: FeedkeepProcess, tmp_path: Path) -> None:
+def test_copy_of_an_older_database_migrates_it(newer, tmp_path):
     newer.run_first("a_version_with_no_way_on")
     before = version(newer)
     newer.must("copy", newer.database, f"sqlite:///{tmp_path / 'copy.db'}")

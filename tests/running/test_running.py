@@ -1,7 +1,5 @@
 """Running the service: starting, stopping, dying, health, and what the log tells."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -28,13 +26,13 @@ SECRET_URL = "https://user:hunter2@feeds.example/private?key=abracadabra"
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> Iterator[FeedkeepProcess]:
+def own(tmp_path):
     """A service of this test's own, to be stopped and killed, which began as users begin it."""
     yield from started(FeedkeepProcess(tmp_path, is_from_nothing=True))
 
 
 @pytest.fixture
-def serving(tmp_path: Path) -> Iterator[FeedkeepProcess]:
+def serving(tmp_path):
     """A service of this test's own, where how it begins and stops is not what is looked at."""
     yield from started(FeedkeepProcess(tmp_path))
 
@@ -46,7 +44,7 @@ def started(process: FeedkeepProcess) -> Iterator[FeedkeepProcess]:
         process.stop()
 
 
-def test_a_service_starts_where_what_it_prints_goes_to_a_full_disk(tmp_path: Path) -> None:
+def test_a_service_starts_where_what_it_prints_goes_to_a_full_disk(tmp_path):
     port, log = free_port(), tmp_path / "log"
     with Path("/dev/full").open("w") as full, log.open("w") as errors:
         process = subprocess.Popen(
@@ -65,12 +63,12 @@ def test_a_service_starts_where_what_it_prints_goes_to_a_full_disk(tmp_path: Pat
     assert [line["event"] for line in told].count("cannot write standard output") == 1
 
 
-def test_where_no_file_can_be_opened_idle_connections_give_way(serving: FeedkeepProcess) -> None:
+def test_where_no_file_can_be_opened_idle_connections_give_way(serving):
     pid = serving.process.pid
     _, most = resource.prlimit(pid, resource.RLIMIT_NOFILE)
     with ExitStack() as stack:
 
-        def answered() -> bool:
+        def answered():
             client = stack.enter_context(httpx.Client(base_url=serving.base_url, timeout=20))
             return client.get("/livez").is_success
 
@@ -81,9 +79,7 @@ def test_where_no_file_can_be_opened_idle_connections_give_way(serving: Feedkeep
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, most))
 
 
-def test_readyz_answers_while_idle_connections_exceed_the_file_limit(
-    serving: FeedkeepProcess,
-) -> None:
+def test_readyz_answers_while_idle_connections_exceed_the_file_limit(serving):
     pid = serving.process.pid
     _, most = resource.prlimit(pid, resource.RLIMIT_NOFILE)
     url = httpx.URL(serving.base_url)
@@ -117,9 +113,7 @@ def log_lines(process: FeedkeepProcess) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     "number", [pytest.param(signal.SIGTERM, marks=in_the_long_form), signal.SIGINT]
 )
-def test_a_stop_under_load_loses_nothing_and_folds_the_log_into_the_file(
-    own: FeedkeepProcess, number: signal.Signals
-) -> None:
+def test_a_stop_under_load_loses_nothing_and_folds_the_log_into_the_file(own, number):
     acknowledged, name, status = write_while(own, number)
     assert status == 0
     assert not list(own.folder.glob("*.db-*"))
@@ -127,7 +121,7 @@ def test_a_stop_under_load_loses_nothing_and_folds_the_log_into_the_file(
     assert set(acknowledged) <= set(exported)
 
 
-def test_a_request_that_was_accepted_is_answered_before_the_end(serving: FeedkeepProcess) -> None:
+def test_a_request_that_was_accepted_is_answered_before_the_end(serving):
     serving.stop()
     begun, go = serving.folder / "begun", serving.folder / "go"
     os.mkfifo(begun)
@@ -151,9 +145,7 @@ def test_a_request_that_was_accepted_is_answered_before_the_end(serving: Feedkee
     assert len(replies[0].json()["success"]) == 1
 
 
-def test_what_only_the_kernel_has_accepted_at_a_stop_is_answered_before_the_end(
-    own: FeedkeepProcess,
-) -> None:
+def test_what_only_the_kernel_has_accepted_at_a_stop_is_answered_before_the_end(own):
     url = httpx.URL(own.base_url)
     assert httpx.get(f"{url}/livez").status_code == 200
     own.process.send_signal(signal.SIGSTOP)
@@ -183,9 +175,7 @@ def wait_until_refused(process: FeedkeepProcess) -> None:
 
 # C7.12
 @in_the_long_form
-def test_a_request_that_does_not_end_is_told_to_come_back_and_stores_nothing(
-    own: FeedkeepProcess,
-) -> None:
+def test_a_request_that_does_not_end_is_told_to_come_back_and_stores_nothing(own):
     name = own.new_account()
     token = own.new_token(name)
     url = httpx.URL(own.base_url)
@@ -202,7 +192,7 @@ def test_a_request_that_does_not_end_is_told_to_come_back_and_stores_nothing(
     assert b'{"code":"503",' in reply
 
 
-def test_a_stop_while_it_is_starting_is_no_failure(own: FeedkeepProcess) -> None:
+def test_a_stop_while_it_is_starting_is_no_failure(own):
     assert own.stop() == 0  # it has told its address, and does not serve yet
     for pause_seconds in (0.02, 0.05, 0.1) if IS_LONG else (0.05,):
         own.start()
@@ -210,7 +200,7 @@ def test_a_stop_while_it_is_starting_is_no_failure(own: FeedkeepProcess) -> None
         assert own.stop() == 0
 
 
-def test_a_variable_that_is_no_setting_is_told_at_the_start(own: FeedkeepProcess) -> None:
+def test_a_variable_that_is_no_setting_is_told_at_the_start(own):
     own.stop()
     own.environment["FEEDKEEP_FETHC"] = "off"
     own.start()
@@ -218,15 +208,13 @@ def test_a_variable_that_is_no_setting_is_told_at_the_start(own: FeedkeepProcess
     assert told in own.log.read_text()
 
 
-def test_it_is_live_and_ready(serving: FeedkeepProcess) -> None:
+def test_it_is_live_and_ready(serving):
     for path in ("/livez", "/readyz"):
         assert httpx.get(serving.base_url + path).json() == {"status": "ok"}
 
 
 # C7.12
-def test_while_the_database_is_locked_it_is_live_reads_and_says_503_to_writers(
-    serving: FeedkeepProcess,
-) -> None:
+def test_while_the_database_is_locked_it_is_live_reads_and_says_503_to_writers(serving):
     serving.stop()
     serving.run_first("writers_wait_half_a_second")
     serving.start()
@@ -257,9 +245,7 @@ def test_while_the_database_is_locked_it_is_live_reads_and_says_503_to_writers(
 
 
 # C7.12
-def test_a_full_disk_is_not_ready_and_says_503_until_there_is_room(
-    serving: FeedkeepProcess,
-) -> None:
+def test_a_full_disk_is_not_ready_and_says_503_until_there_is_room(serving):
     item = {"subscriptions": [{"feed_url": "https://a.example"}]}
     with serving.client(serving.new_account()) as client:
         assert client.post("/subscriptions", json=item).status_code == 200
@@ -284,9 +270,7 @@ def test_a_full_disk_is_not_ready_and_says_503_until_there_is_room(
     assert began["level"] == "error"
 
 
-def test_however_many_ask_whether_it_is_ready_the_store_is_asked_once_a_second(
-    serving: FeedkeepProcess,
-) -> None:
+def test_however_many_ask_whether_it_is_ready_the_store_is_asked_once_a_second(serving):
     serving.stop()
     serving.run_first("readiness_is_counted")
     serving.environment["ASKED"] = str(serving.folder / "asked")
@@ -300,9 +284,7 @@ def test_however_many_ask_whether_it_is_ready_the_store_is_asked_once_a_second(
 
 
 # C1.19
-def test_the_log_has_a_line_of_json_for_each_request_and_keeps_secrets_out(
-    serving: FeedkeepProcess,
-) -> None:
+def test_the_log_has_a_line_of_json_for_each_request_and_keeps_secrets_out(serving):
     name = serving.new_account("opensesame")
     token = serving.new_token(name)
     with httpx.Client(base_url=serving.base_url) as client:
@@ -333,9 +315,7 @@ def test_the_log_has_a_line_of_json_for_each_request_and_keeps_secrets_out(
         assert secret not in log
 
 
-def test_the_address_behind_a_trusted_proxy_is_logged_and_others_are_not_believed(
-    tmp_path: Path,
-) -> None:
+def test_the_address_behind_a_trusted_proxy_is_logged_and_others_are_not_believed(tmp_path):
     forwarded = {"X-Forwarded-For": "203.0.113.9, 198.51.100.7, 127.0.0.9"}
     for trusted, address in (("127.0.0.0/8", "198.51.100.7"), ("", "127.0.0.1")):
         folder = tmp_path / (trusted or "none").replace("/", "-")
@@ -355,7 +335,7 @@ def test_the_address_behind_a_trusted_proxy_is_logged_and_others_are_not_believe
         assert all("FEEDKEEP_TRUSTED_PROXIES" in line["remedy"] for line in hints)
 
 
-def test_a_log_that_cannot_be_written_fails_no_request(serving: FeedkeepProcess) -> None:
+def test_a_log_that_cannot_be_written_fails_no_request(serving):
     serving.stop()
     serving.log = Path("/dev/full")
     serving.start()
@@ -365,7 +345,7 @@ def test_a_log_that_cannot_be_written_fails_no_request(serving: FeedkeepProcess)
         assert client.get("/subscriptions").json()["total"] == 1
 
 
-def test_polls_of_balancers_are_logged_only_where_they_find_something(tmp_path: Path) -> None:
+def test_polls_of_balancers_are_logged_only_where_they_find_something(tmp_path):
     with FeedkeepProcess(tmp_path, log_level="info") as process:
         for path in ("/livez", "/readyz", "/v1/readyz", "/nothing"):
             httpx.get(process.base_url + path)
@@ -373,15 +353,13 @@ def test_polls_of_balancers_are_logged_only_where_they_find_something(tmp_path: 
     assert [line["status"] for line in lines] == [404]
 
 
-def test_a_quieter_log_level_leaves_requests_out(tmp_path: Path) -> None:
+def test_a_quieter_log_level_leaves_requests_out(tmp_path):
     with FeedkeepProcess(tmp_path, log_level="warning") as process:
         httpx.get(f"{process.base_url}/livez")
     assert process.log.read_text() == ""
 
 
-def test_serve_tells_where_the_database_is_and_a_link_for_the_first_account(
-    tmp_path: Path,
-) -> None:
+def test_serve_tells_where_the_database_is_and_a_link_for_the_first_account(tmp_path):
     process = FeedkeepProcess(tmp_path)
     process.start()
     printed = "".join(process.printed)
@@ -393,8 +371,8 @@ def test_serve_tells_where_the_database_is_and_a_link_for_the_first_account(
 
 
 def test_the_link_for_the_first_account_is_another_one_with_each_start_and_gone_with_the_account(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     process = FeedkeepProcess(tmp_path)
     process.start()
     old = re.search(r"/sign-up/\S+", "".join(process.printed))
@@ -417,7 +395,7 @@ def test_the_link_for_the_first_account_is_another_one_with_each_start_and_gone_
     process.stop()
 
 
-def test_the_first_start_makes_an_account_with_a_curl_line_that_works(tmp_path: Path) -> None:
+def test_the_first_start_makes_an_account_with_a_curl_line_that_works(tmp_path):
     process = FeedkeepProcess(tmp_path)
     with process.log.open("wb") as log:
         served = subprocess.Popen(
@@ -444,7 +422,7 @@ def test_the_first_start_makes_an_account_with_a_curl_line_that_works(tmp_path: 
         served.stdout.close()
 
 
-def test_an_address_that_is_taken_is_told_in_one_sentence(feedkeep: FeedkeepProcess) -> None:
+def test_an_address_that_is_taken_is_told_in_one_sentence(feedkeep):
     port = str(httpx.URL(feedkeep.base_url).port)
     done = feedkeep.run("serve", "--port", port)
     assert done.returncode == 1
@@ -458,9 +436,7 @@ def test_an_address_that_is_taken_is_told_in_one_sentence(feedkeep: FeedkeepProc
 
 # C7.13
 @pytest.mark.parametrize("error", ["ZeroDivisionError", "AccountError", "StoreUnusable"])
-def test_a_defect_is_500_with_the_fixed_text_alone_and_the_log_tells_the_rest(
-    serving: FeedkeepProcess, error: str
-) -> None:
+def test_a_defect_is_500_with_the_fixed_text_alone_and_the_log_tells_the_rest(serving, error):
     serving.stop()
     serving.run_first("the_list_has_a_defect")
     serving.environment["DEFECT"] = error

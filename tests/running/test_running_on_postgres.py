@@ -1,7 +1,5 @@
 """Running on PostgreSQL: several processes, a database that goes away, and a stop under load."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json
@@ -28,19 +26,19 @@ READY_SECONDS = 5
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
+def server():
     with PostgresServer() as server:
         yield server
 
 
 @pytest.fixture
-def own(tmp_path: Path, server: PostgresServer) -> Iterator[FeedkeepProcess]:
+def own(tmp_path, server):
     """Two processes of this test's own, on a server that may be stopped, begun as by users."""
     yield from started(FeedkeepProcess(tmp_path, server.url, is_from_nothing=True, workers="2"))
 
 
 @pytest.fixture
-def serving(tmp_path: Path, server: PostgresServer) -> Iterator[FeedkeepProcess]:
+def serving(tmp_path, server):
     """The same, where how they begin and stop is not what is looked at."""
     yield from started(FeedkeepProcess(tmp_path, server.url, workers="2"))
 
@@ -80,8 +78,8 @@ def is_alive(pid: int) -> bool:
 
 @pytest.mark.parametrize("number", first_of(signal.SIGKILL, signal.SIGINT))
 def test_while_the_database_is_away_it_lives_and_says_503_and_then_goes_on_by_itself(
-    serving: FeedkeepProcess, server: PostgresServer, number: signal.Signals
-) -> None:
+    serving, server, number
+):
     with serving.client(serving.new_account()) as client:
         assert client.post("/subscriptions", json=ITEM).status_code == 200
         server.stop(number)
@@ -105,15 +103,15 @@ def test_while_the_database_is_away_it_lives_and_says_503_and_then_goes_on_by_it
 
 
 def test_a_database_that_restarts_under_load_loses_nothing_and_leaves_nothing_half_done(
-    serving: FeedkeepProcess, server: PostgresServer
-) -> None:
+    serving, server
+):
     name = serving.new_account()
     token = serving.new_token(name)
     acknowledged: list[str] = []
     refused: list[int] = []
     stop = threading.Event()
 
-    def write(thread: int) -> None:
+    def write(thread):
         headers = {"Authorization": f"Bearer {token}"}
         with httpx.Client(base_url=serving.base_url, headers=headers, timeout=30) as client:
             for number in range(100_000):
@@ -150,9 +148,7 @@ def test_a_database_that_restarts_under_load_loses_nothing_and_leaves_nothing_ha
 @in_the_long_form
 # In the short form, tests/running/test_running.py has the other signal.
 @pytest.mark.parametrize("number", first_of(signal.SIGTERM, signal.SIGINT))
-def test_a_stop_under_load_loses_nothing_and_ends_all_processes(
-    own: FeedkeepProcess, number: signal.Signals
-) -> None:
+def test_a_stop_under_load_loses_nothing_and_ends_all_processes(own, number):
     until(lambda: len(own.workers()) == 2)
     workers = own.workers()
     acknowledged, name, status = write_while(own, number)
@@ -161,9 +157,7 @@ def test_a_stop_under_load_loses_nothing_and_ends_all_processes(
     assert set(acknowledged) <= set(own.must("export", name, "--format", "urls").split())
 
 
-def test_a_worker_that_dies_is_replaced_and_nothing_acknowledged_is_lost(
-    serving: FeedkeepProcess,
-) -> None:
+def test_a_worker_that_dies_is_replaced_and_nothing_acknowledged_is_lost(serving):
     until(lambda: len(serving.workers()) == 2)
     first, second = serving.workers()
     with serving.client(serving.new_account()) as client:
@@ -187,9 +181,7 @@ def locked(database: str, table: str) -> Iterator[None]:
         runner.run(connection.close())
 
 
-def test_outage_of_a_locked_table_ends_only_when_its_requests_succeed(
-    tmp_path: Path, server: PostgresServer
-) -> None:
+def test_outage_of_a_locked_table_ends_only_when_its_requests_succeed(tmp_path, server):
     process = FeedkeepProcess(tmp_path, server.url)
     process.run_first("statements_end_soon")
     with process, process.client(process.new_account()) as client:
@@ -206,9 +198,7 @@ def test_outage_of_a_locked_table_ends_only_when_its_requests_succeed(
     assert "standby" not in began["reason"]
 
 
-def test_connections_that_come_at_once_are_spread_over_the_workers(
-    serving: FeedkeepProcess,
-) -> None:
+def test_connections_that_come_at_once_are_spread_over_the_workers(serving):
     serving.wait_for_workers(2)
     url = httpx.URL(serving.base_url)
     before = [files_of(pid) for pid in serving.workers()]
@@ -226,7 +216,7 @@ def files_of(pid: int) -> int:
 
 
 @in_the_long_form
-def test_a_second_service_on_the_same_port_is_told(serving: FeedkeepProcess) -> None:
+def test_a_second_service_on_the_same_port_is_told(serving):
     port = str(httpx.URL(serving.base_url).port)
     done = serving.run("serve", "--port", port)
     assert done.returncode == 1
@@ -234,9 +224,7 @@ def test_a_second_service_on_the_same_port_is_told(serving: FeedkeepProcess) -> 
 
 
 @in_the_long_form
-def test_the_workers_end_when_the_process_that_watches_them_is_killed(
-    serving: FeedkeepProcess,
-) -> None:
+def test_the_workers_end_when_the_process_that_watches_them_is_killed(serving):
     until(lambda: len(serving.workers()) == 2)
     workers = serving.workers()
     until(lambda: all(answers(serving, "/readyz", 200) for _ in range(10)))
@@ -245,9 +233,7 @@ def test_the_workers_end_when_the_process_that_watches_them_is_killed(
     assert set(acknowledged) <= set(serving.must("export", name, "--format", "urls").split())
 
 
-def test_the_password_of_the_database_is_shown_nowhere(
-    tmp_path: Path, server: PostgresServer
-) -> None:
+def test_the_password_of_the_database_is_shown_nowhere(tmp_path, server):
     secret = server.url.replace("feedkeep@", "feedkeep:hunter2@") + "?password=hunter2"
     process = FeedkeepProcess(tmp_path, secret)
     process.start()
@@ -263,7 +249,7 @@ def test_the_password_of_the_database_is_shown_nowhere(
         assert "hunter2" not in done.stdout + done.stderr
 
 
-def test_without_its_package_postgres_is_told_how_to_get_it(tmp_path: Path) -> None:
+def test_without_its_package_postgres_is_told_how_to_get_it(tmp_path):
     (tmp_path / "asyncpg.py").write_text("raise ModuleNotFoundError('asyncpg', name='asyncpg')")
     process = FeedkeepProcess(tmp_path, "postgresql://127.0.0.1/feedkeep")
     process.environment["PYTHONPATH"] = str(tmp_path)

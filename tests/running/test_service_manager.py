@@ -1,7 +1,5 @@
 """What the service tells its service manager, and what it takes from it: signs, and a socket."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket
@@ -9,7 +7,6 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -70,7 +67,7 @@ class Manager:
 
 
 @pytest.fixture
-def manager(tmp_path: Path) -> Iterator[Manager]:
+def manager(tmp_path):
     manager = Manager(str(tmp_path / "notify"))
     yield manager
     manager.socket.close()
@@ -101,9 +98,7 @@ def hold(pid: int) -> None:
         time.sleep(0.001)
 
 
-def test_it_is_ready_when_it_answers_and_says_when_it_stops(
-    tmp_path: Path, manager: Manager
-) -> None:
+def test_it_is_ready_when_it_answers_and_says_when_it_stops(tmp_path, manager):
     process = managed(FeedkeepProcess(tmp_path, is_from_nothing=True), str(tmp_path / "notify"))
     with process:
         manager.wait_for("READY=1")
@@ -114,9 +109,7 @@ def test_it_is_ready_when_it_answers_and_says_when_it_stops(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_it_says_that_it_stops_before_it_turns_clients_away(
-    tmp_path: Path, manager: Manager, number: signal.Signals
-) -> None:
+def test_it_says_that_it_stops_before_it_turns_clients_away(tmp_path, manager, number):
     process = FeedkeepProcess(tmp_path, drain_seconds="300")
     with managed(process, str(tmp_path / "notify"), WATCHDOG_USEC):
         manager.wait_for("READY=1")
@@ -127,7 +120,7 @@ def test_it_says_that_it_stops_before_it_turns_clients_away(
         assert manager.is_silent_for(2 * INTERVAL_SECONDS)  # whose watchdog is over by then
 
 
-def test_an_abstract_name_is_understood(tmp_path: Path) -> None:
+def test_an_abstract_name_is_understood(tmp_path):
     name = f"feedkeep-test-{os.getpid()}"
     manager = Manager(f"\0{name}")
     with managed(FeedkeepProcess(tmp_path), f"@{name}"):
@@ -136,15 +129,13 @@ def test_an_abstract_name_is_understood(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("address", ["/nothing/listens/here", "vsock:2:1234"])
-def test_a_manager_that_cannot_be_told_does_not_keep_it_from_serving(
-    tmp_path: Path, address: str
-) -> None:
+def test_a_manager_that_cannot_be_told_does_not_keep_it_from_serving(tmp_path, address):
     with managed(FeedkeepProcess(tmp_path), address, "not a number") as process:
         assert status_of(process, "/readyz") == 200
 
 
 @in_the_long_form
-def test_the_watchdog_of_another_process_is_not_its_own(tmp_path: Path, manager: Manager) -> None:
+def test_the_watchdog_of_another_process_is_not_its_own(tmp_path, manager):
     process = managed(FeedkeepProcess(tmp_path), str(tmp_path / "notify"), WATCHDOG_USEC)
     process.environment["WATCHDOG_PID"] = str(os.getpid())
     with process:
@@ -153,9 +144,7 @@ def test_the_watchdog_of_another_process_is_not_its_own(tmp_path: Path, manager:
 
 
 @in_the_long_form
-def test_the_watchdog_is_fed_while_the_store_does_not_answer(
-    tmp_path: Path, manager: Manager
-) -> None:
+def test_the_watchdog_is_fed_while_the_store_does_not_answer(tmp_path, manager):
     process = managed(FeedkeepProcess(tmp_path), str(tmp_path / "notify"), WATCHDOG_USEC)
     with process:
         manager.wait_for("READY=1")
@@ -177,8 +166,8 @@ def test_the_watchdog_is_fed_while_the_store_does_not_answer(
 
 @pytest.mark.parametrize("store", ["sqlite", "postgres"])
 def test_a_worker_that_hangs_is_replaced_and_the_watchdog_is_fed_all_the_while(
-    tmp_path: Path, manager: Manager, request: pytest.FixtureRequest, store: str
-) -> None:
+    tmp_path, manager, request, store
+):
     database = request.getfixturevalue("postgres") if store == "postgres" else ""
     process = FeedkeepProcess(tmp_path, database, workers="2")
     process.run_first("hung_workers_end_soon")
@@ -222,7 +211,7 @@ class Activated(FeedkeepProcess):
 
 
 @pytest.fixture
-def listener() -> Iterator[socket.socket]:
+def listener():
     """What systemd holds open."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield listener
@@ -240,9 +229,7 @@ def answer(client: socket.socket) -> bytes:
         return b"".join(iter(lambda: client.recv(65_536), b""))
 
 
-def test_what_waits_at_the_socket_before_and_between_starts_is_answered(
-    tmp_path: Path, listener: socket.socket
-) -> None:
+def test_what_waits_at_the_socket_before_and_between_starts_is_answered(tmp_path, listener):
     process = Activated(tmp_path, listener)
     for _ in range(2):
         client = asked(listener)
@@ -253,9 +240,7 @@ def test_what_waits_at_the_socket_before_and_between_starts_is_answered(
 
 
 @in_the_long_form
-def test_several_workers_share_the_socket_that_was_handed_over(
-    tmp_path: Path, listener: socket.socket
-) -> None:
+def test_several_workers_share_the_socket_that_was_handed_over(tmp_path, listener):
     with PostgresServer() as server:
         process = Activated(tmp_path, listener, database=server.url, workers="2")
         client = asked(listener)
@@ -275,9 +260,7 @@ def answer_after_a_start(process: FeedkeepProcess, client: socket.socket) -> byt
         return answer(client)
 
 
-def test_the_socket_that_was_handed_over_speaks_tls_as_its_own_would(
-    tmp_path: Path, listener: socket.socket
-) -> None:
+def test_the_socket_that_was_handed_over_speaks_tls_as_its_own_would(tmp_path, listener):
     authority = trustme.CA()
     certificate = tmp_path / "both.pem"
     authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(certificate)
@@ -288,9 +271,7 @@ def test_the_socket_that_was_handed_over_speaks_tls_as_its_own_would(
         assert httpx.get(f"{process.base_url}/readyz", verify=context).status_code == 200
 
 
-def test_a_socket_for_another_process_is_left_alone(
-    tmp_path: Path, listener: socket.socket
-) -> None:
+def test_a_socket_for_another_process_is_left_alone(tmp_path, listener):
     process = FeedkeepProcess(tmp_path)
     process.environment |= {"LISTEN_FDS": "1", "LISTEN_PID": str(os.getpid())}
     with process:
@@ -304,9 +285,7 @@ def refusal(process: FeedkeepProcess) -> str:
     return str(refused.value)
 
 
-def test_what_is_not_one_listening_socket_is_refused_with_a_reason(
-    tmp_path: Path, listener: socket.socket
-) -> None:
+def test_what_is_not_one_listening_socket_is_refused_with_a_reason(tmp_path, listener):
     assert "Started with 2 sockets" in refusal(Activated(tmp_path, listener, count="2"))
     with socket.socket() as deaf:
         assert "does not listen" in refusal(Activated(tmp_path, deaf))

@@ -1,7 +1,5 @@
 """Starting while PostgreSQL is away: `serve` waits for it, unless waiting is of no use."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re
@@ -10,7 +8,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -26,13 +24,13 @@ SOON_SECONDS = 20
 
 
 @pytest.fixture
-def server() -> Iterator[PostgresServer]:
+def server():
     with PostgresServer() as server:
         yield server
 
 
 @pytest.fixture
-def manager(tmp_path: Path) -> Iterator[Manager]:
+def manager(tmp_path):
     manager = Manager(str(tmp_path / "notify"))
     yield manager
     manager.socket.close()
@@ -55,8 +53,8 @@ class Starting:
 
 @pytest.mark.parametrize("workers", first_of("2", "1"))
 def test_who_starts_while_the_database_is_away_waits_for_it_and_then_serves(
-    tmp_path: Path, server: PostgresServer, manager: Manager, workers: str
-) -> None:
+    tmp_path, server, manager, workers
+):
     server.stop()
     public_url = "https://site.example/home"
     process = FeedkeepProcess(tmp_path, server.url, workers=workers, public_url=public_url)
@@ -80,9 +78,7 @@ def test_who_starts_while_the_database_is_away_waits_for_it_and_then_serves(
 
 @pytest.mark.parametrize("number", first_of(signal.SIGTERM, signal.SIGINT))
 @pytest.mark.parametrize("command", ["serve", "fetch"])
-def test_who_waits_ends_at_once_when_told_to(
-    tmp_path: Path, server: PostgresServer, number: signal.Signals, command: str
-) -> None:
+def test_who_waits_ends_at_once_when_told_to(tmp_path, server, number, command):
     server.stop()
     process = FeedkeepProcess(tmp_path, server.url, fetch="all", port="0")
     process.process = process._launched(command)
@@ -92,7 +88,7 @@ def test_who_waits_ends_at_once_when_told_to(
     assert time.monotonic() - since < SOON_SECONDS
 
 
-def test_what_looks_at_feeds_waits_too(tmp_path: Path, server: PostgresServer) -> None:
+def test_what_looks_at_feeds_waits_too(tmp_path, server):
     server.stop()
     process = FeedkeepProcess(tmp_path, server.url, fetch="all")
     process.process = process._launched("fetch")
@@ -103,9 +99,7 @@ def test_what_looks_at_feeds_waits_too(tmp_path: Path, server: PostgresServer) -
     assert process.stop() == 0
 
 
-def test_a_server_that_takes_no_writes_yet_is_waited_for(
-    tmp_path: Path, server: PostgresServer
-) -> None:
+def test_a_server_that_takes_no_writes_yet_is_waited_for(tmp_path, server):
     with server.standby() as standby:
         process = FeedkeepProcess(tmp_path, standby.url)
         with Starting(process):
@@ -116,9 +110,7 @@ def test_a_server_that_takes_no_writes_yet_is_waited_for(
 
 
 @in_the_long_form
-def test_a_worker_whose_database_went_away_waits_in_the_place_of_one_that_died(
-    tmp_path: Path, server: PostgresServer
-) -> None:
+def test_a_worker_whose_database_went_away_waits_in_the_place_of_one_that_died(tmp_path, server):
     process = FeedkeepProcess(tmp_path, server.url, workers="2")
     with process:
         process.wait_for_workers(2)
@@ -131,7 +123,7 @@ def test_a_worker_whose_database_went_away_waits_in_the_place_of_one_that_died(
     assert process.log.read_text().count("worker died") == 1
 
 
-def test_a_wrong_password_or_name_is_told_at_once(tmp_path: Path, server: PostgresServer) -> None:
+def test_a_wrong_password_or_name_is_told_at_once(tmp_path, server):
     execute(server.url, "CREATE ROLE known LOGIN PASSWORD 'right'")
     rules = server.data / "pg_hba.conf"
     rules.write_text("host all known 127.0.0.1/32 scram-sha-256\n" + rules.read_text())
@@ -150,7 +142,7 @@ def test_a_wrong_password_or_name_is_told_at_once(tmp_path: Path, server: Postgr
             assert reason in done.stderr
 
 
-def test_a_certificate_that_is_not_the_servers_is_told_at_once(tmp_path: Path) -> None:
+def test_a_certificate_that_is_not_the_servers_is_told_at_once(tmp_path):
     trusted = tmp_path / "another_authority.pem"
     trustme.CA().cert_pem.write_to_path(trusted)
     with OfAnotherAuthority(tmp_path) as port:
@@ -194,7 +186,7 @@ class OfAnotherAuthority:
                 self._context.wrap_socket(client, server_side=True).close()
 
 
-def test_a_command_does_not_wait(tmp_path: Path, server: PostgresServer) -> None:
+def test_a_command_does_not_wait(tmp_path, server):
     server.stop()
     done = FeedkeepProcess(tmp_path, server.url).run("account", "list")
     assert done.returncode == 1

@@ -1,13 +1,10 @@
 """Processes that serve one SQLite file show one list, and one of them fetches feeds for all."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal
 import ssl
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -25,7 +22,7 @@ FEED = b"<rss><channel><title>A Show</title></channel></rss>"
 
 
 @pytest.fixture
-def two(tmp_path: Path) -> Iterator[FeedkeepProcess]:
+def two(tmp_path):
     with FeedkeepProcess(tmp_path, workers="2") as process:
         process.wait_for_workers(2)
         yield process
@@ -41,9 +38,7 @@ def feeds(client: httpx.Client) -> set[str]:
     return {one["feed_url"] for one in found}
 
 
-def test_what_one_process_has_acknowledged_the_other_one_shows_at_once(
-    two: FeedkeepProcess,
-) -> None:
+def test_what_one_process_has_acknowledged_the_other_one_shows_at_once(two):
     name, added = two.new_account(), set()
     clients = [two.client(name) for _ in range(CONNECTIONS)]
     for number, client in enumerate(clients):
@@ -55,9 +50,7 @@ def test_what_one_process_has_acknowledged_the_other_one_shows_at_once(
         client.close()
 
 
-def test_a_worker_that_is_killed_is_replaced_and_the_other_one_serves_meanwhile(
-    two: FeedkeepProcess,
-) -> None:
+def test_a_worker_that_is_killed_is_replaced_and_the_other_one_serves_meanwhile(two):
     first, second = two.workers()
     name = two.new_account()
     with two.client(name) as client:
@@ -72,7 +65,7 @@ def test_a_worker_that_is_killed_is_replaced_and_the_other_one_serves_meanwhile(
         assert feeds(client) == {"https://a.example/feed", "https://b.example/feed"}
 
 
-def test_clients_of_a_killed_worker_go_to_the_other_one_at_once(tmp_path: Path) -> None:
+def test_clients_of_a_killed_worker_go_to_the_other_one_at_once(tmp_path):
     """A certificate that is renewed has another key, and for a while only one of the two is new."""
     cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     authority = trustme.CA()
@@ -96,9 +89,7 @@ def test_clients_of_a_killed_worker_go_to_the_other_one_at_once(tmp_path: Path) 
         process.wait_for_workers(2)
 
 
-def test_a_feed_is_fetched_by_the_first_process_whichever_one_it_was_added_to(
-    tmp_path: Path,
-) -> None:
+def test_a_feed_is_fetched_by_the_first_process_whichever_one_it_was_added_to(tmp_path):
     with ExitStack() as stack:
         host = stack.enter_context(WebOfHosts()).host("a.example")
         for number in range(FEEDS):

@@ -1,9 +1,6 @@
 """The processors that a process may use: its affinity, and the quotas of its control groups."""
 
-from __future__ import annotations
-
 import os
-from pathlib import Path
 
 import pytest
 
@@ -29,12 +26,8 @@ MANY = 64
     ],
 )
 def test_quota_of_a_group_or_of_one_above_it_limits_the_processors(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    own_groups: str | None,
-    quotas: dict[str, str],
-    expected: int,
-) -> None:
+    tmp_path, monkeypatch, own_groups, quotas, expected
+):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(MANY))
     own = tmp_path / "cgroup"
     if own_groups is not None:

@@ -1,7 +1,5 @@
 """Answers that are shared by those who ask at about the same time."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest
@@ -23,26 +21,20 @@ class Counter:
         return self.asked
 
 
-def test_all_that_ask_meanwhile_share_an_answer_even_if_the_first_gives_up() -> None:
-    async def work() -> None:
-        counter = Counter(kept_seconds=0.0)
-        first, second = (asyncio.create_task(counter.shared.get()) for _ in range(2))
-        await asyncio.sleep(0)
-        first.cancel()
-        await asyncio.wait([first])
-        counter.may_answer.set()
-        assert await second == 1
-        with pytest.raises(ValueError, match="the second"):
-            await counter.shared.get()
-        assert await counter.shared.get() == 3
-
-    asyncio.run(work())
+async def test_all_that_ask_meanwhile_share_an_answer_even_if_the_first_gives_up():
+    counter = Counter(kept_seconds=0.0)
+    first, second = (asyncio.create_task(counter.shared.get()) for _ in range(2))
+    await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.wait([first])
+    counter.may_answer.set()
+    assert await second == 1
+    with pytest.raises(ValueError, match="the second"):
+        await counter.shared.get()
+    assert await counter.shared.get() == 3
 
 
-def test_an_answer_is_kept_for_so_long() -> None:
-    async def work() -> None:
-        counter = Counter(kept_seconds=3_600.0)
-        counter.may_answer.set()
-        assert [await counter.shared.get() for _ in range(3)] == [1, 1, 1]
-
-    asyncio.run(work())
+async def test_an_answer_is_kept_for_so_long():
+    counter = Counter(kept_seconds=3_600.0)
+    counter.may_answer.set()
+    assert [await counter.shared.get() for _ in range(3)] == [1, 1, 1]

@@ -1,11 +1,7 @@
 """The queue of passwords: addresses take turns, and none can take all places."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
-
-import pytest
 
 from feedkeep.model.errors import TooManyAttempts
 from feedkeep.security import address_queue
@@ -37,100 +33,72 @@ def run(work: Callable[[], Awaitable[None]]) -> None:
 
 
 # C2.21
-def test_addresses_take_turns() -> None:
-    async def work() -> None:
-        served = Served()
-        await asyncio.gather(*served.tasks("aaaabbc"))
-        assert "".join(served.order) == "aabcaba"
-        assert served.most == 1
-        assert served.queue._free == 1
-
-    run(work)
+async def test_addresses_take_turns():
+    served = Served()
+    await asyncio.gather(*served.tasks("aaaabbc"))
+    assert "".join(served.order) == "aabcaba"
+    assert served.most == 1
+    assert served.queue._free == 1
 
 
-def test_so_many_have_a_turn_at_a_time() -> None:
-    async def work() -> None:
-        served = Served(3)
-        await asyncio.gather(*served.tasks("abcdefgh"))
-        assert served.most == 3
-        assert served.queue._free == 3
-
-    run(work)
+async def test_so_many_have_a_turn_at_a_time():
+    served = Served(3)
+    await asyncio.gather(*served.tasks("abcdefgh"))
+    assert served.most == 3
+    assert served.queue._free == 3
 
 
-def test_what_is_no_login_has_its_turn_when_no_login_waits() -> None:
-    async def work() -> None:
-        served = Served()
-        first, *logins = served.tasks("abc")
-        await asyncio.sleep(0)
-        other = asyncio.ensure_future(served.take("later", is_login=False))
-        await asyncio.sleep(0)
-        late = served.tasks("d")
-        await asyncio.gather(first, other, *logins, *late)
-        assert served.order == ["a", "b", "c", "d", "later"]
-
-    run(work)
+async def test_what_is_no_login_has_its_turn_when_no_login_waits():
+    served = Served()
+    first, *logins = served.tasks("abc")
+    await asyncio.sleep(0)
+    other = asyncio.ensure_future(served.take("later", is_login=False))
+    await asyncio.sleep(0)
+    late = served.tasks("d")
+    await asyncio.gather(first, other, *logins, *late)
+    assert served.order == ["a", "b", "c", "d", "later"]
 
 
 # C2.23
-def test_the_address_with_the_most_loses_its_last_where_too_many_wait(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_the_address_with_the_most_loses_its_last_where_too_many_wait(monkeypatch):
     monkeypatch.setattr(address_queue, "MAX_WAITING", 4)
-
-    async def work() -> None:
-        served = Served()
-        tasks = served.tasks("aaaaa" + "a" + "bc" + "d")
-        found = await asyncio.gather(*tasks, return_exceptions=True)
-        refused = [isinstance(one, TooManyAttempts) for one in found]
-        # Its own sixth; then the last of those that wait, for each new address.
-        assert refused == [False, False, True, True, True, True, False, False, False]
-        assert served.order == ["a", "a", "b", "c", "d"]
-
-    run(work)
+    served = Served()
+    tasks = served.tasks("aaaaa" + "a" + "bc" + "d")
+    found = await asyncio.gather(*tasks, return_exceptions=True)
+    refused = [isinstance(one, TooManyAttempts) for one in found]
+    # Its own sixth; then the last of those that wait, for each new address.
+    assert refused == [False, False, True, True, True, True, False, False, False]
+    assert served.order == ["a", "a", "b", "c", "d"]
 
 
 # C2.23, C7.11
-def test_where_all_addresses_have_one_a_further_one_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_where_all_addresses_have_one_a_further_one_is_refused(monkeypatch):
     monkeypatch.setattr(address_queue, "MAX_WAITING", 2)
-
-    async def work() -> None:
-        served = Served()
-        found = await asyncio.gather(*served.tasks("abcd"), return_exceptions=True)
-        assert [isinstance(one, TooManyAttempts) for one in found] == [False, False, False, True]
-        assert found[3].retry_after_seconds == 5
-
-    run(work)
+    served = Served()
+    found = await asyncio.gather(*served.tasks("abcd"), return_exceptions=True)
+    assert [isinstance(one, TooManyAttempts) for one in found] == [False, False, False, True]
+    assert found[3].retry_after_seconds == 5
 
 
-def test_a_turn_is_passed_on_whenever_its_task_is_cancelled() -> None:
-    async def work() -> None:
-        served = Served()
-        async with served.queue.turn("a"):
-            waits, has_its_turn, last = served.tasks("bcd")
-            await asyncio.sleep(0)
-            waits.cancel()
-            await asyncio.sleep(0)
-        has_its_turn.cancel()  # before it notices
-        await last
-        assert served.order == ["d"]
-        assert served.queue._free == 1
-
-    run(work)
-
-
-def test_a_place_of_a_cancelled_task_may_be_taken_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(address_queue, "MAX_WAITING", 2)
-
-    async def work() -> None:
-        served = Served()
-        first, second, third = served.tasks("aaa")
+async def test_a_turn_is_passed_on_whenever_its_task_is_cancelled():
+    served = Served()
+    async with served.queue.turn("a"):
+        waits, has_its_turn, last = served.tasks("bcd")
         await asyncio.sleep(0)
-        third.cancel()
-        (other,) = served.tasks("b")
-        await asyncio.gather(first, second, other)
-        assert served.order == ["a", "a", "b"]
+        waits.cancel()
+        await asyncio.sleep(0)
+    has_its_turn.cancel()  # before it notices
+    await last
+    assert served.order == ["d"]
+    assert served.queue._free == 1
 
-    run(work)
+
+async def test_a_place_of_a_cancelled_task_may_be_taken_too(monkeypatch):
+    monkeypatch.setattr(address_queue, "MAX_WAITING", 2)
+    served = Served()
+    first, second, third = served.tasks("aaa")
+    await asyncio.sleep(0)
+    third.cancel()
+    (other,) = served.tasks("b")
+    await asyncio.gather(first, second, other)
+    assert served.order == ["a", "a", "b"]

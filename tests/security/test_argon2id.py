@@ -1,7 +1,5 @@
 """Hashes of passwords: what they cost, and that a check costs the same for each library's."""
 
-from __future__ import annotations
-
 import pytest
 from argon2 import PasswordHasher
 from argon2.exceptions import HashingError, InvalidHashError
@@ -25,7 +23,7 @@ def account_with(password_hash: str | None) -> Account:
 
 
 # C2.7
-def test_a_hash_is_argon2id_with_64_mib_and_three_passes_in_one_lane() -> None:
+def test_a_hash_is_argon2id_with_64_mib_and_three_passes_in_one_lane():
     hashed = argon2id.new_hash("x")
     assert hashed.startswith("$argon2id$v=19$m=65536,t=3,p=1$")
     assert hashed != argon2id.new_hash("x")
@@ -33,7 +31,7 @@ def test_a_hash_is_argon2id_with_64_mib_and_three_passes_in_one_lane() -> None:
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 4, 8])
-def test_one_thread_computes_what_a_thread_for_each_lane_does(lanes: int) -> None:
+def test_one_thread_computes_what_a_thread_for_each_lane_does(lanes):
     hashed = made_elsewhere("ünï", Cost(64, 2, lanes))
     assert argon2id.matches(hashed, "ünï")
     assert not argon2id.matches(hashed, "uni")
@@ -44,15 +42,13 @@ def work_of(costs: list[Cost]) -> tuple[int, int]:
     return sum(c.memory_kib for c in costs), sum(c.memory_kib * c.passes for c in costs)
 
 
-def test_what_earlier_versions_hashed_costs_what_ours_costs_as_it_is() -> None:
+def test_what_earlier_versions_hashed_costs_what_ours_costs_as_it_is():
     assert work_of([OF_AN_EARLIER_VERSION]) == work_of([OURS])
     assert list(padding(OF_AN_EARLIER_VERSION)) == list(padding(OURS)) == []
 
 
 @given(st.integers(8, 56 * 1024), st.integers(1, 30))
-def test_a_hash_that_is_cheaper_than_ours_is_compared_at_the_cost_of_ours(
-    memory_kib: int, passes: int
-) -> None:
+def test_a_hash_that_is_cheaper_than_ours_is_compared_at_the_cost_of_ours(memory_kib, passes):
     cost = Cost(memory_kib, passes, 1)
     costs = [cost, *padding(cost)]
     filled, passed = work_of(costs)
@@ -66,17 +62,17 @@ def test_a_hash_that_is_cheaper_than_ours_is_compared_at_the_cost_of_ours(
         assert ours_filled - 8 < filled <= ours_filled
 
 
-def test_a_hash_with_all_the_memory_and_fewer_passes_takes_few_more() -> None:
+def test_a_hash_with_all_the_memory_and_fewer_passes_takes_few_more():
     less = Cost(OURS.memory_kib, OURS.passes - 1, 1)
     assert list(padding(less)) == [Cost(8 * 1024, 8, 1)]
 
 
-def test_the_padding_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_padding_is_computed(monkeypatch):
     monkeypatch.setattr(argon2id, "OURS", Cost(64, 3, 1))
     computed = []
     digest = argon2id._digest
 
-    def counted(cost: Cost, *others: object) -> bytes:
+    def counted(cost, *others):
         computed.append(cost)
         return digest(cost, *others)  # type: ignore[arg-type]
 
@@ -86,9 +82,7 @@ def test_the_padding_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert work_of(computed) == work_of([Cost(64, 3, 1)])
 
 
-def test_a_renewed_hash_costs_what_ours_costs_and_is_of_the_same_password(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_renewed_hash_costs_what_ours_costs_and_is_of_the_same_password(monkeypatch):
     monkeypatch.setattr(argon2id, "OURS", Cost(16, 1, 1))
     old = made_elsewhere("x", Cost(64, 2, 4))
     new = argon2id.renewed(old, "x")
@@ -99,20 +93,18 @@ def test_a_renewed_hash_costs_what_ours_costs_and_is_of_the_same_password(
     assert account_with(new).salt != account_with(argon2id.new_hash("x")).salt
 
 
-def test_without_a_hash_there_is_no_salt_and_what_is_no_hash_is_its_own() -> None:
+def test_without_a_hash_there_is_no_salt_and_what_is_no_hash_is_its_own():
     assert account_with(None).salt is None
     assert account_with("what is no hash").salt == "what is no hash"
 
 
-def test_the_decoy_hash_costs_what_ours_costs_and_no_password_has_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_decoy_hash_costs_what_ours_costs_and_no_password_has_it(monkeypatch):
     assert not argon2id.is_outdated(argon2id.decoy_hash())
     monkeypatch.setattr(argon2id, "OURS", Cost(8, 1, 1))
     assert not argon2id.matches(argon2id.decoy_hash(), "")
 
 
-def test_a_fault_of_the_server_is_not_reported_as_a_wrong_password() -> None:
+def test_a_fault_of_the_server_is_not_reported_as_a_wrong_password():
     with pytest.raises(InvalidHashError):
         argon2id.matches("a damaged hash", "x")
     with pytest.raises(HashingError, match=r"[Mm]emory"):
@@ -128,9 +120,7 @@ def test_a_fault_of_the_server_is_not_reported_as_a_wrong_password() -> None:
         "$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A",
     ],
 )
-def test_a_hash_that_was_made_elsewhere_is_taken_if_a_check_costs_no_more_than_twice_ours(
-    text: str,
-) -> None:
+def test_a_hash_that_was_made_elsewhere_is_taken_if_a_check_costs_no_more_than_twice_ours(text):
     assert check_hash(text) == text
     assert PasswordHasher().check_needs_rehash(text) in {True, False}  # argon2 itself can read it
 
@@ -153,7 +143,7 @@ def test_a_hash_that_was_made_elsewhere_is_taken_if_a_check_costs_no_more_than_t
         "$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$",
     ],
 )
-def test_what_is_no_argon2id_hash_is_refused(text: str) -> None:
+def test_what_is_no_argon2id_hash_is_refused(text):
     with pytest.raises(AccountError, match="argon2id hash in PHC form"):
         check_hash(text)
 
@@ -162,7 +152,7 @@ def test_what_is_no_argon2id_hash_is_refused(text: str) -> None:
     "parameters",
     ["m=131073,t=1,p=4", "m=65536,t=7,p=4", "m=131072,t=4,p=4", "m=65536,t=3,p=9", "m=8,t=1,p=2"],
 )
-def test_a_hash_that_is_dear_or_impossible_to_check_is_refused(parameters: str) -> None:
+def test_a_hash_that_is_dear_or_impossible_to_check_is_refused(parameters):
     text = f"$argon2id$v=19${parameters}$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A"
     with pytest.raises(AccountError, match="too much memory or time"):
         check_hash(text)

@@ -1,7 +1,5 @@
 """Secrets are compared in constant time, or found by their hash; never with `==`."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator
@@ -29,7 +27,7 @@ def comparisons_of_secrets(source: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: path.stem)
-def test_no_secret_is_compared_with_an_operator(path: Path) -> None:
+def test_no_secret_is_compared_with_an_operator(path):
     assert list(comparisons_of_secrets(path.read_text("utf-8"))) == []
 
 
@@ -43,5 +41,5 @@ def test_no_secret_is_compared_with_an_operator(path: Path) -> None:
         'req.get_header("Authorization") == expected',
     ],
 )
-def test_the_rule_notices(source: str) -> None:
+def test_the_rule_notices(source):
     assert list(comparisons_of_secrets(source)) != []

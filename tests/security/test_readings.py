@@ -1,11 +1,5 @@
 """What is shown by Basic in two encodings: every refusal takes the same, and counts the same."""
 
-from __future__ import annotations
-
-import asyncio
-from pathlib import Path
-from typing import Any
-
 import pytest
 from stores import service_on
 
@@ -26,7 +20,7 @@ from feedkeep.store.sqlite.accounts import SqliteAccounts
 TOKEN = write_token(AccountId(7), bytes(21))
 
 
-def test_plain_letters_have_one_reading_and_the_others_what_utf_8_and_latin_1_say() -> None:
+def test_plain_letters_have_one_reading_and_the_others_what_utf_8_and_latin_1_say():
     assert read_basic(b"me:a:b") == PasswordCredential("me", "a:b")
     latin1 = PasswordCredential("m\u00c3\u00a9", "\u00e2\u0082\u00ac")
     assert read_basic("mé:€".encode()) == PasswordCredential("mé", "€", latin1)
@@ -34,11 +28,11 @@ def test_plain_letters_have_one_reading_and_the_others_what_utf_8_and_latin_1_sa
     assert read_basic(b"me") is None
 
 
-def test_a_token_is_read_with_every_reading_of_its_name() -> None:
+def test_a_token_is_read_with_every_reading_of_its_name():
     token = read_token(TOKEN)
     assert token is not None
 
-    def named(*names: str) -> TokenCredential:
+    def named(*names):
         return TokenCredential(token.account_id, token.hash, list(names))
 
     assert read_basic(f"me:{TOKEN}".encode()) == named("me")
@@ -46,47 +40,44 @@ def test_a_token_is_read_with_every_reading_of_its_name() -> None:
     assert read_basic(f"mé:{TOKEN}".encode()) == named("mé", "m\u00c3\u00a9")
 
 
-def test_every_refusal_looks_up_all_names_computes_once_and_counts_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_every_refusal_looks_up_all_names_computes_once_and_counts_once(
+    tmp_path, monkeypatch
+):
     looked_up: list[str] = []
     computed: list[str] = []
     counted: list[str] = []
 
-    async def find(accounts: SqliteAccounts, name_key: str) -> object:
+    async def find(accounts, name_key):
         looked_up.append(name_key)
         return await find_account(accounts, name_key)
 
     find_account = SqliteAccounts.find
     monkeypatch.setattr(SqliteAccounts, "find", find)
 
-    def matches(stored_hash: str, password: str) -> bool:
+    def matches(stored_hash, password):
         computed.append(password)
         return False
 
-    async def go() -> None:
-        store = await SqliteStore.open(tmp_path / "feedkeep.db", wall_clock.now)
-        service = service_on(store, wall_clock.now)
-        for name in ("zoê", "zu\u00c3\u00aa", "disablê"):
-            await service.accounts.create(name, "a good passphrase")
-        await service.accounts.set_disabled("disablê", True)
-        monkeypatch.setattr(argon2id, "matches", matches)
-        begin = service._throttle.begin
+    store = await SqliteStore.open(tmp_path / "feedkeep.db", wall_clock.now)
+    service = service_on(store, wall_clock.now)
+    for name in ("zoê", "zu\u00c3\u00aa", "disablê"):
+        await service.accounts.create(name, "a good passphrase")
+    await service.accounts.set_disabled("disablê", True)
+    monkeypatch.setattr(argon2id, "matches", matches)
+    begin = service._throttle.begin
 
-        def counting(name_key: str, *others: Any) -> Any:
-            counted.append(name_key)
-            return begin(name_key, *others)
+    def counting(name_key, *others):
+        counted.append(name_key)
+        return begin(name_key, *others)
 
-        monkeypatch.setattr(service._throttle, "begin", counting)
-        for number, name in enumerate(("zoê", "zuê", "nobodê", "disablê")):
-            looked_up.clear()
-            computed.clear()
-            counted.clear()
-            shown = read_basic(f"{name}:wrong".encode())
-            assert shown is not None
-            with pytest.raises(NotAuthorized):
-                await service.authentication.admit(shown, f"192.0.2.{number}")
-            assert (len(looked_up), len(computed), len(counted)) == (2, 1, 1), name
-        await service.close()
-
-    asyncio.run(go())
+    monkeypatch.setattr(service._throttle, "begin", counting)
+    for number, name in enumerate(("zoê", "zuê", "nobodê", "disablê")):
+        looked_up.clear()
+        computed.clear()
+        counted.clear()
+        shown = read_basic(f"{name}:wrong".encode())
+        assert shown is not None
+        with pytest.raises(NotAuthorized):
+            await service.authentication.admit(shown, f"192.0.2.{number}")
+        assert (len(looked_up), len(computed), len(counted)) == (2, 1, 1), name
+    await service.close()

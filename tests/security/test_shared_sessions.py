@@ -1,9 +1,6 @@
 """Shared sessions: begun once for all that show the same, remembered without the secret."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -30,14 +27,12 @@ class Begun:
         return SharedSession(AccountId(1), "password", f"fs_{self.count}", b"", DOCUMENT)
 
 
-def run(work: Callable[[SharedSessions], Awaitable[None]]) -> None:
-    async def go() -> None:
-        await work(SharedSessions())
-
-    asyncio.run(go())
+@pytest.fixture
+def shared():
+    return SharedSessions()
 
 
-def test_the_same_secret_has_one_mark_and_no_other_has_it() -> None:
+def test_the_same_secret_has_one_mark_and_no_other_has_it():
     shared = SharedSessions()
     shown = {("Basic a", "app"), ("Basic a", "ap"), ("Basic", " aapp"), ("Basic aa", "pp")}
     assert len({shared.mark(*one) for one in shown}) == len(shown)
@@ -45,62 +40,48 @@ def test_the_same_secret_has_one_mark_and_no_other_has_it() -> None:
     assert shared.mark("Basic a", "app") != SharedSessions().mark("Basic a", "app")
 
 
-def test_many_at_once_begin_one_session_and_later_requests_find_it() -> None:
-    async def work(shared: SharedSessions) -> None:
-        begin = Begun()
-        found = await asyncio.gather(*(shared.begun(b"a", begin) for _ in range(9)))
-        assert [await shared.begun(b"a", begin), shared.find(b"a")] == found[:2]
-        assert (len(set(map(id, found))), begin.count) == (1, 1)
-        assert shared.find(b"b") is None
-
-    run(work)
+async def test_many_at_once_begin_one_session_and_later_requests_find_it(shared):
+    begin = Begun()
+    found = await asyncio.gather(*(shared.begun(b"a", begin) for _ in range(9)))
+    assert [await shared.begun(b"a", begin), shared.find(b"a")] == found[:2]
+    assert (len(set(map(id, found))), begin.count) == (1, 1)
+    assert shared.find(b"b") is None
 
 
-def test_a_failure_is_repeated_and_a_client_that_leaves_takes_the_session_from_no_other() -> None:
-    async def work(shared: SharedSessions) -> None:
-        begin = Begun(NotAuthorized())
-        with pytest.raises(NotAuthorized):
-            await shared.begun(b"a", begin)
-        first, second = (asyncio.ensure_future(shared.begun(b"a", begin)) for _ in range(2))
-        await asyncio.sleep(0)
-        first.cancel()
-        assert await second is shared.find(b"a")
-        assert begin.count == 2
-
-    run(work)
-
-
-def test_only_the_session_that_ended_is_forgotten() -> None:
-    async def work(shared: SharedSessions) -> None:
-        begin = Begun()
-        ended = await shared.begun(b"a", begin)
-        shared.forget(b"a", ended)
-        newer = await shared.begun(b"a", begin)
-        assert newer.text != ended.text
-        shared.forget(b"a", ended)
-        assert shared.find(b"a") is newer
-
-    run(work)
+async def test_a_failure_is_repeated_and_a_client_that_leaves_takes_the_session_from_no_other(
+    shared,
+):
+    begin = Begun(NotAuthorized())
+    with pytest.raises(NotAuthorized):
+        await shared.begun(b"a", begin)
+    first, second = (asyncio.ensure_future(shared.begun(b"a", begin)) for _ in range(2))
+    await asyncio.sleep(0)
+    first.cancel()
+    assert await second is shared.find(b"a")
+    assert begin.count == 2
 
 
-def test_the_session_unused_for_longest_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_the_session_that_ended_is_forgotten(shared):
+    begin = Begun()
+    ended = await shared.begun(b"a", begin)
+    shared.forget(b"a", ended)
+    newer = await shared.begun(b"a", begin)
+    assert newer.text != ended.text
+    shared.forget(b"a", ended)
+    assert shared.find(b"a") is newer
+
+
+async def test_the_session_unused_for_longest_makes_room(monkeypatch, shared):
     monkeypatch.setattr(tokens, "MAX_REMEMBERED", 2)
-
-    async def work(shared: SharedSessions) -> None:
-        begin = Begun()
-        for mark in (b"a", b"b"):
-            await shared.begun(mark, begin)
-        shared.find(b"a")
-        await shared.begun(b"c", begin)
-        assert [shared.find(mark) is not None for mark in (b"a", b"b", b"c")] == [True, False, True]
-
-    run(work)
+    begin = Begun()
+    for mark in (b"a", b"b"):
+        await shared.begun(mark, begin)
+    shared.find(b"a")
+    await shared.begun(b"c", begin)
+    assert [shared.find(mark) is not None for mark in (b"a", b"b", b"c")] == [True, False, True]
 
 
-def test_nothing_that_is_remembered_holds_what_was_shown() -> None:
-    async def work(shared: SharedSessions) -> None:
-        await shared.begun(shared.mark("Basic b3BlbnNlc2FtZQ==", "app"), Begun())
-        assert "b3BlbnNlc2FtZQ" not in repr(shared.__dict__)
-        assert "fs_1" not in repr(shared.__dict__)
-
-    run(work)
+async def test_nothing_that_is_remembered_holds_what_was_shown(shared):
+    await shared.begun(shared.mark("Basic b3BlbnNlc2FtZQ==", "app"), Begun())
+    assert "b3BlbnNlc2FtZQ" not in repr(shared.__dict__)
+    assert "fs_1" not in repr(shared.__dict__)

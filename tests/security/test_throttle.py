@@ -1,7 +1,5 @@
 """How many wrong passwords may come before the next attempt has to wait."""
 
-from __future__ import annotations
-
 import tracemalloc
 from array import array
 
@@ -33,7 +31,7 @@ def held_up(watched: Throttle, name: str, address: str, now: float = 0) -> int:
 
 
 # C2.15
-def test_ten_attempts_for_an_account_from_one_address_and_no_more() -> None:
+def test_ten_attempts_for_an_account_from_one_address_and_no_more():
     watched = Throttle()
     assert [held_up(watched, "me", "192.0.2.1") for _ in range(10)] == [0] * 10
     assert held_up(watched, "me", "192.0.2.1") > 0
@@ -42,21 +40,21 @@ def test_ten_attempts_for_an_account_from_one_address_and_no_more() -> None:
 
 
 # C2.15
-def test_fifty_attempts_from_one_address_for_whatever_accounts() -> None:
+def test_fifty_attempts_from_one_address_for_whatever_accounts():
     watched = Throttle()
     assert sum(held_up(watched, f"user{i}", "192.0.2.1") for i in range(50)) == 0
     assert held_up(watched, "another", "192.0.2.1") > 0
 
 
 # C2.15
-def test_a_hundred_attempts_for_one_account_from_everywhere() -> None:
+def test_a_hundred_attempts_for_one_account_from_everywhere():
     watched = Throttle()
     assert sum(held_up(watched, "me", f"192.0.2.{i}") for i in range(100)) == 0
     assert held_up(watched, "me", "198.51.100.1") > 0
 
 
 # C2.16
-def test_64_bits_of_ipv6_addresses_count_as_one_address() -> None:
+def test_64_bits_of_ipv6_addresses_count_as_one_address():
     watched = Throttle()
     for number in range(10):
         assert held_up(watched, "me", f"2001:db8::{number}") == 0
@@ -64,13 +62,13 @@ def test_64_bits_of_ipv6_addresses_count_as_one_address() -> None:
     assert held_up(watched, "me", "2001:db8:0:1::1") == 0
 
 
-def test_an_address_that_is_not_valid_counts_as_it_is() -> None:
+def test_an_address_that_is_not_valid_counts_as_it_is():
     watched = Throttle()
     assert [held_up(watched, "me", "a socket") for _ in range(11)][-1] > 0
 
 
 # C2.15
-def test_attempts_are_forgotten_after_five_minutes_and_the_wait_says_when() -> None:
+def test_attempts_are_forgotten_after_five_minutes_and_the_wait_says_when():
     watched = Throttle()
     for second in range(10):
         held_up(watched, "me", "192.0.2.1", now=second)
@@ -80,14 +78,14 @@ def test_attempts_are_forgotten_after_five_minutes_and_the_wait_says_when() -> N
     assert held_up(watched, "me", "192.0.2.1", now=10 + wait) > 0
 
 
-def test_an_attempt_that_was_right_is_taken_back() -> None:
+def test_an_attempt_that_was_right_is_taken_back():
     watched = Throttle()
     for second in range(30):
         watched.settle(watched.begin("me", "192.0.2.1", second), is_right=True)
     assert watched._attempts == {}
 
 
-def test_an_attempt_may_be_taken_back_after_it_was_forgotten() -> None:
+def test_an_attempt_may_be_taken_back_after_it_was_forgotten():
     watched = Throttle()
     old = watched.begin("me", "192.0.2.1", 0)
     later = KEPT_SECONDS
@@ -97,14 +95,14 @@ def test_an_attempt_may_be_taken_back_after_it_was_forgotten() -> None:
     assert held_up(watched, "me", "192.0.2.1", now=later) > 0
 
 
-def test_only_as_many_attempts_are_stored_as_can_matter() -> None:
+def test_only_as_many_attempts_are_stored_as_can_matter():
     watched = Throttle()
     for number in range(1_000):
         assert held_up(watched, "me", "192.0.2.1", now=number * 31) == 0
     assert sorted(len(times) for times in watched._attempts.values()) == [10, 50, 100]
 
 
-def test_after_an_hour_nothing_is_stored() -> None:
+def test_after_an_hour_nothing_is_stored():
     watched = Throttle()
     for number in range(30):
         held_up(watched, f"user{number}", f"192.0.2.{number}", now=number)
@@ -114,7 +112,7 @@ def test_after_an_hour_nothing_is_stored() -> None:
     assert len(watched._attempts) == 3
 
 
-def test_a_names_key_has_a_fixed_size_and_is_the_same_in_every_process() -> None:
+def test_a_names_key_has_a_fixed_size_and_is_the_same_in_every_process():
     watched, another = Throttle(), Throttle()
     name = "a password typed as a name" * 1_000
     for process in (watched, another):
@@ -124,14 +122,14 @@ def test_a_names_key_has_a_fixed_size_and_is_the_same_in_every_process() -> None
     assert watched._attempts.keys() == another._attempts.keys()
 
 
-def test_a_name_and_an_address_are_not_taken_for_one_another() -> None:
+def test_a_name_and_an_address_are_not_taken_for_one_another():
     watched = Throttle()
     for number in range(50):
         held_up(watched, f"user{number}", "me")
     assert held_up(watched, "me", "192.0.2.1") == 0
 
 
-def test_all_that_is_watched_takes_less_than_24_mb() -> None:
+def test_all_that_is_watched_takes_less_than_24_mb():
     watched = Throttle()
     tracemalloc.start()
     now = 0.0
@@ -146,9 +144,7 @@ def test_all_that_is_watched_takes_less_than_24_mb() -> None:
     assert 16_000_000 < taken_bytes < 24_000_000
 
 
-def test_the_number_of_watched_names_and_addresses_is_limited(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_number_of_watched_names_and_addresses_is_limited(monkeypatch):
     monkeypatch.setattr(throttle, "MAX_KEYS", 30)
     watched = Throttle()
     for number in range(100):
@@ -174,12 +170,10 @@ def sign_up(watched: Throttle, address: str, now: float) -> None:
         ({"account": "{n}", "address": "192.0.2.{n}"}, REMOTE_PER_SERVER),
     ],
 )
-def test_refusals_of_another_server_are_counted_by_account_address_and_server(
-    changed: dict[str, str], most: int
-) -> None:
+def test_refusals_of_another_server_are_counted_by_account_address_and_server(changed, most):
     throttle = Throttle()
 
-    def refuse(n: int) -> None:
+    def refuse(n):
         values = {"account": "7", "address": "192.0.2.1"} | changed
         account, address = (values[name].format(n=n) for name in ("account", "address"))
         limits = remote_limits(AccountId(int(account)), address, "pods.example")
@@ -191,7 +185,7 @@ def test_refusals_of_another_server_are_counted_by_account_address_and_server(
         refuse(most)
 
 
-def test_ten_sign_ups_from_one_address_beside_wrong_passwords() -> None:
+def test_ten_sign_ups_from_one_address_beside_wrong_passwords():
     throttle = Throttle()
     for _ in range(SIGN_UPS_PER_ADDRESS):
         sign_up(throttle, "192.0.2.1", 0)
@@ -215,7 +209,7 @@ def tell(watched: Throttle, other: Throttle, process: int = 1) -> None:
         other.learn(key, process, times)
 
 
-def test_what_another_process_counted_counts_here() -> None:
+def test_what_another_process_counted_counts_here():
     here, there = Throttle(), Throttle()
     for second in range(4):
         types_wrong(here, "me", "192.0.2.1", second)
@@ -227,7 +221,7 @@ def test_what_another_process_counted_counts_here() -> None:
     assert held_up(there, "you", "192.0.2.1", 20) == held_up(there, "me", "192.0.2.2", 20) == 0
 
 
-def test_what_was_told_again_counts_once() -> None:
+def test_what_was_told_again_counts_once():
     here, there = Throttle(), Throttle()
     for second in range(9):
         types_wrong(here, "me", "192.0.2.1", second)
@@ -236,7 +230,7 @@ def test_what_was_told_again_counts_once() -> None:
     assert held_up(there, "me", "192.0.2.1", 20) > 0
 
 
-def test_only_what_was_found_to_be_wrong_is_told() -> None:
+def test_only_what_was_found_to_be_wrong_is_told():
     here = Throttle()
     right, checked = (here.begin("me", "192.0.2.1", second) for second in range(2))
     here.settle(right, is_right=True)
@@ -251,8 +245,8 @@ def test_only_what_was_found_to_be_wrong_is_told() -> None:
 
 
 def test_what_could_not_be_told_is_told_with_what_came_meanwhile_but_not_what_is_forgotten(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     monkeypatch.setattr(throttle, "MAX_KEYS", 6)
     here = Throttle()
     for number in range(2):
@@ -267,7 +261,7 @@ def test_what_could_not_be_told_is_told_with_what_came_meanwhile_but_not_what_is
     assert not here.take_unshared(99).keys() & list(first)[:3]
 
 
-def test_sign_ups_are_told_too() -> None:
+def test_sign_ups_are_told_too():
     here, there = Throttle(), Throttle()
     for _ in range(SIGN_UPS_PER_ADDRESS):
         sign_up(here, "192.0.2.1", 0)
@@ -276,7 +270,7 @@ def test_sign_ups_are_told_too() -> None:
         sign_up(there, "192.0.2.1", 1)
 
 
-def test_what_others_counted_is_bounded_and_forgotten_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_others_counted_is_bounded_and_forgotten_too(monkeypatch):
     monkeypatch.setattr(throttle, "MAX_KEYS", 30)
     here = Throttle()
     for number in range(100):
@@ -291,7 +285,7 @@ def test_what_others_counted_is_bounded_and_forgotten_too(monkeypatch: pytest.Mo
     assert here._others_count == sum(map(len, here._others.values())) == 10
 
 
-def test_what_others_counted_takes_less_than_28_mb() -> None:
+def test_what_others_counted_takes_less_than_28_mb():
     here = Throttle()
     tracemalloc.start()
     for number in range(throttle.MAX_KEYS + 100):
@@ -303,7 +297,7 @@ def test_what_others_counted_takes_less_than_28_mb() -> None:
     assert 16_000_000 < taken_bytes < 28_000_000
 
 
-def test_it_is_quiet_when_no_login_failed_for_as_long_as_that_counts() -> None:
+def test_it_is_quiet_when_no_login_failed_for_as_long_as_that_counts():
     here = Throttle()
     assert here.is_quiet(0)
     here.settle(here.begin("me", "192.0.2.1", 50), is_right=True)

@@ -1,9 +1,6 @@
 """How long an attempt at a password has to wait, whichever processes counted others."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from random import Random
 
 import pytest
 from forms import first_of
@@ -30,7 +27,7 @@ def in_one_window(counted: Sequence[Sequence[float]], limit: int) -> float:
     return max(0.0, times[-limit] + WINDOW_SECONDS - NOW) if len(times) >= limit else 0.0
 
 
-def test_up_to_the_limit_no_attempt_waits_and_then_until_the_first_one_is_over() -> None:
+def test_up_to_the_limit_no_attempt_waits_and_then_until_the_first_one_is_over():
     assert wait_seconds([], 2, NOW) == 0
     assert wait_seconds([[NOW - 10]], 2, NOW) == 0
     assert wait_seconds([[NOW - 10], [NOW - 4]], 2, NOW) == WINDOW_SECONDS - 10
@@ -38,7 +35,7 @@ def test_up_to_the_limit_no_attempt_waits_and_then_until_the_first_one_is_over()
 
 
 # C2.19
-def test_what_is_too_many_at_once_is_waited_for_afterwards() -> None:
+def test_what_is_too_many_at_once_is_waited_for_afterwards():
     four_times_too_many = [[NOW] * 10 for _ in range(4)]
     assert wait_seconds(four_times_too_many, 10, NOW) == 4 * WINDOW_SECONDS
     assert wait_seconds(four_times_too_many, 10, NOW + 4 * WINDOW_SECONDS - 1) == 1
@@ -46,28 +43,24 @@ def test_what_is_too_many_at_once_is_waited_for_afterwards() -> None:
 
 
 # C2.19
-def test_after_an_hour_all_is_forgotten() -> None:
+def test_after_an_hour_all_is_forgotten():
     far_too_many = [[NOW] * 1_000]
     assert wait_seconds(far_too_many, 10, NOW + KEPT_SECONDS - 1) == 1
     assert wait_seconds(far_too_many, 10, NOW + KEPT_SECONDS) == 0
 
 
 @given(counts)
-def test_it_is_never_less_strict_than_a_limit_on_all_that_anybody_counted(
-    counted: list[list[float]],
-) -> None:
+def test_it_is_never_less_strict_than_a_limit_on_all_that_anybody_counted(counted):
     assert wait_seconds(counted, LIMIT, NOW) >= in_one_window(counted, LIMIT)
 
 
 @given(counts, moments)
-def test_who_knows_more_is_never_less_strict(counted: list[list[float]], more: list[float]) -> None:
+def test_who_knows_more_is_never_less_strict(counted, more):
     assert wait_seconds([*counted, more], LIMIT, NOW) >= wait_seconds(counted, LIMIT, NOW)
 
 
 @given(counts, st.randoms())
-def test_it_does_not_matter_which_process_counted_what(
-    counted: list[list[float]], random: Random
-) -> None:
+def test_it_does_not_matter_which_process_counted_what(counted, random):
     everything = [at for some in counted for at in some]
     random.shuffle(everything)
     assert wait_seconds(counted, LIMIT, NOW) == wait_seconds([everything], LIMIT, NOW)
@@ -107,9 +100,7 @@ steps = st.lists(
 
 
 @given(steps)
-def test_one_process_never_lets_more_than_the_limit_through_in_any_window(
-    steps: list[tuple[int, list[int]]],
-) -> None:
+def test_one_process_never_lets_more_than_the_limit_through_in_any_window(steps):
     alone, let, now = Crowd(1), [], 0.0
     for seconds, tried in steps:
         now += seconds
@@ -119,9 +110,7 @@ def test_one_process_never_lets_more_than_the_limit_through_in_any_window(
 
 
 @given(steps)
-def test_four_processes_let_as_many_through_as_one_and_once_what_they_did_not_know(
-    steps: list[tuple[int, list[int]]],
-) -> None:
+def test_four_processes_let_as_many_through_as_one_and_once_what_they_did_not_know(steps):
     crowd, let, now, exchanged = Crowd(4), 0, 0.0, 0.0
     for seconds, tried in steps:
         now += seconds
@@ -135,8 +124,8 @@ def test_four_processes_let_as_many_through_as_one_and_once_what_they_did_not_kn
 @pytest.mark.parametrize("processes", first_of(2, 1, 4))
 @pytest.mark.parametrize("fewer", [0, 1, 2])
 def test_an_attacker_who_comes_back_as_soon_as_possible_gets_no_more_than_from_one(
-    processes: int, fewer: int
-) -> None:
+    processes, fewer
+):
     """One who leaves out the last one or two of all is let through again sooner."""
     crowd, let, now = Crowd(processes), 0, 0.0
     while now < 24 * 3_600:
@@ -146,7 +135,7 @@ def test_an_attacker_who_comes_back_as_soon_as_possible_gets_no_more_than_from_o
     assert let <= LIMIT * (now // WINDOW_SECONDS + 1) + (processes - 1) * LIMIT
 
 
-def test_counted_attempts_are_the_last_ones_dated_to_when_they_would_have_been_allowed() -> None:
+def test_counted_attempts_are_the_last_ones_dated_to_when_they_would_have_been_allowed():
     others = [[0.0, 0.0, 0.0]]
     assert with_attempt([0.0], others, 3, 10.0) == [WINDOW_SECONDS, WINDOW_SECONDS]
     assert with_attempt([1.0, 2.0, 3.0], [], 3, NOW) == [NOW]

@@ -3,12 +3,12 @@
 In the short form, one store shows it: `tests/store` has what all stores have in common.
 """
 
-from __future__ import annotations
-
 import pytest
 from forms import IS_LONG
-from stores import database, emptied_database, path, shared_database
+from running import Clock
+from stores import database, emptied_database, path, service_on, shared_database
 
+from feedkeep.model import Registration
 from feedkeep.security import argon2id
 
 if IS_LONG:
@@ -20,6 +20,30 @@ __all__ = ["database", "emptied_database", "open_store", "path", "shared_databas
 
 
 @pytest.fixture(autouse=True)
-def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+def cheap_passwords(monkeypatch):
     """What is looked at here is what becomes of a hash, not what it costs."""
     monkeypatch.setattr(argon2id, "OURS", argon2id.Cost(8, 1, 1))
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def registration():
+    return Registration.INVITED
+
+
+@pytest.fixture
+async def store(open_store, clock):
+    async with open_store(clock) as store:
+        yield store
+
+
+@pytest.fixture
+async def service(store, clock, registration):
+    service = service_on(store, clock, registration=registration)
+    yield service
+    await service._last_uses.close()
+    service._passwords.close()

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
-
-from stores import service_on
-
-from feedkeep.model import Registration, Stamp
-from feedkeep.service import Service
-from feedkeep.store.base import Store
+from feedkeep.model import Stamp
 
 MINUTE = 60_000_000
 DAY = 1_440 * MINUTE
@@ -28,21 +21,3 @@ class Clock:
 
     def go_on(self, us: int) -> None:
         self.at += us
-
-
-def run(
-    open_store: Callable,
-    work: Callable[[Service, Store, Clock], Awaitable[None]],
-    registration: Registration = Registration.INVITED,
-) -> None:
-    async def go() -> None:
-        clock = Clock()
-        async with open_store(clock) as store:
-            service = service_on(store, clock, registration=registration)
-            try:
-                await work(service, store, clock)
-            finally:
-                await service._last_uses.close()
-                service._passwords.close()
-
-    asyncio.run(go())

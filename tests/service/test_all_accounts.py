@@ -1,17 +1,10 @@
 """What goes through all accounts reads a page at a time, on every store."""
 
-from __future__ import annotations
-
 import tracemalloc
-from collections.abc import AsyncIterator, Callable, Sequence
 from itertools import chain
-
-import pytest
-from running import Clock, run
 
 from feedkeep.model import Account, AccountId
 from feedkeep.rules.clock import after_restore
-from feedkeep.service import Service
 from feedkeep.service.accounts import PAGE
 from feedkeep.store.base import Store
 
@@ -34,85 +27,66 @@ async def create(store: Store, number: int, password_hash: str | None = None) ->
         )
 
 
-def test_all_accounts_are_gone_through_by_id_and_by_name(open_store: Callable) -> None:
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        await create(store, 2 * PAGE + 1)
-        accounts = service.accounts
-        by_id = [[account.id for account in page] async for page in accounts.by_id()]
-        assert [len(page) for page in by_id] == [PAGE, PAGE, 1]
-        assert [*chain.from_iterable(by_id)] == [*range(1, 2 * PAGE + 2)]
-        by_name = [[account.id for account in page] async for page in accounts.by_name()]
-        assert [*chain.from_iterable(by_name)] == [*range(2 * PAGE + 1, 0, -1)]
-        some = [page async for page in accounts.by_name("PERSON00010", "Person0001")]
-        assert [[one.name for one in page] for page in some] == [
-            [f"person{number:05d}" for number in range(11, 20)]
-        ]
-        assert [len(page) async for page in accounts.by_id(AccountId(PAGE + 1))] == [PAGE]
-        assert await accounts.count(AccountId(PAGE)) == PAGE + 1
-
-    run(open_store, work)
+async def test_all_accounts_are_gone_through_by_id_and_by_name(service, store, clock):
+    await create(store, 2 * PAGE + 1)
+    accounts = service.accounts
+    by_id = [[account.id for account in page] async for page in accounts.by_id()]
+    assert [len(page) for page in by_id] == [PAGE, PAGE, 1]
+    assert [*chain.from_iterable(by_id)] == [*range(1, 2 * PAGE + 2)]
+    by_name = [[account.id for account in page] async for page in accounts.by_name()]
+    assert [*chain.from_iterable(by_name)] == [*range(2 * PAGE + 1, 0, -1)]
+    some = [page async for page in accounts.by_name("PERSON00010", "Person0001")]
+    assert [[one.name for one in page] for page in some] == [
+        [f"person{number:05d}" for number in range(11, 20)]
+    ]
+    assert [len(page) async for page in accounts.by_id(AccountId(PAGE + 1))] == [PAGE]
+    assert await accounts.count(AccountId(PAGE)) == PAGE + 1
 
 
-def test_a_check_tells_after_each_page_how_far_it_is_and_goes_on_from_there(
-    open_store: Callable,
-) -> None:
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        await create(store, PAGE + 2)
-        told = [(one.last, one.accounts, one.faults) async for one in service.check()]
-        assert told == [(0, 0, []), (PAGE, PAGE, []), (PAGE + 2, 2, [])]
-        told = [
-            (one.last, one.accounts, one.faults) async for one in service.check(AccountId(PAGE))
-        ]
-        assert told == [(PAGE, 0, []), (PAGE + 2, 2, [])]
-
-    run(open_store, work)
+async def test_a_check_tells_after_each_page_how_far_it_is_and_goes_on_from_there(
+    service, store, clock
+):
+    await create(store, PAGE + 2)
+    told = [(one.last, one.accounts, one.faults) async for one in service.check()]
+    assert told == [(0, 0, []), (PAGE, PAGE, []), (PAGE + 2, 2, [])]
+    told = [(one.last, one.accounts, one.faults) async for one in service.check(AccountId(PAGE))]
+    assert told == [(PAGE, 0, []), (PAGE + 2, 2, [])]
 
 
-def test_an_account_that_is_deleted_during_a_check_is_no_fault(
-    open_store: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        await create(store, 3)
-        by_id = service.accounts.by_id
+async def test_an_account_that_is_deleted_during_a_check_is_no_fault(
+    monkeypatch, service, store, clock
+):
+    await create(store, 3)
+    by_id = service.accounts.by_id
 
-        async def deleting(after: AccountId) -> AsyncIterator[Sequence[Account]]:
-            async for page in by_id(after):
-                await service.accounts.delete(page[0].name)
-                yield page
+    async def deleting(after):
+        async for page in by_id(after):
+            await service.accounts.delete(page[0].name)
+            yield page
 
-        monkeypatch.setattr(service.accounts, "by_id", deleting)
-        assert [one.faults async for one in service.check()] == [[], []]
-
-    run(open_store, work)
+    monkeypatch.setattr(service.accounts, "by_id", deleting)
+    assert [one.faults async for one in service.check()] == [[], []]
 
 
-def test_after_a_restore_the_clocks_of_more_accounts_than_a_page_has_move_on(
-    open_store: Callable,
-) -> None:
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        await create(store, PAGE + 1)
-        await service.accounts.note_restored()
-        moved = after_restore(clock.at, clock.at)
-        async for page in service.accounts.by_id():
-            assert {(one.last_stamp, one.last_action_stamp) for one in page} == {(moved, moved)}
-            assert {(one.lost_after, one.lost_until) for one in page} == {(0, moved)}
-            assert 0 not in {one.epoch for one in page}
-
-    run(open_store, work)
+async def test_after_a_restore_the_clocks_of_more_accounts_than_a_page_has_move_on(
+    service, store, clock
+):
+    await create(store, PAGE + 1)
+    await service.accounts.note_restored()
+    moved = after_restore(clock.at, clock.at)
+    async for page in service.accounts.by_id():
+        assert {(one.last_stamp, one.last_action_stamp) for one in page} == {(moved, moved)}
+        assert {(one.lost_after, one.lost_until) for one in page} == {(0, moved)}
+        assert 0 not in {one.epoch for one in page}
 
 
-def test_nothing_that_goes_through_all_accounts_has_them_all_in_memory(
-    open_store: Callable,
-) -> None:
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        await create(store, 2 * MAX_PAGES_IN_MEMORY * PAGE, LONG)
-        accounts = service.accounts
-        for walk in (accounts.by_id, accounts.by_name, service.check):
-            tracemalloc.start()
-            async for _ in walk():
-                pass
-            _, peak_bytes = tracemalloc.get_traced_memory()
-            tracemalloc.stop()
-            assert PAGE * len(LONG) < peak_bytes < MAX_PAGES_IN_MEMORY * PAGE * len(LONG)
-
-    run(open_store, work)
+async def test_nothing_that_goes_through_all_accounts_has_them_all_in_memory(service, store, clock):
+    await create(store, 2 * MAX_PAGES_IN_MEMORY * PAGE, LONG)
+    accounts = service.accounts
+    for walk in (accounts.by_id, accounts.by_name, service.check):
+        tracemalloc.start()
+        async for _ in walk():
+            pass
+        _, peak_bytes = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert PAGE * len(LONG) < peak_bytes < MAX_PAGES_IN_MEMORY * PAGE * len(LONG)

@@ -1,7 +1,5 @@
 """Which backups are kept: those of the newest days and weeks, and never none."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,8 +23,8 @@ def kept(made: set[Stamp], keep_daily: int, keep_weekly: int) -> set[Stamp]:
 
 @given(st.sets(moments, min_size=1), counts, st.integers(0, 9))
 def test_the_last_of_each_of_the_newest_days_and_weeks_stays_and_nothing_else(
-    made: set[Stamp], keep_daily: int, keep_weekly: int
-) -> None:
+    made, keep_daily, keep_weekly
+):
     newest_days = sorted({day_number(stamp) for stamp in made})[-keep_daily:]
     newest_weeks = sorted({week_of(stamp) for stamp in made})[-keep_weekly:] if keep_weekly else []
     wanted = {max(one for one in made if day_number(one) == day) for day in newest_days}
@@ -36,8 +34,8 @@ def test_the_last_of_each_of_the_newest_days_and_weeks_stays_and_nothing_else(
 
 @given(st.sets(moments), moments, counts, st.integers(0, 9))
 def test_the_one_that_was_just_made_stays_whatever_the_clock_said_before(
-    others: set[Stamp], newest: Stamp, keep_daily: int, keep_weekly: int
-) -> None:
+    others, newest, keep_daily, keep_weekly
+):
     made = others | {newest}
     gone = superseded(made, newest, keep_daily, keep_weekly)
     assert newest not in gone
@@ -50,8 +48,8 @@ def test_the_one_that_was_just_made_stays_whatever_the_clock_said_before(
     st.integers(1, 6),
 )
 def test_what_is_kept_one_backup_after_the_other_is_what_would_be_kept_of_all(
-    pauses: list[int], keep_daily: int, keep_weekly: int
-) -> None:
+    pauses, keep_daily, keep_weekly
+):
     now, ever, there = Stamp(0), set[Stamp](), set[Stamp]()
     for pause in pauses:
         now = Stamp(now + pause * HOUR_US // 10)
@@ -61,7 +59,7 @@ def test_what_is_kept_one_backup_after_the_other_is_what_would_be_kept_of_all(
         assert there == kept(ever, keep_daily, keep_weekly)
 
 
-def test_after_weeks_of_daily_backups_there_are_seven_days_and_the_sundays_of_four_weeks() -> None:
+def test_after_weeks_of_daily_backups_there_are_seven_days_and_the_sundays_of_four_weeks():
     made = {Stamp(at("2026-11-22T03:00") - day * DAY_US) for day in range(60)}  # until a Sunday
     assert kept(made, 7, 4) == {
         *(at(f"2026-11-{day}T03:00") for day in range(16, 23)),
@@ -69,6 +67,6 @@ def test_after_weeks_of_daily_backups_there_are_seven_days_and_the_sundays_of_fo
     }
 
 
-def test_a_week_begins_on_monday() -> None:
+def test_a_week_begins_on_monday():
     sunday, monday = at("2026-11-22T23:59"), at("2026-11-23T00:00")
     assert week_of(monday) == week_of(sunday) + 1

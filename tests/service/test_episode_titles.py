@@ -1,11 +1,9 @@
 """Episodes of feeds are those that an account may see, and are found for its actions."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from authors import TESTER
-from running import DAY, MINUTE, Clock, run
+from running import DAY, MINUTE, Clock
 
 from feedkeep.model import (
     AccountId,
@@ -79,64 +77,53 @@ async def subscription(service: Service, account_id: AccountId, url: str = URL) 
     return view.subscription
 
 
-def test_an_account_sees_the_episodes_of_fetches_since_it_had_the_feed(
-    open_store: Callable,
-) -> None:
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        anna = await account(service, "anna", URL)
-        hers = await subscription(service, anna)
-        assert await service.episodes.episodes_of(hers) == ()
-        await look(store, clock, [URL], episodes(1, 2))
-        assert await service.episodes.episodes_of(hers) == episodes(1, 2)
-        ben = await account(service, "ben", URL)
-        his = await subscription(service, ben)
-        wanted = play(URL, file(1))
-        feeds = {wanted.podcast_guid: his}
-        assert await service.episodes.episodes_of(his) == ()
-        assert await service.episodes.of_plays(feeds, [wanted]) == {}
-        await look(store, clock, [URL], None)  # it was fetched again, and is unchanged
-        assert await service.episodes.episodes_of(his) == episodes(1, 2)
-        found = await service.episodes.of_plays(feeds, [wanted])
-        assert found == {wanted.key: episodes(1)[0]}
-
-    run(open_store, work)
+async def test_an_account_sees_the_episodes_of_fetches_since_it_had_the_feed(service, store, clock):
+    anna = await account(service, "anna", URL)
+    hers = await subscription(service, anna)
+    assert await service.episodes.episodes_of(hers) == ()
+    await look(store, clock, [URL], episodes(1, 2))
+    assert await service.episodes.episodes_of(hers) == episodes(1, 2)
+    ben = await account(service, "ben", URL)
+    his = await subscription(service, ben)
+    wanted = play(URL, file(1))
+    feeds = {wanted.podcast_guid: his}
+    assert await service.episodes.episodes_of(his) == ()
+    assert await service.episodes.of_plays(feeds, [wanted]) == {}
+    await look(store, clock, [URL], None)  # it was fetched again, and is unchanged
+    assert await service.episodes.episodes_of(his) == episodes(1, 2)
+    found = await service.episodes.of_plays(feeds, [wanted])
+    assert found == {wanted.key: episodes(1)[0]}
 
 
-def test_plays_have_the_episode_of_their_guid_or_file_also_after_a_move(
-    open_store: Callable,
-) -> None:
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        anna = await account(service, "anna", URL)
-        await service.url_lists.move(anna, URL, MOVED, TESTER, notify_apps=False)
-        await look(store, clock, [MOVED], episodes(1, 2))
-        hers = await subscription(service, anna)
-        of_file, of_guid = play(URL, file(1)), play(URL, "https://else.example/2.mp3", "g2")
-        others = [play(URL, file(3), "g3"), play("https://other.example", file(1))]
-        feeds = {of_file.podcast_guid: hers}
-        found = await service.episodes.of_plays(feeds, [of_file, of_guid, *others])
-        one, two = episodes(1, 2)
-        assert found == {of_file.key: one, of_guid.key: two}
-
-    run(open_store, work)
+async def test_plays_have_the_episode_of_their_guid_or_file_also_after_a_move(
+    service, store, clock
+):
+    anna = await account(service, "anna", URL)
+    await service.url_lists.move(anna, URL, MOVED, TESTER, notify_apps=False)
+    await look(store, clock, [MOVED], episodes(1, 2))
+    hers = await subscription(service, anna)
+    of_file, of_guid = play(URL, file(1)), play(URL, "https://else.example/2.mp3", "g2")
+    others = [play(URL, file(3), "g3"), play("https://other.example", file(1))]
+    feeds = {of_file.podcast_guid: hers}
+    found = await service.episodes.of_plays(feeds, [of_file, of_guid, *others])
+    one, two = episodes(1, 2)
+    assert found == {of_file.key: one, of_guid.key: two}
 
 
-def test_playing_states_are_of_the_account_and_under_the_first_url(open_store: Callable) -> None:
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        anna, ben = [await account(service, name, URL) for name in ("anna", "ben")]
-        admitted = Admitted(await service.accounts.named("anna"), "test")
-        await service.url_lists.move(anna, URL, MOVED, TESTER, notify_apps=False)
-        sent = [
-            SentAction(MOVED, file(1), "phone", "play", 1, 0, 30, 60),
-            SentAction(URL, file(2), "phone", "play", 1, 0, 60, 60),
-            *(SentAction(URL, file(n), "phone", "delete", 2) for n in (1, 3)),
-        ]
-        await service.episode_actions.record(admitted, sent)
-        hers = await subscription(service, anna, MOVED)
-        some = episodes(1, 2, 3, 4)
-        playing = await service.episodes.playing(anna, hers, some)
-        assert playing == {some[0]: Playing(30, 60), some[1]: Playing(60, 60)}
-        assert await service.episodes.playing(anna, hers, ()) == {}
-        his = await subscription(service, ben)
-        assert await service.episodes.playing(ben, his, some) == {}
-
-    run(open_store, work)
+async def test_playing_states_are_of_the_account_and_under_the_first_url(service, store, clock):
+    anna, ben = [await account(service, name, URL) for name in ("anna", "ben")]
+    admitted = Admitted(await service.accounts.named("anna"), "test")
+    await service.url_lists.move(anna, URL, MOVED, TESTER, notify_apps=False)
+    sent = [
+        SentAction(MOVED, file(1), "phone", "play", 1, 0, 30, 60),
+        SentAction(URL, file(2), "phone", "play", 1, 0, 60, 60),
+        *(SentAction(URL, file(n), "phone", "delete", 2) for n in (1, 3)),
+    ]
+    await service.episode_actions.record(admitted, sent)
+    hers = await subscription(service, anna, MOVED)
+    some = episodes(1, 2, 3, 4)
+    playing = await service.episodes.playing(anna, hers, some)
+    assert playing == {some[0]: Playing(30, 60), some[1]: Playing(60, 60)}
+    assert await service.episodes.playing(anna, hers, ()) == {}
+    his = await subscription(service, ben)
+    assert await service.episodes.playing(ben, his, some) == {}

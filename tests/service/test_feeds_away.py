@@ -1,36 +1,24 @@
 """What is known of feeds decorates a list, which is there without it."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import NoReturn
-
-import pytest
-from running import Clock, run
 from structlog.testing import capture_logs
 
 from feedkeep.model import Subscription
 from feedkeep.model.errors import StoreUnavailable
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.service import Service
-from feedkeep.store.base import Store
 
 URL = "https://show.example/feed"
 
 
-def test_lists_have_no_titles_while_what_is_known_of_feeds_cannot_be_read(
-    open_store: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        async def away(*_: object) -> NoReturn:
-            raise StoreUnavailable("one machine of the cluster is away")
+async def test_lists_have_no_titles_while_what_is_known_of_feeds_cannot_be_read(
+    monkeypatch, service, store, clock
+):
+    async def away(*_):
+        raise StoreUnavailable("one machine of the cluster is away")
 
-        monkeypatch.setattr(store.feeds, "known", away)
-        feed = Subscription(parse_feed_url(URL).guid, URL, True, clock())
-        with capture_logs() as logs:
-            assert await service.known_feeds.headlines([feed]) == {}
-            assert await service.known_feeds.cards([feed]) == {}
-            assert await service.known_feeds.of(feed) is None
-        assert {log["log_level"] for log in logs} == {"warning"}
-
-    run(open_store, work)
+    monkeypatch.setattr(store.feeds, "known", away)
+    feed = Subscription(parse_feed_url(URL).guid, URL, True, clock())
+    with capture_logs() as logs:
+        assert await service.known_feeds.headlines([feed]) == {}
+        assert await service.known_feeds.cards([feed]) == {}
+        assert await service.known_feeds.of(feed) is None
+    assert {log["log_level"] for log in logs} == {"warning"}

@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 from authors import TESTER
 from postgres_server import with_connection
-from running import Clock, run
+from running import Clock
 from whole_store import damages_of
 
 from feedkeep.model import Guid
 from feedkeep.rules.subscriptions import Update, want
 from feedkeep.service import Service
-from feedkeep.store.base import Store
 from feedkeep.store.sqlite.connection import open_file
 
 A, B = "https://a.example/feed", "https://b.example/feed"
@@ -25,12 +24,12 @@ Tamper = Callable[[str], object]
 
 
 @pytest.fixture
-def tamper(request: pytest.FixtureRequest, open_store: Callable) -> Tamper:
+def tamper(request, open_store):
     """Runs a statement on the database of the store, as nothing of feedkeep would."""
     if "sqlite" in request.node.callspec.params["open_store"]:
         path: Path = request.getfixturevalue("path")
 
-        def change_file(statement: str) -> None:
+        def change_file(statement):
             connection = open_file(path)
             connection.execute(statement)
             connection.close()
@@ -54,18 +53,12 @@ async def live(service: Service, clock: Clock) -> None:
     await service.subscriptions.update(account.id, G1, Update(new_guid=G2), TESTER)
 
 
-def faults(open_store: Callable, tamper: Callable[[], object]) -> list[str]:
+async def faults(service: Service, clock: Clock, tamper: Callable[[], object]) -> list[str]:
     """Return what a check finds once a history was tampered with."""
-    found: list[str] = []
-
-    async def work(service: Service, _store: Store, clock: Clock) -> None:
-        await live(service, clock)
-        assert await damages_of(service) == []
-        await asyncio.to_thread(tamper)
-        found.extend(await damages_of(service))
-
-    run(open_store, work)
-    return found
+    await live(service, clock)
+    assert await damages_of(service) == []
+    await asyncio.to_thread(tamper)
+    return await damages_of(service)
 
 
 @pytest.mark.parametrize(
@@ -84,19 +77,16 @@ def faults(open_store: Callable, tamper: Callable[[], object]) -> list[str]:
         ("DELETE FROM former_entry WHERE new_guid IS NULL", "does not lead to a subscription"),
     ],
 )
-def test_each_fault_is_found(
-    open_store: Callable, tamper: Tamper, request: pytest.FixtureRequest, statement: str, fault: str
-) -> None:
+async def test_each_fault_is_found(service, clock, tamper, request, statement, fault):
     is_sqlite = "sqlite" in request.node.callspec.params["open_store"]
-    found = faults(open_store, lambda: tamper(statement.format(no="0" if is_sqlite else "false")))
+    no = "0" if is_sqlite else "false"
+    found = await faults(service, clock, lambda: tamper(statement.format(no=no)))
     assert any(line.startswith("account Alice: ") and fault in line for line in found), found
 
 
-def test_what_ended_before_the_list_is_known_is_not_looked_at(
-    open_store: Callable, tamper: Tamper
-) -> None:
-    def forget() -> None:
+async def test_what_ended_before_the_list_is_known_is_not_looked_at(service, clock, tamper):
+    def forget():
         tamper("UPDATE former_entry SET began = ended")
         tamper("UPDATE account SET known_from = last_stamp")
 
-    assert faults(open_store, forget) == []
+    assert await faults(service, clock, forget) == []

@@ -1,12 +1,9 @@
 """Invitations, and creating an account with one, or where registration is open."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Callable
 
 import pytest
-from running import DAY, HOME, PASSWORD, Clock, run
+from running import DAY, HOME, PASSWORD
 from stores import service_on
 from whole_store import all_accounts
 
@@ -15,190 +12,163 @@ from feedkeep.model.errors import AccountError, NotAuthorized, TooManyAttempts
 from feedkeep.rules.accounts import MAX_INVITATIONS
 from feedkeep.security.throttle import SIGN_UPS_PER_ADDRESS
 from feedkeep.service import Service, invitations
-from feedkeep.store.base import Store
 
 
 async def administrator(service: Service, name: str = "Ada") -> Account:
     return await service.accounts.create(name, None, is_admin=True)
 
 
-def test_an_invitation_creates_one_account_and_never_another_one(open_store: Callable) -> None:
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        ada = await administrator(service)
-        link = (await service.invitations.invite(ada, "for Bob")).text
-        assert link.startswith("fi_")
-        assert await service.invitations.is_open(link)
-        bob = await service.invitations.sign_up(link, "Bob", PASSWORD)
-        assert await service.accounts.named("bob") == bob
-        assert not bob.is_admin
-        await service.page_sessions.sign_in("bob", PASSWORD, HOME, "")
-        assert not await service.invitations.is_open(link)
-        with pytest.raises(NotAuthorized):
-            await service.invitations.sign_up(link, "Eve", PASSWORD)
-
-    run(open_store, work)
+async def test_an_invitation_creates_one_account_and_never_another_one(service, store, clock):
+    ada = await administrator(service)
+    link = (await service.invitations.invite(ada, "for Bob")).text
+    assert link.startswith("fi_")
+    assert await service.invitations.is_open(link)
+    bob = await service.invitations.sign_up(link, "Bob", PASSWORD)
+    assert await service.accounts.named("bob") == bob
+    assert not bob.is_admin
+    await service.page_sessions.sign_in("bob", PASSWORD, HOME, "")
+    assert not await service.invitations.is_open(link)
+    with pytest.raises(NotAuthorized):
+        await service.invitations.sign_up(link, "Eve", PASSWORD)
 
 
-def test_of_two_people_who_use_an_invitation_at_once_one_gets_an_account(
-    open_store: Callable,
-) -> None:
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        link = (await service.invitations.invite(await administrator(service))).text
-        done = await asyncio.gather(
-            *(service.invitations.sign_up(link, name, PASSWORD) for name in ("Bob", "Eve")),
-            return_exceptions=True,
-        )
-        assert {type(one) for one in done} == {Account, NotAuthorized}
-        assert len(await all_accounts(service.store)) == 2
-
-    run(open_store, work)
+async def test_of_two_people_who_use_an_invitation_at_once_one_gets_an_account(
+    service, store, clock
+):
+    link = (await service.invitations.invite(await administrator(service))).text
+    done = await asyncio.gather(
+        *(service.invitations.sign_up(link, name, PASSWORD) for name in ("Bob", "Eve")),
+        return_exceptions=True,
+    )
+    assert {type(one) for one in done} == {Account, NotAuthorized}
+    assert len(await all_accounts(service.store)) == 2
 
 
 @pytest.mark.parametrize("name", ["ada", "not a name", "Bob"])
-def test_an_invitation_stays_open_if_the_account_cannot_be_created(
-    open_store: Callable, name: str
-) -> None:
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        link = (await service.invitations.invite(await administrator(service))).text
-        with pytest.raises(AccountError):
-            await service.invitations.sign_up(link, name, PASSWORD if name != "Bob" else "short")
-        assert await service.invitations.is_open(link)
-        await service.invitations.sign_up(link, "Bob", PASSWORD)
-
-    run(open_store, work)
+async def test_an_invitation_stays_open_if_the_account_cannot_be_created(
+    name, service, store, clock
+):
+    link = (await service.invitations.invite(await administrator(service))).text
+    with pytest.raises(AccountError):
+        await service.invitations.sign_up(link, name, PASSWORD if name != "Bob" else "short")
+    assert await service.invitations.is_open(link)
+    await service.invitations.sign_up(link, "Bob", PASSWORD)
 
 
-def test_an_invitation_ends_after_a_week_when_revoked_and_with_the_rights_of_who_made_it(
-    open_store: Callable,
-) -> None:
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        ada, other = await administrator(service), await administrator(service, "Other")
-        invite = service.invitations.invite
+async def test_an_invitation_ends_after_a_week_when_revoked_and_with_the_rights_of_who_made_it(
+    service, store, clock
+):
+    ada, other = await administrator(service), await administrator(service, "Other")
+    invite = service.invitations.invite
 
-        async def assert_ended(link: str) -> None:
-            assert not await service.invitations.is_open(link)
-            with pytest.raises(NotAuthorized):
-                await service.invitations.sign_up(link, "Bob", PASSWORD)
-
-        old = await invite(ada)
-        clock.go_on(7 * DAY - 1)
-        assert await service.invitations.is_open(old.text)
-        clock.go_on(1)
-        await assert_ended(old.text)
-        revoked, kept = await invite(ada), await invite(other)
-        await service.invitations.revoke(ada.id, revoked.token.id)
-        await assert_ended(revoked.text)
-        made = await invite(ada)
-        await service.accounts.set_admin("ada", False)
-        await assert_ended(made.text)
-        await service.accounts.set_admin("ada", True)
-        assert await service.invitations.is_open(made.text)
-        await service.accounts.set_disabled("ada", True)
-        await assert_ended(made.text)
-        await service.accounts.delete("ada")
-        await assert_ended(made.text)
-        assert await service.invitations.is_open(kept.text)
-        await assert_ended(kept.text[:-1])
-        await assert_ended(f"fr_{kept.text[3:]}")
-
-    run(open_store, work)
-
-
-def test_only_administrators_invite_and_so_many_at_a_time(open_store: Callable) -> None:
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        ada = await administrator(service)
-        bob = await service.accounts.create("Bob", None)
-        with pytest.raises(AccountError, match="Bob is not an administrator"):
-            await service.invitations.invite(bob)
-        for _ in range(MAX_INVITATIONS):
-            await service.invitations.invite(ada)
-        with pytest.raises(AccountError, match="100 invitations of Ada are open"):
-            await service.invitations.invite(ada)
-        clock.go_on(7 * DAY)
-        await service.invitations.invite(ada)
-        assert len(await store.tokens.of(ada.id)) == 1  # those that ended are forgotten
-
-    run(open_store, work)
-
-
-def test_the_open_invitations_of_all_administrators_are_listed_with_who_made_them(
-    open_store: Callable,
-) -> None:
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        assert await service.invitations.all() == []
-        ada = await administrator(service)
-        old = await service.invitations.invite(ada, "old")
-        clock.go_on(7 * DAY)
-        other = await administrator(service, "Other")
-        gone = await administrator(service, "Gone")
-        for by in (gone, other, ada):
-            await service.invitations.invite(by, f"by {by.name}\n")
-        await service.accounts.set_admin("gone", False)
-        await service.apps.connect(ada, "phone", old.token.scope)
-        found = await service.invitations.all()
-        assert [(by.name, one.label) for by, one in found] == [
-            ("Ada", "by Ada"),
-            ("Other", "by Other"),
-        ]
-
-    run(open_store, work)
-
-
-def test_while_registration_is_closed_sign_ups_are_refused(open_store: Callable) -> None:
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        ada = await administrator(service)
-        with pytest.raises(AccountError, match="registration"):
-            await service.invitations.invite(ada)
-        before = service_on(store, clock, registration=Registration.OPEN)
-        link = (await before.invitations.invite(ada)).text
-        before._passwords.close()
+    async def assert_ended(link):
         assert not await service.invitations.is_open(link)
         with pytest.raises(NotAuthorized):
             await service.invitations.sign_up(link, "Bob", PASSWORD)
-        with pytest.raises(NotAuthorized):
-            await service.invitations.sign_up_openly("Bob", PASSWORD, HOME)
 
-    run(open_store, work, Registration.CLOSED)
-
-
-def test_where_registration_is_open_strangers_sign_up_but_not_often_from_one_address(
-    open_store: Callable,
-) -> None:
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        sign_up = service.invitations.sign_up_openly
-        assert (await sign_up("Bob", PASSWORD, HOME)).name == "Bob"
-        for name in ("bob", *["?"] * (SIGN_UPS_PER_ADDRESS - 2)):
-            with pytest.raises(AccountError):
-                await sign_up(name, PASSWORD, HOME)
-        with pytest.raises(TooManyAttempts):
-            await sign_up("Eve", PASSWORD, HOME)
-        await sign_up("Eve", PASSWORD, "192.0.2.2")
-        with pytest.raises(NotAuthorized):
-            await service.page_sessions.sign_in("bob", "wrong word", HOME, "")  # not counted there
-
-    run(open_store, work, Registration.OPEN)
-
-
-def test_with_invitations_alone_open_sign_ups_are_refused(open_store: Callable) -> None:
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        with pytest.raises(NotAuthorized):
-            await service.invitations.sign_up_openly("Bob", PASSWORD, HOME)
-
-    run(open_store, work, Registration.INVITED)
+    old = await invite(ada)
+    clock.go_on(7 * DAY - 1)
+    assert await service.invitations.is_open(old.text)
+    clock.go_on(1)
+    await assert_ended(old.text)
+    revoked, kept = await invite(ada), await invite(other)
+    await service.invitations.revoke(ada.id, revoked.token.id)
+    await assert_ended(revoked.text)
+    made = await invite(ada)
+    await service.accounts.set_admin("ada", False)
+    await assert_ended(made.text)
+    await service.accounts.set_admin("ada", True)
+    assert await service.invitations.is_open(made.text)
+    await service.accounts.set_disabled("ada", True)
+    await assert_ended(made.text)
+    await service.accounts.delete("ada")
+    await assert_ended(made.text)
+    assert await service.invitations.is_open(kept.text)
+    await assert_ended(kept.text[:-1])
+    await assert_ended(f"fr_{kept.text[3:]}")
 
 
-def test_a_long_list_of_invitations_is_cut(
-    open_store: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_only_administrators_invite_and_so_many_at_a_time(service, store, clock):
+    ada = await administrator(service)
+    bob = await service.accounts.create("Bob", None)
+    with pytest.raises(AccountError, match="Bob is not an administrator"):
+        await service.invitations.invite(bob)
+    for _ in range(MAX_INVITATIONS):
+        await service.invitations.invite(ada)
+    with pytest.raises(AccountError, match="100 invitations of Ada are open"):
+        await service.invitations.invite(ada)
+    clock.go_on(7 * DAY)
+    await service.invitations.invite(ada)
+    assert len(await store.tokens.of(ada.id)) == 1  # those that ended are forgotten
+
+
+async def test_the_open_invitations_of_all_administrators_are_listed_with_who_made_them(
+    service, store, clock
+):
+    assert await service.invitations.all() == []
+    ada = await administrator(service)
+    old = await service.invitations.invite(ada, "old")
+    clock.go_on(7 * DAY)
+    other = await administrator(service, "Other")
+    gone = await administrator(service, "Gone")
+    for by in (gone, other, ada):
+        await service.invitations.invite(by, f"by {by.name}\n")
+    await service.accounts.set_admin("gone", False)
+    await service.apps.connect(ada, "phone", old.token.scope)
+    found = await service.invitations.all()
+    assert [(by.name, one.label) for by, one in found] == [
+        ("Ada", "by Ada"),
+        ("Other", "by Other"),
+    ]
+
+
+@pytest.mark.parametrize("registration", [Registration.CLOSED])
+async def test_while_registration_is_closed_sign_ups_are_refused(
+    service, store, clock, registration
+):
+    ada = await administrator(service)
+    with pytest.raises(AccountError, match="registration"):
+        await service.invitations.invite(ada)
+    before = service_on(store, clock, registration=Registration.OPEN)
+    link = (await before.invitations.invite(ada)).text
+    before._passwords.close()
+    assert not await service.invitations.is_open(link)
+    with pytest.raises(NotAuthorized):
+        await service.invitations.sign_up(link, "Bob", PASSWORD)
+    with pytest.raises(NotAuthorized):
+        await service.invitations.sign_up_openly("Bob", PASSWORD, HOME)
+
+
+@pytest.mark.parametrize("registration", [Registration.OPEN])
+async def test_where_registration_is_open_strangers_sign_up_but_not_often_from_one_address(
+    service, store, clock, registration
+):
+    sign_up = service.invitations.sign_up_openly
+    assert (await sign_up("Bob", PASSWORD, HOME)).name == "Bob"
+    for name in ("bob", *["?"] * (SIGN_UPS_PER_ADDRESS - 2)):
+        with pytest.raises(AccountError):
+            await sign_up(name, PASSWORD, HOME)
+    with pytest.raises(TooManyAttempts):
+        await sign_up("Eve", PASSWORD, HOME)
+    await sign_up("Eve", PASSWORD, "192.0.2.2")
+    with pytest.raises(NotAuthorized):
+        await service.page_sessions.sign_in("bob", "wrong word", HOME, "")  # not counted there
+
+
+@pytest.mark.parametrize("registration", [Registration.INVITED])
+async def test_with_invitations_alone_open_sign_ups_are_refused(
+    service, store, clock, registration
+):
+    with pytest.raises(NotAuthorized):
+        await service.invitations.sign_up_openly("Bob", PASSWORD, HOME)
+
+
+async def test_a_long_list_of_invitations_is_cut(monkeypatch, service, store, clock):
     monkeypatch.setattr(invitations, "MAX_LISTED", 3)
-
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        for number in range(3):
-            ada = await administrator(service, f"Ada{number}")
-            clock.go_on(1)
-            for _ in range(2):
-                await service.invitations.invite(ada)
-        found = await service.invitations.all()
-        assert [by.name for by, _ in found] == ["Ada0", "Ada0", "Ada1"]
-
-    run(open_store, work)
+    for number in range(3):
+        ada = await administrator(service, f"Ada{number}")
+        clock.go_on(1)
+        for _ in range(2):
+            await service.invitations.invite(ada)
+    found = await service.invitations.all()
+    assert [by.name for by, _ in found] == ["Ada0", "Ada0", "Ada1"]

@@ -1,15 +1,13 @@
 """The history of lists as a use case: how it is forgotten, and what holds when the store fails."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from authors import TESTER
-from running import DAY, MINUTE, Clock, run
+from running import DAY, MINUTE
 from stores import service_on
 from structlog.testing import capture_logs
 
@@ -21,8 +19,6 @@ from feedkeep.rules.undo import ConflictPolicy, Undo
 from feedkeep.service import Service, forgetting, list_changes
 from feedkeep.service.forgetting import SteadyClock
 from feedkeep.service.history import NEWEST
-from feedkeep.service.url_lists import ChangesSince
-from feedkeep.store.base import Store
 
 URLS = [f"https://{number}.example/feed" for number in range(12)]
 MOVED = "https://moved.example/feed"
@@ -57,215 +53,176 @@ async def forget_all(service: Service) -> int:
 
 
 # C9.1, C9.2, C9.10
-def test_what_is_older_than_is_promised_is_forgotten_in_steps_and_the_rest_stays(
-    open_store: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_is_older_than_is_promised_is_forgotten_in_steps_and_the_rest_stays(
+    monkeypatch, service, store, clock
+):
     monkeypatch.setattr(forgetting, "STATES_IN_A_STEP", 5)
-
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        account = await filled(service)
-        await leave(service, account, *range(8))
-        clock.go_on(60 * DAY)
-        await leave(service, account, 8)
-        first, second = [c.stamp for c in (await service.history.page(account.id)).changes[:2]]
-        clock.go_on(31 * DAY)
-        assert await forget_all(service) > 2
-        kept = await store.history.page(account.id, NEWEST, 10)
-        assert {state.ended for state in kept.states if state.ended} == {first}
-        listed = await service.history.page(account.id)
-        assert [change.stamp for change in listed.changes] == [first]
-        with pytest.raises(InvalidInput, match="does not go back that far"):
-            await service.history.undo(account.id, Undo([second]), TESTER)
-        assert (await service.history.undo(account.id, Undo([first]), TESTER)).feeds == 1
-
-    run(open_store, work)
+    account = await filled(service)
+    await leave(service, account, *range(8))
+    clock.go_on(60 * DAY)
+    await leave(service, account, 8)
+    first, second = [c.stamp for c in (await service.history.page(account.id)).changes[:2]]
+    clock.go_on(31 * DAY)
+    assert await forget_all(service) > 2
+    kept = await store.history.page(account.id, NEWEST, 10)
+    assert {state.ended for state in kept.states if state.ended} == {first}
+    listed = await service.history.page(account.id)
+    assert [change.stamp for change in listed.changes] == [first]
+    with pytest.raises(InvalidInput, match="does not go back that far"):
+        await service.history.undo(account.id, Undo([second]), TESTER)
+    assert (await service.history.undo(account.id, Undo([first]), TESTER)).feeds == 1
 
 
-def test_without_a_history_all_of_it_is_forgotten_and_nothing_can_be_brought_back(
-    open_store: Callable,
-) -> None:
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        account = await filled(service)
-        await leave(service, account, 0)
-        without = service_on(store, clock, history_days=0)
-        await leave(without, account, 1)
-        clock.go_on(MINUTE)
-        await forget_all(without)
-        kept = await store.history.page(account.id, NEWEST, 10)
-        assert [state for state in kept.states if state.ended or state.author] == []
-        assert (await without.history.page(account.id)).changes == []
-        with pytest.raises(InvalidInput, match="No history is kept"):
-            await without.history.restore(
-                account.id, account.created, keep_added=False, author=TESTER
-            )
-        # Once it is kept again, the list cannot be restored from a time when it was not.
-        with pytest.raises(InvalidInput, match="does not go back that far"):
-            await service.history.restore(
-                account.id, account.created, keep_added=False, author=TESTER
-            )
-        without._passwords.close()
-
-    run(open_store, work)
+async def test_without_a_history_all_of_it_is_forgotten_and_nothing_can_be_brought_back(
+    service, store, clock
+):
+    account = await filled(service)
+    await leave(service, account, 0)
+    without = service_on(store, clock, history_days=0)
+    await leave(without, account, 1)
+    clock.go_on(MINUTE)
+    await forget_all(without)
+    kept = await store.history.page(account.id, NEWEST, 10)
+    assert [state for state in kept.states if state.ended or state.author] == []
+    assert (await without.history.page(account.id)).changes == []
+    with pytest.raises(InvalidInput, match="No history is kept"):
+        await without.history.restore(account.id, account.created, keep_added=False, author=TESTER)
+    # Once it is kept again, the list cannot be restored from a time when it was not.
+    with pytest.raises(InvalidInput, match="does not go back that far"):
+        await service.history.restore(account.id, account.created, keep_added=False, author=TESTER)
+    without._passwords.close()
 
 
 @pytest.mark.parametrize("error", [StoreUnavailable("It is locked."), RuntimeError("unexpected")])
-def test_forgetting_goes_on_after_whatever_happened(
-    open_store: Callable, monkeypatch: pytest.MonkeyPatch, error: Exception
-) -> None:
+async def test_forgetting_goes_on_after_whatever_happened(monkeypatch, error, service, store):
     monkeypatch.setattr(forgetting, "_SECONDS_AFTER_A_FAILURE", 0.0)
     monkeypatch.setattr(SteadyClock, "is_believed", lambda _: True)
+    is_back = asyncio.Event()
+    forget = store.history.forget
 
-    async def work(service: Service, store: Store, _: Clock) -> None:
-        is_back = asyncio.Event()
-        forget = store.history.forget
+    async def away(*_, **__):
+        monkeypatch.setattr(store.history, "forget", here)
+        raise error
 
-        async def away(*_: object, **__: object) -> NoReturn:
-            monkeypatch.setattr(store.history, "forget", here)
-            raise error
+    async def here(*arguments, **more):
+        is_back.set()
+        return await forget(*arguments, **more)
 
-        async def here(*arguments: Any, **more: Any) -> AccountId | None:
-            is_back.set()
-            return await forget(*arguments, **more)
-
-        monkeypatch.setattr(store.history, "forget", away)
-        with capture_logs() as logs:
-            service.forgetting.start()
-            await is_back.wait()
-            await service.forgetting.close()
-        assert [line["log_level"] for line in logs] == ["warning"]
-
-    run(open_store, work)
+    monkeypatch.setattr(store.history, "forget", away)
+    with capture_logs() as logs:
+        service.forgetting.start()
+        await is_back.wait()
+        await service.forgetting.close()
+    assert [line["log_level"] for line in logs] == ["warning"]
 
 
-def test_a_clock_that_is_years_ahead_for_an_hour_makes_no_history_go(
-    open_store: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_clock_that_is_years_ahead_for_an_hour_makes_no_history_go(
+    monkeypatch, service, store, clock
+):
     counted_seconds = 0.0
 
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        nonlocal counted_seconds
-        account = await filled(service)
-        await leave(service, account, 0)
-        looks = asyncio.Queue[bool]()
-        steady = SteadyClock(clock, lambda: counted_seconds)
-        is_believed = steady.is_believed
-        monkeypatch.setattr(steady, "is_believed", lambda: told(looks, is_believed()))
-        monkeypatch.setattr(service.forgetting, "_clock", steady)
-
-        async def answers(*, after_seconds: int, wall_us: int) -> bool:
-            nonlocal counted_seconds
-            counted_seconds += after_seconds
-            clock.go_on(wall_us)
-            while not looks.empty():
-                looks.get_nowait()
-            return await looks.get()
-
-        hour = 60 * MINUTE
-        service.forgetting.start()
-        with capture_logs() as logs:
-            assert not await answers(after_seconds=3_599, wall_us=hour - 1_000_000)
-            assert await answers(after_seconds=1, wall_us=1_000_000)
-            assert not await answers(after_seconds=1, wall_us=400 * DAY)
-            assert not await answers(after_seconds=3_600, wall_us=hour)
-            for _ in range(4):  # steps, if it took any
-                await looks.get()
-        assert [(line["log_level"], line["days"]) for line in logs] == [("warning", 400.0)]
-        assert len((await store.history.page(account.id, NEWEST, 10)).states) == len(URLS) + 1
-        assert await answers(after_seconds=1, wall_us=-400 * DAY)
-        assert not await answers(after_seconds=1, wall_us=91 * DAY)
-        assert await answers(after_seconds=86_400, wall_us=DAY)  # it has slept for a quarter
-        while (await store.history.page(account.id, NEWEST, 10)).stamps:
-            await looks.get()
-        await service.forgetting.close()
-
-    def told(looks: asyncio.Queue[bool], answer: bool) -> bool:
+    def told(looks, answer):
         looks.put_nowait(answer)
         return answer
 
     for name in ("_SECONDS_WHILE_IT_WAITS", "_SECONDS_BETWEEN_STEPS", "_SECONDS_BETWEEN_ROUNDS"):
         monkeypatch.setattr(forgetting, name, 0.0)
-    run(open_store, work)
+    account = await filled(service)
+    await leave(service, account, 0)
+    looks = asyncio.Queue[bool]()
+    steady = SteadyClock(clock, lambda: counted_seconds)
+    is_believed = steady.is_believed
+    monkeypatch.setattr(steady, "is_believed", lambda: told(looks, is_believed()))
+    monkeypatch.setattr(service.forgetting, "_clock", steady)
+
+    async def answers(*, after_seconds, wall_us):
+        nonlocal counted_seconds
+        counted_seconds += after_seconds
+        clock.go_on(wall_us)
+        while not looks.empty():
+            looks.get_nowait()
+        return await looks.get()
+
+    hour = 60 * MINUTE
+    service.forgetting.start()
+    with capture_logs() as logs:
+        assert not await answers(after_seconds=3_599, wall_us=hour - 1_000_000)
+        assert await answers(after_seconds=1, wall_us=1_000_000)
+        assert not await answers(after_seconds=1, wall_us=400 * DAY)
+        assert not await answers(after_seconds=3_600, wall_us=hour)
+        for _ in range(4):  # steps, if it took any
+            await looks.get()
+    assert [(line["log_level"], line["days"]) for line in logs] == [("warning", 400.0)]
+    assert len((await store.history.page(account.id, NEWEST, 10)).states) == len(URLS) + 1
+    assert await answers(after_seconds=1, wall_us=-400 * DAY)
+    assert not await answers(after_seconds=1, wall_us=91 * DAY)
+    assert await answers(after_seconds=86_400, wall_us=DAY)  # it has slept for a quarter
+    while (await store.history.page(account.id, NEWEST, 10)).stamps:
+        await looks.get()
+    await service.forgetting.close()
 
 
-def test_a_list_is_back_also_if_what_was_played_cannot_be_told_anew(
-    open_store: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def work(service: Service, store: Store, _: Clock) -> None:
-        account = await filled(service)
-        await leave(service, account, 0)
-        newest = (await service.history.page(account.id)).changes[0]
+async def test_a_list_is_back_also_if_what_was_played_cannot_be_told_anew(
+    monkeypatch, service, store
+):
+    account = await filled(service)
+    await leave(service, account, 0)
+    newest = (await service.history.page(account.id)).changes[0]
 
-        async def away(*_: object) -> NoReturn:
-            raise StoreUnavailable("The database is locked.")
+    async def away(*_):
+        raise StoreUnavailable("The database is locked.")
 
-        monkeypatch.setattr(store.accounts, "advance", away)
-        with capture_logs() as logs:
-            done = await service.history.undo(account.id, Undo([newest.stamp]), TESTER)
-        assert done.feeds == 1
-        assert len(await service.subscriptions.subscribed(account.id)) == len(URLS)
-        assert [line["log_level"] for line in logs] == ["warning"]
-
-    run(open_store, work)
+    monkeypatch.setattr(store.accounts, "advance", away)
+    with capture_logs() as logs:
+        done = await service.history.undo(account.id, Undo([newest.stamp]), TESTER)
+    assert done.feeds == 1
+    assert len(await service.subscriptions.subscribed(account.id)) == len(URLS)
+    assert [line["log_level"] for line in logs] == ["warning"]
 
 
 def warnings(logs: list[Any]) -> list[tuple[int, int]]:
     return [(line["feeds"], line["of"]) for line in logs if line["log_level"] == "warning"]
 
 
-def test_a_wipe_by_one_app_within_ten_minutes_is_logged_once(open_store: Callable) -> None:
-    async def work(service: Service, _: Store, clock: Clock) -> None:
-        account = await filled(service)
-        with capture_logs() as logs:
-            await leave(service, account, 0, 1)
-            await leave(service, account, 3, 4, by=TABLET)
-            clock.go_on(9 * MINUTE)
-            await leave(service, account, 6)
-            assert warnings(logs) == []
-            await leave(service, account, 8, 9)
-            assert warnings(logs) == [(5, 12)]
-            await leave(service, account, 10)
+async def test_a_wipe_by_one_app_within_ten_minutes_is_logged_once(service, clock):
+    account = await filled(service)
+    with capture_logs() as logs:
+        await leave(service, account, 0, 1)
+        await leave(service, account, 3, 4, by=TABLET)
+        clock.go_on(9 * MINUTE)
+        await leave(service, account, 6)
+        assert warnings(logs) == []
+        await leave(service, account, 8, 9)
         assert warnings(logs) == [(5, 12)]
-
-    run(open_store, work)
-
-
-def test_what_a_person_leaves_in_a_browser_is_no_wipe_for_the_log(open_store: Callable) -> None:
-    async def work(service: Service, _: Store, __: Clock) -> None:
-        account = await filled(service)
-        by = replace(TESTER, kind=CredentialKind.BROWSER)
-        with capture_logs() as logs:
-            await leave(service, account, *range(12), by=by)
-        assert warnings(logs) == []
-
-    run(open_store, work)
+        await leave(service, account, 10)
+    assert warnings(logs) == [(5, 12)]
 
 
-def test_what_an_app_left_longer_ago_counts_no_more(open_store: Callable) -> None:
-    async def work(service: Service, _: Store, clock: Clock) -> None:
-        account = await filled(service)
-        with capture_logs() as logs:
-            await leave(service, account, 0, 1, 2)
-            clock.go_on(11 * MINUTE)
-            await leave(service, account, 5, 6)
-        assert warnings(logs) == []
-
-    run(open_store, work)
+async def test_what_a_person_leaves_in_a_browser_is_no_wipe_for_the_log(service):
+    account = await filled(service)
+    by = replace(TESTER, kind=CredentialKind.BROWSER)
+    with capture_logs() as logs:
+        await leave(service, account, *range(12), by=by)
+    assert warnings(logs) == []
 
 
-def test_only_so_many_apps_are_counted(
-    open_store: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_an_app_left_longer_ago_counts_no_more(service, clock):
+    account = await filled(service)
+    with capture_logs() as logs:
+        await leave(service, account, 0, 1, 2)
+        clock.go_on(11 * MINUTE)
+        await leave(service, account, 5, 6)
+    assert warnings(logs) == []
+
+
+async def test_only_so_many_apps_are_counted(monkeypatch, service):
     monkeypatch.setattr(list_changes, "_MAX_TALLIES", 1)
-
-    async def work(service: Service, _: Store, __: Clock) -> None:
-        account, other = await filled(service), await filled(service, "ben")
-        with capture_logs() as logs:
-            await leave(service, account, 0, 1, 2)
-            await leave(service, other, 0)
-            await leave(service, account, 5, 6)
-        assert warnings(logs) == []
-
-    run(open_store, work)
+    account, other = await filled(service), await filled(service, "ben")
+    with capture_logs() as logs:
+        await leave(service, account, 0, 1, 2)
+        await leave(service, other, 0)
+        await leave(service, account, 5, 6)
+    assert warnings(logs) == []
 
 
 async def moved(service: Service) -> tuple[Account, Undo]:
@@ -289,17 +246,14 @@ def once(ask: Callable[..., Any], then: Callable[[], Any]) -> Callable[..., Any]
     return asked
 
 
-def test_an_app_is_not_told_an_address_that_was_taken_back_while_it_asked(
-    open_store: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def work(service: Service, store: Store, _: Clock) -> None:
-        account, back = await moved(service)
-        take_back = partial(undo, service, account, back)
-        monkeypatch.setattr(store.entries, "changed", once(store.entries.changed, take_back))
-        told = await service.url_lists.changes(Admitted(account, TOKEN), Second(0), "phone")
-        assert sorted(told.changes.add) == sorted(URLS)
-
-    run(open_store, work)
+async def test_an_app_is_not_told_an_address_that_was_taken_back_while_it_asked(
+    monkeypatch, service, store
+):
+    account, back = await moved(service)
+    take_back = partial(undo, service, account, back)
+    monkeypatch.setattr(store.entries, "changed", once(store.entries.changed, take_back))
+    told = await service.url_lists.changes(Admitted(account, TOKEN), Second(0), "phone")
+    assert sorted(told.changes.add) == sorted(URLS)
 
 
 async def undo(service: Service, account: Account, change: Undo) -> None:
@@ -324,43 +278,35 @@ async def follow(service: Service, account: Account, _: Undo) -> None:
 
 
 @pytest.mark.parametrize("go_back", [undo, patch, move, follow])
-def test_an_address_that_an_app_takes_while_a_move_is_taken_back_goes_on_leading_to_the_feed(
-    go_back: Callable[[Service, Account, Undo], Awaitable[None]],
-    open_store: Callable,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async def work(service: Service, store: Store, _: Clock) -> None:
-        account, back = await moved(service)
-        lists = service.url_lists
-        ask = partial(lists.changes, Admitted(account, TOKEN), Second(0), "phone")
-        monkeypatch.setattr(store.entries, "change", once(store.entries.change, ask))
-        await go_back(service, account, back)
+async def test_an_address_that_an_app_takes_while_a_move_is_taken_back_goes_on_leading_to_the_feed(
+    go_back, monkeypatch, service, store
+):
+    account, back = await moved(service)
+    lists = service.url_lists
+    ask = partial(lists.changes, Admitted(account, TOKEN), Second(0), "phone")
+    monkeypatch.setattr(store.entries, "change", once(store.entries.change, ask))
+    await go_back(service, account, back)
+    now = await service.accounts.named(account.name)
+    await lists.upload(Admitted(now, TOKEN), [], [MOVED], PHONE)
+    listed = await service.subscriptions.subscribed(account.id)
+    assert sorted(feed.feed_url for feed in listed) == sorted(URLS[1:])
+
+
+async def test_an_app_that_missed_a_removal_is_told_all_addresses_again_after_a_move_was_taken_back(
+    service,
+):
+    account, back = await moved(service)
+    lists = service.url_lists
+
+    async def poll(since):
         now = await service.accounts.named(account.name)
-        await lists.upload(Admitted(now, TOKEN), [], [MOVED], PHONE)
-        listed = await service.subscriptions.subscribed(account.id)
-        assert sorted(feed.feed_url for feed in listed) == sorted(URLS[1:])
+        return await lists.changes(Admitted(now, TOKEN), since, "phone")
 
-    run(open_store, work)
-
-
-def test_an_app_that_missed_a_removal_is_told_all_addresses_again_after_a_move_was_taken_back(
-    open_store: Callable,
-) -> None:
-    async def work(service: Service, _: Store, __: Clock) -> None:
-        account, back = await moved(service)
-        lists = service.url_lists
-
-        async def poll(since: Second) -> ChangesSince:
-            now = await service.accounts.named(account.name)
-            return await lists.changes(Admitted(now, TOKEN), since, "phone")
-
-        told = await poll(Second(0))
-        await lists.changes(Admitted(account, TOKEN), Second(0), "tablet")
-        await lists.upload(Admitted(account, TOKEN), [], [MOVED], TABLET)
-        assert MOVED in (await poll(told.timestamp)).changes.remove  # a reply that is lost
-        overwrite = replace(back, when_changed=ConflictPolicy.OVERWRITE)
-        await service.history.undo(account.id, overwrite, TESTER)
-        again = (await poll(told.timestamp)).changes
-        assert (again.add, again.remove) == ([URLS[0]], [MOVED])
-
-    run(open_store, work)
+    told = await poll(Second(0))
+    await lists.changes(Admitted(account, TOKEN), Second(0), "tablet")
+    await lists.upload(Admitted(account, TOKEN), [], [MOVED], TABLET)
+    assert MOVED in (await poll(told.timestamp)).changes.remove  # a reply that is lost
+    overwrite = replace(back, when_changed=ConflictPolicy.OVERWRITE)
+    await service.history.undo(account.id, overwrite, TESTER)
+    again = (await poll(told.timestamp)).changes
+    assert (again.add, again.remove) == ([URLS[0]], [MOVED])

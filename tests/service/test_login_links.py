@@ -1,7 +1,5 @@
 """The links of Nextcloud's login: their secrets, and until when they are good."""
 
-from __future__ import annotations
-
 import pytest
 
 from feedkeep.model import Scope
@@ -18,14 +16,14 @@ from feedkeep.service.logins import (
 RANDOM = "x" * 43
 
 
-def test_a_secret_says_when_its_login_was_begun_and_its_link_does_not_give_it_away() -> None:
+def test_a_secret_says_when_its_login_was_begun_and_its_link_does_not_give_it_away():
     secret = new_secret(RANDOM, 1_790_000_000)
     assert begun_at(secret) == 1_790_000_000
     assert len(login_of(secret)) == 32
     assert login_of(secret) != login_of(new_secret(RANDOM, 1_790_000_001))
 
 
-def test_a_secret_says_what_its_app_asked_for_and_is_found_only_as_granted_with_that() -> None:
+def test_a_secret_says_what_its_app_asked_for_and_is_found_only_as_granted_with_that():
     keys = set()
     for scope in Scope:
         secret = new_secret(RANDOM, 1_790_000_000, scope)
@@ -49,14 +47,14 @@ def test_a_secret_says_what_its_app_asked_for_and_is_found_only_as_granted_with_
         f"5.write.{RANDOM}",
     ],
 )
-def test_a_text_that_is_not_a_secret_has_no_second(text: str) -> None:
+def test_a_text_that_is_not_a_secret_has_no_second(text):
     assert begun_at(text) is None
 
 
 @pytest.mark.parametrize(
     ("text", "second"), [("5", 5), ("", None), ("\u0665", None), ("9" * 13, None)]
 )
-def test_a_link_has_a_second_or_is_not_valid(text: str, second: int | None) -> None:
+def test_a_link_has_a_second_or_is_not_valid(text, second):
     assert read_begun(text) == second
 
 
@@ -64,7 +62,5 @@ def test_a_link_has_a_second_or_is_not_valid(text: str, second: int | None) -> N
     ("begun", "expected"),
     [(1_000, True), (1_060, True), (1_061, False), (-200, True), (-201, False), (None, False)],
 )
-def test_a_login_is_open_for_20_minutes_and_not_before_it_is_begun(
-    begun: int | None, expected: bool
-) -> None:
+def test_a_login_is_open_for_20_minutes_and_not_before_it_is_begun(begun, expected):
     assert is_open(begun, 1_000) is expected

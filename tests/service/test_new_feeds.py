@@ -1,10 +1,6 @@
 """Feeds that accounts have just subscribed to: handed over a few at a time, and none is lost."""
 
-from __future__ import annotations
-
 import asyncio
-
-import pytest
 
 from feedkeep.model import AccountId, Stamp, Subscription, replace
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -34,72 +30,57 @@ async def waiting(new: NewFeeds, at_most: int) -> asyncio.Task[object]:
     return task
 
 
-def test_one_that_is_new_is_handed_over_at_once() -> None:
-    async def go() -> None:
-        new = NewFeeds()
-        taking = await waiting(new, 100)
-        new.note(ALICE, subscriptions(URLS[:1]))
-        assert await taking == of_alice(URLS[:1])
-
-    asyncio.run(asyncio.wait_for(go(), PATIENCE_SECONDS))
+async def test_one_that_is_new_is_handed_over_at_once():
+    new = NewFeeds()
+    taking = await waiting(new, 100)
+    new.note(ALICE, subscriptions(URLS[:1]))
+    assert await taking == of_alice(URLS[:1])
 
 
-def test_of_many_a_few_are_handed_over_and_the_rest_waits_in_its_order() -> None:
-    async def go() -> None:
-        new = NewFeeds()
-        taking = await waiting(new, 100)
-        new.note(ALICE, subscriptions(URLS))
-        assert await taking == of_alice(URLS[:100])
-        new.note(ALICE, subscriptions([URLS[7], URLS[240]]))  # the second one waits already
-        assert await new.take(100) == of_alice(URLS[100:200])
-        assert await new.take(100) == of_alice([*URLS[200:], URLS[7]])
-        taking = await waiting(new, 100)
-        assert not taking.done()
-        new.note(ALICE, subscriptions(URLS[:1]))
-        assert await taking == of_alice(URLS[:1])
-
-    asyncio.run(asyncio.wait_for(go(), PATIENCE_SECONDS))
+async def test_of_many_a_few_are_handed_over_and_the_rest_waits_in_its_order():
+    new = NewFeeds()
+    taking = await waiting(new, 100)
+    new.note(ALICE, subscriptions(URLS))
+    assert await taking == of_alice(URLS[:100])
+    new.note(ALICE, subscriptions([URLS[7], URLS[240]]))  # the second one waits already
+    assert await new.take(100) == of_alice(URLS[100:200])
+    assert await new.take(100) == of_alice([*URLS[200:], URLS[7]])
+    taking = await waiting(new, 100)
+    assert not taking.done()
+    new.note(ALICE, subscriptions(URLS[:1]))
+    assert await taking == of_alice(URLS[:1])
 
 
-def test_who_adds_many_leaves_room_for_others_and_they_are_handed_over_in_turn(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_who_adds_many_leaves_room_for_others_and_they_are_handed_over_in_turn(monkeypatch):
     monkeypatch.setattr(known_feeds, "MAX_NEW", 20)
-
-    async def go() -> None:
-        new = NewFeeds()
-        taking = await waiting(new, 1)
-        new.note(ALICE, subscriptions(URLS[:1]))
-        await taking
-        new.note(ALICE, subscriptions(URLS[:50]))
-        new.note(ALICE, subscriptions(URLS[:50]))
-        new.note(BEN, subscriptions(URLS[100:]))
-        taken = await new.take(100)
-        in_turn = [(ALICE, URLS[0]), (BEN, URLS[100]), (ALICE, URLS[1]), (BEN, URLS[101])]
-        assert [(who, url) for who, url, _ in taken[:4]] == in_turn
-        assert [[url for one, url, _ in taken if one == who] for who in (ALICE, BEN)] == [
-            URLS[:10],
-            URLS[100:105],
-        ]
-
-    asyncio.run(asyncio.wait_for(go(), PATIENCE_SECONDS))
+    new = NewFeeds()
+    taking = await waiting(new, 1)
+    new.note(ALICE, subscriptions(URLS[:1]))
+    await taking
+    new.note(ALICE, subscriptions(URLS[:50]))
+    new.note(ALICE, subscriptions(URLS[:50]))
+    new.note(BEN, subscriptions(URLS[100:]))
+    taken = await new.take(100)
+    in_turn = [(ALICE, URLS[0]), (BEN, URLS[100]), (ALICE, URLS[1]), (BEN, URLS[101])]
+    assert [(who, url) for who, url, _ in taken[:4]] == in_turn
+    assert [[url for one, url, _ in taken if one == who] for who in (ALICE, BEN)] == [
+        URLS[:10],
+        URLS[100:105],
+    ]
 
 
-def test_of_accounts_that_add_the_same_feed_each_is_handed_over_with_when_it_first_had_it() -> None:
-    async def go() -> None:
-        new = NewFeeds()
-        taking = await waiting(new, 100)
-        new.note(ALICE, subscriptions(URLS[:1]))
-        await taking
-        (feed,) = subscriptions(URLS[:1])
-        for account_id, first_had in ((ALICE, Stamp(5)), (BEN, Stamp(9))):
-            new.note(account_id, [replace(feed, first_had=first_had)])
-        assert await new.take(100) == [(ALICE, URLS[0], 5), (BEN, URLS[0], 9)]
-
-    asyncio.run(asyncio.wait_for(go(), PATIENCE_SECONDS))
+async def test_of_accounts_that_add_the_same_feed_each_is_handed_over_with_when_it_first_had_it():
+    new = NewFeeds()
+    taking = await waiting(new, 100)
+    new.note(ALICE, subscriptions(URLS[:1]))
+    await taking
+    (feed,) = subscriptions(URLS[:1])
+    for account_id, first_had in ((ALICE, Stamp(5)), (BEN, Stamp(9))):
+        new.note(account_id, [replace(feed, first_had=first_had)])
+    assert await new.take(100) == [(ALICE, URLS[0], 5), (BEN, URLS[0], 9)]
 
 
-def test_what_is_there_can_be_taken_without_waiting_for_more() -> None:
+def test_what_is_there_can_be_taken_without_waiting_for_more():
     new = NewFeeds()
     new.note(ALICE, subscriptions(URLS[:1]))
     assert new.take_now(100) == [], "nobody had said that any would be taken"

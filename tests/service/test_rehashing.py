@@ -1,12 +1,9 @@
 """Hashes of earlier versions and of elsewhere are replaced when their password comes."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Callable
 
 import pytest
-from running import HOME, PASSWORD, Clock, run
+from running import HOME, PASSWORD
 from stores import service_on
 
 from feedkeep.model.errors import StoreUnavailable
@@ -32,10 +29,10 @@ async def all_replaced(service: Service) -> None:
 
 
 @pytest.fixture
-def make_former(monkeypatch: pytest.MonkeyPatch) -> Callable:
+def make_former(monkeypatch):
     """Create an account with a hash of an earlier version."""
 
-    async def make(service: Service) -> None:
+    async def make(service):
         monkeypatch.setattr(argon2id, "OURS", FORMER)
         await service.accounts.create("Bob", PASSWORD)
         monkeypatch.setattr(argon2id, "OURS", OURS)
@@ -43,74 +40,65 @@ def make_former(monkeypatch: pytest.MonkeyPatch) -> Callable:
     return make
 
 
-def test_a_right_password_replaces_an_older_hash_after_the_reply_and_ends_nothing(
-    open_store: Callable, make_former: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        await make_former(service)
-        former = await hash_of_bob(store)
-        renewed, may_begin = service._passwords.renewed, asyncio.Event()
+async def test_a_right_password_replaces_an_older_hash_after_the_reply_and_ends_nothing(
+    make_former, monkeypatch, service, store, clock
+):
+    await make_former(service)
+    former = await hash_of_bob(store)
+    renewed, may_begin = service._passwords.renewed, asyncio.Event()
 
-        async def renewed_later(*given: str) -> str:
-            await may_begin.wait()
-            return await renewed(*given)
+    async def renewed_later(*given):
+        await may_begin.wait()
+        return await renewed(*given)
 
-        monkeypatch.setattr(service._passwords, "renewed", renewed_later)
-        admitted = await service.authentication.admit(SHOWN, HOME)
+    monkeypatch.setattr(service._passwords, "renewed", renewed_later)
+    admitted = await service.authentication.admit(SHOWN, HOME)
+    await service.authentication.admit(SHOWN, HOME)
+    assert len(service.authentication._rehashing._tasks) == 1
+    assert await hash_of_bob(store) == former  # no request waits for it
+    session = await service.page_sessions.begin(admitted.account, "")
+    may_begin.set()
+    await all_replaced(service)
+    replaced = await hash_of_bob(store)
+    assert replaced.startswith("$argon2id$v=19$m=64,t=3,p=1$")
+    # What the old hash let in just before goes on, and the password is remembered.
+    await service.logins.begin_session(admitted, "gPodder")
+    await service.page_sessions.admit(session.text)
+    assert service._passwords.remembers("bob", PASSWORD, replaced)
+    await service.authentication.admit(SHOWN, HOME)
+    assert not service.authentication._rehashing._tasks
+
+
+async def test_a_new_password_is_not_replaced_by_a_hash_of_the_old_one(
+    make_former, service, store, clock
+):
+    await make_former(service)
+    await service.authentication.admit(SHOWN, HOME)
+    await service.accounts.set_password("Bob", "battery staple")
+    new = await hash_of_bob(store)
+    await all_replaced(service)
+    assert await hash_of_bob(store) == new
+
+
+async def test_what_was_not_replaced_is_replaced_after_the_next_start(
+    make_former, monkeypatch, service, store, clock
+):
+    await make_former(service)
+    former = await hash_of_bob(store)
+
+    async def unavailable(*_):
+        raise StoreUnavailable
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store.accounts, "replace_hash", unavailable)
         await service.authentication.admit(SHOWN, HOME)
-        assert len(service.authentication._rehashing._tasks) == 1
-        assert await hash_of_bob(store) == former  # no request waits for it
-        session = await service.page_sessions.begin(admitted.account, "")
-        may_begin.set()
         await all_replaced(service)
-        replaced = await hash_of_bob(store)
-        assert replaced.startswith("$argon2id$v=19$m=64,t=3,p=1$")
-        # What the old hash let in just before goes on, and the password is remembered.
-        await service.logins.begin_session(admitted, "gPodder")
-        await service.page_sessions.admit(session.text)
-        assert service._passwords.remembers("bob", PASSWORD, replaced)
-        await service.authentication.admit(SHOWN, HOME)
-        assert not service.authentication._rehashing._tasks
-
-    run(open_store, work)
-
-
-def test_a_new_password_is_not_replaced_by_a_hash_of_the_old_one(
-    open_store: Callable, make_former: Callable
-) -> None:
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        await make_former(service)
-        await service.authentication.admit(SHOWN, HOME)
-        await service.accounts.set_password("Bob", "battery staple")
-        new = await hash_of_bob(store)
-        await all_replaced(service)
-        assert await hash_of_bob(store) == new
-
-    run(open_store, work)
-
-
-def test_what_was_not_replaced_is_replaced_after_the_next_start(
-    open_store: Callable, make_former: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        await make_former(service)
-        former = await hash_of_bob(store)
-
-        async def unavailable(*_: object) -> None:
-            raise StoreUnavailable
-
-        with monkeypatch.context() as patched:
-            patched.setattr(store.accounts, "replace_hash", unavailable)
-            await service.authentication.admit(SHOWN, HOME)
-            await all_replaced(service)
-        await service.authentication.admit(SHOWN, HOME)
-        await service.authentication.close()  # meanwhile
-        assert await hash_of_bob(store) == former
-        assert not service.authentication._rehashing._tasks
-        next_one = service_on(store, clock)
-        await next_one.authentication.admit(SHOWN, HOME)
-        await all_replaced(next_one)
-        assert await hash_of_bob(store) != former
-        next_one._passwords.close()
-
-    run(open_store, work)
+    await service.authentication.admit(SHOWN, HOME)
+    await service.authentication.close()  # meanwhile
+    assert await hash_of_bob(store) == former
+    assert not service.authentication._rehashing._tasks
+    next_one = service_on(store, clock)
+    await next_one.authentication.admit(SHOWN, HOME)
+    await all_replaced(next_one)
+    assert await hash_of_bob(store) != former
+    next_one._passwords.close()

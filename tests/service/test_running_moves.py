@@ -1,47 +1,36 @@
 """What is copied from another server beside requests: once for an account, and not for ever."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Callable
-
-import pytest
-from running import Clock, run
 
 from feedkeep.model import AccountId
-from feedkeep.service import Service, migrations
-from feedkeep.store.base import Store
+from feedkeep.service import migrations
 
 
-def test_a_move_ends_after_its_time_and_makes_room(
-    open_store: Callable, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_a_move_ends_after_its_time_and_makes_room(
+    monkeypatch, capsys, service, store, clock
+):
     monkeypatch.setattr(migrations, "MAX_MOVES", 2)
+    moves, ended = service.migrations, asyncio.Event()
 
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        moves, ended = service.migrations, asyncio.Event()
+    async def never_ends():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
 
-        async def never_ends() -> None:
-            try:
-                await asyncio.Event().wait()
-            finally:
-                ended.set()
-
-        moves.begin(AccountId(1), never_ends)
-        await asyncio.sleep(0)  # it begins
-        assert not moves.may_begin(AccountId(1))
-        assert moves.may_begin(AccountId(2))
-        monkeypatch.setattr(migrations, "MOVE_SECONDS", 0.0)
-        moves.begin(AccountId(2), never_ends)
-        assert not moves.may_begin(AccountId(3))
-        await moves._under_way[AccountId(2)]
-        await asyncio.sleep(0)  # its room is given back
-        assert ended.is_set()
-        assert moves.may_begin(AccountId(2))
-        assert "moving in interrupted" in capsys.readouterr().out
-        ended.clear()
-        await moves.close()
-        assert ended.is_set()
-        assert moves.may_begin(AccountId(1))
-
-    run(open_store, work)
+    moves.begin(AccountId(1), never_ends)
+    await asyncio.sleep(0)  # it begins
+    assert not moves.may_begin(AccountId(1))
+    assert moves.may_begin(AccountId(2))
+    monkeypatch.setattr(migrations, "MOVE_SECONDS", 0.0)
+    moves.begin(AccountId(2), never_ends)
+    assert not moves.may_begin(AccountId(3))
+    await moves._under_way[AccountId(2)]
+    await asyncio.sleep(0)  # its room is given back
+    assert ended.is_set()
+    assert moves.may_begin(AccountId(2))
+    assert "moving in interrupted" in capsys.readouterr().out
+    ended.clear()
+    await moves.close()
+    assert ended.is_set()
+    assert moves.may_begin(AccountId(1))

@@ -1,15 +1,11 @@
 """Wrong passwords are counted together, whichever process they come to."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 
-import pytest
 import structlog
 from recorded import COMMITS, recorded
 from running import HOME, MINUTE, PASSWORD, Clock
@@ -65,194 +61,153 @@ def run(work: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(work())
 
 
-def test_four_processes_that_tell_each_other_let_as_many_through_as_one(
-    open_store: Callable,
-) -> None:
-    async def work() -> None:
-        clock = Clock()
-        async with (
-            serving(open_store, clock) as a,
-            serving(open_store, clock) as b,
-            serving(open_store, clock) as c,
-            serving(open_store, clock) as d,
-        ):
-            every = (a, b, c, d)
-            await a.accounts.create("Bob", PASSWORD)
-            let = 0
-            for number in range(40):
-                let += await wait_for_word(every[number % 4], f"wrong{number}") is None
-                for service in every:
-                    await service.shared_attempts.exchange()
-            assert let == PER_ACCOUNT_AND_ADDRESS
+async def test_four_processes_that_tell_each_other_let_as_many_through_as_one(open_store):
+    clock = Clock()
+    async with (
+        serving(open_store, clock) as a,
+        serving(open_store, clock) as b,
+        serving(open_store, clock) as c,
+        serving(open_store, clock) as d,
+    ):
+        every = (a, b, c, d)
+        await a.accounts.create("Bob", PASSWORD)
+        let = 0
+        for number in range(40):
+            let += await wait_for_word(every[number % 4], f"wrong{number}") is None
             for service in every:
-                assert await wait_for_word(service, "wrong") is not None
-
-    run(work)
+                await service.shared_attempts.exchange()
+        assert let == PER_ACCOUNT_AND_ADDRESS
+        for service in every:
+            assert await wait_for_word(service, "wrong") is not None
 
 
 # C2.19
-def test_what_they_let_through_before_they_knew_is_waited_for(open_store: Callable) -> None:
-    async def work() -> None:
-        clock = Clock()
-        async with serving(open_store, clock) as one, serving(open_store, clock) as other:
-            assert await looked_at(one, 20) == await looked_at(other, 20) == 10
-            for service in (one, other, one):
-                await service.shared_attempts.exchange()
-            for service in (one, other):
-                wait = await wait_for_word(service, "wrong")
-                assert wait is not None
-                assert 590 <= wait <= 600
-
-    run(work)
-
-
-# C2.18
-def test_a_restart_forgets_nothing_that_was_counted(open_store: Callable) -> None:
-    async def work() -> None:
-        clock = Clock()
-        async with serving(open_store, clock) as service:
-            await service.shared_attempts.start()
-            assert await looked_at(service, 20) == 10
-        clock.go_on(2 * MINUTE)
-        async with serving(open_store, clock) as service:
-            await service.shared_attempts.start()
+async def test_what_they_let_through_before_they_knew_is_waited_for(open_store):
+    clock = Clock()
+    async with serving(open_store, clock) as one, serving(open_store, clock) as other:
+        assert await looked_at(one, 20) == await looked_at(other, 20) == 10
+        for service in (one, other, one):
+            await service.shared_attempts.exchange()
+        for service in (one, other):
             wait = await wait_for_word(service, "wrong")
             assert wait is not None
-            assert 170 <= wait <= 180
-
-    run(work)
+            assert 590 <= wait <= 600
 
 
 # C2.18
-def test_others_learn_it_without_being_asked(open_store: Callable) -> None:
-    async def work() -> None:
-        async with (
-            serving(open_store, wall_clock.now) as one,
-            serving(open_store, wall_clock.now) as other,
-        ):
-            await one.shared_attempts.start()
-            await other.shared_attempts.start()
-            assert await looked_at(one, 20) == 10
-            known = other._throttle._others
-            deadline = time.monotonic() + 30
-            while not any(sum(map(len, of_key.values())) == 10 for of_key in known.values()):
-                assert time.monotonic() < deadline
-                await asyncio.sleep(0.01)
-            assert await wait_for_word(other, "wrong") is not None
-
-    run(work)
+async def test_a_restart_forgets_nothing_that_was_counted(open_store):
+    clock = Clock()
+    async with serving(open_store, clock) as service:
+        await service.shared_attempts.start()
+        assert await looked_at(service, 20) == 10
+    clock.go_on(2 * MINUTE)
+    async with serving(open_store, clock) as service:
+        await service.shared_attempts.start()
+        wait = await wait_for_word(service, "wrong")
+        assert wait is not None
+        assert 170 <= wait <= 180
 
 
-def test_a_clock_that_is_ahead_holds_no_attempt_up_for_longer(open_store: Callable) -> None:
-    async def work() -> None:
-        ahead, clock = Clock(), Clock()
-        ahead.go_on(24 * HOUR)
-        async with serving(open_store, ahead) as one, serving(open_store, clock) as other:
-            assert await looked_at(one, 20) == 10
-            await one.shared_attempts.exchange()
-            await other.shared_attempts.exchange()
-            wait = await wait_for_word(other, "wrong")
-            assert wait is not None
-            assert 290 <= wait <= 300
+# C2.18
+async def test_others_learn_it_without_being_asked(open_store):
+    async with (
+        serving(open_store, wall_clock.now) as one,
+        serving(open_store, wall_clock.now) as other,
+    ):
+        await one.shared_attempts.start()
+        await other.shared_attempts.start()
+        assert await looked_at(one, 20) == 10
+        known = other._throttle._others
+        deadline = time.monotonic() + 30
+        while not any(sum(map(len, of_key.values())) == 10 for of_key in known.values()):
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.01)
+        assert await wait_for_word(other, "wrong") is not None
 
-    run(work)
+
+async def test_a_clock_that_is_ahead_holds_no_attempt_up_for_longer(open_store):
+    ahead, clock = Clock(), Clock()
+    ahead.go_on(24 * HOUR)
+    async with serving(open_store, ahead) as one, serving(open_store, clock) as other:
+        assert await looked_at(one, 20) == 10
+        await one.shared_attempts.exchange()
+        await other.shared_attempts.exchange()
+        wait = await wait_for_word(other, "wrong")
+        assert wait is not None
+        assert 290 <= wait <= 300
 
 
-def test_right_passwords_and_idle_processes_write_nothing(path: Path) -> None:
-    async def work() -> None:
-        recorder = Recorder()
-        store = await SqliteStore.open(path, wall_clock.now, recorder=recorder)
-        service = service_on(store, wall_clock.now)
-        await service.accounts.create("Bob", PASSWORD)
-        before = recorded(recorder, COMMITS)
-        for _ in range(3):
-            await service.authentication.admit(PasswordCredential("Bob", PASSWORD), HOME)
-            await service.shared_attempts.exchange()
-        assert recorded(recorder, COMMITS) == before
-        assert await wait_for_word(service, "wrong") is None
+async def test_right_passwords_and_idle_processes_write_nothing(path):
+    recorder = Recorder()
+    store = await SqliteStore.open(path, wall_clock.now, recorder=recorder)
+    service = service_on(store, wall_clock.now)
+    await service.accounts.create("Bob", PASSWORD)
+    before = recorded(recorder, COMMITS)
+    for _ in range(3):
+        await service.authentication.admit(PasswordCredential("Bob", PASSWORD), HOME)
         await service.shared_attempts.exchange()
-        await service.shared_attempts.exchange()
-        assert recorded(recorder, COMMITS) == before + 1
-        await service.close()
+    assert recorded(recorder, COMMITS) == before
+    assert await wait_for_word(service, "wrong") is None
+    await service.shared_attempts.exchange()
+    await service.shared_attempts.exchange()
+    assert recorded(recorder, COMMITS) == before + 1
+    await service.close()
 
-    run(work)
 
-
-def test_so_many_rows_and_no_more_are_written_at_once(
-    open_store: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_so_many_rows_and_no_more_are_written_at_once(open_store, monkeypatch):
     monkeypatch.setattr(shared_attempts, "WRITTEN_AT_ONCE", 4)
-
-    async def work() -> None:
-        async with serving(open_store, wall_clock.now) as service:
-            attempts = service.store.attempts
-            for number in range(3):
-                await wait_for_word(service, "wrong", f"user{number}", f"192.0.2.{number}")
-            for rows in (4, 8, 9, 9):
-                await service.shared_attempts.exchange()
-                assert len((await attempts.saved_since(Stamp(0), 99))[1]) == rows
-
-    run(work)
+    async with serving(open_store, wall_clock.now) as service:
+        attempts = service.store.attempts
+        for number in range(3):
+            await wait_for_word(service, "wrong", f"user{number}", f"192.0.2.{number}")
+        for rows in (4, 8, 9, 9):
+            await service.shared_attempts.exchange()
+            assert len((await attempts.saved_since(Stamp(0), 99))[1]) == rows
 
 
-def test_old_rows_are_forgotten_as_fast_as_new_ones_come(
-    open_store: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_old_rows_are_forgotten_as_fast_as_new_ones_come(open_store, monkeypatch):
     monkeypatch.setattr(shared_attempts, "FORGOTTEN_AT_ONCE", 6)
     monkeypatch.setattr(shared_attempts, "MAX_KEYS", 12)
-
-    async def work() -> None:
-        async with serving(open_store, wall_clock.now) as service:
-            for number in range(20):
-                await wait_for_word(service, "wrong", f"user{number}", f"192.0.2.{number}")
-                await service.shared_attempts.exchange()
-                _, found = await service.store.attempts.saved_since(Stamp(0), 99)
-                assert len(found) <= 12 + 6
-
-    run(work)
-
-
-def test_after_an_hour_and_a_minute_nothing_is_stored(
-    open_store: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def work() -> None:
-        async with serving(open_store, wall_clock.now) as service:
-            await wait_for_word(service, "wrong")
+    async with serving(open_store, wall_clock.now) as service:
+        for number in range(20):
+            await wait_for_word(service, "wrong", f"user{number}", f"192.0.2.{number}")
             await service.shared_attempts.exchange()
-            assert len((await service.store.attempts.saved_since(Stamp(0), 99))[1]) == 3
-            monkeypatch.setattr(shared_attempts, "KEPT_SECONDS", 0)
-            minute_later = time.monotonic() + 61
-            monkeypatch.setattr(shared_attempts.time, "monotonic", lambda: minute_later)
-            await service.shared_attempts.exchange()
-            assert (await service.store.attempts.saved_since(Stamp(0), 99))[1] == []
+            _, found = await service.store.attempts.saved_since(Stamp(0), 99)
+            assert len(found) <= 12 + 6
+
+
+async def test_after_an_hour_and_a_minute_nothing_is_stored(open_store, monkeypatch):
 
     assert KEPT_SECONDS == 3_600
-    run(work)
+    async with serving(open_store, wall_clock.now) as service:
+        await wait_for_word(service, "wrong")
+        await service.shared_attempts.exchange()
+        assert len((await service.store.attempts.saved_since(Stamp(0), 99))[1]) == 3
+        monkeypatch.setattr(shared_attempts, "KEPT_SECONDS", 0)
+        minute_later = time.monotonic() + 61
+        monkeypatch.setattr(shared_attempts.time, "monotonic", lambda: minute_later)
+        await service.shared_attempts.exchange()
+        assert (await service.store.attempts.saved_since(Stamp(0), 99))[1] == []
 
 
-def test_while_the_store_is_away_each_counts_by_itself_and_tells_it_afterwards(
-    path: Path,
-) -> None:
-    async def work() -> None:
-        store = await SqliteStore.open(path, wall_clock.now)
-        service = service_on(store, wall_clock.now)
-        for number in range(3):
-            assert await wait_for_word(service, f"wrong{number}") is None
-        away = path.with_name("away.db")
-        await asyncio.to_thread(path.rename, away)
-        with structlog.testing.capture_logs() as logs:
-            for _ in range(3):
-                await service.shared_attempts._exchange()
-        assert [line["log_level"] for line in logs] == ["warning"]
-        assert service._throttle.has_unshared.is_set()
-        await asyncio.to_thread(away.rename, path)
-        deadline = time.monotonic() + 30
-        while service._throttle.has_unshared.is_set():  # where files are is looked at now and then
-            assert time.monotonic() < deadline
-            with contextlib.suppress(StoreUnavailable):
-                await service.shared_attempts.exchange()
-        found = (await store.attempts.saved_since(Stamp(0), 99))[1]
-        assert [len(one.seconds) for one in found] == [3] * 3
-        await service.close()
-
-    run(work)
+async def test_while_the_store_is_away_each_counts_by_itself_and_tells_it_afterwards(path):
+    store = await SqliteStore.open(path, wall_clock.now)
+    service = service_on(store, wall_clock.now)
+    for number in range(3):
+        assert await wait_for_word(service, f"wrong{number}") is None
+    away = path.with_name("away.db")
+    await asyncio.to_thread(path.rename, away)
+    with structlog.testing.capture_logs() as logs:
+        for _ in range(3):
+            await service.shared_attempts._exchange()
+    assert [line["log_level"] for line in logs] == ["warning"]
+    assert service._throttle.has_unshared.is_set()
+    await asyncio.to_thread(away.rename, path)
+    deadline = time.monotonic() + 30
+    while service._throttle.has_unshared.is_set():  # where files are is looked at now and then
+        assert time.monotonic() < deadline
+        with contextlib.suppress(StoreUnavailable):
+            await service.shared_attempts.exchange()
+    found = (await store.attempts.saved_since(Stamp(0), 99))[1]
+    assert [len(one.seconds) for one in found] == [3] * 3
+    await service.close()

@@ -1,17 +1,15 @@
 """When the wall clock is believed again after it jumped."""
 
-from __future__ import annotations
-
 from feedkeep.model import Stamp
 from feedkeep.rules.clock import DAY_US, SECOND_US
 from feedkeep.service.forgetting import AFTER_JUMP_SECONDS, AFTER_START_SECONDS, SteadyClock
 
 
-def test_a_clock_that_jumped_ahead_is_believed_after_a_day_or_once_it_is_back() -> None:
+def test_a_clock_that_jumped_ahead_is_believed_after_a_day_or_once_it_is_back():
     wall, counted = 0, 0.0
     clock = SteadyClock(lambda: Stamp(wall), lambda: counted)
 
-    def believed_after(seconds: float, drift_us: int = 0) -> bool:
+    def believed_after(seconds, drift_us=0):
         nonlocal wall, counted
         counted += seconds
         wall += int(seconds * SECOND_US) + drift_us

@@ -1,9 +1,7 @@
 """What every store promises about administrators, first accounts, and secrets of each purpose."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 import pytest
 from whole_store import all_accounts
@@ -22,7 +20,6 @@ from feedkeep.model import (
 )
 from feedkeep.model.errors import AccountError, IdentityTaken, NameTaken, NotAuthorized
 from feedkeep.rules.accounts import check_not_last
-from feedkeep.store.base import Store
 
 ALICE, BOB, CAROL = AccountId(2**63 - 1), AccountId(1), AccountId(7)
 HASH = b"\1" * 32
@@ -34,394 +31,304 @@ def account(account_id: AccountId, name: str, *, is_admin: bool = True) -> Accou
     return Account(account_id, name, "hash", False, 100 - account_id % 10, is_admin=is_admin)
 
 
-def run(open_store: Callable, work: Callable[[Store], Awaitable[None]]) -> None:
-    """Run `work` on a store with the administrators Alice and Bob."""
-
-    async def go() -> None:
-        async with open_store() as store:
-            await store.accounts.create(account(ALICE, "Alice"), "alice")
-            await store.accounts.create(account(BOB, "Bob"), "bob")
-            await work(store)
-
-    asyncio.run(go())
+ACCOUNTS = [account(ALICE, "Alice"), account(BOB, "Bob")]
 
 
-def test_newest_stamp_is_the_greatest_of_both_clocks_of_all_accounts(
-    open_store: Callable,
-) -> None:
-    async def work(store: Store) -> None:
-        assert await store.accounts.newest_stamp() == 0
-        bob = await store.accounts.find("bob")
-        for clocks in ({"last_stamp": 7}, {"last_stamp": 7, "last_action_stamp": 9}):
-            decided = Restored(replace(bob, **clocks), newest=None)
-            await store.accounts.note_restored(BOB, lambda *_, decided=decided: decided)
-            assert await store.accounts.newest_stamp() == max(clocks.values())
-
-    run(open_store, work)
+async def test_newest_stamp_is_the_greatest_of_both_clocks_of_all_accounts(store):
+    assert await store.accounts.newest_stamp() == 0
+    bob = await store.accounts.find("bob")
+    for clocks in ({"last_stamp": 7}, {"last_stamp": 7, "last_action_stamp": 9}):
+        decided = Restored(replace(bob, **clocks), newest=None)
+        await store.accounts.note_restored(BOB, lambda *_, decided=decided: decided)
+        assert await store.accounts.newest_stamp() == max(clocks.values())
 
 
-def test_of_administrators_who_cease_to_be_any_at_the_same_time_one_stays(
-    open_store: Callable,
-) -> None:
-    async def work(store: Store) -> None:
-        ways = [
-            lambda one: store.accounts.set_admin(one, False, check_not_last),
-            lambda one: store.accounts.set_disabled(one, True, check_not_last),
-            lambda one: store.accounts.delete(one, check_not_last),
-        ]
-        for way in ways:
-            for other in ways:
-                done = await asyncio.gather(way(ALICE), other(BOB), return_exceptions=True)
-                assert sorted(type(one).__name__ for one in done) == ["AccountError", "NoneType"]
-                (left,) = await store.accounts.administrators()
-                assert left.id == (ALICE if done[0] else BOB)
-                for account_id, name in ((ALICE, "Alice"), (BOB, "Bob")):
-                    await store.accounts.delete(account_id)
-                    await store.accounts.create(account(account_id, name), name.lower())
-
-    run(open_store, work)
+async def test_of_administrators_who_cease_to_be_any_at_the_same_time_one_stays(store):
+    ways = [
+        lambda one: store.accounts.set_admin(one, False, check_not_last),
+        lambda one: store.accounts.set_disabled(one, True, check_not_last),
+        lambda one: store.accounts.delete(one, check_not_last),
+    ]
+    for way in ways:
+        for other in ways:
+            done = await asyncio.gather(way(ALICE), other(BOB), return_exceptions=True)
+            assert sorted(type(one).__name__ for one in done) == ["AccountError", "NoneType"]
+            (left,) = await store.accounts.administrators()
+            assert left.id == (ALICE if done[0] else BOB)
+            for account_id, name in ((ALICE, "Alice"), (BOB, "Bob")):
+                await store.accounts.delete(account_id)
+                await store.accounts.create(account(account_id, name), name.lower())
 
 
-def test_a_check_is_given_the_account_and_how_many_other_administrators_there_are(
-    open_store: Callable,
-) -> None:
-    async def work(store: Store) -> None:
-        await store.accounts.create(account(CAROL, "Carol"), "carol")
-        seen: list[tuple[str, int]] = []
+async def test_a_check_is_given_the_account_and_how_many_other_administrators_there_are(store):
+    await store.accounts.create(account(CAROL, "Carol"), "carol")
+    seen: list[tuple[str, int]] = []
 
-        def check(one: Account, others: int) -> None:
-            seen.append((one.name, others))
-            if len(seen) > 1:
-                raise AccountError("no")
-
-        await store.accounts.set_disabled(CAROL, True, check)
-        for change in (
-            store.accounts.set_disabled(BOB, True, check),
-            store.accounts.set_admin(BOB, False, check),
-            store.accounts.delete(BOB, check),
-        ):
-            with pytest.raises(AccountError):
-                await change
-        assert seen == [("Carol", 2), ("Bob", 1), ("Bob", 1), ("Bob", 1)]
-        assert await store.accounts.find("bob") == account(BOB, "Bob")
-        for nobody in (
-            store.accounts.set_disabled(AccountId(9), True, check),
-            store.accounts.set_admin(AccountId(9), True, check),
-            store.accounts.delete(AccountId(9), check),
-        ):
-            await nobody  # there is nothing to check
-        assert [one.name for one in await store.accounts.administrators()] == ["Alice", "Bob"]
-        await store.accounts.set_disabled(CAROL, False)
-        names = [one.name for one in await store.accounts.administrators()]
-        assert names == ["Carol", "Alice", "Bob"]  # the oldest first
-        await store.accounts.set_admin(CAROL, False)
-        assert await store.accounts.find("carol") == account(CAROL, "Carol", is_admin=False)
-
-    run(open_store, work)
-
-
-def test_of_several_first_accounts_at_once_one_is_created(open_store: Callable) -> None:
-    async def work() -> None:
-        async with open_store() as store:
-            names = [f"first{number}" for number in range(5)]
-            wanted = [account(AccountId(n), name) for n, name in enumerate(names, 1)]
-            done = await asyncio.gather(
-                *(store.accounts.create_first(one, one.name) for one in wanted),
-                return_exceptions=True,
-            )
-            (created,) = await all_accounts(store)
-            assert [one for one, error in zip(wanted, done, strict=True) if not error] == [created]
-            assert {type(error) for error in done if error} == {NotAuthorized}
-
-    asyncio.run(work())
-
-
-def test_a_person_of_a_provider_is_linked_to_one_account(open_store: Callable) -> None:
-    one, other = b"1" * 32, b"2" * 32
-
-    async def work(store: Store) -> None:
-        accounts = store.accounts
-        assert await accounts.linked(one) is None
-        await accounts.set_identity(ALICE, one)
-        linked = await accounts.linked(one)
-        assert linked is not None
-        assert (linked.id, linked.identity) == (ALICE, one)
-        with pytest.raises(IdentityTaken):
-            await accounts.set_identity(BOB, one)
-        await accounts.set_identity(ALICE, one)  # again
-        await accounts.set_identity(ALICE, other)
-        assert await accounts.linked(one) is None
-        await accounts.set_identity(BOB, one)
-        await accounts.set_identity(ALICE, None)
-        assert await accounts.linked(other) is None
-        await accounts.set_identity(AccountId(99), other)  # which is gone
-        assert await accounts.linked(other) is None
-        await accounts.delete(BOB)
-        assert await accounts.linked(one) is None
-        await accounts.set_identity(ALICE, one)
-
-    run(open_store, work)
-
-
-def test_a_linked_account_is_created_once_with_its_name_or_not_at_all(open_store: Callable) -> None:
-    identity = b"1" * 32
-
-    async def work() -> None:
-        async with open_store() as store:
-            wanted = [
-                replace(account(AccountId(n), f"new{n}"), identity=identity) for n in range(1, 6)
-            ]
-            done = await asyncio.gather(
-                *(store.accounts.create_linked(one, one.name) for one in wanted),
-                return_exceptions=True,
-            )
-            (created,) = await all_accounts(store)
-            assert [one for one, error in zip(wanted, done, strict=True) if not error] == [created]
-            assert {type(error) for error in done if error} == {IdentityTaken}
-            taken = replace(account(AccountId(9), created.name), identity=b"9" * 32)
-            with pytest.raises(NameTaken):
-                await store.accounts.create_linked(taken, created.name)
-            assert await store.accounts.linked(b"9" * 32) is None
-
-    asyncio.run(work())
-
-
-def test_many_accounts_are_created_at_once_but_none_whose_name_is_taken(
-    open_store: Callable,
-) -> None:
-    async def work(store: Store) -> None:
-        names = ("Carol", "Dan", "Dan", "Bob", "Eve")
-        wanted = [(account(AccountId(n), name), name.lower()) for n, name in enumerate(names, 11)]
-        created = await store.accounts.create_many(wanted)
-        assert list(created) == [True, True, False, False, True]
-        kept = [one for (one, _), is_new in zip(wanted, created, strict=True) if is_new]
-        stored = await all_accounts(store)
-        assert stored[2:] == kept
-        assert [one.id for one in stored[:2]] == [ALICE, BOB]
-        assert list(await store.accounts.create_many([])) == []
-
-    run(open_store, work)
-
-
-def test_people_are_listed_by_name_in_pages_with_the_moment_of_their_last_use(
-    open_store: Callable,
-) -> None:
-    async def work(store: Store) -> None:
-        await store.accounts.create(account(CAROL, "Ärger"), "ärger")
-        for number, used in enumerate((None, 30, 20)):
-            token = Token(0, bytes([number]) * 32, "", 0, last_used=used)
-            await store.tokens.add(BOB, token)
-        await store.tokens.add(ALICE, Token(0, HASH, "", 0))
-        alice, bob = account(ALICE, "Alice"), account(BOB, "Bob")
-        page = await store.accounts.people("", 2)
-        assert page == [Person(alice, None), Person(bob, 30)]
-        assert await store.accounts.people("alice", 1) == [Person(bob, 30)]
-        assert await store.accounts.people("bob", 9) == [Person(account(CAROL, "Ärger"), None)]
-        assert await store.accounts.people("ärger", 9) == []
-
-    run(open_store, work)
-
-
-def test_people_are_searched_by_the_beginning_of_their_names(open_store: Callable) -> None:
-    async def work(store: Store) -> None:
-        names = ("al", "alicia", "am", "\U0002fa1d")
-        many = [(account(AccountId(n), name), name) for n, name in enumerate(names, 11)]
-        await store.accounts.create_many(many)
-
-        async def found(after: str, limit: int, beginning: str) -> list[str]:
-            people = await store.accounts.people(after, limit, beginning)
-            return [person.account.name for person in people]
-
-        assert await found("", 9, "al") == ["al", "Alice", "alicia"]
-        assert await found("", 2, "al") == ["al", "Alice"]
-        assert await found("alice", 9, "al") == ["alicia"]
-        assert await found("alicia", 9, "al") == []
-        assert await found("am", 9, "al") == []
-        assert await found("bob", 9, "") == ["\U0002fa1d"]
-        assert await store.accounts.taken(["alice", "carol", "am"]) == {"alice", "am"}
-        assert await store.accounts.taken([]) == set()
-
-    run(open_store, work)
-
-
-def test_accounts_are_read_by_id_in_pages_and_those_that_are_left_are_counted(
-    open_store: Callable,
-) -> None:
-    async def work(store: Store) -> None:
-        await store.accounts.create(account(CAROL, "Carol"), "carol")
-        alice, bob, carol = account(ALICE, "Alice"), account(BOB, "Bob"), account(CAROL, "Carol")
-        assert await store.accounts.by_id(AccountId(0), 2) == [bob, carol]
-        assert await store.accounts.by_id(CAROL, 2) == [alice]
-        assert await store.accounts.by_id(ALICE, 2) == []
-        assert await store.accounts.with_id(BOB) == bob
-        assert await store.accounts.with_id(AccountId(BOB + 1)) is None
-        counts = [await store.accounts.count(AccountId(after)) for after in (0, BOB, ALICE)]
-        assert counts == [3, 2, 0]
-
-    run(open_store, work)
-
-
-def test_an_invitation_and_the_account_that_it_creates_are_one_commit(open_store: Callable) -> None:
-    async def work(store: Store) -> None:
-        stored = await store.tokens.add(BOB, INVITATION)
-        seen: list[tuple[Account, Token]] = []
-
-        def admits(inviter: Account, invitation: Token) -> bool:
-            seen.append((inviter, invitation))
-            return len(seen) > 1
-
-        async def sign_up(name: str, of: AccountId, stored_hash: bytes) -> None:
-            one = account(CAROL, name, is_admin=False)
-            await store.accounts.sign_up(one, name.lower(), (of, stored_hash), admits)
-
-        for of, stored_hash in ((ALICE, HASH), (BOB, b"\2" * 32), (AccountId(9), HASH)):
-            with pytest.raises(NotAuthorized):
-                await sign_up("Carol", of, stored_hash)
-        assert seen == []
-        with pytest.raises(NotAuthorized):
-            await sign_up("Carol", BOB, HASH)  # not admitted
-        with pytest.raises(AccountError, match="There is an account Alice already"):
-            await sign_up("ALICE", BOB, HASH)
-        assert await store.tokens.of(BOB) == [stored]
-        await sign_up("Carol", BOB, HASH)
-        assert seen == [(account(BOB, "Bob"), stored)] * 3
-        assert await store.tokens.of(BOB) == []
-        assert await store.accounts.find("carol") == account(CAROL, "Carol", is_admin=False)
-
-    run(open_store, work)
-
-
-def test_of_several_who_spend_an_invitation_at_once_one_gets_an_account(
-    open_store: Callable,
-) -> None:
-    async def work(store: Store) -> None:
-        await store.tokens.add(BOB, INVITATION)
-        wanted = [account(AccountId(n), f"new{n}", is_admin=False) for n in range(11, 17)]
-        done = await asyncio.gather(
-            *(
-                store.accounts.sign_up(one, one.name, (BOB, HASH), lambda *_: True)
-                for one in wanted
-            ),
-            return_exceptions=True,
-        )
-        assert sorted(type(one).__name__ for one in done) == ["NoneType", *["NotAuthorized"] * 5]
-        assert len(await all_accounts(store)) == 3
-
-    run(open_store, work)
-
-
-def test_a_rule_is_given_the_secrets_of_one_purpose_and_decides_what_becomes_of_them(
-    open_store: Callable,
-) -> None:
-    async def work(store: Store) -> None:
-        codes = [Token(0, bytes([n]) * 32, "", n, purpose=Purpose.RECOVERY) for n in range(1, 4)]
-        token = await store.tokens.add(ALICE, Token(0, b"\x09" * 32, "", 0, scope=Scope.READ))
-        bobs = await store.tokens.add(BOB, codes[0])
-        seen: list[tuple[Account, Sequence[Token]]] = []
-
-        def add(alice: Account, known: Sequence[Token]) -> TokenDecision:
-            seen.append((alice, known))
-            return TokenDecision(codes)
-
-        changed = await store.tokens.change(ALICE, Purpose.RECOVERY, add)
-        stored = [replace(code, id=n) for n, code in enumerate(codes, 2)]
-        assert seen == [(account(ALICE, "Alice"), [])]
-        assert changed == TokensChanged(account(ALICE, "Alice"), stored)
-
-        def spend(alice: Account, known: Sequence[Token]) -> TokenDecision:
-            assert list(known) == stored
-            return TokenDecision((), [stored[1].id, token.id], "new hash")
-
-        changed = await store.tokens.change(ALICE, Purpose.RECOVERY, spend)
-        assert changed.account == replace(account(ALICE, "Alice"), password_hash="new hash")
-        assert await store.accounts.find("alice") == changed.account
-        assert await store.tokens.of(ALICE) == [token, stored[0], stored[2]]  # of this purpose only
-        assert await store.tokens.of(BOB) == [bobs]
-
-    run(open_store, work)
-
-
-def test_a_rule_that_refuses_changes_no_secret(open_store: Callable) -> None:
-    async def work(store: Store) -> None:
-        token = await store.tokens.add(ALICE, Token(0, HASH, "", 0))
-
-        def refuse(alice: Account, known: Sequence[Token]) -> TokenDecision:
+    def check(one, others):
+        seen.append((one.name, others))
+        if len(seen) > 1:
             raise AccountError("no")
 
-        with pytest.raises(AccountError, match="no"):
-            await store.tokens.change(ALICE, Purpose.APPS, refuse)
+    await store.accounts.set_disabled(CAROL, True, check)
+    for change in (
+        store.accounts.set_disabled(BOB, True, check),
+        store.accounts.set_admin(BOB, False, check),
+        store.accounts.delete(BOB, check),
+    ):
+        with pytest.raises(AccountError):
+            await change
+    assert seen == [("Carol", 2), ("Bob", 1), ("Bob", 1), ("Bob", 1)]
+    assert await store.accounts.find("bob") == account(BOB, "Bob")
+    for nobody in (
+        store.accounts.set_disabled(AccountId(9), True, check),
+        store.accounts.set_admin(AccountId(9), True, check),
+        store.accounts.delete(AccountId(9), check),
+    ):
+        await nobody  # there is nothing to check
+    assert [one.name for one in await store.accounts.administrators()] == ["Alice", "Bob"]
+    await store.accounts.set_disabled(CAROL, False)
+    names = [one.name for one in await store.accounts.administrators()]
+    assert names == ["Carol", "Alice", "Bob"]  # the oldest first
+    await store.accounts.set_admin(CAROL, False)
+    assert await store.accounts.find("carol") == account(CAROL, "Carol", is_admin=False)
+
+
+async def test_of_several_first_accounts_at_once_one_is_created(open_store):
+    async with open_store() as store:
+        names = [f"first{number}" for number in range(5)]
+        wanted = [account(AccountId(n), name) for n, name in enumerate(names, 1)]
+        done = await asyncio.gather(
+            *(store.accounts.create_first(one, one.name) for one in wanted),
+            return_exceptions=True,
+        )
+        (created,) = await all_accounts(store)
+        assert [one for one, error in zip(wanted, done, strict=True) if not error] == [created]
+        assert {type(error) for error in done if error} == {NotAuthorized}
+
+
+async def test_a_person_of_a_provider_is_linked_to_one_account(store):
+    one, other = b"1" * 32, b"2" * 32
+    accounts = store.accounts
+    assert await accounts.linked(one) is None
+    await accounts.set_identity(ALICE, one)
+    linked = await accounts.linked(one)
+    assert linked is not None
+    assert (linked.id, linked.identity) == (ALICE, one)
+    with pytest.raises(IdentityTaken):
+        await accounts.set_identity(BOB, one)
+    await accounts.set_identity(ALICE, one)  # again
+    await accounts.set_identity(ALICE, other)
+    assert await accounts.linked(one) is None
+    await accounts.set_identity(BOB, one)
+    await accounts.set_identity(ALICE, None)
+    assert await accounts.linked(other) is None
+    await accounts.set_identity(AccountId(99), other)  # which is gone
+    assert await accounts.linked(other) is None
+    await accounts.delete(BOB)
+    assert await accounts.linked(one) is None
+    await accounts.set_identity(ALICE, one)
+
+
+async def test_a_linked_account_is_created_once_with_its_name_or_not_at_all(open_store):
+    identity = b"1" * 32
+    async with open_store() as store:
+        wanted = [replace(account(AccountId(n), f"new{n}"), identity=identity) for n in range(1, 6)]
+        done = await asyncio.gather(
+            *(store.accounts.create_linked(one, one.name) for one in wanted),
+            return_exceptions=True,
+        )
+        (created,) = await all_accounts(store)
+        assert [one for one, error in zip(wanted, done, strict=True) if not error] == [created]
+        assert {type(error) for error in done if error} == {IdentityTaken}
+        taken = replace(account(AccountId(9), created.name), identity=b"9" * 32)
+        with pytest.raises(NameTaken):
+            await store.accounts.create_linked(taken, created.name)
+        assert await store.accounts.linked(b"9" * 32) is None
+
+
+async def test_many_accounts_are_created_at_once_but_none_whose_name_is_taken(store):
+    names = ("Carol", "Dan", "Dan", "Bob", "Eve")
+    wanted = [(account(AccountId(n), name), name.lower()) for n, name in enumerate(names, 11)]
+    created = await store.accounts.create_many(wanted)
+    assert list(created) == [True, True, False, False, True]
+    kept = [one for (one, _), is_new in zip(wanted, created, strict=True) if is_new]
+    stored = await all_accounts(store)
+    assert stored[2:] == kept
+    assert [one.id for one in stored[:2]] == [ALICE, BOB]
+    assert list(await store.accounts.create_many([])) == []
+
+
+async def test_people_are_listed_by_name_in_pages_with_the_moment_of_their_last_use(store):
+    await store.accounts.create(account(CAROL, "Ärger"), "ärger")
+    for number, used in enumerate((None, 30, 20)):
+        token = Token(0, bytes([number]) * 32, "", 0, last_used=used)
+        await store.tokens.add(BOB, token)
+    await store.tokens.add(ALICE, Token(0, HASH, "", 0))
+    alice, bob = account(ALICE, "Alice"), account(BOB, "Bob")
+    page = await store.accounts.people("", 2)
+    assert page == [Person(alice, None), Person(bob, 30)]
+    assert await store.accounts.people("alice", 1) == [Person(bob, 30)]
+    assert await store.accounts.people("bob", 9) == [Person(account(CAROL, "Ärger"), None)]
+    assert await store.accounts.people("ärger", 9) == []
+
+
+async def test_people_are_searched_by_the_beginning_of_their_names(store):
+    names = ("al", "alicia", "am", "\U0002fa1d")
+    many = [(account(AccountId(n), name), name) for n, name in enumerate(names, 11)]
+    await store.accounts.create_many(many)
+
+    async def found(after, limit, beginning):
+        people = await store.accounts.people(after, limit, beginning)
+        return [person.account.name for person in people]
+
+    assert await found("", 9, "al") == ["al", "Alice", "alicia"]
+    assert await found("", 2, "al") == ["al", "Alice"]
+    assert await found("alice", 9, "al") == ["alicia"]
+    assert await found("alicia", 9, "al") == []
+    assert await found("am", 9, "al") == []
+    assert await found("bob", 9, "") == ["\U0002fa1d"]
+    assert await store.accounts.taken(["alice", "carol", "am"]) == {"alice", "am"}
+    assert await store.accounts.taken([]) == set()
+
+
+async def test_accounts_are_read_by_id_in_pages_and_those_that_are_left_are_counted(store):
+    await store.accounts.create(account(CAROL, "Carol"), "carol")
+    alice, bob, carol = account(ALICE, "Alice"), account(BOB, "Bob"), account(CAROL, "Carol")
+    assert await store.accounts.by_id(AccountId(0), 2) == [bob, carol]
+    assert await store.accounts.by_id(CAROL, 2) == [alice]
+    assert await store.accounts.by_id(ALICE, 2) == []
+    assert await store.accounts.with_id(BOB) == bob
+    assert await store.accounts.with_id(AccountId(BOB + 1)) is None
+    counts = [await store.accounts.count(AccountId(after)) for after in (0, BOB, ALICE)]
+    assert counts == [3, 2, 0]
+
+
+async def test_an_invitation_and_the_account_that_it_creates_are_one_commit(store):
+    stored = await store.tokens.add(BOB, INVITATION)
+    seen: list[tuple[Account, Token]] = []
+
+    def admits(inviter, invitation):
+        seen.append((inviter, invitation))
+        return len(seen) > 1
+
+    async def sign_up(name, of, stored_hash):
+        one = account(CAROL, name, is_admin=False)
+        await store.accounts.sign_up(one, name.lower(), (of, stored_hash), admits)
+
+    for of, stored_hash in ((ALICE, HASH), (BOB, b"\2" * 32), (AccountId(9), HASH)):
         with pytest.raises(NotAuthorized):
-            await store.tokens.change(AccountId(9), Purpose.APPS, refuse)
-        assert await store.tokens.of(ALICE) == [token]
-
-    run(open_store, work)
-
-
-def test_changes_of_an_accounts_secrets_see_one_another(open_store: Callable) -> None:
-    async def work(store: Store) -> None:
-        def add(number: int) -> Callable[[Account, Sequence[Token]], TokenDecision]:
-            token = Token(0, bytes([number]) * 32, "", 0)
-            return lambda _, known: TokenDecision([token] if len(known) < 3 else [])
-
-        changes = (store.tokens.change(ALICE, Purpose.APPS, add(number)) for number in range(8))
-        done = await asyncio.gather(*changes)
-        assert sorted(len(one.added) for one in done) == [0] * 5 + [1] * 3
-        assert [token.id for token in await store.tokens.of(ALICE)] == [1, 2, 3]
-
-    run(open_store, work)
+            await sign_up("Carol", of, stored_hash)
+    assert seen == []
+    with pytest.raises(NotAuthorized):
+        await sign_up("Carol", BOB, HASH)  # not admitted
+    with pytest.raises(AccountError, match="There is an account Alice already"):
+        await sign_up("ALICE", BOB, HASH)
+    assert await store.tokens.of(BOB) == [stored]
+    await sign_up("Carol", BOB, HASH)
+    assert seen == [(account(BOB, "Bob"), stored)] * 3
+    assert await store.tokens.of(BOB) == []
+    assert await store.accounts.find("carol") == account(CAROL, "Carol", is_admin=False)
 
 
-def test_a_new_password_ends_sessions_of_browsers_and_links_and_leaves_all_else(
-    open_store: Callable,
-) -> None:
-    async def work(store: Store) -> None:
-        kinds = [
-            Token(0, b"\1" * 32, "", 0),
-            Token(0, b"\2" * 32, "", 0, 9, is_session=True, of_token=1),
-            Token(0, b"\3" * 32, "", 0, 9, is_session=True),
-            Token(0, b"\4" * 32, "", 0, 9, is_session=True, purpose=Purpose.PAGES),
-            *(Token(0, bytes([n]) * 32, "", 0, 9, purpose=one) for n, one in enumerate(ONCE, 5)),
-        ]
+async def test_of_several_who_spend_an_invitation_at_once_one_gets_an_account(store):
+    await store.tokens.add(BOB, INVITATION)
+    wanted = [account(AccountId(n), f"new{n}", is_admin=False) for n in range(11, 17)]
+    done = await asyncio.gather(
+        *(store.accounts.sign_up(one, one.name, (BOB, HASH), lambda *_: True) for one in wanted),
+        return_exceptions=True,
+    )
+    assert sorted(type(one).__name__ for one in done) == ["NoneType", *["NotAuthorized"] * 5]
+    assert len(await all_accounts(store)) == 3
+
+
+async def test_a_rule_is_given_the_secrets_of_one_purpose_and_decides_what_becomes_of_them(store):
+    codes = [Token(0, bytes([n]) * 32, "", n, purpose=Purpose.RECOVERY) for n in range(1, 4)]
+    token = await store.tokens.add(ALICE, Token(0, b"\x09" * 32, "", 0, scope=Scope.READ))
+    bobs = await store.tokens.add(BOB, codes[0])
+    seen: list[tuple[Account, Sequence[Token]]] = []
+
+    def add(alice, known):
+        seen.append((alice, known))
+        return TokenDecision(codes)
+
+    changed = await store.tokens.change(ALICE, Purpose.RECOVERY, add)
+    stored = [replace(code, id=n) for n, code in enumerate(codes, 2)]
+    assert seen == [(account(ALICE, "Alice"), [])]
+    assert changed == TokensChanged(account(ALICE, "Alice"), stored)
+
+    def spend(alice, known):
+        assert list(known) == stored
+        return TokenDecision((), [stored[1].id, token.id], "new hash")
+
+    changed = await store.tokens.change(ALICE, Purpose.RECOVERY, spend)
+    assert changed.account == replace(account(ALICE, "Alice"), password_hash="new hash")
+    assert await store.accounts.find("alice") == changed.account
+    assert await store.tokens.of(ALICE) == [token, stored[0], stored[2]]  # of this purpose only
+    assert await store.tokens.of(BOB) == [bobs]
+
+
+async def test_a_rule_that_refuses_changes_no_secret(store):
+    token = await store.tokens.add(ALICE, Token(0, HASH, "", 0))
+
+    def refuse(alice, known):
+        raise AccountError("no")
+
+    with pytest.raises(AccountError, match="no"):
+        await store.tokens.change(ALICE, Purpose.APPS, refuse)
+    with pytest.raises(NotAuthorized):
+        await store.tokens.change(AccountId(9), Purpose.APPS, refuse)
+    assert await store.tokens.of(ALICE) == [token]
+
+
+async def test_changes_of_an_accounts_secrets_see_one_another(store):
+    def add(number):
+        token = Token(0, bytes([number]) * 32, "", 0)
+        return lambda _, known: TokenDecision([token] if len(known) < 3 else [])
+
+    changes = (store.tokens.change(ALICE, Purpose.APPS, add(number)) for number in range(8))
+    done = await asyncio.gather(*changes)
+    assert sorted(len(one.added) for one in done) == [0] * 5 + [1] * 3
+    assert [token.id for token in await store.tokens.of(ALICE)] == [1, 2, 3]
+
+
+async def test_a_new_password_ends_sessions_of_browsers_and_links_and_leaves_all_else(store):
+    kinds = [
+        Token(0, b"\1" * 32, "", 0),
+        Token(0, b"\2" * 32, "", 0, 9, is_session=True, of_token=1),
+        Token(0, b"\3" * 32, "", 0, 9, is_session=True),
+        Token(0, b"\4" * 32, "", 0, 9, is_session=True, purpose=Purpose.PAGES),
+        *(Token(0, bytes([n]) * 32, "", 0, 9, purpose=one) for n, one in enumerate(ONCE, 5)),
+    ]
+    for account_id in (ALICE, BOB):
+        for kind in kinds:
+            await store.tokens.add(account_id, kind)
+    await store.accounts.set_password(ALICE, "other")
+    assert [token.id for token in await store.tokens.of(ALICE)] == [1, 2, 5, 7]
+    assert len(await store.tokens.of(BOB)) == len(kinds)
+
+
+async def test_the_moment_of_the_last_use_is_stored_for_many_tokens_of_many_accounts(store):
+    for number in range(3):
         for account_id in (ALICE, BOB):
-            for kind in kinds:
-                await store.tokens.add(account_id, kind)
-        await store.accounts.set_password(ALICE, "other")
-        assert [token.id for token in await store.tokens.of(ALICE)] == [1, 2, 5, 7]
-        assert len(await store.tokens.of(BOB)) == len(kinds)
-
-    run(open_store, work)
-
-
-def test_the_moment_of_the_last_use_is_stored_for_many_tokens_of_many_accounts(
-    open_store: Callable,
-) -> None:
-    async def work(store: Store) -> None:
-        for number in range(3):
-            for account_id in (ALICE, BOB):
-                await store.tokens.add(account_id, Token(0, bytes([number]) * 32, "", 0))
-        used = [(ALICE, 1), (BOB, 1), (BOB, 3), (BOB, 99), (AccountId(9), 1)]
-        await store.tokens.mark_used(used, 77)
-        await store.tokens.mark_used([(AccountId(9), 1)], 77)
-        assert [token.last_used for token in await store.tokens.of(ALICE)] == [77, None, None]
-        assert [token.last_used for token in await store.tokens.of(BOB)] == [77, None, 77]
-
-    run(open_store, work)
+            await store.tokens.add(account_id, Token(0, bytes([number]) * 32, "", 0))
+    used = [(ALICE, 1), (BOB, 1), (BOB, 3), (BOB, 99), (AccountId(9), 1)]
+    await store.tokens.mark_used(used, 77)
+    await store.tokens.mark_used([(AccountId(9), 1)], 77)
+    assert [token.last_used for token in await store.tokens.of(ALICE)] == [77, None, None]
+    assert [token.last_used for token in await store.tokens.of(BOB)] == [77, None, 77]
 
 
-def test_a_session_takes_the_place_of_another_one(open_store: Callable) -> None:
-    async def work(store: Store) -> None:
-        session = Token(0, HASH, "", 0, 9, is_session=True, purpose=Purpose.PAGES)
-        alice = account(ALICE, "Alice")
-        first = await store.tokens.add_session(alice, session, 9, 9)
-        newer = replace(session, hash=b"\2" * 32)
-        second = await store.tokens.add_session(alice, newer, 9, 9, first.id)
-        assert await store.tokens.of(ALICE) == [second]
-        other = replace(alice, password_hash="other")
-        with pytest.raises(NotAuthorized):
-            await store.tokens.add_session(other, session, 9, 9, second.id)
-        assert await store.tokens.of(ALICE) == [second]
-
-    run(open_store, work)
+async def test_a_session_takes_the_place_of_another_one(store):
+    session = Token(0, HASH, "", 0, 9, is_session=True, purpose=Purpose.PAGES)
+    alice = account(ALICE, "Alice")
+    first = await store.tokens.add_session(alice, session, 9, 9)
+    newer = replace(session, hash=b"\2" * 32)
+    second = await store.tokens.add_session(alice, newer, 9, 9, first.id)
+    assert await store.tokens.of(ALICE) == [second]
+    other = replace(alice, password_hash="other")
+    with pytest.raises(NotAuthorized):
+        await store.tokens.add_session(other, session, 9, 9, second.id)
+    assert await store.tokens.of(ALICE) == [second]
 
 
 @pytest.mark.parametrize(
@@ -436,12 +343,7 @@ def test_a_session_takes_the_place_of_another_one(open_store: Callable) -> None:
         Token(0, HASH, "", 0, is_granted=True, purpose=Purpose.RESET),
     ],
 )
-def test_the_database_itself_refuses_a_secret_that_cannot_be(
-    open_store: Callable, impossible: Token
-) -> None:
-    async def work(store: Store) -> None:
-        with pytest.raises(Exception, match=r"(?i)check|constraint"):
-            await store.tokens.add(ALICE, impossible)
-        assert await store.tokens.of(ALICE) == []
-
-    run(open_store, work)
+async def test_the_database_itself_refuses_a_secret_that_cannot_be(impossible, store):
+    with pytest.raises(Exception, match=r"(?i)check|constraint"):
+        await store.tokens.add(ALICE, impossible)
+    assert await store.tokens.of(ALICE) == []

@@ -3,13 +3,11 @@
 As `test_store.py`, method by method.
 """
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 import pytest
-from test_store import ALICE, BOB, G1, G2, G3, A, B, account, add, delete, run, update
+from test_store import ACCOUNTS, ALICE, BOB, G1, G2, G3, A, B, account, add, delete, update  # noqa: F401
 from whole_store import all_accounts
 
 from feedkeep.model import (
@@ -24,7 +22,6 @@ from feedkeep.model import (
     Document,
     DocumentKind,
     DocumentName,
-    DocumentSelector,
     Entry,
     EpisodeAction,
     Grant,
@@ -70,187 +67,147 @@ async def clocks(store: Store, account_id: AccountId = ALICE) -> tuple[Stamp, St
 # What changed
 
 
-def test_what_changed_is_told_from_a_stamp_on_with_the_former_urls_of_what_is_told(
-    open_store: Callable,
-) -> None:
-    async def work(store: Store) -> None:
-        first, second = await add(store, (A, G1), (B, G2))
-        await add(store, (A, None), to=BOB)
-        assert set(await store.entries.changed(ALICE, 0)) == {
-            first,
-            second,
-        }  # no pointer from a present URL
-        assert list(await store.entries.changed(ALICE, second.revision)) == [second]
-        assert list(await store.entries.changed(ALICE, second.revision + 1)) == []
+async def test_what_changed_is_told_from_a_stamp_on_with_the_former_urls_of_what_is_told(store):
+    first, second = await add(store, (A, G1), (B, G2))
+    await add(store, (A, None), to=BOB)
+    assert set(await store.entries.changed(ALICE, 0)) == {
+        first,
+        second,
+    }  # no pointer from a present URL
+    assert list(await store.entries.changed(ALICE, second.revision)) == [second]
+    assert list(await store.entries.changed(ALICE, second.revision + 1)) == []
 
-        await update(store, G1, Update(new_feed_url=parse_feed_url("https://moved.example")))
-        had = first.first_had
-        former = Pointer(derived(A), G1, None, Alias(A, moved_away=True, first_had=had))
-        moved = (await store.entries.whole(ALICE)).entries[G1]
-        assert set(await store.entries.changed(ALICE, second.revision + 1)) == {moved, former}
-        assert set(await store.entries.changed(ALICE, 0)) == {second, moved, former}
-
-    run(open_store, work)
+    await update(store, G1, Update(new_feed_url=parse_feed_url("https://moved.example")))
+    had = first.first_had
+    former = Pointer(derived(A), G1, None, Alias(A, moved_away=True, first_had=had))
+    moved = (await store.entries.whole(ALICE)).entries[G1]
+    assert set(await store.entries.changed(ALICE, second.revision + 1)) == {moved, former}
+    assert set(await store.entries.changed(ALICE, 0)) == {second, moved, former}
 
 
 @pytest.mark.parametrize("others", [0, 300])
-def test_the_urls_with_escapes_are_those_of_feeds_and_those_that_they_had(
-    open_store: Callable, others: int
-) -> None:
+async def test_the_urls_with_escapes_are_those_of_feeds_and_those_that_they_had(others, store):
     many = [(f"https://{number}.example", None) for number in range(others)]
     more = [f"https://{number}.example/%41" for number in range(others)]
     old, new = "https://a.example/%3A", "https://a.example/%C3%A9"
-
-    async def work(store: Store) -> None:
-        await add(store, (old, G1), (B, G2), *many)
-        await add(store, ("https://bob.example/%3A", None), to=BOB)
-        assert await store.entries.escaped(ALICE) == [old]
-        await update(store, G1, Update(new_feed_url=parse_feed_url(new)))
-        assert sorted(await store.entries.escaped(ALICE)) == [old, new]
-        await add(store, *((url, None) for url in more))
-        assert sorted(await store.entries.escaped(ALICE)) == sorted([old, new, *more])
-
-    run(open_store, work)
+    await add(store, (old, G1), (B, G2), *many)
+    await add(store, ("https://bob.example/%3A", None), to=BOB)
+    assert await store.entries.escaped(ALICE) == [old]
+    await update(store, G1, Update(new_feed_url=parse_feed_url(new)))
+    assert sorted(await store.entries.escaped(ALICE)) == [old, new]
+    await add(store, *((url, None) for url in more))
+    assert sorted(await store.entries.escaped(ALICE)) == sorted([old, new, *more])
 
 
-def test_a_guid_that_was_renamed_or_deleted_is_told_as_it_is_now(open_store: Callable) -> None:
-    async def work(store: Store) -> None:
-        await add(store, (A, G1), (B, G2))
-        await update(store, G1, Update(new_guid=G3))
-        await delete(store, G2)
-        told = {entry.guid: entry for entry in await store.entries.changed(ALICE, 0)}
-        assert set(told) == {G1, G2, G3}
-        assert isinstance(told[G1], Pointer)
-        deleted = told[G2]
-        assert isinstance(deleted, Subscription)
-        assert deleted.deleted is not None
-
-    run(open_store, work)
+async def test_a_guid_that_was_renamed_or_deleted_is_told_as_it_is_now(store):
+    await add(store, (A, G1), (B, G2))
+    await update(store, G1, Update(new_guid=G3))
+    await delete(store, G2)
+    told = {entry.guid: entry for entry in await store.entries.changed(ALICE, 0)}
+    assert set(told) == {G1, G2, G3}
+    assert isinstance(told[G1], Pointer)
+    deleted = told[G2]
+    assert isinstance(deleted, Subscription)
+    assert deleted.deleted is not None
 
 
 # The clocks
 
 
-def test_each_clock_of_an_account_is_set_by_itself_and_the_next_change_comes_after_it(
-    open_store: Callable,
-) -> None:
-    async def work(store: Store) -> None:
-        far = 2**53
-        assert await store.accounts.advance(ALICE, Clock.SUBSCRIPTIONS, lambda _: far) == far
-        assert await store.accounts.advance(ALICE, Clock.ACTIONS, lambda _: far + 10) == far + 10
-        assert await clocks(store) == (far, far + 10)
-        assert await clocks(store, BOB) == (0, 0)
-        found = await store.accounts.find("alice")
-        assert found == replace(account(), last_stamp=far, last_action_stamp=far + 10)
-        (added,) = await add(store, (A, None))
-        assert added.revision == far + 1
-        assert await record(store, action(1)) == [far + 11]
-        assert await store.accounts.advance(ALICE, Clock.ACTIONS, lambda last: last) == far + 11
-
-    run(open_store, work)
+async def test_each_clock_of_an_account_is_set_by_itself_and_the_next_change_comes_after_it(store):
+    far = 2**53
+    assert await store.accounts.advance(ALICE, Clock.SUBSCRIPTIONS, lambda _: far) == far
+    assert await store.accounts.advance(ALICE, Clock.ACTIONS, lambda _: far + 10) == far + 10
+    assert await clocks(store) == (far, far + 10)
+    assert await clocks(store, BOB) == (0, 0)
+    found = await store.accounts.find("alice")
+    assert found == replace(account(), last_stamp=far, last_action_stamp=far + 10)
+    (added,) = await add(store, (A, None))
+    assert added.revision == far + 1
+    assert await record(store, action(1)) == [far + 11]
+    assert await store.accounts.advance(ALICE, Clock.ACTIONS, lambda last: last) == far + 11
 
 
-def test_a_restore_is_noted_in_an_account_and_stamps_its_newest_entry_alone_anew(
-    open_store: Callable,
-) -> None:
+async def test_a_restore_is_noted_in_an_account_and_stamps_its_newest_entry_alone_anew(store):
     at = Stamp(10**17)
+    await add(store, (A, G1), (B, G2))
+    await update(store, G1, Update(new_guid=G3))
+    given: list[tuple[Account, Entry | None]] = []
 
-    async def work(store: Store) -> None:
-        await add(store, (A, G1), (B, G2))
-        await update(store, G1, Update(new_guid=G3))
-        given: list[tuple[Account, Entry | None]] = []
+    def decide(known, newest):
+        given.append((known, newest))
+        clocks = {"last_stamp": at, "last_action_stamp": at + 1}
+        lost = {"epoch": 2**63 - 1, "lost_after": known.last_stamp, "lost_until": at - 1}
+        return Restored(replace(known, **clocks, **lost), newest and restamped(newest, at))
 
-        def decide(known: Account, newest: Entry | None) -> Restored:
-            given.append((known, newest))
-            clocks = {"last_stamp": at, "last_action_stamp": at + 1}
-            lost = {"epoch": 2**63 - 1, "lost_after": known.last_stamp, "lost_until": at - 1}
-            return Restored(replace(known, **clocks, **lost), newest and restamped(newest, at))
+    before = (await store.entries.whole(ALICE)).entries
+    for account_id in (ALICE, BOB, AccountId(99)):
+        await store.accounts.note_restored(account_id, decide)
+    (alice, newest), (bob, none) = given
+    assert (alice.id, newest, bob.id, none) == (ALICE, before[G3], BOB, None)
+    whole = await store.entries.whole(ALICE, Stamp(0))
+    assert whole.entries == before | {G3: replace(before[G3], subscription_changed=at)}
+    assert list(violations(whole)) + list(history_violations(whole)) == []
+    assert await store.accounts.find("alice") == decide(alice, None).account
+    await store.accounts.note_restored(
+        ALICE, lambda known, _: Restored(known, Pointer(G1, G3, at + 5))
+    )
+    assert (await store.entries.whole(ALICE)).entries[G1] == Pointer(G1, G3, at + 5)
 
-        before = (await store.entries.whole(ALICE)).entries
-        for account_id in (ALICE, BOB, AccountId(99)):
-            await store.accounts.note_restored(account_id, decide)
-        (alice, newest), (bob, none) = given
-        assert (alice.id, newest, bob.id, none) == (ALICE, before[G3], BOB, None)
-        whole = await store.entries.whole(ALICE, Stamp(0))
-        assert whole.entries == before | {G3: replace(before[G3], subscription_changed=at)}
-        assert list(violations(whole)) + list(history_violations(whole)) == []
-        assert await store.accounts.find("alice") == decide(alice, None).account
-        await store.accounts.note_restored(
-            ALICE, lambda known, _: Restored(known, Pointer(G1, G3, at + 5))
+
+async def test_no_change_gets_a_stamp_that_the_clock_was_set_past_before(store):
+    promised = 0
+
+    async def advance():
+        nonlocal promised
+        stamp = await store.accounts.advance(ALICE, Clock.SUBSCRIPTIONS, lambda last: last + 10**6)
+        promised = max(promised, stamp)
+
+    async def change(number):
+        before = promised
+        (added,) = await add(store, (f"https://{number}.example", None))
+        assert added.revision > before
+
+    for start in range(0, 60, 10):
+        await asyncio.gather(
+            *(change(number) if number % 2 else advance() for number in range(start, start + 10))
         )
-        assert (await store.entries.whole(ALICE)).entries[G1] == Pointer(G1, G3, at + 5)
-
-    run(open_store, work)
-
-
-def test_no_change_gets_a_stamp_that_the_clock_was_set_past_before(open_store: Callable) -> None:
-    async def work(store: Store) -> None:
-        promised = 0
-
-        async def advance() -> None:
-            nonlocal promised
-            stamp = await store.accounts.advance(
-                ALICE, Clock.SUBSCRIPTIONS, lambda last: last + 10**6
-            )
-            promised = max(promised, stamp)
-
-        async def change(number: int) -> None:
-            before = promised
-            (added,) = await add(store, (f"https://{number}.example", None))
-            assert added.revision > before
-
-        for start in range(0, 60, 10):
-            await asyncio.gather(
-                *(
-                    change(number) if number % 2 else advance()
-                    for number in range(start, start + 10)
-                )
-            )
-        revisions = [
-            entry.revision for entry in (await store.entries.whole(ALICE)).entries.values()
-        ]
-        assert len(set(revisions)) == len(revisions) == 30
-        assert (await clocks(store))[0] >= promised > 30 * 10**6
-
-    run(open_store, work)
+    revisions = [entry.revision for entry in (await store.entries.whole(ALICE)).entries.values()]
+    assert len(set(revisions)) == len(revisions) == 30
+    assert (await clocks(store))[0] >= promised > 30 * 10**6
 
 
 # What a token's bearer knows
 
 
-def test_token_progress_is_kept_by_clock_and_what_was_acknowledged_never_goes_back(
-    open_store: Callable,
-) -> None:
-    async def work(store: Store) -> None:
-        first = await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 0))
-        other = await store.tokens.add(ALICE, Token(0, b"\2" * 32, "", 0))
-        theirs = await store.tokens.add(BOB, Token(0, b"\1" * 32, "", 0))
-        assert first.last_sent_actions is None
+async def test_token_progress_is_kept_by_clock_and_what_was_acknowledged_never_goes_back(store):
+    first = await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 0))
+    other = await store.tokens.add(ALICE, Token(0, b"\2" * 32, "", 0))
+    theirs = await store.tokens.add(BOB, Token(0, b"\1" * 32, "", 0))
+    assert first.last_sent_actions is None
 
-        async def note(clock: Clock, sent: int | None, acknowledged: int | None) -> Token:
-            await store.tokens.save_progress(
-                ALICE, TokenProgress(first.id, clock, SyncProgress(sent, acknowledged))
-            )
-            found = await store.tokens.find(ALICE, first.hash)
-            assert found is not None
-            return found.token
+    async def note(clock, sent, acknowledged):
+        await store.tokens.save_progress(
+            ALICE, TokenProgress(first.id, clock, SyncProgress(sent, acknowledged))
+        )
+        found = await store.tokens.find(ALICE, first.hash)
+        assert found is not None
+        return found.token
 
-        expected = replace(first, last_sent_subscriptions=7)
-        assert await note(Clock.SUBSCRIPTIONS, 7, None) == expected
-        expected = replace(expected, last_sent_subscriptions=5, acknowledged_subscriptions=6)
-        assert await note(Clock.SUBSCRIPTIONS, 5, 6) == expected
-        expected = replace(expected, last_sent_subscriptions=7)
-        assert await note(Clock.SUBSCRIPTIONS, 7, 4) == expected
-        assert await note(Clock.SUBSCRIPTIONS, 7, None) == expected
-        expected = replace(expected, last_sent_actions=2, acknowledged_actions=1)
-        assert await note(Clock.ACTIONS, 2, 1) == expected
-        assert await store.tokens.of(ALICE) == [expected, other]
-        gone = TokenProgress(99, Clock.ACTIONS, SyncProgress(9, 9))  # which was revoked, say
-        await store.tokens.save_progress(ALICE, gone)
-        assert await store.tokens.of(ALICE) == [expected, other]
-        assert await store.tokens.of(BOB) == [theirs]
-
-    run(open_store, work)
+    expected = replace(first, last_sent_subscriptions=7)
+    assert await note(Clock.SUBSCRIPTIONS, 7, None) == expected
+    expected = replace(expected, last_sent_subscriptions=5, acknowledged_subscriptions=6)
+    assert await note(Clock.SUBSCRIPTIONS, 5, 6) == expected
+    expected = replace(expected, last_sent_subscriptions=7)
+    assert await note(Clock.SUBSCRIPTIONS, 7, 4) == expected
+    assert await note(Clock.SUBSCRIPTIONS, 7, None) == expected
+    expected = replace(expected, last_sent_actions=2, acknowledged_actions=1)
+    assert await note(Clock.ACTIONS, 2, 1) == expected
+    assert await store.tokens.of(ALICE) == [expected, other]
+    gone = TokenProgress(99, Clock.ACTIONS, SyncProgress(9, 9))  # which was revoked, say
+    await store.tokens.save_progress(ALICE, gone)
+    assert await store.tokens.of(ALICE) == [expected, other]
+    assert await store.tokens.of(BOB) == [theirs]
 
 
 # Episode actions
@@ -286,151 +243,120 @@ async def listed(
     return await store.episode_actions.page(ALICE, ActionRequest(first, podcast, most))
 
 
-def test_an_action_is_kept_to_the_last_field_and_replaced_by_a_later_one_of_its_key(
-    open_store: Callable,
-) -> None:
-    async def work(store: Store) -> None:
-        numbers = {"started": 0, "position": 2**53 - 1, "total": 7}
-        whole = action(1, episode_guid="é\u2028", done=0, app="Zoë's phone", **numbers)
-        assert await record(store, whole, action(2)) == [1, 2]
-        first, second = replace(whole, revision=1), action(2, revision=2)
-        assert await listed(store) == [first, second]
-        changed = action(1, device="", kind="new", podcast=0, done=9)
-        assert await record(store, changed) == [3]
-        assert await listed(store) == [second, replace(changed, revision=3)]
-        assert await clocks(store) == (0, 3)
-
-    run(open_store, work)
+async def test_an_action_is_kept_to_the_last_field_and_replaced_by_a_later_one_of_its_key(store):
+    numbers = {"started": 0, "position": 2**53 - 1, "total": 7}
+    whole = action(1, episode_guid="é\u2028", done=0, app="Zoë's phone", **numbers)
+    assert await record(store, whole, action(2)) == [1, 2]
+    first, second = replace(whole, revision=1), action(2, revision=2)
+    assert await listed(store) == [first, second]
+    changed = action(1, device="", kind="new", podcast=0, done=9)
+    assert await record(store, changed) == [3]
+    assert await listed(store) == [second, replace(changed, revision=3)]
+    assert await clocks(store) == (0, 3)
 
 
-def test_actions_are_listed_by_coming_from_a_stamp_on_of_one_podcast_and_so_many(
-    open_store: Callable,
-) -> None:
-    async def work(store: Store) -> None:
-        await record(store, *(action(9 - number, number % 2) for number in range(6)))
-        await record(store, action(1), to=BOB)
-        assert [one.revision for one in await listed(store)] == [1, 2, 3, 4, 5, 6]
-        assert [one.key[-1] for one in await listed(store, 4)] == [6, 5, 4]
-        assert [one.revision for one in await listed(store, 2, PODCASTS[1])] == [2, 4, 6]
-        assert [one.revision for one in await listed(store, 3, PODCASTS[1], 1)] == [4]
-        assert [one.revision for one in await listed(store, 2, most=2)] == [2, 3]
-        assert await listed(store, 7) == await listed(store, podcast=G1) == []
-
-    run(open_store, work)
+async def test_actions_are_listed_by_coming_from_a_stamp_on_of_one_podcast_and_so_many(store):
+    await record(store, *(action(9 - number, number % 2) for number in range(6)))
+    await record(store, action(1), to=BOB)
+    assert [one.revision for one in await listed(store)] == [1, 2, 3, 4, 5, 6]
+    assert [one.key[-1] for one in await listed(store, 4)] == [6, 5, 4]
+    assert [one.revision for one in await listed(store, 2, PODCASTS[1])] == [2, 4, 6]
+    assert [one.revision for one in await listed(store, 3, PODCASTS[1], 1)] == [4]
+    assert [one.revision for one in await listed(store, 2, most=2)] == [2, 3]
+    assert await listed(store, 7) == await listed(store, podcast=G1) == []
 
 
-def test_a_rule_about_actions_is_given_those_that_it_asked_for_and_the_clocks(
-    open_store: Callable,
-) -> None:
-    async def work(store: Store) -> None:
-        await record(store, action(1), action(2), action(3, 1))
-        await record(store, action(4), to=BOB)
-        seen: list[ActionSnapshot] = []
+async def test_a_rule_about_actions_is_given_those_that_it_asked_for_and_the_clocks(store):
+    await record(store, action(1), action(2), action(3, 1))
+    await record(store, action(4), to=BOB)
+    seen: list[ActionSnapshot] = []
 
-        def look(snapshot: ActionSnapshot, _: Sequence[EpisodeAction]) -> ActionDecision:
-            seen.append(snapshot)
-            return ActionDecision([], 99)
+    def look(snapshot, _):
+        seen.append(snapshot)
+        return ActionDecision([], 99)
 
-        wanted = [action(1), action(3, 1), action(4), action(2, 1)]
-        await store.episode_actions.record(ALICE, wanted, look, max)
-        known = {one.key: one for one in (action(1, revision=1), action(3, 1, revision=3))}
-        assert seen[0].known == known
-        assert seen[0].last_stamp == 3
-        assert seen[0].now > 10**15
-        assert await clocks(store) == (0, 3)  # nothing was saved, so it stands still
-
-    run(open_store, work)
+    wanted = [action(1), action(3, 1), action(4), action(2, 1)]
+    await store.episode_actions.record(ALICE, wanted, look, max)
+    known = {one.key: one for one in (action(1, revision=1), action(3, 1, revision=3))}
+    assert seen[0].known == known
+    assert seen[0].last_stamp == 3
+    assert seen[0].now > 10**15
+    assert await clocks(store) == (0, 3)  # nothing was saved, so it stands still
 
 
-def test_what_an_upload_of_actions_shows_of_its_app_is_saved_with_them(
-    open_store: Callable,
-) -> None:
+async def test_what_an_upload_of_actions_shows_of_its_app_is_saved_with_them(store):
     name = DocumentName(DocumentKind.COOKIELESS, "app")
+    seen: list[KnownDocument] = []
 
-    async def work(store: Store) -> None:
-        seen: list[KnownDocument] = []
+    def learn(recorded, documents):
+        seen.append(documents[name])
+        return Document(name.kind, name.name, f"{recorded.ended}") if len(seen) < 3 else None
 
-        def learn(
-            recorded: Recorded, documents: Mapping[DocumentName, KnownDocument]
-        ) -> Document | None:
-            seen.append(documents[name])
-            return Document(name.kind, name.name, f"{recorded.ended}") if len(seen) < 3 else None
+    def decide(snapshot, some):
+        stamp = snapshot.last_stamp + 1
+        return ActionDecision([replace(one, revision=stamp) for one in some], stamp)
 
-        def decide(snapshot: ActionSnapshot, some: Sequence[EpisodeAction]) -> ActionDecision:
-            stamp = snapshot.last_stamp + 1
-            return ActionDecision([replace(one, revision=stamp) for one in some], stamp)
-
-        for number in range(3):
-            sent = [action(number)]
-            await store.episode_actions.record(ALICE, sent, decide, max, learn, [name])
-        assert seen == [KnownDocument(None, 0), KnownDocument("1"), KnownDocument("2")]
-        assert await store.documents.body(ALICE, name.kind, name.name) == "2"
-
-    run(open_store, work)
+    for number in range(3):
+        sent = [action(number)]
+        await store.episode_actions.record(ALICE, sent, decide, max, learn, [name])
+    assert seen == [KnownDocument(None, 0), KnownDocument("1"), KnownDocument("2")]
+    assert await store.documents.body(ALICE, name.kind, name.name) == "2"
 
 
-def test_a_rule_about_actions_that_refuses_changes_nothing(open_store: Callable) -> None:
-    def refuse_the_last(snapshot: ActionSnapshot, some: Sequence[EpisodeAction]) -> ActionDecision:
+async def test_a_rule_about_actions_that_refuses_changes_nothing(store):
+    def refuse_the_last(snapshot, some):
         if action(999) in some:
             raise InvalidInput("no")
         clock = snapshot.last_stamp
         stamped = [replace(one, revision=clock + n) for n, one in enumerate(some, 1)]
         return ActionDecision(stamped, clock + len(some))
 
-    async def work(store: Store) -> None:
-        await record(store, action(1))
-        others = [action(number) for number in range(2, 1_000)]
-        refused, *_ = await asyncio.gather(
-            store.episode_actions.record(ALICE, others, refuse_the_last, max),
-            record(store, action(2_000), to=BOB),
-            store.accounts.create(account(AccountId(3), "Carl"), "carl"),
-            return_exceptions=True,
+    await record(store, action(1))
+    others = [action(number) for number in range(2, 1_000)]
+    refused, *_ = await asyncio.gather(
+        store.episode_actions.record(ALICE, others, refuse_the_last, max),
+        record(store, action(2_000), to=BOB),
+        store.accounts.create(account(AccountId(3), "Carl"), "carl"),
+        return_exceptions=True,
+    )
+    assert isinstance(refused, InvalidInput)
+    assert await listed(store) == [action(1, revision=1)]
+    assert await clocks(store) == (0, 1)
+    assert await clocks(store, BOB) == (0, 1)
+    assert await store.accounts.find("carl") is not None
+
+
+async def test_actions_are_listed_up_to_a_stamp_and_the_last_of_each_kind_by_when_it_was_done(
+    store,
+):
+    same = f"{A}/same.mp3"
+    await record(
+        store,
+        action(1, episode=same, done=5),  # 1
+        action(2, episode=same, done=9),  # 2: done last, though it came before the next
+        action(3, episode=same, done=7),  # 3
+        action(4, 1, episode=same),  # 4: of another podcast
+        action(5, done=5),  # 5
+        action(6, episode=f"{A}/5.mp3", done=5),  # 6: done in the same second, and came later
+        action(8, episode=same, kind="delete", done=20),  # 7: another kind hides no play
+        action(9, episode=same, done=30, position=None),  # 8: not told, so it hides none
+        action(10, episode=same, done=30, total=None),  # 9: neither
+    )
+    await record(store, action(7, episode=same, done=99), to=BOB)
+
+    async def last(first, to, podcast=None):
+        return list(
+            await store.episode_actions.last_of_each(ALICE, ActionRequest(first, podcast, 1, to))
         )
-        assert isinstance(refused, InvalidInput)
-        assert await listed(store) == [action(1, revision=1)]
-        assert await clocks(store) == (0, 1)
-        assert await clocks(store, BOB) == (0, 1)
-        assert await store.accounts.find("carl") is not None
 
-    run(open_store, work)
-
-
-def test_actions_are_listed_up_to_a_stamp_and_the_last_of_each_kind_by_when_it_was_done(
-    open_store: Callable,
-) -> None:
-    async def work(store: Store) -> None:
-        same = f"{A}/same.mp3"
-        await record(
-            store,
-            action(1, episode=same, done=5),  # 1
-            action(2, episode=same, done=9),  # 2: done last, though it came before the next
-            action(3, episode=same, done=7),  # 3
-            action(4, 1, episode=same),  # 4: of another podcast
-            action(5, done=5),  # 5
-            action(6, episode=f"{A}/5.mp3", done=5),  # 6: done in the same second, and came later
-            action(8, episode=same, kind="delete", done=20),  # 7: another kind hides no play
-            action(9, episode=same, done=30, position=None),  # 8: not told, so it hides none
-            action(10, episode=same, done=30, total=None),  # 9: neither
-        )
-        await record(store, action(7, episode=same, done=99), to=BOB)
-
-        async def last(first: int, to: int, podcast: Guid | None = None) -> list[Stamp]:
-            return list(
-                await store.episode_actions.last_of_each(
-                    ALICE, ActionRequest(first, podcast, 1, to)
-                )
-            )
-
-        assert await last(0, 99) == [2, 4, 6, 7]
-        assert await last(0, 99, PODCASTS[0]) == [2, 6, 7]
-        assert await last(3, 5) == [3, 4, 5]
-        assert await last(8, 99) == []
-        up_to = await store.episode_actions.page(ALICE, ActionRequest(2, None, 99, 4))
-        assert [one.revision for one in up_to] == [2, 3, 4]
-        up_to = await store.episode_actions.page(ALICE, ActionRequest(2, PODCASTS[0], 99, 4))
-        assert [one.revision for one in up_to] == [2, 3]
-
-    run(open_store, work)
+    assert await last(0, 99) == [2, 4, 6, 7]
+    assert await last(0, 99, PODCASTS[0]) == [2, 6, 7]
+    assert await last(3, 5) == [3, 4, 5]
+    assert await last(8, 99) == []
+    up_to = await store.episode_actions.page(ALICE, ActionRequest(2, None, 99, 4))
+    assert [one.revision for one in up_to] == [2, 3, 4]
+    up_to = await store.episode_actions.page(ALICE, ActionRequest(2, PODCASTS[0], 99, 4))
+    assert [one.revision for one in up_to] == [2, 3]
 
 
 async def played(
@@ -443,92 +369,81 @@ async def played(
     return await store.episode_actions.newest_plays(ALICE, PlayRequest(is_finished, start, most))
 
 
-def test_the_newest_plays_are_listed_by_time_finished_or_not_in_pages(open_store: Callable) -> None:
-    async def work(store: Store) -> None:
-        second = 10**10 // 10**6
-        await record(
-            store,
-            action(1, done=20),
-            action(2, done=40, position=60),
-            action(3, done=30, total=None),
-            action(4, done=10**9, position=30),  # from a clock ahead, so received at last
-            action(5, done=30, position=29),
-            action(6, done=30, position=1_000),
-            action(7, done=second, position=99),
-            action(8, done=99, is_superseded=True),
-            action(9, done=99, kind="download", position=None, total=None),
-        )
-        await record(store, action(1, done=25), to=BOB)
-        listed = await played(store)
-        assert [one.revision for one in listed] == [7, 4, 2, 6, 5, 3, 1]
-        for state in (True, False):
-            some = [one for one in listed if is_finished(one.position, one.total) is state]
-            assert await played(store, state) == some, "as the rule decides"
-            assert len(some) > 2
-        for state in (None, True, False):
-            rest = await played(store, state)
-            last = None
-            for one in list(rest):
-                assert await played(store, state, last, most=1) == [one]
-                assert await played(store, state, last) == rest
-                last = rest.pop(0)
-            assert await played(store, state, last) == []
-
-    run(open_store, work)
+async def test_the_newest_plays_are_listed_by_time_finished_or_not_in_pages(store):
+    second = 10**10 // 10**6
+    await record(
+        store,
+        action(1, done=20),
+        action(2, done=40, position=60),
+        action(3, done=30, total=None),
+        action(4, done=10**9, position=30),  # from a clock ahead, so received at last
+        action(5, done=30, position=29),
+        action(6, done=30, position=1_000),
+        action(7, done=second, position=99),
+        action(8, done=99, is_superseded=True),
+        action(9, done=99, kind="download", position=None, total=None),
+    )
+    await record(store, action(1, done=25), to=BOB)
+    listed = await played(store)
+    assert [one.revision for one in listed] == [7, 4, 2, 6, 5, 3, 1]
+    for state in (True, False):
+        some = [one for one in listed if is_finished(one.position, one.total) is state]
+        assert await played(store, state) == some, "as the rule decides"
+        assert len(some) > 2
+    for state in (None, True, False):
+        rest = await played(store, state)
+        last = None
+        for one in list(rest):
+            assert await played(store, state, last, most=1) == [one]
+            assert await played(store, state, last) == rest
+            last = rest.pop(0)
+        assert await played(store, state, last) == []
 
 
-def test_all_actions_of_an_episode_are_found_by_their_keys(open_store: Callable) -> None:
-    async def work(store: Store) -> None:
-        episode = bytes(9) + b"\1"
-        of_it = [action(1, key=episode + bytes([n] * 6), is_superseded=n > 1) for n in (0, 1, 255)]
-        others = [bytes(10), bytes(9) + b"\2"]
-        await record(store, *of_it, *(action(2, key=key + bytes(6)) for key in others))
-        await record(store, action(3, 1, key=episode + b"\2" * 6))
-        await record(store, action(4, key=episode + b"\2" * 6), to=BOB)
-        found = await store.episode_actions.of_episode(ALICE, PODCASTS[0], episode)
-        assert sorted(one.key for one in found) == [one.key for one in of_it]
-        many = [action(5, 1, key=b"\5" * 12 + n.to_bytes(4, "big")) for n in range(150)]
-        await record(store, *many)
-        assert len(await store.episode_actions.of_episode(ALICE, PODCASTS[1], b"\5" * 10)) == 100
-
-    run(open_store, work)
+async def test_all_actions_of_an_episode_are_found_by_their_keys(store):
+    episode = bytes(9) + b"\1"
+    of_it = [action(1, key=episode + bytes([n] * 6), is_superseded=n > 1) for n in (0, 1, 255)]
+    others = [bytes(10), bytes(9) + b"\2"]
+    await record(store, *of_it, *(action(2, key=key + bytes(6)) for key in others))
+    await record(store, action(3, 1, key=episode + b"\2" * 6))
+    await record(store, action(4, key=episode + b"\2" * 6), to=BOB)
+    found = await store.episode_actions.of_episode(ALICE, PODCASTS[0], episode)
+    assert sorted(one.key for one in found) == [one.key for one in of_it]
+    many = [action(5, 1, key=b"\5" * 12 + n.to_bytes(4, "big")) for n in range(150)]
+    await record(store, *many)
+    assert len(await store.episode_actions.of_episode(ALICE, PODCASTS[1], b"\5" * 10)) == 100
 
 
-def test_the_last_of_each_goes_by_guids_and_by_the_time_that_apps_are_told(
-    open_store: Callable,
-) -> None:
-    async def work(store: Store) -> None:
-        one, two, three = (f"{A}/{name}.mp3" for name in ("one", "two", "three"))
-        await record(
-            store,
-            action(1, episode=one, episode_guid="G", done=500),  # 1
-            action(2, episode=two, episode_guid="G", done=600),  # 2: its URL has changed
-            action(3, episode=one, done=550),  # 3: with the only guid that has this URL
-            action(4, episode=three, episode_guid="H", done=500),  # 4
-            action(5, episode=three, episode_guid="I", done=501),  # 5: another episode
-            action(6, episode=three, done=502),  # 6: it may be either of them
-            action(7, 1, episode=one, done=10**9, received=700 * 10**6),  # 7: a clock ahead
-            action(8, 1, episode=one, done=699, received=10**6),  # 8: a clock ahead, received early
-            action(9, 1, episode=one, done=699, received=10**10),  # 9
-        )
+async def test_the_last_of_each_goes_by_guids_and_by_the_time_that_apps_are_told(store):
+    one, two, three = (f"{A}/{name}.mp3" for name in ("one", "two", "three"))
+    await record(
+        store,
+        action(1, episode=one, episode_guid="G", done=500),  # 1
+        action(2, episode=two, episode_guid="G", done=600),  # 2: its URL has changed
+        action(3, episode=one, done=550),  # 3: with the only guid that has this URL
+        action(4, episode=three, episode_guid="H", done=500),  # 4
+        action(5, episode=three, episode_guid="I", done=501),  # 5: another episode
+        action(6, episode=three, done=502),  # 6: it may be either of them
+        action(7, 1, episode=one, done=10**9, received=700 * 10**6),  # 7: a clock ahead
+        action(8, 1, episode=one, done=699, received=10**6),  # 8: a clock ahead, received early
+        action(9, 1, episode=one, done=699, received=10**10),  # 9
+    )
 
-        async def last(first: int, to: int) -> list[Stamp]:
-            request = ActionRequest(first, None, 1, to)
-            return list(await store.episode_actions.last_of_each(ALICE, request))
+    async def last(first, to):
+        request = ActionRequest(first, None, 1, to)
+        return list(await store.episode_actions.last_of_each(ALICE, request))
 
-        assert await last(0, 99) == [2, 4, 5, 6, 7]
-        assert await last(0, 6) == [2, 4, 5, 6]
-        assert await last(3, 4) == [3, 4]
-        assert await last(8, 9) == [9]
-
-    run(open_store, work)
+    assert await last(0, 99) == [2, 4, 5, 6, 7]
+    assert await last(0, 6) == [2, 4, 5, 6]
+    assert await last(3, 4) == [3, 4]
+    assert await last(8, 9) == [9]
 
 
-def test_a_rule_is_given_the_actions_of_the_same_episodes(open_store: Callable) -> None:
-    def keyed(*numbers: int) -> bytes:
+async def test_a_rule_is_given_the_actions_of_the_same_episodes(store):
+    def keyed(*numbers):
         return bytes(numbers) + bytes(16 - len(numbers))
 
-    def filed(number: int) -> bytes:
+    def filed(number):
         return bytes([number]) * 10
 
     itself = action(1, key=keyed(1), file=filed(1), is_superseded=True)
@@ -543,10 +458,10 @@ def test_a_rule_is_given_the_actions_of_the_same_episodes(open_store: Callable) 
         action(8, 1, key=keyed(6), file=filed(1)),
     ]
 
-    async def known(store: Store, sent: EpisodeAction) -> list[bytes]:
+    async def known(store, sent):
         given: list[bytes] = []
 
-        def decide(snapshot: ActionSnapshot, _: Sequence[EpisodeAction]) -> ActionDecision:
+        def decide(snapshot, _):
             given.extend(sorted(snapshot.known))
             return ActionDecision([], snapshot.last_stamp)
 
@@ -554,33 +469,30 @@ def test_a_rule_is_given_the_actions_of_the_same_episodes(open_store: Callable) 
         assert (done.began, done.ended, done.added) == (8, 8, 0)
         return given
 
-    async def work(store: Store) -> None:
-        await record(store, *stored)
-        of_file = [stored[0].key, stored[3].key, stored[4].key]
-        assert await known(store, itself) == of_file
-        by_guid = replace(itself, episode_guid="G")
-        assert await known(store, by_guid) == sorted([*of_file, stored[1].key])
-        # The actions of episodes, by the key of a guid or of a file.
-        for keys, found in {
-            (filed(1),): [stored[3], stored[4]],
-            (keyed(1)[:10],): [stored[1]],
-            (filed(1), keyed(1)[:10], filed(9)): [stored[1], stored[3], stored[4]],
-            (): [],
-        }.items():
-            given = await store.episode_actions.of_episodes(ALICE, itself.podcast_guid, keys)
-            assert sorted(one.key for one in given) == [one.key for one in found]
-        assert await store.episode_actions.of_episodes(BOB, itself.podcast_guid, [filed(1)]) == []
-
-    run(open_store, work)
+    await record(store, *stored)
+    of_file = [stored[0].key, stored[3].key, stored[4].key]
+    assert await known(store, itself) == of_file
+    by_guid = replace(itself, episode_guid="G")
+    assert await known(store, by_guid) == sorted([*of_file, stored[1].key])
+    # The actions of episodes, by the key of a guid or of a file.
+    for keys, found in {
+        (filed(1),): [stored[3], stored[4]],
+        (keyed(1)[:10],): [stored[1]],
+        (filed(1), keyed(1)[:10], filed(9)): [stored[1], stored[3], stored[4]],
+        (): [],
+    }.items():
+        given = await store.episode_actions.of_episodes(ALICE, itself.podcast_guid, keys)
+        assert sorted(one.key for one in given) == [one.key for one in found]
+    assert await store.episode_actions.of_episodes(BOB, itself.podcast_guid, [filed(1)]) == []
 
 
-def test_a_store_says_up_to_where_an_upload_changed_nothing_but_what_was_sent(
-    open_store: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_store_says_up_to_where_an_upload_changed_nothing_but_what_was_sent(
+    monkeypatch, store
+):
     for driver in (SqliteDriver, PostgresDriver):
         monkeypatch.setattr(driver, "rows_at_once", 1)
 
-    def decide(snapshot: ActionSnapshot, some: Sequence[EpisodeAction]) -> ActionDecision:
+    def decide(snapshot, some):
         """Give the second action and those after it two stamps."""
         stamp = snapshot.last_stamp + 1
         saved = [replace(some[0], revision=stamp)]
@@ -588,60 +500,47 @@ def test_a_store_says_up_to_where_an_upload_changed_nothing_but_what_was_sent(
         until = stamp if others else None
         return ActionDecision([*saved, *others], stamp + len(others), until)
 
-    async def work(store: Store) -> None:
-        sent = [action(number) for number in range(3)]
-        one = await store.episode_actions.record(BOB, sent[:1], decide, max)
-        assert one == Recorded(0, 1)
-        assert await store.episode_actions.record(ALICE, sent, decide, max) == Recorded(
-            0, 5, sent_until=2
-        )
-
-    run(open_store, work)
+    sent = [action(number) for number in range(3)]
+    one = await store.episode_actions.record(BOB, sent[:1], decide, max)
+    assert one == Recorded(0, 1)
+    assert await store.episode_actions.record(ALICE, sent, decide, max) == Recorded(
+        0, 5, sent_until=2
+    )
 
 
 @pytest.mark.parametrize("guid", [None, "G"])
-def test_of_an_episode_a_rule_is_given_so_many_actions_and_no_more(
-    open_store: Callable, guid: str | None
-) -> None:
-    async def work(store: Store) -> None:
-        # They share the beginnings of their keys, and in the other case their file.
-        many = range(1, MAX_OF_AN_EPISODE + 6)
-        more = {} if guid else {"file": bytes(10)}
-        await record(store, *(action(number, **more) for number in many))
-        counts: list[int] = []
+async def test_of_an_episode_a_rule_is_given_so_many_actions_and_no_more(guid, store):
+    # They share the beginnings of their keys, and in the other case their file.
+    many = range(1, MAX_OF_AN_EPISODE + 6)
+    more = {} if guid else {"file": bytes(10)}
+    await record(store, *(action(number, **more) for number in many))
+    counts: list[int] = []
 
-        def count(snapshot: ActionSnapshot, _: Sequence[EpisodeAction]) -> ActionDecision:
-            counts.append(len(snapshot.known))
-            return ActionDecision([], snapshot.last_stamp)
+    def count(snapshot, _):
+        counts.append(len(snapshot.known))
+        return ActionDecision([], snapshot.last_stamp)
 
-        sent = action(10**6, episode_guid=guid, file=b"\1" * 10 if guid else bytes(10))
-        await store.episode_actions.record(ALICE, [sent], count, max)
-        assert counts == [MAX_OF_AN_EPISODE]
-
-    run(open_store, work)
+    sent = action(10**6, episode_guid=guid, file=b"\1" * 10 if guid else bytes(10))
+    await store.episode_actions.record(ALICE, [sent], count, max)
+    assert counts == [MAX_OF_AN_EPISODE]
 
 
-def test_superseded_actions_are_listed_only_if_they_are_asked_for(open_store: Callable) -> None:
-    async def work(store: Store) -> None:
-        await record(store, action(1, is_superseded=True), action(2), action(3, is_superseded=True))
-        for podcast in (None, PODCASTS[0]):
-            wanted = ActionRequest(Stamp(0), podcast, 2)
-            for request, numbers in (
-                (wanted, [2]),
-                (replace(wanted, with_superseded=True), [1, 2]),
-                (replace(wanted, with_superseded=True, first=Stamp(2)), [2, 3]),
-            ):
-                page = await store.episode_actions.page(ALICE, request)
-                assert [one.revision for one in page] == numbers
-        assert list(await store.episode_actions.last_of_each(ALICE, wanted)) == [2]
-
-    run(open_store, work)
+async def test_superseded_actions_are_listed_only_if_they_are_asked_for(store):
+    await record(store, action(1, is_superseded=True), action(2), action(3, is_superseded=True))
+    for podcast in (None, PODCASTS[0]):
+        wanted = ActionRequest(Stamp(0), podcast, 2)
+        for request, numbers in (
+            (wanted, [2]),
+            (replace(wanted, with_superseded=True), [1, 2]),
+            (replace(wanted, with_superseded=True, first=Stamp(2)), [2, 3]),
+        ):
+            page = await store.episode_actions.page(ALICE, request)
+            assert [one.revision for one in page] == numbers
+    assert list(await store.episode_actions.last_of_each(ALICE, wanted)) == [2]
 
 
-def test_all_actions_of_one_upload_are_kept_in_order_and_see_those_before(
-    open_store: Callable,
-) -> None:
-    def count(snapshot: ActionSnapshot, some: Sequence[EpisodeAction]) -> ActionDecision:
+async def test_all_actions_of_one_upload_are_kept_in_order_and_see_those_before(store):
+    def count(snapshot, some):
         kept, clock = dict(snapshot.known), snapshot.last_stamp
         for one in some:
             clock += 1
@@ -651,101 +550,82 @@ def test_all_actions_of_one_upload_are_kept_in_order_and_see_those_before(
         saved = [kept[key] for key in {one.key: 0 for one in some}]
         return ActionDecision(saved, clock, added=added)
 
-    async def work(store: Store) -> None:
-        sent = [action(number % 700) for number in range(1_000)]
-        recorded = await store.episode_actions.record(ALICE, sent, count, max)
-        found = await listed(store, most=2_000)
-        assert [one.key for one in found] == [action(n % 700).key for n in range(300, 1_000)]
-        assert [one.done for one in found] == [1] * 400 + [2] * 300
-        assert await clocks(store) == (0, 1_000)
-        assert recorded == Recorded(0, 1_000, added=700)
-        assert await store.episode_actions.weights(ALICE) == (700, 700)
-        assert await store.episode_actions.weights(BOB) == (0, 0)
-        with pytest.raises(NotAuthorized):
-            await store.episode_actions.weights(AccountId(99))
-
-    run(open_store, work)
+    sent = [action(number % 700) for number in range(1_000)]
+    recorded = await store.episode_actions.record(ALICE, sent, count, max)
+    found = await listed(store, most=2_000)
+    assert [one.key for one in found] == [action(n % 700).key for n in range(300, 1_000)]
+    assert [one.done for one in found] == [1] * 400 + [2] * 300
+    assert await clocks(store) == (0, 1_000)
+    assert recorded == Recorded(0, 1_000, added=700)
+    assert await store.episode_actions.weights(ALICE) == (700, 700)
+    assert await store.episode_actions.weights(BOB) == (0, 0)
+    with pytest.raises(NotAuthorized):
+        await store.episode_actions.weights(AccountId(99))
 
 
-def test_concurrent_actions_see_one_another_and_no_stamp_is_given_twice(
-    open_store: Callable,
-) -> None:
-    async def work(store: Store) -> None:
-        same = action(99)
+async def test_concurrent_actions_see_one_another_and_no_stamp_is_given_twice(store):
+    same = action(99)
 
-        def count(snapshot: ActionSnapshot, _: Sequence[EpisodeAction]) -> ActionDecision:
-            kept = snapshot.known.get(same.key)
-            stamp = snapshot.last_stamp + 1
-            more = replace(same, done=kept.done + 1 if kept else 1, revision=stamp)
-            return ActionDecision([more], stamp)
+    def count(snapshot, _):
+        kept = snapshot.known.get(same.key)
+        stamp = snapshot.last_stamp + 1
+        more = replace(same, done=kept.done + 1 if kept else 1, revision=stamp)
+        return ActionDecision([more], stamp)
 
-        await asyncio.gather(
-            *(record(store, action(number)) for number in range(30)),
-            *(record(store, action(number), to=BOB) for number in range(10)),
-            *(store.episode_actions.record(ALICE, [same], count, max) for _ in range(20)),
-        )
-        found = await listed(store)
-        assert len({one.revision for one in found}) == len(found) == 31
-        assert next(one for one in found if one.key == same.key).done == 20
-        assert await clocks(store) == (0, 50)
-        assert await clocks(store, BOB) == (0, 10)
-
-    run(open_store, work)
+    await asyncio.gather(
+        *(record(store, action(number)) for number in range(30)),
+        *(record(store, action(number), to=BOB) for number in range(10)),
+        *(store.episode_actions.record(ALICE, [same], count, max) for _ in range(20)),
+    )
+    found = await listed(store)
+    assert len({one.revision for one in found}) == len(found) == 31
+    assert next(one for one in found if one.key == same.key).done == 20
+    assert await clocks(store) == (0, 50)
+    assert await clocks(store, BOB) == (0, 10)
 
 
 # Documents
 
 
-def test_documents_are_kept_by_kind_and_name_for_their_account_only(open_store: Callable) -> None:
-    async def work(store: Store) -> None:
-        for kind, name in (("device", "é"), ("device", "a"), ("device", "B"), ("settings", "a")):
-            body = f'{{"name":"{name} 🎧"}}'
-            saved = await store.documents.change(ALICE, kind, name, lambda *_, body=body: body)
-            assert saved == body
-        assert await store.documents.of(ALICE, "device") == [
-            Document("device", name, f'{{"name":"{name} 🎧"}}') for name in ("B", "a", "é")
-        ]
-        assert await store.documents.body(ALICE, "settings", "a") == '{"name":"a 🎧"}'
-        assert await store.documents.body(ALICE, "settings", "B") is None
-        assert await store.documents.of(ALICE, "none") == []
-        assert await store.documents.of(BOB, "device") == []
-        assert await store.documents.body(BOB, "device", "a") is None
-
-    run(open_store, work)
+async def test_documents_are_kept_by_kind_and_name_for_their_account_only(store):
+    for kind, name in (("device", "é"), ("device", "a"), ("device", "B"), ("settings", "a")):
+        body = f'{{"name":"{name} 🎧"}}'
+        saved = await store.documents.change(ALICE, kind, name, lambda *_, body=body: body)
+        assert saved == body
+    assert await store.documents.of(ALICE, "device") == [
+        Document("device", name, f'{{"name":"{name} 🎧"}}') for name in ("B", "a", "é")
+    ]
+    assert await store.documents.body(ALICE, "settings", "a") == '{"name":"a 🎧"}'
+    assert await store.documents.body(ALICE, "settings", "B") is None
+    assert await store.documents.of(ALICE, "none") == []
+    assert await store.documents.of(BOB, "device") == []
+    assert await store.documents.body(BOB, "device", "a") is None
 
 
-def test_who_changes_a_document_is_given_it_and_the_weight_of_the_others(
-    open_store: Callable,
-) -> None:
-    async def work(store: Store) -> None:
-        seen: list[tuple[str | None, int]] = []
+async def test_who_changes_a_document_is_given_it_and_the_weight_of_the_others(store):
+    seen: list[tuple[str | None, int]] = []
 
-        def note(body: str | None, others: int) -> str:
-            seen.append((body, others))
-            return f"{len(seen)}" if len(seen) != 2 else long
+    def note(body, others):
+        seen.append((body, others))
+        return f"{len(seen)}" if len(seen) != 2 else long
 
-        long = "ä" * 1_300  # 4 KiB
-        wanted = (("device", "a"), ("device", "b"), ("settings", "x"), ("device", "a"))
-        for kind, name in (*wanted, ("device", "b"), ("device", "c")):
-            await store.documents.change(ALICE, kind, name, note)
-        await store.documents.change(BOB, "device", "a", note)
-        assert seen == [(None, 0), (None, 1), (None, 0), ("1", 4), (long, 1), (None, 2), (None, 0)]
-
-    run(open_store, work)
+    long = "ä" * 1_300  # 4 KiB
+    wanted = (("device", "a"), ("device", "b"), ("settings", "x"), ("device", "a"))
+    for kind, name in (*wanted, ("device", "b"), ("device", "c")):
+        await store.documents.change(ALICE, kind, name, note)
+    await store.documents.change(BOB, "device", "a", note)
+    assert seen == [(None, 0), (None, 1), (None, 0), ("1", 4), (long, 1), (None, 2), (None, 0)]
 
 
-def test_whoever_refuses_to_change_a_document_leaves_it_as_it_is(open_store: Callable) -> None:
-    def refuse(_: str | None, __: int) -> str:
+async def test_whoever_refuses_to_change_a_document_leaves_it_as_it_is(store):
+    def refuse(_, __):
         raise InvalidInput("no")
 
-    async def work(store: Store) -> None:
-        await store.documents.change(ALICE, "device", "a", lambda *_: "{}")
-        for name in ("a", "b"):
-            with pytest.raises(InvalidInput):
-                await store.documents.change(ALICE, "device", name, refuse)
-        assert await store.documents.of(ALICE, "device") == [Document("device", "a", "{}")]
-
-    run(open_store, work)
+    await store.documents.change(ALICE, "device", "a", lambda *_: "{}")
+    for name in ("a", "b"):
+        with pytest.raises(InvalidInput):
+            await store.documents.change(ALICE, "device", name, refuse)
+    assert await store.documents.of(ALICE, "device") == [Document("device", "a", "{}")]
 
 
 def keeping(
@@ -756,174 +636,147 @@ def keeping(
     return Decision(None, *unchanged, documents, progress)
 
 
-def test_changes_of_entries_are_given_the_documents_they_name_and_see_one_another(
-    open_store: Callable,
-) -> None:
-    async def work(store: Store) -> None:
-        token = await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 0))
-        seen: list[KnownDocument] = []
+async def test_changes_of_entries_are_given_the_documents_they_name_and_see_one_another(store):
+    token = await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 0))
+    seen: list[KnownDocument] = []
 
-        async def meet(name: str, body: str) -> None:
-            named = DocumentName(DocumentKind.DEVICE, name)
+    async def meet(name, body):
+        named = DocumentName(DocumentKind.DEVICE, name)
 
-            def decide(snapshot: Snapshot) -> Decision:
-                seen.append(snapshot.documents[named])
-                progress = TokenProgress(
-                    token.id, Clock.SUBSCRIPTIONS, SyncProgress(len(seen), len(seen))
-                )
-                return keeping(snapshot, Document(named.kind, name, body), progress=progress)
+        def decide(snapshot):
+            seen.append(snapshot.documents[named])
+            progress = TokenProgress(
+                token.id, Clock.SUBSCRIPTIONS, SyncProgress(len(seen), len(seen))
+            )
+            return keeping(snapshot, Document(named.kind, name, body), progress=progress)
 
-            await store.entries.change(ALICE, [], decide, [named])
+        await store.entries.change(ALICE, [], decide, [named])
 
-        await store.documents.change(ALICE, "settings", "a", lambda *_: "{}")  # of another kind
-        await asyncio.gather(*(meet(f"d{number}", "{}") for number in range(20)))
-        assert sorted(known.others for known in seen) == list(range(20))
-        await meet("d7", "{1}")
-        assert seen[-1] == KnownDocument("{}", 19)
-        long = "ä" * 1_300  # 4 KiB
-        await asyncio.gather(meet("d7", long), meet("d8", long), meet("d7", "{1}"))
-        assert seen[-3:] == [
-            KnownDocument("{1}", 19),
-            KnownDocument("{}", 22),
-            KnownDocument(long, 22),
-        ]
-        assert await store.documents.body(ALICE, "device", "d7") == "{1}"
-        assert len(await store.documents.of(ALICE, "device")) == 20
-        (stored,) = await store.tokens.of(ALICE)
-        assert (stored.last_sent_subscriptions, stored.last_sent_actions) == (24, None)
-
-    run(open_store, work)
+    await store.documents.change(ALICE, "settings", "a", lambda *_: "{}")  # of another kind
+    await asyncio.gather(*(meet(f"d{number}", "{}") for number in range(20)))
+    assert sorted(known.others for known in seen) == list(range(20))
+    await meet("d7", "{1}")
+    assert seen[-1] == KnownDocument("{}", 19)
+    long = "ä" * 1_300  # 4 KiB
+    await asyncio.gather(meet("d7", long), meet("d8", long), meet("d7", "{1}"))
+    assert seen[-3:] == [
+        KnownDocument("{1}", 19),
+        KnownDocument("{}", 22),
+        KnownDocument(long, 22),
+    ]
+    assert await store.documents.body(ALICE, "device", "d7") == "{1}"
+    assert len(await store.documents.of(ALICE, "device")) == 20
+    (stored,) = await store.tokens.of(ALICE)
+    assert (stored.last_sent_subscriptions, stored.last_sent_actions) == (24, None)
 
 
-def test_a_change_that_names_a_kind_is_given_its_documents_and_those_of_changes_before(
-    open_store: Callable,
-) -> None:
+async def test_a_change_that_names_a_kind_is_given_its_documents_and_those_of_changes_before(store):
     device, new, other = (
         DocumentName(DocumentKind.DEVICE, "a"),
         DocumentName(DocumentKind.DEVICE, "b"),
         DocumentName(DocumentKind.SETTINGS, "a"),
     )
 
-    async def work(store: Store) -> None:
-        async def given(*wanted: DocumentSelector) -> Mapping[DocumentName, KnownDocument]:
-            seen: list[Snapshot] = []
+    async def given(*wanted):
+        seen: list[Snapshot] = []
 
-            def look(snapshot: Snapshot) -> Decision:
-                seen.append(snapshot)
-                return keeping(snapshot)
+        def look(snapshot):
+            seen.append(snapshot)
+            return keeping(snapshot)
 
-            await store.entries.change(ALICE, [], look, wanted)
-            return seen[-1].documents
+        await store.entries.change(ALICE, [], look, wanted)
+        return seen[-1].documents
 
-        for name in (device, other):
-            await store.documents.change(ALICE, name.kind, name.name, lambda *_: "{}")
-        assert await given(new.kind) == {device: KnownDocument("{}")}
-        saved = Document(new.kind, new.name, "{1}")
-        _, seen, named, settings = await asyncio.gather(
-            store.entries.change(ALICE, [], lambda snapshot: keeping(snapshot, saved), [new]),
-            given(new.kind),
-            given(other, new.kind, DocumentName(other.kind, "b")),
-            given(other.kind),
-        )
-        devices = {device: KnownDocument("{}", 1), new: KnownDocument("{1}", 1)}
-        assert seen == devices
-        others = {other: KnownDocument("{}"), DocumentName(other.kind, "b"): KnownDocument(None, 1)}
-        assert named == devices | others
-        assert settings == {other: KnownDocument("{}")}
-
-    run(open_store, work)
+    for name in (device, other):
+        await store.documents.change(ALICE, name.kind, name.name, lambda *_: "{}")
+    assert await given(new.kind) == {device: KnownDocument("{}")}
+    saved = Document(new.kind, new.name, "{1}")
+    _, seen, named, settings = await asyncio.gather(
+        store.entries.change(ALICE, [], lambda snapshot: keeping(snapshot, saved), [new]),
+        given(new.kind),
+        given(other, new.kind, DocumentName(other.kind, "b")),
+        given(other.kind),
+    )
+    devices = {device: KnownDocument("{}", 1), new: KnownDocument("{1}", 1)}
+    assert seen == devices
+    others = {other: KnownDocument("{}"), DocumentName(other.kind, "b"): KnownDocument(None, 1)}
+    assert named == devices | others
+    assert settings == {other: KnownDocument("{}")}
 
 
-def test_changes_at_once_store_how_far_a_token_knows_by_both_clocks(open_store: Callable) -> None:
-    async def work(store: Store) -> None:
-        token = await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 0))
+async def test_changes_at_once_store_how_far_a_token_knows_by_both_clocks(store):
+    token = await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 0))
 
-        def told(clock: Clock) -> Callable[[Snapshot], Decision]:
-            progress = TokenProgress(token.id, clock, SyncProgress(5))
-            return lambda snapshot: keeping(snapshot, progress=progress)
+    def told(clock):
+        progress = TokenProgress(token.id, clock, SyncProgress(5))
+        return lambda snapshot: keeping(snapshot, progress=progress)
 
-        await asyncio.gather(*(store.entries.change(ALICE, [], told(clock)) for clock in Clock))
-        (found,) = await store.tokens.of(ALICE)
-        assert (found.last_sent_subscriptions, found.last_sent_actions) == (5, 5)
-
-    run(open_store, work)
+    await asyncio.gather(*(store.entries.change(ALICE, [], told(clock)) for clock in Clock))
+    (found,) = await store.tokens.of(ALICE)
+    assert (found.last_sent_subscriptions, found.last_sent_actions) == (5, 5)
 
 
-def test_a_change_that_is_refused_saves_no_document(open_store: Callable) -> None:
+async def test_a_change_that_is_refused_saves_no_document(store):
     named = DocumentName(DocumentKind.DEVICE, "a")
 
-    def refuse(_: Snapshot) -> Decision:
+    def refuse(_):
         raise InvalidInput("no")
 
-    async def work(store: Store) -> None:
-        with pytest.raises(InvalidInput):
-            await store.entries.change(ALICE, [], refuse, [named])
-        assert await store.documents.of(ALICE, "device") == []
-
-    run(open_store, work)
+    with pytest.raises(InvalidInput):
+        await store.entries.change(ALICE, [], refuse, [named])
+    assert await store.documents.of(ALICE, "device") == []
 
 
-def test_concurrent_changes_of_documents_see_one_another(open_store: Callable) -> None:
-    async def work(store: Store) -> None:
-        others: list[int] = []
+async def test_concurrent_changes_of_documents_see_one_another(store):
+    others: list[int] = []
 
-        def count(body: str | None, _: int) -> str:
-            return str(int(body or 0) + 1)
+    def count(body, _):
+        return str(int(body or 0) + 1)
 
-        def make(_: str | None, there: int) -> str:
-            others.append(there)
-            return "{}"
+    def make(_, there):
+        others.append(there)
+        return "{}"
 
-        await asyncio.gather(
-            *(store.documents.change(ALICE, "settings", "n", count) for _ in range(20)),
-            *(store.documents.change(ALICE, "device", f"d{number}", make) for number in range(20)),
-        )
-        assert await store.documents.body(ALICE, "settings", "n") == "20"
-        assert sorted(others[-20:]) == list(range(20))
-
-    run(open_store, work)
+    await asyncio.gather(
+        *(store.documents.change(ALICE, "settings", "n", count) for _ in range(20)),
+        *(store.documents.change(ALICE, "device", f"d{number}", make) for number in range(20)),
+    )
+    assert await store.documents.body(ALICE, "settings", "n") == "20"
+    assert sorted(others[-20:]) == list(range(20))
 
 
 # Logins
 
 
-def test_a_grant_is_given_once_and_to_who_knows_its_login_alone(open_store: Callable) -> None:
-    async def work(store: Store) -> None:
-        grant = Grant(b"\1" * 32, ALICE, "AntennaPod 🎧", 5)
-        assert await store.logins.save(account(), grant, 0)
-        assert await store.logins.find(b"\2" * 32) is None
-        assert await store.logins.find(grant.login) == grant
-        tokens = [Token(0, bytes([number]) * 32, grant.label, 6) for number in range(4)]
-        fetched = await asyncio.gather(*(store.logins.fetch(grant, one, 6) for one in tokens))
-        assert sorted(fetched, key=repr) == [account(), None, None, None]
-        (token,) = await store.tokens.of(ALICE)
-        assert token == replace(tokens[fetched.index(account())], id=1)
-        assert await store.logins.find(grant.login) is None
-
-    run(open_store, work)
+async def test_a_grant_is_given_once_and_to_who_knows_its_login_alone(store):
+    grant = Grant(b"\1" * 32, ALICE, "AntennaPod 🎧", 5)
+    assert await store.logins.save(account(), grant, 0)
+    assert await store.logins.find(b"\2" * 32) is None
+    assert await store.logins.find(grant.login) == grant
+    tokens = [Token(0, bytes([number]) * 32, grant.label, 6) for number in range(4)]
+    fetched = await asyncio.gather(*(store.logins.fetch(grant, one, 6) for one in tokens))
+    assert sorted(fetched, key=repr) == [account(), None, None, None]
+    (token,) = await store.tokens.of(ALICE)
+    assert token == replace(tokens[fetched.index(account())], id=1)
+    assert await store.logins.find(grant.login) is None
 
 
-def test_a_login_is_granted_once_by_one_account_also_after_it_was_fetched(
-    open_store: Callable,
-) -> None:
-    async def work(store: Store) -> None:
-        grants = [Grant(b"\1" * 32, of, f"app {of}", 5) for of in (ALICE, BOB)]
-        granted = await asyncio.gather(
-            store.logins.save(account(), grants[0], 0),
-            store.logins.save(account(BOB, "Bob"), grants[1], 0),
-        )
-        assert sorted(granted) == [False, True]
-        kept = grants[granted.index(True)]
-        assert await store.logins.find(kept.login) == kept
-        for is_fetched in (False, True):
-            if is_fetched:
-                assert await store.logins.fetch(kept, Token(0, b"\1" * 32, "", 6), 6)
-            assert not await store.logins.save(account(), grants[0], 0)
-            assert not await store.logins.save(account(BOB, "Bob"), grants[1], 5)
-        assert await store.logins.save(account(), grants[0], 6)  # the one before is forgotten
-        assert await store.logins.find(kept.login) == grants[0]
-
-    run(open_store, work)
+async def test_a_login_is_granted_once_by_one_account_also_after_it_was_fetched(store):
+    grants = [Grant(b"\1" * 32, of, f"app {of}", 5) for of in (ALICE, BOB)]
+    granted = await asyncio.gather(
+        store.logins.save(account(), grants[0], 0),
+        store.logins.save(account(BOB, "Bob"), grants[1], 0),
+    )
+    assert sorted(granted) == [False, True]
+    kept = grants[granted.index(True)]
+    assert await store.logins.find(kept.login) == kept
+    for is_fetched in (False, True):
+        if is_fetched:
+            assert await store.logins.fetch(kept, Token(0, b"\1" * 32, "", 6), 6)
+        assert not await store.logins.save(account(), grants[0], 0)
+        assert not await store.logins.save(account(BOB, "Bob"), grants[1], 5)
+    assert await store.logins.save(account(), grants[0], 6)  # the one before is forgotten
+    assert await store.logins.find(kept.login) == grants[0]
 
 
 @pytest.mark.parametrize(
@@ -935,44 +788,36 @@ def test_a_login_is_granted_once_by_one_account_also_after_it_was_fetched(
     ],
     ids=["password", "disabled", "deleted"],
 )
-def test_a_grant_ends_with_the_password_that_it_was_given_with_and_with_its_account(
-    open_store: Callable, end: Callable[[Store], Awaitable[None]]
-) -> None:
-    async def work(store: Store) -> None:
-        theirs = Grant(b"\2" * 32, BOB, "", 5)
-        fetched = Grant(b"\3" * 32, ALICE, "", 5)
-        await store.logins.save(account(BOB, "Bob"), theirs, 0)
-        await store.logins.save(account(), fetched, 0)
-        assert await store.logins.fetch(fetched, Token(0, b"\3" * 32, "", 6), 6) is not None
-        grant = Grant(b"\1" * 32, ALICE, "", 5)
-        assert await store.logins.save(account(), grant, 0)
-        await end(store)
-        assert await store.logins.fetch(grant, Token(0, b"\4" * 32, "", 6), 6) is None
-        with pytest.raises(NotAuthorized):  # whoever gave the password just before
-            await store.logins.save(account(), grant, 0)
-        assert await store.logins.find(theirs.login) == theirs
-        assert len(await store.tokens.of(ALICE)) <= 1
-
-    run(open_store, work)
+async def test_a_grant_ends_with_the_password_that_it_was_given_with_and_with_its_account(
+    end, store
+):
+    theirs = Grant(b"\2" * 32, BOB, "", 5)
+    fetched = Grant(b"\3" * 32, ALICE, "", 5)
+    await store.logins.save(account(BOB, "Bob"), theirs, 0)
+    await store.logins.save(account(), fetched, 0)
+    assert await store.logins.fetch(fetched, Token(0, b"\3" * 32, "", 6), 6) is not None
+    grant = Grant(b"\1" * 32, ALICE, "", 5)
+    assert await store.logins.save(account(), grant, 0)
+    await end(store)
+    assert await store.logins.fetch(grant, Token(0, b"\4" * 32, "", 6), 6) is None
+    with pytest.raises(NotAuthorized):  # whoever gave the password just before
+        await store.logins.save(account(), grant, 0)
+    assert await store.logins.find(theirs.login) == theirs
+    assert len(await store.tokens.of(ALICE)) <= 1
 
 
-def test_no_app_fetches_a_token_with_a_password_that_was_replaced_meanwhile(
-    open_store: Callable,
-) -> None:
-    async def work(store: Store) -> None:
-        for number in range(1, 9):
-            now = replace(account(), password_hash=f"hash {number}")
-            await store.accounts.set_password(ALICE, now.password_hash or "")
-            grant = Grant(bytes([number]) * 32, ALICE, "", 5)
-            granted, _ = await asyncio.gather(
-                store.logins.save(now, grant, 0),
-                store.accounts.set_password(ALICE, "newer"),
-                return_exceptions=True,
-            )
-            assert granted is True or isinstance(granted, NotAuthorized)
-            assert await store.logins.find(grant.login) is None
-
-    run(open_store, work)
+async def test_no_app_fetches_a_token_with_a_password_that_was_replaced_meanwhile(store):
+    for number in range(1, 9):
+        now = replace(account(), password_hash=f"hash {number}")
+        await store.accounts.set_password(ALICE, now.password_hash or "")
+        grant = Grant(bytes([number]) * 32, ALICE, "", 5)
+        granted, _ = await asyncio.gather(
+            store.logins.save(now, grant, 0),
+            store.accounts.set_password(ALICE, "newer"),
+            return_exceptions=True,
+        )
+        assert granted is True or isinstance(granted, NotAuthorized)
+        assert await store.logins.find(grant.login) is None
 
 
 # Sessions
@@ -992,199 +837,158 @@ async def labels(store: Store) -> list[str]:
     return [token.label for token in await store.tokens.of(ALICE)]
 
 
-def test_a_session_is_a_token_with_the_next_number(open_store: Callable) -> None:
-    async def work(store: Store) -> None:
-        token = await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 0))
-        added = await begin(store, 2, 9)
-        assert added == replace(session(2, 9), id=2)
-        found = await store.tokens.find(ALICE, added.hash)
-        assert found is not None
-        assert found.token == added
-        assert await store.tokens.of(ALICE) == [token, added]
-
-    run(open_store, work)
+async def test_a_session_is_a_token_with_the_next_number(store):
+    token = await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 0))
+    added = await begin(store, 2, 9)
+    assert added == replace(session(2, 9), id=2)
+    found = await store.tokens.find(ALICE, added.hash)
+    assert found is not None
+    assert found.token == added
+    assert await store.tokens.of(ALICE) == [token, added]
 
 
-def test_sessions_that_end_first_make_room_and_revoked_ones_before_them(
-    open_store: Callable,
-) -> None:
-    async def work(store: Store) -> None:
-        await store.tokens.add(ALICE, Token(0, b"\xff" * 32, "a token", 0, 1))
-        theirs = await begin(store, 1, 1, most=1, of=BOB)
-        for number, expires in ((1, 30), (2, 10), (3, 20)):
-            await begin(store, number, expires, most=3)
-        await begin(store, 4, 40, most=3)
-        assert await labels(store) == ["a token", "app 1", "app 3", "app 4"]
-        await store.tokens.revoke(ALICE, 5, 5)  # the one that would end last
-        await begin(store, 5, 50, most=3)
-        assert await labels(store) == ["a token", "app 1", "app 3", "app 5"]
-        assert await store.tokens.of(BOB) == [theirs]
-
-    run(open_store, work)
+async def test_sessions_that_end_first_make_room_and_revoked_ones_before_them(store):
+    await store.tokens.add(ALICE, Token(0, b"\xff" * 32, "a token", 0, 1))
+    theirs = await begin(store, 1, 1, most=1, of=BOB)
+    for number, expires in ((1, 30), (2, 10), (3, 20)):
+        await begin(store, number, expires, most=3)
+    await begin(store, 4, 40, most=3)
+    assert await labels(store) == ["a token", "app 1", "app 3", "app 4"]
+    await store.tokens.revoke(ALICE, 5, 5)  # the one that would end last
+    await begin(store, 5, 50, most=3)
+    assert await labels(store) == ["a token", "app 1", "app 3", "app 5"]
+    assert await store.tokens.of(BOB) == [theirs]
 
 
-def test_sessions_of_one_label_make_room_for_one_another(open_store: Callable) -> None:
-    async def work(store: Store) -> None:
-        await begin(store, 1, 10)
-        await store.tokens.add_session(account(BOB), replace(session(2, 1), label="same"), 5, 2)
-        for number in (2, 3, 4):
-            alike = replace(session(number, 10 * number), label="same")
-            await store.tokens.add_session(account(), alike, 5, 2)
-        assert [token.id for token in await store.tokens.of(ALICE)] == [1, 3, 4]
-        assert len(await store.tokens.of(BOB)) == 1
-
-    run(open_store, work)
+async def test_sessions_of_one_label_make_room_for_one_another(store):
+    await begin(store, 1, 10)
+    await store.tokens.add_session(account(BOB), replace(session(2, 1), label="same"), 5, 2)
+    for number in (2, 3, 4):
+        alike = replace(session(number, 10 * number), label="same")
+        await store.tokens.add_session(account(), alike, 5, 2)
+    assert [token.id for token in await store.tokens.of(ALICE)] == [1, 3, 4]
+    assert len(await store.tokens.of(BOB)) == 1
 
 
-def test_a_new_session_is_never_the_one_that_makes_room(open_store: Callable) -> None:
-    async def work(store: Store) -> None:
-        for number in range(3):
-            await begin(store, number, 50 + number, most=3)
-        new = await begin(store, 9, 10, most=3)
-        assert await store.tokens.find(ALICE, new.hash) is not None
-        assert await labels(store) == ["app 1", "app 2", "app 9"]
-
-    run(open_store, work)
+async def test_a_new_session_is_never_the_one_that_makes_room(store):
+    for number in range(3):
+        await begin(store, number, 50 + number, most=3)
+    new = await begin(store, 9, 10, most=3)
+    assert await store.tokens.find(ALICE, new.hash) is not None
+    assert await labels(store) == ["app 1", "app 2", "app 9"]
 
 
-def test_a_session_lives_on_unless_it_was_revoked(open_store: Callable) -> None:
-    async def work(store: Store) -> None:
-        first = await begin(store, 1, 10)
-        second = await begin(store, 2, 10)
-        theirs = await begin(store, 1, 10, of=BOB)
-        await store.tokens.extend(ALICE, first.id, 99)
-        revoked = await store.tokens.revoke(ALICE, second.id, 5)
-        await store.tokens.extend(ALICE, second.id, 99)
-        assert await store.tokens.of(ALICE) == [replace(first, expires=99), revoked]
-        assert await store.tokens.of(BOB) == [theirs]
-
-    run(open_store, work)
+async def test_a_session_lives_on_unless_it_was_revoked(store):
+    first = await begin(store, 1, 10)
+    second = await begin(store, 2, 10)
+    theirs = await begin(store, 1, 10, of=BOB)
+    await store.tokens.extend(ALICE, first.id, 99)
+    revoked = await store.tokens.revoke(ALICE, second.id, 5)
+    await store.tokens.extend(ALICE, second.id, 99)
+    assert await store.tokens.of(ALICE) == [replace(first, expires=99), revoked]
+    assert await store.tokens.of(BOB) == [theirs]
 
 
-def test_a_new_password_ends_the_sessions_of_its_account_and_no_token(
-    open_store: Callable,
-) -> None:
-    async def work(store: Store) -> None:
-        token = await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 0))
-        await begin(store, 2, 9)
-        theirs = await begin(store, 2, 9, of=BOB)
-        await store.accounts.set_password(ALICE, "new")
-        assert await store.tokens.of(ALICE) == [token]
-        assert await store.tokens.of(BOB) == [theirs]
-        with pytest.raises(NotAuthorized):  # whoever was let in by the old one just before
-            await begin(store, 3, 9)
-        changed = replace(account(), password_hash="new")
-        third = await store.tokens.add_session(changed, session(3, 9), 5, 5)
-        assert third.id == 3  # the number of the one that ended is not given again
-
-    run(open_store, work)
+async def test_a_new_password_ends_the_sessions_of_its_account_and_no_token(store):
+    token = await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 0))
+    await begin(store, 2, 9)
+    theirs = await begin(store, 2, 9, of=BOB)
+    await store.accounts.set_password(ALICE, "new")
+    assert await store.tokens.of(ALICE) == [token]
+    assert await store.tokens.of(BOB) == [theirs]
+    with pytest.raises(NotAuthorized):  # whoever was let in by the old one just before
+        await begin(store, 3, 9)
+    changed = replace(account(), password_hash="new")
+    third = await store.tokens.add_session(changed, session(3, 9), 5, 5)
+    assert third.id == 3  # the number of the one that ended is not given again
 
 
-def test_another_hash_of_the_same_password_ends_nothing_and_replaces_no_new_password(
-    open_store: Callable,
-) -> None:
+async def test_another_hash_of_the_same_password_ends_nothing_and_replaces_no_new_password(store):
     old, new = (f"$argon2id$v=19$m=8,t={n},p=1$c29tZXNhbHQ$AAAAAAAAAAAAAAAA" for n in (1, 2))
+    before = replace(account(), password_hash=old)
+    await store.accounts.set_password(ALICE, old)
+    begun = await store.tokens.add_session(before, session(2, 9), 9, 9)
+    await store.accounts.replace_hash(ALICE, old, new)
+    found = await store.accounts.find("alice")
+    assert found is not None
+    assert found.password_hash == new
+    # Whoever was let in by the old hash just before.
+    other = await store.tokens.add_session(before, session(3, 9), 9, 9)
+    assert await store.tokens.of(ALICE) == [begun, other]
+    await store.accounts.set_password(ALICE, "another password")
+    await store.accounts.replace_hash(ALICE, new, old)
+    found = await store.accounts.find("alice")
+    assert found is not None
+    assert found.password_hash == "another password"
+    with pytest.raises(NotAuthorized):
+        await store.tokens.add_session(before, session(4, 9), 9, 9)
 
-    async def work(store: Store) -> None:
-        before = replace(account(), password_hash=old)
-        await store.accounts.set_password(ALICE, old)
-        begun = await store.tokens.add_session(before, session(2, 9), 9, 9)
-        await store.accounts.replace_hash(ALICE, old, new)
-        found = await store.accounts.find("alice")
-        assert found is not None
-        assert found.password_hash == new
-        # Whoever was let in by the old hash just before.
-        other = await store.tokens.add_session(before, session(3, 9), 9, 9)
-        assert await store.tokens.of(ALICE) == [begun, other]
-        await store.accounts.set_password(ALICE, "another password")
-        await store.accounts.replace_hash(ALICE, new, old)
-        found = await store.accounts.find("alice")
-        assert found is not None
-        assert found.password_hash == "another password"
+
+async def test_a_session_of_a_token_ends_when_the_token_is_revoked_and_not_before(store):
+    token = await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 0, is_granted=True))
+    other = await store.tokens.add(ALICE, Token(0, b"\2" * 32, "", 0))
+    of_token = replace(session(3, 99), of_token=token.id)
+    of_other = replace(session(4, 99), of_token=other.id, is_shared=True)
+    first = await store.tokens.add_session(account(), of_token, 9, 9)
+    second = await store.tokens.add_session(account(), of_other, 9, 9)
+    theirs = await store.tokens.add(BOB, Token(0, b"\1" * 32, "", 0))
+    bobs = await store.tokens.add_session(account(BOB), of_token, 9, 9)
+    await store.accounts.set_password(ALICE, "new")
+    assert await store.tokens.of(ALICE) == [token, other, first, second]
+
+    revoked = replace(token, revoked=5)
+    assert await store.tokens.revoke(ALICE, token.id, 5) == revoked
+    ended = replace(first, revoked=5)
+    assert await store.tokens.of(ALICE) == [revoked, other, ended, second]
+    assert await store.tokens.revoke(ALICE, second.id, 6) == replace(second, revoked=6)
+    assert await store.tokens.of(ALICE) == [revoked, other, ended, replace(second, revoked=6)]
+    assert await store.tokens.revoke(ALICE, 99, 7) is None
+    assert await store.tokens.of(BOB) == [theirs, bobs]
+
+
+async def test_no_session_begins_with_a_token_that_was_revoked_meanwhile(store):
+    for number in range(1, 9):
+        token = await store.tokens.add(ALICE, Token(0, bytes([number]) * 32, "", 0))
+        of_token = replace(session(100 + number, 99), of_token=token.id)
+        begun, _ = await asyncio.gather(
+            store.tokens.add_session(account(), of_token, 99, 99),
+            store.tokens.revoke(ALICE, token.id, 5),
+            return_exceptions=True,
+        )
+        found = await store.tokens.find(ALICE, of_token.hash)
+        if isinstance(begun, NotAuthorized):
+            assert found is None
+        else:
+            assert found is not None
+            assert found.token.revoked == 5
         with pytest.raises(NotAuthorized):
-            await store.tokens.add_session(before, session(4, 9), 9, 9)
-
-    run(open_store, work)
-
-
-def test_a_session_of_a_token_ends_when_the_token_is_revoked_and_not_before(
-    open_store: Callable,
-) -> None:
-    async def work(store: Store) -> None:
-        token = await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 0, is_granted=True))
-        other = await store.tokens.add(ALICE, Token(0, b"\2" * 32, "", 0))
-        of_token = replace(session(3, 99), of_token=token.id)
-        of_other = replace(session(4, 99), of_token=other.id, is_shared=True)
-        first = await store.tokens.add_session(account(), of_token, 9, 9)
-        second = await store.tokens.add_session(account(), of_other, 9, 9)
-        theirs = await store.tokens.add(BOB, Token(0, b"\1" * 32, "", 0))
-        bobs = await store.tokens.add_session(account(BOB), of_token, 9, 9)
-        await store.accounts.set_password(ALICE, "new")
-        assert await store.tokens.of(ALICE) == [token, other, first, second]
-
-        revoked = replace(token, revoked=5)
-        assert await store.tokens.revoke(ALICE, token.id, 5) == revoked
-        ended = replace(first, revoked=5)
-        assert await store.tokens.of(ALICE) == [revoked, other, ended, second]
-        assert await store.tokens.revoke(ALICE, second.id, 6) == replace(second, revoked=6)
-        assert await store.tokens.of(ALICE) == [revoked, other, ended, replace(second, revoked=6)]
-        assert await store.tokens.revoke(ALICE, 99, 7) is None
-        assert await store.tokens.of(BOB) == [theirs, bobs]
-
-    run(open_store, work)
-
-
-def test_no_session_begins_with_a_token_that_was_revoked_meanwhile(open_store: Callable) -> None:
-    async def work(store: Store) -> None:
-        for number in range(1, 9):
-            token = await store.tokens.add(ALICE, Token(0, bytes([number]) * 32, "", 0))
-            of_token = replace(session(100 + number, 99), of_token=token.id)
-            begun, _ = await asyncio.gather(
-                store.tokens.add_session(account(), of_token, 99, 99),
-                store.tokens.revoke(ALICE, token.id, 5),
-                return_exceptions=True,
-            )
-            found = await store.tokens.find(ALICE, of_token.hash)
-            if isinstance(begun, NotAuthorized):
-                assert found is None
-            else:
-                assert found is not None
-                assert found.token.revoked == 5
-            with pytest.raises(NotAuthorized):
-                await store.tokens.add_session(
-                    account(), replace(of_token, hash=b"\xff" * 32), 9, 9
-                )
-
-    run(open_store, work)
+            await store.tokens.add_session(account(), replace(of_token, hash=b"\xff" * 32), 9, 9)
 
 
 # The end of an account
 
 
-def test_an_account_goes_with_what_its_apps_kept_and_nothing_is_written_for_it_any_more(
-    open_store: Callable,
-) -> None:
-    async def work(store: Store) -> None:
-        await record(store, action(1))
-        await record(store, action(1), to=BOB)
-        await store.documents.change(ALICE, "device", "a", lambda *_: "{}")
-        await begin(store, 1, 9)
-        await store.accounts.delete(ALICE)
-        assert await listed(store) == []
-        assert await store.documents.of(ALICE, "device") == []
-        assert await store.tokens.of(ALICE) == []
-        assert list(await store.entries.changed(ALICE, 0)) == []
-        for refused in (
-            store.accounts.advance(ALICE, Clock.ACTIONS, lambda last: last + 1),
-            store.documents.change(ALICE, "device", "a", lambda *_: "{}"),
-            record(store, action(2)),
-        ):
-            with pytest.raises(NotAuthorized):
-                await refused
-        await store.tokens.save_progress(ALICE, TokenProgress(1, Clock.ACTIONS, SyncProgress(1, 1)))
-        await store.tokens.extend(ALICE, 1, 99)
-        async with store.archive() as archive:
-            owners = {owner async for some in archive.records() for owner, _ in some}
-        assert owners == {BOB}
-
-    run(open_store, work)
+async def test_an_account_goes_with_what_its_apps_kept_and_nothing_is_written_for_it_any_more(
+    store,
+):
+    await record(store, action(1))
+    await record(store, action(1), to=BOB)
+    await store.documents.change(ALICE, "device", "a", lambda *_: "{}")
+    await begin(store, 1, 9)
+    await store.accounts.delete(ALICE)
+    assert await listed(store) == []
+    assert await store.documents.of(ALICE, "device") == []
+    assert await store.tokens.of(ALICE) == []
+    assert list(await store.entries.changed(ALICE, 0)) == []
+    for refused in (
+        store.accounts.advance(ALICE, Clock.ACTIONS, lambda last: last + 1),
+        store.documents.change(ALICE, "device", "a", lambda *_: "{}"),
+        record(store, action(2)),
+    ):
+        with pytest.raises(NotAuthorized):
+            await refused
+    await store.tokens.save_progress(ALICE, TokenProgress(1, Clock.ACTIONS, SyncProgress(1, 1)))
+    await store.tokens.extend(ALICE, 1, 99)
+    async with store.archive() as archive:
+        owners = {owner async for some in archive.records() for owner, _ in some}
+    assert owners == {BOB}

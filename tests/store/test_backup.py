@@ -1,7 +1,5 @@
 """Backups of a SQLite file: whole, checked, made while others write, and never over anything."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import stat
@@ -24,7 +22,6 @@ from feedkeep.model import (
     Entry,
     Guid,
     Restored,
-    Snapshot,
     Stamp,
     Subscription,
     replace,
@@ -82,7 +79,7 @@ def files(folder: Path) -> list[str]:
     return sorted(file.name for file in folder.iterdir() if file.suffix != ".lock")
 
 
-def test_a_copy_has_everything_is_ours_and_its_owners_alone(path: Path, tmp_path: Path) -> None:
+def test_a_copy_has_everything_is_ours_and_its_owners_alone(path, tmp_path):
     fill(path)
     target = tmp_path / "copy.db"
     copy_file(path, target)
@@ -95,28 +92,26 @@ def test_a_copy_has_everything_is_ours_and_its_owners_alone(path: Path, tmp_path
 
 
 @in_the_long_form
-def test_a_copy_of_more_than_fits_into_a_cache_is_whole(path: Path, tmp_path: Path) -> None:
+def test_a_copy_of_more_than_fits_into_a_cache_is_whole(path, tmp_path):
     fill(path, accounts=1, entries=20_000)
     assert path.stat().st_size > 1.5 * CACHE_BYTES
     copy_file(path, tmp_path / "copy.db")
     assert contents(tmp_path / "copy.db") == contents(path)
 
 
-def test_a_copy_made_while_others_write_has_all_that_was_stored_before(
-    path: Path, tmp_path: Path
-) -> None:
+def test_a_copy_made_while_others_write_has_all_that_was_stored_before(path, tmp_path):
     fill(path)
     first = 10**15 + 10 * 10 + 1  # the stamp of the first change
     stored = 0
     is_over = threading.Event()
 
-    def subscribe(snapshot: Snapshot) -> Decision[None]:
+    def subscribe(snapshot):
         stamp = snapshot.last_stamp + 1
         guid = Guid(f"{stamp % 2**32:08x}-0000-4000-9000-000000000009")
         entry = Subscription(guid, f"https://{stamp}.example", True, stamp)
         return Decision(None, [entry], [], stamp, counted(snapshot.counts, None, entry))
 
-    async def write() -> None:
+    async def write():
         nonlocal stored
         store = await SqliteStore.open(path, wall_clock.now)
         while not is_over.is_set():
@@ -145,7 +140,7 @@ def test_a_copy_made_while_others_write_has_all_that_was_stored_before(
     assert stored > 16
 
 
-def test_when_it_was_backed_up_is_noted_beside_it(path: Path) -> None:
+def test_when_it_was_backed_up_is_noted_beside_it(path):
     fill(path)
     assert backup.last_backup(path) is None
     backup.note_backup(path, Stamp(1_700_000_000_000_001))
@@ -155,7 +150,7 @@ def test_when_it_was_backed_up_is_noted_beside_it(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["copy.db", "copy.db-wal"])
-def test_nothing_is_overwritten(path: Path, tmp_path: Path, name: str) -> None:
+def test_nothing_is_overwritten(path, tmp_path, name):
     fill(path)
     (tmp_path / name).write_bytes(b"precious")
     with pytest.raises(StoreUnusable, match="exists, and is not overwritten"):
@@ -163,14 +158,12 @@ def test_nothing_is_overwritten(path: Path, tmp_path: Path, name: str) -> None:
     assert (tmp_path / name).read_bytes() == b"precious"
 
 
-def test_a_file_that_comes_up_meanwhile_is_not_overwritten(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_comes_up_meanwhile_is_not_overwritten(path, tmp_path, monkeypatch):
     fill(path)
     target = tmp_path / "copy.db"
     sync = backup._sync
 
-    def and_another(file: Path) -> None:
+    def and_another(file):
         sync(file)
         target.write_bytes(b"precious")
 
@@ -181,10 +174,8 @@ def test_a_file_that_comes_up_meanwhile_is_not_overwritten(
     assert files(tmp_path) == ["copy.db", "feedkeep.db"]
 
 
-def test_where_files_cannot_be_linked_the_copy_is_renamed(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def unsupported(*_: object) -> None:
+def test_where_files_cannot_be_linked_the_copy_is_renamed(path, tmp_path, monkeypatch):
+    def unsupported(*_):
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "link", unsupported)
@@ -194,14 +185,12 @@ def test_where_files_cannot_be_linked_the_copy_is_renamed(
     assert files(tmp_path) == ["copy.db", "feedkeep.db"]
 
 
-def test_the_copy_is_on_the_disk_before_it_has_its_name(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_copy_is_on_the_disk_before_it_has_its_name(path, tmp_path, monkeypatch):
     fill(path)
     target, seen = tmp_path / "copy.db", []
     sync = os.fsync
 
-    def noted(descriptor: int) -> None:
+    def noted(descriptor):
         seen.append((stat.S_ISDIR(os.fstat(descriptor).st_mode), target.exists()))
         sync(descriptor)
 
@@ -210,7 +199,7 @@ def test_the_copy_is_on_the_disk_before_it_has_its_name(
     assert seen == [(False, False), (True, True)]
 
 
-def test_a_damaged_database_is_not_copied(path: Path, tmp_path: Path) -> None:
+def test_a_damaged_database_is_not_copied(path, tmp_path):
     fill(path)
     opened = apsw.Connection(str(path))
     opened.execute("DELETE FROM account")  # without a look at what refers to it
@@ -225,9 +214,7 @@ def test_a_damaged_database_is_not_copied(path: Path, tmp_path: Path) -> None:
     assert files(tmp_path) == ["feedkeep.db"]
 
 
-def test_what_another_program_wrote_is_copied_if_that_is_asked_for(
-    path: Path, tmp_path: Path
-) -> None:
+def test_what_another_program_wrote_is_copied_if_that_is_asked_for(path, tmp_path):
     fill(path)
     without_extension(
         f"c = apsw.Connection({str(path)!r})",
@@ -241,9 +228,7 @@ def test_what_another_program_wrote_is_copied_if_that_is_asked_for(
     assert opened.execute("SELECT max(feed_url) FROM entry").get == "https://x.example"
 
 
-def test_a_file_that_was_made_without_checksums_is_refused_and_its_copy_has_them(
-    path: Path, tmp_path: Path
-) -> None:
+def test_a_file_that_was_made_without_checksums_is_refused_and_its_copy_has_them(path, tmp_path):
     fill(path)
     plain = tmp_path / "plain.db"
     without_extension(
@@ -262,7 +247,7 @@ def test_a_file_that_was_made_without_checksums_is_refused_and_its_copy_has_them
     assert contents(tmp_path / "copy.db") == contents(path)
 
 
-def test_a_file_in_a_read_only_folder_is_not_called_unreadable(path: Path) -> None:
+def test_a_file_in_a_read_only_folder_is_not_called_unreadable(path):
     fill(path)
     # Root may write everywhere, and nobody else may read what pytest keeps.
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
@@ -283,7 +268,7 @@ def test_a_file_in_a_read_only_folder_is_not_called_unreadable(path: Path) -> No
             copy_file(read_only / "copy.db", writable / "copy.db")
 
 
-def test_what_is_no_database_of_ours_is_not_copied(path: Path, tmp_path: Path) -> None:
+def test_what_is_no_database_of_ours_is_not_copied(path, tmp_path):
     target = tmp_path / "copy.db"
     with pytest.raises(StoreUnusable, match="There is no file"):
         copy_file(path, target)
@@ -298,9 +283,7 @@ def test_what_is_no_database_of_ours_is_not_copied(path: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("made", ["an empty file", "a file without tables", "a marked one"])
-def test_what_nothing_of_ours_was_ever_in_is_not_restored(
-    path: Path, tmp_path: Path, made: str
-) -> None:
+def test_what_nothing_of_ours_was_ever_in_is_not_restored(path, tmp_path, made):
     path.touch()
     if made != "an empty file":
         with closing(apsw.Connection(str(path))) as opened:
@@ -320,9 +303,7 @@ def clocks(path: Path) -> list[tuple[int, int]]:
         return opened.execute("SELECT last_stamp, last_action_stamp FROM account").fetchall()
 
 
-def test_a_restored_file_has_everything_and_clocks_that_were_moved(
-    path: Path, tmp_path: Path
-) -> None:
+def test_a_restored_file_has_everything_and_clocks_that_were_moved(path, tmp_path):
     fill(path)
     restore_file(path, tmp_path / "copy.db", moved_on)
     assert clocks(tmp_path / "copy.db") == [(one + 5, two + 5) for one, two in clocks(path)]
@@ -330,16 +311,16 @@ def test_a_restored_file_has_everything_and_clocks_that_were_moved(
     assert contents(tmp_path / "same.db") == contents(path)
 
 
-def test_nothing_is_restored_where_a_store_is_open(path: Path, tmp_path: Path) -> None:
+def test_nothing_is_restored_where_a_store_is_open(path, tmp_path):
     fill(path)
     copy_file(path, tmp_path / "copy.db")
 
-    def restore_over_it() -> None:
+    def restore_over_it():
         path.unlink()
         with pytest.raises(StoreUnusable, match="is in use"):
             restore_file(tmp_path / "copy.db", path, lambda last: last)
 
-    async def go() -> None:
+    async def go():
         store = await SqliteStore.open(path, wall_clock.now)
         restore_over_it()
         await store.close()
@@ -348,16 +329,14 @@ def test_nothing_is_restored_where_a_store_is_open(path: Path, tmp_path: Path) -
     assert not path.exists()
 
 
-def test_a_place_that_cannot_be_written_is_told(path: Path, tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_told(path, tmp_path):
     fill(path)
     with pytest.raises(StoreUnusable, match="No such file or directory"):
         copy_file(path, tmp_path / "nowhere" / "copy.db")
 
 
-def test_no_room_for_the_copy_is_told_and_leaves_nothing(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(_: Path, partial: Path, _believe: bool) -> None:
+def test_no_room_for_the_copy_is_told_and_leaves_nothing(path, tmp_path, monkeypatch):
+    def full(_, partial, _believe):
         partial.write_bytes(b"half")
         raise apsw.FullError
 

@@ -1,7 +1,5 @@
 """The circuit breaker: which answers to a probe show that a server is silent."""
 
-from __future__ import annotations
-
 import asyncio
 
 import asyncpg
@@ -13,66 +11,57 @@ from feedkeep.store.postgres.breaker import Breaker
 
 
 @pytest.fixture(autouse=True)
-def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_waits(monkeypatch):
     monkeypatch.setattr(module, "SUSPECT_SECONDS", 0)
     monkeypatch.setattr(module, "PAUSE_SECONDS", 0)
 
 
-def test_a_server_that_nothing_answers_for_is_silent_until_a_probe_succeeds() -> None:
-    async def work() -> None:
-        answers: asyncio.Queue[Exception | None] = asyncio.Queue()
+async def test_a_server_that_nothing_answers_for_is_silent_until_a_probe_succeeds():
+    answers: asyncio.Queue[Exception | None] = asyncio.Queue()
 
-        async def probe() -> None:
-            if error := await answers.get():
-                raise error
+    async def probe():
+        if error := await answers.get():
+            raise error
 
-        async def wait() -> None:
-            async with breaker.use():
-                await asyncio.Event().wait()
+    async def wait():
+        async with breaker.use():
+            await asyncio.Event().wait()
 
-        breaker = Breaker(probe)
-        waiting = [asyncio.create_task(wait()) for _ in range(3)]
-        answers.put_nowait(ConnectionRefusedError())
-        cut = await asyncio.gather(*waiting, return_exceptions=True)
-        assert [type(error) for error in cut] == [StoreUnavailable] * 3
-        entered = False
-        with pytest.raises(StoreUnavailable, match="does not answer"):
-            async with breaker.use():
-                entered = True
-        assert not entered
+    breaker = Breaker(probe)
+    waiting = [asyncio.create_task(wait()) for _ in range(3)]
+    answers.put_nowait(ConnectionRefusedError())
+    cut = await asyncio.gather(*waiting, return_exceptions=True)
+    assert [type(error) for error in cut] == [StoreUnavailable] * 3
+    entered = False
+    with pytest.raises(StoreUnavailable, match="does not answer"):
+        async with breaker.use():
+            entered = True
+    assert not entered
+    assert breaker._probing is not None
+    answers.put_nowait(None)
+    await breaker._probing
+    async with breaker.use():
+        pass
+    await breaker.close()
+
+
+async def test_a_server_that_refuses_a_probe_is_not_silent():
+    async def probe():
+        raise asyncpg.TooManyConnectionsError
+
+    breaker = Breaker(probe)
+    async with breaker.use():
+        breaker._suspect()
         assert breaker._probing is not None
-        answers.put_nowait(None)
         await breaker._probing
-        async with breaker.use():
-            pass
-        await breaker.close()
-
-    asyncio.run(work())
+    async with breaker.use():
+        pass
 
 
-def test_a_server_that_refuses_a_probe_is_not_silent() -> None:
-    async def work() -> None:
-        async def probe() -> None:
-            raise asyncpg.TooManyConnectionsError
-
-        breaker = Breaker(probe)
-        async with breaker.use():
-            breaker._suspect()
-            assert breaker._probing is not None
-            await breaker._probing
-        async with breaker.use():
-            pass
-
-    asyncio.run(work())
-
-
-def test_a_breaker_that_is_closed_probes_no_more() -> None:
-    async def work() -> None:
-        breaker = Breaker(asyncio.Event().wait)
-        async with breaker.use():
-            breaker._suspect()
-        await breaker.close()
-        assert breaker._probing is not None
-        assert breaker._probing.done()
-
-    asyncio.run(work())
+async def test_a_breaker_that_is_closed_probes_no_more():
+    breaker = Breaker(asyncio.Event().wait)
+    async with breaker.use():
+        breaker._suspect()
+    await breaker.close()
+    assert breaker._probing is not None
+    assert breaker._probing.done()

@@ -1,7 +1,5 @@
 """The write-ahead log goes into the file beside commits, and stays short while they never pause."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import threading
@@ -11,8 +9,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import apsw
-import pytest
-from test_sqlite import ALICE, run
+from test_sqlite import ALICE
 
 from feedkeep.model import Decision, Guid, Snapshot, Stamp, Subscription
 from feedkeep.rules.list_limits import count
@@ -62,128 +59,105 @@ def feeds_in(path: Path) -> int:
     return found
 
 
-def test_commits_wait_for_a_checkpoint_only_once_the_log_is_long(path: Path) -> None:
-    async def work(store: SqliteStore) -> None:
-        runner, is_over = store._runner, threading.Event()
-        held = runner._checkpoints._thread.submit(is_over.wait)
-        try:
-            await add_until(store, lambda: log_pages(store) > 2 * BEGUN_AT_PAGES)
-            assert runner._checkpoints._under_way
-            await add_until(store, lambda: log_pages(store) >= MOST_PAGES)
-            waiting = asyncio.create_task(add(store))
-            for _ in range(5):  # until it is in a batch
-                await asyncio.sleep(0)
-            # What this batch has asked of the writer's thread is done after this.
-            await asyncio.get_running_loop().run_in_executor(runner._writing, lambda: None)
-            assert not runner._writer.in_transaction
-        finally:
-            is_over.set()
-        assert held.result()
-        before = log_pages(store)
-        await waiting
-        assert log_pages(store) == before  # it began anew
-
-    run(path, work)
+async def test_commits_wait_for_a_checkpoint_only_once_the_log_is_long(store):
+    runner, is_over = store._runner, threading.Event()
+    held = runner._checkpoints._thread.submit(is_over.wait)
+    try:
+        await add_until(store, lambda: log_pages(store) > 2 * BEGUN_AT_PAGES)
+        assert runner._checkpoints._under_way
+        await add_until(store, lambda: log_pages(store) >= MOST_PAGES)
+        waiting = asyncio.create_task(add(store))
+        for _ in range(5):  # until it is in a batch
+            await asyncio.sleep(0)
+        # What this batch has asked of the writer's thread is done after this.
+        await asyncio.get_running_loop().run_in_executor(runner._writing, lambda: None)
+        assert not runner._writer.in_transaction
+    finally:
+        is_over.set()
+    assert held.result()
+    before = log_pages(store)
+    await waiting
+    assert log_pages(store) == before  # it began anew
 
 
-def test_the_log_stays_short_while_commits_never_pause(path: Path) -> None:
-    async def work(store: SqliteStore) -> None:
-        async def add_many() -> None:
-            for _ in range(50):
-                await add(store)
+async def test_the_log_stays_short_while_commits_never_pause(path, store):
+    async def add_many():
+        for _ in range(50):
+            await add(store)
 
-        await asyncio.gather(*(add_many() for _ in range(4)))
-        assert feeds_in(path) == 200 * FEEDS_AT_ONCE
-        assert log_pages(store) < 4 * MOST_PAGES  # some 40,000 pages were written
-
-    run(path, work)
+    await asyncio.gather(*(add_many() for _ in range(4)))
+    assert feeds_in(path) == 200 * FEEDS_AT_ONCE
+    assert log_pages(store) < 4 * MOST_PAGES  # some 40,000 pages were written
 
 
-def test_the_log_stays_short_while_two_processes_never_pause(path: Path) -> None:
-    async def work(store: SqliteStore) -> None:
-        other = await SqliteStore.open(path, wall_clock.now)
+async def test_the_log_stays_short_while_two_processes_never_pause(path, store):
+    other = await SqliteStore.open(path, wall_clock.now)
 
-        async def add_many(to: SqliteStore) -> None:
-            for _ in range(50):
-                await add(to)
+    async def add_many(to):
+        for _ in range(50):
+            await add(to)
 
-        await asyncio.gather(*(add_many(one) for one in (store, other, store, other)))
-        assert feeds_in(path) == 200 * FEEDS_AT_ONCE
-        assert log_pages(store) < 4 * MOST_PAGES
-        await other.close()
-
-    run(path, work)
+    await asyncio.gather(*(add_many(one) for one in (store, other, store, other)))
+    assert feeds_in(path) == 200 * FEEDS_AT_ONCE
+    assert log_pages(store) < 4 * MOST_PAGES
+    await other.close()
 
 
-def test_what_was_committed_gets_into_the_file_again_and_again_without_a_stop(path: Path) -> None:
-    async def work(store: SqliteStore) -> None:
-        checkpoints = store._runner._checkpoints
-        for _ in range(3):
-            before = checkpoints._under_way
-            await add_until(store, lambda before=before: checkpoints._under_way is not before)
-            assert checkpoints._under_way
-            await checkpoints._under_way
-            committed = feeds_in(path)
-            shutil.copyfile(path, path.with_name("copy.db"))  # without its log
-            assert feeds_in(path.with_name("copy.db")) == committed > 0
-            path.with_name("copy.db").unlink()
-        assert log_pages(store) < MOST_PAGES  # so no commit has waited
-
-    run(path, work)
+async def test_what_was_committed_gets_into_the_file_again_and_again_without_a_stop(path, store):
+    checkpoints = store._runner._checkpoints
+    for _ in range(3):
+        before = checkpoints._under_way
+        await add_until(store, lambda before=before: checkpoints._under_way is not before)
+        assert checkpoints._under_way
+        await checkpoints._under_way
+        committed = feeds_in(path)
+        shutil.copyfile(path, path.with_name("copy.db"))  # without its log
+        assert feeds_in(path.with_name("copy.db")) == committed > 0
+        path.with_name("copy.db").unlink()
+    assert log_pages(store) < MOST_PAGES  # so no commit has waited
 
 
-def test_a_checkpoint_that_fails_fails_no_commit(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_checkpoint_that_fails_fails_no_commit(monkeypatch, store):
     class Failing:
         """Stands for a connection on a disk that is full."""
 
         tries = 0
 
-        def wal_checkpoint(self, **_: int) -> None:
+        def wal_checkpoint(self, **_):
             self.tries += 1
             raise apsw.FullError
 
-    async def work(store: SqliteStore) -> None:
-        failing = Failing()
-        monkeypatch.setattr(store._runner._checkpoints, "_connection", failing)
-        await add_until(store, lambda: log_pages(store) > MOST_PAGES + BEGUN_AT_PAGES)
-        assert failing.tries > 1
-        monkeypatch.undo()
-        await add(store)
-        before = log_pages(store)
-        await add(store)
-        assert log_pages(store) == before  # it began anew
-
-    run(path, work)
+    failing = Failing()
+    monkeypatch.setattr(store._runner._checkpoints, "_connection", failing)
+    await add_until(store, lambda: log_pages(store) > MOST_PAGES + BEGUN_AT_PAGES)
+    assert failing.tries > 1
+    monkeypatch.undo()
+    await add(store)
+    before = log_pages(store)
+    await add(store)
+    assert log_pages(store) == before  # it began anew
 
 
-def test_the_thread_of_checkpoints_runs_before_anything_is_committed(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(_: threading.Thread) -> None:
+async def test_the_thread_of_checkpoints_runs_before_anything_is_committed(
+    path, monkeypatch, store
+):
+    def refuse(_):
         raise RuntimeError("can't start new thread")
 
-    async def work(store: SqliteStore) -> None:
-        await add(store)  # which starts the writer's
-        monkeypatch.setattr(threading.Thread, "start", refuse)
-        await add_until(store, lambda: store._runner._checkpoints._under_way is not None)
-        monkeypatch.undo()
-        assert feeds_in(path) % FEEDS_AT_ONCE == 0
-
-    run(path, work)
+    await add(store)  # which starts the writer's
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    await add_until(store, lambda: store._runner._checkpoints._under_way is not None)
+    monkeypatch.undo()
+    assert feeds_in(path) % FEEDS_AT_ONCE == 0
 
 
-def test_a_reader_that_holds_the_log_up_fails_no_commit(path: Path) -> None:
-    async def work(store: SqliteStore) -> None:
-        with closing(connect(path, 1)) as reader:
-            reader.execute("BEGIN")
-            reader.execute("SELECT count(*) FROM account").fetchall()
-            await add_until(store, lambda: log_pages(store) > 2 * MOST_PAGES)
-            reader.execute("ROLLBACK")
-        before = log_pages(store)
-        await add(store)
-        await add(store)
-        assert log_pages(store) == before  # it began anew
-
-    run(path, work)
+async def test_a_reader_that_holds_the_log_up_fails_no_commit(path, store):
+    with closing(connect(path, 1)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM account").fetchall()
+        await add_until(store, lambda: log_pages(store) > 2 * MOST_PAGES)
+        reader.execute("ROLLBACK")
+    before = log_pages(store)
+    await add(store)
+    await add(store)
+    assert log_pages(store) == before  # it began anew

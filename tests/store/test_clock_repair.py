@@ -1,14 +1,12 @@
 """A clock that was years ahead for seconds is set right, on every store, and nobody misses that."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import pytest
 import test_store
 from authors import TESTER
-from running import DAY, HOME, PASSWORD, Clock, run
+from running import DAY, HOME, PASSWORD
 
 from feedkeep.model import (
     AccountId,
@@ -26,7 +24,6 @@ from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.seconds import EVERYTHING
 from feedkeep.rules.subscriptions import Update, want
 from feedkeep.service import Service
-from feedkeep.store.base import Store
 
 URLS = [f"https://{name}.example" for name in "abcdef"]
 YEAR = 366 * DAY
@@ -128,87 +125,79 @@ def order(known: Iterable[Entry]) -> list[list[Guid]]:
 
 # C6.5
 @pytest.mark.parametrize("ahead", [8 * DAY, 10 * YEAR])
-def test_a_clock_that_was_ahead_is_set_right_and_what_it_stamped_keeps_its_order(
-    open_store: Callable, ahead: int
-) -> None:
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        anna = Household(service)
-        account_id = await anna.begin()
-        bob = await service.accounts.create("bob", None)
-        await anna.add(URLS[0])
-        clock.go_on(ahead)
-        [unkept] = await test_store.add(store, (URLS[5], None), to=account_id)
-        await service.preferences.dismiss_mass_unsubscribe(
-            account_id, await anna.change_all_sorts()
-        )
-        before = await service.subscriptions.whole(account_id)
-        history = await service.history.page(account_id)
-        await store.documents.change(account_id, DocumentKind.APP_URLS, "a", lambda _, __: "{}")
-        known = '{"device":"phone","actions":{"last_sent":2000000000}}'
-        await store.documents.change(account_id, DocumentKind.COOKIELESS, "a", lambda _, __: known)
-        epoch = database_restores.epoch_of((await anna.let_in()).account)
+async def test_a_clock_that_was_ahead_is_set_right_and_what_it_stamped_keeps_its_order(
+    ahead, service, store, clock
+):
+    anna = Household(service)
+    account_id = await anna.begin()
+    bob = await service.accounts.create("bob", None)
+    await anna.add(URLS[0])
+    clock.go_on(ahead)
+    [unkept] = await test_store.add(store, (URLS[5], None), to=account_id)
+    await service.preferences.dismiss_mass_unsubscribe(account_id, await anna.change_all_sorts())
+    before = await service.subscriptions.whole(account_id)
+    history = await service.history.page(account_id)
+    await store.documents.change(account_id, DocumentKind.APP_URLS, "a", lambda _, __: "{}")
+    known = '{"device":"phone","actions":{"last_sent":2000000000}}'
+    await store.documents.change(account_id, DocumentKind.COOKIELESS, "a", lambda _, __: known)
+    epoch = database_restores.epoch_of((await anna.let_in()).account)
 
-        clock.go_on(-ahead + DAY)
-        [damage] = await faults(service)
-        assert damage.startswith("account anna: its clock is far ahead of this machine's")
-        assert await repaired(service) == ["anna"]
-        assert (await faults(service), await repaired(service)) == ([], [])
-        found = (await anna.let_in()).account
-        assert clock.at < found.last_stamp < clock.at + 100
-        assert clock.at < found.last_action_stamp < clock.at + 100
-        assert database_restores.epoch_of(found) != epoch
-        assert (await service.preferences.of(account_id)).dismissed_mass_unsubscribe == clock.at
-        assert await store.documents.of(account_id, DocumentKind.APP_URLS) == []
-        [cookieless] = await store.documents.of(account_id, DocumentKind.COOKIELESS)
-        assert json.loads(cookieless.body)["actions"]["last_sent"] == EVERYTHING
-        whole = await service.subscriptions.whole(account_id)
-        assert order(whole.entries.values()) == order(before.entries.values())
-        anew = await service.history.page(account_id)
-        sent, shown = (
-            [[feed.guid for feed in change.feeds] for change in page.changes]
-            for page in (anew, history)  # of ten years later, when it shows no more of the past
-        )
-        assert sent[: len(shown)] == shown
-        assert anew.changes[0].stamp <= found.last_stamp
-        states = (await store.entries.whole(account_id, Stamp(0))).history
-        assert states.known_from == whole.entries[unkept.guid].revision
-        played = await service.episode_actions.since(await anna.let_in(), EVERYTHING)
-        stamps = [action.revision async for page in played.pages for action in page]
-        assert max(stamps) == found.last_action_stamp
-        [deleted] = [e for e in whole.entries.values() if getattr(e, "deleted", None)]
-        deletion = await service.subscriptions.deletion(account_id, deleted.deleted)
-        assert deletion.guid == deleted.guid
-        assert await service.accounts.named("bob") == bob
-        await store.accounts.restamp(AccountId(99), clock.at, pytest.fail)
-
-    run(open_store, work)
+    clock.go_on(-ahead + DAY)
+    [damage] = await faults(service)
+    assert damage.startswith("account anna: its clock is far ahead of this machine's")
+    assert await repaired(service) == ["anna"]
+    assert (await faults(service), await repaired(service)) == ([], [])
+    found = (await anna.let_in()).account
+    assert clock.at < found.last_stamp < clock.at + 100
+    assert clock.at < found.last_action_stamp < clock.at + 100
+    assert database_restores.epoch_of(found) != epoch
+    assert (await service.preferences.of(account_id)).dismissed_mass_unsubscribe == clock.at
+    assert await store.documents.of(account_id, DocumentKind.APP_URLS) == []
+    [cookieless] = await store.documents.of(account_id, DocumentKind.COOKIELESS)
+    assert json.loads(cookieless.body)["actions"]["last_sent"] == EVERYTHING
+    whole = await service.subscriptions.whole(account_id)
+    assert order(whole.entries.values()) == order(before.entries.values())
+    anew = await service.history.page(account_id)
+    sent, shown = (
+        [[feed.guid for feed in change.feeds] for change in page.changes]
+        for page in (anew, history)  # of ten years later, when it shows no more of the past
+    )
+    assert sent[: len(shown)] == shown
+    assert anew.changes[0].stamp <= found.last_stamp
+    states = (await store.entries.whole(account_id, Stamp(0))).history
+    assert states.known_from == whole.entries[unkept.guid].revision
+    played = await service.episode_actions.since(await anna.let_in(), EVERYTHING)
+    stamps = [action.revision async for page in played.pages for action in page]
+    assert max(stamps) == found.last_action_stamp
+    [deleted] = [e for e in whole.entries.values() if getattr(e, "deleted", None)]
+    deletion = await service.subscriptions.deletion(account_id, deleted.deleted)
+    assert deletion.guid == deleted.guid
+    assert await service.accounts.named("bob") == bob
+    await store.accounts.restamp(AccountId(99), clock.at, pytest.fail)
 
 
 @pytest.mark.parametrize(
     ("ahead", "is_away"), [(8 * DAY, False), (8 * DAY, True), (10 * YEAR, False)]
 )
-def test_after_a_clock_was_set_right_no_app_or_client_misses_anything(
-    open_store: Callable, ahead: int, is_away: bool
-) -> None:
-    async def work(service: Service, store: Store, clock: Clock) -> None:
-        anna = Household(service)
-        await anna.begin()
-        await anna.add(URLS[0])
-        await anna.sync()
-        right = clock.at
-        clock.go_on(ahead)
-        await anna.change_all_sorts()
-        await anna.sync()
-        clock.at = right
-        assert await repaired(service) == ["anna"]
-        await anna.add(URLS[4])
-        await anna.play(3)
-        if is_away:  # for so long that the clock has come as far as it was
-            clock.at = Stamp(right + ahead + DAY)
-            await anna.add(URLS[5])
-            await anna.play(4)
-        await anna.sync()
-        await anna.assert_has_all()
-        assert {2, 3 + is_away} <= anna.positions
-
-    run(open_store, work)
+async def test_after_a_clock_was_set_right_no_app_or_client_misses_anything(
+    ahead, is_away, service, store, clock
+):
+    anna = Household(service)
+    await anna.begin()
+    await anna.add(URLS[0])
+    await anna.sync()
+    right = clock.at
+    clock.go_on(ahead)
+    await anna.change_all_sorts()
+    await anna.sync()
+    clock.at = right
+    assert await repaired(service) == ["anna"]
+    await anna.add(URLS[4])
+    await anna.play(3)
+    if is_away:  # for so long that the clock has come as far as it was
+        clock.at = Stamp(right + ahead + DAY)
+        await anna.add(URLS[5])
+        await anna.play(4)
+    await anna.sync()
+    await anna.assert_has_all()
+    assert {2, 3 + is_away} <= anna.positions

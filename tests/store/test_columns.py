@@ -1,17 +1,14 @@
 """The columns of entries stand in one place: a schema or a reader that lacks one is an error."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import apsw
 import pytest
 from postgres_server import execute
 
-from feedkeep.model import Entry, Guid, Pointer, Stamp, Value
+from feedkeep.model import Entry, Guid, Pointer, Stamp
 from feedkeep.runtime import wall_clock
 from feedkeep.store.migrate import migrations
 from feedkeep.store.postgres import PostgresStore
@@ -25,7 +22,6 @@ from feedkeep.store.tables import (
     FORMER_ENTRIES,
     TOKEN,
     TYPES,
-    Table,
 )
 
 NO_UPLOADS = {"own_subscriptions": None, "own_actions": None}
@@ -34,7 +30,7 @@ TABLES = pytest.mark.parametrize("table", [ENTRIES, FORMER_ENTRIES], ids=lambda 
 
 
 @TABLES
-def test_a_table_of_sqlite_has_the_columns_that_are_described(table: Table) -> None:
+def test_a_table_of_sqlite_has_the_columns_that_are_described(table):
     connection = apsw.Connection(":memory:")
     for step in migrations("sqlite"):
         for statement in step.statements:
@@ -44,10 +40,8 @@ def test_a_table_of_sqlite_has_the_columns_that_are_described(table: Table) -> N
 
 
 @TABLES
-def test_a_table_of_postgres_has_the_columns_and_types_that_are_described(
-    emptied_database: str, table: Table
-) -> None:
-    async def go() -> None:
+def test_a_table_of_postgres_has_the_columns_and_types_that_are_described(emptied_database, table):
+    async def go():
         await (await PostgresStore.open(emptied_database, 2, wall_clock.now)).close()
 
     asyncio.run(go())
@@ -76,9 +70,7 @@ def entry_of(row: Row) -> Entry:
     ],
     ids=["subscription", "account", "token"],
 )
-def test_each_column_is_read_into_the_field_of_its_name(
-    read: Callable[[Row], Value], columns: Sequence[str], fixed: dict[str, Any]
-) -> None:
+def test_each_column_is_read_into_the_field_of_its_name(read, columns, fixed):
     row = {name: number for number, name in enumerate(columns, 2)} | fixed
     value = read([*row.values(), "what comes after"])
     for name, column in row.items():
@@ -87,7 +79,7 @@ def test_each_column_is_read_into_the_field_of_its_name(
         assert found == expected or (found, column) == ((), None), name
 
 
-def test_a_pointer_is_read_from_its_columns() -> None:
+def test_a_pointer_is_read_from_its_columns():
     row = dict.fromkeys(ENTRY) | {"guid": "a", "new_guid": "b", "guid_changed": 7}
     assert entry_of(list(row.values())) == Pointer(Guid("a"), Guid("b"), Stamp(7))
 

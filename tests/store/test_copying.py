@@ -1,11 +1,9 @@
 """Copying from store to store: everything arrives as it was, and what does not is noticed."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import tracemalloc
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
@@ -19,7 +17,7 @@ from whole_store import all_accounts
 from feedkeep.assembly import open_store
 from feedkeep.config.settings import Settings
 from feedkeep.formats.feed_list import Format, write_feed_list
-from feedkeep.model import AccountRecord, Record, Records, replace
+from feedkeep.model import AccountRecord, Record, replace
 from feedkeep.rules.subscriptions import subscribed
 from feedkeep.store import copying
 from feedkeep.store.copying import checksums
@@ -29,7 +27,7 @@ MIB = 1024 * 1024
 
 
 @pytest.fixture
-def database(postgres: str) -> Iterator[str]:
+def database(postgres):
     url = new_database(postgres)
     yield url
     drop_database(postgres, url)
@@ -74,9 +72,7 @@ def copy(source: str, target: str) -> subprocess.CompletedProcess[str]:
     return FeedkeepProcess(Path(), target).run("copy", source, target)
 
 
-def test_all_that_is_kept_goes_there_and_back_and_the_exports_are_the_same(
-    tmp_path: Path, database: str
-) -> None:
+def test_all_that_is_kept_goes_there_and_back_and_the_exports_are_the_same(tmp_path, database):
     first, last = (f"sqlite:///{tmp_path / name}.db" for name in ("first", "last"))
     fill(first, ACCOUNTS, ENTRIES)
     for source, target in ((first, database), (database, last)):
@@ -94,8 +90,8 @@ def test_all_that_is_kept_goes_there_and_back_and_the_exports_are_the_same(
 
 
 @in_the_long_form
-def test_a_copy_holds_only_a_part_in_memory(tmp_path: Path) -> None:
-    async def most_memory_bytes(source: str, accounts: int) -> int:
+def test_a_copy_holds_only_a_part_in_memory(tmp_path):
+    async def most_memory_bytes(source, accounts):
         origin = await open_store(Settings(database=source))
         target = await open_store(Settings(database=f"sqlite:///{tmp_path / str(accounts)}.db"))
         tracemalloc.start()
@@ -117,7 +113,7 @@ def test_a_copy_holds_only_a_part_in_memory(tmp_path: Path) -> None:
     assert sizes[1] < 8 * MIB
 
 
-def test_only_an_empty_database_is_copied_to(tmp_path: Path, database: str) -> None:
+def test_only_an_empty_database_is_copied_to(tmp_path, database):
     source = f"sqlite:///{tmp_path / 'source.db'}"
     fill(source, 2, 5)
     fill(database, 1, 5)
@@ -129,14 +125,14 @@ def test_only_an_empty_database_is_copied_to(tmp_path: Path, database: str) -> N
         assert everything(target) == before
 
 
-def test_a_source_that_is_not_there_is_told_and_not_created(tmp_path: Path, database: str) -> None:
+def test_a_source_that_is_not_there_is_told_and_not_created(tmp_path, database):
     done = copy(f"sqlite:///{tmp_path / 'nothing.db'}", database)
     assert done.returncode == 1
     assert "There is no database sqlite:///" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_empty_database_is_copied(tmp_path: Path, database: str) -> None:
+def test_an_empty_database_is_copied(tmp_path, database):
     fill(database, 0, 0)
     done = copy(database, f"sqlite:///{tmp_path / 'target.db'}")
     assert (done.returncode, done.stdout) == (0, "Copied nothing: there is no account.\n")
@@ -149,9 +145,7 @@ def test_an_empty_database_is_copied(tmp_path: Path, database: str) -> None:
         ("document", "true", "RETURN NULL"),  # these are copied last
     ],
 )
-def test_a_copy_that_differs_is_noticed_and_told(
-    tmp_path: Path, database: str, table: str, which: str, becomes: str
-) -> None:
+def test_a_copy_that_differs_is_noticed_and_told(tmp_path, database, table, which, becomes):
     source = f"sqlite:///{tmp_path / 'source.db'}"
     fill(source, 3, 20)
     fill(database, 0, 0)
@@ -181,21 +175,18 @@ def with_other(record: Record, number: int) -> list[Record]:
     return [replace(record, **{name: number}) for name in record.__struct_fields__]
 
 
-def test_a_checksum_sees_every_field_of_every_record() -> None:
-    async def sums(records: Records) -> list[object]:
-        async def given() -> AsyncIterator[Records]:
+async def test_a_checksum_sees_every_field_of_every_record():
+    async def sums(records):
+        async def given():
             yield records
 
         return [checksum async for checksum in checksums(given())]
 
-    async def go() -> None:
-        kinds = set()
-        async for some in library(1, 10):
-            account_id, record = some[0]
-            kinds.add(type(record))
-            before = await sums([(account_id, record)])
-            for other in with_other(record, 12345):
-                assert await sums([(account_id, other)]) != before
-        assert kinds == set(get_args(Record))
-
-    asyncio.run(go())
+    kinds = set()
+    async for some in library(1, 10):
+        account_id, record = some[0]
+        kinds.add(type(record))
+        before = await sums([(account_id, record)])
+        for other in with_other(record, 12345):
+            assert await sums([(account_id, other)]) != before
+    assert kinds == set(get_args(Record))

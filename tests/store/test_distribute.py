@@ -4,20 +4,17 @@ Citus itself comes in no package that a test could start. A stand-in notes what 
 answers where feedkeep looks for an answer.
 """
 
-from __future__ import annotations
-
 import asyncio
-from typing import Any
 
 import pytest
 from feedkeep_process import FeedkeepProcess
 from further_steps import with_further
 from postgres_server import execute, with_connection
 
-from feedkeep.model import Account, AccountId, Decision, Guid, Snapshot
+from feedkeep.model import Account, AccountId, Decision, Guid
 from feedkeep.runtime import wall_clock
 from feedkeep.store import migrate
-from feedkeep.store.postgres import PostgresStore, connections, migration
+from feedkeep.store.postgres import PostgresStore, migration
 
 STAND_IN = """
 CREATE TABLE public.pg_dist_partition (logicalrelid regclass, asked text);
@@ -42,19 +39,17 @@ SELECT 4242, 'citus', 10, oid, false, '13.0' FROM pg_namespace WHERE nspname = '
 
 
 @pytest.fixture
-def command(tmp_path: Any, database: str) -> FeedkeepProcess:
+def command(tmp_path, database):
     return FeedkeepProcess(tmp_path, database)
 
 
 @pytest.fixture
-def citus(database: str) -> None:
+def citus(database):
     with_connection(database, lambda connection: connection.execute(STAND_IN))
 
 
 @pytest.mark.usefixtures("citus")
-def test_every_table_is_split_by_account_or_by_feed_and_kept_together(
-    command: FeedkeepProcess, database: str
-) -> None:
+def test_every_table_is_split_by_account_or_by_feed_and_kept_together(command, database):
     told = command.must("database", "distribute")
     assert told.splitlines() == [
         "account_name is kept on every machine.",
@@ -94,7 +89,7 @@ def test_every_table_is_split_by_account_or_by_feed_and_kept_together(
 
 
 @pytest.mark.usefixtures("citus")
-def test_what_was_split_before_is_left_as_it_is(command: FeedkeepProcess, database: str) -> None:
+def test_what_was_split_before_is_left_as_it_is(command, database):
     command.must("database", "distribute")
     assert "nothing to do" in command.must("database", "distribute")
     execute(
@@ -105,9 +100,7 @@ def test_what_was_split_before_is_left_as_it_is(command: FeedkeepProcess, databa
 
 
 @pytest.mark.usefixtures("citus")
-def test_no_rows_stay_behind_when_they_were_copied_to_the_machines(
-    command: FeedkeepProcess, database: str
-) -> None:
+def test_no_rows_stay_behind_when_they_were_copied_to_the_machines(command, database):
     command.must("account", "create", "alice", "--password-stdin", stdin="correct horse\n")
     told = command.must("database", "distribute")
     assert told.splitlines()[-2:] == [
@@ -119,9 +112,7 @@ def test_no_rows_stay_behind_when_they_were_copied_to_the_machines(
 
 
 @pytest.mark.usefixtures("citus")
-def test_a_newer_program_splits_the_tables_that_it_adds(
-    command: FeedkeepProcess, database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_newer_program_splits_the_tables_that_it_adds(command, database, monkeypatch):
     asyncio.run(opened(database, split=True))
     assert execute(database, "SELECT count(*) FROM pg_dist_partition") == 13
     monkeypatch.setattr(migrate, "migrations", with_further("added"))
@@ -137,13 +128,13 @@ async def opened(database: str, *, split: bool = False) -> None:
     await store.close()
 
 
-def test_a_database_without_citus_is_told_what_is_missing(command: FeedkeepProcess) -> None:
+def test_a_database_without_citus_is_told_what_is_missing(command):
     done = command.run("database", "distribute")
     assert done.returncode == 1
     assert "CREATE EXTENSION citus" in done.stderr
 
 
-def test_a_sqlite_file_cannot_be_split(tmp_path: Any) -> None:
+def test_a_sqlite_file_cannot_be_split(tmp_path):
     done = FeedkeepProcess(tmp_path).run("database", "distribute")
     assert done.returncode == 1
     assert done.stderr == ("feedkeep: Only a PostgreSQL database with Citus can be distributed.\n")
@@ -151,15 +142,15 @@ def test_a_sqlite_file_cannot_be_split(tmp_path: Any) -> None:
 
 @pytest.mark.usefixtures("citus")
 def test_once_split_a_batch_holds_accounts_of_one_shard_and_those_of_others_run_beside_it(
-    command: FeedkeepProcess, database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    command, database, monkeypatch
+):
     command.must("database", "distribute")
     accounts = [AccountId(number) for number in range(1, 5)]
     guid = Guid("00000000-0000-4000-8000-000000000001")
     most = under_way = 0
     batches: list[set[AccountId]] = []
 
-    async def go() -> None:
+    async def go():
         store = await PostgresStore.open(database, 4, wall_clock.now)
         for account_id in accounts:
             name = f"user{account_id}"
@@ -167,7 +158,7 @@ def test_once_split_a_batch_holds_accounts_of_one_shard_and_those_of_others_run_
         making = store.entries._making
         make = making.make
 
-        async def noted(given: connections.Connections, changes: Any, *, may_wait: bool) -> Any:
+        async def noted(given, changes, *, may_wait):
             nonlocal most, under_way
             batches.append({change.account_id for change in changes})
             under_way += 1
@@ -179,7 +170,7 @@ def test_once_split_a_batch_holds_accounts_of_one_shard_and_those_of_others_run_
 
         monkeypatch.setattr(making, "make", noted)
 
-        def nothing(snapshot: Snapshot) -> Decision[None]:
+        def nothing(snapshot):
             return Decision(None, [], [], snapshot.last_stamp, snapshot.counts)
 
         await asyncio.gather(
@@ -195,19 +186,17 @@ def test_once_split_a_batch_holds_accounts_of_one_shard_and_those_of_others_run_
 
 
 @pytest.mark.usefixtures("citus")
-def test_once_split_the_machines_are_told_to_wait_for_their_disks(
-    command: FeedkeepProcess, database: str
-) -> None:
+def test_once_split_the_machines_are_told_to_wait_for_their_disks(command, database):
     command.must("database", "distribute")
     name = database.rpartition("/")[2]
     execute(database, f"ALTER DATABASE {name} SET synchronous_commit = off")
     seen: list[str] = []
 
-    async def look(connection: Any) -> None:
+    async def look(connection):
         seen.append(await connection.fetchval("SHOW synchronous_commit"))
         seen.append(await connection.fetchval("SHOW citus.propagate_set_commands"))
 
-    async def go() -> None:
+    async def go():
         store = await PostgresStore.open(database, 4, wall_clock.now)
         await store._runner.connections.transact(look)
         await store.close()

@@ -1,7 +1,5 @@
 """Whose job is next, judged by counting batches: a clock would say how busy the machine is."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 
 from hypothesis import given
@@ -27,7 +25,7 @@ def batches_of(queue: FairQueue[tuple[str, int]]) -> list[list[tuple[str, int]]]
     return batches
 
 
-def test_however_much_bulk_an_account_has_queued_anothers_write_waits_for_one_batch_of_it() -> None:
+def test_however_much_bulk_an_account_has_queued_anothers_write_waits_for_one_batch_of_it():
     queue = queue_of(*[("bulk", 5_000)] * 8)
     for _ in range(4):  # each comes while a batch of bulk runs, or one of small writes
         assert queue.next_batch() == [("bulk", 5_000)]
@@ -38,12 +36,12 @@ def test_however_much_bulk_an_account_has_queued_anothers_write_waits_for_one_ba
     assert not queue
 
 
-def test_however_many_small_writes_an_account_has_queued_anothers_is_in_the_next_batch() -> None:
+def test_however_many_small_writes_an_account_has_queued_anothers_is_in_the_next_batch():
     queue = queue_of(*[("many", 1)] * 1_000, ("other", 1))
     assert Counter(owner for owner, _ in queue.next_batch()) == {"many": MAX_SHARE, "other": 1}
 
 
-def test_bulk_is_not_put_off_by_small_writes_and_its_owners_take_turns() -> None:
+def test_bulk_is_not_put_off_by_small_writes_and_its_owners_take_turns():
     queue = queue_of(("a", 99), ("a", 98), ("b", 97))
     begun = []
     for _ in range(5):
@@ -53,12 +51,12 @@ def test_bulk_is_not_put_off_by_small_writes_and_its_owners_take_turns() -> None
     assert bulk == [("a", 99), ("b", 97)]
 
 
-def test_whoever_finds_no_room_in_a_batch_begins_the_next() -> None:
+def test_whoever_finds_no_room_in_a_batch_begins_the_next():
     queue = queue_of(("a", 4), ("b", 4), ("c", 3), ("d", 2), ("e", 1))
     assert batches_of(queue) == [[("a", 4), ("b", 4), ("c", 3)], [("d", 2), ("e", 1)]]
 
 
-def test_what_a_batch_has_left_begins_the_next_one_whoever_came_meanwhile() -> None:
+def test_what_a_batch_has_left_begins_the_next_one_whoever_came_meanwhile():
     queue = queue_of(("a", 1), ("a", 2), ("b", 3))
     left = queue.next_batch()[1:]
     for owner in "ca":
@@ -68,15 +66,13 @@ def test_what_a_batch_has_left_begins_the_next_one_whoever_came_meanwhile() -> N
     assert batches_of(queue) == [[("a", 2), ("b", 3), ("c", 4)], [("a", 4)]]
 
 
-def test_what_waits_can_be_looked_at_and_an_empty_queue_has_an_empty_batch() -> None:
+def test_what_waits_can_be_looked_at_and_an_empty_queue_has_an_empty_batch():
     assert sorted(queue_of(("a", 1), ("b", 99))) == [("a", 1), ("b", 99)]
     assert queue_of().next_batch() == []
 
 
 @given(JOBS)
-def test_every_job_runs_once_in_bounded_batches_and_small_ones_of_an_account_keep_their_order(
-    jobs: list[tuple[str, int]],
-) -> None:
+def test_every_job_runs_once_in_bounded_batches_and_small_ones_of_an_account_keep_their_order(jobs):
     batches = batches_of(queue_of(*jobs))
     assert Counter(job for batch in batches for job in batch) == Counter(jobs)
     order = defaultdict(list)
@@ -94,9 +90,7 @@ def test_every_job_runs_once_in_bounded_batches_and_small_ones_of_an_account_kee
 
 
 @given(JOBS)
-def test_a_share_of_an_account_waits_only_for_the_others_who_wait(
-    jobs: list[tuple[str, int]],
-) -> None:
+def test_a_share_of_an_account_waits_only_for_the_others_who_wait(jobs):
     queue = queue_of(*jobs)
     queue.add(("new", 1), 1, "new")
     # Six accounts of a share each fill two batches, and bulk has a turn before each of the three.

@@ -1,11 +1,8 @@
 """A database whose files were moved away acknowledges nothing; what is in use is not restored."""
 
-from __future__ import annotations
-
 import asyncio
 import fcntl
 import os
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -42,12 +39,12 @@ def put_back(file: Path) -> None:
 
 @pytest.mark.parametrize("lose", [renamed, replaced])
 @pytest.mark.parametrize("ending", ["", "-wal", "-shm"])
-def test_nothing_is_acknowledged_while_a_file_is_not_in_its_place(
-    path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, lose: Callable[[Path], None]
-) -> None:
+async def test_nothing_is_acknowledged_while_a_file_is_not_in_its_place(
+    path, monkeypatch, ending, lose, store
+):
     file = Path(f"{path}{ending}")
 
-    async def work(store: SqliteStore) -> None:
+    async def work(store):
         await store.entries.change(ALICE, [GUID], subscribe)
         lose(file)
         for refused in (
@@ -67,45 +64,32 @@ def test_nothing_is_acknowledged_while_a_file_is_not_in_its_place(
         assert view.subscription.subscription_changed == stamp
 
     run(path, work)
-
-    async def look(store: SqliteStore) -> None:
-        assert list(await store.faults()) == []
-        assert (await store.entries.whole(ALICE)).entries != {}
-
-    run(path, look)
+    assert list(await store.faults()) == []
+    assert (await store.entries.whole(ALICE)).entries != {}
 
 
-def test_a_database_behind_a_link_has_its_log_beside_the_file(path: Path) -> None:
+async def test_a_database_behind_a_link_has_its_log_beside_the_file(path, store):
     real = path.with_name("real.db")
     path.symlink_to(real)
-
-    async def work(store: SqliteStore) -> None:
-        renamed(real.with_name("real.db-wal"))
-        with pytest.raises(StoreUnavailable, match="deleted, renamed or replaced"):
-            await store.entries.change(ALICE, [GUID], subscribe)
-
-    run(path, work)
-
-
-def test_whoever_only_reads_notices_within_a_second(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def work(store: SqliteStore) -> None:
-        now = 1_000.0
-        monkeypatch.setattr(place.time, "monotonic", lambda: now)
+    renamed(real.with_name("real.db-wal"))
+    with pytest.raises(StoreUnavailable, match="deleted, renamed or replaced"):
         await store.entries.change(ALICE, [GUID], subscribe)
-        renamed(path)
-        now += 0.99
-        assert await store.entries.view(ALICE, GUID) is not None
-        now += 0.02
-        with pytest.raises(StoreUnavailable, match="deleted, renamed or replaced"):
-            await store.entries.view(ALICE, GUID)
-
-    run(path, work)
 
 
-def test_what_is_in_use_is_not_restored(path: Path) -> None:
-    async def work(_: SqliteStore) -> None:
+async def test_whoever_only_reads_notices_within_a_second(path, monkeypatch, store):
+    now = 1_000.0
+    monkeypatch.setattr(place.time, "monotonic", lambda: now)
+    await store.entries.change(ALICE, [GUID], subscribe)
+    renamed(path)
+    now += 0.99
+    assert await store.entries.view(ALICE, GUID) is not None
+    now += 0.02
+    with pytest.raises(StoreUnavailable, match="deleted, renamed or replaced"):
+        await store.entries.view(ALICE, GUID)
+
+
+def test_what_is_in_use_is_not_restored(path):
+    async def work(_):
         for file in path.parent.glob(f"{path.name}*"):
             file.unlink()
         with pytest.raises(StoreUnusable, match="is in use: stop the service"), lock.alone(path):
@@ -116,8 +100,8 @@ def test_what_is_in_use_is_not_restored(path: Path) -> None:
         assert not path.exists()
 
 
-def test_what_is_being_restored_is_not_opened(path: Path) -> None:
-    async def open_it() -> None:
+def test_what_is_being_restored_is_not_opened(path):
+    async def open_it():
         await SqliteStore.open(path, wall_clock.now)
 
     with lock.alone(path), pytest.raises(StoreUnusable, match="is being restored"):
@@ -125,7 +109,7 @@ def test_what_is_being_restored_is_not_opened(path: Path) -> None:
     assert not path.exists()
 
 
-def test_two_use_a_database_and_a_third_that_fails_leaves_it(path: Path) -> None:
+def test_two_use_a_database_and_a_third_that_fails_leaves_it(path):
     first, second = lock.use(path), lock.use(path)
     os.close(first)
     with pytest.raises(StoreUnusable, match="is in use"), lock.alone(path):
@@ -138,14 +122,12 @@ def test_two_use_a_database_and_a_third_that_fails_leaves_it(path: Path) -> None
         pass
 
 
-def test_a_place_where_nothing_can_be_locked_is_told(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_place_where_nothing_can_be_locked_is_told(path, monkeypatch):
     (path.parent / "file").touch()
     with pytest.raises(StoreUnusable, match="as the database: Not a directory"):
         lock.use(path.parent / "file" / "folder" / "feedkeep.db")
 
-    def unsupported(*_: object) -> None:
+    def unsupported(*_):
         raise OSError(95, "Operation not supported")
 
     monkeypatch.setattr(fcntl, "flock", unsupported)
@@ -153,7 +135,7 @@ def test_a_place_where_nothing_can_be_locked_is_told(
         lock.use(path)
 
 
-def test_a_file_that_may_not_be_opened_is_told_with_whose_it_has_to_be(path: Path) -> None:
+def test_a_file_that_may_not_be_opened_is_told_with_whose_it_has_to_be(path):
     told = str(unusable(path, PermissionError(13, "Permission denied", str(path))))
     assert "as the database: Permission denied. " in told
     assert told.endswith(
@@ -161,9 +143,7 @@ def test_a_file_that_may_not_be_opened_is_told_with_whose_it_has_to_be(path: Pat
     )
 
 
-def test_a_folder_on_a_read_only_file_system_is_told_with_what_to_do(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_on_a_read_only_file_system_is_told_with_what_to_do(path, monkeypatch):
     """`tests/proofs/test_damage.py` has a real one, where one can be mounted."""
     flags = os.ST_RDONLY
     monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=flags))

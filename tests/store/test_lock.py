@@ -1,11 +1,8 @@
 """The lock that the programs that use an SQLite file share."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import threading
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +10,7 @@ from feedkeep.model.errors import StoreUnusable
 from feedkeep.store.sqlite import lock
 
 
-def test_lock_taken_by_a_restore_while_a_migration_returns_it_is_refused(tmp_path: Path) -> None:
+def test_lock_taken_by_a_restore_while_a_migration_returns_it_is_refused(tmp_path):
     path = tmp_path / "feedkeep.db"
     mine, theirs = lock.use(path), os.open(lock.lock_of(path), os.O_RDWR)
     try:
@@ -28,14 +25,12 @@ def test_lock_taken_by_a_restore_while_a_migration_returns_it_is_refused(tmp_pat
         os.close(theirs)
 
 
-def test_migration_waits_for_a_command_that_ends_soon(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_migration_waits_for_a_command_that_ends_soon(tmp_path, monkeypatch):
     path = tmp_path / "feedkeep.db"
     mine, command = lock.use(path), lock.use(path)
     waits = threading.Event()
 
-    def ends(_: float) -> None:
+    def ends(_):
         waits.set()
         os.close(command)
 

@@ -1,7 +1,5 @@
 """The numbered migrations of a schema."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -23,7 +21,7 @@ FIRST = 101
 
 
 @pytest.mark.parametrize(("kind", "prefix"), [("sqlite", ""), ("postgres", "feedkeep.")])
-def test_migrations_begin_with_all_tables_and_count_up(kind: str, prefix: str) -> None:
+def test_migrations_begin_with_all_tables_and_count_up(kind, prefix):
     steps = migrations(kind)
     assert steps[0].number >= FIRST
     assert steps[0].name == f"{steps[0].number:04}_initial.sql"
@@ -32,14 +30,14 @@ def test_migrations_begin_with_all_tables_and_count_up(kind: str, prefix: str) -
         assert f"CREATE TABLE {prefix}{table} (" in steps[0].sql
 
 
-def test_the_statements_of_a_migration_are_all_that_it_holds() -> None:
+def test_the_statements_of_a_migration_are_all_that_it_holds():
     for step in with_further(*EACH)("postgres"):
         one_by_one = [tree for statement in step.statements for tree in parsed(statement)]
         assert one_by_one == parsed(step.sql)
         assert len(one_by_one) == len(step.statements)
 
 
-def test_each_later_migration_says_whether_older_programs_work_and_why() -> None:
+def test_each_later_migration_says_whether_older_programs_work_and_why():
     for step in with_further(*EACH)("postgres")[1:]:
         head = step.sql.strip().partition("\n\n")[0]
         told = re.search(
@@ -50,12 +48,12 @@ def test_each_later_migration_says_whether_older_programs_work_and_why() -> None
         assert FIRST <= step.compatible_from <= step.number
 
 
-def test_no_migration_of_sqlite_lets_older_programs_work() -> None:
+def test_no_migration_of_sqlite_lets_older_programs_work():
     for step in with_further(*EACH)("sqlite")[1:]:
         assert step.compatible_from == step.number
 
 
-def test_each_migration_says_in_a_sentence_what_it_is_about() -> None:
+def test_each_migration_says_in_a_sentence_what_it_is_about():
     told = [step.summary for kind in ("sqlite", "postgres") for step in with_further(*EACH)(kind)]
     assert told[0] == "The tables of accounts and of feeds."
     assert [one for one in told if not re.fullmatch(r"[A-Z][^.]{20,160}\.", one)] == []
@@ -64,7 +62,7 @@ def test_each_migration_says_in_a_sentence_what_it_is_about() -> None:
 @pytest.mark.parametrize(
     ("found", "work"), [(0, False), (104, False), (105, True), (106, True), (108, True)]
 )
-def test_older_programs_work_beneath_migrations_that_all_say_so(found: int, work: bool) -> None:
+def test_older_programs_work_beneath_migrations_that_all_say_so(found, work):
     heads = {
         **dict.fromkeys(range(101, 106), "-- Not compatible: it is new."),
         **dict.fromkeys(range(106, 109), "-- Compatible from version 105: none is."),
@@ -74,9 +72,7 @@ def test_older_programs_work_beneath_migrations_that_all_say_so(found: int, work
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-def test_pending_migrations_are_those_after_a_version(
-    kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pending_migrations_are_those_after_a_version(kind, monkeypatch):
     everything = with_further(*EACH)(kind)
     monkeypatch.setattr(migrate, "migrations", with_further(*EACH))
     newest = newest_version(kind)
@@ -91,9 +87,7 @@ def test_pending_migrations_are_those_after_a_version(
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-def test_a_version_is_one_of_this_program_or_refused(
-    kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_version_is_one_of_this_program_or_refused(kind, monkeypatch):
     first = migrations(kind)[0].number
     monkeypatch.setattr(migrate, "migrations", with_further("added"))
     for found in (0, first, first + 1):
@@ -114,7 +108,7 @@ def parsed(sql: str) -> list[str]:
     return [statement for statement in told if statement]  # a comment alone is none
 
 
-def test_a_column_that_is_added_brings_no_constraint_since_a_cluster_refuses_those() -> None:
+def test_a_column_that_is_added_brings_no_constraint_since_a_cluster_refuses_those():
     added = [
         column
         for step in with_further(*EACH)("postgres")

@@ -1,9 +1,6 @@
 """A service and its store live by the clock that they are given, whatever the system's says."""
 
-from __future__ import annotations
-
-import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from stores import service_on
 
@@ -68,16 +65,13 @@ async def let_in(service: Service, token: str) -> bool:
     return True
 
 
-def test_rules_and_tokens_live_by_the_clock_that_is_given(open_store: Callable) -> None:
-    async def go() -> None:
-        clock = Clock()
-        async with open_store(clock) as store:
-            service = service_on(store, clock)
-            assert await moments(store, service) == [5] * 5
-            made = await service.tokens.create("alice", "", 1)
-            assert (made.token.created, made.token.expires) == (5, 5 + DAY_US)
-            assert await let_in(service, made.text)
-            clock.stamp = made.token.expires
-            assert not await let_in(service, made.text)
-
-    asyncio.run(go())
+async def test_rules_and_tokens_live_by_the_clock_that_is_given(open_store):
+    clock = Clock()
+    async with open_store(clock) as store:
+        service = service_on(store, clock)
+        assert await moments(store, service) == [5] * 5
+        made = await service.tokens.create("alice", "", 1)
+        assert (made.token.created, made.token.expires) == (5, 5 + DAY_US)
+        assert await let_in(service, made.text)
+        clock.stamp = made.token.expires
+        assert not await let_in(service, made.text)

@@ -1,7 +1,5 @@
 """A batch's changes to one account: each request sees those before it, and the last one counts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest
@@ -52,14 +50,14 @@ def decide(
     )
 
 
-def test_a_request_is_given_what_its_guids_name_and_nothing_else() -> None:
+def test_a_request_is_given_what_its_guids_name_and_nothing_else():
     three = Sub(G3, "https://c.example", True, 3)
     given = decide(overlay(ONE, Pointer(G2, G1), three), [G2])
     assert given == Snapshot({G1: ONE, G2: Pointer(G2, G1)}, last_stamp=10, now=99, counts=Counts())
     assert decide(overlay(ONE), [G3]).entries == {}
 
 
-def test_a_request_sees_what_those_before_it_decided() -> None:
+def test_a_request_sees_what_those_before_it_decided():
     changed = Sub(G1, "https://new.example", False, 11)
     on = overlay(ONE)
     decide(on, [G1], [changed, Pointer(G2, G1)])
@@ -67,7 +65,7 @@ def test_a_request_sees_what_those_before_it_decided() -> None:
     assert on.saved == {G1: changed, G2: Pointer(G2, G1)}
 
 
-def test_a_pointer_that_leads_elsewhere_now_is_found_there() -> None:
+def test_a_pointer_that_leads_elsewhere_now_is_found_there():
     three = Sub(G3, "https://c.example", True, 3)
     on = overlay(ONE, three, Pointer(G2, G1))
     decide(on, [G2, G3], [Pointer(G2, G3)])
@@ -75,7 +73,7 @@ def test_a_pointer_that_leads_elsewhere_now_is_found_there() -> None:
     assert set(decide(on, [G3]).entries) == {G2, G3}
 
 
-def test_the_last_request_decides_whether_a_guid_is_saved_or_forgotten() -> None:
+def test_the_last_request_decides_whether_a_guid_is_saved_or_forgotten():
     pointer = Pointer(G2, G1)
     on = overlay(ONE, pointer)
     decide(on, [G2], forgotten=[G2])
@@ -87,14 +85,14 @@ def test_the_last_request_decides_whether_a_guid_is_saved_or_forgotten() -> None
     assert (on.saved, on.forgotten) == ({}, {G2})
 
 
-def test_a_request_that_changes_nothing_does_not_move_the_clock() -> None:
+def test_a_request_that_changes_nothing_does_not_move_the_clock():
     on = overlay(ONE)
     decide(on, [G1])
     assert on.last_stamp == 10
 
 
-def test_a_request_that_refuses_leaves_nothing_behind() -> None:
-    def refuse(_: Snapshot) -> Decision[None]:
+def test_a_request_that_refuses_leaves_nothing_behind():
+    def refuse(_):
         raise InvalidInput("no")
 
     on = overlay(ONE)
@@ -104,7 +102,7 @@ def test_a_request_that_refuses_leaves_nothing_behind() -> None:
 
 
 @pytest.mark.parametrize("order", [[200, 100, None], [None, 200, 100], [100, 200]])
-def test_what_an_app_has_acknowledged_does_not_decrease_in_a_batch(order: list[int | None]) -> None:
+def test_what_an_app_has_acknowledged_does_not_decrease_in_a_batch(order):
     on = overlay(ONE)
     for sent, acknowledged in enumerate(order):
         progress = TokenProgress(5, Clock.ACTIONS, SyncProgress(sent, acknowledged))
@@ -114,7 +112,7 @@ def test_what_an_app_has_acknowledged_does_not_decrease_in_a_batch(order: list[i
     assert last == SyncProgress(len(order) - 1, 200)
 
 
-def test_every_deletion_of_a_batch_is_remembered() -> None:
+def test_every_deletion_of_a_batch_is_remembered():
     on = overlay(ONE)
     for number in (11, 12):
         decide(on, [G1], [ONE], deletion=Deletion(number, G1))
@@ -139,7 +137,7 @@ def one(stamp: int) -> Sub:
     return Sub(G1, "https://a.example", stamp % 2 == 0, Stamp(stamp))
 
 
-def test_a_state_that_is_stored_is_kept_from_there_and_one_of_the_batch_as_it_was() -> None:
+def test_a_state_that_is_stored_is_kept_from_there_and_one_of_the_batch_as_it_was():
     on = overlay(ONE)
     change(on, 11, one(11), ended=[G1])
     change(on, 12, one(12), ended=[G1], author="ben")
@@ -153,7 +151,7 @@ def test_a_state_that_is_stored_is_kept_from_there_and_one_of_the_batch_as_it_wa
     assert (on.restamped_ended, on.former_count, on.known_from) == ([], 3, 0)
 
 
-def test_a_state_with_other_stamps_goes_on_where_it_began() -> None:
+def test_a_state_with_other_stamps_goes_on_where_it_began():
     on = overlay(ONE, Sub(G2, "https://b.example", True, 2))
     change(on, 11, one(11), ended=[G1])
     two = Sub(G2, "https://b.example", True, 13)
@@ -164,7 +162,7 @@ def test_a_state_with_other_stamps_goes_on_where_it_began() -> None:
     assert on.restamped_ended == [EntryState(two, ended=14)]
 
 
-def test_what_comes_back_in_the_same_batch_begins_anew() -> None:
+def test_what_comes_back_in_the_same_batch_begins_anew():
     on = overlay(ONE)
     change(on, 11, forgotten=[G1], ended=[G1])
     change(on, 12, one(12), author="ben")
@@ -174,7 +172,7 @@ def test_what_comes_back_in_the_same_batch_begins_anew() -> None:
     assert on.made_and_ended == [EntryState(one(12), 12, "ben", 13)]
 
 
-def test_without_an_author_no_state_is_kept_and_nothing_before_is_known() -> None:
+def test_without_an_author_no_state_is_kept_and_nothing_before_is_known():
     on = Overlay(AccountId(7), Stamp(10), Counts(), [ONE], known_from=Stamp(5), former_count=2)
     change(on, 11, one(11), ended=[G1], author=None)
     assert on.origins == {G1: Origin(11, None)}
@@ -184,13 +182,13 @@ def test_without_an_author_no_state_is_kept_and_nothing_before_is_known() -> Non
     assert (on.former_count, on.known_from) == (3, 11)
 
 
-def test_a_change_without_an_author_keeps_a_later_known_from() -> None:
+def test_a_change_without_an_author_keeps_a_later_known_from():
     on = Overlay(AccountId(7), Stamp(10), Counts(), [ONE], known_from=Stamp(50))
     change(on, 11, one(11), author=None)
     assert on.known_from == 50
 
 
-def test_a_history_has_what_is_stored_and_what_the_batch_has_changed() -> None:
+def test_a_history_has_what_is_stored_and_what_the_batch_has_changed():
     two = Sub(G2, "https://b.example", True, 2)
     on = Overlay(AccountId(7), Stamp(10), Counts(), known_from=Stamp(1))
     on.load_state(EntryState(ONE, Stamp(1), "anna"))
@@ -200,10 +198,10 @@ def test_a_history_has_what_is_stored_and_what_the_batch_has_changed() -> None:
     change(on, 11, one(11), ended=[G1], author="ben")
     change(on, 12, replace(two, subscription_changed=Stamp(12)), restamped=[G2])
 
-    def history(since: int) -> History:
+    def history(since):
         seen: list[Snapshot] = []
 
-        def look(given: Snapshot) -> Decision[None]:
+        def look(given):
             seen.append(given)
             return Decision(None, [], [], given.last_stamp, given.counts)
 

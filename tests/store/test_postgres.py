@@ -1,7 +1,5 @@
 """What is PostgreSQL's own: its schema, poolers in between, and every way in which it can fail."""
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import itertools
@@ -10,9 +8,8 @@ import signal
 import socket
 import time
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 from unittest import mock
 from urllib.parse import urlsplit
@@ -37,7 +34,6 @@ from feedkeep.model import (
     Guid,
     PageRequest,
     Pointer,
-    Records,
     Snapshot,
     Stamp,
     Subscription,
@@ -50,7 +46,6 @@ from feedkeep.rules.subscriptions import want
 from feedkeep.runtime import wall_clock
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.store import migrate
-from feedkeep.store.batch import Outcome
 from feedkeep.store.migrate import newest_version
 from feedkeep.store.portable.episode_actions import NEWEST_PLAYS
 from feedkeep.store.postgres import (
@@ -73,6 +68,19 @@ NOWHERE = Guid("00000000-0000-4000-8000-000000000009")
 LOCKED = "datname = current_database() AND wait_event_type = 'Lock'"
 
 Work = Callable[[PostgresStore], Awaitable[None]]
+
+
+@pytest.fixture
+async def store(url, max_connections, recorder):
+    """A store with two accounts."""
+    store = await PostgresStore.open(url, max_connections, wall_clock.now, recorder=recorder)
+    try:
+        if not await store.accounts.are_there():
+            await store.accounts.create(Account(ALICE, "alice", None, False, 0), "alice")
+            await store.accounts.create(Account(BOB, "bob", None, False, 0), "bob")
+        yield store
+    finally:
+        await store.close()
 
 
 def run(url: str, work: Work, max_connections: int = 8, recorder: Recorder | None = None) -> None:
@@ -104,7 +112,7 @@ async def answers(*requests: Awaitable[Any]) -> list[Any]:
 
 
 @pytest.fixture
-def server() -> Iterator[PostgresServer]:
+def server():
     """A server of this test's own, to be stopped and damaged."""
     with PostgresServer() as server:
         yield server
@@ -113,8 +121,8 @@ def server() -> Iterator[PostgresServer]:
 # The schema
 
 
-def test_ten_that_start_at_once_bring_the_database_up_to_date_once(postgres: str) -> None:
-    async def work(store: PostgresStore) -> None:
+def test_ten_that_start_at_once_bring_the_database_up_to_date_once(postgres):
+    async def work(store):
         await store.assert_ready()
 
     for _ in range(8):
@@ -131,9 +139,7 @@ async def opened(url: str) -> None:
     await (await PostgresStore.open(url, 2, wall_clock.now)).close()
 
 
-def test_a_step_that_fails_leaves_nothing_of_itself(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_step_that_fails_leaves_nothing_of_itself(database, monkeypatch):
     step, *_ = migrate.migrations("postgres")
     broken = dataclasses.replace(step, sql=f"{step.sql}CREATE TABLE feedkeep.account ();")
     monkeypatch.setattr(migrate, "migrations", lambda _: [broken])
@@ -144,7 +150,7 @@ def test_a_step_that_fails_leaves_nothing_of_itself(
     asyncio.run(opened(database))
 
 
-def test_a_database_of_a_newer_program_is_refused_and_left_alone(database: str) -> None:
+def test_a_database_of_a_newer_program_is_refused_and_left_alone(database):
     asyncio.run(opened(database))
     execute(
         database,
@@ -154,7 +160,7 @@ def test_a_database_of_a_newer_program_is_refused_and_left_alone(database: str) 
         asyncio.run(opened(database))
 
 
-def test_a_database_of_a_newer_program_that_says_it_is_compatible_is_used(database: str) -> None:
+def test_a_database_of_a_newer_program_that_says_it_is_compatible_is_used(database):
     asyncio.run(opened(database))
     newest = newest_version("postgres")
     execute(
@@ -165,13 +171,11 @@ def test_a_database_of_a_newer_program_that_says_it_is_compatible_is_used(databa
     assert execute(database, "SELECT version FROM feedkeep.schema_version") == newest + 2
 
 
-def test_a_step_waits_between_what_others_do_and_holds_nobody_up(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_step_waits_between_what_others_do_and_holds_nobody_up(database, monkeypatch):
     asyncio.run(opened(database))
     monkeypatch.setattr(store_module, "RETRY_SECONDS", 0.01)
 
-    async def work(store: PostgresStore) -> None:
+    async def work(store):
         reader = await asyncpg.connect(database)
         await reader.execute("BEGIN; SELECT count(*) FROM feedkeep.account")
         with monkeypatch.context() as newer:
@@ -195,65 +199,52 @@ def test_a_step_waits_between_what_others_do_and_holds_nobody_up(
     )
 
 
-def test_statements_that_were_prepared_before_a_step_are_prepared_again(database: str) -> None:
-    async def work(store: PostgresStore) -> None:
-        asks: list[Callable[[], Awaitable[Any]]] = [
-            lambda: store.entries.change(ALICE, [GUID], subscribe),
-            lambda: store.entries.view(ALICE, GUID),
-            lambda: store.entries.page(ALICE, PageRequest(-1, None, 1, 50)),
-            lambda: store.accounts.find("alice"),
-            lambda: store.tokens.of(ALICE),
-        ]
-        kinds = itertools.cycle(["varchar", "text"])  # another type of what they return
-        for first in asks:
-            for ask in asks:
-                await ask()
-            kind = next(kinds)
-            for table, column in (("account", "name"), ("entry", "feed_url"), ("token", "label")):
-                await asyncio.to_thread(
-                    execute, database, f"ALTER TABLE feedkeep.{table} ALTER {column} TYPE {kind}"
-                )
-            await first()  # which is the one to find out
-
-    run(database, work)
+async def test_statements_that_were_prepared_before_a_step_are_prepared_again(database, store):
+    asks: list[Callable[[], Awaitable[Any]]] = [
+        lambda: store.entries.change(ALICE, [GUID], subscribe),
+        lambda: store.entries.view(ALICE, GUID),
+        lambda: store.entries.page(ALICE, PageRequest(-1, None, 1, 50)),
+        lambda: store.accounts.find("alice"),
+        lambda: store.tokens.of(ALICE),
+    ]
+    kinds = itertools.cycle(["varchar", "text"])  # another type of what they return
+    for first in asks:
+        for ask in asks:
+            await ask()
+        kind = next(kinds)
+        for table, column in (("account", "name"), ("entry", "feed_url"), ("token", "label")):
+            await asyncio.to_thread(
+                execute, database, f"ALTER TABLE feedkeep.{table} ALTER {column} TYPE {kind}"
+            )
+        await first()  # which is the one to find out
 
 
-def test_for_a_page_from_the_start_nobody_counts_all_entries(database: str) -> None:
-    async def work(store: PostgresStore) -> None:
-        await store.entries.change(ALICE, [GUID], subscribe)
-        await asyncio.to_thread(
-            execute, database, "UPDATE feedkeep.account SET announced_count = 9"
-        )
-        first, after = (PageRequest(since, None, 1, 50) for since in (0, 1))
-        assert (await store.entries.page(ALICE, first)).total == 9
-        assert (await store.entries.page(ALICE, after)).total == 0
-
-    run(database, work)
+async def test_for_a_page_from_the_start_nobody_counts_all_entries(database, store):
+    await store.entries.change(ALICE, [GUID], subscribe)
+    await asyncio.to_thread(execute, database, "UPDATE feedkeep.account SET announced_count = 9")
+    first, after = (PageRequest(since, None, 1, 50) for since in (0, 1))
+    assert (await store.entries.page(ALICE, first)).total == 9
+    assert (await store.entries.page(ALICE, after)).total == 0
 
 
-def test_a_page_of_a_list_goes_through_nobody_elses_entries(database: str) -> None:
-    def add_many(snapshot: Snapshot) -> Decision[None]:
+async def test_a_page_of_a_list_goes_through_nobody_elses_entries(database, store):
+    def add_many(snapshot):
         feeds = [
             Subscription(Guid(f"{number:08}{GUID[8:]}"), f"https://a.example/{number}", True, stamp)
             for number, stamp in enumerate(range(1, 3_001), 1)
         ]
         return Decision(None, feeds, [], 3_000, count(feeds))
 
-    async def work(store: PostgresStore) -> None:
-        await store.entries.change(ALICE, None, add_many)
-        await store.entries.change(BOB, [GUID], subscribe)
-        await asyncio.to_thread(execute, database, "ANALYZE feedkeep.entry")
-        page = f"EXPLAIN {store.entries._pages}"
-        wanted = [[BOB], [0], [0], [100], [0]]
-        plan = await asyncio.to_thread(
-            with_connection, database, lambda one: one.fetch(page, *wanted)
-        )
-        assert "Seq Scan on entry" not in "\n".join(line for (line,) in plan)
-
-    run(database, work)
+    await store.entries.change(ALICE, None, add_many)
+    await store.entries.change(BOB, [GUID], subscribe)
+    await asyncio.to_thread(execute, database, "ANALYZE feedkeep.entry")
+    page = f"EXPLAIN {store.entries._pages}"
+    wanted = [[BOB], [0], [0], [100], [0]]
+    plan = await asyncio.to_thread(with_connection, database, lambda one: one.fetch(page, *wanted))
+    assert "Seq Scan on entry" not in "\n".join(line for (line,) in plan)
 
 
-def test_urls_with_escapes_are_found_without_reading_a_list(database: str) -> None:
+def test_urls_with_escapes_are_found_without_reading_a_list(database):
     asyncio.run(opened(database))
     execute(database, "INSERT INTO feedkeep.account (account_id, name, name_key, created)"
                       " VALUES (7, 'a', 'a', 1)")  # fmt: skip
@@ -276,9 +267,7 @@ def test_urls_with_escapes_are_found_without_reading_a_list(database: str) -> No
 
 @pytest.mark.parametrize("state", [(True, True), (True, False), (False, True)])
 @pytest.mark.parametrize("start", [(2**63 - 1, 2**63 - 1), (7, 6_000)])
-def test_a_page_of_plays_reads_no_more_than_it_lists(
-    emptied_database: str, start: tuple[int, int], state: tuple[bool, bool]
-) -> None:
+def test_a_page_of_plays_reads_no_more_than_it_lists(emptied_database, start, state):
     """Of both states there are thousands, all at one second."""
     asyncio.run(opened(emptied_database))
     for statement in (
@@ -291,7 +280,7 @@ def test_a_page_of_plays_reads_no_more_than_it_lists(
     ):
         execute(emptied_database, statement)
 
-    async def plan(connection: asyncpg.Connection) -> str:
+    async def plan(connection):
         explained = f"EXPLAIN (ANALYZE, FORMAT TEXT) {NEWEST_PLAYS}"
         lines = await connection.fetch(explained, 7, *start, *state, 10)
         return "\n".join(line for (line,) in lines)
@@ -303,12 +292,12 @@ def test_a_page_of_plays_reads_no_more_than_it_lists(
 
 
 @pytest.fixture
-def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def sent(monkeypatch):
     """What the store sends to PostgreSQL."""
     statements: list[str] = []
 
     class Recording(connections.Connection):
-        def __init__(self, *arguments: Any, **more: Any) -> None:
+        def __init__(self, *arguments, **more):
             super().__init__(*arguments, **more)
             self.add_query_logger(lambda logged: statements.append(logged.query.strip()))
 
@@ -316,51 +305,45 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return statements
 
 
-def test_a_change_takes_four_round_trips_whatever_it_writes(database: str, sent: list[str]) -> None:
-    def leave_and_delete(snapshot: Snapshot) -> Decision[Stamp]:
+async def test_a_change_takes_four_round_trips_whatever_it_writes(sent, store):
+    def leave_and_delete(snapshot):
         stamp = Stamp(snapshot.last_stamp + 1)
         entry = Subscription(GUID, "https://a.example", False, stamp, deleted=stamp)
         gone = Deletion(stamp, GUID)
         about = {"deletion": gone, "stamp": stamp, "ended": [GUID]}
         return Decision(stamp, [entry], [], stamp, count([entry]), **about)
 
-    async def work(store: PostgresStore) -> None:
-        await store.entries.change(ALICE, [GUID], subscribe)
-        sent.clear()
-        deletion = await store.entries.change(ALICE, [GUID], leave_and_delete, author="{}")
-        assert [statement.partition(" ")[0] for statement in sent] == [
-            "BEGIN",
-            "SELECT",
-            "WITH",
-            "COMMIT",
-        ]
-        assert await store.entries.deletion(ALICE, deletion) == Deletion(deletion, GUID)
-        former = (await store.history.page(ALICE, Stamp(9), 9)).states
-        assert [state.ended for state in former] == [2, None]
-
-    run(database, work)
+    await store.entries.change(ALICE, [GUID], subscribe)
+    sent.clear()
+    deletion = await store.entries.change(ALICE, [GUID], leave_and_delete, author="{}")
+    assert [statement.partition(" ")[0] for statement in sent] == [
+        "BEGIN",
+        "SELECT",
+        "WITH",
+        "COMMIT",
+    ]
+    assert await store.entries.deletion(ALICE, deletion) == Deletion(deletion, GUID)
+    former = (await store.history.page(ALICE, Stamp(9), 9)).states
+    assert [state.ended for state in former] == [2, None]
 
 
-def test_what_is_locked_besides_others_is_asked_by_one_statement_for_all(
-    database: str, sent: list[str]
-) -> None:
-    async def work(store: PostgresStore) -> None:
-        other = await asyncpg.connect(database)
-        await other.execute("BEGIN")
-        await other.execute("UPDATE feedkeep.account SET last_stamp = 0 WHERE account_id = 7")
-        held = asyncio.create_task(store.entries.change(ALICE, [GUID], subscribe))
-        await store.entries.change(BOB, [GUID], subscribe)
-        await other.execute("ROLLBACK")
-        await other.close()
-        await held
-        again = [text for text in sent if text.startswith("SELECT a.account_id FROM")]
-        assert len(again) == 1
-        assert "$1" in again[0], "a text with ids would be prepared anew for each set of accounts"
-
-    run(database, work)
+async def test_what_is_locked_besides_others_is_asked_by_one_statement_for_all(
+    database, sent, store
+):
+    other = await asyncpg.connect(database)
+    await other.execute("BEGIN")
+    await other.execute("UPDATE feedkeep.account SET last_stamp = 0 WHERE account_id = 7")
+    held = asyncio.create_task(store.entries.change(ALICE, [GUID], subscribe))
+    await store.entries.change(BOB, [GUID], subscribe)
+    await other.execute("ROLLBACK")
+    await other.close()
+    await held
+    again = [text for text in sent if text.startswith("SELECT a.account_id FROM")]
+    assert len(again) == 1
+    assert "$1" in again[0], "a text with ids would be prepared anew for each set of accounts"
 
 
-def test_what_many_accounts_load_is_not_compared_with_what_others_do(database: str) -> None:
+def test_what_many_accounts_load_is_not_compared_with_what_others_do(database):
     asyncio.run(opened(database))
     for statement in (
         "INSERT INTO feedkeep.account (account_id, name, name_key, created)"
@@ -372,7 +355,7 @@ def test_what_many_accounts_load_is_not_compared_with_what_others_do(database: s
     ):
         execute(database, statement)
 
-    async def plan(connection: asyncpg.Connection) -> str:
+    async def plan(connection):
         # As PostgreSQL plans it for large tables, of which it takes these few rows for one or two.
         for way in ("hashjoin", "mergejoin", "seqscan"):
             await connection.execute(f"SET enable_{way} = off")
@@ -383,24 +366,20 @@ def test_what_many_accounts_load_is_not_compared_with_what_others_do(database: s
     assert "Rows Removed by Join Filter" not in with_connection(database, plan)
 
 
-def test_a_schema_of_another_program_is_refused_and_left_alone(database: str) -> None:
+def test_a_schema_of_another_program_is_refused_and_left_alone(database):
     execute(database, "CREATE SCHEMA feedkeep CREATE TABLE theirs ()")
     with pytest.raises(StoreUnusable, match="another program"):
         asyncio.run(opened(database))
     assert execute(database, "SELECT count(*) FROM pg_tables WHERE schemaname = 'feedkeep'") == 1
 
 
-def test_tables_of_other_programs_beside_the_schema_do_no_harm(database: str) -> None:
+async def test_tables_of_other_programs_beside_the_schema_do_no_harm(database, store):
     execute(database, "CREATE TABLE account (theirs int)")
-
-    async def work(store: PostgresStore) -> None:
-        assert await store.entries.change(ALICE, [GUID], subscribe) == 1
-
-    run(database, work)
+    assert await store.entries.change(ALICE, [GUID], subscribe) == 1
 
 
-def test_the_database_itself_refuses_rows_that_no_rule_would_write(database: str) -> None:
-    async def work(store: PostgresStore) -> None:
+def test_the_database_itself_refuses_rows_that_no_rule_would_write(database):
+    async def work(store):
         await store.entries.change(ALICE, [GUID], subscribe)
 
     run(database, work)
@@ -438,21 +417,21 @@ def test_the_database_itself_refuses_rows_that_no_rule_would_write(database: str
         "postgresql://alice:hunter2@127.0.0.1:99999/name",
     ],
 )
-def test_what_is_no_url_of_a_database_is_told_without_its_password(url: str) -> None:
+def test_what_is_no_url_of_a_database_is_told_without_its_password(url):
     with pytest.raises(StoreUnusable, match="not the URL of a PostgreSQL database") as failure:
         asyncio.run(opened(url))
     assert "hunter2" not in str(failure.value)
 
 
-def test_a_parameter_that_postgres_does_not_know_is_told(postgres: str) -> None:
+def test_a_parameter_that_postgres_does_not_know_is_told(postgres):
     for parameter in ("foo=bar", "connect_timeout=3", "statement_timeout=abc"):
         with pytest.raises(StoreUnusable, match="no parameters but those"):
             asyncio.run(opened(f"{postgres}?{parameter}"))
 
 
 def test_a_file_without_the_certificates_that_it_should_have_is_told_and_not_waited_for(
-    postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    postgres, tmp_path, monkeypatch
+):
     none = tmp_path / "none.crt"
     none.write_text("no certificate")
     url = f"{postgres}?sslmode=verify-full"
@@ -471,9 +450,9 @@ def test_a_file_without_the_certificates_that_it_should_have_is_told_and_not_wai
 
 @pytest.mark.parametrize(("parameter", "name"), [("", "feedkeep"), ("application_name=x", "x")])
 def test_postgres_lists_its_connections_by_the_name_of_the_program(
-    database: str, parameter: str, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def work(store: PostgresStore) -> None:
+    database, parameter, name, monkeypatch
+):
+    async def work(store):
         async with store._runner.connections.reading() as connection:
             assert await connection.fetchval("SHOW application_name") == name
 
@@ -484,27 +463,24 @@ def test_postgres_lists_its_connections_by_the_name_of_the_program(
         run(database, work)
 
 
-def test_what_postgres_says_of_a_row_that_it_refuses_has_no_url_in_it(database: str) -> None:
+async def test_what_postgres_says_of_a_row_that_it_refuses_has_no_url_in_it(database, store):
     asyncio.run(opened(database))
     execute(database, "ALTER TABLE feedkeep.entry ADD CHECK (feed_url NOT LIKE '%private%')")
 
-    def private(snapshot: Snapshot) -> Decision[None]:
+    def private(snapshot):
         return subscriptions.add(limited(snapshot), [want("https://private.example/feed", None)])
 
-    async def work(store: PostgresStore) -> None:
-        with pytest.raises(asyncpg.CheckViolationError) as raised:
-            await store.entries.change(ALICE, [GUID], private)
-        told = "".join(traceback.format_exception(raised.value))
-        assert "violates check constraint" in told
-        assert "private.example" not in told
-
-    run(database, work)
+    with pytest.raises(asyncpg.CheckViolationError) as raised:
+        await store.entries.change(ALICE, [GUID], private)
+    told = "".join(traceback.format_exception(raised.value))
+    assert "violates check constraint" in told
+    assert "private.example" not in told
 
 
-def test_a_transaction_that_fails_is_counted_whatever_it_failed_by(database: str) -> None:
+def test_a_transaction_that_fails_is_counted_whatever_it_failed_by(database):
     recorder = Recorder()
 
-    async def work(store: PostgresStore) -> None:
+    async def work(store):
         await store.entries.change(ALICE, [GUID], subscribe)
         assert recorded(recorder, FAILED_COMMITS) == 0
         before = recorded(recorder, COMMITS)
@@ -520,7 +496,7 @@ def test_a_transaction_that_fails_is_counted_whatever_it_failed_by(database: str
     run(database, work, recorder=recorder)
 
 
-def test_a_database_that_is_not_there_is_told(postgres: str) -> None:
+def test_a_database_that_is_not_there_is_told(postgres):
     with pytest.raises(StoreUnavailable, match='database "nowhere" does not exist'):
         asyncio.run(opened(postgres.rpartition("/")[0] + "/nowhere"))
 
@@ -529,72 +505,61 @@ def test_a_database_that_is_not_there_is_told(postgres: str) -> None:
 
 
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+def impatient(monkeypatch):
     begin = connections._BEGIN.replace("lock_timeout = '2s'", "lock_timeout = '1s'")
     monkeypatch.setattr(connections, "_BEGIN", begin)
 
 
 @pytest.mark.usefixtures("impatient")
-def test_while_somebody_holds_an_account_others_go_on_and_it_can_be_read(database: str) -> None:
-    async def timed(change: Awaitable[int]) -> tuple[Any, float]:
+async def test_while_somebody_holds_an_account_others_go_on_and_it_can_be_read(database, store):
+    async def timed(change):
         started = time.monotonic()
         (answer,) = await answers(change)
         return answer, time.monotonic() - started
 
-    async def work(store: PostgresStore) -> None:
-        await store.entries.change(ALICE, [GUID], subscribe)
-        other = await asyncpg.connect(database)
-        await other.execute("BEGIN")
-        await other.execute("UPDATE feedkeep.account SET last_stamp = 99 WHERE account_id = 7")
-        held = [
-            asyncio.create_task(timed(store.entries.change(ALICE, [GUID], subscribe)))
-            for _ in "12345"
-        ]
-        free = await timed(store.entries.change(BOB, [GUID], subscribe))
-        assert free[0] == 1
-        assert free[1] < 0.8  # it waited for nobody
-        refused = await asyncio.gather(*held)
-        assert [answer for answer, _ in refused] == [AccountBusy] * 5, "no outage of the store"
-        assert max(seconds for _, seconds in refused) < 3  # they waited together
-        assert await store.entries.view(ALICE, GUID) is not None
-        assert (await store.entries.page(ALICE, PageRequest(-1, None, 1, 50))).total == 1
-        assert (await store.entries.whole(ALICE)).last_stamp == 1
-        await other.close()
-        assert await store.entries.change(ALICE, [GUID], subscribe) == 2
-
-    run(database, work)
+    await store.entries.change(ALICE, [GUID], subscribe)
+    other = await asyncpg.connect(database)
+    await other.execute("BEGIN")
+    await other.execute("UPDATE feedkeep.account SET last_stamp = 99 WHERE account_id = 7")
+    held = [
+        asyncio.create_task(timed(store.entries.change(ALICE, [GUID], subscribe))) for _ in "12345"
+    ]
+    free = await timed(store.entries.change(BOB, [GUID], subscribe))
+    assert free[0] == 1
+    assert free[1] < 0.8  # it waited for nobody
+    refused = await asyncio.gather(*held)
+    assert [answer for answer, _ in refused] == [AccountBusy] * 5, "no outage of the store"
+    assert max(seconds for _, seconds in refused) < 3  # they waited together
+    assert await store.entries.view(ALICE, GUID) is not None
+    assert (await store.entries.page(ALICE, PageRequest(-1, None, 1, 50))).total == 1
+    assert (await store.entries.whole(ALICE)).last_stamp == 1
+    await other.close()
+    assert await store.entries.change(ALICE, [GUID], subscribe) == 2
 
 
-def test_an_account_whose_change_loads_much_has_a_transaction_of_its_own(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_account_whose_change_loads_much_has_a_transaction_of_its_own(monkeypatch, store):
     made: list[tuple[set[AccountId], bool]] = []
     make = entry_writes.Changes.make
 
-    async def make_and_note(*given: Any, may_wait: bool) -> Sequence[Outcome[Any]]:
+    async def make_and_note(*given, may_wait):
         made.append(({change.account_id for change in given[2]}, may_wait))
         return await make(*given, may_wait=may_wait)
 
-    def keep(snapshot: Snapshot) -> Decision[int]:
+    def keep(snapshot):
         return Decision(len(snapshot.entries), [], [], snapshot.last_stamp, snapshot.counts)
 
-    async def work(store: PostgresStore) -> None:
-        items = [want(url, guid) for url, guid in renamed("https://a.example", GUID, 8)]
-        add = subscriptions.guids_wanted(items)
-        await store.entries.change(
-            ALICE, add, lambda given: subscriptions.add(limited(given), items)
-        )
-        monkeypatch.setattr(entry_writes.Changes, "make", make_and_note)
-        monkeypatch.setattr(entry_writes, "MAX_ROWS_IN_A_BATCH", 4)
-        loaded = await answers(*(store.entries.change(one, [GUID], keep) for one in (ALICE, BOB)))
-        assert loaded == [10, 0]
-        assert made[0] == ({ALICE, BOB}, False)
-        assert sorted(made[1:], key=repr) == [({BOB}, True), ({ALICE}, True)]
-        made.clear()
-        assert await store.entries.change(ALICE, None, keep) == 10
-        assert made == [({ALICE}, True)]
-
-    run(database, work)
+    items = [want(url, guid) for url, guid in renamed("https://a.example", GUID, 8)]
+    add = subscriptions.guids_wanted(items)
+    await store.entries.change(ALICE, add, lambda given: subscriptions.add(limited(given), items))
+    monkeypatch.setattr(entry_writes.Changes, "make", make_and_note)
+    monkeypatch.setattr(entry_writes, "MAX_ROWS_IN_A_BATCH", 4)
+    loaded = await answers(*(store.entries.change(one, [GUID], keep) for one in (ALICE, BOB)))
+    assert loaded == [10, 0]
+    assert made[0] == ({ALICE, BOB}, False)
+    assert sorted(made[1:], key=repr) == [({BOB}, True), ({ALICE}, True)]
+    made.clear()
+    assert await store.entries.change(ALICE, None, keep) == 10
+    assert made == [({ALICE}, True)]
 
 
 _REFUSE_LONG_DELETES = """
@@ -618,45 +583,38 @@ CREATE CONSTRAINT TRIGGER refuse_late AFTER DELETE ON feedkeep.entry DEFERRABLE 
 """
 
 
-def test_the_rows_of_a_large_account_go_with_statements_that_each_take_a_moment(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_rows_of_a_large_account_go_with_statements_that_each_take_a_moment(
+    database, monkeypatch, store
+):
     monkeypatch.setattr(accounts, "_ROWS_AT_ONCE", 4)
     monkeypatch.setattr(accounts, "_FULL", "DELETE 4")
-
-    async def work(store: PostgresStore) -> None:
-        feeds = [(f"https://a.example/{number}", None) for number in range(9)]
-        for sent in (renamed("https://b.example", GUID, 8), feeds):  # pointers, and feeds
-            items = [want(url, guid) for url, guid in sent]
-            await store.entries.change(
-                ALICE,
-                subscriptions.guids_wanted(items),
-                lambda given, items=items: subscriptions.add(limited(given), items),
-            )
-        await asyncio.to_thread(
-            with_connection, database, lambda one: one.execute(_REFUSE_LONG_DELETES)
+    feeds = [(f"https://a.example/{number}", None) for number in range(9)]
+    for sent in (renamed("https://b.example", GUID, 8), feeds):  # pointers, and feeds
+        items = [want(url, guid) for url, guid in sent]
+        await store.entries.change(
+            ALICE,
+            subscriptions.guids_wanted(items),
+            lambda given, items=items: subscriptions.add(limited(given), items),
         )
-        await store.accounts.delete(ALICE)
-        assert await store.accounts.find("alice") is None
-        assert not (await store.entries.whole(BOB)).entries
-        left = await asyncio.to_thread(execute, database, "SELECT count(*) FROM feedkeep.entry")
-        assert left == 0
-
-    run(database, work)
+    await asyncio.to_thread(
+        with_connection, database, lambda one: one.execute(_REFUSE_LONG_DELETES)
+    )
+    await store.accounts.delete(ALICE)
+    assert await store.accounts.find("alice") is None
+    assert not (await store.entries.whole(BOB)).entries
+    left = await asyncio.to_thread(execute, database, "SELECT count(*) FROM feedkeep.entry")
+    assert left == 0
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_last_use_waits_for_no_token_that_somebody_else_is_changing(database: str) -> None:
-    async def work(store: PostgresStore) -> None:
-        for number in range(2):
-            await store.tokens.add(ALICE, Token(0, bytes([number]) * 32, "", 0))
-        other = await asyncpg.connect(database)
-        await other.execute("BEGIN; UPDATE feedkeep.token SET label = 'x' WHERE id = 1")
-        await store.tokens.mark_used([(ALICE, 1), (ALICE, 2)], 7)
-        await other.close()
-        assert [token.last_used for token in await store.tokens.of(ALICE)] == [None, 7]
-
-    run(database, work)
+async def test_a_last_use_waits_for_no_token_that_somebody_else_is_changing(database, store):
+    for number in range(2):
+        await store.tokens.add(ALICE, Token(0, bytes([number]) * 32, "", 0))
+    other = await asyncpg.connect(database)
+    await other.execute("BEGIN; UPDATE feedkeep.token SET label = 'x' WHERE id = 1")
+    await store.tokens.mark_used([(ALICE, 1), (ALICE, 2)], 7)
+    await other.close()
+    assert [token.last_used for token in await store.tokens.of(ALICE)] == [None, 7]
 
 
 def until_waiting(database: str) -> int:
@@ -671,8 +629,8 @@ def until_one(database: str, what: str) -> int:
     return int(pid)
 
 
-def test_a_look_up_by_key_does_not_wait_for_long_lists(database: str) -> None:
-    async def work(store: PostgresStore) -> None:
+def test_a_look_up_by_key_does_not_wait_for_long_lists(database):
+    async def work(store):
         other = await asyncpg.connect(database)
         await other.execute("BEGIN; LOCK TABLE feedkeep.entry")
         lists = [asyncio.create_task(store.entries.whole(ALICE)) for _ in "12345"]
@@ -686,30 +644,23 @@ def test_a_look_up_by_key_does_not_wait_for_long_lists(database: str) -> None:
     run(database, work, max_connections=2)
 
 
-def test_who_waits_for_an_account_goes_on_as_soon_as_it_is_free(database: str) -> None:
-    async def work(store: PostgresStore) -> None:
-        other = await asyncpg.connect(database)
-        await other.execute("BEGIN")
-        await other.execute("UPDATE feedkeep.account SET last_stamp = 99 WHERE account_id = 7")
-        changes = [
-            asyncio.create_task(store.entries.change(ALICE, [GUID], subscribe)) for _ in "123"
-        ]
-        await asyncio.to_thread(until_waiting, database)
-        await other.execute("COMMIT")
-        assert await asyncio.gather(*changes) == [100, 101, 102]
-        await other.close()
-
-    run(database, work)
+async def test_who_waits_for_an_account_goes_on_as_soon_as_it_is_free(database, store):
+    other = await asyncpg.connect(database)
+    await other.execute("BEGIN")
+    await other.execute("UPDATE feedkeep.account SET last_stamp = 99 WHERE account_id = 7")
+    changes = [asyncio.create_task(store.entries.change(ALICE, [GUID], subscribe)) for _ in "123"]
+    await asyncio.to_thread(until_waiting, database)
+    await other.execute("COMMIT")
+    assert await asyncio.gather(*changes) == [100, 101, 102]
+    await other.close()
 
 
-def test_jobs_of_one_account_take_no_more_than_one_connection_at_a_time(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_jobs_of_one_account_take_no_more_than_one_connection_at_a_time(database, monkeypatch):
     begin = connections._BEGIN.replace("lock_timeout = '2s'", "lock_timeout = '20s'")
     monkeypatch.setattr(connections, "_BEGIN", begin)  # this machine may be busy
     monkeypatch.setattr(runner, "TURN_SECONDS", 60)
 
-    async def work(store: PostgresStore) -> None:
+    async def work(store):
         other = await asyncpg.connect(database)
         await other.execute("BEGIN")
         await other.execute("UPDATE feedkeep.account SET last_stamp = 99 WHERE account_id = 7")
@@ -729,7 +680,7 @@ def test_jobs_of_one_account_take_no_more_than_one_connection_at_a_time(
         assert [await first, await advance(store)] == [1, 2]
         await other.close()
 
-    async def advance(store: PostgresStore) -> Stamp:
+    async def advance(store):
         return await store.accounts.advance(ALICE, Clock.SUBSCRIPTIONS, lambda last: last + 1)
 
     run(database, work, max_connections=2)
@@ -745,9 +696,9 @@ def test_jobs_of_one_account_take_no_more_than_one_connection_at_a_time(
         ("53100", "a full disk"),
     ],
 )
-def test_what_passes_is_repeated_once_and_what_stays_is_unavailable(
-    database: str, code: str, what: str
-) -> None:
+async def test_what_passes_is_repeated_once_and_what_stays_is_unavailable(
+    database, code, what, store
+):
     asyncio.run(opened(database))
     for statement in (
         "CREATE SEQUENCE tries",
@@ -760,25 +711,21 @@ def test_what_passes_is_repeated_once_and_what_stays_is_unavailable(
         " FOR EACH ROW EXECUTE FUNCTION fail()",
     ):
         execute(database, statement)
-
-    async def work(store: PostgresStore) -> None:
-        changes = (
-            store.entries.change(ALICE, [GUID], subscribe),
-            store.entries.change(BOB, [GUID], subscribe),
-        )
-        assert await answers(*changes) == [1, 1]
-        execute(database, "UPDATE failing SET times = 1000")
-        with pytest.raises(StoreUnavailable, match=what):
-            await store.entries.change(ALICE, [GUID], subscribe)
-        assert (await store.entries.whole(ALICE)).last_stamp == 1
-
-    run(database, work)
+    changes = (
+        store.entries.change(ALICE, [GUID], subscribe),
+        store.entries.change(BOB, [GUID], subscribe),
+    )
+    assert await answers(*changes) == [1, 1]
+    execute(database, "UPDATE failing SET times = 1000")
+    with pytest.raises(StoreUnavailable, match=what):
+        await store.entries.change(ALICE, [GUID], subscribe)
+    assert (await store.entries.whole(ALICE)).last_stamp == 1
 
 
 @pytest.mark.parametrize("code", ["08006", "08003", "57P01", "57P03"])
-def test_that_another_machine_of_a_cluster_is_away_costs_nobody_else_a_connection(
-    database: str, code: str
-) -> None:
+async def test_that_another_machine_of_a_cluster_is_away_costs_nobody_else_a_connection(
+    database, code, store
+):
     asyncio.run(opened(database))
     for statement in (
         "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
@@ -788,7 +735,7 @@ def test_that_another_machine_of_a_cluster_is_away_costs_nobody_else_a_connectio
     ):
         execute(database, statement)
 
-    def sessions() -> Any:
+    def sessions():
         return execute(
             database,
             "SELECT array_agg(pid ORDER BY pid) FROM pg_stat_activity"
@@ -796,16 +743,13 @@ def test_that_another_machine_of_a_cluster_is_away_costs_nobody_else_a_connectio
             " AND backend_type = 'client backend'",  # and not one that vacuums
         )
 
-    async def work(store: PostgresStore) -> None:
-        await asyncio.gather(store.entries.view(ALICE, GUID), store.accounts.find("bob"))
-        before = sessions()
-        assert len(before) > 1
-        with pytest.raises(StoreUnavailable, match="remote node"):
-            await store.entries.change(BOB, [GUID], subscribe)
-        assert await store.entries.change(ALICE, [GUID], subscribe) == 1
-        assert sessions() == before
-
-    run(database, work)
+    await asyncio.gather(store.entries.view(ALICE, GUID), store.accounts.find("bob"))
+    before = sessions()
+    assert len(before) > 1
+    with pytest.raises(StoreUnavailable, match="remote node"):
+        await store.entries.change(BOB, [GUID], subscribe)
+    assert await store.entries.change(ALICE, [GUID], subscribe) == 1
+    assert sessions() == before
 
 
 def write_nothing(database: str, table: str, times: int) -> None:
@@ -824,66 +768,52 @@ def write_nothing(database: str, table: str, times: int) -> None:
 
 
 @pytest.mark.parametrize("table", ["entry", "account"])
-def test_what_the_database_did_not_write_without_an_error_is_tried_again(
-    database: str, table: str
-) -> None:
-    async def work(store: PostgresStore) -> None:
-        write_nothing(database, table, times=1)
+async def test_what_the_database_did_not_write_without_an_error_is_tried_again(
+    database, table, store
+):
+    write_nothing(database, table, times=1)
+    await store.entries.change(ALICE, [GUID], subscribe)
+    whole = await store.entries.whole(ALICE)
+    assert (whole.last_stamp, list(whole.entries)) == (1, [GUID])
+
+
+async def test_what_the_database_does_not_write_is_not_acknowledged(database, store):
+    write_nothing(database, "entry", times=100)
+    with pytest.raises(StoreUnavailable, match="wrote 0 of 1 rows"):
         await store.entries.change(ALICE, [GUID], subscribe)
-        whole = await store.entries.whole(ALICE)
-        assert (whole.last_stamp, list(whole.entries)) == (1, [GUID])
-
-    run(database, work)
+    whole = await store.entries.whole(ALICE)
+    assert (whole.last_stamp, whole.entries) == (0, {})
 
 
-def test_what_the_database_does_not_write_is_not_acknowledged(database: str) -> None:
-    async def work(store: PostgresStore) -> None:
-        write_nothing(database, "entry", times=100)
-        with pytest.raises(StoreUnavailable, match="wrote 0 of 1 rows"):
-            await store.entries.change(ALICE, [GUID], subscribe)
-        whole = await store.entries.whole(ALICE)
-        assert (whole.last_stamp, whole.entries) == (0, {})
-
-    run(database, work)
-
-
-def test_actions_of_episodes_that_the_database_does_not_write_are_not_acknowledged(
-    database: str,
-) -> None:
-    async def work(store: PostgresStore) -> None:
-        write_nothing(database, "episode_action", times=100)
-        action = EpisodeAction(
-            b"\3" * 16, GUID, "https://a.example", "1.mp3", "phone", "play", 1, file=bytes(10)
+async def test_actions_of_episodes_that_the_database_does_not_write_are_not_acknowledged(
+    database, store
+):
+    write_nothing(database, "episode_action", times=100)
+    action = EpisodeAction(
+        b"\3" * 16, GUID, "https://a.example", "1.mp3", "phone", "play", 1, file=bytes(10)
+    )
+    with pytest.raises(StoreUnavailable, match="wrote 0 of 1 rows"):
+        await store.episode_actions.record(
+            ALICE, [action], lambda *_: ActionDecision([action], Stamp(1)), max
         )
-        with pytest.raises(StoreUnavailable, match="wrote 0 of 1 rows"):
-            await store.episode_actions.record(
-                ALICE, [action], lambda *_: ActionDecision([action], Stamp(1)), max
-            )
-
-    run(database, work)
 
 
 @pytest.mark.parametrize("how", ["pg_cancel_backend", "pg_terminate_backend"])
-def test_a_statement_that_is_cancelled_before_its_commit_is_repeated(
-    database: str, how: str
-) -> None:
-    async def work(store: PostgresStore) -> None:
-        other = await asyncpg.connect(database)
-        await other.execute("BEGIN")
-        await other.execute("UPDATE feedkeep.account SET is_disabled = false WHERE account_id = 7")
-        change = asyncio.create_task(store.entries.change(ALICE, [GUID], subscribe))
-        pid = await asyncio.to_thread(until_waiting, database)
-        assert await other.fetchval(f"SELECT {how}({pid})")
-        await other.execute("COMMIT")
-        assert await change == 1
-        await other.close()
-
-    run(database, work)
+async def test_a_statement_that_is_cancelled_before_its_commit_is_repeated(database, how, store):
+    other = await asyncpg.connect(database)
+    await other.execute("BEGIN")
+    await other.execute("UPDATE feedkeep.account SET is_disabled = false WHERE account_id = 7")
+    change = asyncio.create_task(store.entries.change(ALICE, [GUID], subscribe))
+    pid = await asyncio.to_thread(until_waiting, database)
+    assert await other.fetchval(f"SELECT {how}({pid})")
+    await other.execute("COMMIT")
+    assert await change == 1
+    await other.close()
 
 
-def test_a_connection_that_ends_in_the_commit_is_unavailable_and_never_repeated(
-    database: str,
-) -> None:
+async def test_a_connection_that_ends_in_the_commit_is_unavailable_and_never_repeated(
+    database, store
+):
     asyncio.run(opened(database))
     for statement in (
         "CREATE SEQUENCE commits",
@@ -893,52 +823,42 @@ def test_a_connection_that_ends_in_the_commit_is_unavailable_and_never_repeated(
         " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION linger()",
     ):
         execute(database, statement)
-
-    async def work(store: PostgresStore) -> None:
-        change = asyncio.create_task(answers(store.entries.change(ALICE, [GUID], subscribe)))
-        committing = "datname = current_database() AND query = 'COMMIT' AND state = 'active'"
-        pid = await asyncio.to_thread(until_one, database, committing)
-        other = await asyncpg.connect(database)
-        assert await other.fetchval(f"SELECT pg_terminate_backend({pid})")
-        assert await change == [StoreUnavailable]
-        assert await other.fetchval("SELECT last_value FROM commits") == 1
-        await other.execute("DROP TRIGGER linger ON feedkeep.entry")
-        await other.close()
-        assert await store.entries.change(ALICE, [GUID], subscribe) == 1
-
-    run(database, work)
+    change = asyncio.create_task(answers(store.entries.change(ALICE, [GUID], subscribe)))
+    committing = "datname = current_database() AND query = 'COMMIT' AND state = 'active'"
+    pid = await asyncio.to_thread(until_one, database, committing)
+    other = await asyncpg.connect(database)
+    assert await other.fetchval(f"SELECT pg_terminate_backend({pid})")
+    assert await change == [StoreUnavailable]
+    assert await other.fetchval("SELECT last_value FROM commits") == 1
+    await other.execute("DROP TRIGGER linger ON feedkeep.entry")
+    await other.close()
+    assert await store.entries.change(ALICE, [GUID], subscribe) == 1
 
 
-def test_a_transaction_that_postgres_ends_by_itself_is_not_taken_for_done(database: str) -> None:
-    async def swallow(connection: asyncpg.Connection) -> None:
+async def test_a_transaction_that_postgres_ends_by_itself_is_not_taken_for_done(store):
+    async def swallow(connection):
         with pytest.raises(asyncpg.PostgresSyntaxError):
             await connection.execute("no statement")
 
-    async def work(store: PostgresStore) -> None:
-        with pytest.raises(StoreUnavailable, match="ROLLBACK"):
-            await store._runner.connections.transact(swallow)
-
-    run(database, work)
+    with pytest.raises(StoreUnavailable, match="ROLLBACK"):
+        await store._runner.connections.transact(swallow)
 
 
-def test_a_change_that_the_commit_refuses_fails_alone(database: str) -> None:
-    def dangle(snapshot: Snapshot) -> Decision[None]:
+async def test_a_change_that_the_commit_refuses_fails_alone(store):
+    def dangle(snapshot):
         pointer = Pointer(GUID, NOWHERE)
         return Decision(None, [pointer], [], snapshot.last_stamp, snapshot.counts)
 
-    async def work(store: PostgresStore) -> None:
-        results = await answers(
-            store.entries.change(BOB, [GUID], dangle),
-            store.entries.change(ALICE, [GUID], subscribe),
-        )
-        assert results == [asyncpg.ForeignKeyViolationError, 1]
-        assert (await store.entries.whole(BOB)).entries == {}
-
-    run(database, work)
+    results = await answers(
+        store.entries.change(BOB, [GUID], dangle),
+        store.entries.change(ALICE, [GUID], subscribe),
+    )
+    assert results == [asyncpg.ForeignKeyViolationError, 1]
+    assert (await store.entries.whole(BOB)).entries == {}
 
 
-def test_a_caller_that_goes_away_leaves_no_transaction_open(database: str) -> None:
-    async def work(store: PostgresStore) -> None:
+def test_a_caller_that_goes_away_leaves_no_transaction_open(database):
+    async def work(store):
         other = await asyncpg.connect(database)
         await other.execute("BEGIN")
         await other.execute("UPDATE feedkeep.account SET is_disabled = false WHERE account_id = 7")
@@ -957,8 +877,8 @@ def test_a_caller_that_goes_away_leaves_no_transaction_open(database: str) -> No
 # A database that is away
 
 
-def test_a_server_that_restarts_is_used_again_at_once(server: PostgresServer) -> None:
-    async def work(store: PostgresStore) -> None:
+def test_a_server_that_restarts_is_used_again_at_once(server):
+    async def work(store):
         await answers(*(store.entries.change(ALICE, [GUID], subscribe) for _ in range(5)))
         for number in (signal.SIGINT, signal.SIGKILL):
             server.stop(number)
@@ -980,10 +900,8 @@ def test_a_server_that_restarts_is_used_again_at_once(server: PostgresServer) ->
     run(server.url, work)
 
 
-def test_connections_that_a_restart_broke_are_noticed_and_the_request_is_repeated(
-    server: PostgresServer,
-) -> None:
-    async def work(store: PostgresStore) -> None:
+def test_connections_that_a_restart_broke_are_noticed_and_the_request_is_repeated(server):
+    async def work(store):
         read = (
             store.entries.view(ALICE, GUID),
             store.accounts.find("alice"),
@@ -1000,10 +918,8 @@ def test_connections_that_a_restart_broke_are_noticed_and_the_request_is_repeate
     run(server.url, work)
 
 
-def test_a_silent_server_is_noticed_and_then_refuses_at_once_until_it_answers(
-    server: PostgresServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def work(store: PostgresStore) -> None:
+def test_a_silent_server_is_noticed_and_then_refuses_at_once_until_it_answers(server, monkeypatch):
+    async def work(store):
         await store.entries.change(ALICE, [GUID], subscribe)
         with server.held(), monkeypatch.context() as silent:
             silent.setattr(breaker, "SUSPECT_SECONDS", 0.01)
@@ -1028,38 +944,32 @@ def test_a_silent_server_is_noticed_and_then_refuses_at_once_until_it_answers(
     run(server.url, work)
 
 
-def test_a_statement_that_is_slow_on_a_server_that_answers_is_waited_for(database: str) -> None:
-    async def work(store: PostgresStore) -> None:
-        other = await asyncpg.connect(database)
-        await other.execute("BEGIN; LOCK TABLE feedkeep.entry")
-        reading = asyncio.create_task(store.entries.view(ALICE, GUID))
-        await asyncio.to_thread(until_waiting, database)
-        probed = store._runner.connections._breaker
-        probed._suspect()
-        assert probed._probing is not None
-        await probed._probing
-        assert not reading.done()
-        await other.close()
-        assert await reading is None
-
-    run(database, work)
+async def test_a_statement_that_is_slow_on_a_server_that_answers_is_waited_for(database, store):
+    other = await asyncpg.connect(database)
+    await other.execute("BEGIN; LOCK TABLE feedkeep.entry")
+    reading = asyncio.create_task(store.entries.view(ALICE, GUID))
+    await asyncio.to_thread(until_waiting, database)
+    probed = store._runner.connections._breaker
+    probed._suspect()
+    assert probed._probing is not None
+    await probed._probing
+    assert not reading.done()
+    await other.close()
+    assert await reading is None
 
 
-def test_a_statement_that_took_too_long_is_not_repeated(database: str) -> None:
+async def test_a_statement_that_took_too_long_is_not_repeated(store):
     tries = 0
 
-    async def wait(taken: connections.Connections) -> None:
+    async def wait(taken):
         nonlocal tries
         tries += 1
         async with taken.reading() as connection:
             await connection.execute("SELECT pg_sleep(60)", timeout=0.05)
 
-    async def work(store: PostgresStore) -> None:
-        with pytest.raises(StoreUnavailable, match="did not answer in time"):
-            await store._runner.read(wait)
-        assert tries == 1
-
-    run(database, work)
+    with pytest.raises(StoreUnavailable, match="did not answer in time"):
+        await store._runner.read(wait)
+    assert tries == 1
 
 
 async def reason(
@@ -1077,34 +987,28 @@ async def reason(
     return str(failed.value)
 
 
-def test_statement_behind_a_locked_table_fails_with_the_lock_as_reason(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_statement_behind_a_locked_table_fails_with_the_lock_as_reason(
+    database, monkeypatch, store
+):
     monkeypatch.setattr(connections, "STATEMENT_SECONDS", 3.0)
-
-    async def work(store: PostgresStore) -> None:
-        other = await asyncpg.connect(database)
-        try:
-            await other.execute("BEGIN; LOCK TABLE feedkeep.entry")
-            for blocked in (
-                store.entries.view(ALICE, GUID),
-                store.entries.change(ALICE, [GUID], subscribe),
-            ):
-                said = await reason(store, database, LOCKED, blocked)
-                assert "waits for a lock that another session holds" in said
-        finally:
-            await other.close()
-
-    run(database, work)
+    other = await asyncpg.connect(database)
+    try:
+        await other.execute("BEGIN; LOCK TABLE feedkeep.entry")
+        for blocked in (
+            store.entries.view(ALICE, GUID),
+            store.entries.change(ALICE, [GUID], subscribe),
+        ):
+            said = await reason(store, database, LOCKED, blocked)
+            assert "waits for a lock that another session holds" in said
+    finally:
+        await other.close()
 
 
-def test_commit_without_its_standby_fails_with_the_standby_as_reason(
-    server: PostgresServer,
-) -> None:
-    async def write(connection: asyncpg.Connection) -> None:
+def test_commit_without_its_standby_fails_with_the_standby_as_reason(server):
+    async def write(connection):
         await connection.execute("UPDATE feedkeep.schema_version SET version = version")
 
-    async def work(store: PostgresStore) -> None:
+    async def work(store):
         execute(server.url, "ALTER SYSTEM SET synchronous_standby_names = '*'")
         execute(server.url, "SELECT pg_reload_conf()")
         written = store._runner.connections.transact(write, commit_seconds=3.0)
@@ -1114,22 +1018,19 @@ def test_commit_without_its_standby_fails_with_the_standby_as_reason(
     run(server.url, work)
 
 
-def test_statement_that_is_cancelled_fails_with_the_servers_reason(database: str) -> None:
-    async def be_cancelled(connection: asyncpg.Connection) -> None:
+async def test_statement_that_is_cancelled_fails_with_the_servers_reason(store):
+    async def be_cancelled(connection):
         await connection.execute("SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(60)")
 
-    async def work(store: PostgresStore) -> None:
-        with pytest.raises(StoreUnavailable, match="canceling statement due to user request"):
-            await store._runner.write(be_cancelled)
-
-    run(database, work)
+    with pytest.raises(StoreUnavailable, match="canceling statement due to user request"):
+        await store._runner.write(be_cancelled)
 
 
-def test_another_server_takes_over(server: PostgresServer) -> None:
+def test_another_server_takes_over(server):
     with server.standby() as standby:
         both = f"{server.url.rpartition('/')[0]},127.0.0.1:{standby.port}/postgres"
 
-        async def work(store: PostgresStore) -> None:
+        async def work(store):
             assert await store.entries.change(ALICE, [GUID], subscribe) == 1
             await asyncio.to_thread(standby.wait_for, server)
             server.stop(signal.SIGKILL)
@@ -1145,8 +1046,8 @@ def test_another_server_takes_over(server: PostgresServer) -> None:
 
 
 def test_a_host_that_does_not_answer_does_not_keep_the_next_one_from_being_asked(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    database, monkeypatch
+):
     monkeypatch.setattr(connections, "CONNECT_SECONDS", 3.0)  # half of it for each host
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -1154,7 +1055,7 @@ def test_a_host_that_does_not_answer_does_not_keep_the_next_one_from_being_asked
         address = f"127.0.0.1:{silent.getsockname()[1]},127.0.0.1:"
         both = database.replace("127.0.0.1:", address)
 
-        async def work(store: PostgresStore) -> None:
+        async def work(store):
             started = time.monotonic()
             assert await asyncio.gather(
                 store.entries.change(ALICE, [GUID], subscribe), store.entries.view(BOB, GUID)
@@ -1164,13 +1065,13 @@ def test_a_host_that_does_not_answer_does_not_keep_the_next_one_from_being_asked
         run(both, work)
 
 
-def test_a_server_without_a_free_connection_is_unavailable_until_it_has_one() -> None:
+def test_a_server_without_a_free_connection_is_unavailable_until_it_has_one():
     with PostgresServer(max_connections="4", superuser_reserved_connections="1") as server:
         execute(server.url, "CREATE ROLE plain LOGIN")
         execute(server.url, "GRANT CREATE ON DATABASE postgres TO plain")
         url = server.url.replace("feedkeep@", "plain@")
 
-        async def work(store: PostgresStore) -> None:
+        async def work(store):
             execute(
                 server.url,
                 "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
@@ -1187,10 +1088,8 @@ def test_a_server_without_a_free_connection_is_unavailable_until_it_has_one() ->
         run(url, work, max_connections=1)
 
 
-def test_a_pool_whose_connections_are_all_in_use_is_unavailable(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def work(store: PostgresStore) -> None:
+def test_a_pool_whose_connections_are_all_in_use_is_unavailable(database, monkeypatch):
+    async def work(store):
         async with store._runner.connections.reading():
             with monkeypatch.context() as patched:
                 patched.setattr(connections, "CONNECT_SECONDS", 0.1)
@@ -1202,53 +1101,45 @@ def test_a_pool_whose_connections_are_all_in_use_is_unavailable(
     run(database, work, max_connections=1)
 
 
-def test_each_connection_tries_every_host_while_others_find_the_one_that_takes_writes(
-    database: str,
-) -> None:
+async def test_each_connection_tries_every_host_while_others_find_the_one_that_takes_writes(
+    database,
+):
     server = urlsplit(database)
     waiting: asyncio.Queue[asyncio.StreamWriter] = asyncio.Queue()
 
-    async def say_nothing(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def say_nothing(_, writer):
         await waiting.put(writer)
 
-    async def work() -> None:
-        silent = await asyncio.start_server(say_nothing, "127.0.0.1", 0)
-        port = silent.sockets[0].getsockname()[1]
-        hosts = f"127.0.0.1:{port},{server.hostname}:{server.port}"
-        url = f"postgresql://{server.username}@{hosts}{server.path}?sslmode=disable"
-        opened = connections.Connections(url, 2)
-        await opened.open()
-        asked = [asyncio.create_task(opened.fetch("SELECT 1")) for _ in range(2)]
-        for one in [await waiting.get() for _ in asked]:
-            one.close()
-            await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
-        assert [len(rows) for rows in await asyncio.gather(*asked)] == [1, 1]
-        await opened.close()
-        silent.close()
-
-    asyncio.run(work())
+    silent = await asyncio.start_server(say_nothing, "127.0.0.1", 0)
+    port = silent.sockets[0].getsockname()[1]
+    hosts = f"127.0.0.1:{port},{server.hostname}:{server.port}"
+    url = f"postgresql://{server.username}@{hosts}{server.path}?sslmode=disable"
+    opened = connections.Connections(url, 2)
+    await opened.open()
+    asked = [asyncio.create_task(opened.fetch("SELECT 1")) for _ in range(2)]
+    for one in [await waiting.get() for _ in asked]:
+        one.close()
+        await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+    assert [len(rows) for rows in await asyncio.gather(*asked)] == [1, 1]
+    await opened.close()
+    silent.close()
 
 
-def test_a_database_that_became_read_only_refuses_writes_and_is_not_ready(
-    database: str, postgres: str
-) -> None:
-    async def work(store: PostgresStore) -> None:
-        await store.entries.change(ALICE, [GUID], subscribe)
-        name = database.rpartition("/")[2]
-        execute(database, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
-        await store._runner.connections._pool.expire_connections()
-        results = await answers(
-            store.entries.change(ALICE, [GUID], subscribe), store.assert_ready()
-        )
-        assert results == [StoreUnavailable] * 2
-        execute(postgres, f"ALTER DATABASE {name} RESET default_transaction_read_only")
-        assert await store.entries.change(ALICE, [GUID], subscribe) == 2
-
-    run(database, work)
+async def test_a_database_that_became_read_only_refuses_writes_and_is_not_ready(
+    database, postgres, store
+):
+    await store.entries.change(ALICE, [GUID], subscribe)
+    name = database.rpartition("/")[2]
+    execute(database, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    await store._runner.connections._pool.expire_connections()
+    results = await answers(store.entries.change(ALICE, [GUID], subscribe), store.assert_ready())
+    assert results == [StoreUnavailable] * 2
+    execute(postgres, f"ALTER DATABASE {name} RESET default_transaction_read_only")
+    assert await store.entries.change(ALICE, [GUID], subscribe) == 2
 
 
-def test_a_damaged_table_is_unavailable(server: PostgresServer) -> None:
-    async def fill(store: PostgresStore) -> None:
+def test_a_damaged_table_is_unavailable(server):
+    async def fill(store):
         await store.entries.change(ALICE, [GUID], subscribe)
 
     run(server.url, fill)
@@ -1260,7 +1151,7 @@ def test_a_damaged_table_is_unavailable(server: PostgresServer) -> None:
     file.write_bytes(content)
     server.start()
 
-    async def look(store: PostgresStore) -> None:
+    async def look(store):
         with pytest.raises(StoreUnavailable, match="invalid page"):
             await store.entries.view(ALICE, GUID)
         with pytest.raises(StoreUnavailable):
@@ -1271,18 +1162,15 @@ def test_a_damaged_table_is_unavailable(server: PostgresServer) -> None:
     run(server.url, look)
 
 
-def test_names_and_accounts_that_do_not_lead_to_one_another_are_damages(database: str) -> None:
-    async def work(store: PostgresStore) -> None:
-        execute(database, "UPDATE feedkeep.account_name SET account_id = 9 WHERE name_key = 'bob'")
-        assert await store.faults() == [
-            "account bob cannot be found by its name",
-            "the name bob leads to an account that is missing",
-        ]
-
-    run(database, work)
+async def test_names_and_accounts_that_do_not_lead_to_one_another_are_damages(database, store):
+    execute(database, "UPDATE feedkeep.account_name SET account_id = 9 WHERE name_key = 'bob'")
+    assert await store.faults() == [
+        "account bob cannot be found by its name",
+        "the name bob leads to an account that is missing",
+    ]
 
 
-def test_a_database_that_cannot_hold_every_text_is_refused(postgres: str) -> None:
+def test_a_database_that_cannot_hold_every_text_is_refused(postgres):
     execute(postgres, "DROP DATABASE IF EXISTS narrow")
     execute(
         postgres,
@@ -1294,51 +1182,40 @@ def test_a_database_that_cannot_hold_every_text_is_refused(postgres: str) -> Non
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_database_whose_table_is_locked_is_not_ready(database: str) -> None:
-    async def work(store: PostgresStore) -> None:
-        await store.entries.change(ALICE, [GUID], subscribe)
-        other = await asyncpg.connect(database)
-        await other.execute("BEGIN; LOCK TABLE feedkeep.account")
-        change = store.entries.change(ALICE, [GUID], subscribe)
-        assert await answers(change) == [StoreUnavailable], "all accounts are held"
-        await other.close()
-        other = await asyncpg.connect(database)
-        await other.execute("BEGIN; LOCK TABLE feedkeep.schema_version")
-        assert await answers(store.assert_ready()) == [StoreUnavailable]
-        await other.close()
-        await store.assert_ready()
-
-    run(database, work)
+async def test_a_database_whose_table_is_locked_is_not_ready(database, store):
+    await store.entries.change(ALICE, [GUID], subscribe)
+    other = await asyncpg.connect(database)
+    await other.execute("BEGIN; LOCK TABLE feedkeep.account")
+    change = store.entries.change(ALICE, [GUID], subscribe)
+    assert await answers(change) == [StoreUnavailable], "all accounts are held"
+    await other.close()
+    other = await asyncpg.connect(database)
+    await other.execute("BEGIN; LOCK TABLE feedkeep.schema_version")
+    assert await answers(store.assert_ready()) == [StoreUnavailable]
+    await other.close()
+    await store.assert_ready()
 
 
-def test_a_stop_does_not_wait_for_a_database_that_does_not_answer(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_stop_does_not_wait_for_a_database_that_does_not_answer(database, monkeypatch):
     monkeypatch.setattr(runner, "CLOSE_SECONDS", 0.2)
     monkeypatch.setattr(connections, "CLOSE_SECONDS", 0.2)
-
-    async def go() -> None:
-        store = await PostgresStore.open(database, 4, wall_clock.now)
-        await store.accounts.create(Account(ALICE, "alice", None, False, 0), "alice")
-        other = await asyncpg.connect(database)
-        await other.execute("BEGIN; LOCK TABLE feedkeep.account")
-        changing = asyncio.create_task(answers(store.entries.change(ALICE, [GUID], subscribe)))
-        await asyncio.to_thread(until_waiting, database)
-        started = time.monotonic()
-        await store.close()
-        assert time.monotonic() - started < 1.7  # the lock would be waited for two seconds
-        await other.close()
-        assert await changing == [StoreUnavailable]
-
-    asyncio.run(go())
+    store = await PostgresStore.open(database, 4, wall_clock.now)
+    await store.accounts.create(Account(ALICE, "alice", None, False, 0), "alice")
+    other = await asyncpg.connect(database)
+    await other.execute("BEGIN; LOCK TABLE feedkeep.account")
+    changing = asyncio.create_task(answers(store.entries.change(ALICE, [GUID], subscribe)))
+    await asyncio.to_thread(until_waiting, database)
+    started = time.monotonic()
+    await store.close()
+    assert time.monotonic() - started < 1.7  # the lock would be waited for two seconds
+    await other.close()
+    assert await changing == [StoreUnavailable]
 
 
-def test_a_stop_does_not_wait_for_a_connection_that_is_in_use(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stop_does_not_wait_for_a_connection_that_is_in_use(database, monkeypatch):
     monkeypatch.setattr(connections, "CLOSE_SECONDS", 0.2)
 
-    async def go() -> None:
+    async def go():
         store = await PostgresStore.open(database, 4, wall_clock.now)
         async with store.archive():
             await store.close()
@@ -1347,14 +1224,12 @@ def test_a_stop_does_not_wait_for_a_connection_that_is_in_use(
         asyncio.run(go())
 
 
-def test_a_connection_that_cannot_end_its_transaction_is_not_used_again(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def refuse(_: asyncpg.Connection) -> None:
+def test_a_connection_that_cannot_end_its_transaction_is_not_used_again(database, monkeypatch):
+    async def refuse(_):
         monkeypatch.setattr(connections, "CLOSE_SECONDS", 0)
         raise InvalidInput("no")
 
-    async def work(store: PostgresStore) -> None:
+    async def work(store):
         with pytest.raises(InvalidInput):
             await store._runner.connections.transact(refuse)
         monkeypatch.undo()
@@ -1363,13 +1238,13 @@ def test_a_connection_that_cannot_end_its_transaction_is_not_used_again(
     run(database, work, max_connections=1)
 
 
-def test_an_archive_that_breaks_off_is_unavailable(server: PostgresServer) -> None:
-    async def count_while_it_stops(store: PostgresStore) -> None:
+def test_an_archive_that_breaks_off_is_unavailable(server):
+    async def count_while_it_stops(store):
         async with store.archive() as archive:
             server.stop()
             await archive.count()
 
-    async def work(store: PostgresStore) -> None:
+    async def work(store):
         with pytest.raises(StoreUnavailable):
             await count_while_it_stops(store)
         server.start()
@@ -1377,55 +1252,49 @@ def test_an_archive_that_breaks_off_is_unavailable(server: PostgresServer) -> No
     run(server.url, work)
 
 
-def test_a_fill_that_breaks_off_is_unavailable_and_leaves_nothing(server: PostgresServer) -> None:
-    async def breaking() -> AsyncIterator[Records]:
+async def test_a_fill_that_breaks_off_is_unavailable_and_leaves_nothing(server):
+    async def breaking():
         async for some in library(3, 20):
             yield some
         server.stop()
 
-    async def go() -> None:
-        store = await PostgresStore.open(server.url, 4, wall_clock.now)
-        with pytest.raises(StoreUnavailable):
-            await store.fill(breaking())
-        server.start()
-        assert not await store.accounts.are_there()
-        await store.close()
-
-    asyncio.run(go())
+    store = await PostgresStore.open(server.url, 4, wall_clock.now)
+    with pytest.raises(StoreUnavailable):
+        await store.fill(breaking())
+    server.start()
+    assert not await store.accounts.are_there()
+    await store.close()
 
 
-def test_a_connection_that_cannot_be_given_back_does_not_undo_what_was_done(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_connection_that_cannot_be_given_back_does_not_undo_what_was_done(
+    monkeypatch, store
+):
     release = asyncpg.pool.Pool.release
 
-    async def failing(pool: asyncpg.Pool, connection: asyncpg.Connection) -> None:
+    async def failing(pool, connection):
         await release(pool, connection)
         raise TimeoutError
 
-    async def work(store: PostgresStore) -> None:
-        monkeypatch.setattr(asyncpg.pool.Pool, "release", failing)
-        assert await store.entries.change(ALICE, [GUID], subscribe) == 1
-        assert await store.entries.view(ALICE, GUID) is not None
-        monkeypatch.undo()
-
-    run(database, work)
+    monkeypatch.setattr(asyncpg.pool.Pool, "release", failing)
+    assert await store.entries.change(ALICE, [GUID], subscribe) == 1
+    assert await store.entries.view(ALICE, GUID) is not None
+    monkeypatch.undo()
 
 
 # Durability
 
 
 # C8.1
-def test_a_commit_waits_for_the_disk_whatever_the_database_is_set_to(database: str) -> None:
+def test_a_commit_waits_for_the_disk_whatever_the_database_is_set_to(database):
     name = database.rpartition("/")[2]
     for configured, kept in (("off", "on"), ("local", "on"), ("remote_apply", "remote_apply")):
         execute(database, f"ALTER DATABASE {name} SET synchronous_commit = {configured}")
         seen: list[str] = []
 
-        async def look(connection: asyncpg.Connection, seen: list[str] = seen) -> None:
+        async def look(connection, seen=seen):
             seen.append(await connection.fetchval("SHOW synchronous_commit"))
 
-        async def work(store: PostgresStore, look: Callable = look) -> None:
+        async def work(store, look=look):
             await store._runner.connections.transact(look)
 
         run(database, work)
@@ -1435,44 +1304,41 @@ def test_a_commit_waits_for_the_disk_whatever_the_database_is_set_to(database: s
 # Poolers
 
 
-def test_behind_a_pooler_in_transaction_mode_everything_works(database: str) -> None:
-    async def go() -> None:
-        asyncio.get_running_loop()
-        pooler = Pooler(database)
-        async with pooler.running() as url:
-            store = await PostgresStore.open(url, 4, wall_clock.now)
-            await store.accounts.create(Account(ALICE, "alice", "hash", False, 0), "alice")
-            assert await store.connection_limit() is None
-            for number in range(30):
-                stamps = await asyncio.gather(
-                    *(store.entries.change(ALICE, [GUID], subscribe) for _ in range(3))
-                )
-                assert stamps == [3 * number + 1, 3 * number + 2, 3 * number + 3]
-                view, page, _ = await asyncio.gather(
-                    store.entries.view(ALICE, GUID),
-                    store.entries.page(ALICE, PageRequest(-1, None, 1, 50)),
-                    store.accounts.find("alice"),
-                )
-                assert view is not None
-                assert view.subscription.revision == stamps[-1]
-                assert [view.entry for view in page.views] == [view.entry]
-            await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 0))
-            assert await store.tokens.find(ALICE, b"\1" * 32) is not None
-            assert len((await store.entries.whole(ALICE)).entries) == 1
-            await store.close()
-        assert pooler.transactions > 100
-
-    asyncio.run(go())
+async def test_behind_a_pooler_in_transaction_mode_everything_works(database):
+    asyncio.get_running_loop()
+    pooler = Pooler(database)
+    async with pooler.running() as url:
+        store = await PostgresStore.open(url, 4, wall_clock.now)
+        await store.accounts.create(Account(ALICE, "alice", "hash", False, 0), "alice")
+        assert await store.connection_limit() is None
+        for number in range(30):
+            stamps = await asyncio.gather(
+                *(store.entries.change(ALICE, [GUID], subscribe) for _ in range(3))
+            )
+            assert stamps == [3 * number + 1, 3 * number + 2, 3 * number + 3]
+            view, page, _ = await asyncio.gather(
+                store.entries.view(ALICE, GUID),
+                store.entries.page(ALICE, PageRequest(-1, None, 1, 50)),
+                store.accounts.find("alice"),
+            )
+            assert view is not None
+            assert view.subscription.revision == stamps[-1]
+            assert [view.entry for view in page.views] == [view.entry]
+        await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 0))
+        assert await store.tokens.find(ALICE, b"\1" * 32) is not None
+        assert len((await store.entries.whole(ALICE)).entries) == 1
+        await store.close()
+    assert pooler.transactions > 100
 
 
-def test_nothing_that_a_request_sets_outlives_its_transaction(database: str) -> None:
-    async def settings(connection: asyncpg.Connection) -> object:
+def test_nothing_that_a_request_sets_outlives_its_transaction(database):
+    async def settings(connection):
         return await connection.fetch(
             "SELECT name, setting FROM pg_settings"
             " WHERE name LIKE '%timeout' OR name = 'synchronous_commit'"
         )
 
-    async def work(store: PostgresStore) -> None:
+    async def work(store):
         before = with_connection(database, settings)
         await store.entries.change(ALICE, [GUID], subscribe)
         async with store._runner.connections.reading() as connection:
@@ -1481,41 +1347,35 @@ def test_nothing_that_a_request_sets_outlives_its_transaction(database: str) -> 
     run(database, work, max_connections=1)
 
 
-def test_when_a_pooler_is_found_out_nobody_who_waits_is_refused(database: str) -> None:
-    async def go() -> None:
-        async with Pooler(database).running() as url:
-            for _ in range(3):
-                store = await PostgresStore.open(url, 2, wall_clock.now)
-                requests = (
-                    request
-                    for number in range(40)
-                    for request in (
-                        store.accounts.find(f"user{number}"),
-                        store.entries.view(ALICE, GUID),
-                        store.entries.deletion(ALICE, number),
-                    )
+async def test_when_a_pooler_is_found_out_nobody_who_waits_is_refused(database):
+    async with Pooler(database).running() as url:
+        for _ in range(3):
+            store = await PostgresStore.open(url, 2, wall_clock.now)
+            requests = (
+                request
+                for number in range(40)
+                for request in (
+                    store.accounts.find(f"user{number}"),
+                    store.entries.view(ALICE, GUID),
+                    store.entries.deletion(ALICE, number),
                 )
-                assert await asyncio.gather(*requests) == [None] * 120
-                await store.close()
+            )
+            assert await asyncio.gather(*requests) == [None] * 120
+            await store.close()
 
-    asyncio.run(go())
 
+async def test_a_read_that_comes_after_a_write_was_answered_sees_it(store):
+    is_over = False
 
-def test_a_read_that_comes_after_a_write_was_answered_sees_it(database: str) -> None:
-    async def work(store: PostgresStore) -> None:
-        is_over = False
+    async def read_on():
+        while not is_over:
+            await store.entries.view(ALICE, GUID)
 
-        async def read_on() -> None:
-            while not is_over:
-                await store.entries.view(ALICE, GUID)
-
-        reading = [asyncio.create_task(read_on()) for _ in range(10)]
-        for _ in range(200):
-            stamp = await store.entries.change(ALICE, [GUID], subscribe)
-            view = await store.entries.view(ALICE, GUID)
-            assert view is not None
-            assert view.subscription.revision >= stamp
-        is_over = True
-        await asyncio.gather(*reading)
-
-    run(database, work)
+    reading = [asyncio.create_task(read_on()) for _ in range(10)]
+    for _ in range(200):
+        stamp = await store.entries.change(ALICE, [GUID], subscribe)
+        view = await store.entries.view(ALICE, GUID)
+        assert view is not None
+        assert view.subscription.revision >= stamp
+    is_over = True
+    await asyncio.gather(*reading)

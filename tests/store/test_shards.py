@@ -1,11 +1,7 @@
 """What is remembered of a cluster's shards, and for how long."""
 
-from __future__ import annotations
-
 import asyncio
 from types import SimpleNamespace
-
-import pytest
 
 from feedkeep.model import AccountId
 from feedkeep.store.postgres import runner
@@ -24,13 +20,13 @@ class Coordinator:
         return self.first + account_id % 10
 
 
-def test_a_shard_is_asked_for_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shard_is_asked_for_once_a_minute(monkeypatch):
     now = 1_000.0
     monkeypatch.setattr(runner, "time", SimpleNamespace(monotonic=lambda: now))
     coordinator = Coordinator()
     known = Shards(coordinator.find)
 
-    async def shards_of(*account_ids: int) -> list[int]:
+    async def shards_of(*account_ids):
         return [await known.of(AccountId(account_id)) for account_id in account_ids]
 
     assert asyncio.run(shards_of(7, 17, 8, 7)) == [107, 107, 108, 107]
@@ -42,11 +38,11 @@ def test_a_shard_is_asked_for_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> 
     assert coordinator.asked == 5
 
 
-def test_no_more_shards_are_remembered_than_there_is_room_for() -> None:
+def test_no_more_shards_are_remembered_than_there_is_room_for():
     coordinator = Coordinator()
     known = Shards(coordinator.find)
 
-    async def go() -> None:
+    async def go():
         for number in range(MAX_REMEMBERED + 10):
             await known.of(AccountId(number))
 

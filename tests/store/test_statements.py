@@ -1,7 +1,5 @@
 """Every statement of a request stays with its account, so that a cluster can split the tables."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import re
@@ -354,9 +352,7 @@ def inserts_for_account(tree: exp.Expression, allowed: set[str], tied: set[str])
 
 
 @pytest.mark.parametrize("is_split", [True, False])
-def test_every_table_of_every_statement_is_tied_to_the_account(
-    database: str, monkeypatch: pytest.MonkeyPatch, is_split: bool
-) -> None:
+def test_every_table_of_every_statement_is_tied_to_the_account(database, monkeypatch, is_split):
     sent = statements_of(every_request, database, monkeypatch, is_split=is_split)
     found = {statement for statement in parts(sent) if "feedkeep." in statement}
     found -= {
@@ -375,8 +371,8 @@ def test_every_table_of_every_statement_is_tied_to_the_account(
 
 
 def test_in_a_cluster_the_machine_that_has_the_account_inserts_rows_by_itself(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    database, monkeypatch
+):
     sent = statements_of(every_request, database, monkeypatch, is_split=True)
     inserts = [
         sqlglot.parse_one(statement, dialect="postgres")
@@ -393,9 +389,7 @@ def test_in_a_cluster_the_machine_that_has_the_account_inserts_rows_by_itself(
         assert {read.get("account"), read.get("entry")} & tied
 
 
-def test_in_a_cluster_a_statement_that_writes_of_feeds_is_of_one_feed(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_in_a_cluster_a_statement_that_writes_of_feeds_is_of_one_feed(database, monkeypatch):
     sent = statements_of(every_request, database, monkeypatch, is_split=True)
     about = [
         sqlglot.parse_one(statement, dialect="postgres")
@@ -416,8 +410,8 @@ def test_in_a_cluster_a_statement_that_writes_of_feeds_is_of_one_feed(
 
 
 def test_in_a_cluster_a_statement_about_attempts_is_about_nothing_that_is_split(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    database, monkeypatch
+):
     sent = statements_of(every_request, database, monkeypatch, is_split=True)
     about = [statement for statement in sent if "feedkeep.attempt" in statement]
     assert len(about) == 4
@@ -426,15 +420,13 @@ def test_in_a_cluster_a_statement_about_attempts_is_about_nothing_that_is_split(
         assert {table.name for table in tables if table.db == "feedkeep"} == {"attempt"}
 
 
-def test_a_new_password_is_written_on_the_one_machine_that_has_the_account(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def create() -> None:
+def test_a_new_password_is_written_on_the_one_machine_that_has_the_account(database, monkeypatch):
+    async def create():
         store = await PostgresStore.open(database, 1, wall_clock.now)
         await store.accounts.create(account_of(ALICE, "alice"), "alice")
         await store.close()
 
-    async def lock_out(store: PostgresStore) -> None:
+    async def lock_out(store):
         await store.accounts.set_password(ALICE, "other")
         await store.accounts.set_disabled(ALICE, True)
 
@@ -447,9 +439,7 @@ def test_a_new_password_is_written_on_the_one_machine_that_has_the_account(
     }
 
 
-def test_what_a_cluster_passes_on_to_its_machines_is_sent_by_itself(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_cluster_passes_on_to_its_machines_is_sent_by_itself(database, monkeypatch):
     """Citus passes on the whole string that a command came in, with all else that is in it."""
     sent = statements_of(everything, database, monkeypatch, is_split=True)
     strings = [re.sub(r"\$\$.*?\$\$", "", statement, flags=re.DOTALL) for statement in sent]
@@ -460,9 +450,7 @@ def test_what_a_cluster_passes_on_to_its_machines_is_sent_by_itself(
 
 
 @pytest.mark.parametrize("is_split", [True, False])
-def test_a_new_connection_asks_for_no_types_of_parameters(
-    database: str, monkeypatch: pytest.MonkeyPatch, is_split: bool
-) -> None:
+def test_a_new_connection_asks_for_no_types_of_parameters(database, monkeypatch, is_split):
     sent = statements_of(everything, database, monkeypatch, is_split=is_split)
     foreign = {statement for statement in sent if "pg_type" in statement or "jit" in statement}
     assert foreign == set()
@@ -482,12 +470,12 @@ def test_a_new_connection_asks_for_no_types_of_parameters(
         "INSERT INTO feedkeep.deletion (account_id, id) SELECT account_id, 1 FROM feedkeep.account",
     ],
 )
-def test_the_inspection_finds_what_is_not_tied(statement: str) -> None:
+def test_the_inspection_finds_what_is_not_tied(statement):
     assert strays(statement, OF_MANY) != []
 
 
-def test_every_key_of_the_schema_starts_with_the_account(database: str) -> None:
-    async def keys(connection: Any) -> list[tuple[str, str, str]]:
+def test_every_key_of_the_schema_starts_with_the_account(database):
+    async def keys(connection):
         rows = await connection.fetch(
             """
             SELECT c.conrelid::regclass::text, c.contype::text, a.attname FROM pg_constraint c
@@ -506,7 +494,7 @@ def test_every_key_of_the_schema_starts_with_the_account(database: str) -> None:
         )
         return [(row[0].removeprefix("feedkeep."), row[1], row[2]) for row in rows]
 
-    async def create() -> None:
+    async def create():
         await (await PostgresStore.open(database, 1, wall_clock.now)).close()
 
     asyncio.run(create())

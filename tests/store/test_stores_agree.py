@@ -3,14 +3,11 @@
 What `tests/rules/test_machine.py` does in memory is done in every store at the same time.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -88,7 +85,7 @@ class Stores:
 
 
 @pytest.fixture
-def stores(path: Path, database: str, postgres: str) -> Iterator[Stores]:
+def stores(path, database, postgres):
     other = new_database(postgres)
     with asyncio.Runner() as runner:
         opened: dict[str, Store] = {
@@ -252,7 +249,7 @@ class EveryStore(Rules):
         assert len({repr(middle) for _, _, middle, _ in found.values()}) == 1
 
 
-def test_no_store_differs_from_the_rules_and_the_reference(stores: Stores) -> None:
+def test_no_store_differs_from_the_rules_and_the_reference(stores):
     run_state_machine_as_test(
         lambda: EveryStore(stores),
         settings=settings(max_examples=RUNS, stateful_step_count=20),
@@ -388,7 +385,7 @@ class EveryAppStore(RuleBasedStateMachine):
         assert len({repr(rest) for _, rest in found.values()}) == 1
 
 
-def test_no_store_keeps_anything_else_for_apps_than_the_others(stores: Stores) -> None:
+def test_no_store_keeps_anything_else_for_apps_than_the_others(stores):
     run_state_machine_as_test(
         lambda: EveryAppStore(stores),
         settings=settings(max_examples=RUNS, stateful_step_count=15),

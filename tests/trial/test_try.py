@@ -1,11 +1,8 @@
 """`feedkeep try`: a real process answers as the real service, and fails when it is told to."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import httpx
 import pytest
@@ -15,7 +12,7 @@ from trying import Trial
 FEED = {"subscriptions": [{"feed_url": "https://feeds.example/one"}]}
 
 
-def test_it_answers_as_the_real_one_with_the_token_that_it_printed(trial: Trial) -> None:
+def test_it_answers_as_the_real_one_with_the_token_that_it_printed(trial):
     with trial.app() as app:
         assert len(app.post("/subscriptions", json=FEED).json()["success"]) == 1
         assert app.get("/v1/subscriptions").json()["total"] == 1
@@ -28,7 +25,7 @@ def test_it_answers_as_the_real_one_with_the_token_that_it_printed(trial: Trial)
     assert signed_in.is_redirect
 
 
-def test_all_of_it_is_gone_when_it_ends(tmp_path: Path) -> None:
+def test_all_of_it_is_gone_when_it_ends(tmp_path):
     with Trial(tmp_path) as trial, trial.app() as app:
         app.post("/subscriptions", json=FEED)
         assert list(tmp_path.glob("feedkeep-try-*/*.db"))
@@ -40,8 +37,8 @@ def test_all_of_it_is_gone_when_it_ends(tmp_path: Path) -> None:
     [(Fault.UNAVAILABLE, 503, "2"), (Fault.TOO_MANY, 429, "3"), (Fault.EXPIRED, 401, None)],
 )
 def test_what_is_refused_is_not_done_and_the_next_request_is_served(
-    trial: Trial, fault: Fault, status: int, retry_after: str | None
-) -> None:
+    trial, fault, status, retry_after
+):
     trial.do("faults", fault=fault, times="2")
     with trial.app() as app:
         for _ in range(2):
@@ -54,7 +51,7 @@ def test_what_is_refused_is_not_done_and_the_next_request_is_served(
 
 
 @pytest.mark.parametrize("fault", [Fault.LOST, Fault.TORN])
-def test_what_gets_no_whole_reply_is_done(trial: Trial, fault: Fault) -> None:
+def test_what_gets_no_whole_reply_is_done(trial, fault):
     trial.do("faults", fault=fault)
     with trial.app() as app:
         with pytest.raises(httpx.TransportError):
@@ -62,7 +59,7 @@ def test_what_gets_no_whole_reply_is_done(trial: Trial, fault: Fault) -> None:
         assert app.get("/subscriptions").json()["total"] == 1
 
 
-def test_a_slow_reply_comes_in_the_end(trial: Trial) -> None:
+def test_a_slow_reply_comes_in_the_end(trial):
     trial.do("faults", fault=Fault.SLOW)
     with trial.app() as app, pytest.raises(httpx.ReadTimeout):
         app.get("/subscriptions", timeout=1)
@@ -72,7 +69,7 @@ def test_a_slow_reply_comes_in_the_end(trial: Trial) -> None:
         assert time.monotonic() - began < 10
 
 
-def test_304_waits_for_a_request_with_a_condition(trial: Trial) -> None:
+def test_304_waits_for_a_request_with_a_condition(trial):
     trial.do("faults", fault=Fault.UNCHANGED)
     with trial.app() as app:
         assert app.get("/subscriptions").status_code == 200
@@ -81,7 +78,7 @@ def test_304_waits_for_a_request_with_a_condition(trial: Trial) -> None:
         assert app.get("/subscriptions").status_code == 200
 
 
-def test_the_kept_list_comes_back_with_another_epoch(trial: Trial) -> None:
+def test_the_kept_list_comes_back_with_another_epoch(trial):
     with trial.app() as app:
         app.post("/subscriptions", json=FEED)
         trial.do("keep")
@@ -98,7 +95,7 @@ def test_the_kept_list_comes_back_with_another_epoch(trial: Trial) -> None:
         )
 
 
-def test_its_page_shows_requests_and_objections_and_never_what_lets_in(trial: Trial) -> None:
+def test_its_page_shows_requests_and_objections_and_never_what_lets_in(trial):
     trial.do("faults", fault=Fault.UNCHANGED)
     with trial.app() as app:
         app.patch("/subscriptions/<b>", json={"<i>": 1})
@@ -125,9 +122,7 @@ def test_its_page_shows_requests_and_objections_and_never_what_lets_in(trial: Tr
         ("elsewhere", {}, 404),
     ],
 )
-def test_what_it_is_told_wrongly_is_refused(
-    trial: Trial, path: str, form: object, status: int
-) -> None:
+def test_what_it_is_told_wrongly_is_refused(trial, path, form, status):
     reply = httpx.post(f"{trial.base_url}/try/{path}", json=form)
     assert (reply.status_code, reply.json()["code"]) == (status, str(status))
     assert (
@@ -135,7 +130,7 @@ def test_what_it_is_told_wrongly_is_refused(
     )
 
 
-def test_without_the_kit_it_says_what_to_install() -> None:
+def test_without_the_kit_it_says_what_to_install():
     hidden = "import sys; sys.modules['podsync_check'] = None; sys.argv = ['feedkeep', 'try']"
     program = f"{hidden}; from feedkeep.cli import main; sys.exit(main())"
     done = subprocess.run(

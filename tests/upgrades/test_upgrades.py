@@ -4,10 +4,7 @@ No version is released yet: the newer program is this one with made-up migration
 (`proofs/further_steps.py`).
 """
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -38,17 +35,17 @@ FORMER_BUILDS = {
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def kind(request: pytest.FixtureRequest) -> str:
+def kind(request):
     kind: str = request.param
     return kind
 
 
 @pytest.fixture
-def new(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Callable[[], str]]:
+def new(kind, tmp_path, request):
     """Returns the URL of a new, empty database of a kind each time."""
     made: list[str] = []
 
-    def new() -> str:
+    def new():
         if kind == "sqlite":
             url = f"sqlite:///{tmp_path / f'{len(made)}.db'}"
         else:
@@ -63,12 +60,12 @@ def new(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[C
 
 
 @pytest.fixture
-def database(new: Callable[[], str]) -> str:
+def database(new):
     return new()
 
 
 @pytest.fixture
-def older(database: str, tmp_path: Path) -> FeedkeepProcess:
+def older(database, tmp_path):
     """This program's commands, on a database with a list."""
     process = FeedkeepProcess(tmp_path, database)
     process.must("account", "create", NAME, stdin="")
@@ -77,7 +74,7 @@ def older(database: str, tmp_path: Path) -> FeedkeepProcess:
 
 
 @pytest.fixture
-def newer(older: FeedkeepProcess, tmp_path: Path) -> FeedkeepProcess:
+def newer(older, tmp_path):
     """A newer program's commands, on the same database."""
     (tmp_path / "newer").mkdir()
     process = FeedkeepProcess(tmp_path / "newer", older.database)
@@ -126,9 +123,7 @@ def is_subscribed_to(process: FeedkeepProcess, *feeds: str) -> bool:
 
 
 @pytest.mark.parametrize("steps", [*((name,) for name in EACH), EACH], ids="-".join)
-def test_a_migration_keeps_all_that_a_database_holds(
-    kind: str, database: str, steps: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_migration_keeps_all_that_a_database_holds(kind, database, steps, monkeypatch):
     fill(database, 20)
     before = opened(database)
     monkeypatch.setattr(migrate, "migrations", with_further(*steps))
@@ -137,12 +132,10 @@ def test_a_migration_keeps_all_that_a_database_holds(
 
 
 @pytest.mark.parametrize("name", EACH)
-def test_a_migration_takes_work_in_proportion_to_a_list_with_moves(
-    kind: str, new: Callable[[], str], name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_migration_takes_work_in_proportion_to_a_list_with_moves(kind, new, name, monkeypatch):
     """A rebuild without an index of the feeds that moved once took a minute for such a list."""
 
-    def work(entries: int) -> int:
+    def work(entries):
         database = new()
         fill(database, entries)
         with monkeypatch.context() as newer:
@@ -188,18 +181,14 @@ def rows_read_by_migrating(database: str) -> int:
     return read + 1_000
 
 
-def test_a_newer_program_goes_on_with_an_older_list(
-    older: FeedkeepProcess, newer: FeedkeepProcess
-) -> None:
+def test_a_newer_program_goes_on_with_an_older_list(older, newer):
     newer.must("migrate")
     assert is_subscribed_to(newer, FEED)
     newer.must("import", NAME, "-", stdin=f"{FEED}/more")
     assert is_subscribed_to(newer, FEED, f"{FEED}/more")
 
 
-def test_a_dry_run_says_what_will_change_and_changes_nothing(
-    older: FeedkeepProcess, newer: FeedkeepProcess
-) -> None:
+def test_a_dry_run_says_what_will_change_and_changes_nothing(older, newer):
     first, *steps, _, last = newer.must("migrate", "--dry-run").splitlines()
     assert " has schema version " in first
     assert steps == [
@@ -217,7 +206,7 @@ def test_a_dry_run_says_what_will_change_and_changes_nothing(
     assert shown.endswith(" is up to date; there is nothing to change.\n")
 
 
-def test_a_dry_run_makes_no_database(kind: str, database: str, tmp_path: Path) -> None:
+def test_a_dry_run_makes_no_database(kind, database, tmp_path):
     process = FeedkeepProcess(tmp_path, database)
     for _ in range(2):
         done = process.run("migrate", "--dry-run")
@@ -228,7 +217,7 @@ def test_a_dry_run_makes_no_database(kind: str, database: str, tmp_path: Path) -
     assert list(tmp_path.glob("*.db*")) == []
 
 
-def test_an_older_backup_is_restored_whole_or_in_part(tmp_path: Path) -> None:
+def test_an_older_backup_is_restored_whole_or_in_part(tmp_path):
     older = FeedkeepProcess(tmp_path)
     older.must("account", "create", NAME, stdin="")
     older.must("import", NAME, "-", stdin=FEED)
@@ -248,9 +237,7 @@ def test_an_older_backup_is_restored_whole_or_in_part(tmp_path: Path) -> None:
 # What builds before 1.0 wrote
 
 
-def test_a_database_of_each_former_build_is_refused_and_left_alone(
-    kind: str, database: str
-) -> None:
+def test_a_database_of_each_former_build_is_refused_and_left_alone(kind, database):
     fill(database, 5)
     for number in FORMER_BUILDS[kind]:
         set_version(database, number)
@@ -259,9 +246,7 @@ def test_a_database_of_each_former_build_is_refused_and_left_alone(
         assert version_of(database) == number
 
 
-def test_each_command_says_what_can_be_taken_along_from_a_former_build(
-    kind: str, database: str, tmp_path: Path
-) -> None:
+def test_each_command_says_what_can_be_taken_along_from_a_former_build(kind, database, tmp_path):
     fill(database, 5)
     set_version(database, 9)
     process = FeedkeepProcess(tmp_path, database)
@@ -275,7 +260,7 @@ def test_each_command_says_what_can_be_taken_along_from_a_former_build(
     assert_says_what_to_do(process.run("doctor").stdout)
 
 
-def test_a_backup_of_a_former_build_is_not_restored(tmp_path: Path) -> None:
+def test_a_backup_of_a_former_build_is_not_restored(tmp_path):
     former = tmp_path / "former.db"
     fill(f"sqlite:///{former}", 5)
     set_version(f"sqlite:///{former}", 16)

@@ -5,10 +5,7 @@ made-up migrations (`proofs/further_steps.py`), so each version shows that one c
 before it is released.
 """
 
-from __future__ import annotations
-
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -72,7 +69,7 @@ class OnPostgres:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def versions(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Versions]:
+def versions(request, tmp_path):
     if request.param == "sqlite":
         yield OnSqlite(tmp_path)
         return
@@ -117,9 +114,7 @@ def status(feeds: list[dict]) -> dict[str, bool]:
     return {feed["feed_url"]: feed["is_subscribed"] for feed in feeds}
 
 
-def test_the_older_version_goes_on_with_what_was_backed_up_before_the_upgrade(
-    versions: Versions, tmp_path: Path
-) -> None:
+def test_the_older_version_goes_on_with_what_was_backed_up_before_the_upgrade(versions, tmp_path):
     older, newer, lists = versions.older, versions.newer, str(tmp_path / "lists.opml")
     newer.run_first("a_version_with_no_way_on")
     with older:

@@ -1,7 +1,5 @@
 """What the tests of the pages share: a browser, a service, and people who visit it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 
@@ -9,11 +7,11 @@ import page_client
 import pytest
 from feedkeep_process import FeedkeepProcess
 from playwright.sync_api import Playwright, sync_playwright
-from visitor import Contexts, Visit, Visitor, chromium_path, launched
+from visitor import Contexts, Visitor, chromium_path, launched
 
 
 @pytest.fixture(autouse=True)
-def _all_browsers_are_closed() -> Iterator[None]:
+def _all_browsers_are_closed():
     yield
     page_client.close_all()
 
@@ -53,7 +51,7 @@ def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
 
 
 @pytest.fixture
-def chromium(no_browser: str) -> Contexts:
+def chromium(no_browser):
     """The system's Chromium. Without one, its tests are left out, unless FEEDKEEP_BROWSER is
     "required".
     """
@@ -66,7 +64,7 @@ def chromium(no_browser: str) -> Contexts:
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProcess]:
+def service(tmp_path_factory):
     """A service that lets administrators invite; each test has accounts of its own."""
     folder = tmp_path_factory.mktemp("pages")
     process = FeedkeepProcess(folder, trusted_proxies="127.0.0.1", registration="invited")
@@ -75,11 +73,11 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProces
 
 
 @pytest.fixture
-def visit(chromium: Contexts) -> Iterator[Visit]:
+def visit(chromium):
     """Open the service in a browser that no other test uses, as often as needed."""
     visitors: list[Visitor] = []
 
-    def visit(process: FeedkeepProcess, **options: object) -> Visitor:
+    def visit(process, **options):
         visitors.append(Visitor(chromium, process.base_url, **options))
         return visitors[-1]
 

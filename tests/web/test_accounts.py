@@ -1,13 +1,10 @@
 """Signing up and in, recovery, the account, apps and people; over HTTP, on both stores."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import sqlite3
 import time
 from html import unescape
-from pathlib import Path
 
 import asyncpg
 import pytest
@@ -18,17 +15,17 @@ NEW_PASSWORD = "another good one"
 
 
 @pytest.fixture
-def anna(feedkeep: FeedkeepProcess) -> PageClient:
+def anna(feedkeep):
     return signed_in(feedkeep)[0]
 
 
 @pytest.fixture
-def chief(feedkeep: FeedkeepProcess) -> PageClient:
+def chief(feedkeep):
     return administrator(feedkeep)[0]
 
 
 @pytest.fixture
-def stranger(feedkeep: FeedkeepProcess) -> PageClient:
+def stranger(feedkeep):
     return PageClient(feedkeep)
 
 
@@ -38,9 +35,7 @@ def name_of(browser: PageClient) -> str:
     return found[1]
 
 
-def test_a_wrong_name_and_a_wrong_password_answer_alike_and_keep_the_name(
-    feedkeep: FeedkeepProcess,
-) -> None:
+def test_a_wrong_name_and_a_wrong_password_answer_alike_and_keep_the_name(feedkeep):
     name, unknown = feedkeep.new_account(PASSWORD), "nobody12"
     shown = {}
     for typed in (name, unknown):
@@ -53,7 +48,7 @@ def test_a_wrong_name_and_a_wrong_password_answer_alike_and_keep_the_name(
     assert shown[name] == shown[unknown]
 
 
-def test_too_many_wrong_passwords_have_to_wait(stranger: PageClient) -> None:
+def test_too_many_wrong_passwords_have_to_wait(stranger):
     stranger.process.new_account()  # without any account, the page says how to make the first
     for _ in range(10):
         assert stranger.sign_in("some-name", "wrong").status == 403
@@ -63,14 +58,14 @@ def test_too_many_wrong_passwords_have_to_wait(stranger: PageClient) -> None:
     assert "wait" in page.problem("password")
 
 
-def test_signing_out_ends_the_session(anna: PageClient) -> None:
+def test_signing_out_ends_the_session(anna):
     session = anna.http.cookies["feedkeep"]
     assert "You are signed out" in anna.post("/sign-out").note
     anna.http.cookies.set("feedkeep", session, domain="127.0.0.1")
     assert anna.get("/").path == "/sign-in"
 
 
-def test_a_stranger_cannot_sign_up_where_that_is_closed(stranger: PageClient) -> None:
+def test_a_stranger_cannot_sign_up_where_that_is_closed(stranger):
     page = stranger.get("/sign-up")
     assert page.status == 403
     assert "no longer works" in page.text
@@ -78,14 +73,14 @@ def test_a_stranger_cannot_sign_up_where_that_is_closed(stranger: PageClient) ->
 
 
 @pytest.mark.parametrize("link", ["x", "fi_" + "A" * 44, "é", "a b", "x" * 200])
-def test_a_link_that_is_none_says_so(stranger: PageClient, link: str) -> None:
+def test_a_link_that_is_none_says_so(stranger, link):
     for kind in ("sign-up", "reset"):
         page = stranger.get(f"/{kind}/{link}")
         assert page.status == 403
         assert "no longer works" in page.text
 
 
-def test_a_forgotten_password_is_set_by_a_code_once(anna: PageClient, stranger: PageClient) -> None:
+def test_a_forgotten_password_is_set_by_a_code_once(anna, stranger):
     name = name_of(anna)
     codes = re.findall(r"<code>([\w-]{19})</code>", anna.post("/account/codes").reply.text)
     anna.process.tokens += codes
@@ -107,9 +102,7 @@ def test_a_forgotten_password_is_set_by_a_code_once(anna: PageClient, stranger: 
     assert "used before" in again.problem("code")
 
 
-def test_a_code_for_an_unknown_name_answers_as_a_wrong_code(
-    feedkeep: FeedkeepProcess,
-) -> None:
+def test_a_code_for_an_unknown_name_answers_as_a_wrong_code(feedkeep):
     name, shown = feedkeep.new_account(PASSWORD), {}
     for typed in (name, "nobody12"):
         data = {"name": typed, "code": "aaaa-bbbb-cccc-dddd", "password": NEW_PASSWORD}
@@ -119,15 +112,13 @@ def test_a_code_for_an_unknown_name_answers_as_a_wrong_code(
     assert shown[name] == shown["nobody12"]
 
 
-def test_codes_are_guessed_as_slowly_as_passwords(stranger: PageClient) -> None:
+def test_codes_are_guessed_as_slowly_as_passwords(stranger):
     data = {"name": "somebody2", "code": "aaaa-bbbb-cccc-dddd", "password": NEW_PASSWORD}
     statuses = [stranger.post("/recover", data).status for _ in range(11)]
     assert statuses == [403] * 10 + [429]
 
 
-def test_an_administrator_makes_a_link_that_sets_a_password_once(
-    chief: PageClient, feedkeep: FeedkeepProcess
-) -> None:
+def test_an_administrator_makes_a_link_that_sets_a_password_once(chief, feedkeep):
     ben, name = signed_in(feedkeep)
     page = chief.post("/people/reset-link", {"name": name})
     (link,) = page.secrets
@@ -142,7 +133,7 @@ def test_an_administrator_makes_a_link_that_sets_a_password_once(
     assert fresh.post("/reset", {"password": NEW_PASSWORD}).status == 403
 
 
-def test_a_new_password_signs_out_all_others_and_keeps_this_browser(anna: PageClient) -> None:
+def test_a_new_password_signs_out_all_others_and_keeps_this_browser(anna):
     name = name_of(anna)
     other = PageClient(anna.process)
     other.sign_in(name)
@@ -168,8 +159,8 @@ def test_a_new_password_signs_out_all_others_and_keeps_this_browser(anna: PageCl
     ],
 )
 def test_what_is_dangerous_asks_for_the_password_again_if_it_was_typed_long_ago(
-    chief: PageClient, form: str, field: str, data: dict[str, str]
-) -> None:
+    chief, form, field, data
+):
     name = name_of(chief)
     data = {key: value.replace("NAME", name) for key, value in data.items()}
     age_sessions(chief.process, name)
@@ -202,7 +193,7 @@ def age_sessions(process: FeedkeepProcess, name: str) -> None:
     asyncio.run(age())
 
 
-def test_language_time_zone_and_look_are_the_account_s(anna: PageClient) -> None:
+def test_language_time_zone_and_look_are_the_account_s(anna):
     wanted = {"language": "de", "time_zone": "Europe/Berlin", "theme": "dark"}
     anna.post("/account/preferences", wanted)
     text = anna.get("/account").reply.text
@@ -214,9 +205,7 @@ def test_language_time_zone_and_look_are_the_account_s(anna: PageClient) -> None
     assert '<html lang="es">' in anna.get("/account").reply.text
 
 
-def test_the_time_zone_of_the_browser_is_kept_at_sign_in_where_none_is_known(
-    feedkeep: FeedkeepProcess,
-) -> None:
+def test_the_time_zone_of_the_browser_is_kept_at_sign_in_where_none_is_known(feedkeep):
     name, browser = feedkeep.new_account(PASSWORD), PageClient(feedkeep)
     typed = {"name": f"{name} ", "password": PASSWORD}
     browser.post("/sign-in", {**typed, "time_zone": "no/where"})
@@ -232,9 +221,7 @@ def test_the_time_zone_of_the_browser_is_kept_at_sign_in_where_none_is_known(
         ("https://evil.example/import", 'href="/sign-in"'),
     ],
 )
-def test_a_form_whose_session_has_ended_leads_back_to_its_page(
-    feedkeep: FeedkeepProcess, page_before: str, link: str
-) -> None:
+def test_a_form_whose_session_has_ended_leads_back_to_its_page(feedkeep, page_before, link):
     browser = PageClient(feedkeep)
     headers = {"Referer": page_before.format(own=feedkeep.base_url), "Origin": feedkeep.base_url}
     reply = browser.http.post("/feeds/add", data={"urls": "https://a.example"}, headers=headers)
@@ -243,7 +230,7 @@ def test_a_form_whose_session_has_ended_leads_back_to_its_page(
     assert reply.headers["Cache-Control"] == "private, no-cache"  # going back shows it again
 
 
-def test_everything_of_an_account_is_one_file(anna: PageClient) -> None:
+def test_everything_of_an_account_is_one_file(anna):
     anna.post("/feeds/add", {"urls": "https://a.example/feed\nhttps://b.example/feed"})
     (first, _) = anna.get("/").values("feed")
     anna.post(f"/feeds/{first}/move", {"new_url": "https://c.example/feed"})
@@ -274,7 +261,7 @@ def test_everything_of_an_account_is_one_file(anna: PageClient) -> None:
     assert "hash" not in reply.text
 
 
-def test_an_account_is_deleted_by_typing_its_name(anna: PageClient) -> None:
+def test_an_account_is_deleted_by_typing_its_name(anna):
     name = name_of(anna)
     page = anna.post("/account/delete", {"name": "other"})
     assert page.status == 400
@@ -283,7 +270,7 @@ def test_an_account_is_deleted_by_typing_its_name(anna: PageClient) -> None:
     assert anna.sign_in(name).status == 403
 
 
-def test_an_app_is_connected_seen_and_ended(anna: PageClient) -> None:
+def test_an_app_is_connected_seen_and_ended(anna):
     name = name_of(anna)
     assert "No app is connected yet" in anna.get("/apps").text
     assert "AntennaPod" in anna.get("/apps/connect").text
@@ -318,9 +305,7 @@ def test_an_app_is_connected_seen_and_ended(anna: PageClient) -> None:
         assert anna.post("/apps/disconnect", {"id": wrong}).status == 404
 
 
-def test_a_new_password_is_shown_in_the_browser_that_made_it_alone(
-    feedkeep: FeedkeepProcess, anna: PageClient
-) -> None:
+def test_a_new_password_is_shown_in_the_browser_that_made_it_alone(feedkeep, anna):
     anna.process.tokens += anna.post("/apps/connect/kasts", {"label": "phone"}).secrets[-1:]
     kept = anna.http.cookies["feedkeep_new_password"]
     ben, _ = signed_in(feedkeep)
@@ -330,7 +315,7 @@ def test_a_new_password_is_shown_in_the_browser_that_made_it_alone(
     assert anna.get("/apps/connected").secrets
 
 
-def test_an_app_that_may_only_read_changes_nothing(anna: PageClient) -> None:
+def test_an_app_that_may_only_read_changes_nothing(anna):
     page = anna.post("/apps/connect/developer", {"label": "shelf", "scope": "read"})
     secret = page.secrets[0]
     anna.process.tokens.append(secret)
@@ -342,7 +327,7 @@ def test_an_app_that_may_only_read_changes_nothing(anna: PageClient) -> None:
 
 
 @pytest.mark.parametrize("kind", ["antennapod", "gpodder", "kasts", "nextcloud", "other"])
-def test_every_kind_of_app_is_explained(anna: PageClient, kind: str) -> None:
+def test_every_kind_of_app_is_explained(anna, kind):
     assert anna.process.base_url in anna.get(f"/apps/connect/{kind}").text
     page = anna.post(f"/apps/connect/{kind}", {})
     anna.process.tokens.append(page.secrets[-1])
@@ -351,10 +336,10 @@ def test_every_kind_of_app_is_explained(anna: PageClient, kind: str) -> None:
     assert anna.post("/apps/connect/nonsense").status == 404
 
 
-def test_no_more_apps_are_connected_than_there_may_be(anna: PageClient) -> None:
+def test_no_more_apps_are_connected_than_there_may_be(anna):
     name = name_of(anna)
 
-    async def connect(service: object) -> None:
+    async def connect(service):
         account = await service.accounts.named(name)
         for number in range(200):
             made = await service.apps.connect(account, str(number), "write")
@@ -367,15 +352,13 @@ def test_no_more_apps_are_connected_than_there_may_be(anna: PageClient) -> None:
     assert page.values("label") == ["one"] or "one more" in page.reply.text
 
 
-def test_administrators_see_people_and_change_them(
-    chief: PageClient, feedkeep: FeedkeepProcess
-) -> None:
+def test_administrators_see_people_and_change_them(chief, feedkeep):
     ben, name = signed_in(feedkeep)
     assert name in whole_list(chief)
     place = f"/people/of/{name}"
     assert "Make administrator" in chief.get(place).text
 
-    def change(action: str, **more: str) -> str:
+    def change(action, **more):
         return chief.post("/people/change", {"name": name, "action": action, **more}).note
 
     assert "administrator now" in change("admin")
@@ -406,9 +389,7 @@ def whole_list(chief: PageClient) -> str:
         page = chief.get(more[1])
 
 
-def test_more_people_than_a_page_shows_are_searched_by_the_beginning_of_their_names(
-    tmp_path: Path,
-) -> None:
+def test_more_people_than_a_page_shows_are_searched_by_the_beginning_of_their_names(tmp_path):
     with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1") as process:
         chief, _ = administrator(process)
         assert 'role="search"' not in chief.get("/people").reply.text
@@ -425,7 +406,7 @@ def test_more_people_than_a_page_shows_are_searched_by_the_beginning_of_their_na
         assert "No name starts with that." in chief.get("/people?q=stranger").text
 
 
-def test_the_last_administrator_stays(tmp_path: Path) -> None:
+def test_the_last_administrator_stays(tmp_path):
     with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1") as process:
         chief, name = administrator(process)
         for action in ("disable", "no-admin"):
@@ -437,7 +418,7 @@ def test_the_last_administrator_stays(tmp_path: Path) -> None:
         assert "administrator" in page.problem("name")
 
 
-def test_an_invitation_makes_one_account_which_sees_nothing_of_others(tmp_path: Path) -> None:
+def test_an_invitation_makes_one_account_which_sees_nothing_of_others(tmp_path):
     with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1", registration="invited") as process:
         chief, name = administrator(process)
         process.passwords.append(PASSWORD)
@@ -473,9 +454,7 @@ def test_an_invitation_makes_one_account_which_sees_nothing_of_others(tmp_path: 
 
 
 @pytest.mark.parametrize(("host", "is_told"), [("", True), ("feeds.example", False)])
-def test_invitation_to_a_loopback_address_comes_with_a_warning(
-    tmp_path: Path, host: str, is_told: bool
-) -> None:
+def test_invitation_to_a_loopback_address_comes_with_a_warning(tmp_path, host, is_told):
     with FeedkeepProcess(tmp_path, registration="invited") as process:
         chief, _ = administrator(process)
         page = chief.post("/people/invite", {}, headers={"Host": host} if host else None)
@@ -483,7 +462,7 @@ def test_invitation_to_a_loopback_address_comes_with_a_warning(
         assert ("public_url" in page.reply.text) is is_told
 
 
-def test_an_invitation_works_again_once_invitations_are_allowed_again(tmp_path: Path) -> None:
+def test_an_invitation_works_again_once_invitations_are_allowed_again(tmp_path):
     with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1", registration="invited") as process:
         chief, _ = administrator(process)
         (link,) = chief.post("/people/invite", {}).secrets
@@ -499,7 +478,7 @@ def test_an_invitation_works_again_once_invitations_are_allowed_again(tmp_path: 
             assert told in PageClient(process).get(f"/sign-up/{text}").text
 
 
-def test_a_name_that_apps_refuse_is_told_where_apps_are_connected(tmp_path: Path) -> None:
+def test_a_name_that_apps_refuse_is_told_where_apps_are_connected(tmp_path):
     with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1", registration="open") as process:
         process.passwords.append(PASSWORD)
         process.new_account(PASSWORD)
@@ -512,7 +491,7 @@ def test_a_name_that_apps_refuse_is_told_where_apps_are_connected(tmp_path: Path
         assert "takes no @" in zoe.get("/apps/connect/antennapod").text
 
 
-def test_signing_up_without_an_invitation_is_slowed_down(tmp_path: Path) -> None:
+def test_signing_up_without_an_invitation_is_slowed_down(tmp_path):
     with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1", registration="open") as process:
         process.passwords.append(PASSWORD)
         taken, eve = process.new_account(PASSWORD), PageClient(process)
@@ -522,24 +501,20 @@ def test_signing_up_without_an_invitation_is_slowed_down(tmp_path: Path) -> None
         assert statuses == {400, 429}
 
 
-def test_invitations_that_are_switched_off_are_told_where_they_would_be_made(
-    chief: PageClient,
-) -> None:
+def test_invitations_that_are_switched_off_are_told_where_they_would_be_made(chief):
     assert "Invitations are switched off" in chief.get("/people").text
     page = chief.post("/people/invite", {"label": "Ben"})
     assert page.status == 400
     assert "registration" in page.text
 
 
-def test_health_says_version_store_and_size(chief: PageClient) -> None:
+def test_health_says_version_store_and_size(chief):
     text = chief.get("/people").text
     assert re.search(r"Stored in (SQLite|PostgreSQL), [\d.,]+ (kB|MB)", text)
     assert re.search(r"Wrong passwords in the last five minutes \d+", text)
 
 
-def test_guessing_the_password_that_is_asked_for_again_has_to_wait(
-    chief: PageClient,
-) -> None:
+def test_guessing_the_password_that_is_asked_for_again_has_to_wait(chief):
     age_sessions(chief.process, name_of(chief))
     page = chief.get("/account")
     while page.status != 429:

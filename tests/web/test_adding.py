@@ -1,21 +1,18 @@
 """What a person is told who adds a feed: it is looked at while the person waits."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import pytest
 from feedkeep_process import FeedkeepProcess
-from page_client import PASSWORD, PageClient, signed_in
+from page_client import PASSWORD, signed_in
 from playwright.sync_api import expect
-from visitor import PHONE, Visit
-from web_of_hosts import Host, Request, WebOfHosts, reply, silent
+from visitor import PHONE
+from web_of_hosts import Host, WebOfHosts, reply, silent
 
 from feedkeep.rules.feed_urls import parse_feed_url
 
@@ -31,7 +28,7 @@ PATIENCE_SECONDS = 30.0
 
 
 @pytest.fixture(scope="module")
-def hosts() -> Iterator[list[Host]]:
+def hosts():
     with WebOfHosts() as web:
         yield [web.host(f"host-{number}.example") for number in range(HOSTS)]
 
@@ -48,9 +45,7 @@ def service_that_asks(folder: Path, hosts: list[Host]) -> FeedkeepProcess:
 
 
 @pytest.fixture(scope="module")
-def asking(
-    tmp_path_factory: pytest.TempPathFactory, hosts: list[Host]
-) -> Iterator[FeedkeepProcess]:
+def asking(tmp_path_factory, hosts):
     """A service that looks at what these hosts have, however long that takes."""
     process = service_that_asks(tmp_path_factory.mktemp("asking"), hosts)
     process.run_first("people_wait_longer")
@@ -60,12 +55,12 @@ def asking(
 
 
 @pytest.fixture
-def anna(asking: FeedkeepProcess) -> PageClient:
+def anna(asking):
     return signed_in(asking)[0]
 
 
 @pytest.fixture
-def host(hosts: list[Host]) -> Host:
+def host(hosts):
     """A host that no other test asks."""
     return hosts.pop()
 
@@ -84,7 +79,7 @@ def place(url: str) -> str:
     return f"/feeds/{parse_feed_url(url).guid}"
 
 
-def test_a_feed_that_is_added_is_called_by_its_title_at_once(anna: PageClient, host: Host) -> None:
+def test_a_feed_that_is_added_is_called_by_its_title_at_once(anna, host):
     host.answers["/feed"] = reply(RSS)
     added = anna.post("/feeds/add", {"urls": url_of(host, "/feed")})
     assert (added.path, added.note) == ("/", "Added The Night Radio. Undo")
@@ -96,9 +91,7 @@ def stored(process: FeedkeepProcess, *urls: str) -> int:
     return len(process.use(lambda service: service.store.feeds.known(guids)))
 
 
-def test_adding_a_page_with_several_feeds_asks_and_stores_nothing(
-    anna: PageClient, host: Host
-) -> None:
+def test_adding_a_page_with_several_feeds_asks_and_stores_nothing(anna, host):
     host.answers |= {"/show": page("/one", "/two"), "/one": reply(SHOW), "/two": reply(SHOW)}
     url, one, two = (url_of(host, path) for path in ("/show", "/one", "/two"))
     asked = anna.post("/feeds/add", {"urls": url})
@@ -122,9 +115,7 @@ def test_adding_a_page_with_several_feeds_asks_and_stores_nothing(
         ({"/gone": b"", "/feed": RSS}, "/feed"),
     ],
 )
-def test_adding_a_page_with_one_feed_adds_the_feed(
-    anna: PageClient, host: Host, named: dict[str, bytes], found: str
-) -> None:
+def test_adding_a_page_with_one_feed_adds_the_feed(anna, host, named, found):
     host.answers["/show"] = page(*named)
     host.answers |= {path: reply(body) for path, body in named.items() if body}
     added = anna.post("/feeds/add", {"urls": url_of(host, "/show")})
@@ -133,9 +124,7 @@ def test_adding_a_page_with_one_feed_adds_the_feed(
     assert anna.get("/export/urls").reply.text.split() == [url_of(host, found)]
 
 
-def test_adding_a_page_without_a_feed_says_so_and_adds_it_anyway(
-    anna: PageClient, host: Host
-) -> None:
+def test_adding_a_page_without_a_feed_says_so_and_adds_it_anyway(anna, host):
     host.answers["/"] = page()
     url = url_of(host)
     asked = anna.post("/feeds/add", {"urls": url})
@@ -153,7 +142,7 @@ def test_adding_a_page_without_a_feed_says_so_and_adds_it_anyway(
     assert "Undone: 1 feed is as it was." in undone.note
 
 
-def test_adding_an_address_without_anything_says_so(anna: PageClient, host: Host) -> None:
+def test_adding_an_address_without_anything_says_so(anna, host):
     url = url_of(host, "/misspelt")
     asked = anna.post("/feeds/add", {"urls": url})
     assert "Its server says there is nothing at this address." in asked.problem("urls")
@@ -162,18 +151,14 @@ def test_adding_an_address_without_anything_says_so(anna: PageClient, host: Host
     assert "It can't be read. Its server says there is nothing at this address." in added.text
 
 
-def test_adding_an_address_that_cannot_be_read_now_adds_it_as_typed(
-    anna: PageClient, host: Host
-) -> None:
+def test_adding_an_address_that_cannot_be_read_now_adds_it_as_typed(anna, host):
     host.answers["/feed"] = reply(status=503)
     url = url_of(host, "/feed")
     assert anna.post("/feeds/add", {"urls": url}).note.startswith("Added ")
     assert anna.get("/export/urls").reply.text.split() == [url]
 
 
-def test_adding_several_lines_adds_what_is_sure_and_asks_about_the_rest(
-    anna: PageClient, host: Host
-) -> None:
+def test_adding_several_lines_adds_what_is_sure_and_asks_about_the_rest(anna, host):
     host.answers |= {
         "/show": page("/one", "/two"), "/one": reply(RSS), "/two": reply(RSS),
         "/blog": page("/three"), "/three": reply(RSS), "/none": page(),
@@ -189,16 +174,14 @@ def test_adding_several_lines_adds_what_is_sure_and_asks_about_the_rest(
     assert anna.post("/feeds/add", chosen).note == "Added 2 feeds. Undo"
 
 
-def test_adding_many_lines_looks_at_the_first_twenty(anna: PageClient, host: Host) -> None:
+def test_adding_many_lines_looks_at_the_first_twenty(anna, host):
     urls = [url_of(host, f"/{number}") for number in range(21)]
     asked = anna.post("/feeds/add", {"urls": "\n".join(urls)})
     assert asked.text.count("Its server says there is nothing at this address.") == 20
     assert anna.get("/export/urls").reply.text.split() == urls[20:]
 
 
-def test_adding_a_feed_that_the_account_has_does_not_look_at_it(
-    anna: PageClient, host: Host
-) -> None:
+def test_adding_a_feed_that_the_account_has_does_not_look_at_it(anna, host):
     host.answers["/feed?a=1&b=2"] = reply(RSS)
     url = url_of(host, "/feed?a=1&b=2")
     anna.post("/feeds/add", {"urls": url})
@@ -212,12 +195,10 @@ def test_adding_a_feed_that_the_account_has_does_not_look_at_it(
     assert anna.post("/feeds/add", {"urls": url}).note.startswith("Added ")
 
 
-def test_adding_by_a_person_who_leaves_meanwhile_adds_the_address_as_typed(
-    anna: PageClient, host: Host
-) -> None:
+def test_adding_by_a_person_who_leaves_meanwhile_adds_the_address_as_typed(anna, host):
     asked = threading.Event()
 
-    async def late(_: Request, writer: asyncio.StreamWriter) -> None:
+    async def late(_, writer):
         asked.set()
         await silent(_, writer)
 
@@ -244,9 +225,7 @@ def test_adding_by_a_person_who_leaves_meanwhile_adds_the_address_as_typed(
 
 
 @pytest.mark.parametrize("has_script", [True, False])
-def test_person_who_shares_a_page_chooses_its_feed_by_the_keyboard(
-    asking: FeedkeepProcess, visit: Visit, host: Host, has_script: bool
-) -> None:
+def test_person_who_shares_a_page_chooses_its_feed_by_the_keyboard(asking, visit, host, has_script):
     titles = ("The Evening News", "חדשות הערב", "Posts")
     feeds = {f"/{number}": rss(title, is_podcast=number < 2) for number, title in enumerate(titles)}
     host.answers |= {path: reply(feed) for path, feed in feeds.items()}
@@ -271,9 +250,7 @@ def test_person_who_shares_a_page_chooses_its_feed_by_the_keyboard(
     anna.has_feeds(["The Evening News"])
 
 
-def test_person_sees_that_an_address_is_looked_at_and_adds_it_anyway(
-    asking: FeedkeepProcess, visit: Visit, host: Host
-) -> None:
+def test_person_sees_that_an_address_is_looked_at_and_adds_it_anyway(asking, visit, host):
     host.answers["/show"] = page()
     url = url_of(host, "/show")
     anna = visit(asking)
@@ -294,13 +271,11 @@ def test_person_sees_that_an_address_is_looked_at_and_adds_it_anyway(
     anna.sees("Look for “RSS” or “Subscribe” on that page, and copy the address of that link.")
 
 
-def test_titles_come_into_the_list_by_themselves(
-    asking: FeedkeepProcess, visit: Visit, hosts: list[Host]
-) -> None:
+def test_titles_come_into_the_list_by_themselves(asking, visit, hosts):
     asked, answered = (hosts.pop(), hosts.pop())
     may_answer = threading.Event()
 
-    async def late(_: Request, writer: asyncio.StreamWriter) -> None:
+    async def late(_, writer):
         await asyncio.to_thread(may_answer.wait)
         writer.write(reply(RSS.replace(b"Night", b"Day")))
 
@@ -317,7 +292,7 @@ def test_titles_come_into_the_list_by_themselves(
     anna.has_feeds(["The Day Radio", "The Night Radio"])
 
 
-def test_a_page_asks_whether_more_feeds_were_checked(anna: PageClient, host: Host) -> None:
+def test_a_page_asks_whether_more_feeds_were_checked(anna, host):
     host.answers["/feed"] = reply(RSS)
     anna.post("/feeds/add", {"urls": url_of(host, "/feed")})
     page = anna.get("/").reply.text
@@ -327,9 +302,7 @@ def test_a_page_asks_whether_more_feeds_were_checked(anna: PageClient, host: Hos
     assert anna.get(f"{since}&checked=0").reply.json() == {"changed": True}
 
 
-def test_a_host_that_does_not_answer_keeps_a_person_waiting_for_seconds(
-    tmp_path: Path, host: Host
-) -> None:
+def test_a_host_that_does_not_answer_keeps_a_person_waiting_for_seconds(tmp_path, host):
     host.answers["/feed"] = silent
     with service_that_asks(tmp_path, [host]) as process:
         anna, _ = signed_in(process)

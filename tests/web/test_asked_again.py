@@ -1,19 +1,13 @@
 """Where the password is asked for again, as ten minutes after it was typed."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
 from forms import IS_LONG, in_the_long_form
 from playwright.sync_api import Locator, expect
-from visitor import Visit, Visitor
-
-from feedkeep.service import Service
+from visitor import Visitor
 
 PASSWORD = "a good passphrase"
 ACTIONS = ["Delete this account"]
@@ -24,7 +18,7 @@ if IS_LONG:  # tests/web/test_accounts.py asks for the password in each of them
 
 
 @pytest.fixture(scope="module")
-def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProcess]:
+def strict(tmp_path_factory):
     """A service that asks each time."""
     process = FeedkeepProcess(tmp_path_factory.mktemp("strict"), trusted_proxies="127.0.0.1")
     process.run_first("no_session_is_fresh")
@@ -33,10 +27,10 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProcess
 
 
 @pytest.fixture
-def admin(strict: FeedkeepProcess, visit: Visit) -> Visitor:
+def admin(strict, visit):
     name = strict.new_account(PASSWORD)
 
-    async def promote(service: Service) -> None:
+    async def promote(service):
         await service.accounts.set_admin(name, True)
 
     strict.use(promote)
@@ -56,9 +50,7 @@ def password_in(visitor: Visitor, form: Locator) -> Locator:
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-def test_a_wrong_password_is_told_in_the_form_that_was_sent(
-    strict: FeedkeepProcess, admin: Visitor, action: str
-) -> None:
+def test_a_wrong_password_is_told_in_the_form_that_was_sent(strict, admin, action):
     other = strict.new_account()
     admin.open(f"/people/of/{other}")
     form = form_of(admin, action)
@@ -73,7 +65,7 @@ def test_a_wrong_password_is_told_in_the_form_that_was_sent(
     admin.page.wait_for_url("**/people*" if action != "Create a link" else "**/people/link")
 
 
-def test_a_wrong_name_is_told_beside_its_field(strict: FeedkeepProcess, admin: Visitor) -> None:
+def test_a_wrong_name_is_told_beside_its_field(strict, admin):
     other = strict.new_account()
     admin.open(f"/people/of/{other}")
     form = form_of(admin, "Delete this account")
@@ -88,7 +80,7 @@ def test_a_wrong_name_is_told_beside_its_field(strict: FeedkeepProcess, admin: V
 
 
 @pytest.mark.parametrize("action", OWN_ACTIONS)
-def test_a_form_that_was_open_for_long_asks_for_the_password(admin: Visitor, action: str) -> None:
+def test_a_form_that_was_open_for_long_asks_for_the_password(admin, action):
     admin.open("/account")
     form = form_of(admin, action)
     # The page of ten minutes ago had no such field.
@@ -106,9 +98,7 @@ def test_a_form_that_was_open_for_long_asks_for_the_password(admin: Visitor, act
     expect(password_in(admin, form_of(admin, action))).to_be_focused()
 
 
-def test_login_of_an_app_needs_only_the_password_of_who_signed_in_long_ago(
-    strict: FeedkeepProcess, visit: Visit
-) -> None:
+def test_login_of_an_app_needs_only_the_password_of_who_signed_in_long_ago(strict, visit):
     name = strict.new_account(PASSWORD)
     owner = visit(strict)
     owner.is_let_in(name, PASSWORD)
@@ -120,7 +110,7 @@ def test_login_of_an_app_needs_only_the_password_of_who_signed_in_long_ago(
     owner.sees_heading("Done")
 
 
-def test_a_new_password_that_is_refused_ends_no_session(admin: Visitor) -> None:
+def test_a_new_password_that_is_refused_ends_no_session(admin):
     admin.open("/account")
     form = form_of(admin, "Change the password")
     password_in(admin, form).fill(PASSWORD)
@@ -133,7 +123,7 @@ def test_a_new_password_that_is_refused_ends_no_session(admin: Visitor) -> None:
 
 
 @in_the_long_form  # without a browser, tests/web/test_accounts.py has it
-def test_the_last_administrator_stays_and_stays_signed_in(tmp_path: Path, visit: Visit) -> None:
+def test_the_last_administrator_stays_and_stays_signed_in(tmp_path, visit):
     process = FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1")
     process.run_first("no_session_is_fresh")
     with process:

@@ -1,7 +1,5 @@
 """Changes as a page shows them: a line for each request, and who sent it."""
 
-from __future__ import annotations
-
 import pytest
 
 from feedkeep.model import Author, CredentialKind, Guid, Stamp, replace
@@ -43,14 +41,14 @@ def listed(*changes: tuple[int, str, int], has_more: bool = False) -> ListedChan
         ("bare", ("AntennaPod", "bare")),
     ],
 )
-def test_a_device_is_called_as_its_owner_calls_it(device: str, expected: tuple[str, str]) -> None:
+def test_a_device_is_called_as_its_owner_calls_it(device, expected):
     devices = {"pixel": "Pixel", "old": "antennapod on Nexus", "bare": ""}
     author = Author(APP, name="AntennaPod/3.4.0", device=device)
     assert who_of(author, devices) == Actor(APP, *expected)
     assert who_of(None, devices) == Actor(None)
 
 
-def test_the_steps_of_a_request_are_one_line_and_others_are_not() -> None:
+def test_the_steps_of_a_request_are_one_line_and_others_are_not():
     lines = lines_of(
         listed((6, "a", 1), (5, "b", 2), (4, "b", 3), (3, "a", 1), (2, "", 1), (1, "", 1)), {}, {}
     )
@@ -60,12 +58,12 @@ def test_the_steps_of_a_request_are_one_line_and_others_are_not() -> None:
     assert lines[1].counts == [(ChangeKind.ADDED, 5)]
 
 
-def test_changes_without_a_request_id_are_a_line_each() -> None:
+def test_changes_without_a_request_id_are_a_line_each():
     changes = listed((2, "a", 1), (1, "a", 1))
     assert len(lines_of(replace(changes, authors={"a": Author(APP)}), {}, {})) == 2
 
 
-def test_a_request_that_may_go_on_is_left_to_the_next_page_unless_it_is_the_only_one() -> None:
+def test_a_request_that_may_go_on_is_left_to_the_next_page_unless_it_is_the_only_one():
     assert [
         line.stamps for line in lines_of(listed((2, "a", 1), (1, "b", 1), has_more=True), {}, {})
     ] == [[2]]
@@ -74,13 +72,13 @@ def test_a_request_that_may_go_on_is_left_to_the_next_page_unless_it_is_the_only
     ] == [[2, 1]]
 
 
-def test_a_page_of_long_changes_is_bounded() -> None:
+def test_a_page_of_long_changes_is_bounded():
     lines = lines_of(listed(*((100 - n, f"{n}", 300) for n in range(10)), (1, "x", 1)), {}, {})
     assert [len(line.feeds) for line in lines] == [200] * 5 + [0] * 5 + [1]
     assert {line.total for line in lines} == {300, 1}
 
 
-def test_a_move_between_two_spellings_of_an_address_shows_all_of_both() -> None:
+def test_a_move_between_two_spellings_of_an_address_shows_all_of_both():
     moved = FeedChange(ChangeKind.MOVED, GUID, "https://a.example/feed", "http://a.example/feed")
     expected = ChangeRow(ChangeKind.MOVED, GUID, "https://a.example/feed", "http://a.example/feed")
     assert change_of(moved, {}) == expected
@@ -105,12 +103,12 @@ A, B = "https://a.example/feed", "https://b.example/feed"
     ],
 )
 def test_feeds_are_called_by_their_titles_and_a_moved_one_tells_where_it_is(
-    what: ChangeKind, titles: dict[str, str], name: str, other: str
-) -> None:
+    what, titles, name, other
+):
     assert change_of(FeedChange(what, GUID, A, B), titles) == ChangeRow(what, GUID, name, other)
 
 
-def test_only_addresses_that_a_page_names_are_looked_up() -> None:
+def test_only_addresses_that_a_page_names_are_looked_up():
     changes = [
         FeedChange(ChangeKind.MOVED, GUID, "https://new.example", "https://old.example"),
         FeedChange(ChangeKind.RENAMED, GUID, A, "a former guid"),

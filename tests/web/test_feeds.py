@@ -1,7 +1,5 @@
 """My feeds: adding, unsubscribing from several, taking back, and one feed; over HTTP."""
 
-from __future__ import annotations
-
 import hmac
 import re
 from base64 import urlsafe_b64encode
@@ -17,12 +15,12 @@ from feedkeep.web.imports import SHOWN
 
 
 @pytest.fixture
-def anna(feedkeep: FeedkeepProcess) -> PageClient:
+def anna(feedkeep):
     return signed_in(feedkeep)[0]
 
 
 @pytest.fixture
-def stranger(feedkeep: FeedkeepProcess) -> PageClient:
+def stranger(feedkeep):
     return PageClient(feedkeep)
 
 
@@ -49,15 +47,13 @@ def listed(anna: PageClient, path: str = "/") -> set[str]:
     return set(anna.get(path).values("feed"))
 
 
-def test_an_empty_list_says_what_to_do(anna: PageClient) -> None:
+def test_an_empty_list_says_what_to_do(anna):
     page = anna.get("/")
     assert "Your list is empty" in page.text
     assert "Import a list" in page.text
 
 
-def test_of_several_lines_each_is_added_or_says_why_not_and_what_was_refused_can_be_corrected(
-    anna: PageClient,
-) -> None:
+def test_of_several_lines_each_is_added_or_says_why_not_and_what_was_refused_can_be_corrected(anna):
     page = anna.post("/feeds/add", {"urls": f"{url(1)}\r\nfeeds\r\n\r\n{url(2)}"})
     assert page.status == 400
     assert "Added 2 feeds." in page.note
@@ -66,7 +62,7 @@ def test_of_several_lines_each_is_added_or_says_why_not_and_what_was_refused_can
     assert listed(anna) == {guid(1), guid(2)}
 
 
-def test_what_a_list_or_a_browser_shows_of_an_address_can_be_typed(anna: PageClient) -> None:
+def test_what_a_list_or_a_browser_shows_of_an_address_can_be_typed(anna):
     add(anna, 3)
     page = anna.post("/feeds/add", {"urls": "0.example/feed\r\nfeed://new.example/feed"})
     assert "Added 1 feed" in page.note
@@ -76,13 +72,13 @@ def test_what_a_list_or_a_browser_shows_of_an_address_can_be_typed(anna: PageCli
     assert "https://moved.example/feed" in anna.get("/export/urls").reply.text.split()
 
 
-def test_what_is_pasted_into_an_import_is_read_as_what_is_typed(anna: PageClient) -> None:
+def test_what_is_pasted_into_an_import_is_read_as_what_is_typed(anna):
     preview = anna.post("/import", {"text": "pasted.example/rss\nfeed:https://pasted.example/two"})
     assert "https://pasted.example/rss\nhttps://pasted.example/two" in preview.reply.text
     assert "completed with “https://”: 1, such as https://pasted.example/rss." in preview.text
 
 
-def test_a_preview_shows_names_and_lets_single_feeds_be_left_out(anna: PageClient) -> None:
+def test_a_preview_shows_names_and_lets_single_feeds_be_left_out(anna):
     outlines = "".join(
         f'<outline type="rss" text="Show {number}" xmlUrl="{url(number)}"/>' for number in range(3)
     )
@@ -104,7 +100,7 @@ def test_a_preview_shows_names_and_lets_single_feeds_be_left_out(anna: PageClien
     assert "There is no feed in this list." in nothing.text
 
 
-def test_preview_asks_about_doubtful_feeds_and_says_what_it_dropped(anna: PageClient) -> None:
+def test_preview_asks_about_doubtful_feeds_and_says_what_it_dropped(anna):
     left = f'<outline text="Old" xmlUrl="{url(1)}" subscribed="0"/>'
     again = f'<outline text="Again" xmlUrl="{url(0)}/"/>'
     outlines = (
@@ -118,14 +114,14 @@ def test_preview_asks_about_doubtful_feeds_and_says_what_it_dropped(anna: PageCl
     assert "<code>Lost</code>" in preview.reply.text
 
 
-def test_doubtful_feeds_without_a_box_are_not_added(anna: PageClient) -> None:
+def test_doubtful_feeds_without_a_box_are_not_added(anna):
     lines = [f'<outline xmlUrl="{url(number)}" subscribed="0"/>' for number in range(SHOWN + 1)]
     preview = anna.post("/import", {"text": f"<opml>{''.join(lines)}</opml>"})
     assert preview.values("boxes") == [str(SHOWN)]
     assert url(SHOWN) not in preview.reply.text
 
 
-def test_table_with_several_columns_of_addresses_is_asked_about(anna: PageClient) -> None:
+def test_table_with_several_columns_of_addresses_is_asked_about(anna):
     table = f"name,link,podcast\nA,https://a.example,{url(0)}\nB,https://b.example,{url(1)}"
     page = anna.post("/import", {"text": table})
     assert "link, podcast" in page.problem("column")
@@ -134,7 +130,7 @@ def test_table_with_several_columns_of_addresses_is_asked_about(anna: PageClient
     assert f"{url(0)}\tA\n{url(1)}\tB" in preview.reply.text
 
 
-def test_pasted_title_is_no_part_of_the_address(anna: PageClient) -> None:
+def test_pasted_title_is_no_part_of_the_address(anna):
     anna.post("/feeds/add", {"urls": f"- A show: {url(0)},\nB <{url(1)}>"})
     assert listed(anna) == {guid(0), guid(1)}
     page = anna.post("/feeds/add", {"urls": f"C {url(2)} {url(3)}"})
@@ -142,7 +138,7 @@ def test_pasted_title_is_no_part_of_the_address(anna: PageClient) -> None:
     assert listed(anna) == {guid(0), guid(1)}
 
 
-def test_account_download_is_imported(anna: PageClient, feedkeep: FeedkeepProcess) -> None:
+def test_account_download_is_imported(anna, feedkeep):
     add(anna, 2)
     anna.post(f"/feeds/{guid(0)}/label", {"title": "Mine", "folder": "A / B"})
     text = anna.get("/account/download").reply.text
@@ -152,7 +148,7 @@ def test_account_download_is_imported(anna: PageClient, feedkeep: FeedkeepProces
     assert preview.values("boxes") == ["2"]
 
 
-def test_who_unsubscribes_goes_on_where_they_were(anna: PageClient) -> None:
+def test_who_unsubscribes_goes_on_where_they_were(anna):
     add(anna, 3)
     shown = anna.get("/?order=added&q=example&page=1&x=1")
     names = ("order", "q", "page")
@@ -166,16 +162,14 @@ def test_who_unsubscribes_goes_on_where_they_were(anna: PageClient) -> None:
 
 
 @pytest.mark.parametrize("typed", ["", "  \r\n ", "# only a comment"])
-def test_nothing_typed_is_told_beside_the_field(anna: PageClient, typed: str) -> None:
+def test_nothing_typed_is_told_beside_the_field(anna, typed):
     page = anna.post("/feeds/add", {"urls": typed})
     assert page.status == 400
     assert "address of a feed" in page.problem("urls")
 
 
 @pytest.mark.parametrize("others", [[], ["#"] * 501, [""] * 20_000])
-def test_too_many_lines_are_refused_and_kept_for_another_try(
-    anna: PageClient, others: list[str]
-) -> None:
+def test_too_many_lines_are_refused_and_kept_for_another_try(anna, others):
     lines = [url(number) for number in range(1 if others else 501)]
     page = anna.post("/feeds/add", {"urls": "\n".join([*others, *lines])})
     assert page.status == 400
@@ -184,7 +178,7 @@ def test_too_many_lines_are_refused_and_kept_for_another_try(
     assert listed(anna) == set()
 
 
-def test_a_feed_that_is_there_already_is_no_news(anna: PageClient) -> None:
+def test_a_feed_that_is_there_already_is_no_news(anna):
     add(anna, 2)
     again = anna.post("/feeds/add", {"urls": url(0)})
     assert again.note == "You already subscribe to 0.example/feed."
@@ -204,9 +198,7 @@ def test_a_feed_that_is_there_already_is_no_news(anna: PageClient) -> None:
         ("url=" + "x" * 9_000, "x" * 4_000),
     ],
 )
-def test_what_an_app_shares_is_filled_in_and_not_added(
-    anna: PageClient, query: str, filled_in: str
-) -> None:
+def test_what_an_app_shares_is_filled_in_and_not_added(anna, query, filled_in):
     page = anna.get(f"/?{query}").reply.text
     field = re.search(r"<textarea[^>]*>([^<]*)</textarea>", page)
     assert field is not None
@@ -215,7 +207,7 @@ def test_what_an_app_shares_is_filled_in_and_not_added(
     assert listed(anna) == set()
 
 
-def test_five_feeds_are_unsubscribed_at_once_and_taken_back(anna: PageClient) -> None:
+def test_five_feeds_are_unsubscribed_at_once_and_taken_back(anna):
     add(anna, 7)
     five = [guid(number) for number in range(5)]
     page = anna.post("/feeds/unsubscribe", {"feed": five})
@@ -227,14 +219,14 @@ def test_five_feeds_are_unsubscribed_at_once_and_taken_back(anna: PageClient) ->
     assert "nothing left to undo" in undo(anna, page).note
 
 
-def test_of_several_feeds_no_wrong_one_is_named(anna: PageClient) -> None:
+def test_of_several_feeds_no_wrong_one_is_named(anna):
     add(anna, 2)
     anna.post("/feeds/unsubscribe", {"feed": [guid(0)]})
     page = anna.post("/feeds/unsubscribe", {"feed": [guid(0), guid(1)]})
     assert "Unsubscribed from 1 feed." in page.note
 
 
-def test_adding_is_taken_back_and_leaves_nothing_among_the_unsubscribed(anna: PageClient) -> None:
+def test_adding_is_taken_back_and_leaves_nothing_among_the_unsubscribed(anna):
     page = anna.post("/feeds/add", {"urls": url(1)})
     assert "Added 1.example/feed." in page.note
     page = undo(anna, page)
@@ -244,7 +236,7 @@ def test_adding_is_taken_back_and_leaves_nothing_among_the_unsubscribed(anna: Pa
     assert listed(anna) == {guid(1)}
 
 
-def test_a_move_a_merge_and_a_deletion_are_taken_back(anna: PageClient) -> None:
+def test_a_move_a_merge_and_a_deletion_are_taken_back(anna):
     add(anna, 2)
     page = anna.post(f"/feeds/{guid(0)}/move", {"new_url": "https://new.example/feed"})
     assert "1 feed is as it was" in undo(anna, page).note
@@ -258,7 +250,7 @@ def test_a_move_a_merge_and_a_deletion_are_taken_back(anna: PageClient) -> None:
     assert listed(anna) == {guid(0), guid(1)}
 
 
-def test_an_import_is_taken_back(anna: PageClient) -> None:
+def test_an_import_is_taken_back(anna):
     add(anna, 1)
     page = anna.post("/import/carry-out", {"list": f"{url(0)}\n{url(1)}\n{url(2)}"})
     assert "Added 2 feeds." in page.note
@@ -266,7 +258,7 @@ def test_an_import_is_taken_back(anna: PageClient) -> None:
     assert listed(anna) == {guid(0)}
 
 
-def test_one_feed_is_unsubscribed_by_its_own_button_whatever_is_chosen(anna: PageClient) -> None:
+def test_one_feed_is_unsubscribed_by_its_own_button_whatever_is_chosen(anna):
     add(anna, 3)
     page = anna.post("/feeds/unsubscribe", {"feed": [guid(0)], "only": guid(1)})
     assert "Unsubscribed from 1.example/feed." in page.note
@@ -276,13 +268,13 @@ def test_one_feed_is_unsubscribed_by_its_own_button_whatever_is_chosen(anna: Pag
     assert dict(page.reply.url.params) == {"show": "unsubscribed"}
 
 
-def test_a_form_without_a_choice_and_one_that_changes_nothing_say_so(anna: PageClient) -> None:
+def test_a_form_without_a_choice_and_one_that_changes_nothing_say_so(anna):
     add(anna, 1)
     assert "Select at least one" in anna.post("/feeds/unsubscribe", {}).note
     assert "like that already" in anna.post("/feeds/subscribe", {"feed": [guid(0), "x"]}).note
 
 
-def test_a_note_is_shown_once(anna: PageClient) -> None:
+def test_a_note_is_shown_once(anna):
     assert anna.post("/feeds/add", {"urls": url(1)}).note
     assert not anna.get("/").note
 
@@ -307,9 +299,7 @@ def forged(note: bytes, session: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("note", FORGED)
-def test_a_note_that_an_attacker_wrote_is_passed_over_and_cleared(
-    feedkeep: FeedkeepProcess, stranger: PageClient, note: bytes
-) -> None:
+def test_a_note_that_an_attacker_wrote_is_passed_over_and_cleared(feedkeep, stranger, note):
     chief, _ = administrator(feedkeep)
     pages = ("/", "/apps/connected", "/people/link", "/account/codes", "/sign-in")
     asked = [(chief, page, "") for page in pages]
@@ -335,9 +325,7 @@ def test_a_note_that_an_attacker_wrote_is_passed_over_and_cleared(
         b'{"kind":"added","values":{"count":1,"name":"","stamps":"","refused":"%s"}}',
     ],
 )
-def test_a_note_of_a_session_that_another_person_began_is_an_error_on_no_page(
-    feedkeep: FeedkeepProcess, note: bytes
-) -> None:
+def test_a_note_of_a_session_that_another_person_began_is_an_error_on_no_page(feedkeep, note):
     chief, _ = administrator(feedkeep)
     session = chief.http.cookies["feedkeep"]  # who led a browser into their account knows it
     body = note.replace(b"%s", EVIL.encode())
@@ -352,7 +340,7 @@ def test_a_note_of_a_session_that_another_person_began_is_an_error_on_no_page(
 
 
 @pytest.mark.parametrize("text", ["x", "e30", "A" * 4_000, "eyJraW5kIjo1fQ", ".", "é"])
-def test_a_note_that_is_none_is_passed_over(anna: PageClient, text: str) -> None:
+def test_a_note_that_is_none_is_passed_over(anna, text):
     reply = anna.http.get("/", headers={"Cookie": f"feedkeep_note={text}".encode()})
     assert reply.status_code < 500
 
@@ -370,13 +358,13 @@ def test_a_note_that_is_none_is_passed_over(anna: PageClient, text: str) -> None
         ("?q=nothing", []),
     ],
 )
-def test_the_list_is_ordered_and_searched(anna: PageClient, query: str, numbers: list[int]) -> None:
+def test_the_list_is_ordered_and_searched(anna, query, numbers):
     for number in range(3):
         anna.post("/feeds/add", {"urls": url(number)})
     assert anna.get(f"/{query}").values("feed") == [guid(number) for number in numbers]
 
 
-def test_a_page_asks_whether_its_list_has_changed(anna: PageClient) -> None:
+def test_a_page_asks_whether_its_list_has_changed(anna):
     add(anna, 1)
     page = anna.get("/").reply.text
     stamp = page.split('data-stamp="')[1].split('"')[0]
@@ -386,7 +374,7 @@ def test_a_page_asks_whether_its_list_has_changed(anna: PageClient) -> None:
     assert anna.get("/feeds/changed?since=x").reply.json() == {"changed": True}
 
 
-def test_a_feed_moves_and_its_former_address_is_shown(anna: PageClient) -> None:
+def test_a_feed_moves_and_its_former_address_is_shown(anna):
     add(anna, 1)
     page = anna.post(f"/feeds/{guid(0)}/move", {"new_url": "https://new.example/feed"})
     assert "new address" in page.note
@@ -405,8 +393,8 @@ def test_a_feed_moves_and_its_former_address_is_shown(anna: PageClient) -> None:
     ],
 )
 def test_a_move_or_merge_that_cannot_be_done_keeps_what_was_typed_and_says_why(
-    anna: PageClient, form: str, field: str, typed: str, told: str
-) -> None:
+    anna, form, field, typed, told
+):
     add(anna, 2)
     page = anna.post(f"/feeds/{guid(0)}/{form}", {field: typed})
     assert page.status == 400
@@ -415,7 +403,7 @@ def test_a_move_or_merge_that_cannot_be_done_keeps_what_was_typed_and_says_why(
     assert listed(anna) == {guid(0), guid(1)}
 
 
-def test_two_feeds_become_one_with_the_address_of_the_first(anna: PageClient) -> None:
+def test_two_feeds_become_one_with_the_address_of_the_first(anna):
     add(anna, 2)
     page = anna.post(f"/feeds/{guid(0)}/merge", {"other_url": url(1)})
     assert "two feeds are merged" in page.note
@@ -424,7 +412,7 @@ def test_two_feeds_become_one_with_the_address_of_the_first(anna: PageClient) ->
     assert anna.get(f"/feeds/{guid(0)}").path == f"/feeds/{guid(1)}"  # a link that was marked
 
 
-def test_a_deleted_feed_is_gone_and_its_page_says_so(anna: PageClient) -> None:
+def test_a_deleted_feed_is_gone_and_its_page_says_so(anna):
     add(anna, 1)
     assert "Deleted 0.example/feed" in anna.post(f"/feeds/{guid(0)}/delete").note
     assert listed(anna, "/?show=unsubscribed") == set()
@@ -435,11 +423,11 @@ def test_a_deleted_feed_is_gone_and_its_page_says_so(anna: PageClient) -> None:
 
 
 @pytest.mark.parametrize("address", ["x", "0" * 36, "%F0%9F%98%80"])
-def test_a_feed_that_is_none_is_no_page(anna: PageClient, address: str) -> None:
+def test_a_feed_that_is_none_is_no_page(anna, address):
     assert anna.get(f"/feeds/{address}").status == 404
 
 
-def test_an_address_that_is_no_link_is_shown_as_text(anna: PageClient) -> None:
+def test_an_address_that_is_no_link_is_shown_as_text(anna):
     evil = 'https://a.example/"><script>alert(1)</script>&x=<b>'
     page = anna.post("/feeds/add", {"urls": evil})
     assert "<script>alert" not in page.reply.text
@@ -448,9 +436,7 @@ def test_an_address_that_is_no_link_is_shown_as_text(anna: PageClient) -> None:
     assert evil in feed.text
 
 
-def test_a_full_list_says_so_and_keeps_what_it_has(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
+def test_a_full_list_says_so_and_keeps_what_it_has(tmp_path_factory):
     folder = tmp_path_factory.mktemp("full")
     with FeedkeepProcess(folder, max_subscriptions="2", trusted_proxies="127.0.0.1") as process:
         anna, _ = signed_in(process)

@@ -1,16 +1,12 @@
 """Files that are no list, broken, hostile or too large: a sentence beside the field says why."""
 
-from __future__ import annotations
-
 import re
 import time
-from pathlib import Path
 
 import pytest
-from feedkeep_process import FeedkeepProcess
 from forms import IS_LONG, in_the_long_form
 from playwright.sync_api import expect
-from visitor import Visit, Visitor
+from visitor import Visitor
 
 from feedkeep.web.rows import ROWS_ON_A_PAGE
 
@@ -47,12 +43,12 @@ READ = {
 
 
 @pytest.fixture(scope="module")
-def name(service: FeedkeepProcess) -> str:
+def name(service):
     return service.new_account(PASSWORD)
 
 
 @pytest.fixture
-def anna(service: FeedkeepProcess, visit: Visit, name: str) -> Visitor:
+def anna(service, visit, name):
     anna = visit(service)
     anna.expected.add(400)
     anna.is_let_in(name, PASSWORD)
@@ -64,7 +60,7 @@ def chosen(anna: Visitor, data: bytes) -> None:
     anna.chosen_file({"name": "feeds.opml", "mimeType": "text/x-opml", "buffer": data})
 
 
-def test_what_is_no_list_is_refused_beside_the_field_and_changes_nothing(anna: Visitor) -> None:
+def test_what_is_no_list_is_refused_beside_the_field_and_changes_nothing(anna):
     for what, (data, why) in list(REFUSED.items())[:: 1 if IS_LONG else 2]:
         anna.open("/import")
         chosen(anna, data)
@@ -74,14 +70,14 @@ def test_what_is_no_list_is_refused_beside_the_field_and_changes_nothing(anna: V
     anna.sees_heading("Your list is empty")
 
 
-def test_other_encodings_and_what_is_broken_in_places_are_read(anna: Visitor) -> None:
+def test_other_encodings_and_what_is_broken_in_places_are_read(anna):
     for data in READ.values() if IS_LONG else [READ["broken in places"]]:
         anna.open("/import")
         chosen(anna, data)
         anna.sees_many("%(number)s new feed", "%(number)s new feeds", 1)
 
 
-def test_a_broken_list_that_was_pasted_is_still_there_to_be_mended(anna: Visitor) -> None:
+def test_a_broken_list_that_was_pasted_is_still_there_to_be_mended(anna):
     anna.page.locator("summary").click()
     anna.type("List", '{"subscriptions": [')
     anna.press("Preview changes")
@@ -91,7 +87,7 @@ def test_a_broken_list_that_was_pasted_is_still_there_to_be_mended(anna: Visitor
     anna.sees_many("%(number)s new feed", "%(number)s new feeds", 1)
 
 
-def test_a_file_that_is_too_large_is_not_even_sent(anna: Visitor, tmp_path: Path) -> None:
+def test_a_file_that_is_too_large_is_not_even_sent(anna, tmp_path):
     large, small = tmp_path / "large.opml", tmp_path / "small.opml"
     with large.open("wb") as file:
         file.truncate(100 * MEGABYTES)
@@ -110,8 +106,8 @@ def test_a_file_that_is_too_large_is_not_even_sent(anna: Visitor, tmp_path: Path
 
 @in_the_long_form
 def test_without_a_script_a_file_of_100_megabytes_is_refused_with_a_sentence(
-    service: FeedkeepProcess, visit: Visit, name: str, tmp_path: Path
-) -> None:
+    service, visit, name, tmp_path
+):
     large = tmp_path / "large.opml"
     with large.open("wb") as file:
         file.truncate(100 * MEGABYTES)
@@ -127,9 +123,7 @@ def test_without_a_script_a_file_of_100_megabytes_is_refused_with_a_sentence(
 
 
 @pytest.mark.parametrize("has_script", [False, True] if IS_LONG else [False])
-def test_a_long_list_is_imported_and_shown_in_pages(
-    service: FeedkeepProcess, visit: Visit, has_script: bool
-) -> None:
+def test_a_long_list_is_imported_and_shown_in_pages(service, visit, has_script):
     anna = visit(service, has_script=has_script)
     anna.is_let_in(service.new_account(PASSWORD), PASSWORD)
     anna.follow("Import")

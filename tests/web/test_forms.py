@@ -1,9 +1,6 @@
 """What is sent to a page and is no form, or none that can be read; over HTTP."""
 
-from __future__ import annotations
-
 import pytest
-from feedkeep_process import FeedkeepProcess
 from page_client import PageClient, signed_in
 
 FORM = "application/x-www-form-urlencoded"
@@ -12,7 +9,7 @@ PART = b'--x\r\nContent-Disposition: form-data; name="urls"\r\n\r\n%b\r\n--x--\r
 
 
 @pytest.fixture
-def anna(feedkeep: FeedkeepProcess) -> PageClient:
+def anna(feedkeep):
     return signed_in(feedkeep)[0]
 
 
@@ -30,42 +27,38 @@ def anna(feedkeep: FeedkeepProcess) -> PageClient:
         (FORM, b"&".join(b"a=1" for _ in range(50))),
     ],
 )
-def test_what_is_no_form_is_refused_and_changes_nothing(
-    anna: PageClient, kind: str, body: bytes
-) -> None:
+def test_what_is_no_form_is_refused_and_changes_nothing(anna, kind, body):
     page = anna.post("/feeds/add", content=body, headers={"Content-Type": kind})
     assert page.status == 400
     assert "That did not work" in page.text
     assert anna.get("/").values("feed") == []
 
 
-def test_a_form_in_parts_is_read_as_utf_8(anna: PageClient) -> None:
+def test_a_form_in_parts_is_read_as_utf_8(anna):
     body = PART % "https://a.example/ü".encode()
     page = anna.post("/feeds/add", content=body, headers={"Content-Type": MULTIPART})
     assert page.status == 200
     assert anna.get("/export/urls").reply.text.strip() == "https://a.example/ü"
 
 
-def test_a_form_without_anything_in_it_is_one_in_which_nothing_was_typed(anna: PageClient) -> None:
+def test_a_form_without_anything_in_it_is_one_in_which_nothing_was_typed(anna):
     assert anna.post("/feeds/add").problem("urls")
 
 
 @pytest.mark.parametrize("data", [{}, {"text": " \r\n"}, {"text": "# no feed"}])
-def test_an_import_without_a_list_says_what_to_do(anna: PageClient, data: dict[str, str]) -> None:
+def test_an_import_without_a_list_says_what_to_do(anna, data):
     page = anna.post("/import", data)
     assert page.status == 400
     assert page.problem("file")
     assert page.values("text") is not None
 
 
-def test_bytes_that_are_no_text_are_read_as_far_as_they_can_be(anna: PageClient) -> None:
+def test_bytes_that_are_no_text_are_read_as_far_as_they_can_be(anna):
     page = anna.post("/feeds/add", content=b"urls=%ff%fe", headers={"Content-Type": FORM})
     assert page.status == 400
 
 
-def test_a_body_that_is_larger_than_any_form_of_a_stranger_is_not_read(
-    feedkeep: FeedkeepProcess,
-) -> None:
+def test_a_body_that_is_larger_than_any_form_of_a_stranger_is_not_read(feedkeep):
     page = PageClient(feedkeep).post("/sign-in", {"name": "x" * 20_000})
     assert page.status == 413
     assert "too large" in page.text

@@ -1,10 +1,6 @@
 """The history on the pages: what changed, taking it back, restoring the list; over HTTP."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from feedkeep_process import FeedkeepProcess
@@ -19,17 +15,17 @@ NAMES = [f"{number}.example/feed" for number in range(12)]
 
 
 @pytest.fixture
-def anna_and_name(feedkeep: FeedkeepProcess) -> tuple[PageClient, str]:
+def anna_and_name(feedkeep):
     return signed_in(feedkeep)
 
 
 @pytest.fixture
-def anna(anna_and_name: tuple[PageClient, str]) -> PageClient:
+def anna(anna_and_name):
     return anna_and_name[0]
 
 
 @pytest.fixture
-def phone(feedkeep: FeedkeepProcess, anna_and_name: tuple[PageClient, str]) -> Iterator[Phone]:
+def phone(feedkeep, anna_and_name):
     phone = Phone(feedkeep, anna_and_name[1])
     yield phone
     phone.http.close()
@@ -83,9 +79,7 @@ def take_back(anna: PageClient, page: Shown, number: int = 0, **more: str) -> Sh
     return anna.post("/changes/undo", {"stamps": stamps, "back": back, **more})
 
 
-def test_each_change_is_a_line_with_what_and_who_newest_first(
-    anna: PageClient, phone: Phone
-) -> None:
+def test_each_change_is_a_line_with_what_and_who_newest_first(anna, phone):
     add(anna, *URLS[:3])
     anna.post(f"/feeds/{GUIDS[0]}/move", {"new_url": "https://new.example/feed"})
     anna.post(f"/feeds/{GUIDS[1]}/merge", {"other_url": URLS[2]})
@@ -106,7 +100,7 @@ def test_each_change_is_a_line_with_what_and_who_newest_first(
     ]
 
 
-def test_what_only_apps_are_told_is_a_line_that_names_no_feed(anna: PageClient) -> None:
+def test_what_only_apps_are_told_is_a_line_that_names_no_feed(anna):
     add(anna, URLS[0])
     moved = {"new_url": "https://new.example/feed"}
     anna.post(f"/feeds/{GUIDS[0]}/move", moved)
@@ -116,7 +110,7 @@ def test_what_only_apps_are_told_is_a_line_that_names_no_feed(anna: PageClient) 
     assert "Undone: 1 feed is as it was." in take_back(anna, page).note
 
 
-def test_a_line_is_taken_back_and_that_is_a_line_that_can_be_taken_back(anna: PageClient) -> None:
+def test_a_line_is_taken_back_and_that_is_a_line_that_can_be_taken_back(anna):
     add(anna, *URLS[:3])
     unsubscribe(anna, 0, 1)
     page = take_back(anna, anna.get("/changes"))
@@ -128,7 +122,7 @@ def test_a_line_is_taken_back_and_that_is_a_line_that_can_be_taken_back(anna: Pa
     assert listed(anna) == {GUIDS[2]}
 
 
-def test_one_feed_of_a_change_is_taken_back_alone(anna: PageClient) -> None:
+def test_one_feed_of_a_change_is_taken_back_alone(anna):
     add(anna, *URLS[:3])
     unsubscribe(anna, 0, 1)
     page = anna.get("/changes")
@@ -139,8 +133,8 @@ def test_one_feed_of_a_change_is_taken_back_alone(anna: PageClient) -> None:
 
 @pytest.mark.parametrize(("choice", "rest"), [("leave", GUIDS[1:3]), ("overwrite", GUIDS[:3])])
 def test_what_was_changed_since_is_told_and_left_or_taken_back_as_the_person_chooses(
-    anna: PageClient, phone: Phone, choice: str, rest: list[str]
-) -> None:
+    anna, phone, choice, rest
+):
     add(anna, *URLS[:3])
     unsubscribed = unsubscribe(anna, 0, 1)
     phone.has(URLS[0], URLS[2])  # subscribes to one of them again
@@ -162,9 +156,7 @@ def test_what_was_changed_since_is_told_and_left_or_taken_back_as_the_person_cho
     assert listed(anna) == {GUIDS[2]}
 
 
-def test_a_feed_that_alone_was_changed_since_is_asked_about_without_talk_of_others(
-    anna: PageClient,
-) -> None:
+def test_a_feed_that_alone_was_changed_since_is_asked_about_without_talk_of_others(anna):
     add(anna, *URLS[:2])
     unsubscribed = unsubscribe(anna, 0)
     anna.post("/feeds/subscribe", {"only": GUIDS[0]})
@@ -176,7 +168,7 @@ def test_a_feed_that_alone_was_changed_since_is_asked_about_without_talk_of_othe
     assert listed(anna) == set(GUIDS[:2])
 
 
-def test_a_change_that_is_not_there_is_told(anna: PageClient) -> None:
+def test_a_change_that_is_not_there_is_told(anna):
     add(anna, URLS[0])
     for data in ({}, {"stamps": "x"}, {"stamps": "1,2"}, {"stamps": "9" * 18}):
         page = anna.post("/changes/undo", data)
@@ -200,7 +192,7 @@ def test_a_change_that_is_not_there_is_told(anna: PageClient) -> None:
         ("", "/"),
     ],
 )
-def test_after_taking_back_a_page_of_ours_is_shown(anna: PageClient, back: str, path: str) -> None:
+def test_after_taking_back_a_page_of_ours_is_shown(anna, back, path):
     add(anna, URLS[0])
     unsubscribe(anna, 0)
     stamps = anna.get("/changes").values("stamps")[0]
@@ -208,7 +200,7 @@ def test_after_taking_back_a_page_of_ours_is_shown(anna: PageClient, back: str, 
     assert url.raw_path.decode() == path
 
 
-def test_the_history_is_read_page_by_page_without_holes(anna: PageClient) -> None:
+def test_the_history_is_read_page_by_page_without_holes(anna):
     add(anna, *URLS)
     for number in range(60):
         anna.post(f"/feeds/{'unsubscribe' if number % 2 == 0 else 'subscribe'}", {"only": GUIDS[0]})
@@ -226,11 +218,11 @@ def test_the_history_is_read_page_by_page_without_holes(anna: PageClient) -> Non
     assert "Nothing was changed before that." in anna.get("/changes?before=1").text
 
 
-def test_a_list_without_changes_says_so(anna: PageClient) -> None:
+def test_a_list_without_changes_says_so(anna):
     assert "Nothing has changed yet." in anna.get("/changes").text
 
 
-def test_a_long_change_shows_the_first_of_its_feeds_and_counts_the_others(anna: PageClient) -> None:
+def test_a_long_change_shows_the_first_of_its_feeds_and_counts_the_others(anna):
     many = [f"https://many.example/{number}" for number in range(205)]
     anna.post("/import/carry-out", {"list": "\n".join(many)})
     page = anna.get("/changes")
@@ -239,9 +231,7 @@ def test_a_long_change_shows_the_first_of_its_feeds_and_counts_the_others(anna: 
     assert len(page.values("guid")) == 200
 
 
-def test_the_steps_of_a_long_import_are_one_line_and_are_taken_back_together(
-    anna: PageClient,
-) -> None:
+def test_the_steps_of_a_long_import_are_one_line_and_are_taken_back_together(anna):
     many = [f"https://many.example/{number}" for number in range(5_003)]
     imported = anna.post("/import/carry-out", {"list": "\n".join(many)})
     assert "Added 5,003 feeds." in imported.note
@@ -252,9 +242,7 @@ def test_the_steps_of_a_long_import_are_one_line_and_are_taken_back_together(
     assert listed(anna) == set()
 
 
-def test_a_feed_s_page_shows_what_happened_to_it_under_any_guid_and_takes_back_that_alone(
-    anna: PageClient,
-) -> None:
+def test_a_feed_s_page_shows_what_happened_to_it_under_any_guid_and_takes_back_that_alone(anna):
     add(anna, *URLS[:3])
     unsubscribe(anna, 0, 1)
     page = anna.get(f"/feeds/{GUIDS[0]}")
@@ -284,7 +272,7 @@ def restore_link(page: Shown, number: int) -> str:
     return re.findall(r'href="(/changes/restore\?at=\d+)"', page.reply.text)[number]
 
 
-def test_the_list_is_restored_as_it_was_before_a_change_after_a_preview(anna: PageClient) -> None:
+def test_the_list_is_restored_as_it_was_before_a_change_after_a_preview(anna):
     add(anna, *URLS[:3])
     unsubscribe(anna, 0)
     add(anna, URLS[5])
@@ -308,7 +296,7 @@ def test_the_list_is_restored_as_it_was_before_a_change_after_a_preview(anna: Pa
     assert "Your list was like that already" in again.note
 
 
-def test_a_moment_is_chosen_in_the_time_zone_of_the_person(anna: PageClient) -> None:
+def test_a_moment_is_chosen_in_the_time_zone_of_the_person(anna):
     add(anna, URLS[0])
     anna.post("/account/preferences", {"time_zone": "Asia/Kolkata"})
     form = anna.get("/changes/restore")
@@ -330,9 +318,7 @@ def test_a_moment_is_chosen_in_the_time_zone_of_the_person(anna: PageClient) -> 
         ({"at": "x"}, "does not go back that far"),
     ],
 )
-def test_a_moment_that_is_none_or_not_known_is_told_beside_the_field(
-    anna: PageClient, query: dict[str, str], told: str
-) -> None:
+def test_a_moment_that_is_none_or_not_known_is_told_beside_the_field(anna, query, told):
     add(anna, URLS[0])
     page = anna.get("/changes/restore", params=query)
     assert page.status == 400
@@ -343,14 +329,12 @@ def test_a_moment_that_is_none_or_not_known_is_told_beside_the_field(
         assert told in page.problem("moment")
 
 
-def test_a_moment_since_the_database_was_restored_is_said_to_be_unsure(
-    feedkeep: FeedkeepProcess, anna_and_name: tuple[PageClient, str]
-) -> None:
+def test_a_moment_since_the_database_was_restored_is_said_to_be_unsure(feedkeep, anna_and_name):
     anna, _ = anna_and_name
     add(anna, URLS[0])
     before = feedkeep.use(moment_of_now)
 
-    async def restored(service: Service) -> None:
+    async def restored(service):
         await service.accounts.note_restored()
 
     feedkeep.use(restored)
@@ -368,14 +352,12 @@ async def moment_of_now(service: Service) -> int:
 
 
 @pytest.mark.parametrize("query", [{"moment": "9999-12-31T23:59"}, {"at": "9" * 18}])
-def test_at_a_moment_to_come_the_list_is_as_it_is(anna: PageClient, query: dict[str, str]) -> None:
+def test_at_a_moment_to_come_the_list_is_as_it_is(anna, query):
     add(anna, URLS[0])
     assert "Nothing would change" in anna.get("/changes/restore", params=query).text
 
 
-def test_a_wipe_is_shown_on_top_and_brought_back_with_one_click(
-    anna: PageClient, phone: Phone
-) -> None:
+def test_a_wipe_is_shown_on_top_and_brought_back_with_one_click(anna, phone):
     add(anna, *URLS)
     assert "Bring them back" not in anna.get("/").text
     phone.is_called("AntennaPod on Pixel")
@@ -391,9 +373,7 @@ def test_a_wipe_is_shown_on_top_and_brought_back_with_one_click(
     assert "Bring them back" not in done.text
 
 
-def test_what_an_owner_does_while_a_list_is_wiped_keeps_no_feed_from_coming_back(
-    anna: PageClient, phone: Phone
-) -> None:
+def test_what_an_owner_does_while_a_list_is_wiped_keeps_no_feed_from_coming_back(anna, phone):
     add(anna, *URLS)
     phone.has(*URLS[6:])
     add(anna, "https://new.example/feed", "https://another.example/feed")
@@ -404,7 +384,7 @@ def test_what_an_owner_does_while_a_list_is_wiped_keeps_no_feed_from_coming_back
     assert len(listed(anna)) == 14
 
 
-def test_a_wiped_list_that_has_no_room_any_more_says_so(tmp_path: Path) -> None:
+def test_a_wiped_list_that_has_no_room_any_more_says_so(tmp_path):
     process = FeedkeepProcess(tmp_path, max_subscriptions="12", trusted_proxies="127.0.0.1")
     with process:
         anna, name = signed_in(process)
@@ -420,9 +400,7 @@ def test_a_wiped_list_that_has_no_room_any_more_says_so(tmp_path: Path) -> None:
         assert len(listed(anna)) == 1
 
 
-def test_an_app_that_wipes_the_list_once_more_loses_to_the_same_click(
-    anna: PageClient, phone: Phone
-) -> None:
+def test_an_app_that_wipes_the_list_once_more_loses_to_the_same_click(anna, phone):
     add(anna, *URLS)
     for _ in range(3):
         phone.has()
@@ -434,7 +412,7 @@ def test_an_app_that_wipes_the_list_once_more_loses_to_the_same_click(
         assert "Bring them back" not in done.text
 
 
-def test_what_one_removes_in_a_browser_is_no_wipe(anna: PageClient, phone: Phone) -> None:
+def test_what_one_removes_in_a_browser_is_no_wipe(anna, phone):
     added = add(anna, *URLS)
     undone = take_back(anna, added)
     assert "12 feeds are as they were" in undone.note
@@ -446,9 +424,7 @@ def test_what_one_removes_in_a_browser_is_no_wipe(anna: PageClient, phone: Phone
     assert "removed 12 feeds" in anna.get("/").text
 
 
-def test_after_what_was_meant_only_what_is_removed_since_counts(
-    anna: PageClient, phone: Phone
-) -> None:
+def test_after_what_was_meant_only_what_is_removed_since_counts(anna, phone):
     phone.has(*URLS, "https://one-more.example", "https://another.example")
     phone.has(*URLS[8:], "https://one-more.example", "https://another.example")
     asked = anna.get("/")
@@ -459,18 +435,14 @@ def test_after_what_was_meant_only_what_is_removed_since_counts(
     assert "Bring them back" not in anna.get("/").text
 
 
-def test_an_app_that_empties_a_list_of_two_feeds_has_wiped_it(
-    anna: PageClient, phone: Phone
-) -> None:
+def test_an_app_that_empties_a_list_of_two_feeds_has_wiped_it(anna, phone):
     add(anna, *URLS[:2])
     phone.has()
     assert "2 feeds are back." in rescue(anna, anna.get("/")).note
     assert listed(anna) == set(GUIDS[:2])
 
 
-def test_a_wipe_that_was_meant_is_asked_about_no_more_but_the_next_one_is(
-    anna: PageClient, phone: Phone
-) -> None:
+def test_a_wipe_that_was_meant_is_asked_about_no_more_but_the_next_one_is(anna, phone):
     add(anna, *URLS)
     phone.has(URLS[0], *URLS[6:])
     phone.has(URLS[0])
@@ -490,8 +462,8 @@ def test_a_wipe_that_was_meant_is_asked_about_no_more_but_the_next_one_is(
 
 
 def test_what_an_app_removes_one_by_one_is_a_wipe_and_what_was_subscribed_again_is_left(
-    anna: PageClient, phone: Phone
-) -> None:
+    anna, phone
+):
     add(anna, *URLS)
     for number in range(11):
         phone.has(*URLS[number + 1 :])
@@ -503,7 +475,7 @@ def test_what_an_app_removes_one_by_one_is_a_wipe_and_what_was_subscribed_again_
     assert listed(anna) == set(GUIDS[1:])
 
 
-def test_where_no_history_is_kept_the_page_says_so_and_nothing_is_offered(tmp_path: Path) -> None:
+def test_where_no_history_is_kept_the_page_says_so_and_nothing_is_offered(tmp_path):
     with FeedkeepProcess(tmp_path, history_days="0", trusted_proxies="127.0.0.1") as process:
         anna, _ = signed_in(process)
         page = add(anna, *URLS)

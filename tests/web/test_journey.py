@@ -1,7 +1,5 @@
 """From the link that `serve` prints to a deleted account, as one person after the other does it."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterator
@@ -16,7 +14,7 @@ from forms import in_the_long_form
 from mygpoclient.api import MygPodderClient
 from playwright.sync_api import expect
 from postgres_server import drop_database, new_database
-from visitor import NARROW, PATIENCE_MS, WIDE, Visit, Visitor, title_of
+from visitor import NARROW, PATIENCE_MS, WIDE, Visitor, title_of
 
 from feedkeep.formats.feed_list import read_feed_list
 from feedkeep.model.errors import InvalidFeedUrl
@@ -293,14 +291,8 @@ class Journey:
 @in_the_long_form  # each step has tests of its own, and the keyboard's journey is the short one
 @pytest.mark.parametrize(("store", "has_script", "width", "language"), COMBINATIONS)
 def test_a_person_sets_it_up_and_never_needs_a_shell_again(
-    request: pytest.FixtureRequest,
-    tmp_path: Path,
-    visit: Visit,
-    store: str,
-    has_script: bool,
-    width: int,
-    language: str,
-) -> None:
+    request, tmp_path, visit, store, has_script, width, language
+):
     with fresh_service(request, tmp_path, store) as process:
         looks = {"has_script": has_script, "width": width, "language": language}
         journey = Journey(process, visit(process, **looks), visit(process, **looks))

@@ -1,15 +1,12 @@
 """The main journey without a mouse: Tab, Space, Enter and the letters, with the focus in sight."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 
 import pytest
 from feedkeep_process import FeedkeepProcess
 from forms import IS_LONG, in_the_long_form
 from playwright.sync_api import expect
-from visitor import NARROW, WIDE, Visit, title_of
+from visitor import NARROW, WIDE, title_of
 
 NAMES = [f"feed-{number:02}" for number in range(14)]
 URLS = [f"https://{name}.example/rss" for name in NAMES]
@@ -19,18 +16,16 @@ LOOKS = [(WIDE, True), (NARROW, False)] if IS_LONG else [(WIDE, True)]
 
 
 @pytest.mark.parametrize(("width", "has_script"), LOOKS)
-def test_the_keyboard_alone_does_the_main_journey(
-    tmp_path: Path, visit: Visit, width: int, has_script: bool
-) -> None:
+def test_the_keyboard_alone_does_the_main_journey(tmp_path, visit, width, has_script):
     with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1") as process:
         anna = visit(process, width=width, has_script=has_script)
         keys = anna.page.keyboard
 
-        def press(text: str) -> None:
+        def press(text):
             anna.tab_to(anna.button(text))
             keys.press("Enter")
 
-        def follow(text: str) -> None:
+        def follow(text):
             anna.tab_to(anna.link(text))
             keys.press("Enter")
 
@@ -80,9 +75,7 @@ def test_the_keyboard_alone_does_the_main_journey(
 
 
 @in_the_long_form
-def test_the_focus_is_never_behind_what_stays_in_sight(
-    service: FeedkeepProcess, visit: Visit
-) -> None:
+def test_the_focus_is_never_behind_what_stays_in_sight(service, visit):
     name = service.new_account(PASSWORD)
     anna = visit(service, width=NARROW)
     anna.is_let_in(name, PASSWORD, *URLS)
@@ -92,9 +85,7 @@ def test_the_focus_is_never_behind_what_stays_in_sight(
 
 
 @in_the_long_form
-def test_the_order_is_chosen_step_by_step_without_losing_the_place(
-    service: FeedkeepProcess, visit: Visit
-) -> None:
+def test_the_order_is_chosen_step_by_step_without_losing_the_place(service, visit):
     name = service.new_account(PASSWORD)
     anna = visit(service)
     anna.is_let_in(name, PASSWORD, "https://a.example/")

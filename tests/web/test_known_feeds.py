@@ -1,9 +1,6 @@
 """What is known of feeds on the pages: titles, pictures, trouble, moves, what may be twice."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 
@@ -22,7 +19,7 @@ LONG_AGO = Stamp(wall_clock.now() - 9 * DAY_US)
 
 
 @pytest.fixture
-def anna(feedkeep: FeedkeepProcess) -> PageClient:
+def anna(feedkeep):
     return signed_in(feedkeep)[0]
 
 
@@ -30,7 +27,7 @@ _numbers = iter(range(10_000))
 
 
 @pytest.fixture
-def url() -> str:
+def url():
     """The address of a feed that no other test has."""
     return f"https://known-{next(_numbers)}.example/feed"
 
@@ -59,9 +56,7 @@ def fields_of_form(page: str, action: str) -> dict[str, str]:
     return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', form))
 
 
-def test_a_feed_is_listed_by_its_title_with_its_host_and_its_picture(
-    anna: PageClient, url: str
-) -> None:
+def test_a_feed_is_listed_by_its_title_with_its_host_and_its_picture(anna, url):
     know(anna.process, url, "The Night Radio", shown=RED)
     add(anna, url)
     page = anna.get("/")
@@ -71,9 +66,7 @@ def test_a_feed_is_listed_by_its_title_with_its_host_and_its_picture(
     assert "aria-hidden=true>" not in page.reply.text  # no letter in its place
 
 
-def test_a_feed_without_a_picture_keeps_the_letter_and_an_unread_one_its_address(
-    anna: PageClient, url: str
-) -> None:
+def test_a_feed_without_a_picture_keeps_the_letter_and_an_unread_one_its_address(anna, url):
     know(anna.process, url, "Über uns")
     unknown = f"{url}/2"
     add(anna, url, unknown)
@@ -83,7 +76,7 @@ def test_a_feed_without_a_picture_keeps_the_letter_and_an_unread_one_its_address
     assert titles(anna) == [unknown.removeprefix("https://"), "Über uns"]
 
 
-def test_an_address_that_is_only_ones_own_is_not_shown_in_the_list(anna: PageClient) -> None:
+def test_an_address_that_is_only_ones_own_is_not_shown_in_the_list(anna):
     own = "https://members.example/0a1B2c3D4e5F6a7B8c9D0e1F"
     page = anna.post("/feeds/add", {"urls": own})
     assert "Added members.example." in page.note
@@ -92,7 +85,7 @@ def test_an_address_that_is_only_ones_own_is_not_shown_in_the_list(anna: PageCli
     assert own in anna.get(f"/feeds/{guid(own)}").text
 
 
-def test_that_an_address_of_ones_own_is_not_fetched_is_told(asking: FeedkeepProcess) -> None:
+def test_that_an_address_of_ones_own_is_not_fetched_is_told(asking):
     anna, _ = signed_in(asking)
     own = "https://members.example/0a1B2c3D4e5F6a7B8c9D0e1F"
     add(anna, own)
@@ -100,9 +93,7 @@ def test_that_an_address_of_ones_own_is_not_fetched_is_told(asking: FeedkeepProc
     assert "Nothing: this address looks private to you." in feed.text
 
 
-def test_a_person_can_have_a_feed_looked_at_whose_address_is_only_their_own(
-    asking: FeedkeepProcess, url: str
-) -> None:
+def test_a_person_can_have_a_feed_looked_at_whose_address_is_only_their_own(asking, url):
     anna, _ = signed_in(asking)
     own = f"{url}/0a1B2c3D4e5F6a7B8c9D0e1F"
     add(anna, url, own)
@@ -117,7 +108,7 @@ def test_a_person_can_have_a_feed_looked_at_whose_address_is_only_their_own(
     assert "Fetch it anyway" not in anna.get(path).text
 
 
-def test_feeds_are_ordered_and_searched_by_title(anna: PageClient, url: str) -> None:
+def test_feeds_are_ordered_and_searched_by_title(anna, url):
     urls = [f"{url}/{number}" for number in range(3)]
     for one, title in zip(urls, ["zebra", "Äpfel", "Birnen & Käse"], strict=True):
         know(anna.process, one, title)
@@ -128,9 +119,7 @@ def test_feeds_are_ordered_and_searched_by_title(anna: PageClient, url: str) -> 
     assert len(titles(anna, f"/?q={url.split('/')[2]}")) == 3
 
 
-def test_when_the_last_episode_came_is_told_of_silent_feeds_or_of_all_and_on_the_page(
-    anna: PageClient, url: str
-) -> None:
+def test_when_the_last_episode_came_is_told_of_silent_feeds_or_of_all_and_on_the_page(anna, url):
     silent, lively = f"{url}/1", f"{url}/2"
     know(anna.process, silent, "Silent", newest=Stamp(1_577_836_800_000_000))
     know(anna.process, lively, "Lively", newest=Stamp(wall_clock.now()))
@@ -144,9 +133,7 @@ def test_when_the_last_episode_came_is_told_of_silent_feeds_or_of_all_and_on_the
     assert "Latest episode Jan 1, 2020" in anna.get(f"/feeds/{guid(silent)}").text
 
 
-def test_the_latest_episode_stands_in_the_list_where_the_host_stood(
-    anna: PageClient, url: str
-) -> None:
+def test_the_latest_episode_stands_in_the_list_where_the_host_stood(anna, url):
     days_ago = Stamp(wall_clock.now() - 3 * DAY_US)
     know(anna.process, f"{url}/1", "Radio", episodes=[Episode("Of the week", days_ago)])
     know(anna.process, f"{url}/2", "Undated", episodes=[Episode("Of some day")])
@@ -168,9 +155,7 @@ def test_the_latest_episode_stands_in_the_list_where_the_host_stood(
     assert "Of the week" not in anna.get("/?show=unsubscribed").text
 
 
-def test_the_page_of_a_feed_has_its_latest_episodes_with_their_states(
-    feedkeep: FeedkeepProcess, url: str
-) -> None:
+def test_the_page_of_a_feed_has_its_latest_episodes_with_their_states(feedkeep, url):
     anna, name = signed_in(feedkeep)
     day = Stamp(wall_clock.now() - DAY_US)
     told = [
@@ -203,9 +188,7 @@ def test_the_page_of_a_feed_has_its_latest_episodes_with_their_states(
     assert "Latest episode " not in page.text
 
 
-def test_what_a_look_finds_later_is_shown_at_once_and_then_until_the_next_look(
-    anna: PageClient, url: str
-) -> None:
+def test_what_a_look_finds_later_is_shown_at_once_and_then_until_the_next_look(anna, url):
     add(anna, url)
     assert titles(anna) == [url.removeprefix("https://")]
     know(anna.process, url, "First", fields={"next_fetch": Stamp(1)})
@@ -215,9 +198,7 @@ def test_what_a_look_finds_later_is_shown_at_once_and_then_until_the_next_look(
     assert titles(anna) == ["Second"]
 
 
-def test_a_picture_comes_from_here_and_is_kept_as_long_as_it_is_the_same(
-    anna: PageClient, url: str
-) -> None:
+def test_a_picture_comes_from_here_and_is_kept_as_long_as_it_is_the_same(anna, url):
     know(anna.process, url, "Radio", shown=BLUE)
     add(anna, url)
     reply = anna.http.get(f"/pictures/{guid(url)}?{BLUE.digest[:8]}")
@@ -233,7 +214,7 @@ def test_a_picture_comes_from_here_and_is_kept_as_long_as_it_is_the_same(
         assert reply.headers["Cache-Control"] == "private, no-cache"
 
 
-def test_a_picture_needs_a_session_and_a_feed_in_the_own_list(anna: PageClient, url: str) -> None:
+def test_a_picture_needs_a_session_and_a_feed_in_the_own_list(anna, url):
     know(anna.process, url, "Radio", shown=RED)
     path = f"/pictures/{guid(url)}?{RED.digest[:8]}"
     assert anna.get(path).status == 404  # another account's feed is as one that no account has
@@ -249,7 +230,7 @@ def test_a_picture_needs_a_session_and_a_feed_in_the_own_list(anna: PageClient, 
 
 
 @pytest.mark.parametrize("is_known", [False, True])
-def test_a_feed_without_a_picture_has_none(anna: PageClient, url: str, is_known: bool) -> None:
+def test_a_feed_without_a_picture_has_none(anna, url, is_known):
     if is_known:
         know(anna.process, url, "Radio")
     add(anna, url)
@@ -257,9 +238,7 @@ def test_a_feed_without_a_picture_has_none(anna: PageClient, url: str, is_known:
     assert anna.get("/pictures/x").status == 404
 
 
-def test_the_page_of_a_feed_tells_what_is_known_and_what_was_fetched_when(
-    anna: PageClient, url: str
-) -> None:
+def test_the_page_of_a_feed_tells_what_is_known_and_what_was_fetched_when(anna, url):
     about = {
         "description": "All about <b>radio</b>", "site_url": "https://radio.example/?a=1&b=2",
         "language": "de-AT", "author": "Anna & Ben",
@@ -281,7 +260,7 @@ def test_the_page_of_a_feed_tells_what_is_known_and_what_was_fetched_when(
 
 
 @pytest.mark.parametrize("site", ["javascript:alert(1)", "data:text/html,x", "https://a b"])
-def test_a_web_site_that_is_none_is_no_link(anna: PageClient, url: str, site: str) -> None:
+def test_a_web_site_that_is_none_is_no_link(anna, url, site):
     know(anna.process, url, "Radio", site_url=site, language="!")
     add(anna, url)
     page = anna.get(f"/feeds/{guid(url)}")
@@ -290,7 +269,7 @@ def test_a_web_site_that_is_none_is_no_link(anna: PageClient, url: str, site: st
     assert "Language !" in page.text
 
 
-def test_the_words_of_a_hostile_feed_are_text_everywhere(anna: PageClient, url: str) -> None:
+def test_the_words_of_a_hostile_feed_are_text_everywhere(anna, url):
     evil = "\u202e</a><script>alert(1)</script>\"'&" + "W" * 500
     episodes = [Episode(evil)]
     told = {"description": evil, "author": evil, "language": evil}
@@ -308,9 +287,7 @@ def test_the_words_of_a_hostile_feed_are_text_everywhere(anna: PageClient, url: 
 
 
 # C3.18
-def test_pages_mark_a_feed_with_an_impossible_host_until_it_moves(
-    feedkeep: FeedkeepProcess, url: str
-) -> None:
+def test_pages_mark_a_feed_with_an_impossible_host_until_it_moves(feedkeep, url):
     anna, name = signed_in(feedkeep)
     impossible = url.replace("https://", "https://feeds..")
     sentence = "Your apps do not get this feed"
@@ -324,7 +301,7 @@ def test_pages_mark_a_feed_with_an_impossible_host_until_it_moves(
     assert "not in your apps" not in anna.get("/").text
 
 
-def test_a_feed_that_failed_for_long_is_told_of_and_found(anna: PageClient, url: str) -> None:
+def test_a_feed_that_failed_for_long_is_told_of_and_found(anna, url):
     fine, lately = f"{url}/fine", f"{url}/lately"
     add(anna, url, fine, lately)
     know(anna.process, url, "Gone", fields=failing(Failure.GONE, answered=Stamp(1)))
@@ -350,9 +327,7 @@ def test_a_feed_that_failed_for_long_is_told_of_and_found(anna: PageClient, url:
     assert "All your feeds can be read." in anna.get("/?show=failing").text
 
 
-def test_a_person_who_unsubscribes_from_what_fails_stays_with_what_fails(
-    anna: PageClient, url: str
-) -> None:
+def test_a_person_who_unsubscribes_from_what_fails_stays_with_what_fails(anna, url):
     urls = [url, f"{url}/2"]
     add(anna, *urls)
     for one in urls:
@@ -364,9 +339,7 @@ def test_a_person_who_unsubscribes_from_what_fails_stays_with_what_fails(
     assert not page.reply.url.query
 
 
-def test_a_feed_that_says_where_it_is_now_moves_with_one_click_and_back(
-    anna: PageClient, url: str
-) -> None:
+def test_a_feed_that_says_where_it_is_now_moves_with_one_click_and_back(anna, url):
     new = url.replace("known", "new")
     know(anna.process, url, "Moving Show", new_feed_url=new)
     add(anna, url)
@@ -384,9 +357,7 @@ def test_a_feed_that_says_where_it_is_now_moves_with_one_click_and_back(
     assert "It says that it has a new address" in page.text
 
 
-def test_a_feed_that_was_found_by_https_takes_that_address_with_one_click(
-    anna: PageClient, url: str
-) -> None:
+def test_a_feed_that_was_found_by_https_takes_that_address_with_one_click(anna, url):
     by_http = url.replace("https", "http")
     know(anna.process, url, "Safe Show", fields={"is_own": True})
     add(anna, by_http)
@@ -399,9 +370,7 @@ def test_a_feed_that_was_found_by_https_takes_that_address_with_one_click(
     assert "It was found by https" not in page.text
 
 
-def test_a_redirect_that_was_seen_is_told_too_and_one_without_a_sign_in_is_none(
-    anna: PageClient, url: str
-) -> None:
+def test_a_redirect_that_was_seen_is_told_too_and_one_without_a_sign_in_is_none(anna, url):
     seen = Sighting(f"{url}/new", LONG_AGO, LONG_AGO)
     know(anna.process, url, "Radio", fields={"sighting": seen})
     private = url.replace("https://", "https://anna:secret@")
@@ -411,7 +380,7 @@ def test_a_redirect_that_was_seen_is_told_too_and_one_without_a_sign_in_is_none(
     assert "It says that" not in anna.get(f"/feeds/{guid(private)}").text
 
 
-def test_a_feed_cannot_move_to_where_an_unsubscribed_one_is(anna: PageClient, url: str) -> None:
+def test_a_feed_cannot_move_to_where_an_unsubscribed_one_is(anna, url):
     new = f"{url}/new"
     know(anna.process, url, "Radio", new_feed_url=new)
     add(anna, url, new)
@@ -423,7 +392,7 @@ def test_a_feed_cannot_move_to_where_an_unsubscribed_one_is(anna: PageClient, ur
     assert "Use the new address" in anna.get(f"/feeds/{guid(url)}").text
 
 
-def test_a_feed_can_go_back_to_an_address_of_its_own(anna: PageClient, url: str) -> None:
+def test_a_feed_can_go_back_to_an_address_of_its_own(anna, url):
     first, second = f"{url}/first", f"{url}/second"
     add(anna, first)
     for present in (second, url):
@@ -434,9 +403,7 @@ def test_a_feed_can_go_back_to_an_address_of_its_own(anna: PageClient, url: str)
         assert "Use the new address" in anna.get(f"/feeds/{guid(first)}").text
 
 
-def test_feeds_that_may_be_the_same_are_told_and_one_click_merges_them(
-    anna: PageClient, url: str
-) -> None:
+def test_feeds_that_may_be_the_same_are_told_and_one_click_merges_them(anna, url):
     new, other = f"{url}/new", f"{url}/other"
     know(anna.process, url, "The Old One", new_feed_url=new)
     know(anna.process, new, "The New One")
@@ -457,7 +424,7 @@ def test_feeds_that_may_be_the_same_are_told_and_one_click_merges_them(
     assert len(titles(anna, "/?show=twice")) == 2
 
 
-def test_the_one_to_keep_offers_to_take_in_each_of_the_others(anna: PageClient, url: str) -> None:
+def test_the_one_to_keep_offers_to_take_in_each_of_the_others(anna, url):
     urls = [f"{url}/{number}" for number in range(3)]
     same = str(parse_feed_url(f"{url}/same").guid)
     for one in urls:
@@ -475,7 +442,7 @@ def test_the_one_to_keep_offers_to_take_in_each_of_the_others(anna: PageClient, 
 KEEP_BOTH = "Keep both, and do not ask again"
 
 
-def test_who_keeps_two_that_may_be_the_same_is_not_asked_again(anna: PageClient, url: str) -> None:
+def test_who_keeps_two_that_may_be_the_same_is_not_asked_again(anna, url):
     mp3, opus, same = f"{url}/mp3", f"{url}/opus", str(parse_feed_url(f"{url}/same").guid)
     for one in (mp3, opus):
         know(anna.process, one, "Radio", podcast_guid=same, new_feed_url=mp3)
@@ -500,7 +467,7 @@ def test_who_keeps_two_that_may_be_the_same_is_not_asked_again(anna: PageClient,
     assert "maybe twice" in ben.get("/").text  # that is anna's own
 
 
-def test_of_three_each_pair_is_kept_apart_by_itself(anna: PageClient, url: str) -> None:
+def test_of_three_each_pair_is_kept_apart_by_itself(anna, url):
     urls = [f"{url}/{number}" for number in range(3)]
     same = str(parse_feed_url(f"{url}/same").guid)
     for one in urls:
@@ -517,15 +484,13 @@ def test_of_three_each_pair_is_kept_apart_by_itself(anna: PageClient, url: str) 
     assert len(titles(anna, "/?show=twice")) == 2
 
 
-def test_only_feeds_of_the_list_are_kept_apart(anna: PageClient, url: str) -> None:
+def test_only_feeds_of_the_list_are_kept_apart(anna, url):
     add(anna, url)
     for other in (guid(f"{url}/unknown"), "", "x", "x" * 10_000):
         assert anna.post(f"/feeds/{guid(url)}/apart", {"other": other}).status == 404
 
 
-def test_where_a_feed_that_was_left_has_moved_is_not_told_if_that_is_in_the_list(
-    anna: PageClient, url: str
-) -> None:
+def test_where_a_feed_that_was_left_has_moved_is_not_told_if_that_is_in_the_list(anna, url):
     new = f"{url}/new"
     know(anna.process, url, "Radio", new_feed_url=new)
     add(anna, url, new)
@@ -533,13 +498,13 @@ def test_where_a_feed_that_was_left_has_moved_is_not_told_if_that_is_in_the_list
     assert "that you have unsubscribed from" not in anna.get(f"/feeds/{guid(url)}").text
 
 
-def test_what_is_told_of_twice_is_empty_when_there_is_nothing(anna: PageClient, url: str) -> None:
+def test_what_is_told_of_twice_is_empty_when_there_is_nothing(anna, url):
     add(anna, url)
     assert "No feed seems to be in your list twice." in anna.get("/?show=twice").text
     assert titles(anna, "/?show=nonsense") == [url.removeprefix("https://")]
 
 
-def test_notes_and_the_history_call_feeds_by_their_titles(anna: PageClient, url: str) -> None:
+def test_notes_and_the_history_call_feeds_by_their_titles(anna, url):
     know(anna.process, url, "The Night Radio")
     add(anna, url)
     page = anna.post("/feeds/unsubscribe", {"only": guid(url)})
@@ -552,7 +517,7 @@ def test_notes_and_the_history_call_feeds_by_their_titles(anna: PageClient, url:
     assert "Deleted The Night Radio." in page.note
 
 
-def test_a_web_page_in_the_list_becomes_the_feed_that_it_names(anna: PageClient, url: str) -> None:
+def test_a_web_page_in_the_list_becomes_the_feed_that_it_names(anna, url):
     named = url.replace("known", "named")
     know(
         anna.process,
@@ -569,7 +534,7 @@ def test_a_web_page_in_the_list_becomes_the_feed_that_it_names(anna: PageClient,
     assert anna.get("/export/urls").reply.text.split() == [named]
 
 
-def test_a_wipe_names_what_is_gone(feedkeep: FeedkeepProcess, url: str) -> None:
+def test_a_wipe_names_what_is_gone(feedkeep, url):
     anna, name = signed_in(feedkeep)
     urls = [f"{url}/{number}" for number in range(12)]
     know(anna.process, urls[0], "The Night Radio")
@@ -581,9 +546,7 @@ def test_a_wipe_names_what_is_gone(feedkeep: FeedkeepProcess, url: str) -> None:
     assert "The Night Radio" in wiped
 
 
-def test_what_is_asked_again_because_it_was_changed_since_is_called_by_its_title(
-    anna: PageClient, url: str
-) -> None:
+def test_what_is_asked_again_because_it_was_changed_since_is_called_by_its_title(anna, url):
     know(anna.process, url, "The Night Radio")
     page = anna.post("/feeds/add", {"urls": url})
     anna.post("/feeds/unsubscribe", {"only": guid(url)})
@@ -593,7 +556,7 @@ def test_what_is_asked_again_because_it_was_changed_since_is_called_by_its_title
 
 
 @pytest.fixture(scope="module")
-def asking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProcess]:
+def asking(tmp_path_factory):
     folder: Path = tmp_path_factory.mktemp("asking")
     process = FeedkeepProcess(folder, trusted_proxies="127.0.0.1", fetch="public")
     process.run_first("feeds_are_never_fetched")
@@ -602,13 +565,13 @@ def asking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProcess
         yield process
 
 
-def test_a_service_that_fetches_nothing_says_so(anna: PageClient, url: str) -> None:
+def test_a_service_that_fetches_nothing_says_so(anna, url):
     add(anna, url)
     page = anna.get(f"/feeds/{guid(url)}")
     assert "Nothing: the operator of this service has switched that off." in page.text
 
 
-def test_why_a_feed_was_not_fetched_yet_is_told(asking: FeedkeepProcess, url: str) -> None:
+def test_why_a_feed_was_not_fetched_yet_is_told(asking, url):
     anna, _ = signed_in(asking)
     add(anna, url)
     path = f"/feeds/{guid(url)}"

@@ -1,13 +1,10 @@
 """Titles and pictures of feeds as a person sees them, with and without a script."""
 
-from __future__ import annotations
-
 import pytest
-from feedkeep_process import FeedkeepProcess
 from forms import IS_LONG, in_the_long_form
 from known_feeds import DAY_US, know, picture, png
 from playwright.sync_api import expect
-from visitor import NARROW, WIDE, Visit, Visitor
+from visitor import NARROW, WIDE, Visitor
 
 from feedkeep.model import Episode, Failure, Stamp
 from feedkeep.rules.episodes import digest_of_file, digest_of_guid
@@ -25,7 +22,7 @@ LONG = "The long story of a speaker who said very much and never came to an end 
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _known(service: FeedkeepProcess) -> None:
+def _known(service):
     """Feeds of every kind, which the service knows."""
     failing = {
         "failing": Stamp(wall_clock.now() - 9 * DAY_US), "failures": 9, "failure": Failure.GONE,
@@ -53,7 +50,7 @@ EPISODES = [
 
 
 @pytest.fixture
-def name(service: FeedkeepProcess) -> str:
+def name(service):
     return service.new_account(PASSWORD)
 
 
@@ -69,8 +66,8 @@ def place(url: str) -> str:
 
 @pytest.mark.parametrize("has_script", [True, False] if IS_LONG else [True])
 def test_feeds_are_found_by_title_and_their_pictures_come_from_here(
-    service: FeedkeepProcess, visit: Visit, name: str, has_script: bool
-) -> None:
+    service, visit, name, has_script
+):
     visitor = come_in(visit(service, has_script=has_script), name, RADIO, NEWS, GONE)
     visitor.has_feeds(["A podcast that is gone", "The Night Radio", "חדשות הערב: News"])
     if has_script:
@@ -90,9 +87,7 @@ def test_feeds_are_found_by_title_and_their_pictures_come_from_here(
 
 
 @in_the_long_form  # without a browser, tests/web/test_known_feeds.py has it
-def test_a_person_merges_what_is_twice_and_takes_it_back(
-    service: FeedkeepProcess, visit: Visit, name: str
-) -> None:
+def test_a_person_merges_what_is_twice_and_takes_it_back(service, visit, name):
     visitor = come_in(visit(service), name, RADIO, OLD)
     twice = "%(number)s maybe twice"
     visitor.follow_many(twice, twice, 2)
@@ -112,9 +107,7 @@ def test_a_person_merges_what_is_twice_and_takes_it_back(
 
 
 @in_the_long_form  # without a browser, tests/web/test_known_feeds.py has it
-def test_a_person_takes_the_new_address_of_a_feed(
-    service: FeedkeepProcess, visit: Visit, name: str
-) -> None:
+def test_a_person_takes_the_new_address_of_a_feed(service, visit, name):
     visitor = come_in(visit(service, has_script=False), name, MOVES)
     visitor.open(place(MOVES))
     visitor.sees("It says that it has a new address:")
@@ -131,9 +124,7 @@ PLACES = [
 
 @in_the_long_form
 @pytest.mark.parametrize("number", range(len(LANGUAGES)))
-def test_pages_with_known_feeds_fit_and_are_accessible(
-    service: FeedkeepProcess, visit: Visit, name: str, number: int
-) -> None:
+def test_pages_with_known_feeds_fit_and_are_accessible(service, visit, name, number):
     visitor = visit(service, language=LANGUAGES[number])
     come_in(visitor, name, RADIO, NEWS, OLD, GONE, EVIL, MOVES, f"{URL}/never-looked-at")
     flaws = []
@@ -145,9 +136,7 @@ def test_pages_with_known_feeds_fit_and_are_accessible(
 
 
 @pytest.mark.parametrize("width", [NARROW, WIDE] if IS_LONG else [NARROW])
-def test_a_title_that_turns_its_direction_turns_nothing_else(
-    service: FeedkeepProcess, visit: Visit, name: str, width: int
-) -> None:
+def test_a_title_that_turns_its_direction_turns_nothing_else(service, visit, name, width):
     visitor = come_in(visit(service, width=width), name, RADIO, NEWS, EVIL)
     lefts = visitor.page.evaluate(
         """() => [...document.querySelectorAll("#feeds a, #feeds small")].map((element) => {
@@ -165,8 +154,8 @@ def test_a_title_that_turns_its_direction_turns_nothing_else(
 
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_a_person_sees_the_latest_episodes_and_how_far_they_were_played(
-    service: FeedkeepProcess, visit: Visit, name: str, language: str
-) -> None:
+    service, visit, name, language
+):
     plays = [
         {"podcast": TALKS, "episode": f"{URL}/{number}.mp3", "guid": f"g{number}", "action": "play",
          "device": "phone", "started": 0, "position": position, "total": 3_600}

@@ -1,7 +1,5 @@
 """Without a browser, the tests of the pages are left out, which is said; or it is a failure."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -25,7 +23,7 @@ def run_without_a_browser(nothing: Path, **environment: str) -> tuple[int, str]:
 
 
 @in_the_long_form
-def test_without_a_browser_it_is_said_how_many_tests_were_left_out(tmp_path: Path) -> None:
+def test_without_a_browser_it_is_said_how_many_tests_were_left_out(tmp_path):
     status, told = run_without_a_browser(tmp_path)
     assert status == 0, told
     left_out = r"[1-9] tests of the pages were left out\. There is no Chromium on this machine\."
@@ -33,7 +31,7 @@ def test_without_a_browser_it_is_said_how_many_tests_were_left_out(tmp_path: Pat
 
 
 @in_the_long_form  # which is what CI has, and there one is required
-def test_where_a_browser_is_required_it_is_a_failure_that_there_is_none(tmp_path: Path) -> None:
+def test_where_a_browser_is_required_it_is_a_failure_that_there_is_none(tmp_path):
     status, told = run_without_a_browser(tmp_path, FEEDKEEP_BROWSER="required")
     assert status == 1, told
     assert "There is no Chromium, and FEEDKEEP_BROWSER requires one." in told

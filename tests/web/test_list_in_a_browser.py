@@ -1,15 +1,12 @@
 """The list as a person uses it: folders, the grid, shortcuts, and selections that last."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
-from feedkeep_process import FeedkeepProcess
 from forms import IS_LONG, in_the_long_form
 from known_feeds import DAY_US, know, picture, png
 from playwright.sync_api import Error, Locator, Route, expect
-from visitor import PHONE, WIDE, Visit, Visitor, title_of
+from visitor import PHONE, WIDE, Visitor, title_of
 
 from feedkeep.model import Failure, Stamp
 from feedkeep.runtime import wall_clock
@@ -20,7 +17,7 @@ A, B, C = map(title_of, URLS)
 
 
 @pytest.fixture
-def name(service: FeedkeepProcess) -> str:
+def name(service):
     return service.new_account(PASSWORD)
 
 
@@ -43,8 +40,8 @@ def file(visitor: Visitor, folder: str, *titles: str) -> None:
 
 @pytest.mark.parametrize("has_script", [True, False] if IS_LONG else [True])
 def test_collapsed_folders_stay_so_in_a_browser_that_can_remember_it(
-    service: FeedkeepProcess, visit: Visit, name: str, has_script: bool
-) -> None:
+    service, visit, name, has_script
+):
     visitor = come_in(visit(service, has_script=has_script), name)
     expect(visitor.page.locator("#feeds h2")).to_have_text(
         ["Music 1", "News / Daily 1", "Without a folder 1"]
@@ -65,9 +62,7 @@ def test_collapsed_folders_stay_so_in_a_browser_that_can_remember_it(
         expect(visitor.feed(B)).to_be_visible()
 
 
-def test_folders_and_keys_work_in_a_browser_that_blocks_storage(
-    service: FeedkeepProcess, visit: Visit, name: str
-) -> None:
+def test_folders_and_keys_work_in_a_browser_that_blocks_storage(service, visit, name):
     visitor = come_in(visit(service), name)
     faults: list[Error] = []
     visitor.page.on("pageerror", lambda error: faults.append(error))  # noqa: PLW0108 - not a built-in
@@ -83,9 +78,7 @@ def test_folders_and_keys_work_in_a_browser_that_blocks_storage(
 
 
 @pytest.mark.parametrize("has_script", [True, False] if IS_LONG else [False])
-def test_folder_is_renamed_and_removed_from_its_group(
-    service: FeedkeepProcess, visit: Visit, name: str, has_script: bool
-) -> None:
+def test_folder_is_renamed_and_removed_from_its_group(service, visit, name, has_script):
     visitor = come_in(visit(service, has_script=has_script), name)
     visitor.page.get_by_role("link", name="Rename or remove News / Daily", exact=True).click()
     visitor.type("Name of the folder", "Press")
@@ -98,9 +91,7 @@ def test_folder_is_renamed_and_removed_from_its_group(
     visitor.has_feeds_of("Without a folder", [A, C])
 
 
-def test_grid_is_one_switch_that_the_browser_remembers(
-    service: FeedkeepProcess, visit: Visit, name: str
-) -> None:
+def test_grid_is_one_switch_that_the_browser_remembers(service, visit, name):
     url = "https://pictured.of-the-list.example"
     know(service, url, "A show with a picture", shown=picture(png(180, 60, 40)))
     visitor = visit(service, has_script=False)
@@ -134,9 +125,7 @@ def overlap(one: Locator, other: Locator) -> bool:
     return overlaps
 
 
-def test_names_and_buttons_do_not_overlap_in_groups_and_in_the_grid(
-    service: FeedkeepProcess, visit: Visit, name: str
-) -> None:
+def test_names_and_buttons_do_not_overlap_in_groups_and_in_the_grid(service, visit, name):
     visitor = visit(service, language="de", width=PHONE)
     visitor.is_let_in(name, PASSWORD, *URLS)
     file(visitor, "Politik und Gesellschaft auf Deutsch", A)
@@ -156,9 +145,7 @@ def test_names_and_buttons_do_not_overlap_in_groups_and_in_the_grid(
     assert field["x"] + field["width"] <= box["x"]
 
 
-def test_keys_move_select_search_and_open(
-    service: FeedkeepProcess, visit: Visit, name: str
-) -> None:
+def test_keys_move_select_search_and_open(service, visit, name):
     visitor = visit(service)
     visitor.is_let_in(name, PASSWORD, *URLS)
     keys = visitor.page.keyboard
@@ -204,9 +191,7 @@ def test_keys_move_select_search_and_open(
 
 
 @pytest.mark.parametrize("has_script", [True, False])
-def test_enter_beside_the_list_unsubscribes_from_nothing(
-    service: FeedkeepProcess, visit: Visit, name: str, has_script: bool
-) -> None:
+def test_enter_beside_the_list_unsubscribes_from_nothing(service, visit, name, has_script):
     visitor = visit(service, has_script=has_script)
     visitor.is_let_in(name, PASSWORD, *URLS)
     visitor.choose(B)
@@ -222,9 +207,7 @@ def test_enter_beside_the_list_unsubscribes_from_nothing(
     visitor.has_feeds_of("Without a folder", [A, C])
 
 
-def test_ticks_made_during_a_refresh_stay(
-    service: FeedkeepProcess, visit: Visit, name: str
-) -> None:
+def test_ticks_made_during_a_refresh_stay(service, visit, name):
     visitor = visit(service)
     visitor.holds_the_clock()
     visitor.is_let_in(name, PASSWORD, *URLS)
@@ -249,9 +232,7 @@ def test_ticks_made_during_a_refresh_stay(
     expect(visitor.feed(C)).to_be_focused()
 
 
-def test_first_feed_is_on_the_first_screen_of_a_phone(
-    service: FeedkeepProcess, visit: Visit, name: str
-) -> None:
+def test_first_feed_is_on_the_first_screen_of_a_phone(service, visit, name):
     long_ago = Stamp(wall_clock.now() - 9 * DAY_US)
     failing = {"failing": long_ago, "failures": 9, "failure": Failure.GONE}
     visitor = visit(service, width=PHONE, is_phone=True)
@@ -270,7 +251,7 @@ def test_first_feed_is_on_the_first_screen_of_a_phone(
 PLACES = ("/", "/changes", "/changes/restore", "/apps", "/apps/connect", "/import", "/account")
 
 
-def test_all_pages_have_one_left_edge(service: FeedkeepProcess, visit: Visit, name: str) -> None:
+def test_all_pages_have_one_left_edge(service, visit, name):
     visitor = visit(service, width=WIDE)
     visitor.is_let_in(name, PASSWORD, *URLS)
     page = visitor.feed(A).get_attribute("href") or ""
@@ -288,9 +269,7 @@ def test_all_pages_have_one_left_edge(service: FeedkeepProcess, visit: Visit, na
 
 
 @in_the_long_form
-def test_grouped_and_empty_lists_have_no_flaw(
-    service: FeedkeepProcess, visit: Visit, name: str
-) -> None:
+def test_grouped_and_empty_lists_have_no_flaw(service, visit, name):
     visitor = come_in(visit(service, language="en"), name)
     flaws = []
     for place in ("/", "/?view=grid", "/?folder=Music#name"):

@@ -1,9 +1,7 @@
 """The page of what was played: positions of all apps, and marking episodes as finished."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 
@@ -12,12 +10,11 @@ from feedkeep_process import FeedkeepProcess
 from known_feeds import know, picture, png
 from page_client import PASSWORD, PageClient, Shown, plain, signed_in
 from playwright.sync_api import expect
-from visitor import PHONE, Visit
+from visitor import PHONE
 
 from feedkeep.model import ActionDecision, ActionSnapshot, EpisodeAction, replace
 from feedkeep.rules.episode_actions import MAX_STORED, SentAction, judge
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.service import Service
 from feedkeep.web.listening import EPISODES_ON_A_PAGE
 
 A, B = "https://a.played.example/feed", "https://b.played.example/feed"
@@ -58,17 +55,17 @@ def play(
 
 
 @pytest.fixture
-def anna_and_name(feedkeep: FeedkeepProcess) -> tuple[PageClient, str]:
+def anna_and_name(feedkeep):
     return signed_in(feedkeep)
 
 
 @pytest.fixture
-def anna(anna_and_name: tuple[PageClient, str]) -> PageClient:
+def anna(anna_and_name):
     return anna_and_name[0]
 
 
 @pytest.fixture
-def apps(feedkeep: FeedkeepProcess, anna_and_name: tuple[PageClient, str]) -> Iterator[list[App]]:
+def apps(feedkeep, anna_and_name):
     """A phone and a desktop computer."""
     name = anna_and_name[1]
     apps = [
@@ -93,9 +90,7 @@ def mark(anna: PageClient, page: Shown, number: int = 0) -> Shown:
     return anna.post("/listening/finished", {"episode": page.values("episode")[number], **fields})
 
 
-def test_the_newest_play_of_each_episode_is_shown_with_its_app_and_device_latest_first(
-    anna: PageClient, apps: list[App]
-) -> None:
+def test_the_newest_play_of_each_episode_is_shown_with_its_app_and_device_latest_first(anna, apps):
     phone, desk = apps
     anna.post("/feeds/add", {"urls": A})
     anna.post(f"/feeds/{GUID}/label", {"title": "Anna's own title"})
@@ -123,8 +118,8 @@ def test_the_newest_play_of_each_episode_is_shown_with_its_app_and_device_latest
 
 
 def test_an_episode_marked_as_finished_is_sent_to_apps_once_and_moves_to_the_others(
-    feedkeep: FeedkeepProcess, anna_and_name: tuple[PageClient, str], apps: list[App]
-) -> None:
+    feedkeep, anna_and_name, apps
+):
     anna, name = anna_and_name
     phone, desk = apps
     desk.play(play("one", 60, 3_700), play("endless", 5, None))
@@ -147,7 +142,7 @@ def test_an_episode_marked_as_finished_is_sent_to_apps_once_and_moves_to_the_oth
         assert "device" not in told
     assert phone.poll() == []
 
-    async def progress(service: Service) -> set[object]:
+    async def progress(service):
         account = await service.accounts.named(name)
         tokens = await service.store.tokens.of(account.id)
         return {one.own_actions for one in tokens if one.purpose == "pages"}
@@ -164,9 +159,7 @@ def test_an_episode_marked_as_finished_is_sent_to_apps_once_and_moves_to_the_oth
         ({"show": "finished", "before": "7" * 5_000}, "?show=finished"),
     ],
 )
-def test_who_marked_an_episode_comes_back_to_the_same_page(
-    anna: PageClient, apps: list[App], sent: dict[str, str], query: str
-) -> None:
+def test_who_marked_an_episode_comes_back_to_the_same_page(anna, apps, sent, query):
     apps[0].play(play("one", 60))
     (episode,) = anna.get("/listening").values("episode")
     reply = anna.bare_post("/listening/finished", {"episode": episode, **sent})
@@ -186,9 +179,7 @@ def test_who_marked_an_episode_comes_back_to_the_same_page(
         "{unknown}",
     ],
 )
-def test_what_is_no_episode_of_ones_own_with_a_length_is_not_found(
-    feedkeep: FeedkeepProcess, anna: PageClient, apps: list[App], episode: str
-) -> None:
+def test_what_is_no_episode_of_ones_own_with_a_length_is_not_found(feedkeep, anna, apps, episode):
     apps[0].play(play("endless", 5, None), play("one", 5))
     keys = [
         judged.key[:10].hex() for name in ("endless", "one") if (judged := stored(play(name, 5)))
@@ -206,9 +197,7 @@ def stored(sent: dict[str, object]) -> EpisodeAction:
     return judged
 
 
-def test_a_page_has_fifty_episodes_and_leads_to_those_before(
-    anna: PageClient, apps: list[App]
-) -> None:
+def test_a_page_has_fifty_episodes_and_leads_to_those_before(anna, apps):
     count = 2 * EPISODES_ON_A_PAGE + 1
     apps[0].play(*(play(f"e{number:03}", 60) for number in range(count)))  # at one second
     page, seen = anna.get("/listening"), []
@@ -227,9 +216,7 @@ def test_a_page_has_fifty_episodes_and_leads_to_those_before(
 
 
 @pytest.mark.parametrize("show", ["", "finished", "all"])
-def test_a_page_without_episodes_says_what_to_do(
-    anna: PageClient, apps: list[App], show: str
-) -> None:
+def test_a_page_without_episodes_says_what_to_do(anna, apps, show):
     page = anna.get(f"/listening?show={show}")
     assert "Play something in an app that syncs episodes." in page.text
     assert 'href="/apps/connect"' in page.reply.text
@@ -243,12 +230,12 @@ def test_a_page_without_episodes_says_what_to_do(
 
 
 def test_an_account_without_room_is_told_why_an_episode_cannot_be_marked(
-    feedkeep: FeedkeepProcess, anna_and_name: tuple[PageClient, str], apps: list[App]
-) -> None:
+    feedkeep, anna_and_name, apps
+):
     anna, name = anna_and_name
     apps[0].play(play("one", 60), play("two", 60, day=2))
 
-    async def fill(service: Service) -> None:
+    async def fill(service):
         account = await service.accounts.named(name)
         decide = partial(_full, added=MAX_STORED - 2)
         await service.store.episode_actions.record(account.id, [stored(play("x", 1))], decide, max)
@@ -278,9 +265,7 @@ HOSTILE = [
 ]
 
 
-def test_what_apps_send_is_shown_as_a_short_text_and_leads_nowhere(
-    anna: PageClient, apps: list[App]
-) -> None:
+def test_what_apps_send_is_shown_as_a_short_text_and_leads_nowhere(anna, apps):
     apps[0].play(
         *(play(url if ":" in url else "x", 60, day=day) for day, url in enumerate(HOSTILE, 1))
     )
@@ -294,8 +279,8 @@ def test_what_apps_send_is_shown_as_a_short_text_and_leads_nowhere(
 
 @pytest.mark.parametrize("has_script", [True, False])
 def test_a_person_sees_how_far_they_are_and_marks_an_episode_as_finished(
-    feedkeep: FeedkeepProcess, visit: Visit, has_script: bool
-) -> None:
+    feedkeep, visit, has_script
+):
     name = feedkeep.new_account(PASSWORD)
     anna = visit(feedkeep, has_script=has_script, width=PHONE)
     anna.is_let_in(name, PASSWORD, A)

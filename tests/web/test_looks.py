@@ -3,8 +3,6 @@
 Each is looked at on a light phone of 320 pixels and on a dark computer.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from urllib.parse import quote
 
@@ -13,7 +11,7 @@ import pytest
 from feedkeep_process import FeedkeepProcess
 from forms import in_the_long_form
 from playwright.sync_api import expect
-from visitor import PHONE, Visit, Visitor
+from visitor import PHONE, Visitor
 
 from feedkeep.http.pages.languages import LANGUAGES
 from feedkeep.service import Service
@@ -25,12 +23,12 @@ URLS = [*(f"https://{name}.example/feed" for name in "abcdefgh"), LONG]
 
 
 @pytest.fixture
-def name(service: FeedkeepProcess) -> str:
+def name(service):
     return service.new_account(PASSWORD)
 
 
 @pytest.fixture
-def visitor(service: FeedkeepProcess, visit: Visit, name: str) -> Visitor:
+def visitor(service, visit, name):
     """A person with an empty list, who is signed in."""
     visitor = visit(service)
     visitor.is_let_in(name, PASSWORD)
@@ -64,7 +62,7 @@ def make_admin(service: FeedkeepProcess, name: str) -> None:
 
 
 @in_the_long_form  # built of the same parts and style as those below
-def test_pages_for_strangers(service: FeedkeepProcess, visit: Visit, name: str) -> None:
+def test_pages_for_strangers(service, visit, name):
     stranger = visit(service)
     make_admin(service, name)
     admin = visit(service)
@@ -103,7 +101,7 @@ def test_pages_for_strangers(service: FeedkeepProcess, visit: Visit, name: str) 
     assert not tour.flaws, "\n".join(tour.flaws)
 
 
-def test_the_page_before_there_is_any_account(tmp_path: Path, visit: Visit) -> None:
+def test_the_page_before_there_is_any_account(tmp_path, visit):
     with FeedkeepProcess(tmp_path) as process:
         stranger = visit(process)
         tour = Tour(stranger)
@@ -112,7 +110,7 @@ def test_the_page_before_there_is_any_account(tmp_path: Path, visit: Visit) -> N
         assert not tour.flaws, "\n".join(tour.flaws)
 
 
-def test_the_reference_for_developers(service: FeedkeepProcess, visit: Visit) -> None:
+def test_the_reference_for_developers(service, visit):
     stranger = visit(service)
     stranger.open("/docs")
     tour = Tour(stranger)
@@ -125,7 +123,7 @@ def test_the_reference_for_developers(service: FeedkeepProcess, visit: Visit) ->
     assert tour.flaws == []
 
 
-def test_pages_of_the_list(visitor: Visitor) -> None:
+def test_pages_of_the_list(visitor):
     visitor.expected = {400}
     tour = Tour(visitor)
     tour.look("Your list is empty")
@@ -164,7 +162,7 @@ def test_pages_of_the_list(visitor: Visitor) -> None:
 
 
 @in_the_long_form
-def test_pages_of_the_history(service: FeedkeepProcess, visitor: Visitor, name: str) -> None:
+def test_pages_of_the_history(service, visitor, name):
     visitor.expected = {400, 409}
     tour = Tour(visitor)
     visitor.follow("History")
@@ -201,7 +199,7 @@ def test_pages_of_the_history(service: FeedkeepProcess, visitor: Visitor, name: 
 
 
 @in_the_long_form
-def test_pages_of_apps(service: FeedkeepProcess, visitor: Visitor, name: str) -> None:
+def test_pages_of_apps(service, visitor, name):
     visitor.expected = {401, 403, 404}
     tour = Tour(visitor)
     visitor.follow("Apps")
@@ -247,9 +245,7 @@ def test_pages_of_apps(service: FeedkeepProcess, visitor: Visitor, name: str) ->
 
 
 @in_the_long_form
-def test_pages_of_the_account_and_of_people(
-    service: FeedkeepProcess, visitor: Visitor, name: str
-) -> None:
+def test_pages_of_the_account_and_of_people(service, visitor, name):
     visitor.expected = {400, 403}
     tour = Tour(visitor)
     visitor.follow("Account")
@@ -284,9 +280,7 @@ def test_pages_of_the_account_and_of_people(
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_menu_of_an_administrator_fits_a_phone_in_one_row(
-    service: FeedkeepProcess, visit: Visit, name: str, language: str
-) -> None:
+def test_the_menu_of_an_administrator_fits_a_phone_in_one_row(service, visit, name, language):
     make_admin(service, name)
     visitor = visit(service, language=language, width=PHONE)
     visitor.is_let_in(name, PASSWORD)
@@ -298,9 +292,7 @@ def test_the_menu_of_an_administrator_fits_a_phone_in_one_row(
 
 
 @pytest.mark.parametrize("is_phone", [True, False])
-def test_a_phone_is_not_asked_to_photograph_itself(
-    service: FeedkeepProcess, visit: Visit, name: str, is_phone: bool
-) -> None:
+def test_a_phone_is_not_asked_to_photograph_itself(service, visit, name, is_phone):
     visitor = visit(service, width=PHONE, is_phone=is_phone)
     visitor.is_let_in(name, PASSWORD)
     visitor.open("/apps/connect/kasts")

@@ -1,11 +1,8 @@
 """Moving in from another server on the page: a preview, what was played, and what goes wrong."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -14,7 +11,6 @@ import pytest
 from feedkeep_process import FeedkeepProcess
 from page_client import PASSWORD, PageClient, Shown, signed_in
 from playwright.sync_api import expect
-from visitor import Visit
 
 from feedkeep.model import Stamp
 from feedkeep.security.throttle import REMOTE_PER_ACCOUNT
@@ -95,7 +91,7 @@ def action(number: int) -> dict[str, object]:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[OtherServer]:
+def server():
     with OtherServer() as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
@@ -106,7 +102,7 @@ def server() -> Iterator[OtherServer]:
 
 
 @pytest.fixture(autouse=True)
-def _is_as_ever(server: OtherServer) -> Iterator[None]:
+def _is_as_ever(server):
     yield
     server.status, server.location, server.fails = 0, "", False
     server.is_asked.clear()
@@ -124,9 +120,7 @@ def may_ask(folder: Path, server: OtherServer, **options: Any) -> FeedkeepProces
 
 
 @pytest.fixture(scope="module")
-def here(
-    tmp_path_factory: pytest.TempPathFactory, server: OtherServer
-) -> Iterator[FeedkeepProcess]:
+def here(tmp_path_factory, server):
     process = may_ask(tmp_path_factory.mktemp("here"), server)
     process.run_first("feeds_are_never_fetched", "another_server_has_a_second", "no_name_is_known")
     with process:
@@ -135,12 +129,12 @@ def here(
 
 
 @pytest.fixture
-def person(here: FeedkeepProcess) -> tuple[PageClient, str]:
+def person(here):
     return signed_in(here)
 
 
 @pytest.fixture
-def anna(person: tuple[PageClient, str]) -> PageClient:
+def anna(person):
     return person[0]
 
 
@@ -179,9 +173,7 @@ def played(here: FeedkeepProcess, name: str) -> int:
         return len(app.get(f"/api/2/episodes/{name}.json?since=0").json()["actions"])
 
 
-def test_feeds_come_by_a_preview_and_what_was_played_after_it(
-    here: FeedkeepProcess, person: tuple[PageClient, str], server: OtherServer
-) -> None:
+def test_feeds_come_by_a_preview_and_what_was_played_after_it(here, person, server):
     anna, name = person
     preview = read(anna, server.url)
     assert "3 new feeds" in preview.text
@@ -209,9 +201,7 @@ def test_feeds_come_by_a_preview_and_what_was_played_after_it(
     until(anna, "is imported: 0 entries.")
 
 
-def test_a_move_that_stopped_goes_on_where_it_was(
-    here: FeedkeepProcess, person: tuple[PageClient, str], server: OtherServer
-) -> None:
+def test_a_move_that_stopped_goes_on_where_it_was(here, person, server):
     anna, name = person
     server.fails = True
     carry_out(anna, read(anna, server.url))
@@ -223,7 +213,7 @@ def test_a_move_that_stopped_goes_on_where_it_was(
     assert played(here, name) == 1_200
 
 
-def test_a_restart_interrupts_a_move_and_loses_nothing(tmp_path: Path, server: OtherServer) -> None:
+def test_a_restart_interrupts_a_move_and_loses_nothing(tmp_path, server):
     process = may_ask(tmp_path, server)
     process.run_first("feeds_are_never_fetched")
     process.passwords += [PASSWORD, "secret"]
@@ -247,9 +237,7 @@ def test_a_restart_interrupts_a_move_and_loses_nothing(tmp_path: Path, server: O
     assert process.stop() == 0
 
 
-def test_who_finds_no_room_to_copy_what_was_played_is_told(
-    tmp_path: Path, server: OtherServer
-) -> None:
+def test_who_finds_no_room_to_copy_what_was_played_is_told(tmp_path, server):
     process = may_ask(tmp_path, server)
     process.run_first("feeds_are_never_fetched", "one_move_at_a_time")
     with process:
@@ -265,21 +253,17 @@ def test_who_finds_no_room_to_copy_what_was_played_is_told(
         until(anna, "is imported: 1,200 entries.")
 
 
-def test_where_a_server_is_gone_to_is_told_also_afterwards(
-    anna: PageClient, server: OtherServer
-) -> None:
+def test_where_a_server_is_gone_to_is_told_also_afterwards(anna, server):
     preview = read(anna, server.url)
     server.status, server.location = 301, "https://elsewhere.example/x"
     carry_out(anna, preview)
     until(anna, "That server is at https://elsewhere.example: use that address.")
 
 
-def test_a_move_that_nothing_was_heard_of_for_long_was_interrupted(
-    here: FeedkeepProcess, person: tuple[PageClient, str]
-) -> None:
+def test_a_move_that_nothing_was_heard_of_for_long_was_interrupted(here, person):
     anna, name = person
 
-    async def interrupt(service: Any) -> None:
+    async def interrupt(service):
         account = await service.accounts.named(name)
         await service.migrations.note_moving(account.id, Moving("x.example", Stamp(1), 7))
 
@@ -298,9 +282,7 @@ def test_a_move_that_nothing_was_heard_of_for_long_was_interrupted(
         (400, "", "cannot be read now"),
     ],
 )
-def test_what_goes_wrong_there_is_told_beside_the_form(
-    anna: PageClient, server: OtherServer, status: int, location: str, told: str
-) -> None:
+def test_what_goes_wrong_there_is_told_beside_the_form(anna, server, status, location, told):
     server.status, server.location = status, location
     page = read(anna, server.url)
     assert page.status == 400
@@ -309,9 +291,7 @@ def test_what_goes_wrong_there_is_told_beside_the_form(
     assert "secret" not in page.reply.text
 
 
-def test_a_server_that_refuses_many_passwords_is_asked_no_more(
-    anna: PageClient, server: OtherServer
-) -> None:
+def test_a_server_that_refuses_many_passwords_is_asked_no_more(anna, server):
     server.status = 401
     for _ in range(REMOTE_PER_ACCOUNT):
         assert read(anna, server.url).status == 400
@@ -332,15 +312,11 @@ def test_a_server_that_refuses_many_passwords_is_asked_no_more(
         ("gpoder.example", "There is no server of that name."),
     ],
 )
-def test_an_address_that_may_not_be_asked_is_told(
-    anna: PageClient, address: str, told: str
-) -> None:
+def test_an_address_that_may_not_be_asked_is_told(anna, address, told):
     assert told in read(anna, address).problem("server")
 
 
-def test_person_sees_that_a_server_is_asked_and_at_once_that_its_name_is_mistyped(
-    here: FeedkeepProcess, visit: Visit
-) -> None:
+def test_person_sees_that_a_server_is_asked_and_at_once_that_its_name_is_mistyped(here, visit):
     anna = visit(here)
     anna.is_let_in(here.new_account(PASSWORD), PASSWORD)
     anna.open("/import")
@@ -364,14 +340,12 @@ def test_person_sees_that_a_server_is_asked_and_at_once_that_its_name_is_mistype
     anna.sees("There is no server of that name.")
 
 
-def test_server_without_a_valid_certificate_is_told(anna: PageClient, server: OtherServer) -> None:
+def test_server_without_a_valid_certificate_is_told(anna, server):
     page = read(anna, server.url.replace("http:", "https:"))
     assert "its certificate is missing or invalid." in page.problem("server")
 
 
-def test_more_feeds_than_a_list_may_have_are_refused_and_none_is_left_out(
-    tmp_path: Path, server: OtherServer
-) -> None:
+def test_more_feeds_than_a_list_may_have_are_refused_and_none_is_left_out(tmp_path, server):
     process = may_ask(tmp_path, server, max_items="2")
     process.run_first("feeds_are_never_fetched")
     with process:
@@ -379,16 +353,14 @@ def test_more_feeds_than_a_list_may_have_are_refused_and_none_is_left_out(
         assert "At most 2 feeds fit in one list" in read(anna, server.url).problem("server")
 
 
-def test_where_nothing_is_fetched_nobody_moves_in(tmp_path: Path, server: OtherServer) -> None:
+def test_where_nothing_is_fetched_nobody_moves_in(tmp_path, server):
     with may_ask(tmp_path, server, fetch="off") as process:
         anna, _ = signed_in(process)
         assert "From another server" not in anna.get("/import").text
         assert read(anna, server.url).status == 400
 
 
-def test_an_account_that_is_deleted_meanwhile_ends_its_move(
-    here: FeedkeepProcess, person: tuple[PageClient, str], server: OtherServer
-) -> None:
+def test_an_account_that_is_deleted_meanwhile_ends_its_move(here, person, server):
     anna, name = person
     server.may_answer.clear()
     carry_out(anna, read(anna, server.url))

@@ -1,11 +1,7 @@
 """News of a list: above it, on a page of its own, and as a private feed; on both stores."""
 
-from __future__ import annotations
-
 import re
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import httpx
@@ -17,23 +13,22 @@ from page_client import PASSWORD, PageClient, signed_in
 from feedkeep.model import Failure, Stamp
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.runtime import wall_clock
-from feedkeep.service import Service
 
 ATOM = {"atom": "http://www.w3.org/2005/Atom"}
 
 
 @pytest.fixture
-def person(feedkeep: FeedkeepProcess) -> tuple[PageClient, str]:
+def person(feedkeep):
     return signed_in(feedkeep)
 
 
 @pytest.fixture
-def anna(person: tuple[PageClient, str]) -> PageClient:
+def anna(person):
     return person[0]
 
 
 @pytest.fixture
-def reader(feedkeep: FeedkeepProcess) -> Iterator[httpx.Client]:
+def reader(feedkeep):
     """An app that knows nothing but the address of a feed."""
     with httpx.Client(base_url=feedkeep.base_url) as client:
         yield client
@@ -76,9 +71,7 @@ def connect(anna: PageClient, name: str, label: str) -> None:
     sign_in(anna, name, made.text, "/news", f"{label} was connected")
 
 
-def test_a_new_app_is_told_above_the_list_until_it_was_seen(
-    person: tuple[PageClient, str],
-) -> None:
+def test_a_new_app_is_told_above_the_list_until_it_was_seen(person):
     anna, name = person
     assert above(anna) == ""
     connect(anna, name, "Kasts")
@@ -95,9 +88,7 @@ def test_a_new_app_is_told_above_the_list_until_it_was_seen(
         assert anna.post("/news/dismiss", {"until": odd}).path == "/"
 
 
-def test_app_connected_by_a_page_is_listed_but_not_warned_of(
-    person: tuple[PageClient, str],
-) -> None:
+def test_app_connected_by_a_page_is_listed_but_not_warned_of(person):
     anna, name = person
     secret = anna.post("/apps/connect/kasts", {"label": "Kasts"}).secrets[-1]
     sign_in(anna, name, secret, "/apps/connected", "Connected: Kasts")
@@ -108,9 +99,7 @@ def test_app_connected_by_a_page_is_listed_but_not_warned_of(
     assert "Kasts" not in above(anna)
 
 
-def test_app_granted_on_the_page_of_nextclouds_login_is_warned_of_in_other_browsers_alone(
-    person: tuple[PageClient, str],
-) -> None:
+def test_app_granted_on_the_page_of_nextclouds_login_is_warned_of_in_other_browsers_alone(person):
     anna, name = person
     begun = anna.bare_post("/index.php/login/v2").json()
     anna.post(begun["login"], {"secret": anna.get(begun["login"]).values("secret")})
@@ -122,12 +111,12 @@ def test_app_granted_on_the_page_of_nextclouds_login_is_warned_of_in_other_brows
     assert "was connected. If that was not you" in above(elsewhere)
 
 
-def test_an_app_that_fell_silent_is_pointed_out(person: tuple[PageClient, str]) -> None:
+def test_an_app_that_fell_silent_is_pointed_out(person):
     anna, name = person
     for label in ("Old phone", "New phone"):
         connect(anna, name, label)
 
-    async def fall_silent(service: Service) -> None:
+    async def fall_silent(service):
         account = await service.accounts.named(name)
         [old] = [one for one in await service.apps.of(account.id) if one.name == "Old phone"]
         long_ago = Stamp(wall_clock.now() - 20 * DAY_US)
@@ -141,9 +130,7 @@ def test_an_app_that_fell_silent_is_pointed_out(person: tuple[PageClient, str]) 
     assert "Old phone has not synced for weeks, although other apps have." in above(anna)
 
 
-def test_the_feed_tells_what_happened_and_no_address_of_a_private_feed(
-    feedkeep: FeedkeepProcess, person: tuple[PageClient, str], reader: httpx.Client
-) -> None:
+def test_the_feed_tells_what_happened_and_no_address_of_a_private_feed(feedkeep, person, reader):
     anna, name = person
     link = address(anna)
     assert titles(reader.get(link)) == ["News of your list will appear here."]
@@ -167,14 +154,12 @@ def test_the_feed_tells_what_happened_and_no_address_of_a_private_feed(
     assert "phone hat viele Feeds auf einmal entfernt: 11." in titles(reader.get(link))
 
 
-def test_a_feed_that_moved_is_told(
-    feedkeep: FeedkeepProcess, person: tuple[PageClient, str], reader: httpx.Client
-) -> None:
+def test_a_feed_that_moved_is_told(feedkeep, person, reader):
     anna, name = person
     old, new = "https://old-of-the-news.example/feed", "https://new-of-the-news.example/feed"
     anna.post("/feeds/add", {"urls": old})
 
-    async def follow(service: Service) -> None:
+    async def follow(service):
         account = await service.accounts.named(name)
         moves = service.followed_moves
         assert await moves.follow(account.id, parse_feed_url(old), parse_feed_url(new))
@@ -186,8 +171,8 @@ def test_a_feed_that_moved_is_told(
 
 
 def test_an_address_works_for_its_account_until_it_is_renewed_or_the_account_is_disabled(
-    feedkeep: FeedkeepProcess, person: tuple[PageClient, str], reader: httpx.Client
-) -> None:
+    feedkeep, person, reader
+):
     anna, name = person
     first = address(anna)
     assert "shown only now" not in anna.get("/news").text
@@ -234,11 +219,7 @@ def end_address(anna: PageClient, name: str) -> None:
 
 
 @pytest.mark.parametrize("act", [new_password, recover, sign_out_others, end_address])
-def test_news_address_ends_with_other_sessions_or_by_its_page(
-    person: tuple[PageClient, str],
-    reader: httpx.Client,
-    act: Callable[[PageClient, str], None],
-) -> None:
+def test_news_address_ends_with_other_sessions_or_by_its_page(person, reader, act):
     anna, name = person
     link = address(anna)
     assert 'action="/news/address/end"' in anna.get("/news").reply.text
@@ -251,7 +232,7 @@ def test_news_address_ends_with_other_sessions_or_by_its_page(
 
 
 @pytest.mark.parametrize("form", ["/news/address", "/apps/connect/kasts"])
-def test_secret_that_lasts_is_made_after_a_fresh_confirmation(tmp_path: Path, form: str) -> None:
+def test_secret_that_lasts_is_made_after_a_fresh_confirmation(tmp_path, form):
     process = FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1")
     process.run_first("no_session_is_fresh")
     with process:

@@ -1,7 +1,5 @@
 """Nothing is done twice: by going back, reloading, sending again, an ended session, an old link."""
 
-from __future__ import annotations
-
 import re
 
 import httpx
@@ -9,7 +7,7 @@ import pytest
 from feedkeep_process import FeedkeepProcess
 from forms import IS_LONG, in_the_long_form
 from playwright.sync_api import expect
-from visitor import Visit, Visitor, title_of
+from visitor import title_of
 
 PASSWORD = "a good passphrase"
 URLS = [f"https://{name}.example/feed" for name in "abcdef"]
@@ -17,12 +15,12 @@ TITLES = [title_of(url) for url in URLS]
 
 
 @pytest.fixture
-def name(service: FeedkeepProcess) -> str:
+def name(service):
     return service.new_account(PASSWORD)
 
 
 @pytest.fixture
-def anna(service: FeedkeepProcess, visit: Visit, name: str) -> Visitor:
+def anna(service, visit, name):
     """A person who is signed in and has six feeds."""
     anna = visit(service)
     anna.is_let_in(name, PASSWORD, *URLS)
@@ -38,7 +36,7 @@ def posts(service: FeedkeepProcess) -> int:
 
 
 @in_the_long_form
-def test_back_and_reload_after_a_form_send_nothing(service: FeedkeepProcess, anna: Visitor) -> None:
+def test_back_and_reload_after_a_form_send_nothing(service, anna):
     anna.add(URLS[0])  # it is there; so there are two forms to go back to
     anna.has_feeds(TITLES)
     anna.choose(TITLES[0])
@@ -58,9 +56,7 @@ def test_back_and_reload_after_a_form_send_nothing(service: FeedkeepProcess, ann
 
 @in_the_long_form
 @pytest.mark.parametrize("has_script", [True, False] if IS_LONG else [True])
-def test_back_from_an_import_leads_to_the_form_again(
-    service: FeedkeepProcess, visit: Visit, name: str, has_script: bool
-) -> None:
+def test_back_from_an_import_leads_to_the_form_again(service, visit, name, has_script):
     anna = visit(service, has_script=has_script)
     anna.is_let_in(name, PASSWORD)
     anna.follow("Import")
@@ -79,9 +75,7 @@ def test_back_from_an_import_leads_to_the_form_again(
 
 
 @pytest.mark.parametrize(("has_script", "is_at_account"), [(True, False), (False, True)])
-def test_back_to_a_refused_form_shows_it_again(
-    service: FeedkeepProcess, visit: Visit, name: str, has_script: bool, is_at_account: bool
-) -> None:
+def test_back_to_a_refused_form_shows_it_again(service, visit, name, has_script, is_at_account):
     anna = visit(service, has_script=has_script)
     anna.expected |= {400, 403}
     if is_at_account:  # the form of a page for anyone
@@ -104,9 +98,7 @@ def test_back_to_a_refused_form_shows_it_again(
 
 
 @in_the_long_form  # without a browser, tests/web/test_feeds.py has it
-def test_a_form_that_was_left_open_in_a_second_window_says_what_is_so(
-    service: FeedkeepProcess, anna: Visitor
-) -> None:
+def test_a_form_that_was_left_open_in_a_second_window_says_what_is_so(service, anna):
     second = anna.second_window("/")
     anna.choose(TITLES[0])
     anna.press("Unsubscribe from selected")
@@ -118,7 +110,7 @@ def test_a_form_that_was_left_open_in_a_second_window_says_what_is_so(
 
 
 @in_the_long_form
-def test_what_was_undone_cannot_be_undone_again(anna: Visitor) -> None:
+def test_what_was_undone_cannot_be_undone_again(anna):
     anna.choose(TITLES[0])
     anna.press("Unsubscribe from selected")
     anna.sees("Undo")
@@ -132,7 +124,7 @@ def test_what_was_undone_cannot_be_undone_again(anna: Visitor) -> None:
 
 
 @in_the_long_form  # without a browser, tests/web/test_accounts.py has it
-def test_an_app_that_was_ended_before_is_ended_all_the_same(anna: Visitor) -> None:
+def test_an_app_that_was_ended_before_is_ended_all_the_same(anna):
     anna.open("/apps/connect/kasts")
     anna.press("Create a password")
     anna.follow("Done")
@@ -145,7 +137,7 @@ def test_an_app_that_was_ended_before_is_ended_all_the_same(anna: Visitor) -> No
 
 
 @in_the_long_form  # without a browser, tests/web/test_feeds.py has it
-def test_a_feed_that_was_deleted_before_leads_on(anna: Visitor) -> None:
+def test_a_feed_that_was_deleted_before_leads_on(anna):
     anna.expected.add(410)
     anna.feed(TITLES[0]).click()
     second = anna.second_window(anna.page.url)
@@ -159,9 +151,7 @@ def test_a_feed_that_was_deleted_before_leads_on(anna: Visitor) -> None:
     expect(second.get_by_role("link", name=TITLES[1])).to_be_visible()
 
 
-def test_a_long_form_is_sent_once_however_often_its_button_is_pressed(
-    service: FeedkeepProcess, anna: Visitor
-) -> None:
+def test_a_long_form_is_sent_once_however_often_its_button_is_pressed(service, anna):
     anna.follow("Import")
     anna.page.locator("summary").click()
     anna.type("List", "https://new.example/feed")
@@ -173,7 +163,7 @@ def test_a_long_form_is_sent_once_however_often_its_button_is_pressed(
 
 
 @in_the_long_form
-def test_an_import_that_takes_long_shows_that_it_is_under_way(anna: Visitor) -> None:
+def test_an_import_that_takes_long_shows_that_it_is_under_way(anna):
     anna.follow("Import")
     anna.page.locator("summary").click()
     anna.type("List", "https://new.example/feed")
@@ -193,9 +183,7 @@ def test_an_import_that_takes_long_shows_that_it_is_under_way(anna: Visitor) -> 
 
 
 @in_the_long_form  # without a browser, tests/web/test_safety.py has it
-def test_signed_out_elsewhere_a_page_says_so_and_leads_back(
-    service: FeedkeepProcess, visit: Visit, anna: Visitor, name: str
-) -> None:
+def test_signed_out_elsewhere_a_page_says_so_and_leads_back(service, visit, anna, name):
     other = visit(service)
     other.is_let_in(name, PASSWORD)
     other.open("/account")
@@ -219,9 +207,7 @@ def test_signed_out_elsewhere_a_page_says_so_and_leads_back(
 
 
 @in_the_long_form
-def test_an_open_list_keeps_quiet_when_its_session_ends(
-    service: FeedkeepProcess, visit: Visit, anna: Visitor, name: str
-) -> None:
+def test_an_open_list_keeps_quiet_when_its_session_ends(service, visit, anna, name):
     anna.holds_the_clock()
     anna.page.reload()
     other = visit(service)
@@ -234,7 +220,7 @@ def test_an_open_list_keeps_quiet_when_its_session_ends(
     anna.has_feeds(TITLES)
 
 
-def test_after_signing_out_going_back_does_not_show_the_list(anna: Visitor) -> None:
+def test_after_signing_out_going_back_does_not_show_the_list(anna):
     anna.press("Sign out")
     anna.sees("You are signed out.")
     anna.page.go_back()
@@ -243,8 +229,8 @@ def test_after_signing_out_going_back_does_not_show_the_list(anna: Visitor) -> N
 
 
 @in_the_long_form
-def test_links_work_once(service: FeedkeepProcess, visit: Visit, name: str) -> None:
-    async def promote(use: object) -> None:
+def test_links_work_once(service, visit, name):
+    async def promote(use):
         await use.accounts.set_admin(name, True)
 
     service.use(promote)
@@ -284,9 +270,9 @@ def test_links_work_once(service: FeedkeepProcess, visit: Visit, name: str) -> N
 
 @in_the_long_form
 def test_a_name_that_is_taken_is_told_beside_the_field_and_what_was_typed_stays(
-    service: FeedkeepProcess, visit: Visit, name: str
-) -> None:
-    async def promote(use: object) -> None:
+    service, visit, name
+):
+    async def promote(use):
         await use.accounts.set_admin(name, True)
 
     service.use(promote)

@@ -1,7 +1,5 @@
 """What a row of a list says, as pure functions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest
@@ -13,7 +11,6 @@ from feedkeep.model import (
     Failure,
     FeedLabel,
     Fetch,
-    Guid,
     Limits,
     Pointer,
     Snapshot,
@@ -58,7 +55,7 @@ def feed(url: str, is_subscribed: bool = True, stamp: int = 1) -> Subscription:
 
 
 # C3.18
-def test_row_of_a_feed_with_an_impossible_host_is_withheld_while_subscribed() -> None:
+def test_row_of_a_feed_with_an_impossible_host_is_withheld_while_subscribed():
     impossible = "https://feeds..example.org/feed"
     assert row_of(feed(impossible), None, NOW).is_withheld
     assert not row_of(feed(impossible, is_subscribed=False), None, NOW).is_withheld
@@ -103,26 +100,24 @@ def rows_of(found: Listing) -> list[Row]:
         ("https://...", "...", "...", "?"),
     ],
 )
-def test_a_row_is_called_by_its_address_and_has_the_first_letter(
-    url: str, title: str, host: str, letter: str
-) -> None:
+def test_a_row_is_called_by_its_address_and_has_the_first_letter(url, title, host, letter):
     found = row(url)
     assert (found.title, found.host, found.letter) == (title, "", letter)
     assert row(url, headline(url, "Zebras")).host == host
 
 
-def test_all_feeds_of_a_host_have_one_colour() -> None:
+def test_all_feeds_of_a_host_have_one_colour():
     colours = {row(f"https://{www}a.example/{n}").colour
                for www in ("", "www.") for n in range(5)}  # fmt: skip
     assert len(colours) == 1
     assert len({row(f"https://{n}.example").colour for n in range(50)}) > 4
 
 
-def test_a_long_list_has_pages_and_the_last_one_is_the_last() -> None:
+def test_a_long_list_has_pages_and_the_last_one_is_the_last():
     feeds = [feed(f"https://{n:05}.example", stamp=n) for n in range(ROWS_ON_A_PAGE + 1)]
     whole = snapshot(*feeds)
 
-    def page(number: int) -> tuple[int, int, int]:
+    def page(number):
         found = listed(whole, page=number)
         return len(rows_of(found)), found.page, found.pages
 
@@ -132,11 +127,11 @@ def test_a_long_list_has_pages_and_the_last_one_is_the_last() -> None:
     assert rows_of(newest)[0].since == ROWS_ON_A_PAGE
 
 
-def test_feeds_are_sorted_by_their_newest_episode_and_those_without_one_come_last() -> None:
+def test_feeds_are_sorted_by_their_newest_episode_and_those_without_one_come_last():
     known = {B: headline(B, newest=Stamp(NOW - DAY_US)), C: headline(C, newest=Stamp(1))}
     whole = snapshot(*map(feed, (A, B, C)))
 
-    def urls(order: Order) -> list[str]:
+    def urls(order):
         guids = {parse_feed_url(url).guid: url for url in (A, B, C)}
         return [guids[row.guid] for row in rows_of(listed(whole, known, order=order))]
 
@@ -145,13 +140,13 @@ def test_feeds_are_sorted_by_their_newest_episode_and_those_without_one_come_las
 
 
 @pytest.mark.parametrize(("days", "is_silent"), [(SILENT_DAYS, False), (SILENT_DAYS + 1, True)])
-def test_a_feed_without_an_episode_for_a_year_is_silent(days: int, is_silent: bool) -> None:
+def test_a_feed_without_an_episode_for_a_year_is_silent(days, is_silent):
     newest = Stamp(NOW - days * DAY_US)
     assert row(A, headline(A, newest=newest)).is_silent is is_silent
     assert not row(A, headline(A)).is_silent
 
 
-def test_feeds_are_sorted_by_title_whatever_its_capitals_and_accents() -> None:
+def test_feeds_are_sorted_by_title_whatever_its_capitals_and_accents():
     titles = {A: "Émile", B: "zebra", C: "Über uns"}
     known = {url: headline(url, title) for url, title in titles.items()}
     rows = rows_of(listed(snapshot(*map(feed, titles)), known))
@@ -169,13 +164,13 @@ def test_feeds_are_sorted_by_title_whatever_its_capitals_and_accents() -> None:
         ("nowhere", []),
     ],
 )
-def test_feeds_are_found_by_words_of_title_and_host(words: str, found: list[str]) -> None:
+def test_feeds_are_found_by_words_of_title_and_host(words, found):
     whole = snapshot(feed(A), feed(B))
     rows = rows_of(listed(whole, {A: headline(A, "The Night Radio")}, words=words))
     assert [row.guid for row in rows] == [parse_feed_url(url).guid for url in found]
 
 
-def test_a_subscribed_row_has_its_latest_episode_by_which_it_is_found() -> None:
+def test_a_subscribed_row_has_its_latest_episode_by_which_it_is_found():
     known = {A: headline(A, "Radio", newest=NOW, newest_title="Ein Gespräch")}
     assert row_of(feed(A), known[A], NOW).episode == "Ein Gespräch"
     assert row_of(feed(A, is_subscribed=False), known[A], NOW).episode == ""
@@ -189,7 +184,7 @@ def labels(folders: Mapping[str, str]) -> Labels:
     )
 
 
-def test_groups_follow_their_outer_folder_and_no_folder_is_last() -> None:
+def test_groups_follow_their_outer_folder_and_no_folder_is_last():
     folders = {A: "News / Daily", B: "Newspapers", C: "news"}
     whole = snapshot(*map(feed, (*folders, "https://d.example/feed")))
     found = listing(
@@ -201,12 +196,12 @@ def test_groups_follow_their_outer_folder_and_no_folder_is_last() -> None:
     assert found.folders == ["News", "news", "News / Daily", "Newspapers"]
 
 
-def test_group_that_continues_on_the_next_page_counts_all_its_rows() -> None:
+def test_group_that_continues_on_the_next_page_counts_all_its_rows():
     urls = [f"https://{number:05}.example" for number in range(ROWS_ON_A_PAGE + 2)]
     given = labels({urls[0]: "A", **dict.fromkeys(urls[1:-1], "B")})
     whole = snapshot(*map(feed, urls))
 
-    def page(number: int, folder: str = "") -> list[tuple[str | None, int, int, list[int]]]:
+    def page(number, folder=""):
         found = listing(
             whole, {}, NOW, apart=(), labels=given, show=Filter.SUBSCRIBED, order=None,
             words="", page=number, folder=folder,
@@ -222,7 +217,7 @@ def test_group_that_continues_on_the_next_page_counts_all_its_rows() -> None:
     assert page(1, NO_FOLDER) == [(None, 1, 1, [0])]
 
 
-def test_folders_of_a_form_are_bounded_and_have_the_shown_one() -> None:
+def test_folders_of_a_form_are_bounded_and_have_the_shown_one():
     urls = [f"https://{number}.example" for number in range(FOLDERS_SHOWN + 9)]
     given = labels({url: f"Folder {number:04}" for number, url in enumerate(urls)})
     found = listing(
@@ -233,12 +228,12 @@ def test_folders_of_a_form_are_bounded_and_have_the_shown_one() -> None:
     assert found.folders[0] == found.groups[0].folder == "Folder 0208"
 
 
-def test_listing_folds_each_folder_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_listing_folds_each_folder_once(monkeypatch):
     urls = [f"https://{number}.example" for number in range(9)]
     given = labels({url: f"Ä / B / C / {number // 2}" for number, url in enumerate(urls)})
     texts: list[str] = []
 
-    def noted(text: str) -> str:
+    def noted(text):
         texts.append(text)
         return folded(text)
 
@@ -253,25 +248,25 @@ def test_listing_folds_each_folder_once(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @given(text())
-def test_what_was_folded_stays_as_it_is_and_has_no_capitals(title: str) -> None:
+def test_what_was_folded_stays_as_it_is_and_has_no_capitals(title):
     assert folded(folded(title)) == folded(title)
     assert folded(title).lower() == folded(title)
 
 
-def test_accents_and_sharp_s_do_not_matter() -> None:
+def test_accents_and_sharp_s_do_not_matter():
     assert [folded(word) for word in ("Übermedien", "Straße", "ﬁn", "İ")] == [
         "ubermedien", "strasse", "fin", "i"
     ]  # fmt: skip
 
 
-def test_a_row_has_the_picture_of_its_feed_under_an_address_that_changes_with_it() -> None:
+def test_a_row_has_the_picture_of_its_feed_under_an_address_that_changes_with_it():
     guid = parse_feed_url(A).guid
     assert row(A, headline(A, picture="0123456789")).picture == f"/pictures/{guid}?01234567"
     assert row(A, headline(A)).picture == row(A).picture == ""
     assert row(A, headline(A, picture="x onerror=alert(1)")).picture == ""
 
 
-def test_feeds_that_fail_and_those_that_may_be_there_twice_are_counted_and_listed() -> None:
+def test_feeds_that_fail_and_those_that_may_be_there_twice_are_counted_and_listed():
     since = Stamp(NOW - 2 * DAY_US)
     known = {
         A: headline(A, failing=since, failure=Failure.GONE),
@@ -282,7 +277,7 @@ def test_feeds_that_fail_and_those_that_may_be_there_twice_are_counted_and_liste
     known[gone] = headline(gone, failing=since, failure=Failure.GONE)
     whole = snapshot(feed(A), feed(B), feed(C), feed(gone, is_subscribed=False))
 
-    def guids(show: Filter) -> list[Guid]:
+    def guids(show):
         found = listed(whole, known, show)
         assert (found.failing, found.twice) == (1, 2)
         return [row.guid for row in rows_of(found)]
@@ -293,7 +288,7 @@ def test_feeds_that_fail_and_those_that_may_be_there_twice_are_counted_and_liste
     assert guids(Filter.UNSUBSCRIBED) == [parse_feed_url(gone).guid]
 
 
-def test_the_first_look_is_awaited_at_feeds_that_were_added_since_yesterday() -> None:
+def test_the_first_look_is_awaited_at_feeds_that_were_added_since_yesterday():
     personal = "https://members.example/0a1B2c3D4e5F6a7B8c9D0e1F"
     news = [replace(feed(url), first_had=NOW) for url in (A, B, personal)]
     gone = replace(feed(C, is_subscribed=False), first_had=NOW)

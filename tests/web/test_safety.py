@@ -1,11 +1,7 @@
 """Who may open which page, what a browser is told, and what no other page can make it do."""
 
-from __future__ import annotations
-
 import io
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
@@ -42,7 +38,7 @@ def pages(method: str, kind: type[Route | PublicRoute] = Route) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProcess]:
+def process(tmp_path_factory):
     folder = tmp_path_factory.mktemp("safety")
     process = FeedkeepProcess(
         folder,
@@ -56,23 +52,21 @@ def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProces
 
 
 @pytest.fixture
-def anna(process: FeedkeepProcess) -> PageClient:
+def anna(process):
     return administrator(process)[0]
 
 
 @pytest.fixture
-def stranger(process: FeedkeepProcess) -> PageClient:
+def stranger(process):
     return PageClient(process)
 
 
-def test_there_are_pages_to_look_at() -> None:
+def test_there_are_pages_to_look_at():
     assert len(pages("GET")) >= 10
     assert len(pages("POST")) >= 15
 
 
-def test_who_is_not_signed_in_is_led_to_sign_in_and_back(
-    stranger: PageClient, process: FeedkeepProcess
-) -> None:
+def test_who_is_not_signed_in_is_led_to_sign_in_and_back(stranger, process):
     name = process.new_account(PASSWORD)
     for path in pages("GET"):
         page = stranger.get(path)
@@ -82,9 +76,7 @@ def test_who_is_not_signed_in_is_led_to_sign_in_and_back(
     assert stranger.post("/sign-in", data).path == "/apps"
 
 
-def test_the_address_of_a_form_that_is_opened_leads_to_the_page_with_that_form(
-    anna: PageClient,
-) -> None:
+def test_the_address_of_a_form_that_is_opened_leads_to_the_page_with_that_form(anna):
     """A form that was refused is shown at its own address, and may be loaded anew from there."""
     only_forms = set(pages("POST")) - set(pages("GET"))
     led = {path: anna.get(path) for path in only_forms}
@@ -98,7 +90,7 @@ def test_the_address_of_a_form_that_is_opened_leads_to_the_page_with_that_form(
         assert (led[path].status, led[path].path) == (404, f"/feeds/{VALUES['guid']}")
 
 
-def test_a_form_of_who_is_not_signed_in_changes_nothing_and_says_so(stranger: PageClient) -> None:
+def test_a_form_of_who_is_not_signed_in_changes_nothing_and_says_so(stranger):
     for path in pages("POST"):
         page = stranger.post(path)
         assert page.status == 401, path
@@ -109,16 +101,12 @@ def test_a_form_of_who_is_not_signed_in_changes_nothing_and_says_so(stranger: Pa
 @pytest.mark.parametrize(
     "place", ["https://evil.example", "//evil.example", "/\\evil.example", "evil", "", "/\nx"]
 )
-def test_signing_in_redirects_to_no_other_service(
-    stranger: PageClient, process: FeedkeepProcess, place: str
-) -> None:
+def test_signing_in_redirects_to_no_other_service(stranger, process, place):
     data = {"name": process.new_account(PASSWORD), "password": PASSWORD, "next": place}
     assert stranger.bare_post("/sign-in", data).headers["Location"] == "/"
 
 
-def test_no_page_of_another_origin_sends_a_form_whatever_the_interface_allows(
-    anna: PageClient,
-) -> None:
+def test_no_page_of_another_origin_sends_a_form_whatever_the_interface_allows(anna):
     for path in [*pages("POST"), *pages("POST", PublicRoute)]:
         for headers in FOREIGN:
             reply = anna.bare_post(path, {"urls": "https://a.example"}, headers=headers)
@@ -130,16 +118,14 @@ def test_no_page_of_another_origin_sends_a_form_whatever_the_interface_allows(
 @pytest.mark.parametrize(
     "headers", [{"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}, {"Origin": ""}, {}]
 )
-def test_our_own_pages_send_forms(anna: PageClient, headers: dict[str, str]) -> None:
+def test_our_own_pages_send_forms(anna, headers):
     if "Origin" in headers:
         headers = {"Origin": anna.process.base_url}
     reply = anna.bare_post("/feeds/add", {"urls": "https://a.example"}, headers=headers)
     assert reply.status_code == 303
 
 
-def test_every_page_may_load_and_be_framed_by_nothing_from_elsewhere(
-    anna: PageClient, stranger: PageClient
-) -> None:
+def test_every_page_may_load_and_be_framed_by_nothing_from_elsewhere(anna, stranger):
     shown = [anna.get(path) for path in pages("GET") if path not in DOWNLOADS]
     shown += [stranger.get(path) for path in ("/sign-in", "/sign-up", "/recover", "/reset")]
     shown += [anna.post(path) for path in pages("POST") if path != "/sign-out"][:3]
@@ -160,7 +146,7 @@ def test_every_page_may_load_and_be_framed_by_nothing_from_elsewhere(
         assert not re.search(r'(?:src|action)="(?!/|data:)', page.reply.text)
 
 
-def test_static_files_are_kept_for_good_and_named_by_what_is_in_them(stranger: PageClient) -> None:
+def test_static_files_are_kept_for_good_and_named_by_what_is_in_them(stranger):
     found = set(re.findall(r"/static/[\w.-]+", stranger.get("/sign-in").reply.text))
     assert len(found) == 4
     sizes = {}
@@ -173,11 +159,11 @@ def test_static_files_are_kept_for_good_and_named_by_what_is_in_them(stranger: P
     assert stranger.get("/static/style.css").status == 404
 
 
-def test_who_signs_out_leaves_nothing_to_go_back_to(anna: PageClient) -> None:
+def test_who_signs_out_leaves_nothing_to_go_back_to(anna):
     assert anna.bare_post("/sign-out").headers["Clear-Site-Data"] == '"cache"'
 
 
-def test_a_phone_can_install_the_pages_and_share_links_with_them(stranger: PageClient) -> None:
+def test_a_phone_can_install_the_pages_and_share_links_with_them(stranger):
     page = stranger.get("/sign-in").reply
     assert "manifest-src 'self'" in page.headers["Content-Security-Policy"]
     [place] = re.findall(r'<link rel="manifest" href="([^"]+)">', page.text)
@@ -195,9 +181,7 @@ def test_a_phone_can_install_the_pages_and_share_links_with_them(stranger: PageC
     assert icon.format == "ICO"
 
 
-def test_the_cookie_of_a_session_is_the_service_s_own_and_of_https_only_where_that_is_used(
-    process: FeedkeepProcess,
-) -> None:
+def test_the_cookie_of_a_session_is_the_service_s_own_and_of_https_only_where_that_is_used(process):
     name = process.new_account(PASSWORD)
     data = {"name": name, "password": PASSWORD}
     plain = PageClient(process).bare_post("/sign-in", data)
@@ -211,9 +195,7 @@ def test_the_cookie_of_a_session_is_the_service_s_own_and_of_https_only_where_th
     assert secure.headers["Set-Cookie"].endswith("; HttpOnly; SameSite=Lax; Secure")
 
 
-def test_a_session_of_a_browser_that_is_refused_is_logged_as_a_browser_s(
-    process: FeedkeepProcess,
-) -> None:
+def test_a_session_of_a_browser_that_is_refused_is_logged_as_a_browser_s(process):
     client = PageClient(process)
     client.http.cookies["feedkeep"] = "fp_unknown"
     refused = client.http.get("/account")
@@ -221,7 +203,7 @@ def test_a_session_of_a_browser_that_is_refused_is_logged_as_a_browser_s(
     assert (line["event"], line["credential"]) == ("login refused", "browser")
 
 
-def test_a_browser_s_session_opens_nothing_but_pages(anna: PageClient) -> None:
+def test_a_browser_s_session_opens_nothing_but_pages(anna):
     session = anna.http.cookies["feedkeep"]
     anna.process.tokens.append(session)
     as_token = session.replace("fp_", "fk_", 1)
@@ -240,7 +222,7 @@ def test_a_browser_s_session_opens_nothing_but_pages(anna: PageClient) -> None:
                 assert reply.status_code == 401, (path, headers)
 
 
-def test_what_opens_the_interface_opens_no_page(process: FeedkeepProcess) -> None:
+def test_what_opens_the_interface_opens_no_page(process):
     name = process.new_account(PASSWORD)
     token = process.new_token(name)
     with httpx.Client(base_url=process.base_url) as app:
@@ -256,9 +238,7 @@ def test_what_opens_the_interface_opens_no_page(process: FeedkeepProcess) -> Non
     assert reply.status_code == 303
 
 
-def test_what_is_for_administrators_is_refused_to_others(
-    process: FeedkeepProcess, anna: PageClient
-) -> None:
+def test_what_is_for_administrators_is_refused_to_others(process, anna):
     ben, name = signed_in(process)
     for path in ("/people", f"/people/of/{name}", "/people/link"):
         assert anna.get(path).status == 200
@@ -271,9 +251,7 @@ def test_what_is_for_administrators_is_refused_to_others(
     assert "/people" not in ben.get("/").reply.text
 
 
-def test_no_account_sees_or_changes_what_is_another_s(
-    process: FeedkeepProcess, anna: PageClient
-) -> None:
+def test_no_account_sees_or_changes_what_is_another_s(process, anna):
     anna.post("/feeds/add", {"urls": "https://secret.example/feed"})
     (guid,) = anna.get("/").values("feed")
     made = anna.post("/apps/connect/antennapod", {"label": "phone"})
@@ -305,7 +283,7 @@ def test_no_account_sees_or_changes_what_is_another_s(
     assert ben.get("/apps").values("id") == []
 
 
-def test_no_secret_of_the_pages_ends_in_the_log(tmp_path: Path) -> None:
+def test_no_secret_of_the_pages_ends_in_the_log(tmp_path):
     with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1", registration="invited") as process:
         link = re.search(r"/sign-up/(\S+)", "".join(process.printed))
         assert link is not None

@@ -1,12 +1,9 @@
 """Titles and folders of an owner on the pages: from a file, typed, in lists and in exports."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 
 import pytest
-from feedkeep_process import FeedkeepProcess
 from known_feeds import know
 from page_client import PageClient, Shown, signed_in
 
@@ -23,7 +20,7 @@ FOLDER = "News/Talk / Daily"
 
 
 @pytest.fixture
-def anna(feedkeep: FeedkeepProcess) -> PageClient:
+def anna(feedkeep):
     know(feedkeep, KNOWN, "Of the feed")
     return signed_in(feedkeep)[0]
 
@@ -53,7 +50,7 @@ def titles(anna: PageClient, path: str = "/") -> list[str]:
     return [unescape(title) for title in found]
 
 
-def test_an_import_keeps_titles_and_folders_and_an_export_has_them(anna: PageClient) -> None:
+def test_an_import_keeps_titles_and_folders_and_an_export_has_them(anna):
     assert imported(anna).note.startswith("Added 2 feeds")
     assert titles(anna) == ["Of the feed", "Täglich & <b>"]
     assert filled_in(anna, KNOWN) == ["Of the feed", FOLDER]
@@ -66,12 +63,12 @@ def test_an_import_keeps_titles_and_folders_and_an_export_has_them(anna: PageCli
     assert "Täglich" not in anna.get("/export/urls").reply.text
 
 
-def test_import_form_has_one_line_for_each_title_and_folder() -> None:
+def test_import_form_has_one_line_for_each_title_and_folder():
     feed = ListedFeed(1, KNOWN, None, title=f"A\n{DEAD}", folder=f"B\n{DEAD}\tC")
     assert _lines([feed]) == f"\tB {DEAD} C\n{KNOWN}\tA {DEAD}"
 
 
-def test_a_typed_title_goes_before_the_feeds_and_no_import_replaces_it(anna: PageClient) -> None:
+def test_a_typed_title_goes_before_the_feeds_and_no_import_replaces_it(anna):
     imported(anna)
     stamp = anna.get("/").reply.text.partition("data-stamp=")[2][:20]
     page = anna.post(f"{place(KNOWN)}/label", {"title": " Mine\n", "folder": "A /  B"})
@@ -86,7 +83,7 @@ def test_a_typed_title_goes_before_the_feeds_and_no_import_replaces_it(anna: Pag
     assert filled_in(anna, KNOWN) == ["Of the feed", ""]
 
 
-def test_feeds_of_the_list_get_titles_from_a_file_without_being_changed(anna: PageClient) -> None:
+def test_feeds_of_the_list_get_titles_from_a_file_without_being_changed(anna):
     anna.post("/feeds/add", {"urls": f"{KNOWN}\n{DEAD}"})
     preview = anna.post("/import", {"text": LIST})
     assert "2 feeds in your list get their titles or folders from this file." in preview.text
@@ -97,7 +94,7 @@ def test_feeds_of_the_list_get_titles_from_a_file_without_being_changed(anna: Pa
     assert filled_in(anna, DEAD) == ["Täglich & <b>", FOLDER]
 
 
-def test_what_a_form_sends_by_itself_is_bounded_too(anna: PageClient) -> None:
+def test_what_a_form_sends_by_itself_is_bounded_too(anna):
     lines = f"\t{'f' * 999}\n{DEAD}\t{'t' * 999}\tx\n\t\n{KNOWN}\n"
     anna.post("/import/carry-out", {"list": lines})
     title, folder = filled_in(anna, DEAD)
@@ -105,7 +102,7 @@ def test_what_a_form_sends_by_itself_is_bounded_too(anna: PageClient) -> None:
     assert filled_in(anna, KNOWN) == ["Of the feed", ""]
 
 
-def test_an_undo_and_the_history_call_a_feed_by_its_title(anna: PageClient) -> None:
+def test_an_undo_and_the_history_call_a_feed_by_its_title(anna):
     imported(anna)
     assert anna.post(f"{place(DEAD)}/delete").note.startswith("Deleted Täglich & <b>")
     assert "Täglich &amp; &lt;b&gt;" in anna.get("/changes").reply.text
@@ -128,7 +125,7 @@ def guid(url: str) -> str:
     return str(parse_feed_url(url).guid)
 
 
-def test_list_with_folders_is_grouped_and_filtered_by_them(anna: PageClient) -> None:
+def test_list_with_folders_is_grouped_and_filtered_by_them(anna):
     imported(anna)
     assert folders(anna) == {FOLDER: ["Of the feed", "Täglich & <b>"]}
     anna.post("/feeds/add", {"urls": "https://titled.example/other"})
@@ -144,7 +141,7 @@ def test_list_with_folders_is_grouped_and_filtered_by_them(anna: PageClient) -> 
     assert titles(anna, "/?q=other") == [other]
 
 
-def test_selected_feeds_move_to_a_folder_and_out_of_it(anna: PageClient) -> None:
+def test_selected_feeds_move_to_a_folder_and_out_of_it(anna):
     imported(anna)
     both = [guid(KNOWN), guid(DEAD)]
     page = anna.post("/feeds/file", {"feed": both, "to": " New /  One\n", "order": "added"})
@@ -159,7 +156,7 @@ def test_selected_feeds_move_to_a_folder_and_out_of_it(anna: PageClient) -> None
     assert "like that already" in anna.post("/feeds/file", {"feed": ["x", ""], "to": "New"}).note
 
 
-def test_folder_is_renamed_with_inner_ones_and_removed_without_its_feeds(anna: PageClient) -> None:
+def test_folder_is_renamed_with_inner_ones_and_removed_without_its_feeds(anna):
     imported(anna)
     page = anna.post("/feeds/rename-folder", {"folder": "News/Talk", "name": "Spoken"})
     assert dict(page.reply.url.params) == {"folder": "Spoken"}
@@ -177,7 +174,7 @@ def test_folder_is_renamed_with_inner_ones_and_removed_without_its_feeds(anna: P
     assert "like that already" in anna.post("/feeds/remove-folder", {}).note
 
 
-def test_each_look_of_the_list_is_remembered_by_the_browser(anna: PageClient) -> None:
+def test_each_look_of_the_list_is_remembered_by_the_browser(anna):
     imported(anna)
     grid = '<div id="feeds" class="grid">'
     assert grid not in anna.get("/").reply.text

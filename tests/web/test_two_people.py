@@ -1,11 +1,8 @@
 """Two people at once: each sees their own, whatever the other one does meanwhile."""
 
-from __future__ import annotations
-
-from feedkeep_process import FeedkeepProcess
 from forms import in_the_long_form
 from playwright.sync_api import expect
-from visitor import Contexts, Visit, Visitor, title_of
+from visitor import Visitor, title_of
 
 PASSWORD = "a good passphrase"
 
@@ -39,9 +36,7 @@ def works(visitor: Visitor, name: str, step: int) -> None:
 
 
 @in_the_long_form
-def test_two_people_work_at_the_same_time_and_each_sees_their_own(
-    service: FeedkeepProcess, visit: Visit
-) -> None:
+def test_two_people_work_at_the_same_time_and_each_sees_their_own(service, visit):
     names = [service.new_account(PASSWORD), service.new_account(PASSWORD)]
     visitors = [visit(service), visit(service, has_script=False)]
     for step in range(5):
@@ -56,9 +51,7 @@ def test_two_people_work_at_the_same_time_and_each_sees_their_own(
         visitor.has_feeds([title_of(url) for url in urls_of(name)])
 
 
-def test_who_uses_a_browser_next_finds_nothing_of_who_has_gone(
-    service: FeedkeepProcess, chromium: Contexts
-) -> None:
+def test_who_uses_a_browser_next_finds_nothing_of_who_has_gone(service, chromium):
     anna = Visitor(chromium, service.base_url)
     anna.is_let_in(service.new_account(PASSWORD), PASSWORD)
     anna.sees_heading("Your list is empty")
@@ -72,9 +65,7 @@ def test_who_uses_a_browser_next_finds_nothing_of_who_has_gone(
 
 
 @in_the_long_form
-def test_the_feed_of_another_person_is_no_page_and_their_app_cannot_be_ended(
-    service: FeedkeepProcess, visit: Visit
-) -> None:
+def test_the_feed_of_another_person_is_no_page_and_their_app_cannot_be_ended(service, visit):
     one, two = service.new_account(PASSWORD), service.new_account(PASSWORD)
     anna, ben = visit(service), visit(service)
     for step in (0, 1, 4):
@@ -96,9 +87,7 @@ def test_the_feed_of_another_person_is_no_page_and_their_app_cannot_be_ended(
     anna.sees_heading(f"The phone of {one}")
 
 
-def test_a_list_that_is_open_in_two_windows_is_the_same_in_both(
-    service: FeedkeepProcess, visit: Visit
-) -> None:
+def test_a_list_that_is_open_in_two_windows_is_the_same_in_both(service, visit):
     name = service.new_account(PASSWORD)
     laptop, phone = visit(service), visit(service, width=320)
     for visitor in (laptop, phone):
@@ -121,9 +110,7 @@ def test_a_list_that_is_open_in_two_windows_is_the_same_in_both(
     phone.sees("No feed has these words in its title.")
 
 
-def test_one_address_is_added_by_enter_and_what_is_typed_outlives_going_back(
-    service: FeedkeepProcess, visit: Visit
-) -> None:
+def test_one_address_is_added_by_enter_and_what_is_typed_outlives_going_back(service, visit):
     anna = visit(service)
     anna.is_let_in(service.new_account(PASSWORD), PASSWORD)
     for name in ("a", "b", "c"):
@@ -142,9 +129,7 @@ def test_one_address_is_added_by_enter_and_what_is_typed_outlives_going_back(
 
 
 @in_the_long_form
-def test_a_list_of_several_pages_is_searched_as_a_whole_and_stays_in_place(
-    service: FeedkeepProcess, visit: Visit
-) -> None:
+def test_a_list_of_several_pages_is_searched_as_a_whole_and_stays_in_place(service, visit):
     anna = visit(service, width=320)
     name = service.new_account(PASSWORD)
     last = "https://zebra.example/feed"
@@ -181,9 +166,7 @@ def test_a_list_of_several_pages_is_searched_as_a_whole_and_stays_in_place(
 
 
 @in_the_long_form
-def test_a_list_with_a_line_that_was_refused_follows_the_other_devices_too(
-    service: FeedkeepProcess, visit: Visit
-) -> None:
+def test_a_list_with_a_line_that_was_refused_follows_the_other_devices_too(service, visit):
     name = service.new_account(PASSWORD)
     laptop, phone = visit(service), visit(service)
     laptop.holds_the_clock()

@@ -1,11 +1,7 @@
 """The pages where clients reach the service under a path of another site."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator
 from html import unescape
-from pathlib import Path
 
 import httpx
 import pytest
@@ -14,7 +10,6 @@ from forms import IS_LONG
 from known_feeds import know, picture, png
 from page_client import PASSWORD, PageClient, Shown, administrator
 from playwright.sync_api import expect
-from visitor import Visit
 
 FEED = "https://of-a-path.example/feed"
 PATH = "/home/feedkeep"
@@ -23,7 +18,7 @@ _WITHOUT_QUOTES = re.compile(r"=/\w")
 
 
 @pytest.fixture(scope="module")
-def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProcess]:
+def process(tmp_path_factory):
     folder = tmp_path_factory.mktemp("path")
     process = FeedkeepProcess(
         folder,
@@ -60,7 +55,7 @@ class Proxy(httpx.BaseTransport):
 
 
 @pytest.fixture(params=[True, False], ids=["taken off", "left there"])
-def chief(request: pytest.FixtureRequest, process: FeedkeepProcess) -> PageClient:
+def chief(request, process):
     """The browser of an administrator, behind a proxy that is reached by HTTPS."""
     name = process.new_account(PASSWORD)
     process.use(lambda service: service.accounts.set_admin(name, True))
@@ -76,7 +71,7 @@ def places(page: Shown) -> set[str]:
     return {unescape(place).partition("#")[0] for place in _PLACES.findall(page.reply.text)}
 
 
-def test_every_place_on_every_page_is_under_the_path(chief: PageClient) -> None:
+def test_every_place_on_every_page_is_under_the_path(chief):
     shown = "https://of-a-path.example/shown"
     know(chief.process, shown, "A show", shown=picture(png(180, 60, 40)))
     urls = f"{FEED}\n{shown}"
@@ -101,7 +96,7 @@ def test_every_place_on_every_page_is_under_the_path(chief: PageClient) -> None:
     assert [server["url"] for server in servers] == [f"{PATH}/", f"{PATH}/v1"]
 
 
-def test_cookies_are_for_the_path_and_nothing_else(chief: PageClient) -> None:
+def test_cookies_are_for_the_path_and_nothing_else(chief):
     assert {cookie.path for cookie in chief.http.cookies.jar} == {PATH}
     assert all(cookie.name.startswith("__Secure-") for cookie in chief.http.cookies.jar)
     ended = chief.bare_post("/sign-out")
@@ -110,7 +105,7 @@ def test_cookies_are_for_the_path_and_nothing_else(chief: PageClient) -> None:
     assert [cookie.name for cookie in chief.http.cookies.jar] == ["__Secure-feedkeep_note"]
 
 
-def test_cookies_of_apps_are_for_the_path_if_they_came_by_it(process: FeedkeepProcess) -> None:
+def test_cookies_of_apps_are_for_the_path_if_they_came_by_it(process):
     name = process.new_account(PASSWORD)
     flow = "/index.php/login/v2/flow/" + "0a" * 32 + "?begun=99999999999"
     auth = httpx.BasicAuth(name, PASSWORD)
@@ -131,7 +126,7 @@ def test_cookies_of_apps_are_for_the_path_if_they_came_by_it(process: FeedkeepPr
                 assert app.get(f"/api/2/devices/{name}.json", auth=None).status_code == 200
 
 
-def test_a_person_who_has_to_sign_in_is_led_back_to_the_page(chief: PageClient) -> None:
+def test_a_person_who_has_to_sign_in_is_led_back_to_the_page(chief):
     name = chief.process.new_account(PASSWORD)
     chief.http.cookies.clear()
     page = chief.get("/apps/connect/kasts?x=1")
@@ -140,7 +135,7 @@ def test_a_person_who_has_to_sign_in_is_led_back_to_the_page(chief: PageClient) 
     assert chief.post("/sign-in", typed).path == f"{PATH}/apps/connect/kasts"
 
 
-def test_links_and_apps_have_the_path(chief: PageClient) -> None:
+def test_links_and_apps_have_the_path(chief):
     [link] = chief.post("/people/invite", {"password": PASSWORD}).secrets
     assert link.startswith(f"https://site.example{PATH}/sign-up/")
     assert chief.get(link).path == f"{PATH}/sign-up"
@@ -155,7 +150,7 @@ def test_links_and_apps_have_the_path(chief: PageClient) -> None:
     assert chief.get(begun["login"]).status == 200
 
 
-def test_without_a_path_antennapod_needs_no_advice_about_one(tmp_path: Path) -> None:
+def test_without_a_path_antennapod_needs_no_advice_about_one(tmp_path):
     with FeedkeepProcess(tmp_path, public_url="https://site.example") as process:
         client, _ = administrator(process)
         page = client.get("/apps/connect/antennapod")
@@ -164,9 +159,7 @@ def test_without_a_path_antennapod_needs_no_advice_about_one(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("has_script", [True, False] if IS_LONG else [True])
-def test_a_person_uses_the_list_under_a_path(
-    process: FeedkeepProcess, visit: Visit, has_script: bool
-) -> None:
+def test_a_person_uses_the_list_under_a_path(process, visit, has_script):
     name = process.new_account(PASSWORD)
     laptop, phone = visit(process, has_script=has_script), visit(process)
     for visitor in (laptop, phone):

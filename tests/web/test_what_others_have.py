@@ -1,11 +1,8 @@
 """No account learns from this service what others subscribe to."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -50,11 +47,11 @@ TOLD = {
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., FeedkeepProcess]]:
+def start(tmp_path):
     """Starts a service that no other test uses, perhaps one that is broken on purpose."""
     process = FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1")
 
-    def start(*broken: str) -> FeedkeepProcess:
+    def start(*broken):
         if broken:
             process.run_first(*broken)
         process.start()
@@ -233,9 +230,7 @@ def learned(process: FeedkeepProcess, count: int) -> tuple[Account, Account, lis
 
 
 # C10.13
-def test_who_adds_what_others_have_is_told_nothing_until_a_later_look(
-    start: Callable[..., FeedkeepProcess],
-) -> None:
+def test_who_adds_what_others_have_is_told_nothing_until_a_later_look(start):
     process = start()
     owner, other, urls, where = learned(process, 400 if IS_FULL else 4)
     assert where == set()
@@ -247,9 +242,7 @@ def test_who_adds_what_others_have_is_told_nothing_until_a_later_look(
         assert [other.title(url) for url in urls[:2]] == [TITLE, TITLE], change.__name__
 
 
-def test_neither_a_guid_nor_an_address_that_a_feed_moves_to_tells_what_others_have(
-    start: Callable[..., FeedkeepProcess],
-) -> None:
+def test_neither_a_guid_nor_an_address_that_a_feed_moves_to_tells_what_others_have(start):
     process = start()
     urls = [f"https://feeds.example/{number}" for number in (0, 1, 4, 5)]
     owner, other = account(process), account(process)
@@ -267,9 +260,7 @@ def test_neither_a_guid_nor_an_address_that_a_feed_moves_to_tells_what_others_ha
     assert other.told(urls[:1]) == set()
 
 
-def test_an_address_that_was_only_sent_beside_a_guid_never_tells_what_others_have(
-    start: Callable[..., FeedkeepProcess],
-) -> None:
+def test_an_address_that_was_only_sent_beside_a_guid_never_tells_what_others_have(start):
     process = start()
     known, own = "https://feeds.example/0", "https://feeds.example/own"
     owner, other = account(process), account(process)
@@ -319,9 +310,7 @@ def restore(account: Account, url: str, other: str) -> None:
 
 
 @in_the_long_form
-def test_the_proof_notices_a_service_that_shows_what_was_known_before(
-    start: Callable[..., FeedkeepProcess],
-) -> None:
+def test_the_proof_notices_a_service_that_shows_what_was_known_before(start):
     process = start("feeds_are_shown_at_once")
     *_, where = learned(process, 4)
     assert where >= TOLD

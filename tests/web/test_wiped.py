@@ -1,10 +1,8 @@
 """An app wipes a list while its owner looks at it, and one click brings all of it back."""
 
-from __future__ import annotations
-
 import httpx
 from feedkeep_process import FeedkeepProcess, from_elsewhere
-from visitor import NARROW, Visit, title_of
+from visitor import NARROW, title_of
 
 PASSWORD = "a good passphrase"
 URLS = [f"https://{name}.example/feed" for name in "abcdefghijkl"]
@@ -38,9 +36,7 @@ def phone(service: FeedkeepProcess, name: str) -> httpx.Client:
     return httpx.Client(base_url=service.base_url, headers=headers, auth=(name, PASSWORD))
 
 
-def test_a_list_that_an_app_wiped_is_back_after_one_click(
-    service: FeedkeepProcess, visit: Visit
-) -> None:
+def test_a_list_that_an_app_wiped_is_back_after_one_click(service, visit):
     name = service.new_account(PASSWORD)
     anna = visit(service, language="de", has_script=False, width=NARROW)
     anna.is_let_in(name, PASSWORD, *URLS)
@@ -62,9 +58,7 @@ def test_a_list_that_an_app_wiped_is_back_after_one_click(
     anna.has_feeds(TITLES)
 
 
-def test_a_page_that_is_open_asks_about_a_wipe_by_itself(
-    service: FeedkeepProcess, visit: Visit
-) -> None:
+def test_a_page_that_is_open_asks_about_a_wipe_by_itself(service, visit):
     name = service.new_account(PASSWORD)
     anna = visit(service)
     anna.holds_the_clock()

@@ -3,12 +3,8 @@
 These are short forms; `make prove-year` lets the year itself pass.
 """
 
-from __future__ import annotations
-
 import asyncio
-from pathlib import Path
 
-import pytest
 from forms import IS_LONG, in_the_long_form
 from machines_of_a_year import Machine, PostgresMachine, SqliteMachine
 from simulation import Report, Year
@@ -21,7 +17,7 @@ def pass_days(machine: Machine, accounts: int, days: int) -> Report:
     return asyncio.run(Year(machine, range(accounts), days, seed=1).live())
 
 
-def test_at_the_end_everything_agrees(tmp_path: Path) -> None:
+def test_at_the_end_everything_agrees(tmp_path):
     machine = SqliteMachine(tmp_path, DAYS)
     if not IS_LONG:  # each start of a process takes a second
         for day, happens in machine.plan.items():
@@ -33,12 +29,12 @@ def test_at_the_end_everything_agrees(tmp_path: Path) -> None:
 
 
 @in_the_long_form
-def test_it_does_so_on_postgres(tmp_path: Path) -> None:
+def test_it_does_so_on_postgres(tmp_path):
     assert pass_days(PostgresMachine(tmp_path, 14), 3, 14).wrong == []
 
 
 @in_the_long_form
-def test_one_lost_change_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_lost_change_is_noticed(tmp_path, monkeypatch):
     monkeypatch.setenv("ONE_CHANGE_LOST_IN", "20")
     machine = SqliteMachine(tmp_path, 30)
     machine.plan.clear()

@@ -1,22 +1,17 @@
 """What the tests of the HTTP server share."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from feedkeep_process import FeedkeepProcess
 from served import Served
 
 
 @pytest.fixture(scope="module")
-def errors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def errors(tmp_path_factory):
     return tmp_path_factory.mktemp("served") / "errors"
 
 
 @pytest.fixture
-def impatient(tmp_path: Path) -> Iterator[FeedkeepProcess]:
+def impatient(tmp_path):
     """A service that waits one second where others wait thirty."""
     process = FeedkeepProcess(tmp_path)
     process.run_first("patience_is_short")
@@ -25,7 +20,7 @@ def impatient(tmp_path: Path) -> Iterator[FeedkeepProcess]:
 
 
 @pytest.fixture(scope="module")
-def served(errors: Path) -> Iterator[Served]:
+def served(errors):
     with errors.open("wb") as file:
         served = Served(file)
     yield served

@@ -1,16 +1,12 @@
 """Making room for new connections: one that is cut while coming in leaves nothing behind."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from contextlib import ExitStack, closing
 from typing import Any
 
-import pytest
 import uvloop
 from starlette.responses import PlainTextResponse
-from starlette.types import Receive, Scope, Send
 
 from feedkeep.http import backpressure
 from feedkeep.http.serving.server import METRICS_CONNECTIONS, serving_metrics
@@ -24,11 +20,11 @@ async def get(listener: socket.socket) -> bytes:
     return reply
 
 
-def test_who_is_cut_just_after_coming_in_keeps_no_slot() -> None:
+def test_who_is_cut_just_after_coming_in_keeps_no_slot():
     """uvloop does not tell a protocol that its transport is closed if the task is cancelled."""
     wrong: list[dict[str, Any]] = []
 
-    async def go() -> bytes:
+    async def go():
         asyncio.get_running_loop().set_exception_handler(lambda _, context: wrong.append(context))
         with ExitStack() as stack:
             listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
@@ -51,18 +47,16 @@ def test_who_is_cut_just_after_coming_in_keeps_no_slot() -> None:
     loop.close()  # with such transports it would never end, so only now
 
 
-def test_who_waits_for_a_reply_is_not_cut_for_what_it_sent_ahead(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_who_waits_for_a_reply_is_not_cut_for_what_it_sent_ahead(monkeypatch):
     monkeypatch.setattr(backpressure, "SLOW_SECONDS", -1.0)
     begun, goes_on = asyncio.Event(), asyncio.Event()
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    async def app(scope, receive, send):
         begun.set()
         await goes_on.wait()
         await PlainTextResponse("well")(scope, receive, send)
 
-    async def go() -> bytes:
+    async def go():
         with ExitStack() as stack:
             listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
             async with asyncio.timeout(60), serving_metrics(app, listener):

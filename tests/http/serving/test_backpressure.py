@@ -1,7 +1,5 @@
 """The bound of all that is under way, with clients and an application that do what a test says."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -120,19 +118,19 @@ def run(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
 
 
 @pytest.fixture
-def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+def later(monkeypatch):
     """Let so many seconds pass."""
     now = [time.monotonic()]
     monkeypatch.setattr(backpressure, "time", SimpleNamespace(monotonic=lambda: now[0]))
 
-    def pass_by(seconds: float) -> None:
+    def pass_by(seconds):
         now[0] += seconds
 
     return pass_by
 
 
 @run
-async def test_a_large_reply_leaves_in_chunks_and_is_counted_until_it_is_taken() -> None:
+async def test_a_large_reply_leaves_in_chunks_and_is_counted_until_it_is_taken():
     traffic = Traffic()
     client, task = await traffic.unread(3 * CHUNK_BYTES + 1)
     assert traffic.bounded.held_bytes == 3 * CHUNK_BYTES + 1
@@ -146,7 +144,7 @@ async def test_a_large_reply_leaves_in_chunks_and_is_counted_until_it_is_taken()
 
 
 @run
-async def test_when_there_is_no_room_new_requests_wait_until_there_is() -> None:
+async def test_when_there_is_no_room_new_requests_wait_until_there_is():
     traffic = Traffic()
     holder, task = await traffic.unread(ROOM)
     client, waiting = traffic.begin(1)
@@ -160,9 +158,7 @@ async def test_when_there_is_no_room_new_requests_wait_until_there_is() -> None:
 
 # C7.12
 @run
-async def test_who_waits_for_room_too_long_is_told_to_come_back(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_who_waits_for_room_too_long_is_told_to_come_back(monkeypatch):
     monkeypatch.setattr(backpressure, "WAIT_SECONDS", 0.01)
     traffic = Traffic()
     await traffic.unread(ROOM)
@@ -174,7 +170,7 @@ async def test_who_waits_for_room_too_long_is_told_to_come_back(
 
 
 @run
-async def test_a_large_reply_without_room_is_not_kept_and_one_alone_always_has_room() -> None:
+async def test_a_large_reply_without_room_is_not_kept_and_one_alone_always_has_room():
     traffic = Traffic()
     assert (await traffic.get(3 * ROOM)).chunks[-1] > 0
     await traffic.unread(LARGE)
@@ -185,10 +181,10 @@ async def test_a_large_reply_without_room_is_not_kept_and_one_alone_always_has_r
 
 
 @run
-async def test_a_reply_is_refused_without_room_for_what_it_is_made_of() -> None:
+async def test_a_reply_is_refused_without_room_for_what_it_is_made_of():
     goes_on = asyncio.Event()
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    async def app(scope, receive, send):
         scope[HOLD](int(scope["path"]))
         await goes_on.wait()
         await Response(b"short")(scope, receive, send)
@@ -203,7 +199,7 @@ async def test_a_reply_is_refused_without_room_for_what_it_is_made_of() -> None:
 
 
 @run
-async def test_a_body_is_counted_until_its_request_is_answered() -> None:
+async def test_a_body_is_counted_until_its_request_is_answered():
     traffic = Traffic()
     client, task = await traffic.owed(LARGE)
     assert traffic.bounded.held_bytes == LARGE
@@ -229,7 +225,7 @@ class Reading:
 
 
 @run
-async def test_an_account_has_a_quarter_of_the_room_for_what_is_made_of_bodies() -> None:
+async def test_an_account_has_a_quarter_of_the_room_for_what_is_made_of_bodies():
     reading = Reading()
     traffic = Traffic(reading)
     most, less, other = (ROOM // parts // MADE_OF_A_BYTE for parts in (5, 6, 2))
@@ -249,7 +245,7 @@ async def test_an_account_has_a_quarter_of_the_room_for_what_is_made_of_bodies()
 
 
 @run
-async def test_accounts_share_the_room_for_what_is_made_of_bodies() -> None:
+async def test_accounts_share_the_room_for_what_is_made_of_bodies():
     reading = Reading()
     traffic = Traffic(reading)
     size = ROOM // 2 // MADE_OF_A_BYTE
@@ -266,7 +262,7 @@ async def test_accounts_share_the_room_for_what_is_made_of_bodies() -> None:
 
 
 @run
-async def test_a_body_that_is_too_large_to_be_read_beside_others_is_read_alone() -> None:
+async def test_a_body_that_is_too_large_to_be_read_beside_others_is_read_alone():
     reading = Reading()
     reading.goes_on.set()
     traffic = Traffic(reading)
@@ -277,7 +273,7 @@ async def test_a_body_that_is_too_large_to_be_read_beside_others_is_read_alone()
 
 
 @run
-async def test_nothing_counts_as_made_of_a_body_once_its_reply_begins() -> None:
+async def test_nothing_counts_as_made_of_a_body_once_its_reply_begins():
     reading = Reading()
     reading.goes_on.set()
     traffic = Traffic(reading)
@@ -291,9 +287,7 @@ async def test_nothing_counts_as_made_of_a_body_once_its_reply_begins() -> None:
 
 
 @run
-async def test_who_waits_too_long_to_have_a_body_read_is_told_to_come_back(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_who_waits_too_long_to_have_a_body_read_is_told_to_come_back(monkeypatch):
     monkeypatch.setattr(backpressure, "WAIT_SECONDS", 0.01)
     reading = Reading()
     traffic = Traffic(reading)
@@ -310,7 +304,7 @@ async def test_who_waits_too_long_to_have_a_body_read_is_told_to_come_back(
 
 
 @run
-async def test_the_rest_of_a_body_waits_for_room_and_a_small_body_does_not() -> None:
+async def test_the_rest_of_a_body_waits_for_room_and_a_small_body_does_not():
     traffic = Traffic()
     owing, owed = await traffic.owed(LARGE + CHUNK_BYTES)
     holder, holding = await traffic.unread(CHUNK_BYTES)
@@ -331,9 +325,7 @@ async def test_the_rest_of_a_body_waits_for_room_and_a_small_body_does_not() -> 
 
 
 @run
-async def test_owed_bodies_go_first_and_then_unread_replies_and_the_longest_first(
-    later: Callable[[float], None],
-) -> None:
+async def test_owed_bodies_go_first_and_then_unread_replies_and_the_longest_first(later):
     traffic = Traffic()
     reader, reading = await traffic.unread(300_000)
     first, first_owed = await traffic.owed(300_000)
@@ -361,7 +353,7 @@ async def test_owed_bodies_go_first_and_then_unread_replies_and_the_longest_firs
 
 
 @run
-async def test_bodies_that_only_wait_for_one_another_come_to_an_end() -> None:
+async def test_bodies_that_only_wait_for_one_another_come_to_an_end():
     traffic = Traffic()
     begun = [traffic.begin(1, posts=True) for _ in range(4)]
     for client, _ in begun:
@@ -380,9 +372,7 @@ async def test_bodies_that_only_wait_for_one_another_come_to_an_end() -> None:
 
 # C1.7, C7.9
 @run
-async def test_a_body_that_takes_too_long_is_408_however_much_of_it_comes_now_and_then(
-    later: Callable[[float], None],
-) -> None:
+async def test_a_body_that_takes_too_long_is_408_however_much_of_it_comes_now_and_then(later):
     traffic = Traffic()
     client, task = await traffic.owed(1)
     for _ in range(3):
@@ -399,9 +389,7 @@ async def test_a_body_that_takes_too_long_is_408_however_much_of_it_comes_now_an
 
 
 @run
-async def test_who_reads_a_piece_now_and_then_is_not_cut_and_who_reads_nothing_is(
-    later: Callable[[float], None],
-) -> None:
+async def test_who_reads_a_piece_now_and_then_is_not_cut_and_who_reads_nothing_is(later):
     traffic = Traffic()
     client, task = await traffic.unread(10 * CHUNK_BYTES)
     for number in range(2, 6):
@@ -419,9 +407,7 @@ async def test_who_reads_a_piece_now_and_then_is_not_cut_and_who_reads_nothing_i
 
 
 @run
-async def test_who_reads_less_than_a_piece_at_a_time_is_not_cut_either(
-    later: Callable[[float], None],
-) -> None:
+async def test_who_reads_less_than_a_piece_at_a_time_is_not_cut_either(later):
     traffic, unsent_bytes = Traffic(), CHUNK_BYTES
     client, task = traffic.begin(10 * CHUNK_BYTES, unsent=lambda: unsent_bytes)
     client.reads.clear()
@@ -439,7 +425,7 @@ async def test_who_reads_less_than_a_piece_at_a_time_is_not_cut_either(
 
 
 @run
-async def test_a_request_that_the_server_ends_is_ended_and_not_counted_any_more() -> None:
+async def test_a_request_that_the_server_ends_is_ended_and_not_counted_any_more():
     traffic = Traffic()
     _, task = await traffic.unread(LARGE)
     task.cancel()
@@ -449,8 +435,8 @@ async def test_a_request_that_the_server_ends_is_ended_and_not_counted_any_more(
 
 
 @run
-async def test_a_streamed_reply_counts_piece_by_piece() -> None:
-    async def streams(_scope: Scope, _receive: Receive, send: Send) -> None:
+async def test_a_streamed_reply_counts_piece_by_piece():
+    async def streams(_scope, _receive, send):
         await send({"type": "http.response.start", "status": 200, "headers": []})
         for _ in range(3):
             await send({"type": "http.response.body", "body": b"x" * 1_000, "more_body": True})
@@ -465,12 +451,10 @@ async def test_a_streamed_reply_counts_piece_by_piece() -> None:
 
 
 @run
-async def test_request_that_waits_for_its_client_to_leave_is_not_cut(
-    later: Callable[[float], None],
-) -> None:
+async def test_request_that_waits_for_its_client_to_leave_is_not_cut(later):
     left = []
 
-    async def app(_: Scope, receive: Receive, __: Send) -> None:
+    async def app(_, receive, __):
         await receive()
         left.append(await receive())
 

@@ -1,7 +1,5 @@
 """What a client may send, and how long it may take: no client fills the memory or stops others."""
 
-from __future__ import annotations
-
 import select
 import socket
 import ssl
@@ -48,14 +46,14 @@ def until_closed(connection: socket.socket) -> bytes:
 
 
 # C1.6
-def test_headers_up_to_the_bound_are_read(feedkeep: FeedkeepProcess) -> None:
+def test_headers_up_to_the_bound_are_read(feedkeep):
     filler = b"X-Filler: " + b"x" * (LARGEST - 200) + b"\r\n"
     reply = reply_to(feedkeep, HEAD + filler + b"Connection: close\r\n\r\n")
     assert reply.startswith(b"HTTP/1.1 200 ")
 
 
 # C1.6
-def test_headers_up_to_their_maximum_number_are_read(feedkeep: FeedkeepProcess) -> None:
+def test_headers_up_to_their_maximum_number_are_read(feedkeep):
     most = HEAD + b"a:b\r\n" * 98
     assert reply_to(feedkeep, most + b"Connection: close\r\n\r\n").startswith(b"HTTP/1.1 200 ")
     assert reply_to(feedkeep, most + b"a:b\r\n" * 2 + b"\r\n").startswith(b"HTTP/1.1 431 ")
@@ -72,9 +70,7 @@ def test_headers_up_to_their_maximum_number_are_read(feedkeep: FeedkeepProcess) 
     ],
     ids=["one header", "many headers", "a URL", "a header without an end"],
 )
-def test_larger_heads_are_refused_in_the_shape_of_errors(
-    feedkeep: FeedkeepProcess, sent: bytes
-) -> None:
+def test_larger_heads_are_refused_in_the_shape_of_errors(feedkeep, sent):
     reply = reply_to(feedkeep, sent)
     assert reply.startswith(b"HTTP/1.1 431 ")
     assert reply.endswith(
@@ -84,7 +80,7 @@ def test_larger_heads_are_refused_in_the_shape_of_errors(
     assert httpx.get(f"{feedkeep.base_url}/livez").status_code == 200
 
 
-def test_a_trailer_without_an_end_is_refused(feedkeep: FeedkeepProcess) -> None:
+def test_a_trailer_without_an_end_is_refused(feedkeep):
     token = feedkeep.new_token(feedkeep.new_account())
     head = (
         f"POST /subscriptions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
@@ -95,9 +91,7 @@ def test_a_trailer_without_an_end_is_refused(feedkeep: FeedkeepProcess) -> None:
 
 
 # C1.7
-def test_clients_that_keep_it_waiting_are_cut_and_the_others_are_not(
-    impatient: FeedkeepProcess,
-) -> None:
+def test_clients_that_keep_it_waiting_are_cut_and_the_others_are_not(impatient):
     name = impatient.new_account()
     token = impatient.new_token(name)
     slow = [
@@ -122,9 +116,7 @@ def test_clients_that_keep_it_waiting_are_cut_and_the_others_are_not(
         assert used.status_code == 200
 
 
-def test_a_defect_in_looking_for_slow_clients_is_logged_and_spares_none_of_the_others(
-    tmp_path: Path,
-) -> None:
+def test_a_defect_in_looking_for_slow_clients_is_logged_and_spares_none_of_the_others(tmp_path):
     process = FeedkeepProcess(tmp_path)
     process.run_first("patience_is_short", "looking_for_slow_replies_fails")
     with process, connected(process) as connection:
@@ -135,7 +127,7 @@ def test_a_defect_in_looking_for_slow_clients_is_logged_and_spares_none_of_the_o
     assert "ZeroDivisionError" in log
 
 
-def test_a_client_that_sends_a_little_all_the_time_is_cut_too(impatient: FeedkeepProcess) -> None:
+def test_a_client_that_sends_a_little_all_the_time_is_cut_too(impatient):
     started = time.monotonic()
     with connected(impatient) as connection, suppress(ConnectionError):
         while time.monotonic() - started < 10:
@@ -145,7 +137,7 @@ def test_a_client_that_sends_a_little_all_the_time_is_cut_too(impatient: Feedkee
 
 
 # C1.7
-def test_a_client_that_does_not_read_its_reply_is_cut(impatient: FeedkeepProcess) -> None:
+def test_a_client_that_does_not_read_its_reply_is_cut(impatient):
     name = impatient.new_account()
     items = [{"feed_url": f"https://{number}.example/{'x' * 4_000}"} for number in range(900)]
     with impatient.client(name) as client:
@@ -162,7 +154,7 @@ def test_a_client_that_does_not_read_its_reply_is_cut(impatient: FeedkeepProcess
         assert len(until_closed(connection)) < 4 * 3_600_000
 
 
-def test_a_client_that_reads_a_little_all_the_time_is_not_cut(impatient: FeedkeepProcess) -> None:
+def test_a_client_that_reads_a_little_all_the_time_is_not_cut(impatient):
     url = httpx.URL(impatient.base_url)
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)  # before it connects
@@ -175,7 +167,7 @@ def test_a_client_that_reads_a_little_all_the_time_is_not_cut(impatient: Feedkee
             time.sleep(0.1)
 
 
-def test_a_reply_without_room_is_logged_as_what_was_sent(tmp_path: Path) -> None:
+def test_a_reply_without_room_is_logged_as_what_was_sent(tmp_path):
     bounds = {"max_body_bytes": "1500000", "max_in_flight_bytes": "2000000"}
     with FeedkeepProcess(tmp_path, **bounds) as process, connected(process) as unread:
         name = process.new_account()
@@ -196,7 +188,7 @@ def test_a_reply_without_room_is_logged_as_what_was_sent(tmp_path: Path) -> None
                 assert "max_in_flight_bytes" in str(line["reason"])
 
 
-def test_idle_clients_make_room_when_there_is_none_left(tmp_path: Path) -> None:
+def test_idle_clients_make_room_when_there_is_none_left(tmp_path):
     process = FeedkeepProcess(tmp_path)
     process.run_first("few_places")
     with process, ExitStack() as stack:
@@ -211,12 +203,12 @@ def test_idle_clients_make_room_when_there_is_none_left(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("files", [64, 100, 256, 1_024, 65_536])
-def test_connections_within_a_file_limit_leave_files_for_the_rest(files: int) -> None:
+def test_connections_within_a_file_limit_leave_files_for_the_rest(files):
     connections = connections_within(files, postgres_connections=8)
     assert files // 2 <= connections <= max(files // 2, files - OTHER_FILES - 8)
 
 
-def test_a_huge_body_is_refused_without_being_kept(feedkeep: FeedkeepProcess) -> None:
+def test_a_huge_body_is_refused_without_being_kept(feedkeep):
     token = feedkeep.new_token(feedkeep.new_account())
     head = f"POST /subscriptions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
     announced = reply_to(feedkeep, f"{head}Content-Length: {2**30}\r\n\r\n".encode() + b"x" * 99)
@@ -226,9 +218,7 @@ def test_a_huge_body_is_refused_without_being_kept(feedkeep: FeedkeepProcess) ->
     assert chunked.startswith(b"HTTP/1.1 413 ") or chunked == b""  # the reply was not waited for
 
 
-def test_few_requests_of_a_connection_wait_for_the_one_that_is_answered(
-    feedkeep: FeedkeepProcess,
-) -> None:
+def test_few_requests_of_a_connection_wait_for_the_one_that_is_answered(feedkeep):
     # Each that waits takes some kilobytes: who sent thousands, and read nothing, took 80 MB.
     reply = reply_to(feedkeep, (HEAD + b"\r\n") * 5_000)
     assert reply.count(b"HTTP/1.1 200 ") < 100
@@ -237,9 +227,7 @@ def test_few_requests_of_a_connection_wait_for_the_one_that_is_answered(
     assert few.count(b"HTTP/1.1 200 ") == 10
 
 
-def test_a_download_that_is_not_read_holds_no_file_besides_its_connection(
-    tmp_path: Path,
-) -> None:
+def test_a_download_that_is_not_read_holds_no_file_besides_its_connection(tmp_path):
     with FeedkeepProcess(tmp_path) as process, ExitStack() as stack:
         files = Path(f"/proc/{process.process.pid}/fd")
         connections = [stack.enter_context(connected(process)) for _ in range(40)]
@@ -253,12 +241,12 @@ def test_a_download_that_is_not_read_holds_no_file_besides_its_connection(
 
 
 @pytest.fixture(scope="module")
-def authority() -> trustme.CA:
+def authority():
     return trustme.CA()
 
 
 @pytest.fixture
-def certificate(authority: trustme.CA, tmp_path: Path) -> tuple[Path, Path]:
+def certificate(authority, tmp_path):
     issued = authority.issue_cert("127.0.0.1")
     cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     for pem in issued.cert_chain_pems:
@@ -267,9 +255,7 @@ def certificate(authority: trustme.CA, tmp_path: Path) -> tuple[Path, Path]:
     return cert, key
 
 
-def test_it_serves_https_by_itself(
-    tmp_path: Path, authority: trustme.CA, certificate: tuple[Path, Path]
-) -> None:
+def test_it_serves_https_by_itself(tmp_path, authority, certificate):
     cert, key = certificate
     trusting = ssl.create_default_context()
     authority.configure_trust(trusting)
@@ -288,8 +274,8 @@ def test_it_serves_https_by_itself(
 
 @pytest.mark.parametrize("has_tls", first_of(True, False))
 def test_connections_that_are_closed_leave_no_more_memory_in_use_than_a_first_crowd(
-    tmp_path: Path, authority: trustme.CA, certificate: tuple[Path, Path], has_tls: bool
-) -> None:
+    tmp_path, authority, certificate, has_tls
+):
     trusting = ssl.create_default_context()
     authority.configure_trust(trusting)
     cert, key = map(str, certificate)
@@ -314,8 +300,8 @@ def test_connections_that_are_closed_leave_no_more_memory_in_use_than_a_first_cr
 
 
 def test_a_stop_does_not_wait_for_idle_clients_to_agree_to_the_end_of_tls(
-    tmp_path: Path, authority: trustme.CA, certificate: tuple[Path, Path]
-) -> None:
+    tmp_path, authority, certificate
+):
     cert, key = certificate
     trusting = ssl.create_default_context()
     authority.configure_trust(trusting)
@@ -331,9 +317,7 @@ def test_a_stop_does_not_wait_for_idle_clients_to_agree_to_the_end_of_tls(
         assert time.monotonic() - told_at < 5  # the grace period is 8 seconds
 
 
-def test_the_last_reply_ends_a_connection_of_tls_at_once(
-    tmp_path: Path, authority: trustme.CA, certificate: tuple[Path, Path]
-) -> None:
+def test_the_last_reply_ends_a_connection_of_tls_at_once(tmp_path, authority, certificate):
     """A client that reads to the end cannot see sooner that all has come."""
     cert, key = certificate
     trusting = ssl.create_default_context()
@@ -353,9 +337,7 @@ def test_the_last_reply_ends_a_connection_of_tls_at_once(
         assert time.monotonic() - began_at < 4  # where it cannot tell, it waits 5 seconds
 
 
-def test_a_certificate_that_cannot_be_used_is_told_in_one_sentence(
-    tmp_path: Path, certificate: tuple[Path, Path]
-) -> None:
+def test_a_certificate_that_cannot_be_used_is_told_in_one_sentence(tmp_path, certificate):
     cert, key = certificate
     other = trustme.CA().issue_cert("127.0.0.1").private_key_pem
     other.write_to_path(tmp_path / "other.pem")
@@ -374,8 +356,8 @@ def test_a_certificate_that_cannot_be_used_is_told_in_one_sentence(
 
 
 def test_silent_handshakes_are_the_first_to_go_when_there_is_no_place_left(
-    tmp_path: Path, authority: trustme.CA, certificate: tuple[Path, Path]
-) -> None:
+    tmp_path, authority, certificate
+):
     cert, key = certificate
     trusting = ssl.create_default_context()
     authority.configure_trust(trusting)
@@ -400,9 +382,7 @@ def test_silent_handshakes_are_the_first_to_go_when_there_is_no_place_left(
 
 
 @pytest.mark.parametrize("sent", first_of("{", ""))
-def test_owed_bodies_are_the_first_to_go_when_there_is_no_place_left(
-    tmp_path: Path, sent: str
-) -> None:
+def test_owed_bodies_are_the_first_to_go_when_there_is_no_place_left(tmp_path, sent):
     process = FeedkeepProcess(tmp_path)
     process.run_first("few_places")
     with process, ExitStack() as stack:

@@ -1,23 +1,18 @@
 """Requests that are odd or broken, as bytes: what is meant is answered, and nothing slips in."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
 import socket
 import struct
 from contextlib import ExitStack, suppress
-from pathlib import Path
 from unittest import mock
 
-import httptools
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
 from process_memory import memory_bytes
 from served import Served
-from starlette.types import Receive, Scope, Send
 from test_bounds import connected, reply_to, until_closed
 
 from feedkeep.http.backpressure import Draining
@@ -35,7 +30,7 @@ def chunked(head: str, trailer: str) -> bytes:
 
 
 # C1.12
-def test_a_credential_in_a_trailer_is_ignored(feedkeep: FeedkeepProcess) -> None:
+def test_a_credential_in_a_trailer_is_ignored(feedkeep):
     token = feedkeep.new_token(feedkeep.new_account())
     for head in ("GET /subscriptions HTTP/1.1", "POST /subscriptions HTTP/1.1"):
         reply = reply_to(feedkeep, chunked(head, f"Authorization: Bearer {token}"))
@@ -43,7 +38,7 @@ def test_a_credential_in_a_trailer_is_ignored(feedkeep: FeedkeepProcess) -> None
 
 
 # C1.12
-def test_an_address_in_a_trailer_is_not_believed(tmp_path: Path) -> None:
+def test_an_address_in_a_trailer_is_not_believed(tmp_path):
     with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1") as process:
         head = "GET /livez HTTP/1.1\r\nX-Forwarded-For: 192.0.2.7"
         reply_to(process, chunked(head, "X-Forwarded-For: 192.0.2.8"))
@@ -55,7 +50,7 @@ def test_an_address_in_a_trailer_is_not_believed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "coding", ["gzip, chunked", "gzip,chunked", "x\r\nTransfer-Encoding: chunked"]
 )
-def test_a_transfer_coding_that_is_not_known_is_501(feedkeep: FeedkeepProcess, coding: str) -> None:
+def test_a_transfer_coding_that_is_not_known_is_501(feedkeep, coding):
     head = f"POST /subscriptions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: {coding}\r\n\r\n"
     reply = reply_to(feedkeep, head.encode() + b"2\r\n{}\r\n0\r\n\r\n")
     assert reply.startswith(b"HTTP/1.1 501 ")
@@ -64,15 +59,13 @@ def test_a_transfer_coding_that_is_not_known_is_501(feedkeep: FeedkeepProcess, c
     assert "chunked" in body["message"]
 
 
-def test_chunked_is_known_however_it_is_written(feedkeep: FeedkeepProcess) -> None:
+def test_chunked_is_known_however_it_is_written(feedkeep):
     reply = reply_to(feedkeep, GET + b"Transfer-Encoding:  Chunked \r\n\r\n0\r\n\r\n" + LAST)
     assert reply.count(OK) == 2
 
 
 # C7.14
-def test_no_host_a_second_one_and_one_longer_than_any_name_is_400(
-    feedkeep: FeedkeepProcess,
-) -> None:
+def test_no_host_a_second_one_and_one_longer_than_any_name_is_400(feedkeep):
     none = b"GET /livez HTTP/1.1"
     for head in (GET + b"Host: y", GET + b"host: x", none, none + b"\r\nHost: " + b"x" * 3_000):
         reply = reply_to(feedkeep, head + b"\r\n\r\n")
@@ -80,9 +73,7 @@ def test_no_host_a_second_one_and_one_longer_than_any_name_is_400(
         assert json.loads(reply.partition(b"\r\n\r\n")[2])["code"] == "400"
 
 
-def test_what_is_behind_an_upgrade_in_a_pipeline_is_answered_and_behind_a_second(
-    feedkeep: FeedkeepProcess,
-) -> None:
+def test_what_is_behind_an_upgrade_in_a_pipeline_is_answered_and_behind_a_second(feedkeep):
     reply = reply_to(feedkeep, (GET + UPGRADE + b"\r\n") * 3 + LAST)
     assert reply.count(OK) == 4
 
@@ -91,7 +82,7 @@ def test_what_is_behind_an_upgrade_in_a_pipeline_is_answered_and_behind_a_second
     "framing",
     ["Content-Length: 24\r\n\r\n{0}", "Transfer-Encoding: chunked\r\n\r\n18\r\n{0}\r\n0\r\n\r\n"],
 )
-def test_a_body_behind_an_upgrade_is_read_and_is_not_changed(served: Served, framing: str) -> None:
+def test_a_body_behind_an_upgrade_is_read_and_is_not_changed(served, framing):
     body = "upgrade: h2c\nupgrade: h2"
     head = b"POST /echo HTTP/1.1\r\nHost: x\r\n" + UPGRADE
     message = head + framing.format(body).encode()
@@ -102,9 +93,7 @@ def test_a_body_behind_an_upgrade_is_read_and_is_not_changed(served: Served, fra
     assert reply.count(OK) == 4
 
 
-def test_behind_an_upgrade_that_comes_in_pieces_requests_are_answered_too(
-    feedkeep: FeedkeepProcess,
-) -> None:
+def test_behind_an_upgrade_that_comes_in_pieces_requests_are_answered_too(feedkeep):
     with connected(feedkeep) as connection:
         connection.sendall(GET + b"\r\n" + GET + b"Connection: Upgrade\r\nUpgra")
         assert OK in connection.recv(65_536)  # it has read the first piece
@@ -112,9 +101,7 @@ def test_behind_an_upgrade_that_comes_in_pieces_requests_are_answered_too(
         assert until_closed(connection).count(OK) == 2
 
 
-def test_a_client_that_leaves_before_its_replies_leaves_no_trace_in_the_log(
-    tmp_path: Path,
-) -> None:
+def test_a_client_that_leaves_before_its_replies_leaves_no_trace_in_the_log(tmp_path):
     with FeedkeepProcess(tmp_path) as process:
         name = process.new_account()
         token = process.new_token(name)
@@ -133,7 +120,7 @@ def test_a_client_that_leaves_before_its_replies_leaves_no_trace_in_the_log(
     assert {line["event"] for line in lines} == {"request"}
 
 
-def test_a_method_that_nobody_knows_is_as_any_that_its_route_does_not_have(served: Served) -> None:
+def test_a_method_that_nobody_knows_is_as_any_that_its_route_does_not_have(served):
     get = b"GET /echo HTTP/1.1\r\nHost: x\r\n\r\n"
     brew = b"\r\nBREW /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n123"
     with served.connect() as connection:
@@ -155,9 +142,7 @@ def test_a_method_that_nobody_knows_is_as_any_that_its_route_does_not_have(serve
         ("GET /livez HTTP/1.1\r\nX-Filler: ", 431),
     ],
 )
-def test_a_client_that_goes_on_to_send_receives_its_refusal(
-    feedkeep: FeedkeepProcess, head: str, status: int
-) -> None:
+def test_a_client_that_goes_on_to_send_receives_its_refusal(feedkeep, head, status):
     end = "" if status == 431 else "\r\nHost: x\r\n\r\n"
     with connected(feedkeep) as connection:
         # Without an error: many clients do not look for a reply once they cannot send.
@@ -166,9 +151,7 @@ def test_a_client_that_goes_on_to_send_receives_its_refusal(
 
 
 @pytest.mark.parametrize("rest", [b"ZZ\r\n", b"5;" + b"x" * 20_000])
-def test_a_body_that_breaks_behind_its_reply_gets_no_second_one(
-    feedkeep: FeedkeepProcess, rest: bytes
-) -> None:
+def test_a_body_that_breaks_behind_its_reply_gets_no_second_one(feedkeep, rest):
     head = b"POST /subscriptions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
     with connected(feedkeep) as connection:
         connection.sendall(head)
@@ -177,9 +160,7 @@ def test_a_body_that_breaks_behind_its_reply_gets_no_second_one(
         assert until_closed(connection) == b""
 
 
-def test_a_client_that_sends_no_more_receives_the_replies_to_all_it_has_sent(
-    feedkeep: FeedkeepProcess,
-) -> None:
+def test_a_client_that_sends_no_more_receives_the_replies_to_all_it_has_sent(feedkeep):
     token = feedkeep.new_token(feedkeep.new_account())
     body = b'{"subscriptions": [{"feed_url": "https://a.example"}]}'
     post = f"POST /subscriptions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
@@ -191,7 +172,7 @@ def test_a_client_that_sends_no_more_receives_the_replies_to_all_it_has_sent(
             assert until_closed(connection).count(OK) == len(requests)
 
 
-def test_an_empty_line_behind_a_body_begins_no_request(impatient: FeedkeepProcess) -> None:
+def test_an_empty_line_behind_a_body_begins_no_request(impatient):
     with connected(impatient) as connection:
         connection.sendall(b"POST /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
         assert connection.recv(65_536).startswith(b"HTTP/1.1 405 ")
@@ -208,14 +189,14 @@ def test_an_empty_line_behind_a_body_begins_no_request(impatient: FeedkeepProces
     "host",
     ["a b", 'a"', "a<b>", "me@a.example", "a.example/x", "b\u00fccher.example", "[::1", "a:b"],
 )
-def test_a_host_that_is_no_name_and_no_address_is_400(feedkeep: FeedkeepProcess, host: str) -> None:
+def test_a_host_that_is_no_name_and_no_address_is_400(feedkeep, host):
     head = f"GET /livez HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
     assert reply_to(feedkeep, head).startswith(b"HTTP/1.1 400 ")
     line = feedkeep.wait_for_line("a Host that is no name")
     assert (line["status"], line["address"]) == (400, "127.0.0.1")
 
 
-def test_empty_lines_without_end_are_refused(feedkeep: FeedkeepProcess) -> None:
+def test_empty_lines_without_end_are_refused(feedkeep):
     with connected(feedkeep) as connection, pytest.raises(ConnectionError):
         connection.sendall(b"\r\n" * 50_000_000)
 
@@ -223,14 +204,12 @@ def test_empty_lines_without_end_are_refused(feedkeep: FeedkeepProcess) -> None:
 @pytest.mark.parametrize(
     "host", ["a_b.example", "[2001:db8::1]:8080", "[fe80::1%eth0]:80", "192.0.2.1:80 \t", ""]
 )
-def test_hosts_of_every_kind_are_served(feedkeep: FeedkeepProcess, host: str) -> None:
+def test_hosts_of_every_kind_are_served(feedkeep, host):
     head = f"GET /livez HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode()
     assert reply_to(feedkeep, head).startswith(OK)
 
 
-def test_a_target_that_names_its_host_counts_and_not_the_host_beside_it(
-    feedkeep: FeedkeepProcess,
-) -> None:
+def test_a_target_that_names_its_host_counts_and_not_the_host_beside_it(feedkeep):
     name = feedkeep.new_account()
     with feedkeep.client(name) as client:
         items = [{"feed_url": f"https://{number}.example"} for number in range(2)]
@@ -245,9 +224,7 @@ def test_a_target_that_names_its_host_counts_and_not_the_host_beside_it(
     assert not reply_to(feedkeep, without_path).startswith(b"HTTP/1.1 400 ")
 
 
-def test_the_refusal_of_a_head_has_no_body_and_every_refusal_a_date(
-    feedkeep: FeedkeepProcess,
-) -> None:
+def test_the_refusal_of_a_head_has_no_body_and_every_refusal_a_date(feedkeep):
     for method, has_body in (("GET", True), ("HEAD", False)):
         reply = reply_to(feedkeep, f"{method} /livez HTTP/1.1\r\n\r\n".encode())
         head, _, body = reply.partition(b"\r\n\r\n")
@@ -256,7 +233,7 @@ def test_the_refusal_of_a_head_has_no_body_and_every_refusal_a_date(
         assert bool(body) == has_body
 
 
-def test_a_cookie_in_several_lines_is_one(feedkeep: FeedkeepProcess) -> None:
+def test_a_cookie_in_several_lines_is_one(feedkeep):
     password = "open sesame 123"
     name = feedkeep.new_account(password)
     login = httpx.post(f"{feedkeep.base_url}/api/2/auth/{name}/login.json", auth=(name, password))
@@ -268,9 +245,7 @@ def test_a_cookie_in_several_lines_is_one(feedkeep: FeedkeepProcess) -> None:
     assert reply_to(feedkeep, head.encode()).startswith(OK)
 
 
-def test_a_body_that_breaks_behind_the_beginning_of_a_reply_puts_nothing_into_it(
-    served: Served,
-) -> None:
+def test_a_body_that_breaks_behind_the_beginning_of_a_reply_puts_nothing_into_it(served):
     with served.connect() as connection:
         connection.sendall(b"POST /early HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
         reply = connection.recv(65_536)
@@ -279,9 +254,7 @@ def test_a_body_that_breaks_behind_the_beginning_of_a_reply_puts_nothing_into_it
     assert reply.endswith(b"\r\n\r\nearly")
 
 
-def test_the_connection_ends_if_a_body_that_waits_for_100_continue_was_not_wanted(
-    served: Served,
-) -> None:
+def test_the_connection_ends_if_a_body_that_waits_for_100_continue_was_not_wanted(served):
     # The client may send its next request instead, which would be taken for the body.
     expecting = (
         b"POST /counted HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n"
@@ -291,7 +264,7 @@ def test_the_connection_ends_if_a_body_that_waits_for_100_continue_was_not_wante
         assert b"\r\nconnection: close\r\n" in until_closed(connection)
 
 
-def test_http_1_0_gets_no_100_continue(served: Served) -> None:
+def test_http_1_0_gets_no_100_continue(served):
     with served.connect() as connection:
         connection.sendall(
             b"POST /echo HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
@@ -304,7 +277,7 @@ def test_http_1_0_gets_no_100_continue(served: Served) -> None:
         assert until_closed(connection).startswith(OK)
 
 
-def test_an_idle_connection_does_not_hold_the_body_that_nobody_read(served: Served) -> None:
+def test_an_idle_connection_does_not_hold_the_body_that_nobody_read(served):
     head = b"POST /counted HTTP/1.1\r\nHost: x\r\nContent-Length: 250000\r\n\r\n"
     before = memory_bytes(served, "VmRSS")
     with ExitStack() as stack:
@@ -315,7 +288,7 @@ def test_an_idle_connection_does_not_hold_the_body_that_nobody_read(served: Serv
         assert memory_bytes(served, "VmRSS") - before < 10_000_000
 
 
-def test_a_body_that_is_sent_without_end_behind_its_reply_is_cut(feedkeep: FeedkeepProcess) -> None:
+def test_a_body_that_is_sent_without_end_behind_its_reply_is_cut(feedkeep):
     head = b"POST /subscriptions HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n"
     with connected(feedkeep) as connection:
         connection.sendall(head)
@@ -324,22 +297,22 @@ def test_a_body_that_is_sent_without_end_behind_its_reply_is_cut(feedkeep: Feedk
             connection.sendall(b"x" * 100_000_000)
 
 
-def test_a_body_that_nobody_reads_is_read_once_a_turn_and_not_parsed_line_by_line() -> None:
+def test_a_body_that_nobody_reads_is_read_once_a_turn_and_not_parsed_line_by_line():
     """Otherwise a stranger's fast connection holds up all others for seconds."""
 
     class Counted:
-        def __init__(self, parser: httptools.HttpRequestParser) -> None:
+        def __init__(self, parser):
             self.parser, self.calls = parser, 0
 
-        def feed_data(self, data: bytes) -> None:
+        def feed_data(self, data):
             self.calls += 1
             self.parser.feed_data(data)
 
-    async def app(_scope: Scope, _receive: Receive, send: Send) -> None:
+    async def app(_scope, _receive, send):
         await send({"type": "http.response.start", "status": 401, "headers": []})
         await send({"type": "http.response.body", "body": b""})
 
-    async def work() -> None:
+    async def work():
         serving = Serving(app, Draining())
         connection = Protocol(serving)
         transport = mock.Mock(**{"is_closing.return_value": False})
@@ -357,7 +330,7 @@ def test_a_body_that_nobody_reads_is_read_once_a_turn_and_not_parsed_line_by_lin
     asyncio.run(work())
 
 
-def test_a_client_that_does_not_wait_for_100_continue_receives_its_reply(served: Served) -> None:
+def test_a_client_that_does_not_wait_for_100_continue_receives_its_reply(served):
     head = b"POST /counted HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
     with served.connect() as connection:
         connection.sendall(head + b"Content-Length: 5000000\r\n\r\n")
@@ -366,7 +339,7 @@ def test_a_client_that_does_not_wait_for_100_continue_receives_its_reply(served:
         assert until_closed(connection).startswith(OK)
 
 
-def test_what_is_sent_behind_a_pipeline_is_not_read_ahead_reply_by_reply(errors: Path) -> None:
+def test_what_is_sent_behind_a_pipeline_is_not_read_ahead_reply_by_reply(errors):
     get = b"GET %b HTTP/1.1\r\nHost: x\r\n\r\n"
     post = b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 8000000\r\n\r\n"
     with errors.open("ab") as file, ExitStack() as stack:
@@ -395,9 +368,7 @@ def test_what_is_sent_behind_a_pipeline_is_not_read_ahead_reply_by_reply(errors:
         ("UNKNOWN", "http://%/"),
     ],
 )
-def test_a_target_that_is_no_url_is_400_and_in_the_log(
-    feedkeep: FeedkeepProcess, method: str, target: str
-) -> None:
+def test_a_target_that_is_no_url_is_400_and_in_the_log(feedkeep, method, target):
     head = f"{method} {target} HTTP/1.1\r\nHost: a\r\n\r\n".encode()
     assert reply_to(feedkeep, head).startswith(b"HTTP/1.1 400 ")
     assert feedkeep.wait_for_line("a target that is no URL")["status"] == 400

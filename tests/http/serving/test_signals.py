@@ -1,7 +1,5 @@
 """Signals that come while a server begins."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import socket
@@ -12,7 +10,6 @@ import pytest
 from feedkeep.config.settings import Settings
 from feedkeep.http.serving import run
 from feedkeep.http.serving.server import Server
-from feedkeep.runtime.notify import Signs
 
 PATIENCE_SECONDS = 20.0
 """Far longer than a server takes that has nothing to do; one that goes on ends with an error."""
@@ -23,16 +20,14 @@ async def answer_nothing(*_: Any) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_a_signal_just_before_the_server_begins_stops_it(
-    number: signal.Signals, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_signal_just_before_the_server_begins_stops_it(number, monkeypatch):
     serve = Server.serve
 
-    async def serve_after_a_signal(server: Server, signs: Signs | None = None) -> None:
+    async def serve_after_a_signal(server, signs=None):
         signal.raise_signal(number)
         await serve(server, signs)
 
-    async def go() -> None:
+    async def go():
         async with asyncio.timeout(PATIENCE_SECONDS):
             await run(answer_nothing, listener, Settings())
 

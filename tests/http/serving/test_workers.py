@@ -1,13 +1,9 @@
 """Watching workers: what the running service cannot show, since it needs a machine in distress."""
 
-from __future__ import annotations
-
 import multiprocessing
 import signal
 import socket
-from collections.abc import Iterator
 from multiprocessing.connection import Connection
-from typing import Any
 
 import pytest
 
@@ -19,7 +15,7 @@ from feedkeep.runtime.tasks import stop_signals
 
 
 @pytest.fixture(autouse=True)
-def signals() -> Iterator[None]:
+def signals():
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = {number: signal.getsignal(number) for number in numbers}
     yield
@@ -31,16 +27,14 @@ async def serve(*_: object) -> None:
     """Never started here."""
 
 
-def test_workers_that_cannot_be_started_are_tried_again_until_a_stop(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_workers_that_cannot_be_started_are_tried_again_until_a_stop(monkeypatch):
     tries = 0
 
     class Unstartable:
-        def __init__(self, **_: object) -> None:
+        def __init__(self, **_):
             pass
 
-        def start(self) -> None:
+        def start(self):
             nonlocal tries
             tries += 1
             if tries == 3:
@@ -55,35 +49,33 @@ def test_workers_that_cannot_be_started_are_tried_again_until_a_stop(
     assert tries == 3
 
 
-def test_successor_of_a_worker_that_was_ready_starts_without_a_pause(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_successor_of_a_worker_that_was_ready_starts_without_a_pause(monkeypatch):
     started: list[int] = []
 
     class ReadyThenDead:
         pid, exitcode = 1, -signal.SIGKILL
 
-        def __init__(self, *, args: tuple[Any, ...], **_: object) -> None:
+        def __init__(self, *, args, **_):
             self._telling: Connection = args[3]
             self._lives, held = multiprocessing.Pipe(duplex=False)
             held.close()
             self.sentinel = self._lives.fileno()
 
-        def start(self) -> None:
+        def start(self):
             started.append(self.pid)
             self._telling.send(READY)
             if len(started) == 2:
                 signal.raise_signal(signal.SIGTERM)
 
-        def is_alive(self) -> bool:
+        def is_alive(self):
             return False
 
-        def terminate(self) -> None:
+        def terminate(self):
             pass
 
         kill = terminate
 
-    def pause(_: float) -> None:
+    def pause(_):
         raise AssertionError("its clients wait meanwhile")
 
     monkeypatch.setattr(workers.time, "sleep", pause)
@@ -94,7 +86,7 @@ def test_successor_of_a_worker_that_was_ready_starts_without_a_pause(
     assert len(started) == 2
 
 
-def test_a_hangup_that_is_ignored_already_as_under_nohup_stops_nothing() -> None:
+def test_a_hangup_that_is_ignored_already_as_under_nohup_stops_nothing():
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     assert signal.SIGHUP not in stop_signals()
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
