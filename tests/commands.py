@@ -22,9 +22,11 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from tempfile import TemporaryDirectory
 
+from forms import IS_FULL
+
 from feedkeep.security import argon2id
 
-IS_AS_USERS_HAVE_IT = "FEEDKEEP_PROVE" in os.environ
+IS_AS_USERS_HAVE_IT = IS_FULL
 """Whether services begin from nothing, and hashes of passwords cost what they do elsewhere."""
 
 _processes = multiprocessing.get_context("forkserver")

@@ -142,8 +142,7 @@ class FeedkeepProcess:
     def _has_to_see_the_start(self) -> bool:
         """Whether there is what has to be there when Python starts: what is forked missed it."""
         runs_first = str(_AT_THE_START) if "RUN_FIRST" in self.environment else None
-        is_covered = "COVERAGE_PROCESS_CONFIG" in self.environment
-        return is_covered or self.environment.get("PYTHONPATH") != runs_first
+        return self.environment.get("PYTHONPATH") != runs_first
 
     def _told_address(self) -> str | None:
         """Read what the process prints up to its address; None if it ends without one."""
