@@ -13,7 +13,7 @@ import hypothesis
 import pytest
 from asgi_servers import SERVERS, ServedByAnother
 from feedkeep_process import FeedkeepProcess
-from forms import IS_LONG
+from forms import IS_FULL, IS_LONG
 from postgres_server import PostgresServer, drop_database, new_database
 
 from feedkeep.store.postgres import breaker, connections
@@ -27,9 +27,9 @@ os.environ["SSL_CERT_DIR"] = os.devnull
 _waits_for: httpx.Timeout = inspect.signature(httpx.get).parameters["timeout"].default
 _waits_for.connect = _waits_for.read = _waits_for.write = _waits_for.pool = 30.0
 
-# Where there is room, the short form waits for no disk: that would take a fifth of its time.
+# Where there is room, only the full form waits for a disk: that would take a fifth of the time.
 _IN_MEMORY, _ROOM_BYTES = Path("/dev/shm"), 2 * 1024**3  # noqa: S108 - it makes a folder of its own
-if not IS_LONG and _IN_MEMORY.is_dir() and shutil.disk_usage(_IN_MEMORY).free > _ROOM_BYTES:
+if not IS_FULL and _IN_MEMORY.is_dir() and shutil.disk_usage(_IN_MEMORY).free > _ROOM_BYTES:
     os.environ.setdefault("TMPDIR", str(_IN_MEMORY))
 
 # Under nohup, it would be ignored by whatever the tests start, too.
