@@ -2,8 +2,8 @@
 
     python tests/mutants --count 200 --seed 1 --tests OTHER_TREE
 
-The tests may be those of another tree with the same src, so that two states of the tests are compared
-by the same mutants. Each process works on a copy of its own; nothing in the trees is changed.
+The tests may be those of another tree with the same src, to compare two states of the tests by the
+same mutants. Each process works on a copy of its own; nothing in the trees is changed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import sys
 import sysconfig
 import tempfile
 import time
+import venv
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -47,11 +48,14 @@ _COMPARED = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
     ast.Is: "is not", ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in",
 }  # fmt: skip
-_SYMBOLS = {
-    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
-    ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
-}  # fmt: skip
-_SQL = {" < ": " <= ", " <= ": " < ", " > ": " >= ", " >= ": " > ", " AND ": " OR ", " max(": " min("}
+_SQL = {
+    " < ": " <= ",
+    " <= ": " < ",
+    " > ": " >= ",
+    " >= ": " > ",
+    " AND ": " OR ",
+    " max(": " min(",
+}
 
 
 class Mutant(NamedTuple):
@@ -152,7 +156,7 @@ class Copy:
             shutil.copytree(origin / name, folder / name, symlinks=True)
         for name in ("pyproject.toml", "README.md", "CONTRIBUTING.md", "Makefile"):
             shutil.copy(tests / name, folder / name)
-        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / ".venv"], check=True)
+        venv.create(folder / ".venv")
         paths = [folder / "src", folder / "conformance/src", sysconfig.get_path("purelib")]
         [site] = (folder / ".venv").glob("lib/python*/site-packages")
         (site / "of_this_copy.pth").write_text("".join(f"{path}\n" for path in paths))
@@ -219,9 +223,8 @@ def main() -> None:
             return is_noticed
 
         with ThreadPoolExecutor(asked.at_once) as threads:
-            noticed = Counter(
-                one.tests for one, is_so in zip(mutants, threads.map(tried, mutants)) if is_so
-            )
+            found = zip(mutants, threads.map(tried, mutants), strict=True)
+            noticed = Counter(mutant.tests for mutant, is_noticed in found if is_noticed)
     every = Counter(one.tests for one in mutants)
     for tests, count in every.items():
         print(f"tests/{tests}: {noticed[tests]} of {count}")
