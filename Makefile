@@ -120,7 +120,7 @@ prove-cluster: .venv/dev
 # Measurements and a plot go to build/year. With the hash seed, an account has the same year in each run on
 # SQLite, and one of a few on PostgreSQL. TMPDIR=/dev/shm spares the disk.
 prove-year: .venv/bench
-	@PYTHONHASHSEED=0 PYTHONPATH=tests:tests/proofs:tests/rules $(BIN)/python tests/year $(ARGS)
+	@PYTHONHASHSEED=0 PYTHONPATH=tests:tests/proofs:tests/rules:tests/upgrades $(BIN)/python tests/year $(ARGS)
 
 fuzz: .venv/dev
 	FEEDKEEP_PROVE=full $(BIN)/pytest tests/proofs/test_fuzz.py $(ARGS)

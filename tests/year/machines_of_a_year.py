@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import story
 from person import DAY_US
 from postgres_server import PostgresServer, execute, new_database
 from service_process import ServiceProcess
@@ -64,7 +65,8 @@ class Machine:
         return not _day(self._days, 3) <= day < _day(self._days, 3) + 2
 
     async def begin(self, us: int) -> None:
-        """Start with an empty database."""
+        """Start with what the first release wrote; of its accounts, `check` looks at all."""
+        story.load("1.0.0", self.process.database)
         await self.process.start(us)
 
     async def end(self) -> None:
