@@ -190,8 +190,8 @@ test-deb: .venv/run
 	$(PIP) install --require-hashes -r requirements/bench.txt
 	@touch $@
 
-# Builds the files that are uploaded by hand to the package registry.
-release: .venv/release .venv/site
+# Builds what is uploaded by hand. The package and the container need root, debootstrap, buildah and podman.
+release: .venv/release .venv/site .venv/dev
 	@.ci/release
 
 .venv/release: requirements/release.txt | .venv/bin/pip

@@ -26,6 +26,7 @@ from engine import HARDENED, PATIENCE_SECONDS, PROJECT, Engine, Failed
 from postgres_server import PostgresServer
 
 IMAGE, BASE = "localhost/feedkeep-under-test", "localhost/feedkeep-base"
+RELEASED = "localhost/feedkeep:latest"
 MAX_BYTES = 120_000_000
 NAME, PASSWORD = "anna", "correct horse battery"
 FEED = "https://podnews.net/rss"
@@ -63,6 +64,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--suite", default="trixie", help="which Debian debootstrap makes")
     parser.add_argument("--base", help="an image, or an archive of files, instead of debootstrap's")
+    parser.add_argument("--archive", type=Path, help="where to write the image, and try it again")
     return parser.parse_args()
 
 
@@ -84,6 +86,20 @@ def _check_all(engine: Engine, options: argparse.Namespace, folder: Path) -> Non
     if count > MAX_BYTES:
         raise Failed(f"The image has {count:,} bytes, compressed; {MAX_BYTES:,} are allowed.")
     _say(f"size:     {count / 1e6:.1f} MB compressed, of at most {MAX_BYTES / 1e6:.0f}")
+    if options.archive:
+        _write_archive(engine, options.archive, folder)
+
+
+def _write_archive(engine: Engine, archive: Path, folder: Path) -> None:
+    """Write the image as users load it, and start it in a storage that knows nothing of it."""
+    archive.unlink(missing_ok=True)
+    engine.podman("tag", IMAGE, RELEASED)
+    engine.podman("save", "--quiet", "--format=oci-archive", f"--output={archive}", RELEASED)
+    with Engine(folder / "elsewhere") as other:
+        other.podman("load", "--quiet", f"--input={archive}")
+        other.find_a_way_to_run(RELEASED)
+        seconds = other.start("released", RELEASED)
+    _say(f"archive:  {archive.name}, loaded and ready after {seconds:.1f} s")
 
 
 def _base(engine: Engine, options: argparse.Namespace) -> str:

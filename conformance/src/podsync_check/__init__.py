@@ -1,3 +1,3 @@
 """Score podcast sync servers by the consequences for their users."""
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
