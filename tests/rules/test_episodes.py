@@ -70,10 +70,7 @@ def test_playing_finds_the_episode_of_an_action_by_guid_or_file(sent, is_found):
 def test_playing_takes_the_newest_play_and_the_length_that_the_feed_tells():
     plays = [play(1, 5, revision=3), play(1, 9, revision=2), play(2, 7, None)]
     known = replace(SECOND, duration_seconds=60)
-    assert playing(GUID, [FIRST, known], plays) == {
-        FIRST: Playing(5, 3_600),
-        known: Playing(7, 60),
-    }
+    assert playing(GUID, [FIRST, known], plays) == {FIRST: Playing(5, 3_600), known: Playing(7, 60)}
     assert playing(GUID, [SECOND], plays) == {SECOND: Playing(7)}
     # A play of the episode's guid counts before one of its file.
     plays = [play(1, 3, episode_guid="guid-1"), play(1, 4, episode_guid="other", revision=9)]

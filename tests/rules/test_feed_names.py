@@ -35,9 +35,7 @@ def headline(url: str, podcast: str = "", to: str = "", **fields: object) -> Hea
 
 
 def twice(
-    subscriptions: list[Subscription],
-    headlines: dict[str, Headline],
-    *apart: tuple[str, str],
+    subscriptions: list[Subscription], headlines: dict[str, Headline], *apart: tuple[str, str]
 ) -> list[list[str]]:
     """Return the groups of feeds that may be the same, by their URLs."""
     urls = {feed.guid: feed.feed_url for feed in subscriptions}

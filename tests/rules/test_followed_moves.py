@@ -4,13 +4,7 @@ import pytest
 from kept_account import Account
 
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.followed_moves import (
-    MAX_REMEMBERED,
-    Followed,
-    MoveOutcome,
-    follow,
-    tell_apps,
-)
+from feedkeep.rules.followed_moves import MAX_REMEMBERED, Followed, MoveOutcome, follow, tell_apps
 
 OLD, NEW, THIRD = (parse_feed_url(f"https://{name}.example") for name in ("old", "new", "third"))
 ONCE = Followed(OLD.guid, NEW.guid)
