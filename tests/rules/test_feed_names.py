@@ -3,13 +3,15 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kept_account import A, B, C, guid
+from kept_account import G1, G2, G3, A, B, C, guid
 
-from feedkeep.model import Failure, Feed, FeedContent, Sighting, Stamp, Subscription, replace
+from feedkeep.model import Failure, Feed, FeedContent, Guid, Sighting, Stamp, Subscription, replace
+from feedkeep.rules import duplicates
 from feedkeep.rules import feed_names as rules
 from feedkeep.rules.clock import DAY_US
 from feedkeep.rules.duplicates import pair_of
 from feedkeep.rules.feed_names import MAX_COPIES, Card, Headline, moved_to, title_of, trouble_of
+from feedkeep.rules.feed_urls import usual_spellings
 from feedkeep.rules.text_limits import MAX_SHORT_DESCRIPTION, line_of
 
 NOW = Stamp(1_000 * DAY_US)
@@ -264,3 +266,74 @@ def test_feeds_with_one_title_and_the_same_items_may_be_the_same(one, other, is_
     assert twice(TWO, known | with_items(B, other)) == ([[B, A]] if is_twice else [])
     assert twice(TWO, known | with_items(B, other, "Another")) == []
     assert twice(listed(A, KEY), known | with_items(KEY, other)) == []
+
+
+# Hints at duplicates by their URLs, and feeds that a person keeps apart
+
+
+SAME_NAME = [
+    ("https://www.a.example/feed", "http://a.example/feed/"),
+    ("https://a.example./feed", "https://A.example/feed"),
+    ("https://a.example/feed?", "https://a.example/feed"),
+    ("https://a.example/feed/?&", "https://a.example/feed"),
+    ("https://a.example/feed?/", "https://a.example/feed"),
+    ("https://a.example/feed?a&/", "https://a.example/feed?a"),
+    ("https://a.example:443/feed", "http://a.example:80/feed"),
+    ("https://a.example:0443/feed", "http://a.example:0080/feed"),
+    ("https://a.example/a%3Ab?c=%2Fd", "https://a.example/a:b?c=/d"),
+    ("https://a.example/%C3%BCber", "https://a.example/\u00fcber"),
+    ("https://b\u00fccher.example/feed", "https://www.xn--bcher-kva.example/feed"),
+    ("http://feeds.feedburner.com/TheShow", "https://feeds.feedburner.com/theshow?format=xml"),
+    ("http://feeds2.feedburner.com/TheShow", "http://feedproxy.google.com/~r/TheShow"),
+    ("http://feeds3.feedburner.com./The%53how", "http://feeds.feedburner.com/theshow/?fmt=xml"),
+    ("https://BÜCHER.example/x", "http://www.xn--bcher-kva.example./x?#top"),
+]
+OTHER_NAMES = [
+    ("https://a.example/feed", "https://a.example/Feed"),
+    ("https://a.example/feed?id=1", "https://a.example/feed?id=2"),
+    ("https://a.example/feed", "https://a.example:8080/feed"),
+    ("https://anna@a.example/feed", "https://ben@a.example/feed"),
+    ("https://a.example/%FF", "https://a.example/%FE"),
+    ("https://a.example/%253A", "https://a.example/%3A"),
+    ("https://a.example/TheShow", "https://a.example/theshow"),
+]
+
+
+@pytest.mark.parametrize("urls", [*SAME_NAME, *OTHER_NAMES])
+def test_alike_urls_have_one_name_and_others_have_others(urls):
+    one, other = map(duplicates.likely_name, urls)
+    assert (one == other) is (urls in SAME_NAME)
+
+
+def test_host_that_has_no_ascii_form_stays_as_it_is():
+    long = "\u00fc" * 5_000
+    assert duplicates.likely_name(f"https://{long}.example") == f"{long}.example"
+    label = "\u00fc" * 64
+    assert duplicates.likely_name(f"https://{label}.example") == f"{label}.example"
+
+
+@given(st.text("aAw.:/?&%3f@[]#~\u00fc", max_size=40))
+def test_whatever_a_url_is_it_has_a_likely_name(text):
+    assert isinstance(duplicates.likely_name(f"https://{text}"), str)
+
+
+@given(st.text("abc/?&%3", max_size=20))
+def test_what_names_the_same_feed_has_one_name(text):
+    spellings = usual_spellings(f"https://a.example/{text}")
+    assert len(set(map(duplicates.likely_name, spellings))) == 1
+
+
+def test_pair_is_the_same_from_both_sides():
+    assert pair_of(G1, G2) == pair_of(G2, G1) != pair_of(G1, G3)
+
+
+def test_pair_is_remembered_once_and_the_newest_comes_last():
+    kept = duplicates.keep_apart(duplicates.keep_apart((), G1, G2), G1, G3)
+    assert list(kept) == [pair_of(G1, G2), pair_of(G1, G3)]
+    assert list(duplicates.keep_apart(kept, G2, G1)) == [pair_of(G1, G3), pair_of(G1, G2)]
+
+
+def test_only_so_many_pairs_are_remembered():
+    many = [pair_of(Guid(str(number)), G1) for number in range(duplicates.MAX_PAIRS)]
+    kept = duplicates.keep_apart(many, G1, G2)
+    assert (len(kept), kept[0], kept[-1]) == (duplicates.MAX_PAIRS, many[1], pair_of(G1, G2))

@@ -125,14 +125,11 @@ def test_merge_is_subscribed_if_either_was(is_first, is_second):
     assert account.subscription(G2).is_subscribed == (is_first or is_second)
 
 
-def test_item_that_changes_nothing_but_its_stamp_leaves_other_entries_alone():
+def test_item_saves_its_own_entry_only_and_a_refused_one_none_and_no_stamp():
     decision = subscriptions.add(Account(A, B).snapshot(), [want(A, None)])
     assert [entry.guid for entry in decision.saved] == [guid(A)]
-
-
-def test_refused_item_changes_nothing_and_takes_no_stamp():
-    account = Account()
-    decision = subscriptions.add(account.snapshot(), [want("a.example", None), want(A, "no guid")])
+    refused = [want("a.example", None), want(A, "no guid")]
+    decision = subscriptions.add(Account().snapshot(), refused)
     assert (decision.saved, decision.forgotten, decision.last_stamp) == ([], [], 0)
     assert [type(item) for item in decision.outcome] == [Refused, Refused]
 
@@ -253,11 +250,6 @@ def test_reviving_with_a_former_url_loses_no_url():
     assert leads(account, B) == {G1}
 
 
-def test_deletion_is_known_by_its_stamp():
-    account = Account((A, G1))
-    assert account.delete(G1) == account.subscription(G1).deleted == account.last_stamp
-
-
 def test_only_what_is_subscribed_is_exported_oldest_change_first():
     account = Account((A, G1), (B, G2), (C, G3))
     account.update(G1, is_subscribed=True)
@@ -269,7 +261,7 @@ def test_only_what_is_subscribed_is_exported_oldest_change_first():
 
 def test_unknown_and_deleted_subscriptions_cannot_be_read_and_those_not_loaded_are_a_defect():
     account = Account((A, G1))
-    account.delete(G1)
+    assert account.delete(G1) == account.subscription(G1).deleted == account.last_stamp
     with pytest.raises(UnknownSubscription):
         subscriptions.read(None)
     with pytest.raises(DeletedSubscription):
@@ -313,14 +305,9 @@ def test_claiming_the_guid_of_a_feed_is_not_having_it():
     account.now = 20
     account.move(guid(B), B)
     assert account.subscription(B).first_had == 20
-
-
-def test_former_url_that_becomes_a_feed_again_was_had_from_its_beginning_on():
-    account = Account((A, G1), now=10)
-    account.move(G1, B)
-    account.delete(G1)
-    account.now = 20
-    account.add(A)
+    account.delete(B)
+    account.now = 30
+    account.add(A)  # it was a former URL, and was had from its beginning on
     assert account.subscription(A).first_had == 10
 
 
