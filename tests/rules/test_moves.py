@@ -1,16 +1,18 @@
-"""What counts as proof that a feed has moved, and what does not."""
+"""What counts as proof that a feed has moved, and what becomes of a list whose feed has moved."""
 
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kept_account import Account
 
 from feedkeep.model import Failure, Feed, FeedContent, FetchResult, Guid, MovedFeed, Stamp, replace
 from feedkeep.rules import moves as rules
 from feedkeep.rules.clock import DAY_US, day_of
 from feedkeep.rules.feed_schedule import HOUR_US, after_fetch
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.followed_moves import MAX_REMEMBERED, Followed, MoveOutcome, follow, tell_apps
 from feedkeep.rules.moves import found_by_https, is_another_feed, is_dead, is_same_feed, proved_move
 
 OLD, NEW = "https://old.example/feed", "https://new.example/feed"
@@ -240,3 +242,88 @@ def test_otherwise_it_is_asked_as_before(looked):
 
 def test_feed_never_goes_back_to_http():
     assert seen(known(), (0, by_https(BY_HTTP))).url == OLD
+
+
+# What becomes of a list when one of its feeds has moved, or its old URL is dead
+
+
+FROM, TO, THIRD = (parse_feed_url(f"https://{name}.example") for name in ("old", "new", "third"))
+ONCE = Followed(FROM.guid, TO.guid)
+
+
+def followed(account: Account, *already: Followed) -> MoveOutcome:
+    return account.do(follow, FROM, TO, already)
+
+
+def account_that_followed() -> Account:
+    account = Account(FROM.text)
+    followed(account)
+    return account
+
+
+def test_list_follows_a_feed_once_and_remembers_that_it_did():
+    account = Account(FROM.text)
+    assert followed(account) == MoveOutcome(True, [ONCE])
+    assert account.subscribed() == {TO.text}
+    assert account.subscription(FROM.guid).app_url == FROM.text
+    account = Account(FROM.text)
+    assert followed(account, ONCE) == MoveOutcome(False, (ONCE,))
+    assert account.subscribed() == {FROM.text}
+
+
+def test_list_that_has_a_feed_by_https_does_not_follow_it_to_http():
+    """The move was seen by http, since another account subscribed to it so first."""
+    account = Account(FROM.text)
+    outcome = account.do(follow, FROM, parse_feed_url("http://new.example"), [])
+    assert (outcome.is_done, account.subscribed()) == (False, {FROM.text})
+
+
+def test_move_is_carried_out_again_after_the_way_back_was():
+    account = Account(FROM.text)
+    remembered = followed(account).followed
+    back = account.do(follow, TO, FROM, remembered)
+    assert (back.is_done, account.subscribed()) == (True, {FROM.text})
+    assert followed(account, *back.followed) == MoveOutcome(True, [ONCE])
+    assert account.subscribed() == {TO.text}
+
+
+@pytest.mark.parametrize("urls", [[], [THIRD], [TO], [FROM, TO]])
+def test_list_without_the_old_url_or_with_the_new_one_is_not_changed(urls):
+    account = Account(*(url.text for url in urls))
+    before = dict(account.entries)
+    assert not followed(account).is_done
+    assert account.entries == before, "nothing is merged automatically"
+
+
+def test_feed_that_was_unsubscribed_or_moved_elsewhere_by_its_owner_stays():
+    account = Account(FROM.text)
+    account.update(FROM.guid, is_subscribed=False)
+    assert not followed(account).is_done
+    account = Account(FROM.text)
+    account.move(FROM.guid, THIRD.text)
+    assert not followed(account).is_done
+    assert account.subscribed() == {THIRD.text}
+
+
+def test_only_the_last_moves_are_remembered():
+    many = [Followed(THIRD.guid, FROM.guid)] * MAX_REMEMBERED
+    remembered = followed(Account(FROM.text), *many).followed
+    assert (len(remembered), remembered[-1]) == (MAX_REMEMBERED, ONCE)
+
+
+def test_apps_are_told_once_to_give_up_the_url_that_they_know():
+    account = account_that_followed()
+    assert set(account.do(tell_apps, FROM)) == {FROM.guid, TO.guid}
+    feed = account.subscription(FROM.guid)
+    assert (feed.feed_url, feed.app_url) == (TO.text, None)
+    assert account.do(tell_apps, FROM) == ()
+
+
+def test_apps_are_told_nothing_of_a_feed_that_is_gone_or_that_they_know_by_another_url():
+    account = account_that_followed()
+    account.update(FROM.guid, is_subscribed=False)
+    assert account.do(tell_apps, FROM) == ()
+    assert account.do(tell_apps, THIRD) == ()
+    account = account_that_followed()
+    account.move(FROM.guid, THIRD.text)
+    assert account.do(tell_apps, TO) == ()
