@@ -13,18 +13,11 @@ from feedkeep.model import Account, AccountId, Purpose, Token, replace
 from feedkeep.model.errors import AccountError
 from feedkeep.rules import credentials
 from feedkeep.rules.clock import DAY_US
-from feedkeep.rules.credentials import (
-    MAX_ACCOUNT_ID,
-    admits,
-    check_password,
-    name_key,
-    read_token,
-    write_token,
-)
+from feedkeep.rules.credentials import admits, check_password, name_key, read_token, write_token
 
 SECRET = bytes(range(21))
 TEXT = write_token(AccountId(7), SECRET)
-IDS = st.integers(1, MAX_ACCOUNT_ID).map(AccountId)
+IDS = st.integers(1, credentials.MAX_ACCOUNT_ID).map(AccountId)
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,9 @@ def upload(app: Echoes | None, *removed: Guid, last_sent: Second | None = SECOND
     return echoes.after_upload(app, removed, last_sent)
 
 
-def may_echo(app: Echoes | None, *feed_guids: Guid) -> bool:
-    return app is not None and app.may_have(feed_guids[0], SINCE, feed_guids)
+def echoed(app: Echoes | None) -> set[Guid]:
+    """Return the feeds whose removal may be an echo."""
+    return {guid for guid in (G1, G2, G3) if app and app.may_have(guid, SINCE, {guid})}
 
 
 def test_removal_may_be_an_echo_only_of_a_feed_whose_removal_the_app_was_sent():
@@ -43,42 +44,36 @@ def test_removal_is_no_echo_of_a_feed_that_was_there_all_the_time_unless_it_is_n
 
 def test_echoes_end_after_the_sync_that_follows():
     once = poll(told(), SECOND)
-    assert may_echo(once, G1)
+    assert echoed(once) == {G1}
     assert poll(once, THIRD) is None
 
 
 def test_sync_that_is_repeated_ends_nothing():
     once = poll(told(), FIRST, G2)
-    assert may_echo(once, G1)
-    assert may_echo(once, G2)
-    assert may_echo(poll(poll(once, SECOND), SECOND), G1)
+    assert echoed(once) == echoed(poll(poll(once, SECOND), SECOND)) == {G1, G2}
 
 
 def test_removals_of_two_syncs_may_be_sent_back_and_older_ones_may_not():
     """A phone whose clock is a year behind is sent all removals of the year with each sync."""
     both = poll(told(), SECOND, G2)
-    assert may_echo(both, G1)
-    assert may_echo(both, G2)
-    later = poll(both, THIRD, G2)
-    assert not may_echo(later, G1)
+    assert echoed(both) == {G1, G2}
+    assert echoed(poll(both, THIRD, G2)) == {G2}
 
 
 def test_echo_may_be_repeated_until_the_app_asks_since_another_second():
     """AntennaPod repeats an upload to which it got no reply, and asks since the second before."""
     sent = upload(told(), G1, G3)
     for since in (FIRST, SECOND):
-        assert may_echo(poll(sent, since), G1)
+        assert echoed(poll(sent, since)) == {G1}
     assert poll(sent, THIRD) is None
-    assert may_echo(upload(poll(sent, FIRST), G1), G1)
+    assert echoed(upload(poll(sent, FIRST), G1)) == {G1}
 
 
 def test_upload_ends_the_echoes_of_the_sync_before_that_it_does_not_have():
     assert upload(told(), G3) == told(), "the app sends them back with its next sync"
     next_sync = poll(told(G1, G2), SECOND)
     assert upload(next_sync) is None
-    left = upload(next_sync, G1)
-    assert may_echo(left, G1)
-    assert not may_echo(left, G2)
+    assert echoed(upload(next_sync, G1)) == {G1}
 
 
 def test_upload_ends_the_echoes_it_has_if_it_is_unknown_what_the_app_received():
@@ -88,28 +83,24 @@ def test_upload_ends_the_echoes_it_has_if_it_is_unknown_what_the_app_received():
 
 def test_feed_that_the_app_adds_is_not_removed_by_an_echo():
     assert echoes.after_adding(told(), {G1, G3}) is None
-    left = echoes.after_adding(poll(told(), SECOND, G1, G2), {G1})
-    assert not may_echo(left, G1)
-    assert may_echo(left, G2)
+    assert echoed(echoes.after_adding(poll(told(), SECOND, G1, G2), {G1})) == {G2}
     assert echoes.after_adding(None, {G1}) is None
 
 
 @pytest.mark.parametrize("removals", [None, frozenset({G1, *MANY})])
 def test_of_removals_that_are_too_many_each_may_be_an_echo(removals):
     app = echoes.after_poll(told(), FIRST, TOLD, removals)
-    assert may_echo(app, G3)
+    assert echoed(app) == {G1, G2, G3}
     assert not app.may_have(G3, BEFORE, {G3})
     sent = upload(app, G2)
-    assert may_echo(poll(sent, SECOND), G3)
-    assert may_echo(echoes.after_adding(app, {G3}), G3)
+    assert echoed(poll(sent, SECOND)) == echoed(echoes.after_adding(app, {G3})) == {G1, G2, G3}
     assert poll(poll(sent, THIRD), Second(4)) is None
 
 
-def test_what_two_requests_at_the_same_time_change_is_all_remembered():
+def test_echoes_that_two_requests_change_at_the_same_time_are_all_remembered():
     first, other = poll(None, FIRST, G1), poll(None, SECOND, G2)
     both = merged(first, None, other)
-    assert may_echo(both, G1)
-    assert may_echo(both, G2)
+    assert echoed(both) == {G1, G2}
     assert merged(first, None, None) == first
     assert merged(first, first, None) is None
     assert merged(None, first, other) == other
@@ -126,9 +117,7 @@ def test_what_two_requests_of_an_app_show_at_the_same_time_is_all_remembered():
     after = AppUrls(frozenset({G2}), frozenset({G1}))
     assert app_urls.merged(other, before, before.with_gone([G1])) == after
     assert app_urls.merged(before, before, before.with_known([G3])).known == {G1, G3}
-
-
-def test_what_an_app_is_known_to_have_is_forgotten_when_it_starts_from_nothing():
+    # It is forgotten when the app starts from nothing.
     before, begun = AppUrls(frozenset({G1}), frozenset({G2})), AppUrls(frozenset({G3}))
     assert app_urls.merged(before, before, begun) == begun
 

@@ -4,22 +4,14 @@ import pytest
 from kept_account import G1, G2, URLS, A, Account, B, C, guid
 
 from feedkeep.model import Author, CredentialKind, Pointer, Stamp, Subscription, TokenId
+from feedkeep.rules import mass_unsubscribes as rules
 from feedkeep.rules.list_changes import ChangeKind, FeedChange, ListChange, changes_on, differences
-from feedkeep.rules.mass_unsubscribes import (
-    WINDOW_US,
-    MassUnsubscribe,
-    is_mass_unsubscribe,
-    mass_unsubscribes,
-    may_have_mass_unsubscribe,
-)
+from feedkeep.rules.mass_unsubscribes import WINDOW_US, MassUnsubscribe
 from feedkeep.rules.subscriptions import add, delete, want
 
-PHONE = Author(CredentialKind.SESSION, TokenId(3), "AntennaPod/3.4", "phone")
-AUTHORS = {
-    "phone": PHONE,
-    "tablet": Author(CredentialKind.SESSION, None, "", "tablet"),
-    "browser": Author(CredentialKind.BROWSER, TokenId(1)),
-}
+APP = CredentialKind.SESSION
+AUTHORS = {name: Author(APP, TokenId(3), "AntennaPod/3.4", name) for name in ("phone", "tablet")}
+AUTHORS["browser"] = Author(CredentialKind.BROWSER, TokenId(1))
 
 
 def changes(known: Account) -> list[ListChange]:
@@ -85,11 +77,11 @@ MASS = [(2, 2), (9, 3), (10, 4), (17, 6)]
 
 @pytest.mark.parametrize("counts", [*MASS, (1, 1), (2, 1), (5, 2), (10, 3), (100, 33)])
 def test_mass_unsubscribe_empties_a_list_or_takes_three_feeds_and_a_third(counts):
-    assert is_mass_unsubscribe(*counts) is (counts in MASS)
+    assert rules.is_mass_unsubscribe(*counts) is (counts in MASS)
 
 
 def found(known: Account) -> list[MassUnsubscribe]:
-    return mass_unsubscribes(changes(known), AUTHORS, known.entries, known.counts.subscribed)
+    return rules.mass_unsubscribes(changes(known), AUTHORS, known.entries, known.counts.subscribed)
 
 
 def gone(known: Account) -> set[str]:
@@ -109,8 +101,8 @@ def test_history_is_read_only_if_a_twelfth_of_the_list_is_missing(feeds, gone, m
     before = known.last_stamp
     known.leave(*urls[:gone], author="phone")
     subscribed = known.counts.subscribed
-    assert may_have_mass_unsubscribe(known.entries, subscribed, before) is may_be
-    assert not may_have_mass_unsubscribe(known.entries, subscribed, known.last_stamp)
+    assert rules.may_have_mass_unsubscribe(known.entries, subscribed, before) is may_be
+    assert not rules.may_have_mass_unsubscribe(known.entries, subscribed, known.last_stamp)
 
 
 def test_mass_unsubscribe_by_one_request_is_found_until_half_of_it_is_back():
