@@ -127,9 +127,12 @@ def test_second_device_ends_that_it_is_one_app(app, devices, after):
 
 
 @pytest.mark.parametrize("clock", Clock)
-def test_of_one_app_is_known_how_far_it_knows_what_changed(clock):
-    sent = rules.with_progress(DESK, clock, SENT)
+@pytest.mark.parametrize("app", [DESK, after_naming(CookielessApp(), [""])])
+def test_of_one_app_is_known_how_far_it_knows_what_changed(app, clock):
+    """Nextcloud's requests name no device."""
+    sent = rules.with_progress(app, clock, SENT)
     assert progress_of(sent, clock) == progress_of(sent, clock, Second(9)) == SENT
+    assert progress_of(after_naming(sent, ["desk"]), clock) == SENT
     other = next(one for one in Clock if one is not clock)
     assert progress_of(sent, other) == SyncProgress(is_alone=True)
     assert progress_of(sent, clock, Second(0)) == SyncProgress(is_alone=True), "it begins again"
@@ -139,14 +142,6 @@ def test_of_several_apps_nothing_is_known():
     app = CookielessApp("desk", is_several=True)
     assert rules.with_progress(app, Clock.ACTIONS, SENT) == app
     assert progress_of(app, Clock.ACTIONS) == NOTHING
-
-
-@pytest.mark.parametrize("clock", Clock)
-def test_of_an_app_that_names_no_device_it_is_known_too_and_stays_known_once_it_does(clock):
-    """Nextcloud's requests name none."""
-    sent = rules.with_progress(after_naming(CookielessApp(), [""]), clock, SENT)
-    assert progress_of(sent, clock) == SENT
-    assert progress_of(after_naming(sent, ["desk"]), clock) == SENT
 
 
 # Devices, and the documents of an account
@@ -181,13 +176,10 @@ def test_settings_are_set_and_removed_and_others_stay():
     assert after == {"a": None, "c": 3, "d": []}
 
 
-def test_there_is_room_for_so_many_and_no_more():
+def test_documents_have_room_by_the_kib_and_can_always_become_shorter():
     check_limits(model.KnownDocument(None, MAX_DOCUMENTS - 1), "{}")
     with pytest.raises(InvalidInput):
         check_limits(model.KnownDocument(None, MAX_DOCUMENTS), "{}")
-
-
-def test_document_counts_once_for_each_kib_and_can_always_become_shorter():
     long, longer = "x" * 2_600, "x" * 3_600  # 4 and 5 KiB
     assert is_within_limits(model.KnownDocument(None, MAX_DOCUMENTS - 4), long)
     assert not is_within_limits(model.KnownDocument(None, MAX_DOCUMENTS - 3), long)

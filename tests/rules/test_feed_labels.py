@@ -55,8 +55,12 @@ class Account(kept_account.Account):
         return labels.title(url, own_title), labels.folder(url)
 
 
-def test_imported_title_stands_in_for_the_feeds_and_a_typed_one_goes_before_it():
-    account = Account(A)
+@pytest.fixture
+def account():
+    return Account(A, B, C)
+
+
+def test_imported_title_stands_in_for_the_feeds_and_a_typed_one_goes_before_it(account):
     assert account.shown(A) == ("", "")
     account.take((A, "From a file", "News"))
     assert account.shown(A) == ("From a file", "News")
@@ -70,8 +74,7 @@ def test_imported_title_stands_in_for_the_feeds_and_a_typed_one_goes_before_it()
     assert account.shown(A, "Of the feed") == ("Of the feed", "News")
 
 
-def test_import_leaves_what_was_typed_and_takes_nothing_away():
-    account = Account(A, B)
+def test_import_leaves_what_was_typed_and_takes_nothing_away(account):
     account.take((A, "Old", "Old"), (B, "Old", "Old"))
     account.type(A, "Typed", "Old")
     account.type(B, "Old", "")
@@ -150,14 +153,12 @@ def test_what_was_typed_stays_if_the_guid_changes_after_the_list_was_read():
         ("httpcast", "httpcast"),
     ],
 )
-def test_address_is_no_title(text, title):
-    account = Account(A)
+def test_address_is_no_title(account, text, title):
     account.take((A, text, ""))
     assert account.shown(A) == (title, "")
 
 
-def test_merge_keeps_what_the_survivor_has_and_of_the_other_one_what_that_lacks():
-    account = Account(A, B, C)
+def test_merge_keeps_what_the_survivor_has_and_of_the_other_one_what_that_lacks(account):
     account.take((A, "", "One"), (B, "Other", "Two"))
     account.type(C, "Typed", "")
     account.merge(A, B)
@@ -169,8 +170,7 @@ def test_merge_keeps_what_the_survivor_has_and_of_the_other_one_what_that_lacks(
     assert account.shown(A) == ("", "")  # both were emptied by hand
 
 
-def test_what_was_typed_for_the_other_one_no_import_replaces():
-    account = Account(A, B, C)
+def test_what_was_typed_for_the_other_one_no_import_replaces(account):
     account.type(B, "Typed", "Typed")
     account.type(A, "", "")
     account.take((C, "Of C", ""))
@@ -211,16 +211,14 @@ def test_survivors_label_counts_after_whatever_follows_a_merge(items, changes, u
     assert account.shown(url) == ("a", "")
 
 
-def test_moving_to_the_address_of_a_deleted_feed_brings_back_no_title_of_that():
-    account = Account(A, B)
+def test_moving_to_the_address_of_a_deleted_feed_brings_back_no_title_of_that(account):
     account.take((A, "Mine", ""), (B, "Deleted", ""))
     account.delete(B)
     account.do(url_lists.move, parse_feed_url(A), parse_feed_url(B), notify_apps=False)
     assert account.shown(B) == ("Mine", "")
 
 
-def test_feed_that_is_deleted_and_added_again_has_its_label_again():
-    account = Account(A)
+def test_feed_that_is_deleted_and_added_again_has_its_label_again(account):
     account.take((A, "Title", "Folder"))
     account.delete(A)
     account.add(A)
@@ -279,8 +277,7 @@ def test_titles_and_folders_are_bounded_lines_that_are_read_as_they_were_written
     assert "\n" not in shown + filed
 
 
-def test_filed_feeds_of_the_list_stay_there_after_an_import():
-    account = Account(A, B, C)
+def test_filed_feeds_of_the_list_stay_there_after_an_import(account):
     account.take((A, "", "News"), (B, "", "News"))
     account.delete(C)
     guids = [guid(A), guid(B), guid(C), G1, "x"]
@@ -322,8 +319,7 @@ def test_refiled_folder_takes_inner_folders_along(folder, name, after):
 @pytest.mark.parametrize(
     "name", ["x" * (rules.MAX_FOLDER - 5), " / ".join("x" * rules.MAX_FOLDER_LEVELS)]
 )
-def test_refiled_folder_refuses_a_name_that_would_cut_inner_folders(name):
-    account = Account(A)
+def test_refiled_folder_refuses_a_name_that_would_cut_inner_folders(account, name):
     account.take((A, "", "News / Daily"))
     with pytest.raises(InvalidInput):
         rules.refiled(account.found, "News", name)

@@ -80,6 +80,11 @@ def test_mass_unsubscribe_empties_a_list_or_takes_three_feeds_and_a_third(counts
     assert rules.is_mass_unsubscribe(*counts) is (counts in MASS)
 
 
+@pytest.fixture
+def known():
+    return Account(*URLS)
+
+
 def found(known: Account) -> list[MassUnsubscribe]:
     return rules.mass_unsubscribes(changes(known), AUTHORS, known.entries, known.counts.subscribed)
 
@@ -105,8 +110,7 @@ def test_history_is_read_only_if_a_twelfth_of_the_list_is_missing(feeds, gone, m
     assert not rules.may_have_mass_unsubscribe(known.entries, subscribed, known.last_stamp)
 
 
-def test_mass_unsubscribe_by_one_request_is_found_until_half_of_it_is_back():
-    known = Account(*URLS)
+def test_mass_unsubscribe_by_one_request_is_found_until_half_of_it_is_back(known):
     stamp = known.leave(*URLS[:8], author="phone")
     (one,) = found(known)
     assert (one.stamps, one.author, len(one.feeds)) == ([stamp], "phone", 8)
@@ -116,24 +120,21 @@ def test_mass_unsubscribe_by_one_request_is_found_until_half_of_it_is_back():
     assert found(known) == []
 
 
-def test_feed_that_was_merged_into_one_of_the_list_since_is_not_gone():
-    known = Account(*URLS)
+def test_feed_that_was_merged_into_one_of_the_list_since_is_not_gone(known):
     known.leave(*URLS[:8], author="phone")
     known.merge(URLS[0], URLS[11])
     assert gone(known) == set(URLS[1:8])
 
 
-def test_mass_unsubscribe_by_many_requests_of_one_app_is_found_as_one():
-    known = Account(*URLS)
+def test_mass_unsubscribe_by_many_requests_of_one_app_is_found_as_one(known):
     stamps = [known.leave(url, author="phone") for url in URLS[:7]]
     (one,) = found(known)
     assert list(one.stamps) == stamps[::-1]
 
 
 @pytest.mark.parametrize("pause_us", [0, WINDOW_US // 12])
-def test_feed_that_an_app_removed_by_an_earlier_request_is_no_part_of_it(pause_us):
+def test_feed_that_an_app_removed_by_an_earlier_request_is_no_part_of_it(pause_us, known):
     """A list that is sent in parts is one request."""
-    known = Account(*URLS)
     known.now = known.last_stamp
     known.leave(*URLS[:1], author="phone")
     known.now = known.last_stamp + 2 * pause_us
@@ -154,16 +155,14 @@ def test_mass_unsubscribe_with_pauses_has_all_of_its_feeds():
 
 
 @pytest.mark.parametrize(("author", "later"), [("tablet", 0), ("phone", 2 * WINDOW_US)])
-def test_feeds_left_by_several_apps_or_over_a_long_time_are_no_mass_unsubscribe(author, later):
-    known = Account(*URLS)
+def test_feeds_left_by_two_apps_or_over_a_long_time_are_no_mass_unsubscribe(author, later, known):
     known.leave(*URLS[:3], author="phone")
     known.now += later
     known.leave(*URLS[4:6], author=author)
     assert found(known) == []
 
 
-def test_feed_that_was_left_twice_counts_once():
-    known = Account(*URLS)
+def test_feed_that_was_left_twice_counts_once(known):
     known.leave(*URLS[:3], author="phone")
     known.add(*URLS)
     known.leave(*URLS[:3], author="phone")
@@ -179,8 +178,7 @@ def test_list_that_an_app_brought_along_and_removed_at_once_counts():
     assert gone(known) == set(URLS[1:])
 
 
-def test_feed_that_is_unsubscribed_and_then_deleted_has_gone_once():
-    known = Account(*URLS)
+def test_feed_that_is_unsubscribed_and_then_deleted_has_gone_once(known):
     for url in URLS:
         known.leave(url, author="phone")
         known.keep(delete(known.snapshot(), guid(url)), "phone")

@@ -12,6 +12,11 @@ from feedkeep.rules.seen_feeds import NEVER
 from feedkeep.rules.subscriptions import MAX_POINTERS, MAX_REDIRECTS, Added, Refused, want
 
 
+@pytest.fixture
+def account():
+    return Account((A, G1))
+
+
 def merged() -> Account:
     """Return an account whose feed G2 has the URL A, and B from a merge."""
     account = Account((A, G1), (B, G2))
@@ -37,8 +42,7 @@ def test_pointers_are_stamped_before_the_subscription_that_they_lead_to():
 
 
 # C4.4
-def test_leading_an_old_pointer_to_a_newer_guid_is_not_a_change_of_it():
-    account = Account((A, G1))
+def test_leading_an_old_pointer_to_a_newer_guid_is_not_a_change_of_it(account):
     account.merge(G1, G2)
     before = account.pointer(G1).guid_changed
     account.merge(G2, G3)
@@ -58,8 +62,7 @@ def test_pointer_that_a_new_subscription_takes_from_a_deleted_one_is_stamped_aga
 
 # C8.5
 @pytest.mark.parametrize("revive_with", [None, G3])
-def test_pointers_of_a_guid_that_is_taken_over_are_stamped_again(revive_with):
-    account = Account((A, G1))
+def test_pointers_of_a_guid_that_is_taken_over_are_stamped_again(account, revive_with):
     account.merge(G1, guid(A))  # a device is told that G1 leads to A's guid
     account.move(A, B, new_guid=G2)
     account.delete(G2)
@@ -91,8 +94,7 @@ def test_copied_guid_costs_no_feed(items, guids):
 
 
 # C5.5, C5.29
-def test_guid_of_the_list_is_the_identity_of_the_first_item_that_has_it():
-    account = Account((A, G1))
+def test_guid_of_the_list_is_the_identity_of_the_first_item_that_has_it(account):
     account.add((B, G1), (C, G1))
     assert account.urls() == [A, C]
     assert account.pointer(B).new_guid == G1
@@ -225,8 +227,7 @@ def test_move_before_a_merge_is_not_undone_after_it_and_one_after_it_is():
 
 
 # C5.26
-def test_url_that_an_app_has_leads_to_its_feed_after_the_move_to_it_is_undone():
-    account = Account((A, G1))
+def test_url_that_an_app_has_leads_to_its_feed_after_the_move_to_it_is_undone(account):
     account.move(G1, B)
     back = subscriptions.Update(new_feed_url=parse_feed_url(A))
     account.do(subscriptions.update, G1, back, held={guid(B)})
@@ -234,15 +235,13 @@ def test_url_that_an_app_has_leads_to_its_feed_after_the_move_to_it_is_undone():
     assert account.pointer(B) == Pointer(guid(B), G1, None, kept)
 
 
-def test_moving_to_a_url_that_was_only_sent_beside_is_a_new_move_and_loses_no_url():
-    account = Account((A, G1))
+def test_moving_to_a_url_that_was_only_sent_beside_is_a_new_move_and_loses_no_url(account):
     account.add((B, G1))
     account.move(G1, B)
     assert leads(account, A) == {G1}
 
 
-def test_reviving_with_a_former_url_loses_no_url():
-    account = Account((A, G1))
+def test_reviving_with_a_former_url_loses_no_url(account):
     account.move(G1, B)
     account.delete(G1)
     account.add((A, G1))

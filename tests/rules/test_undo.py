@@ -15,6 +15,11 @@ OFF = {"is_subscribed": False}
 LEAVE, OVERWRITE = ConflictPolicy.LEAVE, ConflictPolicy.OVERWRITE
 
 
+@pytest.fixture
+def known():
+    return Account(A)
+
+
 def from_backup(known: Account, backup: Account, **said: object) -> None:
     wanted = ListAt(dict(backup.entries), backup.last_stamp)
     known.bring_back(undo.restore_from, wanted, **{"keep_added": True, **said})
@@ -201,8 +206,7 @@ def test_unknown_change_is_refused(stamps):
 
 
 # C9.13
-def test_added_feed_is_deleted_and_an_undo_of_that_or_of_a_deletion_adds_it():
-    known = Account(A)
+def test_added_feed_is_deleted_and_an_undo_of_that_or_of_a_deletion_adds_it(known):
     known.add((B, G1))
     known.undo()
     feed = known.subscription(G1)
@@ -217,8 +221,7 @@ def test_added_feed_is_deleted_and_an_undo_of_that_or_of_a_deletion_adds_it():
     assert known.subscribed() == {A, B}
 
 
-def test_move_is_taken_back_and_the_wrong_url_leads_nowhere_and_apps_are_told_nothing():
-    known = Account(A)
+def test_move_is_taken_back_and_the_wrong_url_leads_nowhere_and_apps_are_told_nothing(known):
     known.move(A, B)
     first = known.last_stamp + 1
     known.undo()
@@ -232,8 +235,7 @@ def test_move_is_taken_back_and_the_wrong_url_leads_nowhere_and_apps_are_told_no
     assert known.entries[guid(B)] == Pointer(guid(B), guid(A))
 
 
-def test_apps_that_were_notified_of_a_move_are_told_when_it_is_taken_back_and_when_that_is():
-    known = Account(A)
+def test_apps_that_were_notified_of_a_move_are_told_when_it_is_taken_back_and_when_that_is(known):
     before = known.last_stamp + 1
     known.move(A, B, notify_apps=True)
     first = known.last_stamp + 1
@@ -251,8 +253,7 @@ def test_apps_that_were_notified_of_a_move_are_told_when_it_is_taken_back_and_wh
     assert (moved.url, moved.moved_away) == (A, True)
 
 
-def test_apps_give_up_every_url_in_between_when_a_move_they_were_notified_of_is_taken_back():
-    known = Account(A)
+def test_apps_give_up_every_url_in_between_when_a_move_they_were_notified_of_is_taken_back(known):
     known.move(A, B, notify_apps=True)
     known.move(A, C)
     first = known.last_stamp + 1
@@ -260,8 +261,7 @@ def test_apps_give_up_every_url_in_between_when_a_move_they_were_notified_of_is_
     assert known.polled(first) == ([A], [B, C])
 
 
-def test_apps_that_missed_a_move_they_were_notified_of_are_told_all_urls():
-    known = Account(A)
+def test_apps_that_missed_a_move_they_were_notified_of_are_told_all_urls(known):
     first = known.last_stamp + 1
     known.move(A, B)  # no app is told: all have A
     moment = known.last_stamp
@@ -270,16 +270,14 @@ def test_apps_that_missed_a_move_they_were_notified_of_are_told_all_urls():
     assert known.polled(first) == ([B], [A, C])
 
 
-def test_url_that_an_app_has_leads_to_its_feed_also_when_the_move_is_taken_back():
-    known = Account(A)
+def test_url_that_an_app_has_leads_to_its_feed_also_when_the_move_is_taken_back(known):
     known.move(A, B)
     known.undo(held={guid(B)})
     assert (known.pointer(B).new_guid, known.pointer(B).alias) == (guid(A), alias(B))
 
 
 # C9.13
-def test_guid_that_devices_were_told_leads_to_its_feed_when_the_renaming_is_taken_back():
-    known = Account(A)
+def test_guid_that_devices_were_told_leads_to_its_feed_when_the_renaming_is_taken_back(known):
     known.merge(A, G1)
     known.undo()
     feed, pointer = known.subscription(A), known.pointer(G1)
@@ -323,8 +321,7 @@ def test_app_that_has_both_of_two_feeds_that_are_one_again_may_clear_one_away(ow
     assert known.entries == entries, "what is known of the two is not forgotten"
 
 
-def test_app_that_has_both_urls_of_a_merge_may_clear_one_away_after_a_restore_to_before_it():
-    known = Account(A)
+def test_app_that_has_both_urls_of_a_merge_may_clear_one_away_after_a_restore_to_before_it(known):
     moment = known.last_stamp
     known.add(B)
     known.merge(B, A)
@@ -335,8 +332,7 @@ def test_app_that_has_both_urls_of_a_merge_may_clear_one_away_after_a_restore_to
     assert known.subscribed() == {A}
 
 
-def test_feed_that_loses_the_url_by_which_apps_have_it_is_sent_by_its_own():
-    known = Account(A)
+def test_feed_that_loses_the_url_by_which_apps_have_it_is_sent_by_its_own(known):
     moment = known.last_stamp
     known.move(A, C)
     known.add(B)
@@ -349,8 +345,7 @@ def test_feed_that_loses_the_url_by_which_apps_have_it_is_sent_by_its_own():
     assert known.polled(restored)[0] == [A, C]
 
 
-def test_each_url_that_apps_may_have_beside_another_is_known_as_one():
-    known = Account(A)
+def test_each_url_that_apps_may_have_beside_another_is_known_as_one(known):
     known.move(A, B)
     moment = known.last_stamp
     known.undo()
@@ -363,8 +358,7 @@ def test_each_url_that_apps_may_have_beside_another_is_known_as_one():
         assert known.pointer(url).alias == alias(url, was_own=True)
 
 
-def test_url_that_apps_are_told_to_give_up_is_known_as_one_that_they_may_have_beside():
-    known = Account(A)
+def test_url_that_apps_are_told_to_give_up_is_known_as_one_that_they_may_have_beside(known):
     known.move(A, B)
     moment = known.last_stamp
     known.undo()
@@ -477,8 +471,7 @@ def test_merged_feeds_are_restored_each_with_its_own_status(unsubscribed):
     assert known.subscribed() == {A, B} - {unsubscribed}
 
 
-def test_feed_renamed_twice_and_moved_is_restored_as_the_same_feed():
-    known = Account(A)
+def test_feed_renamed_twice_and_moved_is_restored_as_the_same_feed(known):
     moment = known.last_stamp
     known.merge(A, G1)
     known.merge(A, G2)
@@ -488,8 +481,7 @@ def test_feed_renamed_twice_and_moved_is_restored_as_the_same_feed():
     assert known.subscription(A).status_changed == moment
 
 
-def test_apps_are_not_sent_a_restored_feed_that_they_have_by_its_former_urls():
-    known = Account(A)
+def test_apps_are_not_sent_a_restored_feed_that_they_have_by_its_former_urls(known):
     for url in (*URLS[:3], C):
         known.move(A, url)
     moment = known.last_stamp
@@ -501,8 +493,7 @@ def test_apps_are_not_sent_a_restored_feed_that_they_have_by_its_former_urls():
     assert known.subscription(A).status_changed == has_it_since
 
 
-def test_added_feed_that_absorbed_an_older_one_stays_when_that_one_comes_back():
-    known = Account(A)
+def test_added_feed_that_absorbed_an_older_one_stays_when_that_one_comes_back(known):
     moment = known.last_stamp
     known.add((C, G1))
     known.add((A, G1))
@@ -511,8 +502,7 @@ def test_added_feed_that_absorbed_an_older_one_stays_when_that_one_comes_back():
     assert known.subscribed() == {A, C}
 
 
-def test_changes_before_the_moment_do_not_affect_what_comes_back():
-    known = Account(A)
+def test_changes_before_the_moment_do_not_affect_what_comes_back(known):
     known.move(A, B)
     known.undo()  # B's guid leads nowhere again
     moment = known.last_stamp
@@ -527,8 +517,7 @@ def test_changes_before_the_moment_do_not_affect_what_comes_back():
     assert saved[0] == saved[1]
 
 
-def test_forgotten_history_cannot_be_restored():
-    known = Account(A)
+def test_forgotten_history_cannot_be_restored(known):
     last = known.leave(A)
     snapshot = replace(known.snapshot(), history=replace(known.kept.history(), known_from=last))
     with pytest.raises(InvalidInput, match="does not go back that far"):
@@ -558,8 +547,7 @@ def test_apps_are_told_of_both_feeds_when_a_merge_is_taken_back():
     assert known.polled(first) == ([A, B], [])
 
 
-def test_move_whose_way_back_forgot_its_pointer_is_taken_back_without_one():
-    known = Account(A)
+def test_move_whose_way_back_forgot_its_pointer_is_taken_back_without_one(known):
     known.move(A, B)
     moved = known.last_change
     known.move(A, A)
@@ -636,8 +624,7 @@ def test_undo_of_an_undone_merge_sent_again_changes_nothing():
 
 
 # C9.20
-def test_undo_of_a_restore_and_an_add_sent_again_changes_nothing():
-    known = Account(A)
+def test_undo_of_a_restore_and_an_add_sent_again_changes_nothing(known):
     known.add((B, G2), (C, guid(A)))
     before_merging = known.last_change
     known.merge(A, G2)
