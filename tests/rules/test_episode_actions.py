@@ -410,7 +410,7 @@ def test_apps_are_sent_the_newest_play_of_an_episode_in_whichever_order_they_com
         assert sent == [newest]
 
 
-OTHER = "https://b.example"
+OTHER, ODD_HOST = "https://b.example", "https://b..example"
 
 
 def join(stored: Stored, *former: EpisodeAction) -> list[EpisodeAction]:
@@ -523,20 +523,19 @@ def test_what_an_app_sent_itself_is_not_sent_back():
     assert rules.without_own(listed, progress, 1) == [listed[0], listed[3]]
 
 
-def test_actions_have_the_present_url_of_their_podcast():
-    known, unknown = action(), action(podcast="https://b.example")
-    feed_urls = {known.podcast_guid: "https://moved.example"}
-    spelled = rules.spelled([known, unknown], feed_urls)
-    assert [item.podcast for item in spelled] == ["https://moved.example", "https://b.example"]
+def podcasts(actions: Iterable[EpisodeAction]) -> list[str]:
+    return [one.podcast for one in actions]
 
 
 # C3.18
-def test_spelled_for_apps_omits_podcasts_with_impossible_hosts():
-    known, impossible = action(), action(podcast="https://b..example")
+def test_actions_have_the_present_url_of_their_podcast_which_apps_are_sent_if_it_is_possible():
+    known, unknown, impossible = (action(podcast=url) for url in (PLAYED.podcast, OTHER, ODD_HOST))
+    feed_urls = {known.podcast_guid: "https://moved.example"}
+    assert podcasts(rules.spelled([known, unknown], feed_urls)) == ["https://moved.example", OTHER]
     sent = [known, impossible]
-    assert [item.podcast for item in rules.spelled_for_apps(sent, {})] == [known.podcast]
-    urls = {known.podcast_guid: "https://a..example", impossible.podcast_guid: "https://b.example"}
-    assert [item.podcast for item in rules.spelled_for_apps(sent, urls)] == ["https://b.example"]
+    assert podcasts(rules.spelled_for_apps(sent, {})) == [known.podcast]
+    feed_urls = {known.podcast_guid: ODD_HOST, impossible.podcast_guid: OTHER}
+    assert podcasts(rules.spelled_for_apps(sent, feed_urls)) == [OTHER]
 
 
 @given(st.lists(st.integers(0, 3), max_size=40), st.integers(1, 4))
