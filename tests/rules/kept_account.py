@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 from kept_states import KeptStates
@@ -96,15 +96,10 @@ class Account:
     def bring_back(self, rule: Callable[..., Any], *arguments: Any, **named: Any) -> ListRestored:
         return self.keep(rule(self.snapshot_with_history(), *arguments, **named))
 
-    def undo(
-        self,
-        *stamps: Stamp,
-        guids: Collection[Guid] | None = None,
-        when: ConflictPolicy = ConflictPolicy.ASK,
-        held: Collection[Guid] = (),
-    ) -> ListRestored:
+    def undo(self, *stamps: Stamp, guids=None, when=ConflictPolicy.ASK, **held) -> ListRestored:
         """Undo changes, or the last one."""
-        return self.bring_back(undo.undo, Undo(stamps or self.kept.stamps[-1:], guids, when), held)
+        wanted = Undo(stamps or self.kept.stamps[-1:], guids, when)
+        return self.bring_back(undo.undo, wanted, **held)
 
     def restore(self, moment: Stamp, *, keep_added: bool = True, **held: Any) -> ListRestored:
         return self.bring_back(undo.restore, moment, keep_added=keep_added, **held)

@@ -123,9 +123,7 @@ def test_action_is_stored_as_it_was_sent_without_what_makes_no_sense(sent, store
         ({"kind": "pause"}, None),
     ],
 )
-def test_invalid_url_is_reported_and_a_play_without_position_or_an_unknown_kind_ignored(
-    sent, judged
-):
+def test_invalid_url_is_reported_and_what_is_no_play_or_no_action_ignored(sent, judged):
     """gPodder sends one as soon as playback starts, and AntennaPod one with -1 in all numbers."""
     assert judge(replace(PLAYED, **sent)) == judged
 

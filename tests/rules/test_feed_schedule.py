@@ -168,21 +168,19 @@ def test_feed_that_always_redirected_shows_what_it_redirects_to():
 
 
 @pytest.mark.parametrize(
-    ("looked_days_ago", "url", "has_picture", "is_wanted"),
+    ("days_ago", "url", "picture", "is_wanted"),
     [
-        (None, SHOW.picture_url, False, True),
-        (2, SHOW.picture_url, True, False),
-        (31, SHOW.picture_url, True, True),
-        (2, "https://show.example/old.jpg", True, True),
-        (0, SHOW.picture_url, False, False),
-        (2, SHOW.picture_url, False, True),
+        (None, SHOW.picture_url, "", True),
+        (2, SHOW.picture_url, "1", False),
+        (31, SHOW.picture_url, "1", True),
+        (2, "https://show.example/old.jpg", "1", True),
+        (0, SHOW.picture_url, "", False),
+        (2, SHOW.picture_url, "", True),
     ],
 )
-def test_picture_is_asked_for_when_it_is_new_or_was_asked_for_long_ago(
-    looked_days_ago, url, has_picture, is_wanted
-):
-    looked = None if looked_days_ago is None else Stamp(NOW - looked_days_ago * DAY_US)
-    feed = replace(READ, picture="1" if has_picture else "", picture_url=url, picture_looked=looked)
+def test_picture_is_fetched_if_it_is_new_or_was_long_ago(days_ago, url, picture, is_wanted):
+    looked = None if days_ago is None else Stamp(NOW - days_ago * DAY_US)
+    feed = replace(READ, picture=picture, picture_url=url, picture_looked=looked)
     assert rules.wants_picture(feed, SHOW, NOW) == is_wanted
     assert not rules.wants_picture(feed, FeedContent(title="It has none"), NOW)
 

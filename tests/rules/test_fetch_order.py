@@ -147,9 +147,7 @@ def test_feeds_of_a_host_that_are_put_off_come_as_fast_as_it_answers(count, us):
 
 
 @given(st.integers(0, 1_000), st.integers(1, 100), st.integers(1, 100))
-def test_however_many_are_put_off_a_feed_waits_as_long_as_there_are_turns_before_it(
-    others, ahead, later_us
-):
+def test_feed_waits_as_long_as_there_are_turns_before_it_however_many(others, ahead, later_us):
     queues = HostQueues()
     for turn in range(1, others + 1):
         queues.due(HOST, new(turn), NOW, turn)

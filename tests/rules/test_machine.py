@@ -25,7 +25,7 @@ from feedkeep.rules.invariants import history_violations, violations
 from feedkeep.rules.list_limits import MAX_SUBSCRIPTIONS, limits_for
 from feedkeep.rules.seen_feeds import NEVER
 from feedkeep.rules.subscriptions import MAX_POINTERS, Added, Update, guids_wanted, want
-from feedkeep.rules.undo import ConflictPolicy, ListRestored, Undo
+from feedkeep.rules.undo import ConflictPolicy, Undo
 
 URL_TEXTS = ["http://a.example/", "https://a.example", "http://b.example", "https://c.example/x"]
 GUID_TEXTS = [f"00000000-0000-4000-8000-00000000000{i}" for i in range(3)]
@@ -226,15 +226,13 @@ class Rules(RuleBasedStateMachine):
     def is_subscribed(self, guid: Guid) -> bool:
         return status_rank(self.entries[self.target(guid)]) == 2
 
-    def undo(self, now: int, wanted: Undo) -> ListRestored | None:
+    def undo(self, now: int, wanted: Undo) -> Any:
         return self.bring_back(now, min(wanted.stamps), partial(undo.undo, wanted=wanted))
 
-    def bring_back(
-        self, now: int, history_from: Stamp, decide: Callable[[Snapshot], Decision[ListRestored]]
-    ) -> ListRestored | None:
+    def bring_back(self, now: int, history_from: Stamp, decide: Callable[..., Any]) -> Any:
         before = dict(self.entries)
         try:
-            done: ListRestored = self.decide(now, list(self.entries), decide, history_from)
+            done = self.decide(now, list(self.entries), decide, history_from)
         except (InvalidInput, ChangedSince):
             assert before == self.entries
             return None
@@ -305,13 +303,7 @@ class Rules(RuleBasedStateMachine):
             found = (entry.feed_url, entry.is_subscribed, entry.deleted is not None)
             assert found == (feed.url, feed.on, feed.deleted)
 
-    def decide(
-        self,
-        now: int,
-        guids: Sequence[Guid],
-        decide: Callable[[Snapshot], Decision[Any]],
-        history_from: Stamp | None = None,
-    ) -> Any:
+    def decide(self, now, guids, decide, history_from: Stamp | None = None) -> Any:
         """Do what a store does, and look at every stamp that was given out."""
         before, clock = dict(self.entries), self.last_stamp
         given = self.named_by(guids)
