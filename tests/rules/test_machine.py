@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -12,17 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from kept_states import KeptStates
 from reference import Account, derive
 
-from feedkeep.model import (
-    Counts,
-    Decision,
-    Entry,
-    Guid,
-    Limits,
-    Pointer,
-    Snapshot,
-    Stamp,
-    Subscription,
-)
+from feedkeep.model import Counts, Decision, Entry, Guid, Limits, Pointer, Snapshot, Stamp
+from feedkeep.model import Subscription as Sub
 from feedkeep.model.entry_index import target_guid
 from feedkeep.model.errors import ChangedSince, InvalidInput, UnknownSubscription
 from feedkeep.rules import subscriptions, undo
@@ -33,7 +25,7 @@ from feedkeep.rules.invariants import history_violations, violations
 from feedkeep.rules.list_limits import MAX_SUBSCRIPTIONS, limits_for
 from feedkeep.rules.seen_feeds import NEVER
 from feedkeep.rules.subscriptions import MAX_POINTERS, Added, Update, guids_wanted, want
-from feedkeep.rules.undo import ConflictPolicy, ListRestored, Undo
+from feedkeep.rules.undo import ConflictPolicy, Undo
 
 URL_TEXTS = ["http://a.example/", "https://a.example", "http://b.example", "https://c.example/x"]
 GUID_TEXTS = [f"00000000-0000-4000-8000-00000000000{i}" for i in range(3)]
@@ -42,13 +34,14 @@ URLS = st.sampled_from(URL_TEXTS)
 GUIDS = st.sampled_from(GUID_TEXTS)
 KNOWN = st.sampled_from(GUID_TEXTS + [derive(url) for url in URL_TEXTS])
 CLOCK = st.integers(0, 50)
+CHOICES = st.sampled_from(ConflictPolicy)
 
 
 def first_had(entries: dict[Guid, Entry]) -> dict[str, Any]:
     """Return when the feed of each URL was had first, by the guid derived from it."""
     had: dict[str, Any] = {}
     for entry in entries.values():
-        if isinstance(entry, Subscription):
+        if isinstance(entry, Sub):
             had[derive(entry.feed_url)] = entry.first_had
         if entry.alias is not None:
             had[entry.guid] = entry.alias.first_had
@@ -57,9 +50,13 @@ def first_had(entries: dict[Guid, Entry]) -> dict[str, Any]:
 
 def status_rank(entry: Entry | None) -> int:
     """Return how much a feed is in the list: 0 is deleted, 1 unsubscribed, 2 subscribed."""
-    if not isinstance(entry, Subscription) or entry.deleted is not None:
+    if not isinstance(entry, Sub) or entry.deleted is not None:
         return 0
     return 1 + entry.is_subscribed
+
+
+def subscribed(entries: dict[Guid, Entry]) -> dict[Guid, str]:
+    return {guid: entry.feed_url for guid, entry in entries.items() if status_rank(entry) == 2}
 
 
 class Rules(RuleBasedStateMachine):
@@ -88,11 +85,7 @@ class Rules(RuleBasedStateMachine):
     @rule(items=st.lists(st.tuples(URLS, st.none() | GUIDS), min_size=1, max_size=3), now=CLOCK)
     def add(self, items: list[tuple[str, str | None]], now: int) -> None:
         wanted = [want(url, guid) for url, guid in items]
-        outcome = self.decide(
-            now,
-            guids_wanted(wanted),
-            lambda snapshot: subscriptions.add(snapshot, wanted),
-        )
+        outcome = self.decide(now, guids_wanted(wanted), lambda s: subscriptions.add(s, wanted))
         guids = self.reference.own_guids(items)
         for (url, _), guid, item in zip(items, guids, outcome, strict=True):
             was_added = self.attempt(lambda u=url, g=guid: self.reference.add(u, g))
@@ -111,110 +104,82 @@ class Rules(RuleBasedStateMachine):
         guid=KNOWN, url=st.none() | URLS, new_guid=st.none() | KNOWN, on=st.none() | st.booleans(),
         held=st.frozensets(KNOWN), now=CLOCK,
     )  # fmt: skip
-    def update(
-        self,
-        guid: str,
-        url: str | None,
-        new_guid: str | None,
-        on: bool | None,
-        held: frozenset[Guid],
-        now: int,
-    ) -> None:
+    def update(self, guid, url, new_guid, on, held, now) -> None:
         before = dict(self.entries)
-        change = Update(
-            parse_feed_url(url) if url else None, parse_guid(new_guid) if new_guid else None, on
-        )
-        try:
-            self.decide(
-                now,
-                [Guid(guid), *change.guids()],
-                lambda snapshot: subscriptions.update(snapshot, Guid(guid), change, held),
-            )
-            was_done = True
-        except (UnknownSubscription, InvalidInput):
-            was_done = False
+        own_guid = parse_guid(new_guid) if new_guid else None
+        change = Update(parse_feed_url(url) if url else None, own_guid, on)
+        decide = partial(subscriptions.update, guid=guid, change=change, held=held)
+        was_done = self.is_done(now, [guid, *change.guids()], decide)
         assert was_done == self.attempt(
-            lambda: self.reference.update(guid, url, new_guid, on, held)
+            partial(self.reference.update, guid, url, new_guid, on, held)
         )
         assert was_done or before == self.entries
         self.remember()
 
     @rule(guid=KNOWN, now=CLOCK)
     def delete(self, guid: str, now: int) -> None:
-        try:
-            self.decide(
-                now, [Guid(guid)], lambda snapshot: subscriptions.delete(snapshot, Guid(guid))
-            )
-            was_done = True
-        except UnknownSubscription:
-            was_done = False
+        was_done = self.is_done(now, [guid], partial(subscriptions.delete, guid=guid))
         assert was_done == self.reference.delete(guid)
         self.remember()
+
+    def is_done(self, now: int, guids: Sequence[Guid], decide: Callable[..., Any]) -> bool:
+        try:
+            self.decide(now, guids, decide)
+        except (UnknownSubscription, InvalidInput):
+            return False
+        return True
 
     def remember(self) -> None:
         """Let the reference put a copy aside of what it has after the last change."""
         if self.kept.stamps:
             self.reference.remember(self.kept.stamps[-1])
 
-    @rule(
-        back=st.integers(1, 6), count=st.integers(1, 3), choice=st.sampled_from(ConflictPolicy),
-        now=CLOCK,
-    )  # fmt: skip
+    def stamps(self, back: int, count: int) -> list[Stamp]:
+        """Return the stamps of some changes."""
+        start = max(0, len(self.kept.stamps) - back)
+        return self.kept.stamps[start : start + count]
+
+    @rule(back=st.integers(1, 6), count=st.integers(1, 3), choice=CHOICES, now=CLOCK)
     def undo_some(self, back: int, count: int, choice: ConflictPolicy, now: int) -> None:
         """Changes that are undone leave nothing wrong, whatever happened since."""
-        start = max(0, len(self.kept.stamps) - back)
-        stamps = self.kept.stamps[start : start + count]
+        stamps = self.stamps(back, count)
         if not stamps:
             return
         done = self.undo(now, Undo(stamps, None, choice))
         if done is not None and not done.left:
-            again = self.undo(now, Undo(stamps))
-            assert again is not None
-            assert again.stamp is None
+            assert self.undo(now, Undo(stamps)).stamp is None
 
     @rule(back=st.integers(1, 8), count=st.integers(1, 4), now=CLOCK)
     def bring_back_what_some_changes_removed(self, back: int, count: int, now: int) -> None:
         """What one of them was the last to remove is back, and all else is as it was."""
-        start = max(0, len(self.kept.stamps) - back)
-        stamps = self.kept.stamps[start : start + count]
+        stamps = self.stamps(back, count)
         if not stamps:
             return
         before = dict(self.entries)
         wanted = {
             guid: was
             for guid, entry in before.items()
-            if isinstance(entry, Subscription) and (was := self.before_removal(guid, set(stamps)))
+            if isinstance(entry, Sub) and (was := self.before_removal(guid, set(stamps)))
         }
-        done = self.bring_back(
-            now,
-            stamps[0],
-            lambda whole: undo.restore_removed(whole, stamps),
-        )
-        if done is None:
+        decide = partial(undo.restore_removed, stamps=stamps)
+        if self.bring_back(now, stamps[0], decide) is None:
             return
         for guid, was in wanted.items():
-            target = self.entries[self.target(guid)]
-            assert isinstance(target, Subscription)
-            assert status_rank(target) >= status_rank(was)
-        feeds = {g: e for g, e in before.items() if isinstance(e, Subscription)}
-        assert all(self.is_subscribed(guid) for guid, feed in feeds.items() if feed.is_subscribed)
-        if not any(feeds[guid].deleted for guid in wanted):
-            on = {g for g, e in self.entries.items() if status_rank(e) == 2}
+            assert status_rank(self.entries[self.target(guid)]) >= status_rank(was)
+        on = subscribed(before)
+        assert all(self.is_subscribed(guid) for guid in on)
+        if not any(before[guid].deleted for guid in wanted):
             back = {guid for guid, was in wanted.items() if was.is_subscribed}
-            assert on == back | {guid for guid, feed in feeds.items() if feed.is_subscribed}
-        again = self.bring_back(
-            now,
-            stamps[0],
-            lambda whole: undo.restore_removed(whole, stamps),
-        )
+            assert subscribed(self.entries).keys() == back | on.keys()
+        again = self.bring_back(now, stamps[0], decide)
         assert again is None or again.stamp is None
 
-    def before_removal(self, guid: Guid, stamps: set[Stamp]) -> Subscription | None:
+    def before_removal(self, guid: Guid, stamps: set[Stamp]) -> Sub | None:
         """Return what a feed was before these changes removed it, if they were the last to."""
         found = None
         for number in range(len(self.kept.stamps) - 1, -1, -1):
             was, became = (self.lists[number + after].get(guid) for after in (0, 1))
-            if not isinstance(was, Subscription) or status_rank(was) < status_rank(became):
+            if not isinstance(was, Sub) or status_rank(was) < status_rank(became):
                 break
             if status_rank(was) > status_rank(became):
                 if self.kept.stamps[number] not in stamps:
@@ -242,46 +207,32 @@ class Rules(RuleBasedStateMachine):
         assert {guid: state.entry for guid, state in states.items()}.keys() == was.keys()
         assert all(is_same_state(state.entry, was[guid]) for guid, state in states.items())
         feeds = self.reference.at(moment)
-        had = self.feeds_with_those_of(was)
-        done = self.bring_back(
-            now,
-            moment,
-            lambda whole: undo.restore(whole, moment, keep_added=keep_added),
-        )
-        if done is None:
+        feeds_then = [guid for guid, entry in was.items() if isinstance(entry, Sub)]
+        had = [
+            [feed, *(guid for guid in feeds_then if self.target(guid) == feed)]
+            for feed in subscribed(self.entries)
+        ]
+        decide = partial(undo.restore, moment=moment, keep_added=keep_added)
+        if self.bring_back(now, moment, decide) is None:
             return
         self.assert_back(was, keep_added=keep_added)
         if keep_added:
             for guids in had:
                 assert any(self.is_subscribed(guid) for guid in guids)
-        there = {(e.guid, e.feed_url) for e in self.entries.values()
-                 if isinstance(e, Subscription) and e.is_subscribed}  # fmt: skip
+        there = set(subscribed(self.entries).items())
         wanted = {(feed.guid, feed.url) for feed in feeds if feed.on}
         assert wanted <= there if keep_added else wanted == there
 
-    def feeds_with_those_of(self, was: dict[Guid, Entry]) -> list[list[Guid]]:
-        """Return the guid of each feed that is subscribed, and of those that are a part of it."""
-        return [
-            [feed, *(g for g, e in was.items()
-                     if isinstance(e, Subscription) and self.target(g) == feed)]
-            for feed in self.entries if self.is_subscribed(feed)
-            and isinstance(self.entries[feed], Subscription)
-        ]  # fmt: skip
-
     def is_subscribed(self, guid: Guid) -> bool:
-        entry = self.entries[self.target(guid)]
-        return isinstance(entry, Subscription) and entry.is_subscribed
+        return status_rank(self.entries[self.target(guid)]) == 2
 
-    def undo(self, now: int, wanted: Undo) -> ListRestored | None:
-        first = min(wanted.stamps)
-        return self.bring_back(now, first, lambda whole: undo.undo(whole, wanted))
+    def undo(self, now: int, wanted: Undo) -> Any:
+        return self.bring_back(now, min(wanted.stamps), partial(undo.undo, wanted=wanted))
 
-    def bring_back(
-        self, now: int, history_from: Stamp, decide: Callable[[Snapshot], Decision[ListRestored]]
-    ) -> ListRestored | None:
+    def bring_back(self, now: int, history_from: Stamp, decide: Callable[..., Any]) -> Any:
         before = dict(self.entries)
         try:
-            done: ListRestored = self.decide(now, list(self.entries), decide, history_from)
+            done = self.decide(now, list(self.entries), decide, history_from)
         except (InvalidInput, ChangedSince):
             assert before == self.entries
             return None
@@ -300,15 +251,12 @@ class Rules(RuleBasedStateMachine):
                 continue
             assert now is not None
             assert self.target(guid) == (then.new_guid if isinstance(then, Pointer) else guid)
-            if isinstance(then, Subscription):
-                assert isinstance(now, Subscription)
+            if isinstance(then, Sub):
                 assert now.feed_url == then.feed_url
-                status_rank, stood = (
-                    (feed.deleted is None, feed.is_subscribed) for feed in (now, then)
-                )
-                assert status_rank == stood or (keep_added and status_rank > stood)
+                stands, stood = status_rank(now), status_rank(then)
+                assert stands == stood or (keep_added and stands > stood)
         for guid, now in self.entries.items():
-            if guid not in was and isinstance(now, Subscription) and not keep_added:
+            if guid not in was and isinstance(now, Sub) and not keep_added:
                 assert now.deleted is not None
 
     @rule()
@@ -325,12 +273,12 @@ class Rules(RuleBasedStateMachine):
 
         led = {e.guid: self.target(e.guid) for e in announced}
         assert led == {guid: target(guid) for guid in self.copy}
-        own = {g: e for g, e in self.copy.items() if isinstance(e, Subscription)}
-        there = {e.guid: e for e in announced if isinstance(e, Subscription)}
-        assert {g: e.is_subscribed for g, e in own.items()} == {
-            g: e.is_subscribed for g, e in there.items()
-        }
-        assert {g: e.feed_url for g, e in own.items()} == {g: e.feed_url for g, e in there.items()}
+        own = {g: e for g, e in self.copy.items() if isinstance(e, Sub)}
+        there = {e.guid: e for e in announced if isinstance(e, Sub)}
+        listed = [
+            {g: (e.is_subscribed, e.feed_url) for g, e in feeds.items()} for feeds in (own, there)
+        ]
+        assert listed[0] == listed[1]
 
     @invariant()
     def nothing_is_wrong_with_the_entries(self) -> None:
@@ -344,44 +292,29 @@ class Rules(RuleBasedStateMachine):
 
     @invariant()
     def the_reference_has_the_same_account(self) -> None:
-        ours = {
-            entry.guid: self.target(entry.guid)
-            for entry in self.entries.values()
-        }  # fmt: skip
+        ours = {guid: self.target(guid) for guid in self.entries}
         theirs = {guid: f.guid for f in self.reference.feeds for guid in [f.guid, *f.aliases]}
         assert ours == theirs
-        announced = {
-            e.guid for e in self.entries.values() if isinstance(e, Pointer) and e.guid_changed
-        }
-        assert announced == {
-            g for f in self.reference.feeds for g, is_announced in f.aliases.items() if is_announced
-        }
+        led = [e for e in self.entries.values() if isinstance(e, Pointer)]
+        aliases = [alias for f in self.reference.feeds for alias in f.aliases.items()]
+        assert {e.guid for e in led if e.guid_changed} == {g for g, is_told in aliases if is_told}
         for feed in self.reference.feeds:
-            entry = self.entries[Guid(feed.guid)]
-            assert isinstance(entry, Subscription)
-            assert (entry.feed_url, entry.is_subscribed) == (feed.url, feed.on)
-            assert (entry.deleted is not None) == feed.deleted
+            entry = self.entries[feed.guid]
+            found = (entry.feed_url, entry.is_subscribed, entry.deleted is not None)
+            assert found == (feed.url, feed.on, feed.deleted)
 
-    def decide(
-        self,
-        now: int,
-        guids: Sequence[Guid],
-        decide: Callable[[Snapshot], Decision[Any]],
-        history_from: Stamp | None = None,
-    ) -> Any:
+    def decide(self, now, guids, decide, history_from: Stamp | None = None) -> Any:
         """Do what a store does, and look at every stamp that was given out."""
         before, clock = dict(self.entries), self.last_stamp
         given = self.named_by(guids)
         known = None if history_from is None else self.kept.history()
-        decision = decide(
-            Snapshot(given, clock, now, self.counts, history=known, limits=self.limits)
-        )
+        state = (given, clock, now, self.counts)
+        decision = decide(Snapshot(*state, history=known, limits=self.limits))
         assert given == self.named_by(guids), "a rule changed what it was given"
         changed_guids = {*(e.guid for e in decision.saved), *decision.forgotten}
         assert changed_guids & before.keys() <= given.keys(), "a rule changed what it was not given"
-        changed = [
-            e for e in decision.saved if e.revision != getattr(before.get(e.guid), "revision", None)
-        ]
+        old = {guid: entry.revision for guid, entry in before.items()}
+        changed = [e for e in decision.saved if e.revision != old.get(e.guid)]
         stamps = [e.revision for e in changed if e.revision is not None]
         assert all(stamp > clock for stamp in stamps)
         assert decision.last_stamp >= max([clock, *stamps])
@@ -455,12 +388,8 @@ OWN = GUID_TEXTS[:3]
 """Guids of no URL: the URLs of feeds that have these are pointers that no device was told of."""
 
 MOVES = [*URL_TEXTS[1:], "http://d.example"]
-STEPS = st.tuples(
-    st.booleans(),
-    st.sampled_from(OWN),
-    st.none() | st.sampled_from(MOVES),
-    st.none() | st.sampled_from(OWN),
-)
+OWN_GUIDS, NEW_URLS = st.sampled_from(OWN), st.none() | st.sampled_from(MOVES)
+STEPS = st.tuples(st.booleans(), OWN_GUIDS, NEW_URLS, st.none() | OWN_GUIDS)
 
 
 # C3.17
@@ -484,12 +413,10 @@ def test_no_url_of_a_feed_that_was_merged_is_lost_by_what_follows(steps):
             gone = {g for g in others if rules.target(g) == rules.target(Guid(guid))}
             merged |= {g for g, entry in before.items() if target_guid(entry) in gone}
             # The former URL of a deleted feed goes to who takes it, and is then as any other.
-            merged -= {
-                g
-                for g in merged & rules.entries.keys()
-                if rules.target(g) != target_guid(before[g])
-                and isinstance(rules.entries[target_guid(before[g])], Subscription)
-            }
+            for one in merged & rules.entries.keys():
+                led_to = target_guid(before[one])
+                if rules.target(one) != led_to and isinstance(rules.entries[led_to], Sub):
+                    merged.discard(one)
             assert merged <= rules.entries.keys()
     finally:
         rules.teardown()

@@ -1,25 +1,19 @@
-"""What counts as proof that a feed has moved, and what does not."""
+"""What counts as proof that a feed has moved, and what becomes of a list whose feed has moved."""
 
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kept_account import Account
 
 from feedkeep.model import Failure, Feed, FeedContent, FetchResult, Guid, MovedFeed, Stamp, replace
+from feedkeep.rules import moves as rules
 from feedkeep.rules.clock import DAY_US, day_of
 from feedkeep.rules.feed_schedule import HOUR_US, after_fetch
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.moves import (
-    AT_LEAST_US,
-    DAYS,
-    found_by_https,
-    is_another_feed,
-    is_dead,
-    is_same_feed,
-    may_move,
-    proved_move,
-)
+from feedkeep.rules.followed_moves import MAX_REMEMBERED, Followed, MoveOutcome, follow, tell_apps
+from feedkeep.rules.moves import found_by_https, is_another_feed, is_dead, is_same_feed, proved_move
 
 OLD, NEW = "https://old.example/feed", "https://new.example/feed"
 BEGIN = Stamp(20_000 * DAY_US + 7 * HOUR_US)
@@ -45,11 +39,26 @@ def seen(feed: Feed, *looks: tuple[int, FetchResult]) -> Feed:
     return feed
 
 
-def test_a_feed_has_moved_if_it_was_seen_so_on_three_days_over_72_hours():
-    feed = seen(known(), (0, MOVED), (24, MOVED), (72, MOVED))
-    moved_to = proved_move(feed)
-    assert moved_to is not None
-    assert moved_to.text == NEW
+def moved_to(feed: Feed) -> str | None:
+    found = proved_move(feed)
+    return found and found.text
+
+
+SAID = replace(THERE, moved_feed=MovedFeed(NEW, SHOW))
+COPIED = replace(THERE, moved_feed=MovedFeed(NEW, OTHER))
+COPIED_GUID = FetchResult(replace(SHOW, podcast_guid=str(Guid("1" * 8))))
+
+
+@pytest.mark.parametrize(
+    ("what", "looks"),
+    [
+        ("three days over 72 hours", [(0, MOVED), (24, MOVED), (72, MOVED)]),
+        ("no answer in between", [(0, MOVED), (30, AWAY), (48, MOVED), (60, AWAY), (80, MOVED)]),
+        ("in its own words", [(0, SAID), (40, SAID), (80, SAID)]),
+    ],
+)
+def test_feed_has_moved_that_was_seen_so(what, looks):
+    assert moved_to(seen(known(), *looks)) == NEW
 
 
 @pytest.mark.parametrize(
@@ -62,71 +71,51 @@ def test_a_feed_has_moved_if_it_was_seen_so_on_three_days_over_72_hours():
         ("by redirects that do not last", [(0, FOR_NOW), (40, FOR_NOW), (80, FOR_NOW)]),
         ("the network of a hotel", [(0, LOGIN), (40, LOGIN), (80, LOGIN)]),
         ("a domain that expired", [(0, ANOTHER), (40, ANOTHER), (80, ANOTHER)]),
+        ("words copied from another feed", [(0, COPIED), (40, COPIED), (80, COPIED)]),
+        ("a copied guid", [(0, COPIED_GUID), (40, COPIED_GUID), (80, COPIED_GUID)]),
         ("an expired domain in between", [(0, MOVED), (40, ANOTHER), (80, MOVED), (100, MOVED)]),
     ],
 )
-def test_a_feed_has_not_moved_if(what, looks):
+def test_feed_has_not_moved_that_was_seen(what, looks):
     assert proved_move(seen(known(), *looks)) is None
 
 
-def test_that_no_host_answers_for_a_while_takes_no_evidence_away():
-    feed = seen(known(), (0, MOVED), (30, AWAY), (48, MOVED), (60, AWAY), (80, MOVED))
-    assert proved_move(feed) is not None
-
-
-def test_a_feed_that_moves_on_has_to_be_seen_at_the_new_place_anew():
+def test_feed_that_moves_on_has_to_be_seen_at_the_new_place_anew():
     further = replace(MOVED, moved_feed=MovedFeed("https://third.example", SHOW))
     feed = seen(known(), (0, MOVED), (30, MOVED), (60, MOVED), (73, further))
     assert proved_move(feed) is None
     feed = seen(feed, (100, further), (150, further))
-    moved_to = proved_move(feed)
-    assert moved_to is not None
-    assert moved_to.text == "https://third.example"
+    assert moved_to(feed) == "https://third.example"
 
 
-def test_a_feed_that_was_never_seen_at_its_own_address_proves_nothing():
+def test_feed_that_was_never_seen_at_its_own_address_proves_nothing():
     feed = seen(known(content=None), (0, MOVED), (40, MOVED), (80, MOVED), (120, MOVED))
     assert feed.content == SHOW
     assert proved_move(feed) is None
 
 
-def test_a_feed_says_in_its_own_words_where_it_moved_to():
-    said = replace(THERE, moved_feed=MovedFeed(NEW, SHOW))
-    assert proved_move(seen(known(), (0, said), (40, said), (80, said))) is not None
-    copied = replace(said, moved_feed=MovedFeed(NEW, OTHER))
-    assert proved_move(seen(known(), (0, copied), (40, copied), (80, copied))) is None
-
-
 @pytest.mark.parametrize(
-    ("old", "new"),
+    ("old", "new", "is_possible"),
     [
-        ("https://user:secret@old.example", "https://new.example"),
-        ("https://old.example", "http://new.example"),
-        ("HTTPS://old.example", "Http://new.example"),
-        ("http://old.example/feed", "https://old.example/feed/"),
-        ("https://old.example", "ftp://new.example"),
-        ("https://old.example", "https://https://new.example"),
-        ("https://old.example", "https://new..example"),
-        ("https://old.example", ""),
+        ("https://user:secret@old.example", "https://new.example", False),
+        ("https://old.example", "http://new.example", False),
+        ("HTTPS://old.example", "Http://new.example", False),
+        ("http://old.example/feed", "https://old.example/feed/", False),
+        ("https://old.example", "ftp://new.example", False),
+        ("https://old.example", "https://https://new.example", False),
+        ("https://old.example", "https://new..example", False),
+        ("https://old.example", "", False),
+        ("https://user:secret@old.example", "https://user:secret@new.example", True),
+        ("http://old.example", "https://new.example", True),
+        ("http://old.example", "http://new.example", True),
+        ("http://old\u2100.example", "https://new.example", True),
     ],
 )
-def test_a_feed_cannot_move(old, new):
-    assert not may_move(old, new)
+def test_feed_can_move_or_not(old, new, is_possible):
+    assert rules.may_move(old, new) is is_possible
     there = replace(MOVED, moved_feed=MovedFeed(new, SHOW))
-    assert proved_move(seen(known(old), (0, there), (40, there), (80, there))) is None
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("https://user:secret@old.example", "https://user:secret@new.example"),
-        ("http://old.example", "https://new.example"),
-        ("http://old.example", "http://new.example"),
-        ("http://old\u2100.example", "https://new.example"),
-    ],
-)
-def test_a_feed_can_move(old, new):
-    assert may_move(old, new)
+    found = moved_to(seen(known(old), (0, there), (40, there), (80, there)))
+    assert found == (new if is_possible else None)
 
 
 def test_what_is_the_same_feed():
@@ -149,22 +138,30 @@ def test_what_is_clearly_another_feed():
     assert is_another_feed(news, FeedContent(items=("2",)))
 
 
-def test_an_old_url_is_dead_once_it_was_gone_for_two_weeks_without_an_answer_in_between():
-    gone = FetchResult(failure=Failure.GONE, reason="The host answers 410.")
-    no_host = FetchResult(failure=Failure.NO_SUCH_HOST, reason="There is no such host.")
-    slow = FetchResult(failure=Failure.TOO_SLOW, reason="It takes too long.")
-    error = FetchResult(failure=Failure.ERROR_STATUS, reason="The host answers 500.")
-    day = 24
-    assert not is_dead(known(), None)
-    assert not is_dead(seen(known(), (0, gone), (13 * day, gone)), None)
-    assert is_dead(seen(known(), (0, gone), (6 * day, no_host), (14 * day, gone)), None)
-    assert is_dead(seen(known(), (0, gone), (6 * day, slow), (14 * day, gone)), None)
-    assert not is_dead(seen(known(), (0, gone), (6 * day, error), (14 * day, gone)), None)
-    assert not is_dead(seen(known(), (0, gone), (6 * day, THERE), (14 * day, gone)), None)
-    assert not is_dead(seen(known(), (0, slow), (14 * day, slow)), None)
-    # What is not answered says nothing, however long that goes on.
-    assert not is_dead(seen(known(), (0, gone), (14 * day, slow)), None)
-    assert not is_dead(seen(known(), (0, gone), (7 * day, AWAY), (15 * day, AWAY)), None)
+DAY = 24
+GONE = FetchResult(failure=Failure.GONE, reason="The host answers 410.")
+NO_HOST = FetchResult(failure=Failure.NO_SUCH_HOST, reason="There is no such host.")
+SLOW = FetchResult(failure=Failure.TOO_SLOW, reason="It takes too long.")
+ERROR = FetchResult(failure=Failure.ERROR_STATUS, reason="The host answers 500.")
+
+
+@pytest.mark.parametrize(
+    ("looks", "is_so"),
+    [
+        ([], False),
+        ([(0, GONE), (13 * DAY, GONE)], False),
+        ([(0, GONE), (6 * DAY, NO_HOST), (14 * DAY, GONE)], True),
+        ([(0, GONE), (6 * DAY, SLOW), (14 * DAY, GONE)], True),
+        ([(0, GONE), (6 * DAY, ERROR), (14 * DAY, GONE)], False),
+        ([(0, GONE), (6 * DAY, THERE), (14 * DAY, GONE)], False),
+        # What is not answered says nothing, however long that goes on.
+        ([(0, SLOW), (14 * DAY, SLOW)], False),
+        ([(0, GONE), (14 * DAY, SLOW)], False),
+        ([(0, GONE), (7 * DAY, AWAY), (15 * DAY, AWAY)], False),
+    ],
+)
+def test_old_url_is_dead_once_it_was_gone_for_two_weeks_without_an_answer(looks, is_so):
+    assert is_dead(seen(known(), *looks), None) is is_so
 
 
 def test_apps_are_not_sent_to_a_present_url_that_cannot_be_read_either():
@@ -189,7 +186,7 @@ def test_only_an_unbroken_row_of_sightings_is_proof(steps):
         elif kind != "away":
             row = []
         days = {day_of(stamp) for stamp in row}
-        is_proof = len(days) >= DAYS and row[-1] - row[0] >= AT_LEAST_US
+        is_proof = len(days) >= rules.DAYS and row[-1] - row[0] >= rules.AT_LEAST_US
         assert (proved_move(feed) is not None) == is_proof
         assert feed.content == SHOW
 
@@ -206,22 +203,15 @@ def test_what_is_known_of_a_feed_is_never_lost_by_a_look(kinds, chance):
         assert after.next_fetch > after.looked
 
 
-def test_a_copied_guid_of_a_feed_that_moved_nowhere_proves_nothing():
-    copied = FetchResult(replace(SHOW, podcast_guid=str(Guid("1" * 8))))
-    assert proved_move(seen(known(), (0, copied), (40, copied), (80, copied))) is None
-
-
 BY_HTTP = OLD.replace("https", "http")
 
 
 def by_https(url: str = OLD, content: FeedContent = SHOW) -> FetchResult:
-    return FetchResult(
-        content, is_moved=True, is_redirected=True, moved_feed=MovedFeed(url, content)
-    )
+    return replace(MOVED, content=content, moved_feed=MovedFeed(url, content))
 
 
 @pytest.mark.parametrize("url", [OLD, f"{OLD}/"])
-def test_a_feed_that_redirects_to_https_is_asked_so_once_it_was_found_there_twice(url):
+def test_feed_that_redirects_to_https_is_asked_so_once_it_was_found_there_twice(url):
     new = replace(known(BY_HTTP, None), changed=None)
     first = seen(new, (0, by_https(url)))
     assert (first.url, found_by_https(BY_HTTP, first)) == (BY_HTTP, "")
@@ -250,5 +240,90 @@ def test_otherwise_it_is_asked_as_before(looked):
     assert seen(known(BY_HTTP), (0, looked)).url == BY_HTTP
 
 
-def test_a_feed_never_goes_back_to_http():
+def test_feed_never_goes_back_to_http():
     assert seen(known(), (0, by_https(BY_HTTP))).url == OLD
+
+
+# What becomes of a list when one of its feeds has moved, or its old URL is dead
+
+
+FROM, TO, THIRD = (parse_feed_url(f"https://{name}.example") for name in ("old", "new", "third"))
+ONCE = Followed(FROM.guid, TO.guid)
+
+
+def followed(account: Account, *already: Followed) -> MoveOutcome:
+    return account.do(follow, FROM, TO, already)
+
+
+def account_that_followed() -> Account:
+    account = Account(FROM.text)
+    followed(account)
+    return account
+
+
+def test_list_follows_a_feed_once_and_remembers_that_it_did():
+    account = Account(FROM.text)
+    assert followed(account) == MoveOutcome(True, [ONCE])
+    assert account.subscribed() == {TO.text}
+    assert account.subscription(FROM.guid).app_url == FROM.text
+    account = Account(FROM.text)
+    assert followed(account, ONCE) == MoveOutcome(False, (ONCE,))
+    assert account.subscribed() == {FROM.text}
+
+
+def test_list_that_has_a_feed_by_https_does_not_follow_it_to_http():
+    """The move was seen by http, since another account subscribed to it so first."""
+    account = Account(FROM.text)
+    outcome = account.do(follow, FROM, parse_feed_url("http://new.example"), [])
+    assert (outcome.is_done, account.subscribed()) == (False, {FROM.text})
+
+
+def test_move_is_carried_out_again_after_the_way_back_was():
+    account = Account(FROM.text)
+    remembered = followed(account).followed
+    back = account.do(follow, TO, FROM, remembered)
+    assert (back.is_done, account.subscribed()) == (True, {FROM.text})
+    assert followed(account, *back.followed) == MoveOutcome(True, [ONCE])
+    assert account.subscribed() == {TO.text}
+
+
+@pytest.mark.parametrize("urls", [[], [THIRD], [TO], [FROM, TO]])
+def test_list_without_the_old_url_or_with_the_new_one_is_not_changed(urls):
+    account = Account(*(url.text for url in urls))
+    before = dict(account.entries)
+    assert not followed(account).is_done
+    assert account.entries == before, "nothing is merged automatically"
+
+
+def test_feed_that_was_unsubscribed_or_moved_elsewhere_by_its_owner_stays():
+    account = Account(FROM.text)
+    account.update(FROM.guid, is_subscribed=False)
+    assert not followed(account).is_done
+    account = Account(FROM.text)
+    account.move(FROM.guid, THIRD.text)
+    assert not followed(account).is_done
+    assert account.subscribed() == {THIRD.text}
+
+
+def test_only_the_last_moves_are_remembered():
+    many = [Followed(THIRD.guid, FROM.guid)] * MAX_REMEMBERED
+    remembered = followed(Account(FROM.text), *many).followed
+    assert (len(remembered), remembered[-1]) == (MAX_REMEMBERED, ONCE)
+
+
+def test_apps_are_told_once_to_give_up_the_url_that_they_know():
+    account = account_that_followed()
+    assert set(account.do(tell_apps, FROM)) == {FROM.guid, TO.guid}
+    feed = account.subscription(FROM.guid)
+    assert (feed.feed_url, feed.app_url) == (TO.text, None)
+    assert account.do(tell_apps, FROM) == ()
+
+
+def test_apps_are_told_nothing_of_a_feed_that_is_gone_or_that_they_know_by_another_url():
+    account = account_that_followed()
+    account.update(FROM.guid, is_subscribed=False)
+    assert account.do(tell_apps, FROM) == ()
+    assert account.do(tell_apps, THIRD) == ()
+    account = account_that_followed()
+    account.move(FROM.guid, THIRD.text)
+    assert account.do(tell_apps, TO) == ()
