@@ -1,0 +1,83 @@
+"""Accounts, entries and decisions of which the tests of stores are made."""
+
+from contextlib import asynccontextmanager
+
+from stores import limited
+
+from feedkeep.model import Account, AccountId, Decision, Guid, Snapshot, Subscription
+from feedkeep.rules import subscriptions
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.list_limits import count
+from feedkeep.rules.subscriptions import Added, guids_wanted, want
+from feedkeep.runtime import wall_clock
+from feedkeep.store.postgres import PostgresStore
+from feedkeep.store.sqlite import SqliteStore
+
+ALICE, BOB = AccountId(2**63 - 1), AccountId(1)
+A, B = "https://a.example/feed", "https://b.example/feed"
+
+
+def guid_of(number):
+    return Guid(f"00000000-0000-4000-8000-{number:012}")
+
+
+G1, G2, G3 = (guid_of(number) for number in (1, 2, 3))
+
+
+def derived(url):
+    return parse_feed_url(url).guid
+
+
+def account(account_id=ALICE, name="Alice"):
+    return Account(account_id, name, "hash", False, 123)
+
+
+@asynccontextmanager
+async def opened(place, max_connections=8, **more):
+    """Open a store with Alice and Bob, on PostgreSQL by a URL, or on SQLite by a path."""
+    if isinstance(place, str):
+        store = await PostgresStore.open(place, max_connections, wall_clock.now, **more)
+    else:
+        store = await SqliteStore.open(place, wall_clock.now, **more)
+    try:
+        if not await store.accounts.are_there():
+            for one in (account(), account(BOB, "Bob")):
+                await store.accounts.create(one, one.name.lower())
+        yield store
+    finally:
+        await store.close()
+
+
+def look(snapshot):
+    """Change nothing; the outcome is what the rule was given."""
+    return Decision(snapshot, [], [], snapshot.last_stamp, snapshot.counts)
+
+
+def subscribe(snapshot: Snapshot, *, is_subscribed=True, **more):
+    """Save a subscription with the next stamp, which is the outcome."""
+    stamp = snapshot.last_stamp + 1
+    entry = Subscription(G1, "https://a.example", is_subscribed, stamp)
+    return Decision(stamp, [entry], [], stamp, count([entry]), **more)
+
+
+async def add(store, *items, to=ALICE):
+    """Add feeds by their URLs and guids; return the subscriptions."""
+    wanted = [want(url, guid) for url, guid in items]
+    results = await store.entries.change(
+        to, guids_wanted(wanted), lambda snapshot: subscriptions.add(limited(snapshot), wanted)
+    )
+    return [item.subscription for item in results if isinstance(item, Added)]
+
+
+async def update(store, guid, change):
+    return await store.entries.change(
+        ALICE,
+        [guid, *change.guids()],
+        lambda snapshot: subscriptions.update(limited(snapshot), guid, change),
+    )
+
+
+async def delete(store, guid):
+    return await store.entries.change(
+        ALICE, [guid], lambda snapshot: subscriptions.delete(snapshot, guid)
+    )
