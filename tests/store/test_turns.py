@@ -9,13 +9,11 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
-from pathlib import Path
 from threading import Thread
 
 import pytest
+from small_lists import account, opened
 
-from feedkeep.model import Account, AccountId
 from feedkeep.model.errors import StoreUnavailable
 from feedkeep.store.sqlite import turns
 from feedkeep.store.sqlite.file_identity import FileIdentity
@@ -25,17 +23,27 @@ from feedkeep.store.sqlite.turns import WriteTurns
 PATIENCE_SECONDS = 30.0
 
 
-def run(work: Callable[[WriteTurns, WriteTurns], Awaitable[None]], path: Path) -> None:
-    async def go() -> None:
-        first, second = WriteTurns(path), WriteTurns(path)
-        await work(first, second)
-        first.close()
-        second.close()
-
-    asyncio.run(go())
+@pytest.fixture
+async def store(path):
+    async with opened(path) as store:
+        yield store
 
 
-def is_held(path: Path, name: str) -> bool:
+@pytest.fixture
+def first(path):
+    turns = WriteTurns(path)
+    yield turns
+    turns.close()
+
+
+@pytest.fixture
+def second(path):
+    turns = WriteTurns(path)
+    yield turns
+    turns.close()
+
+
+def is_held(path, name):
     descriptor = open_turn(path, name)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -46,53 +54,47 @@ def is_held(path: Path, name: str) -> bool:
     return False
 
 
-async def until(is_so: Callable[[], bool]) -> None:
+async def until(is_so):
     async with asyncio.timeout(PATIENCE_SECONDS):
         while not is_so():  # noqa: ASYNC110 - what is waited for is in another thread
             await asyncio.sleep(0.001)
 
 
-def test_who_gives_the_turn_away_and_wants_it_back_waits_behind_the_next_one(path):
-    async def work(first, second):
-        for _ in range(20):
-            await first.take()
-            waiting = asyncio.create_task(second.take())
-            await until(lambda: is_held(path, "next"))
-            first.give()
-            back = asyncio.create_task(first.take())  # at once
-            await waiting
-            assert not back.done()
-            second.give()
-            await back
-            first.give()
-
-    run(work, path)
+async def test_process_that_gives_its_turn_away_waits_behind_the_next_one(path, first, second):
+    for _ in range(20):
+        await first.take()
+        waiting = asyncio.create_task(second.take())
+        await until(lambda: is_held(path, "next"))
+        first.give()
+        back = asyncio.create_task(first.take())  # at once
+        await waiting
+        assert not back.done()
+        second.give()
+        await back
+        first.give()
 
 
-def test_a_process_goes_on_without_a_turn_that_does_not_come_and_leaves_a_late_one_to_others(
-    path, monkeypatch
+async def test_process_continues_without_a_turn_that_does_not_come_and_keeps_no_late_one(
+    path, monkeypatch, first, second
 ):
     monkeypatch.setattr(turns, "PATIENCE_SECONDS", 0.01)
-
-    async def work(first, second):
-        await first.take()
-        for _ in range(3):  # the same thread waits all the time
-            await second.take()
-            assert not second._has_turn
-            second.give()
-        first.give()
-        await until(lambda: second._taking is None)
-        assert not is_held(path, "turn")
+    await first.take()
+    for _ in range(3):  # the same thread waits all the time
         await second.take()
-        assert second._has_turn
+        assert not second._has_turn
         second.give()
+    first.give()
+    await until(lambda: second._taking is None)
+    assert not is_held(path, "turn")
+    await second.take()
+    assert second._has_turn
+    second.give()
 
-    run(work, path)
 
-
-def test_who_waits_and_is_closed_keeps_no_turn_also_once_its_loop_has_ended(path, monkeypatch):
+def test_process_that_is_closed_while_it_waits_keeps_no_turn_nor_after_its_loop(
+    path, monkeypatch, first
+):
     monkeypatch.setattr(turns, "PATIENCE_SECONDS", 0.01)
-    first = WriteTurns(path)
     for is_closed in (True, False):
         asyncio.run(first.take())
         second = WriteTurns(path)
@@ -101,27 +103,23 @@ def test_who_waits_and_is_closed_keeps_no_turn_also_once_its_loop_has_ended(path
             second.close()
         first.give()
         asyncio.run(until(lambda: not is_held(path, "next") and not is_held(path, "turn")))
-    first.close()
 
 
-def test_a_machine_without_room_for_a_thread_writes_without_a_turn(path, monkeypatch):
+async def test_machine_without_room_for_a_thread_writes_without_a_turn(monkeypatch, first, second):
     def no_room(_thread):
         raise RuntimeError("can't start new thread")
 
-    async def work(first, second):
-        await first.take()
-        monkeypatch.setattr(Thread, "start", no_room)
+    await first.take()
+    with monkeypatch.context() as patched:
+        patched.setattr(Thread, "start", no_room)
         await second.take()
-        assert not second._has_turn
-        monkeypatch.undo()
-        first.give()
-        await second.take()
-        assert second._has_turn
-
-    run(work, path)
+    assert not second._has_turn
+    first.give()
+    await second.take()
+    assert second._has_turn
 
 
-def test_the_locks_belong_to_the_owner_of_the_database(path):
+def test_locks_belong_to_the_owner_of_the_database(path):
     path.touch()
     if os.geteuid() == 0:
         os.chown(path, 65_534, 65_534)
@@ -140,41 +138,39 @@ sys.stdin.read()
 """
 
 
-def test_a_process_that_is_killed_leaves_its_turn(path):
+def test_process_that_is_killed_leaves_its_turn(path, first):
+    async def kill(other):
+        waiting = asyncio.create_task(first.take())
+        await until(lambda: is_held(path, "next"))
+        other.send_signal(signal.SIGKILL)
+        await waiting
+        first.give()
+
     command = [sys.executable, "-c", TAKES_THE_TURN, str(path)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as other:
-        assert other.stdout is not None
         assert other.stdout.readline() == "taken\n"
-
-        async def work(first, _second):
-            waiting = asyncio.create_task(first.take())
-            await until(lambda: is_held(path, "next"))
-            other.send_signal(signal.SIGKILL)
-            await waiting
-            first.give()
-
-        run(work, path)
+        asyncio.run(kill(other))
 
 
-async def test_a_store_writes_while_a_process_hangs_in_its_turn_and_takes_its_own_afterwards(
-    path, store
+async def test_store_writes_while_another_process_hangs_in_its_turn(
+    path, monkeypatch, store, first
 ):
-    hanging = WriteTurns(path)
-    await hanging.take()
+    monkeypatch.setattr(turns, "PATIENCE_SECONDS", 0.1)
+    await first.take()
     for _ in range(3):
         await store.assert_ready()
-    hanging.give()
+    first.give()
     await until(lambda: store._runner._turns._taking is None)
     await store.assert_ready()
     assert not is_held(path, "turn")
-    await hanging.take()  # and it can be closed, too
+    await first.take()  # and the store can be closed, too
 
 
-async def test_a_turn_ends_in_the_thread_of_the_commit_before_a_busy_event_loop_knows_of_it(
+async def test_turn_ends_in_the_thread_of_the_commit_before_the_event_loop_knows_of_it(
     path, monkeypatch, store
 ):
-    were_held: list[bool] = []
+    were_held = []
     check = FileIdentity.assert_in_place
 
     def check_and_note(place):  # the last step in that thread
@@ -182,13 +178,11 @@ async def test_a_turn_ends_in_the_thread_of_the_commit_before_a_busy_event_loop_
         check(place)
 
     monkeypatch.setattr(FileIdentity, "assert_in_place", check_and_note)
-    await store.accounts.create(Account(AccountId(9), "bob", None, False, 0), "bob")
+    await store.accounts.create(account(9, "carol"), "carol")
     assert were_held[-1] is False
 
 
-async def test_a_batch_that_is_refused_since_a_file_is_lost_ends_its_transaction_and_its_turn(
-    path, store
-):
+async def test_batch_that_fails_since_a_file_is_lost_ends_its_transaction_and_its_turn(path, store):
     elsewhere = path.with_name("elsewhere")
     runner = store._runner
     begin = runner._begin
