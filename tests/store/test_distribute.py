@@ -5,16 +5,18 @@ answers where feedkeep looks for an answer.
 """
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 from feedkeep_process import FeedkeepProcess
 from further_steps import with_further
 from postgres_server import execute, with_connection
+from small_lists import G1, account, look
 
-from feedkeep.model import Account, AccountId, Decision, Guid
 from feedkeep.runtime import wall_clock
 from feedkeep.store import migrate
-from feedkeep.store.postgres import PostgresStore, migration
+from feedkeep.store.postgres import PostgresStore, migration, runner
+from feedkeep.store.postgres.runner import MAX_REMEMBERED, REMEMBERED_SECONDS, Shards
 
 STAND_IN = """
 CREATE TABLE public.pg_dist_partition (logicalrelid regclass, asked text);
@@ -36,6 +38,22 @@ INSERT INTO pg_extension
     (oid, extname, extowner, extnamespace, extrelocatable, extversion)
 SELECT 4242, 'citus', 10, oid, false, '13.0' FROM pg_namespace WHERE nspname = 'public';
 """
+SPLIT = {
+    "account_name": "reference",
+    "login_grant": "reference",
+    "account": "account_id with none",
+    "token": "account_id with feedkeep.account",
+    "entry": "account_id with feedkeep.account",
+    "former_entry": "account_id with feedkeep.account",
+    "feed_label": "account_id with feedkeep.account",
+    "deletion": "account_id with feedkeep.account",
+    "episode_action": "account_id with feedkeep.account",
+    "document": "account_id with feedkeep.account",
+    "feed": "guid with none",
+    "feed_picture": "guid with feedkeep.feed",
+    "feed_episodes": "guid with feedkeep.feed",
+}
+"""What Citus is asked for each table, in order."""
 
 
 @pytest.fixture
@@ -48,49 +66,38 @@ def citus(database):
     with_connection(database, lambda connection: connection.execute(STAND_IN))
 
 
+@pytest.fixture
+async def split(citus, database):
+    """A store whose tables are split."""
+    await (await opened(database, split=True)).close()
+    store = await opened(database)
+    yield store
+    await store.close()
+
+
+async def opened(database, *, split=False):
+    store = await PostgresStore.open(database, 4, wall_clock.now)
+    if split:
+        assert [told async for told in store.distribute()] != []
+    return store
+
+
 @pytest.mark.usefixtures("citus")
-def test_every_table_is_split_by_account_or_by_feed_and_kept_together(command, database):
+def test_every_table_is_split_by_account_or_by_feed_once_and_kept_together(command, database):
     told = command.must("database", "distribute")
-    assert told.splitlines() == [
-        "account_name is kept on every machine.",
-        "login_grant is kept on every machine.",
-        "account is split over the machines by account.",
-        "token is split over the machines by account.",
-        "entry is split over the machines by account.",
-        "former_entry is split over the machines by account.",
-        "feed_label is split over the machines by account.",
-        "deletion is split over the machines by account.",
-        "episode_action is split over the machines by account.",
-        "document is split over the machines by account.",
-        "feed is split over the machines by feed.",
-        "feed_picture is split over the machines by feed.",
-        "feed_episodes is split over the machines by feed.",
-    ]
+    by = {
+        "reference": "kept on every machine",
+        "account_id": "split over the machines by account",
+        "guid": "split over the machines by feed",
+    }
+    sentences = [f"{table} is {by[asked.split()[0]]}." for table, asked in SPLIT.items()]
+    assert told.splitlines() == sentences
     asked = execute(
         database,
         "SELECT array_agg(relname || ': ' || asked)"
         " FROM pg_dist_partition JOIN pg_class ON oid = logicalrelid",
     )
-    assert asked == [
-        "account_name: reference",
-        "login_grant: reference",
-        "account: account_id with none",
-        "token: account_id with feedkeep.account",
-        "entry: account_id with feedkeep.account",
-        "former_entry: account_id with feedkeep.account",
-        "feed_label: account_id with feedkeep.account",
-        "deletion: account_id with feedkeep.account",
-        "episode_action: account_id with feedkeep.account",
-        "document: account_id with feedkeep.account",
-        "feed: guid with none",
-        "feed_picture: guid with feedkeep.feed",
-        "feed_episodes: guid with feedkeep.feed",
-    ]
-
-
-@pytest.mark.usefixtures("citus")
-def test_what_was_split_before_is_left_as_it_is(command, database):
-    command.must("database", "distribute")
+    assert asked == [f"{table}: {asked}" for table, asked in SPLIT.items()]
     assert "nothing to do" in command.must("database", "distribute")
     execute(
         database, "DELETE FROM pg_dist_partition WHERE logicalrelid = 'feedkeep.entry'::regclass"
@@ -100,7 +107,7 @@ def test_what_was_split_before_is_left_as_it_is(command, database):
 
 
 @pytest.mark.usefixtures("citus")
-def test_no_rows_stay_behind_when_they_were_copied_to_the_machines(command, database):
+def test_rows_that_were_copied_to_the_machines_are_deleted_here(command, database):
     command.must("account", "create", "alice", "--password-stdin", stdin="correct horse\n")
     told = command.must("database", "distribute")
     assert told.splitlines()[-2:] == [
@@ -111,74 +118,49 @@ def test_no_rows_stay_behind_when_they_were_copied_to_the_machines(command, data
     assert "nothing to do" in command.must("database", "distribute")
 
 
-@pytest.mark.usefixtures("citus")
-def test_a_newer_program_splits_the_tables_that_it_adds(command, database, monkeypatch):
-    asyncio.run(opened(database, split=True))
-    assert execute(database, "SELECT count(*) FROM pg_dist_partition") == 13
+@pytest.mark.usefixtures("split")
+async def test_newer_program_splits_the_tables_that_it_adds(database, monkeypatch):
+    split = "SELECT count(*) FROM pg_dist_partition"
+    assert execute(database, split) == len(SPLIT)
     monkeypatch.setattr(migrate, "migrations", with_further("added"))
     monkeypatch.setattr(migration, "_BY_ACCOUNT", (*migration._BY_ACCOUNT, "further"))
-    asyncio.run(opened(database))
-    assert execute(database, "SELECT count(*) FROM pg_dist_partition") == 14
+    await (await opened(database)).close()
+    assert execute(database, split) == len(SPLIT) + 1
 
 
-async def opened(database: str, *, split: bool = False) -> None:
-    store = await PostgresStore.open(database, 2, wall_clock.now)
-    if split:
-        assert [told async for told in store.distribute()] != []
-    await store.close()
-
-
-def test_a_database_without_citus_is_told_what_is_missing(command):
+def test_database_without_citus_and_a_file_cannot_be_split(command, tmp_path):
     done = command.run("database", "distribute")
     assert done.returncode == 1
     assert "CREATE EXTENSION citus" in done.stderr
-
-
-def test_a_sqlite_file_cannot_be_split(tmp_path):
     done = FeedkeepProcess(tmp_path).run("database", "distribute")
     assert done.returncode == 1
-    assert done.stderr == ("feedkeep: Only a PostgreSQL database with Citus can be distributed.\n")
+    assert done.stderr == "feedkeep: Only a PostgreSQL database with Citus can be distributed.\n"
 
 
-@pytest.mark.usefixtures("citus")
-def test_once_split_a_batch_holds_accounts_of_one_shard_and_those_of_others_run_beside_it(
-    command, database, monkeypatch
+async def test_batch_of_a_split_database_is_of_one_shard_and_other_shards_run_beside_it(
+    split, monkeypatch
 ):
-    command.must("database", "distribute")
-    accounts = [AccountId(number) for number in range(1, 5)]
-    guid = Guid("00000000-0000-4000-8000-000000000001")
     most = under_way = 0
-    batches: list[set[AccountId]] = []
+    batches = []
+    for account_id in range(1, 5):
+        await split.accounts.create(account(account_id, f"user{account_id}"), f"user{account_id}")
+    making = split.entries._making
+    make = making.make
 
-    async def go():
-        store = await PostgresStore.open(database, 4, wall_clock.now)
-        for account_id in accounts:
-            name = f"user{account_id}"
-            await store.accounts.create(Account(account_id, name, None, False, 0), name)
-        making = store.entries._making
-        make = making.make
+    async def noted(given, changes, *, may_wait):
+        nonlocal most, under_way
+        batches.append({change.account_id for change in changes})
+        under_way += 1
+        most = max(most, under_way)
+        try:
+            return await make(given, changes, may_wait=may_wait)
+        finally:
+            under_way -= 1
 
-        async def noted(given, changes, *, may_wait):
-            nonlocal most, under_way
-            batches.append({change.account_id for change in changes})
-            under_way += 1
-            most = max(most, under_way)
-            try:
-                return await make(given, changes, may_wait=may_wait)
-            finally:
-                under_way -= 1
-
-        monkeypatch.setattr(making, "make", noted)
-
-        def nothing(snapshot):
-            return Decision(None, [], [], snapshot.last_stamp, snapshot.counts)
-
-        await asyncio.gather(
-            *(store.entries.change(account_id, [guid], nothing) for account_id in accounts * 5)
-        )
-        await store.close()
-
-    asyncio.run(go())
+    monkeypatch.setattr(making, "make", noted)
+    await asyncio.gather(
+        *(split.entries.change(account_id, [G1], look) for account_id in (1, 2, 3, 4) * 5)
+    )
     shards = [{1, 3}, {2, 4}]
     assert all(any(batch <= shard for shard in shards) for batch in batches)
     assert all(shard in batches for shard in shards)
@@ -186,20 +168,54 @@ def test_once_split_a_batch_holds_accounts_of_one_shard_and_those_of_others_run_
 
 
 @pytest.mark.usefixtures("citus")
-def test_once_split_the_machines_are_told_to_wait_for_their_disks(command, database):
-    command.must("database", "distribute")
+async def test_machines_of_a_split_database_are_told_to_wait_for_their_disks(database):
+    await (await opened(database, split=True)).close()
     name = database.rpartition("/")[2]
     execute(database, f"ALTER DATABASE {name} SET synchronous_commit = off")
-    seen: list[str] = []
+    seen = []
 
     async def look(connection):
         seen.append(await connection.fetchval("SHOW synchronous_commit"))
         seen.append(await connection.fetchval("SHOW citus.propagate_set_commands"))
 
-    async def go():
-        store = await PostgresStore.open(database, 4, wall_clock.now)
-        await store._runner.connections.transact(look)
-        await store.close()
-
-    asyncio.run(go())
+    store = await opened(database)
+    await store._runner.connections.transact(look)
+    await store.close()
     assert seen == ["on", "local"]
+
+
+class Coordinator:
+    """Counts what it is asked; accounts are in ten shards, and later in others."""
+
+    def __init__(self):
+        self.asked = 0
+        self.first = 100
+
+    async def find(self, account_id):
+        self.asked += 1
+        return self.first + account_id % 10
+
+
+async def test_shard_is_requested_once_a_minute(monkeypatch):
+    now = 1_000.0
+    monkeypatch.setattr(runner, "time", SimpleNamespace(monotonic=lambda: now))
+    coordinator = Coordinator()
+    known = Shards(coordinator.find)
+
+    async def shards_of(*account_ids):
+        return [await known.of(account_id) for account_id in account_ids]
+
+    assert await shards_of(7, 17, 8, 7) == [107, 107, 108, 107]
+    assert coordinator.asked == 3
+    coordinator.first = 200  # it was split
+    assert await shards_of(7) == [107]
+    now += REMEMBERED_SECONDS + 1
+    assert await shards_of(7, 8) == [207, 208]
+    assert coordinator.asked == 5
+
+
+async def test_remembered_shards_are_bounded():
+    known = Shards(Coordinator().find)
+    for number in range(MAX_REMEMBERED + 10):
+        await known.of(number)
+    assert len(known._known) == 10
