@@ -71,9 +71,6 @@ def refuse(*_):
     raise InvalidInput("no")
 
 
-# What changed
-
-
 async def test_changes_since_a_stamp_are_listed_with_the_former_urls_of_their_feeds(store):
     first, second = await add(store, (A, G1), (B, G2))
     await add(store, (A, None), to=BOB)
@@ -109,9 +106,6 @@ async def test_urls_with_escapes_are_those_of_present_and_former_feeds(others, s
     assert sorted(await store.entries.escaped(ALICE)) == [old, new]
     await add(store, *((url, None) for url in more))
     assert sorted(await store.entries.escaped(ALICE)) == sorted([old, new, *more])
-
-
-# The clocks
 
 
 async def test_each_clock_of_an_account_is_set_alone_and_later_changes_continue_it(store):
@@ -176,9 +170,6 @@ async def test_change_after_the_clock_was_set_has_a_later_stamp_also_at_the_same
     assert (await clocks(store))[0] >= promised > 30 * 10**6
 
 
-# What a token's bearer knows
-
-
 async def test_progress_of_a_token_is_stored_by_clock_and_acknowledgements_only_grow(store):
     first = await store.tokens.add(ALICE, Token(0, KEY, "", 0))
     other = await store.tokens.add(ALICE, Token(0, HASH, "", 0))
@@ -200,9 +191,6 @@ async def test_progress_of_a_token_is_stored_by_clock_and_acknowledgements_only_
     await store.tokens.save_progress(ALICE, gone)
     assert await store.tokens.of(ALICE) == [expected, other]
     assert await store.tokens.of(BOB) == [theirs]
-
-
-# Episode actions
 
 
 def action(number, podcast=0, **more):
@@ -541,9 +529,6 @@ async def test_concurrent_actions_see_one_another_and_no_stamp_is_given_twice(st
     assert (await clocks(store), await clocks(store, BOB)) == ((0, 50), (0, 10))
 
 
-# Documents
-
-
 async def test_documents_are_stored_by_kind_and_name_for_their_account_only(store):
     for kind, name in (("device", "é"), ("device", "a"), ("device", "B"), ("settings", "a")):
         body = f'{{"name":"{name} 🎧"}}'
@@ -678,9 +663,6 @@ async def test_concurrent_changes_of_documents_see_one_another(store):
     assert sorted(others[-20:]) == list(range(20))
 
 
-# Labels of feeds
-
-
 TYPED = FeedLabel(G1, "Zoë's", "Täglich / Früh", is_title_edited=True, is_folder_edited=True)
 PLAIN = FeedLabel(G2, "Title")
 
@@ -729,9 +711,6 @@ async def test_many_labels_are_saved_in_one_change(store):
     found = []
     await store.feed_labels.change(ALICE, lambda known: (found.append(len(known)), ())[1])
     assert found == [len(guids)]
-
-
-# Logins
 
 
 async def test_grant_is_fetched_once_and_only_by_its_login(store):
@@ -795,9 +774,6 @@ async def test_no_app_fetches_a_token_with_a_password_that_was_replaced_meanwhil
         )
         assert granted is True or isinstance(granted, NotAuthorized)
         assert await store.logins.find(grant.login) is None
-
-
-# Sessions
 
 
 def session(number, expires, **more):
@@ -920,9 +896,6 @@ async def test_no_session_begins_with_a_token_that_was_revoked_meanwhile(store):
             assert found.token.revoked == 5
         with pytest.raises(NotAuthorized):
             await begin(store, 255, 9, of_token=token.id)
-
-
-# The end of an account
 
 
 async def test_account_is_deleted_with_what_its_apps_stored_and_nothing_more_is_written(store):

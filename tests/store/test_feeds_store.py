@@ -145,9 +145,6 @@ def hold_everything(request):
     return held
 
 
-# Wanting feeds
-
-
 async def test_new_feeds_are_looked_at_first_and_in_their_turns(store):
     await looked_at(store, waiting(4, NOW - 30 * DAY))
     await store.feeds.want(urls(1, 2, 3), NOW, {G1: 9, G2: 5})
@@ -195,9 +192,6 @@ async def test_processes_that_want_the_same_feeds_at_once_do_not_wait_in_a_circl
         assert len(known) == 150
 
 
-# Knowing feeds
-
-
 async def test_what_was_saved_is_known_to_the_last_field(store):
     for kind, value in ((Feed, ALL_OF_IT), (FeedContent, ALL_OF_IT.content)):
         told = {field.name for field in fields(kind) if getattr(value, field.name) != field.default}
@@ -233,9 +227,6 @@ async def test_feed_of_another_version_is_read_and_an_unreadable_one_is_new(stor
         assert await only(store) == known
         assert await store.feeds.lease(NOW, UNTIL, 9) == [known]
         await store.feeds.release([G1], UNTIL)
-
-
-# Leasing
 
 
 async def test_feeds_that_wait_longest_are_leased_first_and_none_before_its_time(store):
@@ -415,9 +406,6 @@ async def test_next_look_is_when_a_feed_is_due_or_a_lease_ends(store):
     assert await feeds.next_fetch() == 0
 
 
-# Pictures and episodes
-
-
 async def test_picture_is_replaced_by_the_next_one_and_stays_without_one(store):
     assert await store.feeds.picture(G1) is None
     await looked_at(store, waiting(1, NOW), picture=PICTURE)
@@ -466,9 +454,6 @@ async def test_save_that_fails_half_way_stores_nothing(store):
     assert await store.feeds.save(ALL_OF_IT, UNTIL)
 
 
-# Forgetting
-
-
 async def test_unwanted_feeds_are_forgotten_a_few_at_a_time_with_pictures_and_episodes(store):
     for number in range(1, 6):
         feed = replace(waiting(number, NOW + 1), wanted=NOW - number)
@@ -500,9 +485,6 @@ async def test_feed_that_is_wanted_again_meanwhile_is_not_forgotten(monkeypatch,
     monkeypatch.setattr(driver, "read", read_before_it_is_wanted)
     assert await store.feeds.forget(TOMORROW, 9) == 1
     assert await known_guids(store, 1, 2) == {G1}
-
-
-# What is subscribed to
 
 
 async def all_subscribed(store, limit):
@@ -545,9 +527,6 @@ async def test_accounts_without_subscriptions_are_passed_over(monkeypatch, store
         assert await store.feeds.subscribed(after, 10) == (last, [])
 
 
-# What is not touched
-
-
 async def test_feeds_belong_to_no_account_and_are_not_copied(store):
     await looked_at(store, ALL_OF_IT, picture=PICTURE)
     await store.fill(library(2, 10))
@@ -562,9 +541,6 @@ async def test_feeds_belong_to_no_account_and_are_not_copied(store):
     assert await store.feeds.picture(G1) == PICTURE
     assert await store.faults() == []
     assert (await store.size()).size_bytes > 0
-
-
-# Others that hold things up
 
 
 @pytest.mark.parametrize("open_store", ["postgres"], indirect=True)
@@ -604,9 +580,6 @@ async def test_lease_looks_on_where_others_are_faster_without_common_locks(open_
         leased.append(numbers(await slower.feeds.lease(NOW, UNTIL, 2)))
         assert [len(some) for some in leased] == [2, 2, 1]
         assert sorted(number for some in leased for number in some) == list(range(5))
-
-
-# What it costs
 
 
 @pytest.mark.parametrize("open_store", ["sqlite"], indirect=True)

@@ -16,7 +16,14 @@ import asyncpg
 import pytest
 from further_steps import with_further
 from library import library, renamed
-from postgres_server import PostgresServer, drop_database, execute, new_database, with_connection
+from postgres_server import (
+    PostgresServer,
+    drop_database,
+    execute,
+    new_database,
+    of_database,
+    with_connection,
+)
 from recorded import COMMITS, FAILED_COMMITS, recorded
 from small_lists import ALICE, BOB, G1, account, add, guid_of, look, opened, subscribe
 from transaction_pooler import Pooler
@@ -117,9 +124,6 @@ def server(own_server):
         execute(own_server.url, statement)
 
 
-# The schema
-
-
 async def test_ten_that_start_at_once_bring_the_database_up_to_date_once(postgres):
     for _ in range(4):
         url = new_database(postgres)
@@ -200,35 +204,42 @@ async def test_page_from_the_start_counts_no_entries(url, store):
         assert page.total == total
 
 
-async def test_page_of_a_list_reads_no_entries_of_others(database, store):
-    def add_many(_):
-        feeds = [
-            Subscription(guid_of(number), f"https://a.example/{number}", True, number)
-            for number in range(1, 3_001)
-        ]
-        return Decision(None, feeds, [], 3_000, count(feeds))
-
-    await store.entries.change(ALICE, None, add_many)
-    await subscribing(store, BOB)
-    execute(database, "ANALYZE feedkeep.entry")
-    wanted = [[BOB], [0], [0], [100], [0]]
-    assert "Seq Scan on entry" not in explained(database, store.entries._pages, *wanted)
-
-
-async def test_urls_with_escapes_are_found_without_reading_a_list(database):
+async def test_statements_of_an_account_read_no_entries_of_others(database):
     await prepare(database)
-    run_script(
-        database,
-        """
-        INSERT INTO feedkeep.account (account_id, name, name_key, created) VALUES (7, 'a', 'a', 1);
+    add = """
         INSERT INTO feedkeep.entry (account_id, guid, feed_url, is_subscribed, subscription_changed,
             revision, status_changed, first_had)
-        SELECT 7, md5(n::text)::uuid, 'https://a.example/' || n, true, n, n, n, 0
-        FROM generate_series(1, 3000) n
+    """
+    run_script(
+        database,
+        f"""
+        INSERT INTO feedkeep.account (account_id, name, name_key, created)
+            SELECT n, n, n, 1 FROM generate_series(1, 300) n;
+        {add} SELECT 7, md5(n::text)::uuid, 'https://a.example/' || n, true, n, n, n, 0
+            FROM generate_series(1, 3000) n;
+        {add} VALUES (3, '{G1}', 'https://a.example', true, 1, 1, 1, 0)
         """,
     )
     for statement in ("SELECT 1", "ANALYZE feedkeep.entry"):  # without statistics, and with
         assert "entry_with_escapes" in explained(database, ESCAPED, 7, before=statement)
+    store = await PostgresStore.open(database, 1, wall_clock.now)
+    page = explained(database, store.entries._pages, [3], [0], [0], [100], [0])
+    await store.close()
+    assert "Seq Scan on entry" not in page
+    run_script(
+        database,
+        f"""
+        DELETE FROM feedkeep.entry;
+        {add} SELECT n, '{G1}', 'https://a.example', true, 1, 1, 1, 0
+            FROM generate_series(1, 300) n;
+        ANALYZE feedkeep.account, feedkeep.entry
+        """,
+    )
+    # As PostgreSQL plans it for large tables, of which it takes these few rows for one or two.
+    settings = "".join(f"SET enable_{way} = off;" for way in ("hashjoin", "mergejoin", "seqscan"))
+    load = f"ANALYZE {ChangeStatements(Shape(is_distributed=False)).load}"
+    plan = explained(database, load, [*range(1, 301)], [G1] * 300, None, before=settings)
+    assert "Rows Removed by Join Filter" not in plan
 
 
 async def test_page_of_plays_reads_no_more_than_it_lists(url):
@@ -295,26 +306,6 @@ async def test_one_statement_finds_the_locked_accounts_of_a_batch(sent, url, sto
     assert "$1" in again[0], "a text with ids would be prepared anew for each set of accounts"
 
 
-async def test_rows_loaded_for_many_accounts_are_compared_with_no_others(database):
-    await prepare(database)
-    run_script(
-        database,
-        f"""
-        INSERT INTO feedkeep.account (account_id, name, name_key, created)
-            SELECT n, n, n, 1 FROM generate_series(1, 300) n;
-        INSERT INTO feedkeep.entry (account_id, guid, feed_url, is_subscribed,
-            subscription_changed, revision, status_changed, first_had)
-            SELECT n, '{G1}', 'https://a.example', true, 1, 1, 1, 0 FROM generate_series(1, 300) n;
-        ANALYZE feedkeep.account, feedkeep.entry
-        """,
-    )
-    # As PostgreSQL plans it for large tables, of which it takes these few rows for one or two.
-    settings = "".join(f"SET enable_{way} = off;" for way in ("hashjoin", "mergejoin", "seqscan"))
-    load = f"ANALYZE {ChangeStatements(Shape(is_distributed=False)).load}"
-    plan = explained(database, load, [*range(1, 301)], [G1] * 300, None, before=settings)
-    assert "Rows Removed by Join Filter" not in plan
-
-
 async def test_tables_of_other_programs_are_left_alone_and_their_schema_refused(database):
     execute(database, "CREATE SCHEMA feedkeep CREATE TABLE theirs ()")
     with pytest.raises(StoreUnusable, match="another program"):
@@ -345,9 +336,6 @@ async def test_database_refuses_rows_that_no_rule_would_write(url, store):
             execute(url, change)
 
 
-# A URL that leads nowhere
-
-
 @pytest.mark.parametrize(
     "url",
     [
@@ -365,12 +353,20 @@ async def test_invalid_url_of_a_database_is_refused_without_showing_its_password
     assert "hunter2" not in str(failure.value)
 
 
-async def test_parameter_or_database_that_postgres_does_not_know_is_told(postgres):
+async def test_unknown_parameter_or_database_and_unsuitable_encoding_are_told(postgres):
     for parameter in ("foo=bar", "connect_timeout=3", "statement_timeout=abc"):
         with pytest.raises(StoreUnusable, match="no parameters but those"):
             await prepare(f"{postgres}?{parameter}")
     with pytest.raises(StoreUnavailable, match='database "nowhere" does not exist'):
-        await prepare(postgres.rpartition("/")[0] + "/nowhere")
+        await prepare(of_database(postgres, "nowhere"))
+    execute(postgres, "DROP DATABASE IF EXISTS narrow")
+    execute(
+        postgres,
+        "CREATE DATABASE narrow ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0",
+    )
+    with pytest.raises(StoreUnusable, match="encoding LATIN1"):
+        await prepare(of_database(postgres, "narrow"))
+    execute(postgres, "DROP DATABASE narrow")
 
 
 async def test_file_without_certificates_is_told_and_not_waited_for(
@@ -405,33 +401,23 @@ async def test_connections_have_the_name_of_the_program_or_the_configured_one(ur
             assert await connection.fetchval("SHOW application_name") == name
 
 
-async def test_error_of_postgres_about_a_row_has_no_url_in_it(database, store):
-    execute(database, "ALTER TABLE feedkeep.entry ADD CHECK (feed_url NOT LIKE '%private%')")
-    feeds = [("https://private.example/feed", None)]  # which the traceback does not quote
-    with pytest.raises(asyncpg.CheckViolationError) as raised:
-        await add(store, *feeds)
-    told = "".join(traceback.format_exception(raised.value))
-    assert "violates check constraint" in told
-    assert "private.example" not in told
-
-
-async def test_transaction_that_fails_is_counted_once(database):
+async def test_transaction_that_fails_is_counted_once_and_its_error_has_no_url_in_it(database):
     recorder = Recorder()
+    feeds = [("https://private.example/feed", None)]  # which the traceback does not quote
     async with opened(database, recorder=recorder) as store:
         await subscribing(store)
         assert recorded(recorder, FAILED_COMMITS) == 0
         before = recorded(recorder, COMMITS)
         await store._runner.connections._pool.expire_connections()
-        execute(database, "DEALLOCATE ALL")
-        execute(database, "ALTER TABLE feedkeep.entry ADD CHECK (false) NOT VALID")
-        with pytest.raises(asyncpg.CheckViolationError):
-            await subscribing(store)
+        execute(database, "ALTER TABLE feedkeep.entry ADD CHECK (feed_url NOT LIKE '%private%')")
+        with pytest.raises(asyncpg.CheckViolationError) as raised:
+            await add(store, *feeds)
         # It was tried twice, and failed for good once.
         assert recorded(recorder, FAILED_COMMITS) == 1
         assert recorded(recorder, COMMITS) == before
-
-
-# Others that hold things up
+    told = "".join(traceback.format_exception(raised.value))
+    assert "violates check constraint" in told
+    assert "private.example" not in told
 
 
 ALICE_LOCKED = f"UPDATE feedkeep.account SET last_stamp = 99 WHERE account_id = {ALICE}"
@@ -724,7 +710,7 @@ async def test_change_that_the_commit_refuses_fails_alone(store):
     assert (await store.entries.whole(BOB)).entries == {}
 
 
-async def test_caller_that_leaves_or_cannot_end_its_transaction_blocks_no_connection(
+async def test_connection_is_usable_after_its_caller_left_or_could_not_end_its_transaction(
     url, monkeypatch
 ):
     async def refuse(_):
@@ -743,9 +729,12 @@ async def test_caller_that_leaves_or_cannot_end_its_transaction_blocks_no_connec
             await store._runner.connections.transact(refuse)
         monkeypatch.undo()
         assert await subscribing(store) == 2
-
-
-# A database that is away
+        async with store._runner.connections.reading():  # the only connection
+            monkeypatch.setattr(connections, "CONNECT_SECONDS", 0.1)
+            for asked in (store.entries.view(ALICE, G1), store.size()):
+                with pytest.raises(StoreUnavailable, match="no connection was free"):
+                    await asked
+        assert await store.entries.view(ALICE, G1) is not None
 
 
 async def test_server_that_restarts_is_used_again_at_once(server):
@@ -815,20 +804,6 @@ async def test_slow_statement_on_a_server_that_answers_is_waited_for(url, store)
     assert await reading is None
 
 
-async def test_statement_that_took_too_long_is_not_repeated(store):
-    tries = 0
-
-    async def wait(taken):
-        nonlocal tries
-        tries += 1
-        async with taken.reading() as connection:
-            await connection.execute("SELECT pg_sleep(60)", timeout=0.05)
-
-    with pytest.raises(StoreUnavailable, match="did not answer in time"):
-        await store._runner.read(wait)
-    assert tries == 1
-
-
 async def reasons(store, url, waiting, *work):
     """Return why `work` fails, after a probe that saw its statements wait."""
     failing = asyncio.gather(*work, return_exceptions=True)
@@ -860,10 +835,21 @@ async def test_commit_without_its_standby_fails_with_the_standby_as_reason(serve
         assert "a commit waits for a synchronous standby" in said
 
 
-async def test_statement_that_is_cancelled_fails_with_the_servers_reason(store):
+async def test_statement_that_takes_too_long_or_is_cancelled_fails_with_the_reason(store):
+    tries = 0
+
+    async def wait(taken):
+        nonlocal tries
+        tries += 1
+        async with taken.reading() as connection:
+            await connection.execute("SELECT pg_sleep(60)", timeout=0.05)
+
     async def be_cancelled(connection):
         await connection.execute("SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(60)")
 
+    with pytest.raises(StoreUnavailable, match="did not answer in time"):
+        await store._runner.read(wait)
+    assert tries == 1
     with pytest.raises(StoreUnavailable, match="canceling statement due to user request"):
         await store._runner.write(be_cancelled)
 
@@ -914,17 +900,6 @@ async def test_server_without_a_free_connection_is_unavailable_until_it_has_one(
             for connection in taken:
                 await connection.close()
             assert await subscribing(store) == 1
-
-
-async def test_pool_whose_connections_are_all_in_use_is_unavailable(url, monkeypatch):
-    async with opened(url, 1) as store:
-        async with store._runner.connections.reading():
-            with monkeypatch.context() as patched:
-                patched.setattr(connections, "CONNECT_SECONDS", 0.1)
-                for asked in (store.entries.view(ALICE, G1), store.size()):
-                    with pytest.raises(StoreUnavailable, match="no connection was free"):
-                        await asked
-        assert await store.entries.view(ALICE, G1) is None
 
 
 async def test_each_connection_tries_every_host_while_others_look_for_the_writable_one(url):
@@ -986,17 +961,6 @@ async def test_names_and_accounts_that_do_not_lead_to_one_another_are_damages(ur
         "account Bob cannot be found by its name",
         "the name bob leads to an account that is missing",
     ]
-
-
-async def test_database_that_cannot_hold_every_text_is_refused(postgres):
-    execute(postgres, "DROP DATABASE IF EXISTS narrow")
-    execute(
-        postgres,
-        "CREATE DATABASE narrow ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0",
-    )
-    with pytest.raises(StoreUnusable, match="encoding LATIN1"):
-        await prepare(postgres.rpartition("/")[0] + "/narrow")
-    execute(postgres, "DROP DATABASE narrow")
 
 
 async def test_database_whose_table_is_locked_is_not_ready(url, monkeypatch, store):
@@ -1063,9 +1027,6 @@ async def test_connection_that_cannot_be_given_back_does_not_undo_what_was_done(
     monkeypatch.undo()
 
 
-# Durability
-
-
 # C8.1
 async def test_a_commit_waits_for_the_disk_whatever_the_database_is_set_to(database):
     name = database.rpartition("/")[2]
@@ -1081,13 +1042,24 @@ async def test_a_commit_waits_for_the_disk_whatever_the_database_is_set_to(datab
         assert seen == [kept]
 
 
-# Poolers
-
-
 async def test_store_works_behind_a_pooler_in_transaction_mode(url):
     pooler = Pooler(url)
     async with pooler.running() as pooled, opened(pooled, 4) as store:
+        for _ in range(3):  # nobody is refused who waits while the pooler is detected
+            other = await PostgresStore.open(pooled, 2, wall_clock.now)
+            requests = (
+                request
+                for number in range(40)
+                for request in (
+                    other.accounts.find(f"user{number}"),
+                    other.entries.view(ALICE, G1),
+                    other.entries.deletion(ALICE, number),
+                )
+            )
+            assert await asyncio.gather(*requests) == [None] * 120
+            await other.close()
         assert await store.connection_limit() is None
+        pooler.transactions = 0
         for number in range(30):
             stamps = await asyncio.gather(*(subscribing(store) for _ in range(3)))
             assert stamps == [3 * number + 1, 3 * number + 2, 3 * number + 3]
@@ -1116,23 +1088,6 @@ async def test_no_setting_of_a_request_outlives_its_transaction(url):
         await subscribing(store)
         async with store._runner.connections.reading() as connection:
             assert await settings(connection) == before
-
-
-async def test_requests_that_wait_while_a_pooler_is_detected_are_not_refused(url):
-    async with Pooler(url).running() as pooled:
-        for _ in range(3):
-            store = await PostgresStore.open(pooled, 2, wall_clock.now)
-            requests = (
-                request
-                for number in range(40)
-                for request in (
-                    store.accounts.find(f"user{number}"),
-                    store.entries.view(ALICE, G1),
-                    store.entries.deletion(ALICE, number),
-                )
-            )
-            assert await asyncio.gather(*requests) == [None] * 120
-            await store.close()
 
 
 async def test_read_after_an_answered_write_sees_it(store):
