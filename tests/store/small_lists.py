@@ -1,35 +1,19 @@
-"""Accounts, entries and decisions of which the tests of stores are made."""
+"""Stores with two accounts, and the changes that tests of stores make to lists."""
 
+import asyncio
 from contextlib import asynccontextmanager
 
+from list_values import ALICE, BOB, G1, account
 from stores import limited
 
-from feedkeep.model import Account, AccountId, Decision, Guid, Snapshot, Subscription
+from feedkeep.model import Decision, Subscription
 from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.list_limits import count
-from feedkeep.rules.subscriptions import Added, guids_wanted, want
+from feedkeep.rules.subscriptions import Added, Update, guids_wanted, want
 from feedkeep.runtime import wall_clock
 from feedkeep.store.postgres import PostgresStore
 from feedkeep.store.sqlite import SqliteStore
-
-ALICE, BOB = AccountId(2**63 - 1), AccountId(1)
-A, B = "https://a.example/feed", "https://b.example/feed"
-
-
-def guid_of(number):
-    return Guid(f"00000000-0000-4000-8000-{number:012}")
-
-
-G1, G2, G3 = (guid_of(number) for number in (1, 2, 3))
-
-
-def derived(url):
-    return parse_feed_url(url).guid
-
-
-def account(account_id=ALICE, name="Alice"):
-    return Account(account_id, name, "hash", False, 123)
 
 
 @asynccontextmanager
@@ -48,12 +32,18 @@ async def opened(place, max_connections=8, **more):
         await store.close()
 
 
+async def answers(*requests):
+    """Return the values, or the kinds of the errors, of requests that run at once."""
+    results = await asyncio.gather(*requests, return_exceptions=True)
+    return [type(result) if isinstance(result, Exception) else result for result in results]
+
+
 def look(snapshot):
     """Change nothing; the outcome is what the rule was given."""
     return Decision(snapshot, [], [], snapshot.last_stamp, snapshot.counts)
 
 
-def subscribe(snapshot: Snapshot, *, is_subscribed=True, **more):
+def subscribe(snapshot, *, is_subscribed=True, **more):
     """Save a subscription with the next stamp, which is the outcome."""
     stamp = snapshot.last_stamp + 1
     entry = Subscription(G1, "https://a.example", is_subscribed, stamp)
@@ -69,7 +59,9 @@ async def add(store, *items, to=ALICE):
     return [item.subscription for item in results if isinstance(item, Added)]
 
 
-async def update(store, guid, change):
+async def update(store, guid, url=None, new_guid=None):
+    """Give a feed another URL, another guid, or both."""
+    change = Update(new_feed_url=url and parse_feed_url(url), new_guid=new_guid)
     return await store.entries.change(
         ALICE,
         [guid, *change.guids()],

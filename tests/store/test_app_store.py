@@ -4,24 +4,11 @@ As `test_store.py`, method by method.
 """
 
 import asyncio
+from functools import partial
 
 import pytest
-from small_lists import (
-    ALICE,
-    BOB,
-    G1,
-    G2,
-    G3,
-    A,
-    B,
-    account,
-    add,
-    delete,
-    derived,
-    guid_of,
-    look,
-    update,
-)
+from list_values import ALICE, BOB, G1, G2, G3, A, B, account, derived, guid_of
+from small_lists import add, delete, look, subscribe, update
 from whole_store import all_accounts
 
 from feedkeep.model import (
@@ -45,13 +32,11 @@ from feedkeep.model import (
     TokenProgress,
     replace,
 )
-from feedkeep.model.errors import InvalidInput, NotAuthorized
+from feedkeep.model.errors import AccountError, InvalidInput, NotAuthorized
 from feedkeep.rules.database_restores import restamped
 from feedkeep.rules.episode_actions import sent_second
 from feedkeep.rules.episodes import is_finished
-from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.invariants import history_violations, violations
-from feedkeep.rules.subscriptions import Update
 from feedkeep.store.portable.episode_actions import MAX_OF_AN_EPISODE
 from feedkeep.store.postgres.runner import PostgresDriver
 from feedkeep.store.sqlite.driver import SqliteDriver
@@ -79,14 +64,14 @@ async def test_changes_since_a_stamp_are_listed_with_the_former_urls_of_their_fe
     assert list(await store.entries.changed(ALICE, second.revision)) == [second]
     assert list(await store.entries.changed(ALICE, second.revision + 1)) == []
 
-    await update(store, G1, Update(new_feed_url=parse_feed_url("https://moved.example")))
+    await update(store, G1, "https://moved.example")
     had = first.first_had
     former = Pointer(derived(A), G1, None, Alias(A, moved_away=True, first_had=had))
     moved = (await store.entries.whole(ALICE)).entries[G1]
     assert set(await store.entries.changed(ALICE, second.revision + 1)) == {moved, former}
     assert set(await store.entries.changed(ALICE, 0)) == {second, moved, former}
 
-    await update(store, G1, Update(new_guid=G3))
+    await update(store, G1, new_guid=G3)
     await delete(store, G2)
     told = {entry.guid: entry for entry in await store.entries.changed(ALICE, 0)}
     assert set(told) == {G1, G2, G3, derived(A)}
@@ -102,7 +87,7 @@ async def test_urls_with_escapes_are_those_of_present_and_former_feeds(others, s
     await add(store, (old, G1), (B, G2), *many)
     await add(store, ("https://bob.example/%3A", None), to=BOB)
     assert await store.entries.escaped(ALICE) == [old]
-    await update(store, G1, Update(new_feed_url=parse_feed_url(new)))
+    await update(store, G1, new)
     assert sorted(await store.entries.escaped(ALICE)) == [old, new]
     await add(store, *((url, None) for url in more))
     assert sorted(await store.entries.escaped(ALICE)) == sorted([old, new, *more])
@@ -125,7 +110,7 @@ async def test_each_clock_of_an_account_is_set_alone_and_later_changes_continue_
 async def test_restore_is_stored_in_an_account_and_restamps_only_its_newest_entry(store):
     at = 10**17
     await add(store, (A, G1), (B, G2))
-    await update(store, G1, Update(new_guid=G3))
+    await update(store, G1, new_guid=G3)
     given = []
 
     def decide(known, newest):
@@ -254,16 +239,15 @@ async def test_actions_are_listed_in_the_order_they_came_from_a_stamp_on(store):
         (0, G1, 100, []),
     ):
         assert revisions(await listed(store, first, podcast, most)) == found
-
-
-async def test_superseded_actions_are_listed_only_if_requested(store):
-    await record(store, action(1, is_superseded=True), action(2), action(3, is_superseded=True))
-    for podcast in (None, PODCASTS[0]):
-        assert revisions(await listed(store, 0, podcast, 2)) == [2]
-        for first, found in ((0, [1, 2]), (2, [2, 3])):
+    # Superseded actions are listed only if they are requested.
+    url = {"podcast": 1, "is_superseded": True}
+    await record(store, action(11, **url), action(12, 1), action(13, **url))
+    for podcast in (None, PODCASTS[1]):
+        assert revisions(await listed(store, 7, podcast, 2)) == [8]
+        for first, found in ((7, [7, 8]), (8, [8, 9])):
             page = await listed(store, first, podcast, 2, with_superseded=True)
             assert revisions(page) == found
-    assert await last_of_each(store, 0, 99) == [2]
+    assert await last_of_each(store, 7, 99) == [8]
 
 
 async def test_rule_about_actions_is_given_the_named_ones_and_the_clocks(store):
@@ -511,22 +495,35 @@ async def test_all_actions_of_one_upload_are_stored_in_order_and_see_those_befor
         await store.episode_actions.weights(99)
 
 
-async def test_concurrent_actions_see_one_another_and_no_stamp_is_given_twice(store):
+async def test_concurrent_actions_and_documents_see_one_another(store):
     same = action(99)
+    others = []
 
     def count(snapshot, _):
         kept = snapshot.known.get(same.key)
         return stamped(snapshot, [replace(same, done=kept.done + 1 if kept else 1)])
 
+    def count_in_document(body, _):
+        return str(int(body or 0) + 1)
+
+    def make(_, there):
+        others.append(there)
+        return "{}"
+
+    change = store.documents.change
     await asyncio.gather(
         *(record(store, action(number)) for number in range(30)),
         *(record(store, action(number), to=BOB) for number in range(10)),
         *(store.episode_actions.record(ALICE, [same], count, max) for _ in range(20)),
+        *(change(ALICE, "settings", "n", count_in_document) for _ in range(20)),
+        *(change(ALICE, "device", f"d{number}", make) for number in range(20)),
     )
     found = await listed(store)
     assert len({one.revision for one in found}) == len(found) == 31
     assert next(one for one in found if one.key == same.key).done == 20
     assert (await clocks(store), await clocks(store, BOB)) == ((0, 50), (0, 10))
+    assert await store.documents.body(ALICE, "settings", "n") == "20"
+    assert sorted(others[-20:]) == list(range(20))
 
 
 async def test_documents_are_stored_by_kind_and_name_for_their_account_only(store):
@@ -557,18 +554,14 @@ async def test_change_of_a_document_is_given_it_and_the_weight_of_the_others(sto
         await store.documents.change(ALICE, kind, name, note)
     await store.documents.change(BOB, "device", "a", note)
     assert seen == [(None, 0), (None, 1), (None, 0), ("1", 4), (long, 1), (None, 2), (None, 0)]
-
-
-async def test_change_that_is_refused_leaves_documents_as_they_are(store):
-    await store.documents.change(ALICE, "device", "a", lambda *_: "{}")
-    for name in ("a", "b"):
-        for change in (
-            store.documents.change(ALICE, "device", name, refuse),
-            store.entries.change(ALICE, [], refuse, [DocumentName(DocumentKind.DEVICE, name)]),
-        ):
-            with pytest.raises(InvalidInput):
-                await change
-    assert await store.documents.of(ALICE, "device") == [Document("device", "a", "{}")]
+    before = await store.documents.of(ALICE, "device")
+    for name in ("a", "z"):
+        named = DocumentName(DocumentKind.DEVICE, name)
+        with pytest.raises(InvalidInput):
+            await store.documents.change(ALICE, named.kind, name, refuse)
+        with pytest.raises(InvalidInput):
+            await store.entries.change(ALICE, [], refuse, [named])
+    assert await store.documents.of(ALICE, "device") == before
 
 
 def keeping(snapshot, *documents, progress=None):
@@ -604,6 +597,11 @@ async def test_changes_of_entries_are_given_the_documents_they_name_in_turn(stor
     assert len(await store.documents.of(ALICE, "device")) == 20
     (stored,) = await store.tokens.of(ALICE)
     assert (stored.last_sent_subscriptions, stored.last_sent_actions) == (24, None)
+    told = [TokenProgress(token.id, clock, SyncProgress(5)) for clock in Clock]
+    decides = [partial(keeping, progress=progress) for progress in told]
+    await asyncio.gather(*(store.entries.change(ALICE, [], decide) for decide in decides))
+    (stored,) = await store.tokens.of(ALICE)
+    assert (stored.last_sent_subscriptions, stored.last_sent_actions) == (5, 5)
 
 
 async def test_change_that_names_a_kind_is_given_all_its_documents(store):
@@ -633,36 +631,6 @@ async def test_change_that_names_a_kind_is_given_all_its_documents(store):
     assert settings == {other: KnownDocument("{}")}
 
 
-async def test_changes_at_once_store_the_progress_of_a_token_by_both_clocks(store):
-    token = await store.tokens.add(ALICE, Token(0, KEY, "", 0))
-
-    def told(clock):
-        progress = TokenProgress(token.id, clock, SyncProgress(5))
-        return lambda snapshot: keeping(snapshot, progress=progress)
-
-    await asyncio.gather(*(store.entries.change(ALICE, [], told(clock)) for clock in Clock))
-    (found,) = await store.tokens.of(ALICE)
-    assert (found.last_sent_subscriptions, found.last_sent_actions) == (5, 5)
-
-
-async def test_concurrent_changes_of_documents_see_one_another(store):
-    others = []
-
-    def count(body, _):
-        return str(int(body or 0) + 1)
-
-    def make(_, there):
-        others.append(there)
-        return "{}"
-
-    await asyncio.gather(
-        *(store.documents.change(ALICE, "settings", "n", count) for _ in range(20)),
-        *(store.documents.change(ALICE, "device", f"d{number}", make) for number in range(20)),
-    )
-    assert await store.documents.body(ALICE, "settings", "n") == "20"
-    assert sorted(others[-20:]) == list(range(20))
-
-
 TYPED = FeedLabel(G1, "Zoë's", "Täglich / Früh", is_title_edited=True, is_folder_edited=True)
 PLAIN = FeedLabel(G2, "Title")
 
@@ -681,7 +649,7 @@ async def test_labels_are_stored_with_what_their_guids_lead_to_beside_the_list(s
     await save_labels(store, PLAIN, TYPED)
     after = await store.entries.whole(ALICE, 0)
     assert replace(after, now=before.now) == before
-    await update(store, G1, Update(new_guid=G3))
+    await update(store, G1, new_guid=G3)
     renamed, plain = await store.feed_labels.of(ALICE)
     assert (renamed.label, plain.label) == (TYPED, PLAIN)
     assert renamed.view == await store.entries.view(ALICE, G1)
@@ -701,9 +669,6 @@ async def test_each_change_of_labels_is_given_what_those_before_it_saved(store):
     assert await labels_of_feeds(store) == [FeedLabel(G1, "x" * 9)]
     await save_labels(store)
     assert await labels_of_feeds(store) == [FeedLabel(G1, "x" * 9)]
-
-
-async def test_many_labels_are_saved_in_one_change(store):
     guids = [guid_of(number) for number in range(1_050)]
     await add(store, *((f"https://{number}.example", one) for number, one in enumerate(guids)))
     await save_labels(store, *(FeedLabel(guid, guid[-4:]) for guid in reversed(guids)))
@@ -713,35 +678,29 @@ async def test_many_labels_are_saved_in_one_change(store):
     assert found == [len(guids)]
 
 
-async def test_grant_is_fetched_once_and_only_by_its_login(store):
-    grant = Grant(KEY, ALICE, "AntennaPod 🎧", 5)
-    assert await store.logins.save(account(), grant, 0)
-    assert await store.logins.find(b"\2" * 32) is None
-    assert await store.logins.find(grant.login) == grant
-    tokens = [Token(0, bytes([number]) * 32, grant.label, 6) for number in range(4)]
-    fetched = await asyncio.gather(*(store.logins.fetch(grant, one, 6) for one in tokens))
-    assert sorted(fetched, key=repr) == [account(), None, None, None]
-    (token,) = await store.tokens.of(ALICE)
-    assert token == replace(tokens[fetched.index(account())], id=1)
-    assert await store.logins.find(grant.login) is None
+async def test_login_is_granted_by_one_account_and_fetched_once_by_its_login(store):
+    grants = [Grant(KEY, of, "AntennaPod 🎧", 5) for of in (ALICE, BOB)]
+    accounts = (account(), account(BOB, "Bob"))
 
+    async def save(number, now):
+        return await store.logins.save(accounts[number], grants[number], now)
 
-async def test_login_is_granted_once_by_one_account_also_after_it_was_fetched(store):
-    grants = [Grant(KEY, of, f"app {of}", 5) for of in (ALICE, BOB)]
-    granted = await asyncio.gather(
-        store.logins.save(account(), grants[0], 0),
-        store.logins.save(account(BOB, "Bob"), grants[1], 0),
-    )
+    granted = await asyncio.gather(save(0, 0), save(1, 0))
     assert sorted(granted) == [False, True]
-    kept = grants[granted.index(True)]
-    assert await store.logins.find(kept.login) == kept
-    for is_fetched in (False, True):
-        if is_fetched:
-            assert await store.logins.fetch(kept, Token(0, KEY, "", 6), 6)
-        assert not await store.logins.save(account(), grants[0], 0)
-        assert not await store.logins.save(account(BOB, "Bob"), grants[1], 5)
-    assert await store.logins.save(account(), grants[0], 6)  # the one before is forgotten
-    assert await store.logins.find(kept.login) == grants[0]
+    winner = granted.index(True)
+    kept = grants[winner]
+    assert await store.logins.find(HASH) is None
+    assert await store.logins.find(KEY) == kept
+    assert [await save(0, 0), await save(1, 5)] == [False, False]
+    tokens = [Token(0, bytes([number]) * 32, kept.label, 6) for number in range(4)]
+    fetched = await asyncio.gather(*(store.logins.fetch(kept, one, 6) for one in tokens))
+    assert sorted(fetched, key=repr) == [accounts[winner], None, None, None]
+    (token,) = await store.tokens.of(kept.account_id)
+    assert token == replace(tokens[fetched.index(accounts[winner])], id=1)
+    assert await store.logins.find(KEY) is None
+    assert [await save(0, 0), await save(1, 5)] == [False, False]
+    assert await save(0, 6)  # the one before is forgotten
+    assert await store.logins.find(KEY) == grants[0]
 
 
 @pytest.mark.parametrize(
@@ -829,20 +788,6 @@ async def test_sessions_of_one_label_make_room_for_one_another(store):
     assert len(await store.tokens.of(BOB)) == 1
 
 
-async def test_new_password_ends_the_sessions_of_its_account_and_no_token(store):
-    token = await store.tokens.add(ALICE, Token(0, KEY, "", 0))
-    await begin(store, 2, 9)
-    theirs = await begin(store, 2, 9, of=BOB)
-    await store.accounts.set_password(ALICE, "new")
-    assert await store.tokens.of(ALICE) == [token]
-    assert await store.tokens.of(BOB) == [theirs]
-    with pytest.raises(NotAuthorized):  # whoever was let in by the old one just before
-        await begin(store, 3, 9)
-    changed = replace(account(), password_hash="new")
-    third = await store.tokens.add_session(changed, session(3, 9), 5, 5)
-    assert third.id == 3  # the number of the one that ended is not given again
-
-
 async def test_another_hash_of_a_password_ends_nothing_and_replaces_no_new_password(store):
     old, new = (f"$argon2id$v=19$m=8,t={n},p=1$c29tZXNhbHQ$AAAAAAAAAAAAAAAA" for n in (1, 2))
     before = replace(account(), password_hash=old)
@@ -898,32 +843,52 @@ async def test_no_session_begins_with_a_token_that_was_revoked_meanwhile(store):
             await begin(store, 255, 9, of_token=token.id)
 
 
-async def test_account_is_deleted_with_what_its_apps_stored_and_nothing_more_is_written(store):
+async def test_account_is_deleted_with_all_that_is_stored_and_nothing_more_is_written(store):
+    await add(store, (A, G1))
+    await add(store, (A, G1), to=BOB)
+    left = partial(subscribe, is_subscribed=False, stamp=10**17, ended=[G1])
+    await store.entries.change(ALICE, [G1], left, author="{}")
+    deletion = await delete(store, G1)
     await record(store, action(1))
     await record(store, action(1), to=BOB)
     await store.documents.change(ALICE, "device", "a", lambda *_: "{}")
     await begin(store, 1, 9)
-    await add(store, (A, G1))
     await save_labels(store, TYPED)
+    async with store.archive() as archive:
+        assert await archive.count() == 13
     await store.accounts.delete(ALICE)
-    assert await listed(store) == []
-    assert await store.documents.of(ALICE, "device") == []
-    assert await store.tokens.of(ALICE) == []
-    assert list(await store.entries.changed(ALICE, 0)) == []
-    assert await labels_of_feeds(store) == []
     for refused in (
+        store.entries.whole(ALICE),
         store.accounts.advance(ALICE, Clock.ACTIONS, lambda last: last + 1),
         store.documents.change(ALICE, "device", "a", lambda *_: "{}"),
+        add(store, (A, None)),
         record(store, action(2)),
         save_labels(store, TYPED),
     ):
         with pytest.raises(NotAuthorized):
             await refused
+    with pytest.raises(AccountError, match="no longer exists"):
+        await store.tokens.add(ALICE, Token(0, KEY, "", 0))
     await store.tokens.save_progress(ALICE, TokenProgress(1, Clock.ACTIONS, SyncProgress(1, 1)))
     await store.tokens.extend(ALICE, 1, 99)
+    assert await store.accounts.find("alice") is None
+    assert await store.tokens.find(ALICE, session(1, 9).hash) is None
+    assert await store.entries.view(ALICE, G1) is None
+    assert await store.entries.view(BOB, G1) is not None
+    assert await store.entries.deletion(ALICE, deletion.id) is None
+    for found in (
+        await listed(store),
+        await store.documents.of(ALICE, "device"),
+        await store.tokens.of(ALICE),
+        list(await store.entries.changed(ALICE, 0)),
+        await labels_of_feeds(store),
+    ):
+        assert found == []
     async with store.archive() as archive:
         owners = {owner async for some in archive.records() for owner, _ in some}
     assert owners == {BOB}
     await store.accounts.create(account(), "alice")
     await add(store, (A, G1))
     assert await labels_of_feeds(store) == []
+    states = (await store.entries.whole(ALICE, 0)).history.states
+    assert [state.ended for state in states] == [None, None]

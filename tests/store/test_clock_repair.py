@@ -4,8 +4,9 @@ import json
 
 import pytest
 from authors import TESTER
+from list_values import G1
 from running import DAY, HOME, PASSWORD, Clock
-from small_lists import G1, add, look
+from small_lists import add, look
 from stores import service_on
 from whole_store import damages_of
 

@@ -1,4 +1,4 @@
-"""Copying from store to store: everything arrives as it was, and what does not is noticed."""
+"""Archives, and copying from store to store: all arrives as it was, and what does not is told."""
 
 import asyncio
 import tracemalloc
@@ -16,12 +16,14 @@ from whole_store import all_accounts
 from feedkeep.assembly import open_store
 from feedkeep.config.settings import Settings
 from feedkeep.formats.feed_list import Format, write_feed_list
-from feedkeep.model import AccountRecord, Record, replace
-from feedkeep.model.errors import StoreUnusable
+from feedkeep.model import AccountRecord, Found, PageRequest, Record, replace
+from feedkeep.model.errors import FeedkeepError, StoreUnusable
+from feedkeep.rules.invariants import violations
 from feedkeep.rules.subscriptions import subscribed
+from feedkeep.store.base import RECORDS_AT_ONCE
 from feedkeep.store.copying import checksums, copy
 
-ACCOUNTS, ENTRIES = 2_000 if IS_FULL else 200 if IS_LONG else 30, 100
+OWNERS, ENTRIES = 2_000 if IS_FULL else 200 if IS_LONG else 30, 100
 MIB = 1024 * 1024
 
 
@@ -61,16 +63,16 @@ def command(source, target):
 
 def test_everything_is_copied_there_and_back_and_the_exports_are_the_same(tmp_path, database):
     first, last = (f"sqlite:///{tmp_path / name}.db" for name in ("first", "last"))
-    asyncio.run(fill(first, ACCOUNTS, ENTRIES))
+    asyncio.run(fill(first, OWNERS, ENTRIES))
     for source, target in ((first, database), (database, last)):
         done = command(source, target)
         assert done.returncode == 0, done.stderr
         assert done.stdout == (
-            f"Copied and compared: {ACCOUNTS:,} accounts, {7 * ACCOUNTS:,} tokens,"
-            f" {20 * ACCOUNTS:,} deletions, {60 * ACCOUNTS:,} subscriptions,"
-            f" {40 * ACCOUNTS:,} pointers, {60 * ACCOUNTS:,} former states,"
-            f" {100 * ACCOUNTS:,} labels of feeds, {20 * ACCOUNTS:,} episode actions,"
-            f" {6 * ACCOUNTS:,} devices and settings.\n"
+            f"Copied and compared: {OWNERS:,} accounts, {7 * OWNERS:,} tokens,"
+            f" {20 * OWNERS:,} deletions, {60 * OWNERS:,} subscriptions,"
+            f" {40 * OWNERS:,} pointers, {60 * OWNERS:,} former states,"
+            f" {100 * OWNERS:,} labels of feeds, {20 * OWNERS:,} episode actions,"
+            f" {6 * OWNERS:,} devices and settings.\n"
         )
     assert asyncio.run(everything(first)) == asyncio.run(everything(last))
 
@@ -165,3 +167,64 @@ async def test_checksum_sees_every_field_of_every_record():
         for other in with_other(record, 12345):
             assert await sums([(account_id, other)]) != before
     assert kinds == set(get_args(Record))
+
+
+async def flat(records):
+    return [item async for some in records for item in some]
+
+
+async def test_archive_has_what_a_store_was_filled_with_to_the_last_field_in_order(store):
+    wanted = await flat(library(30, 50))
+    await store.fill(library(30, 50))
+    async with store.archive() as archive:
+        assert await flat(archive.records()) == wanted
+        assert await flat(archive.records()) == wanted
+        assert await archive.count() == len(wanted)
+    accounts = await all_accounts(store)
+    assert len(accounts) == 30
+    for account in accounts:
+        assert list(violations(await store.entries.whole(account.id))) == []
+        assert await store.accounts.find(account.name.casefold()) == account
+    [first, *_] = accounts
+    token = (await store.tokens.of(first.id))[1]
+    assert await store.tokens.find(first.id, token.hash) == Found(first, token)
+    assert await store.faults() == []
+
+
+async def test_archive_comes_in_pieces(store):
+    await store.fill(library(3, 1_500))
+    async with store.archive() as archive:
+        sizes = [len(some) async for some in archive.records()]
+    assert max(sizes) == RECORDS_AT_ONCE
+    assert sum(sizes) > 4_500
+
+
+async def test_archive_is_of_one_moment(store):
+    await store.fill(library(2, 10))
+    with pytest.raises(StoreUnusable, match="has accounts already"):
+        await store.fill(library(3, 5))
+    async with store.archive() as archive:
+        before = await archive.count()
+        first, second = await all_accounts(store)
+        await store.accounts.delete(first.id)
+        await store.accounts.set_password(second.id, "new")
+        assert await archive.count() == before
+        assert await flat(archive.records()) == await flat(library(2, 10))
+    async with store.archive() as archive:
+        assert await archive.count() < before
+
+
+async def test_store_that_cannot_be_filled_wholly_stays_empty(store):
+    async def broken():
+        async for some in library(3, 20):
+            yield some
+        raise FeedkeepError("the source went away")
+
+    with pytest.raises(FeedkeepError, match="went away"):
+        await store.fill(broken())
+    assert not await store.accounts.are_there()
+    async with store.archive() as archive:
+        assert await archive.count() == 0
+    await store.fill(library(1, 5))
+    [account] = await all_accounts(store)
+    assert (await store.entries.page(account.id, PageRequest(-1, None, 1, 50))).total == 4

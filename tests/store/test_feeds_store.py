@@ -7,22 +7,13 @@ from contextlib import AsyncExitStack, asynccontextmanager, closing, nullcontext
 import asyncpg
 import pytest
 from library import library
+from list_values import account
 from msgspec.structs import fields
 from postgres_server import with_connection
-from small_lists import account
 from whole_store import all_accounts
 
-from feedkeep.model import (
-    Episode,
-    Failure,
-    Feed,
-    FeedContent,
-    NewestEpisodes,
-    NewSubscriber,
-    Picture,
-    Sighting,
-    replace,
-)
+from feedkeep import model
+from feedkeep.model import replace
 from feedkeep.model.errors import StoreUnavailable
 from feedkeep.rules.subscriptions import subscribed
 from feedkeep.store.feed_rows import AFTER_LEASE_US, episodes_of
@@ -34,11 +25,11 @@ MINUTE = 60 * 1_000_000
 DAY = 24 * 60 * MINUTE
 NOW = 10**15
 UNTIL, TOMORROW = NOW + 10 * MINUTE, NOW + DAY
-PICTURE = Picture("image/webp", b"\0\xff picture", digest="1f")
+PICTURE = model.Picture("image/webp", b"\0\xff picture", digest="1f")
 
 EPISODES = (
-    Episode('"Folge" \N{GRINNING FACE}', 19, 3_600, "https://site.example/1", "g", "f"),
-    Episode("Trailer"),
+    model.Episode('"Folge" \N{GRINNING FACE}', 19, 3_600, "https://site.example/1", "g", "f"),
+    model.Episode("Trailer"),
 )
 
 
@@ -56,12 +47,12 @@ def urls(*numbers):
 
 G1, G2, G3 = (guid_of(number) for number in (1, 2, 3))
 
-ALL_OF_IT = Feed(
+ALL_OF_IT = model.Feed(
     G1,
     url_of(1),
     wanted=NOW,
     next_fetch=TOMORROW,
-    content=FeedContent(
+    content=model.FeedContent(
         title='Ein "Titel" \N{GRINNING FACE}\n',
         description="d",
         site_url="https://site.example",
@@ -80,13 +71,13 @@ ALL_OF_IT = Feed(
     answered=NOW - 2,
     changed=NOW - 3,
     failing=NOW - 4,
-    failure=Failure.GONE,
+    failure=model.Failure.GONE,
     reason="It is gone.",
     failures=7,
     dead=NOW - 5,
     etag='"e"',
     last_modified="Sun, 22 Nov 2026 00:00:00 GMT",
-    sighting=Sighting("https://elsewhere.example", 1, 2, 3),
+    sighting=model.Sighting("https://elsewhere.example", 1, 2, 3),
     picture="1f",
     picture_url="https://picture.example",
     picture_looked=NOW - 6,
@@ -108,7 +99,7 @@ async def looked_at(store, *feeds, picture=None, episodes=None):
 
 def waiting(number, next_fetch):
     """Return a feed that is to be looked at from a stamp on."""
-    return Feed(guid_of(number), url_of(number), NOW, next_fetch, looked=1)
+    return model.Feed(guid_of(number), url_of(number), NOW, next_fetch, looked=1)
 
 
 async def only(store, guid=G1):
@@ -151,7 +142,7 @@ async def test_new_feeds_are_looked_at_first_and_in_their_turns(store):
     await store.feeds.want(urls(1), NOW, {G1: 1})  # it has its turn already
     leased = await store.feeds.lease(NOW, UNTIL, 3)
     expected = {3: 0, 2: 5, 1: 9}
-    assert leased == [Feed(guid_of(n), url_of(n), NOW, turn) for n, turn in expected.items()]
+    assert leased == [model.Feed(guid_of(n), url_of(n), NOW, turn) for n, turn in expected.items()]
 
 
 async def test_known_feed_is_only_marked_as_wanted_and_once_a_day(store):
@@ -176,7 +167,7 @@ async def test_hundreds_are_wanted_at_once_whether_new_or_known(store):
     await store.feeds.want(urls(*range(0, 500, 2)), NOW)
     wanted = urls(*range(500))
     await store.feeds.want(wanted, TOMORROW)
-    expected = {guid: Feed(guid, url, TOMORROW, 0) for guid, url in wanted.items()}
+    expected = {guid: model.Feed(guid, url, TOMORROW, 0) for guid, url in wanted.items()}
     assert await store.feeds.known(list(wanted)) == expected
 
 
@@ -193,7 +184,7 @@ async def test_processes_that_want_the_same_feeds_at_once_do_not_wait_in_a_circl
 
 
 async def test_what_was_saved_is_known_to_the_last_field(store):
-    for kind, value in ((Feed, ALL_OF_IT), (FeedContent, ALL_OF_IT.content)):
+    for kind, value in ((model.Feed, ALL_OF_IT), (model.FeedContent, ALL_OF_IT.content)):
         told = {field.name for field in fields(kind) if getattr(value, field.name) != field.default}
         assert told == set(kind.__struct_fields__)
     await looked_at(store, ALL_OF_IT)
@@ -201,17 +192,17 @@ async def test_what_was_saved_is_known_to_the_last_field(store):
     assert await store.feeds.known([]) == {}
     # A look that finds less leaves nothing behind of what was known before.
     [_] = await store.feeds.lease(TOMORROW, UNTIL + DAY, 1)
-    bare = Feed(G1, "http://1.example", NOW, NOW + 2 * DAY)
+    bare = model.Feed(G1, "http://1.example", NOW, NOW + 2 * DAY)
     assert await store.feeds.save(bare, UNTIL + DAY)
     assert await only(store) == bare
 
 
 async def test_feed_of_another_version_is_read_and_an_unreadable_one_is_new(store):
     await store.feeds.want(urls(1), NOW)
-    new = Feed(G1, url_of(1), NOW, 0)
+    new = model.Feed(G1, url_of(1), NOW, 0)
     for stored, known in (
         ('{"etag": "e", "invented_later": {"a": [1]}}', replace(new, etag="e", failing=5)),
-        ('{"content": {"title": "t"}}', replace(new, content=FeedContent("t"), failing=5)),
+        ('{"content": {"title": "t"}}', replace(new, content=model.FeedContent("t"), failing=5)),
         ('{"etag": "e", "failure": "invented later"}', new),
         ('{"etag": "e", "sighting": {}}', new),
         ('{"etag": "e"', new),
@@ -327,7 +318,7 @@ async def test_released_feed_waits_as_before_and_no_lease_of_another_ends(store)
 
 
 async def test_renewed_feed_is_stored_as_given_and_a_look_under_way_saves_nothing(store):
-    by_another_url = Feed(G1, "https://other.example/feed", NOW + 5, 0)
+    by_another_url = model.Feed(G1, "https://other.example/feed", NOW + 5, 0)
     await store.feeds.want(urls(1), NOW)
     permitted = replace(await only(store), is_permitted=True)
     await store.feeds.renew([permitted])  # before the first look
@@ -349,7 +340,7 @@ async def test_renewed_feed_is_stored_as_given_and_a_look_under_way_saves_nothin
 
 
 def new_subscriber(number, due, moment, began_before=0):
-    return NewSubscriber(guid_of(number), due, moment, began_before)
+    return model.NewSubscriber(guid_of(number), due, moment, began_before)
 
 
 async def test_hastened_feed_is_looked_at_earlier_and_never_later(store):
@@ -410,7 +401,7 @@ async def test_picture_is_replaced_by_the_next_one_and_stays_without_one(store):
     assert await store.feeds.picture(G1) is None
     await looked_at(store, waiting(1, NOW), picture=PICTURE)
     assert await store.feeds.picture(G1) == PICTURE
-    other = Picture("image/jpeg", b"other", digest="2e")
+    other = model.Picture("image/jpeg", b"other", digest="2e")
     for given, kept in ((None, PICTURE), (other, other)):
         [feed] = await store.feeds.lease(NOW, UNTIL, 1)
         assert await store.feeds.save(feed, UNTIL, given)
@@ -424,8 +415,8 @@ async def test_episodes_are_replaced_by_the_next_ones_and_stay_without_any(store
     later = UNTIL + DAY
     for given, kept in ((EPISODES, EPISODES), (None, EPISODES), (EPISODES[1:],) * 2, ((),) * 2):
         [feed, _] = await store.feeds.lease(NOW, later, 2)
-        found = None if given is None else NewestEpisodes("", given)
-        assert not await store.feeds.save(feed, UNTIL, None, None, NewestEpisodes(""))
+        found = None if given is None else model.NewestEpisodes("", given)
+        assert not await store.feeds.save(feed, UNTIL, None, None, model.NewestEpisodes(""))
         assert await store.feeds.save(feed, later, None, None, found)
         await store.feeds.release([G2], later)
         assert await store.feeds.episodes([G2, G1]) == {G1: kept}
@@ -434,8 +425,8 @@ async def test_episodes_are_replaced_by_the_next_ones_and_stay_without_any(store
 @pytest.mark.parametrize(
     ("stored", "known"),
     [
-        ('[["t"]]', (Episode("t"),)),
-        ('[["t",1,2,"l","g","f","invented later"]]', (Episode("t", 1, 2, "l", "g", "f"),)),
+        ('[["t"]]', (model.Episode("t"),)),
+        ('[["t",1,2,"l","g","f","invented later"]]', (model.Episode("t", 1, 2, "l", "g", "f"),)),
         ('[{"title":"t"}]', ()),
         ("[[1]]", ()),
         ("", ()),
@@ -449,7 +440,7 @@ async def test_save_that_fails_half_way_stores_nothing(store):
     await store.feeds.want(urls(1), NOW)
     [before] = await store.feeds.lease(NOW, UNTIL, 1)
     with pytest.raises(Exception, match=r"(?i)not.null"):
-        await store.feeds.save(ALL_OF_IT, UNTIL, Picture(None, b"", digest=""))
+        await store.feeds.save(ALL_OF_IT, UNTIL, model.Picture(None, b"", digest=""))
     assert await only(store) == before
     assert await store.feeds.save(ALL_OF_IT, UNTIL)
 
@@ -457,7 +448,7 @@ async def test_save_that_fails_half_way_stores_nothing(store):
 async def test_unwanted_feeds_are_forgotten_a_few_at_a_time_with_pictures_and_episodes(store):
     for number in range(1, 6):
         feed = replace(waiting(number, NOW + 1), wanted=NOW - number)
-        found = NewestEpisodes("", EPISODES)
+        found = model.NewestEpisodes("", EPISODES)
         await looked_at(store, feed, picture=PICTURE, episodes=found)
     for count, left in ((2, {G1, G2, G3}), (1, {G1, G2}), (0, {G1, G2})):
         assert await store.feeds.forget(NOW - 2, 2) == count

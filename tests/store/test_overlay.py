@@ -1,7 +1,8 @@
 """A batch's changes to one account: each request sees those before it, and the last one counts."""
 
 import pytest
-from small_lists import G1, G2, G3, look
+from list_values import G1, G2, G3
+from small_lists import look
 
 from feedkeep.model import (
     Clock,

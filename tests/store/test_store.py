@@ -3,29 +3,22 @@
 import asyncio
 import threading
 
+import apsw
+import asyncpg
 import pytest
 from library import renamed
-from small_lists import ALICE, BOB, G1, G2, G3, A, B, account, add, delete, derived, look, update
+from list_values import ALICE, BOB, G1, G2, G3, A, B, account, derived, guid_of
+from small_lists import add, delete, look, subscribe, update
 from stores import limited
 from whole_store import all_accounts
 
-from feedkeep.model import (
-    Alias,
-    Deletion,
-    DocumentKind,
-    DocumentName,
-    Found,
-    PageRequest,
-    Pointer,
-    Token,
-    View,
-    replace,
-)
+from feedkeep import model
+from feedkeep.model import replace
 from feedkeep.model.errors import AccountError, InvalidInput, NotAuthorized, UnknownSubscription
 from feedkeep.rules import url_lists
-from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.invariants import violations
-from feedkeep.rules.subscriptions import Update
+from feedkeep.store.sql import sql
+from feedkeep.store.sqlite import SqliteStore
 
 ACCOUNTS = [account(), account(BOB, "Bob")]
 C = "https://c.example"
@@ -48,8 +41,8 @@ def guids(page):
 async def test_entries_are_loaded_as_they_were_saved_to_the_last_field(store):
     first, *_ = await add(store, (A, G1), (B, G2), (C, G3))
     assert first.first_had is not None
-    await update(store, G1, Update(new_feed_url=parse_feed_url("https://new.example")))
-    await update(store, G1, Update(new_guid=G2))
+    await update(store, G1, "https://new.example")
+    await update(store, G1, new_guid=G2)
     await delete(store, G3)
     whole = await store.entries.whole(ALICE)
     entries = whole.entries
@@ -57,11 +50,11 @@ async def test_entries_are_loaded_as_they_were_saved_to_the_last_field(store):
     merged = entries[G2]
     assert (merged.feed_url, merged.is_subscribed) == ("https://new.example", True)
     assert merged.guid_changed == merged.subscription_changed
-    assert entries[G1] == Pointer(G1, G2, merged.revision - 1)
-    former = Alias(A, moved_away=False, first_had=first.first_had)
-    assert entries[derived(A)] == Pointer(derived(A), G2, None, former)
-    absorbed = Alias(B, moved_away=False, was_own=True, first_had=first.first_had)
-    assert entries[derived(B)] == Pointer(derived(B), G2, None, absorbed)
+    assert entries[G1] == model.Pointer(G1, G2, merged.revision - 1)
+    former = model.Alias(A, moved_away=False, first_had=first.first_had)
+    assert entries[derived(A)] == model.Pointer(derived(A), G2, None, former)
+    absorbed = model.Alias(B, moved_away=False, was_own=True, first_had=first.first_had)
+    assert entries[derived(B)] == model.Pointer(derived(B), G2, None, absorbed)
     assert (entries[G3].deleted, entries[G3].is_subscribed) == (whole.last_stamp, False)
 
 
@@ -94,7 +87,7 @@ async def test_change_that_loads_much_is_decided_beside_the_event_loop(store):
     assert decided == [True, False, False]
     # What few guids and names lead to counts, too.
     await add(store, (A, G1), *renamed(B, G2, 150))
-    name = DocumentName("settings", "a")
+    name = model.DocumentName("settings", "a")
     await store.documents.change(ALICE, name.kind, name.name, lambda *_: "x" * 20_000)
     decided = [await decided_in_loop(*named) for named in ([[G1]], [[G2]], [[G1], name])]
     assert decided == [True, False, False]
@@ -138,7 +131,7 @@ async def test_of_very_many_deletions_the_oldest_are_forgotten(monkeypatch, stor
         deletions.append(await delete(store, derived(A)))
     found = [await store.entries.deletion(ALICE, deletion.id) for deletion in deletions]
     assert found == [None, None, *deletions[2:]]
-    assert found[-1] == Deletion(deletions[-1].id, G1)
+    assert found[-1] == model.Deletion(deletions[-1].id, G1)
     assert await store.entries.deletion(BOB, deletions[-1].id) is None
     assert await store.entries.deletion(ALICE, deletions[-1].id + 1) is None
 
@@ -157,7 +150,7 @@ async def test_rule_that_refuses_changes_nothing(store):
     await add(store, (A, G1), (B, G2))
     before = await store.entries.whole(ALICE)
     with pytest.raises(InvalidInput):
-        await update(store, G1, Update(new_feed_url=parse_feed_url(B)))
+        await update(store, G1, B)
     with pytest.raises(UnknownSubscription):
         await delete(store, G3)
     after = await store.entries.whole(ALICE)
@@ -198,18 +191,67 @@ async def test_request_that_fails_in_a_batch_fails_alone(store):
     assert len((await store.entries.whole(ALICE)).entries) == 2
 
 
+REFUSED = (apsw.ConstraintError, asyncpg.IntegrityConstraintViolationError)
+
+
+async def test_change_that_the_database_refuses_fails_alone(store):
+    def dangle(snapshot):
+        return replace(look(snapshot), saved=[model.Pointer(guid_of(9), guid_of(8))])
+
+    one, other, stamp = await asyncio.gather(
+        store.entries.change(ALICE, [G1], dangle),
+        store.entries.change(BOB, [G1], dangle),
+        store.entries.change(ALICE, [G1], subscribe),
+        return_exceptions=True,
+    )
+    assert isinstance(one, REFUSED)
+    assert isinstance(other, REFUSED)
+    assert stamp == 1
+    assert set((await store.entries.whole(ALICE)).entries) == {G1}
+    assert (await store.entries.whole(BOB)).entries == {}
+
+
+async def test_database_refuses_rows_that_no_rule_would_write(store):
+    await store.entries.change(ALICE, [G1], subscribe)
+    one, known, missing = (store.feeds._rows.write_guid(guid) for guid in (G3, G1, G2))
+    no_flag = 2 if isinstance(store, SqliteStore) else "NULL"
+    columns = "feed_url, is_subscribed, subscription_changed, status_changed, first_had, revision"
+    pointer = "INSERT INTO feedkeep.entry (account_id, guid, new_guid)"
+    for change, *values in (
+        ("UPDATE feedkeep.entry AS e SET revision = 99",),
+        (f"UPDATE feedkeep.entry AS e SET is_subscribed = {no_flag}",),
+        ("UPDATE feedkeep.entry AS e SET deleted = 1",),
+        ("UPDATE feedkeep.entry AS e SET new_guid = guid",),
+        ("UPDATE feedkeep.entry AS e SET new_guid = $1, feed_url = NULL", one),
+        ("UPDATE feedkeep.entry AS e SET alias_url = 'https://b.example'",),
+        (f"{pointer} VALUES ({ALICE}, $1, $2)", one, missing),
+        (f"{pointer} VALUES (8, $1, $2)", one, known),
+        (
+            f"INSERT INTO feedkeep.entry (account_id, guid, {columns})"
+            f" SELECT account_id, $1, {columns} FROM feedkeep.entry AS e",
+            one,
+        ),
+    ):
+
+        async def make(statements, change=change, values=values):
+            await statements.execute(sql(change), *values)
+
+        with pytest.raises(REFUSED):
+            await store.feeds._driver.write(make)
+
+
 async def test_page_lists_what_was_announced_after_a_stamp_by_rising_revision(store):
     first, second, third = await add(store, (A, G1), (B, None), (C, None))
-    await update(store, G1, Update(new_guid=G2))
-    everything = await store.entries.page(ALICE, PageRequest(-1, None, 1, 50))
+    await update(store, G1, new_guid=G2)
+    everything = await store.entries.page(ALICE, model.PageRequest(-1, None, 1, 50))
     assert guids(everything) == [second.guid, third.guid, G1, G2]
     assert (everything.total, everything.has_more) == (4, False)
-    changed = await store.entries.page(ALICE, PageRequest(third.revision, None, 1, 50))
+    changed = await store.entries.page(ALICE, model.PageRequest(third.revision, None, 1, 50))
     assert guids(changed) == [G1, G2]
     pointer = changed.views[0]
-    assert isinstance(pointer.entry, Pointer)
+    assert isinstance(pointer.entry, model.Pointer)
     assert pointer.subscription.guid == G2
-    assert (await store.entries.page(BOB, PageRequest(-1, None, 1, 50))).total == 0
+    assert (await store.entries.page(BOB, model.PageRequest(-1, None, 1, 50))).total == 0
     assert first.guid == G1
 
 
@@ -223,7 +265,7 @@ async def test_pages_are_counted_off_from_since_or_continue_after_a_stamp(store)
         (None, 10**9, 1_000, [], False),
         (added[2].revision, 7, 1, expected[3:4], True),
     ):
-        listed = await store.entries.page(ALICE, PageRequest(-1, after, page, per_page))
+        listed = await store.entries.page(ALICE, model.PageRequest(-1, after, page, per_page))
         assert (guids(listed), listed.total, listed.has_more) == (found, 5, has_more)
 
 
@@ -245,71 +287,51 @@ async def test_account_is_found_by_its_name_which_no_other_one_gets(store):
     assert not await store.accounts.are_there()
 
 
-async def test_account_is_deleted_with_all_its_rows_and_nothing_more_is_written_for_it(store):
-    await add(store, (A, G1))
-    await add(store, (A, G1), to=BOB)
-    deletion = await delete(store, G1)
-    await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 0))
-    await store.accounts.delete(ALICE)
-    with pytest.raises(NotAuthorized):
-        await add(store, (A, None))
-    with pytest.raises(AccountError, match="no longer exists"):
-        await store.tokens.add(ALICE, Token(0, b"\2" * 32, "", 0))
-    with pytest.raises(NotAuthorized):
-        await store.entries.whole(ALICE)
-    assert await store.accounts.find("alice") is None
-    assert await store.tokens.find(ALICE, b"\1" * 32) is None
-    for guid in (G1, derived(A)):
-        assert await store.entries.view(ALICE, guid) is None
-    assert await store.entries.deletion(ALICE, deletion.id) is None
-    assert await store.entries.view(BOB, G1) is not None
-
-
 async def test_token_is_found_with_an_entry_and_its_feed_within_its_account(store):
     await add(store, (A, G1))
-    feed = (await update(store, G1, Update(new_guid=G2))).subscription
-    token = await store.tokens.add(ALICE, Token(99, b"\1" * 32, "phone", 5, expires=6))
-    assert token == Token(1, b"\1" * 32, "phone", 5, expires=6)
+    feed = (await update(store, G1, new_guid=G2)).subscription
+    token = await store.tokens.add(ALICE, model.Token(99, b"\1" * 32, "phone", 5, expires=6))
+    assert token == model.Token(1, b"\1" * 32, "phone", 5, expires=6)
     alice = await store.accounts.find("alice")
-    assert await store.tokens.find(ALICE, b"\1" * 32) == Found(alice, token)
+    assert await store.tokens.find(ALICE, b"\1" * 32) == model.Found(alice, token)
     assert await store.tokens.find(ALICE, b"\2" * 32) is None
     for guid, entry in (
-        (G1, Pointer(G1, G2, feed.guid_changed - 1)),
-        (derived(A), Pointer(derived(A), G2)),
+        (G1, model.Pointer(G1, G2, feed.guid_changed - 1)),
+        (derived(A), model.Pointer(derived(A), G2)),
         (G2, feed),
     ):
         found = await store.tokens.find(ALICE, b"\1" * 32, guid)
-        assert (found.token, found.view) == (token, View(entry, feed))
+        assert (found.token, found.view) == (token, model.View(entry, feed))
         assert await store.entries.view(ALICE, guid) == found.view
-    assert await store.tokens.find(ALICE, b"\1" * 32, G3) == Found(alice, token)
+    assert await store.tokens.find(ALICE, b"\1" * 32, G3) == model.Found(alice, token)
     assert await store.entries.view(ALICE, G3) is None
     assert await store.tokens.find(BOB, b"\1" * 32, G1) is None
     assert await store.entries.view(BOB, G1) is None
 
 
 async def test_token_is_found_with_a_document(store):
-    kind, name = DocumentKind.COOKIELESS, "app password  Kasts"
+    kind, name = model.DocumentKind.COOKIELESS, "app password  Kasts"
     for account_id, byte in ((ALICE, b"\1"), (BOB, b"\2")):
-        await store.tokens.add(account_id, Token(0, byte * 32, "phone", 5))
+        await store.tokens.add(account_id, model.Token(0, byte * 32, "phone", 5))
     await store.documents.change(ALICE, kind, name, lambda *_: "{}")
     for account_id, byte, asked, body in (
-        (ALICE, b"\1", DocumentName(kind, name), "{}"),
+        (ALICE, b"\1", model.DocumentName(kind, name), "{}"),
         (ALICE, b"\1", None, None),
-        (ALICE, b"\1", DocumentName(kind, "another"), None),
-        (ALICE, b"\1", DocumentName(DocumentKind.SETTINGS, name), None),
-        (BOB, b"\2", DocumentName(kind, name), None),
+        (ALICE, b"\1", model.DocumentName(kind, "another"), None),
+        (ALICE, b"\1", model.DocumentName(model.DocumentKind.SETTINGS, name), None),
+        (BOB, b"\2", model.DocumentName(kind, name), None),
     ):
         found = await store.tokens.find(account_id, byte * 32, document=asked)
         assert (found.account.id, found.document) == (account_id, body)
 
 
 async def test_revoked_token_stays_revoked_and_its_number_is_not_given_again(store):
-    await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 5))
+    await store.tokens.add(ALICE, model.Token(0, b"\1" * 32, "", 5))
     revoked = await store.tokens.revoke(ALICE, 1, now=7)
     assert revoked.revoked == 7
     assert (await store.tokens.revoke(ALICE, 1, now=9)).revoked == 7
     assert await store.tokens.revoke(BOB, 1, now=9) is None
-    second = await store.tokens.add(ALICE, Token(0, b"\2" * 32, "", 8))
+    second = await store.tokens.add(ALICE, model.Token(0, b"\2" * 32, "", 8))
     assert second.id == 2
     assert await store.tokens.of(ALICE) == [revoked, second]
     assert await store.tokens.of(BOB) == []

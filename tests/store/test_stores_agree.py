@@ -19,8 +19,8 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from list_values import account, derived
 from postgres_server import drop_database, new_database
-from small_lists import account, derived
 from test_episode_actions import is_looked_up
 from test_machine import CLOCK, GUIDS, KNOWN, URLS, Rules
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 from library import library
-from small_lists import account
+from list_values import account
 from whole_store import all_accounts
 
 from feedkeep.metrics import counting
