@@ -1,9 +1,8 @@
-"""Copying from store to store: everything arrives as it was, and what does not is noticed."""
+"""Archives, and copying from store to store: all arrives as it was, and what does not is told."""
 
 import asyncio
-import subprocess
 import tracemalloc
-from collections.abc import Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import get_args
 
@@ -11,130 +10,113 @@ import pytest
 from feedkeep_process import FeedkeepProcess
 from forms import IS_FULL, IS_LONG, in_the_long_form
 from library import library
-from postgres_server import drop_database, execute, new_database
+from postgres_server import with_connection
 from whole_store import all_accounts
 
 from feedkeep.assembly import open_store
 from feedkeep.config.settings import Settings
 from feedkeep.formats.feed_list import Format, write_feed_list
-from feedkeep.model import AccountRecord, Record, replace
+from feedkeep.model import AccountRecord, Found, PageRequest, Record, replace
+from feedkeep.model.errors import FeedkeepError, StoreUnusable
+from feedkeep.rules.invariants import violations
 from feedkeep.rules.subscriptions import subscribed
-from feedkeep.store import copying
-from feedkeep.store.copying import checksums
+from feedkeep.store.base import RECORDS_AT_ONCE
+from feedkeep.store.copying import checksums, copy
 
-ACCOUNTS, ENTRIES = 2_000 if IS_FULL else 200 if IS_LONG else 30, 100
+OWNERS, ENTRIES = 2_000 if IS_FULL else 200 if IS_LONG else 30, 100
 MIB = 1024 * 1024
 
 
-@pytest.fixture
-def database(postgres):
-    url = new_database(postgres)
-    yield url
-    drop_database(postgres, url)
-
-
-def fill(url: str, accounts: int, entries: int) -> None:
-    async def go() -> None:
-        store = await open_store(Settings(database=url))
-        await store.fill(library(accounts, entries))
+@asynccontextmanager
+async def opened(url):
+    store = await open_store(Settings(database=url))
+    try:
+        yield store
+    finally:
         await store.close()
 
-    asyncio.run(go())
+
+async def fill(url, accounts, entries):
+    async with opened(url) as store:
+        await store.fill(library(accounts, entries))
 
 
-def exports(url: str) -> Iterator[bytes]:
-    """Return what `feedkeep export` writes, for every account, as JSON with all its guids."""
-
-    async def go() -> list[bytes]:
-        store = await open_store(Settings(database=url))
-        found = [
+async def everything(url):
+    """Return a store's checksums, and each account as `feedkeep export` writes it as JSON."""
+    async with opened(url) as store:
+        async with store.archive() as archive:
+            sums = [checksum async for checksum in checksums(archive.records())]
+        return sums, [
             write_feed_list(subscribed(await store.entries.whole(account.id)), Format.JSON, {})
             for account in await all_accounts(store)
         ]
-        await store.close()
-        return found
-
-    return iter(asyncio.run(go()))
 
 
-def everything(url: str) -> list[object]:
-    async def go() -> list[object]:
-        store = await open_store(Settings(database=url))
-        async with store.archive() as archive:
-            found: list[object] = [checksum async for checksum in checksums(archive.records())]
-        await store.close()
-        return found
-
-    return asyncio.run(go())
+async def copied(source, target):
+    async with opened(source) as origin, opened(target) as to, origin.archive() as archive:
+        return await copy(archive, to, lambda _: None)
 
 
-def copy(source: str, target: str) -> subprocess.CompletedProcess[str]:
+def command(source, target):
     return FeedkeepProcess(Path(), target).run("copy", source, target)
 
 
-def test_all_that_is_kept_goes_there_and_back_and_the_exports_are_the_same(tmp_path, database):
+def test_everything_is_copied_there_and_back_and_the_exports_are_the_same(tmp_path, database):
     first, last = (f"sqlite:///{tmp_path / name}.db" for name in ("first", "last"))
-    fill(first, ACCOUNTS, ENTRIES)
+    asyncio.run(fill(first, OWNERS, ENTRIES))
     for source, target in ((first, database), (database, last)):
-        done = copy(source, target)
+        done = command(source, target)
         assert done.returncode == 0, done.stderr
         assert done.stdout == (
-            f"Copied and compared: {ACCOUNTS:,} accounts, {7 * ACCOUNTS:,} tokens,"
-            f" {20 * ACCOUNTS:,} deletions, {60 * ACCOUNTS:,} subscriptions,"
-            f" {40 * ACCOUNTS:,} pointers, {60 * ACCOUNTS:,} former states,"
-            f" {100 * ACCOUNTS:,} labels of feeds, {20 * ACCOUNTS:,} episode actions,"
-            f" {6 * ACCOUNTS:,} devices and settings.\n"
+            f"Copied and compared: {OWNERS:,} accounts, {7 * OWNERS:,} tokens,"
+            f" {20 * OWNERS:,} deletions, {60 * OWNERS:,} subscriptions,"
+            f" {40 * OWNERS:,} pointers, {60 * OWNERS:,} former states,"
+            f" {100 * OWNERS:,} labels of feeds, {20 * OWNERS:,} episode actions,"
+            f" {6 * OWNERS:,} devices and settings.\n"
         )
-    assert list(exports(first)) == list(exports(last))
-    assert everything(first) == everything(last)
+    assert asyncio.run(everything(first)) == asyncio.run(everything(last))
 
 
 @in_the_long_form
-def test_a_copy_holds_only_a_part_in_memory(tmp_path):
+async def test_copy_holds_only_a_part_in_memory(tmp_path):
     async def most_memory_bytes(source, accounts):
-        origin = await open_store(Settings(database=source))
-        target = await open_store(Settings(database=f"sqlite:///{tmp_path / str(accounts)}.db"))
-        tracemalloc.start()
-        async with origin.archive() as archive:
-            counts = await copying.copy(archive, target, lambda _: None)
-        _, most = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
+        target = f"sqlite:///{tmp_path / str(accounts)}.db"
+        async with opened(source) as origin, opened(target) as to:
+            tracemalloc.start()
+            async with origin.archive() as archive:
+                counts = await copy(archive, to, lambda _: None)
+            _, most = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
         assert counts["accounts"] == accounts
-        await target.close()
-        await origin.close()
         return most
 
     sizes = []
     for accounts in (30, 120):
         source = f"sqlite:///{tmp_path / f'source-of-{accounts}.db'}"
-        fill(source, accounts, ENTRIES)
-        sizes.append(asyncio.run(most_memory_bytes(source, accounts)))
+        await fill(source, accounts, ENTRIES)
+        sizes.append(await most_memory_bytes(source, accounts))
     assert sizes[1] < 2 * sizes[0]  # of four times as much
     assert sizes[1] < 8 * MIB
 
 
-def test_only_an_empty_database_is_copied_to(tmp_path, database):
+async def test_only_an_empty_database_is_copied_to(tmp_path, emptied_database):
     source = f"sqlite:///{tmp_path / 'source.db'}"
-    fill(source, 2, 5)
-    fill(database, 1, 5)
-    for target in (database, source):
-        before = everything(target)
-        done = copy(source, target)
-        assert done.returncode == 1
-        assert "has accounts already" in done.stderr
-        assert everything(target) == before
+    await fill(source, 2, 5)
+    await fill(emptied_database, 1, 5)
+    for target in (emptied_database, source):
+        before = await everything(target)
+        with pytest.raises(StoreUnusable, match="has accounts already"):
+            await copied(source, target)
+        assert await everything(target) == before
 
 
-def test_a_source_that_is_not_there_is_told_and_not_created(tmp_path, database):
-    done = copy(f"sqlite:///{tmp_path / 'nothing.db'}", database)
+def test_missing_source_is_told_and_not_created_and_an_empty_one_copied(tmp_path, database):
+    done = command(f"sqlite:///{tmp_path / 'nothing.db'}", database)
     assert done.returncode == 1
     assert "There is no database sqlite:///" in done.stderr
     assert list(tmp_path.iterdir()) == []
-
-
-def test_an_empty_database_is_copied(tmp_path, database):
-    fill(database, 0, 0)
-    done = copy(database, f"sqlite:///{tmp_path / 'target.db'}")
+    asyncio.run(fill(database, 0, 0))
+    done = command(database, f"sqlite:///{tmp_path / 'target.db'}")
     assert (done.returncode, done.stdout) == (0, "Copied nothing: there is no account.\n")
 
 
@@ -145,26 +127,21 @@ def test_an_empty_database_is_copied(tmp_path, database):
         ("document", "true", "RETURN NULL"),  # these are copied last
     ],
 )
-def test_a_copy_that_differs_is_noticed_and_told(tmp_path, database, table, which, becomes):
+async def test_copy_that_differs_is_noticed(tmp_path, database, table, which, becomes):
     source = f"sqlite:///{tmp_path / 'source.db'}"
-    fill(source, 3, 20)
-    fill(database, 0, 0)
-    execute(
-        database,
-        f"CREATE FUNCTION meddle() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN {becomes}; END'",
-    )
-    execute(
-        database,
-        f"CREATE TRIGGER meddle BEFORE INSERT ON feedkeep.{table} FOR EACH ROW"
-        f" WHEN ({which}) EXECUTE FUNCTION meddle()",
-    )
-    done = copy(source, database)
-    assert done.returncode == 1
-    assert "The copy differs from its source" in done.stderr
-    assert done.stderr.count("\n") == 1
+    await fill(source, 3, 20)
+    await fill(database, 0, 0)
+    meddle = f"""
+        CREATE FUNCTION meddle() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN {becomes}; END';
+        CREATE TRIGGER meddle BEFORE INSERT ON feedkeep.{table} FOR EACH ROW
+            WHEN ({which}) EXECUTE FUNCTION meddle()
+    """
+    with_connection(database, lambda connection: connection.execute(meddle))
+    with pytest.raises(StoreUnusable, match="The copy differs from its source"):
+        await copied(source, database)
 
 
-def with_other(record: Record, number: int) -> list[Record]:
+def with_other(record, number):
     """Return a record as often as it has fields, each time with another value in one of them."""
     if isinstance(record, AccountRecord):
         kept = record.account
@@ -175,7 +152,7 @@ def with_other(record: Record, number: int) -> list[Record]:
     return [replace(record, **{name: number}) for name in record.__struct_fields__]
 
 
-async def test_a_checksum_sees_every_field_of_every_record():
+async def test_checksum_sees_every_field_of_every_record():
     async def sums(records):
         async def given():
             yield records
@@ -190,3 +167,64 @@ async def test_a_checksum_sees_every_field_of_every_record():
         for other in with_other(record, 12345):
             assert await sums([(account_id, other)]) != before
     assert kinds == set(get_args(Record))
+
+
+async def flat(records):
+    return [item async for some in records for item in some]
+
+
+async def test_archive_has_what_a_store_was_filled_with_to_the_last_field_in_order(store):
+    wanted = await flat(library(30, 50))
+    await store.fill(library(30, 50))
+    async with store.archive() as archive:
+        assert await flat(archive.records()) == wanted
+        assert await flat(archive.records()) == wanted
+        assert await archive.count() == len(wanted)
+    accounts = await all_accounts(store)
+    assert len(accounts) == 30
+    for account in accounts:
+        assert list(violations(await store.entries.whole(account.id))) == []
+        assert await store.accounts.find(account.name.casefold()) == account
+    [first, *_] = accounts
+    token = (await store.tokens.of(first.id))[1]
+    assert await store.tokens.find(first.id, token.hash) == Found(first, token)
+    assert await store.faults() == []
+
+
+async def test_archive_comes_in_pieces(store):
+    await store.fill(library(3, 1_500))
+    async with store.archive() as archive:
+        sizes = [len(some) async for some in archive.records()]
+    assert max(sizes) == RECORDS_AT_ONCE
+    assert sum(sizes) > 4_500
+
+
+async def test_archive_is_of_one_moment(store):
+    await store.fill(library(2, 10))
+    with pytest.raises(StoreUnusable, match="has accounts already"):
+        await store.fill(library(3, 5))
+    async with store.archive() as archive:
+        before = await archive.count()
+        first, second = await all_accounts(store)
+        await store.accounts.delete(first.id)
+        await store.accounts.set_password(second.id, "new")
+        assert await archive.count() == before
+        assert await flat(archive.records()) == await flat(library(2, 10))
+    async with store.archive() as archive:
+        assert await archive.count() < before
+
+
+async def test_store_that_cannot_be_filled_wholly_stays_empty(store):
+    async def broken():
+        async for some in library(3, 20):
+            yield some
+        raise FeedkeepError("the source went away")
+
+    with pytest.raises(FeedkeepError, match="went away"):
+        await store.fill(broken())
+    assert not await store.accounts.are_there()
+    async with store.archive() as archive:
+        assert await archive.count() == 0
+    await store.fill(library(1, 5))
+    [account] = await all_accounts(store)
+    assert (await store.entries.page(account.id, PageRequest(-1, None, 1, 50))).total == 4

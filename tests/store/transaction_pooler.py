@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import struct
 from collections import deque
-from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit, urlunsplit
 
@@ -20,16 +19,16 @@ Session = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 class Pooler:
     """Speaks PostgreSQL's protocol to clients, and hands their transactions to the sessions."""
 
-    def __init__(self, server_url: str) -> None:
+    def __init__(self, server_url):
         self._url = urlsplit(server_url)
-        self._idle: deque[Session] = deque()
+        self._idle = deque()
         self._freed = asyncio.Semaphore(0)
         self._greeting = b""
-        self._clients: set[asyncio.Task[None]] = set()
+        self._clients = set()
         self.transactions = 0
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[str]:
+    async def running(self):
         """Listen on a free port; give the URL by which the database is reached through it."""
         for _ in range(SESSIONS):
             self._idle.append(await self._log_in())
@@ -47,7 +46,7 @@ class Pooler:
             for _, writer in self._idle:
                 writer.close()
 
-    async def _log_in(self) -> Session:
+    async def _log_in(self):
         assert self._url.hostname
         assert self._url.port
         reader, writer = await asyncio.open_connection(self._url.hostname, self._url.port)
@@ -64,7 +63,7 @@ class Pooler:
                 self._greeting = greeting
                 return reader, writer
 
-    async def _serve(self, client: asyncio.StreamReader, out: asyncio.StreamWriter) -> None:
+    async def _serve(self, client, out):
         serving = asyncio.current_task()
         assert serving is not None
         self._clients.add(serving)
@@ -81,7 +80,7 @@ class Pooler:
             self._clients.discard(serving)
             out.close()
 
-    async def _greet(self, client: asyncio.StreamReader, out: asyncio.StreamWriter) -> None:
+    async def _greet(self, client, out):
         while True:
             (length,) = struct.unpack("!i", await client.readexactly(4))
             (code,) = struct.unpack("!i", (await client.readexactly(length - 4))[:4])
@@ -90,14 +89,12 @@ class Pooler:
             out.write(b"N")  # no encryption
         out.write(self._greeting)
 
-    async def _transaction(
-        self, message: bytes, client: asyncio.StreamReader, out: asyncio.StreamWriter
-    ) -> None:
+    async def _transaction(self, message, client, out):
         """Give the client a session until PostgreSQL says that no transaction is open."""
         await self._freed.acquire()
         session = self._idle.popleft()
         self.transactions += 1
-        ready: asyncio.Queue[bytes] = asyncio.Queue()
+        ready = asyncio.Queue()
         relaying = asyncio.create_task(_relay(session[0], out, ready))
         try:
             while True:
@@ -115,9 +112,7 @@ class Pooler:
             self._freed.release()
 
 
-async def _relay(
-    session: asyncio.StreamReader, out: asyncio.StreamWriter, ready: asyncio.Queue[bytes]
-) -> None:
+async def _relay(session, out, ready):
     """Pass on what PostgreSQL says, and note whenever it is ready for more, and in which state."""
     state = b""
     while state != b"I":
@@ -128,7 +123,7 @@ async def _relay(
             ready.put_nowait(state)
 
 
-async def _message(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
+async def _message(reader):
     head = await reader.readexactly(5)
     (length,) = struct.unpack("!i", head[1:])
     return head[:1], head + await reader.readexactly(length - 4)
