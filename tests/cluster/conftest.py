@@ -49,7 +49,7 @@ def start(cluster, tmp_path, monkeypatch):
     """Starts a service of two processes on a database of its own, split over the cluster."""
     for name, value in cluster.environment().items():
         monkeypatch.setenv(name, value)
-    started: list[FeedkeepProcess] = []
+    started = []
 
     def start_one(database="", **settings):
         folder = tmp_path / str(len(started))

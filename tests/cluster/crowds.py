@@ -1,16 +1,12 @@
 """Clients of many accounts that write without a pause, and know what was acknowledged to them."""
 
-from __future__ import annotations
-
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import httpx
-from feedkeep_process import FeedkeepProcess
-from raw_client import Answer, RawClient
+from raw_client import RawClient
 
 PAUSE_SECONDS = 0.1
 """How long a client waits that was answered 503; Retry-After says a second or more."""
@@ -44,22 +40,22 @@ class Crowd:
         unseen: The writes that were answered 404 after they had been acknowledged.
     """
 
-    def __init__(self, process: FeedkeepProcess, accounts: int, clients: int = 1) -> None:
+    def __init__(self, process, accounts, clients=1):
         self.process = process
         names = [process.new_account() for _ in range(accounts)]
         self.accounts = [Account(name, process.new_token(name)) for name in names]
-        self.replies: list[Reply] = []
-        self.unseen: list[str] = []
+        self.replies = []
+        self.unseen = []
         self._clients = clients
         self._number = 0
         self._is_over = False
 
     @property
-    def acknowledged(self) -> int:
+    def acknowledged(self):
         return sum(len(account.acknowledged) for account in self.accounts)
 
     @asynccontextmanager
-    async def writing(self, *, looks: bool = True) -> AsyncIterator[None]:
+    async def writing(self, *, looks=True):
         """Write meanwhile; with `looks`, each write that is acknowledged is read at once."""
         self._is_over = False
         tasks = [
@@ -73,14 +69,14 @@ class Crowd:
             self._is_over = True
             await asyncio.gather(*tasks)
 
-    async def until(self, is_so: Callable[[], bool]) -> None:
+    async def until(self, is_so):
         """Wait until something is so; a client's reply is what changes it."""
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while not is_so():
             assert time.monotonic() < deadline, self.told()
             await asyncio.sleep(0.02)
 
-    async def _write(self, number: int, *, looks: bool) -> None:
+    async def _write(self, number, *, looks):
         account = self.accounts[number]
         while not self._is_over:
             try:
@@ -92,7 +88,7 @@ class Crowd:
                 self.replies.append(Reply(number, 0, now, now))
                 await asyncio.sleep(PAUSE_SECONDS)
 
-    async def _add(self, client: RawClient, number: int, *, looks: bool) -> None:
+    async def _add(self, client, number, *, looks):
         account = self.accounts[number]
         self._number += 1
         item = {"feed_url": f"https://{self._number}.example/feed"}
@@ -108,18 +104,18 @@ class Crowd:
         if looks:
             self._look(guid, await client.ask("GET", f"/subscriptions/{guid}"))
 
-    def _look(self, guid: str, answer: Answer) -> None:
+    def _look(self, guid, answer):
         if answer.status == httpx.codes.NOT_FOUND:
             self.unseen.append(guid)
         assert answer.status in {200, 404, 503}, answer
 
-    async def lost(self) -> list[str]:
+    async def lost(self):
         """Return the acknowledged writes that are not there, once each account answers again."""
         return [guid for account in self.accounts for guid in await self._lost_of(account)]
 
-    async def _lost_of(self, account: Account) -> list[str]:
-        seen: set[str] = set()
-        path: str | None = "/subscriptions?per_page=100"
+    async def _lost_of(self, account):
+        seen = set()
+        path = "/subscriptions?per_page=100"
         async with RawClient(self.process.base_url, account.token) as client:
             while path is not None:
                 answer = await client.ask("GET", path)
@@ -131,7 +127,7 @@ class Crowd:
                 path = httpx.URL(further).raw_path.decode() if further else None
         return [guid for guid in account.acknowledged if guid not in seen]
 
-    def written(self, began: float, ended: float, accounts: set[int]) -> int:
+    def written(self, began, ended, accounts):
         """Return how many writes of accounts were acknowledged between two moments."""
         return sum(
             reply.status == httpx.codes.OK
@@ -140,7 +136,7 @@ class Crowd:
             for reply in self.replies
         )
 
-    def told(self) -> str:
+    def told(self):
         """Return how it went so far, in a few words."""
         refused = sum(reply.status != httpx.codes.OK for reply in self.replies)
         slowest = max((reply.received - reply.sent for reply in self.replies), default=0.0)

@@ -1,10 +1,7 @@
 """The machines of a Citus cluster: made for a drill, or running already."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,7 +33,7 @@ class Cluster:
     servers: list[PostgresServer] = field(default_factory=list)
     programs: Path | None = None
 
-    def environment(self) -> dict[str, str]:
+    def environment(self):
         """Return what makes tests create their databases on the cluster."""
         return {
             "FEEDKEEP_TEST_POSTGRES": self.coordinator,
@@ -44,7 +41,7 @@ class Cluster:
         }
 
 
-def programs_with_citus(prefix: str) -> Path | None:
+def programs_with_citus(prefix):
     """Return the folder of the programs of a PostgreSQL that has Citus, under a prefix.
 
     Without a prefix, it is the PostgreSQL that pg_config is of.
@@ -60,7 +57,7 @@ def programs_with_citus(prefix: str) -> Path | None:
     return next((folder for folder in folders if _has_citus(folder)), None)
 
 
-def _has_citus(programs: Path) -> bool:
+def _has_citus(programs):
     if not (programs / "pg_config").exists() or not (programs / "postgres").exists():
         return False
     told = subprocess.run(
@@ -70,7 +67,7 @@ def _has_citus(programs: Path) -> bool:
 
 
 @contextmanager
-def made(programs: Path, workers: int = 2) -> Iterator[Cluster]:
+def made(programs, workers=2):
     """Make a coordinator and workers, on free ports of loopback, in temporary folders."""
     with ExitStack() as stack:
         servers = [stack.enter_context(new_machine(programs)) for _ in range(workers + 1)]
@@ -78,9 +75,9 @@ def made(programs: Path, workers: int = 2) -> Iterator[Cluster]:
         yield Cluster(coordinator, others, servers, programs)
 
 
-def running(coordinator: str, workers: Sequence[str]) -> Cluster:
+def running(coordinator, workers):
     return Cluster(coordinator, list(workers))
 
 
-def new_machine(programs: Path) -> PostgresServer:
+def new_machine(programs):
     return PostgresServer(programs=str(programs), superuser="postgres", **SETTINGS)

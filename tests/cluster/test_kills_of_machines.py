@@ -6,8 +6,6 @@ import time
 from urllib.parse import urlsplit
 
 from crowds import Crowd
-from feedkeep_process import FeedkeepProcess
-from machines import Cluster
 from postgres_server import of_database, with_connection
 
 ACCOUNTS = 16
@@ -22,10 +20,10 @@ ON s.shardid = get_shard_id_for_distribution_column('feedkeep.account', n.accoun
 """
 
 
-def accounts_on(cluster: Cluster, process: FeedkeepProcess, crowd: Crowd, port: int) -> set[int]:
+def accounts_on(cluster, process, crowd, port):
     """Return which of the crowd's accounts are on the worker with a port."""
 
-    async def ids(service: object) -> list[int]:
+    async def ids(service):
         return [(await service.accounts.named(one.name)).id for one in crowd.accounts]  # type: ignore[attr-defined]
 
     account_ids = process.use(ids)
@@ -45,7 +43,7 @@ def test_nothing_acknowledged_is_lost_or_unseen_when_a_worker_is_killed(
     assert dead
     assert living
     wanted = amount(500, 10_000)
-    ratios: list[float] = []
+    ratios = []
 
     async def drill():
         async with crowd.writing():
@@ -85,7 +83,7 @@ def test_nothing_acknowledged_is_lost_or_unseen_when_the_coordinator_is_killed(
     crowd = Crowd(process, ACCOUNTS)
     coordinator = own_cluster.servers[0]
     wanted = amount(500, 10_000)
-    away: list[float] = []
+    away = []
     everyone = set(range(ACCOUNTS))
 
     async def drill():

@@ -32,8 +32,8 @@ def test_requests_about_a_list_stay_on_one_machine_and_commit_in_one_phase(
     process.wait_for_workers(2)
     operations = history(process, amount(15, 200), seed=1)
     process.stop()
-    machines: dict[str, set[str]] = defaultdict(set)
-    commands: dict[str, list[str]] = defaultdict(list)
+    machines = defaultdict(set)
+    commands = defaultdict(list)
     with log.open(errors="replace") as lines:
         lines.seek(begins)
         for line in lines:

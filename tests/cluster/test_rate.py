@@ -14,10 +14,10 @@ GOAL = 0.5
 RELOAD = "SELECT pg_reload_conf()"
 
 
-def rate(crowd: Crowd) -> float:
+def rate(crowd):
     """Return how many feeds a second are added, one with each request."""
 
-    async def write() -> tuple[float, float]:
+    async def write():
         async with crowd.writing(looks=False):
             had = len(crowd.replies)
             await crowd.until(lambda: len(crowd.replies) > had + 2 * ACCOUNTS)
@@ -33,7 +33,7 @@ def rate(crowd: Crowd) -> float:
 @pytest.fixture(params=[32, 8])
 def shards(request, own_cluster):
     """Into how many shards tables are split: as Citus does it by itself, and fewer."""
-    shards: int = request.param
+    shards = request.param
     for statement in (f"ALTER SYSTEM SET citus.shard_count = {shards}", RELOAD):
         execute(own_cluster.coordinator, statement)
     yield shards
@@ -53,7 +53,7 @@ def test_how_many_writes_a_cluster_takes_beside_one_server_of_the_same_installat
         programs=str(own_cluster.programs), superuser="postgres", fsync="on", max_connections="300"
     ) as plain:
         crowds = [Crowd(start(), ACCOUNTS), Crowd(start(plain.url), ACCOUNTS)]
-        rates: list[list[float]] = [[], []]
+        rates = [[], []]
         for _ in range(amount(3, 9)):
             for crowd, found in zip(crowds, rates, strict=True):
                 found.append(rate(crowd))

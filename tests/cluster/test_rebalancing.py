@@ -4,7 +4,6 @@ import asyncio
 import os
 import sqlite3
 import time
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
@@ -38,7 +37,7 @@ SELECT citus_split_shard_by_split_points(
 FEEDS_OF_AN_ACCOUNT = 200
 
 
-def content(file: Path) -> dict[str, list[tuple[object, ...]]]:
+def content(file):
     """Return all rows of all tables of accounts in a SQLite file."""
     with sqlite3.connect(file) as connection:
         return {

@@ -3,13 +3,8 @@
 And random requests of apps, of few feeds, episodes and devices, so that they meet.
 """
 
-from __future__ import annotations
-
-import random
 from dataclasses import dataclass, field
 from typing import Any
-
-import httpx
 
 FEEDS = [f"https://{letter}.example/feed" for letter in "abc"]
 EPISODES = [f"https://{letter}.example/1.mp3" for letter in "abc"]
@@ -20,10 +15,10 @@ KINDS = ["change", "changes", "urls", "act", "acts", "describe", "devices", "set
 Asked = tuple[str, Any]
 
 
-def random_request(chance: random.Random) -> Asked:
+def random_request(chance):
     """Return what is wanted, and with what; it is different each time."""
     kind, text = chance.choice(KINDS), f"{chance.random()}"
-    with_what: dict[str, Any] = {
+    with_what = {
         "change": (chance.choice(DEVICES), chance.choice(FEEDS), chance.random() < 0.6),
         "act": (*map(chance.choice, (FEEDS, EPISODES, DEVICES)), chance.randrange(1, 10**6)),
         "describe": (chance.choice(DEVICES), text),
@@ -33,7 +28,7 @@ def random_request(chance: random.Random) -> Asked:
     return kind, with_what.get(kind)
 
 
-def show(client: httpx.Client, user: str, asked: Asked, chance: random.Random) -> object:
+def show(client, user, asked, chance):
     """Send a request over one of the protocols; return what `AppAccount.answer` says of it."""
     kind, what = asked
     method, path, body = _sent(user, kind, what, chance.random() < 0.5)
@@ -59,12 +54,12 @@ def show(client: httpx.Client, user: str, asked: Asked, chance: random.Random) -
     return reply.json()
 
 
-def _send_nothing(client: httpx.Client, path: str) -> None:
+def _send_nothing(client, path):
     """Sync as apps do before: a removal right after a poll that told of some may be their echo."""
     client.post(path, json={"add": [], "remove": []})
 
 
-def _sent(user: str, kind: str, what: Any, is_nextcloud: bool) -> tuple[str, str, Any]:
+def _sent(user, kind, what, is_nextcloud):
     nextcloud = "/index.php/apps/gpoddersync"
     match kind, what:
         case "change", (device, url, is_added):
@@ -115,7 +110,7 @@ class AppAccount:
     captions: dict[str, str] = field(default_factory=dict)
     settings: dict[str, dict[str, str]] = field(default_factory=dict)
 
-    def answer(self, asked: Asked) -> object:
+    def answer(self, asked):
         """Carry a request out; return what of the reply is certain."""
         match asked:
             case "change", (device, url, is_added):
@@ -146,5 +141,5 @@ class AppAccount:
                 return self.settings.get(scope, {})
         return None
 
-    def _subscribed(self, is_subscribed: bool) -> list[str]:
+    def _subscribed(self, is_subscribed):
         return sorted(url for url, state in self.feeds.items() if state is is_subscribed)

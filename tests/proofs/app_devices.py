@@ -3,13 +3,10 @@
 Their owners are as rough as people are: some have a feed twice, by an old URL and by a new one.
 """
 
-from __future__ import annotations
-
 import random
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as with_other
-from typing import Any
 from urllib.parse import unquote
 
 from authors import TESTER
@@ -20,7 +17,6 @@ from podsync_check.simulated.apps import (
     KASTS,
     PINEPODS,
     AppCalls,
-    Dialogue,
     Habits,
     Position,
     SimulatedApp,
@@ -82,7 +78,7 @@ class Feeds:
     doubled: set[str] = field(default_factory=set)
     plays: dict[str, list[Play]] = field(default_factory=dict)
 
-    def newest(self) -> dict[str, int]:
+    def newest(self):
         """Return where the owner is in each episode that apps can be sent."""
         return {
             episode: max(plays, key=lambda play: (play.is_ahead, play.done)).position
@@ -90,18 +86,18 @@ class Feeds:
             if any(play.has_length for play in plays)
         }
 
-    def of(self, url: str) -> str:
+    def of(self, url):
         """Return which feed a URL leads to, in any spelling."""
         named = unquote(plain(url))
         return next(
             feed for feed, urls in self.urls.items() if named in (unquote(plain(u)) for u in urls)
         )
 
-    def is_decoded(self, url: str) -> bool:
+    def is_decoded(self, url):
         """Say whether a URL has lost escapes."""
         return plain(url) not in map(plain, self.urls[self.of(url)])
 
-    def moves(self, url: str, new_url: str) -> None:
+    def moves(self, url, new_url):
         """Give the feed of a URL another one."""
         self.urls[self.of(url)].append(new_url)
 
@@ -154,17 +150,17 @@ class Device(SimulatedApp):
     pause: Callable[[], None] = lambda: None
     asked_since: list[int] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         self.habits = HABITS[self.kind]
         self.calls = ServiceCalls(self, "" if self.kind == "clock" else self.name)
         self.clock = self._own_clock
 
-    def _own_clock(self) -> float:
+    def _own_clock(self):
         if self.server_clock is not None and self.chance.random() < 0.7:
             return self.server_clock()
         return self.chance.randrange(1, 2_000_000_000)
 
-    def use(self, number: int) -> None:
+    def use(self, number):
         """Let the owner do something with a feed, at a second that no other device has."""
         feed = self.chance.choice(sorted(self.world.urls))
         mine = sorted(url for url in self.feeds if self.world.of(url) == feed)
@@ -180,7 +176,7 @@ class Device(SimulatedApp):
         else:  # the owner finds the feed once more, under the URL that it has now
             self._take(self.spelling.format(plain(self.world.urls[feed][-1])))
 
-    def _play(self, url: str, feed: str, number: int) -> None:
+    def _play(self, url, feed, number):
         episode = f"https://cdn.example/{feed}/{self.chance.randrange(EPISODES)}"
         # A length is not known from what was played under another URL of the feed.
         is_moved = plain(url) != plain(self.world.urls[feed][0])
@@ -197,12 +193,12 @@ class Device(SimulatedApp):
         if self.chance.random() < 0.3:
             self.queued_actions.append(replace(began, done=done + 1, started=-1, position=-1))
 
-    def _clear_a_double_away(self, mine: list[str]) -> None:
+    def _clear_a_double_away(self, mine):
         """Remove one of two URLs, once the server knows of both: else it would be the only one."""
         if sent := [url for url in mine if url not in self.queued]:
             self.remove(self.chance.choice(sent))
 
-    def _take(self, typed: str) -> None:
+    def _take(self, typed):
         if self.add(typed):
             feed = self.world.of(typed)
             self.world.taken.add(feed)
@@ -210,7 +206,7 @@ class Device(SimulatedApp):
                 self.world.doubled.add(feed)
             self._note_decoded([self.habits.decode(typed)])
 
-    async def sync(self, losses: float) -> None:
+    async def sync(self, losses):
         """Do what apps do: ask what changed, take it over, send what is queued; twice."""
         is_in = bool(self.session or self.account)
         if self.kind == "upload" or not is_in:  # AntennaPod logs in anew each time
@@ -218,7 +214,7 @@ class Device(SimulatedApp):
         dialogue, answer = self.dialogue(), None
         while True:
             try:
-                ask: Callable[[], Awaitable[Any]] = dialogue.send(answer)
+                ask = dialogue.send(answer)
             except StopIteration:
                 return
             self.pause()
@@ -229,7 +225,7 @@ class Device(SimulatedApp):
             if self.chance.random() < losses:
                 return  # the reply is lost, and it gives up until its next sync
 
-    def dialogue(self) -> Dialogue:
+    def dialogue(self):
         """Sync the others first, if it does; with a password, send all it has the first time."""
         if self.account:
             self.habits = with_other(self.habits, sends_all_first=True)
@@ -239,23 +235,23 @@ class Device(SimulatedApp):
             yield from self._sync_all_devices()
         yield from super().dialogue()
 
-    def _sync_all_devices(self) -> Dialogue:
+    def _sync_all_devices(self):
         """Give each device what all of them have: ask for each since 0, and upload for each."""
         devices = [ServiceCalls(self, name) for name in (*self.others, self.name)]
-        union: set[str] = set()
+        union = set()
         for device in devices:
-            told: Changes = yield device.changes(0)
+            told = yield device.changes(0)
             union |= set(map(self.habits.decode, told.add))
         for url in sorted(union):
             self._take(url)
         for device in devices:
             yield device.upload(sorted(union), [])
 
-    def _note_decoded(self, urls: Iterable[str]) -> None:
+    def _note_decoded(self, urls):
         """Note which feeds are added without their escapes: no device may have them by now."""
         self.world.doubled |= {self.world.of(url) for url in urls if self.world.is_decoded(url)}
 
-    def lose(self, url: str) -> None:
+    def lose(self, url):
         """Delete a feed as told, with what was played of it."""
         super().lose(url)
         feed = self.world.of(url)
@@ -264,7 +260,7 @@ class Device(SimulatedApp):
         if not any(self.world.of(other) == feed for other in self.feeds):
             self.positions = {e: at for e, at in self.positions.items() if f"/{feed}/" not in e}
 
-    def read_play(self, action: EpisodeAction | SentAction) -> tuple[str, Position] | None:
+    def read_play(self, action):
         """Read a play that it is sent, or has to send."""
         if not action.position or action.position < 0:
             assert isinstance(action, SentAction), "AntennaPod would go back to the start"
@@ -275,7 +271,7 @@ class Device(SimulatedApp):
             assert action.done < LAST_SECOND, "it was received before"
         return action.episode, Position(action.done, action.position)
 
-    async def enter(self) -> Admitted:
+    async def enter(self):
         """Show the session or token, or the password, as each request does."""
         if self.account:
             account = await self.service.accounts.named(self.account)
@@ -292,18 +288,16 @@ class ServiceCalls:
     app: Device
     device: str
 
-    def changes(self, since: int) -> Callable[[], Awaitable[Changes]]:
-        async def ask() -> Changes:
+    def changes(self, since):
+        async def ask():
             lists = self.app.service.url_lists
             told = await lists.changes(await self.app.enter(), since, self.device)
             return Changes(told.changes.add, told.changes.removed_texts, told.timestamp)
 
         return ask
 
-    def upload(
-        self, add: Sequence[str], remove: Sequence[str]
-    ) -> Callable[[], Awaitable[Uploaded]]:
-        async def ask() -> Uploaded:
+    def upload(self, add, remove):
+        async def ask():
             author = replace(TESTER, device=self.device)
             lists = self.app.service.url_lists
             done = await lists.upload(await self.app.enter(), add, remove, author)
@@ -311,8 +305,8 @@ class ServiceCalls:
 
         return ask
 
-    def actions(self, since: int) -> Callable[[], Awaitable[Actions]]:
-        async def ask() -> Actions:
+    def actions(self, since):
+        async def ask():
             self.app.asked_since.append(since)
             told = await self.app.service.episode_actions.since(await self.app.enter(), since)
             found = [action async for page in told.pages for action in page]
@@ -320,8 +314,8 @@ class ServiceCalls:
 
         return ask
 
-    def upload_actions(self, actions: Sequence[SentAction]) -> Callable[[], Awaitable[Uploaded]]:
-        async def ask() -> Uploaded:
+    def upload_actions(self, actions):
+        async def ask():
             kept = self.app.service.episode_actions
             done = await kept.record(await self.app.enter(), actions)
             return Uploaded(done.timestamp, done.update_urls)
@@ -335,25 +329,25 @@ class AppOfToday(Device):
 
     logs_in_each_time: bool = False
 
-    async def sync(self, losses: float) -> None:
+    async def sync(self, losses):
         if self.logs_in_each_time:
             self.session = await self.log_in()
         await super().sync(losses)
 
-    async def start_over(self) -> None:
+    async def start_over(self):
         """Send all that is here, as apps do after a new login."""
         self.session = await self.log_in()
         self.since = self.actions_since = 0
         self.queued = dict.fromkeys(self.feeds, True)
         await self.sync(losses=0)
 
-    async def enter(self) -> Admitted:
+    async def enter(self):
         try:
             return await super().enter()
         except NotAuthorized:
             self.session = await self.log_in()
             return await super().enter()
 
-    def lose(self, url: str) -> None:
+    def lose(self, url):
         """Remove a feed as told, and keep what was played of it, to compare that, too."""
         SimulatedApp.lose(self, url)

@@ -1,12 +1,8 @@
 """A balancer that hides nothing: it passes connections on, and tries nothing a second time."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import itertools
-from collections.abc import Iterator, Sequence
-from typing import Self
 
 import httpx
 
@@ -29,35 +25,35 @@ class Balancer:
 
     base_url = ""
 
-    def __init__(self, base_urls: Sequence[str]) -> None:
+    def __init__(self, base_urls):
         urls = [httpx.URL(url) for url in base_urls]
-        self._addresses: list[Address] = [(url.host, url.port or 80) for url in urls]
-        self._ready: set[Address] = set()
+        self._addresses = [(url.host, url.port or 80) for url in urls]
+        self._ready = set()
         self._changed = asyncio.Event()
-        self._turns: Iterator[Address] = itertools.cycle(self._addresses)
+        self._turns = itertools.cycle(self._addresses)
         self.given = dict.fromkeys(base_urls, 0)
         self._urls = dict(zip(self._addresses, base_urls, strict=True))
 
-    async def __aenter__(self) -> Self:
+    async def __aenter__(self):
         self._checks = [asyncio.create_task(self._check(one)) for one in self._addresses]
         self._server = await asyncio.start_server(self._pass_on, "127.0.0.1", 0)
         host, port = self._server.sockets[0].getsockname()
         self.base_url = f"http://{host}:{port}"
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, *_):
         self._server.close()
         for check in self._checks:
             check.cancel()
         await asyncio.gather(*self._checks, return_exceptions=True)
 
-    async def wait_until(self, count: int) -> None:
+    async def wait_until(self, count):
         """Wait until so many processes are ready."""
         while len(self._ready) != count:
             self._changed.clear()
             await self._changed.wait()
 
-    async def _check(self, address: Address) -> None:
+    async def _check(self, address):
         while True:
             before = len(self._ready)
             if await _is_ready(address):
@@ -68,7 +64,7 @@ class Balancer:
                 self._changed.set()
             await asyncio.sleep(CHECK_SECONDS)
 
-    async def _pass_on(self, client: asyncio.StreamReader, reply: asyncio.StreamWriter) -> None:
+    async def _pass_on(self, client, reply):
         try:
             address = next(one for one in self._turns if one in self._ready or not self._ready)
             self.given[self._urls[address]] += 1
@@ -79,7 +75,7 @@ class Balancer:
         await asyncio.gather(carry(client, request), carry(source, reply))
 
 
-async def _is_ready(address: Address) -> bool:
+async def _is_ready(address):
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
             reader, writer = await asyncio.open_connection(*address)
@@ -92,7 +88,7 @@ async def _is_ready(address: Address) -> bool:
         return False
 
 
-async def carry(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+async def carry(source, target):
     """Carry all bytes one way, and the end of them."""
     with contextlib.suppress(OSError):
         while data := await source.read(65_536):

@@ -4,13 +4,10 @@ It is run as a program, with an address and a token: it asks until its input end
 the seconds that each reply took.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from http.client import HTTPConnection
 from itertools import cycle
 
@@ -20,12 +17,12 @@ PAUSE_SECONDS = 0.005
 Request = tuple[str, str, str]
 
 
-def is_alive() -> Iterator[Request]:
+def is_alive():
     """Yield how to ask whether the service lives."""
     return cycle([("GET", "/livez", "")])
 
 
-def own_list() -> Iterator[Request]:
+def own_list():
     """Yield requests that read and change a list of ten feeds."""
     for number in cycle(range(10)):
         items = [{"feed_url": f"https://neighbour.example/{number}"}]
@@ -36,14 +33,14 @@ def own_list() -> Iterator[Request]:
 class Neighbour:
     """Asks one thing after the other on each of its connections."""
 
-    def __init__(self, address: str, token: str) -> None:
+    def __init__(self, address, token):
         self._address = address
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         self._ends = threading.Event()
 
-    def measure(self) -> dict[str, list[float]]:
+    def measure(self):
         """Ask until the input ends; return the seconds that replies took."""
-        took: dict[str, list[float]] = {"alive": [], "own": []}
+        took = {"alive": [], "own": []}
         asking = {"alive": is_alive(), "own": own_list()}
         threads = [
             threading.Thread(target=self._ask, args=(asking[kind], took[kind])) for kind in took
@@ -56,7 +53,7 @@ class Neighbour:
             thread.join()
         return took
 
-    def _ask(self, requests: Iterator[Request], took: list[float]) -> None:
+    def _ask(self, requests, took):
         connection = HTTPConnection(self._address, timeout=300)
         while not self._ends.wait(PAUSE_SECONDS):
             method, path, body = next(requests)

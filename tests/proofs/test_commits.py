@@ -1,7 +1,5 @@
 """How many commits a request makes: what belongs together is there together, or not at all."""
 
-from pathlib import Path
-
 import httpx
 import pytest
 
@@ -33,5 +31,5 @@ def test_an_upload_is_one_commit_also_from_an_unknown_device(start, store_kind):
     assert [device["id"] for device in devices] == ["new-phone", "newer-phone"]
 
 
-def count(commits: Path) -> int:
+def count(commits):
     return len(commits.read_text().splitlines())

@@ -4,17 +4,13 @@ A bit is flipped in the file of a stopped service, which is started again and as
 What it answers is right, or is 503, and then it is not ready; what no request needs, `check` finds.
 """
 
-from __future__ import annotations
-
 import ctypes
 import random
 import shutil
 import subprocess
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -31,11 +27,11 @@ PR_CAPBSET_DROP = 24
 class Household:
     """Accounts with their lists as they are right, and a copy of the file with all of them."""
 
-    def __init__(self, process: FeedkeepProcess) -> None:
+    def __init__(self, process):
         self.process = process
         self.file = process.folder / "feedkeep.db"
         self.whole = process.folder / "whole"
-        self.lists: dict[str, list[dict[str, Any]]] = {}
+        self.lists = {}
         for account in range(ACCOUNTS):
             token = process.new_token(process.new_account("a password"))
             with self._client(token) as client:
@@ -46,12 +42,12 @@ class Household:
         process.stop()
         shutil.copy(self.file, self.whole)
 
-    def flip(self, chance: random.Random) -> None:
+    def flip(self, chance):
         content = bytearray(self.whole.read_bytes())
         content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
         self.file.write_bytes(content)
 
-    def ask_for_everything(self) -> Finding:
+    def ask_for_everything(self):
         """Read every list, write to every account; stop the service, and check its file."""
         try:
             self.process.start()
@@ -64,7 +60,7 @@ class Household:
         is_found = check.returncode != 0
         return Finding(is_refused, is_found, is_wrong)
 
-    def _ask(self) -> tuple[bool, bool]:
+    def _ask(self):
         """Return whether anything was refused, and whether anything was not right."""
         is_refused = is_wrong = False
         for token, right in self.lists.items():
@@ -79,7 +75,7 @@ class Household:
         is_ready = httpx.get(f"{self.process.base_url}/readyz").is_success
         return is_refused, is_wrong or (is_ready and is_refused)
 
-    def _client(self, token: str) -> httpx.Client:
+    def _client(self, token):
         headers = {"Authorization": f"Bearer {token}"}
         return httpx.Client(base_url=self.process.base_url, headers=headers, timeout=30)
 
@@ -97,11 +93,11 @@ class Finding:
     is_wrong: bool
 
     @property
-    def is_noticed(self) -> bool:
+    def is_noticed(self):
         return (self.is_refused or self.is_found_by_check) and not self.is_wrong
 
 
-def findings(household: Household, places: int) -> Iterator[Finding]:
+def findings(household, places):
     chance = random.Random(5)
     for _ in range(places):
         household.flip(chance)
@@ -133,7 +129,7 @@ def on_a_small_disk(tmp_path):
     process.stop()
 
 
-def of_a_small_disk(folder: Path, script: str) -> FeedkeepProcess:
+def of_a_small_disk(folder, script):
     """Return a process that a script starts on a file system of its own."""
     small = folder / "small"
     small.mkdir()
@@ -145,7 +141,7 @@ def of_a_small_disk(folder: Path, script: str) -> FeedkeepProcess:
     return process
 
 
-def can_mount() -> bool:
+def can_mount():
     probe = ["unshare", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
     with suppress(OSError):
         return subprocess.run(probe, capture_output=True, check=False).returncode == 0
@@ -220,7 +216,7 @@ if can_mount():  # where not, tests/running/test_running.py has a full disk that
         )
 
 
-def many(number: int) -> dict[str, Any]:
+def many(number):
     urls = [f"https://{number}.example/{one}/{'x' * 500}" for one in range(100)]
     return {"subscriptions": [{"feed_url": url} for url in urls]}
 
@@ -247,6 +243,6 @@ def test_a_file_that_cannot_be_written_is_refused_at_the_start_in_one_sentence(t
     )
 
 
-def without_the_rights_of_root() -> None:
+def without_the_rights_of_root():
     """Let root, too, be held to what a file allows."""
     ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0)

@@ -12,7 +12,6 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Self
 
 import pytest
 from balancer import carry
@@ -52,21 +51,21 @@ class OneAddress:
 
     port = 0
 
-    def __init__(self, server_port: int) -> None:
+    def __init__(self, server_port):
         self.server_port = server_port
         self._is_open = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
 
-    def __enter__(self) -> Self:
+    def __enter__(self):
         self._thread.start()
         assert self._is_open.wait(20)
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         self._loop.call_soon_threadsafe(self._is_over.set)
         self._thread.join()
 
-    async def _serve(self) -> None:
+    async def _serve(self):
         self._loop, self._is_over = asyncio.get_running_loop(), asyncio.Event()
         server = await asyncio.start_server(self._pass_on, "127.0.0.1", 0)
         self.port = server.sockets[0].getsockname()[1]
@@ -74,7 +73,7 @@ class OneAddress:
         await self._is_over.wait()
         server.close()
 
-    async def _pass_on(self, client: asyncio.StreamReader, reply: asyncio.StreamWriter) -> None:
+    async def _pass_on(self, client, reply):
         try:
             source, request = await asyncio.open_connection("127.0.0.1", self.server_port)
         except OSError:
@@ -90,14 +89,14 @@ class Pair:
         url: The URL.
     """
 
-    def __init__(self, first: PostgresServer, second: PostgresServer, moving: OneAddress | None):
+    def __init__(self, first, second, moving):
         self.primary, self.standby = first, second
         self._moving = moving
         ports = [moving.port] if moving else [first.port, second.port]
         hosts = ",".join(f"127.0.0.1:{port}" for port in ports)
         self.url = f"postgresql://feedkeep@{hosts}/postgres"
 
-    def fail_over(self) -> tuple[float, float]:
+    def fail_over(self):
         """Kill the primary, and promote its standby; return when each of it was done."""
         self.primary.stop(signal.SIGKILL)
         killed = time.monotonic()
@@ -110,7 +109,7 @@ class Pair:
             self._moving.server_port = self.primary.port
         return killed, promoted
 
-    def rejoin(self) -> None:
+    def rejoin(self):
         """Have the one that was killed follow the other one."""
         self.standby.follow(self.primary)
         self.primary.acknowledge_with_standby()
@@ -126,12 +125,12 @@ def pair(request):
         yield Pair(first, stack.enter_context(first.standby()), moving)
 
 
-async def write_over_a_failover(pair: Pair, writers: Writers, base_url: str) -> Outage:
+async def write_over_a_failover(pair, writers, base_url):
     """Write while it fails over; return what clients saw."""
     outage, is_over = Outage(), asyncio.Event()
-    acknowledged: list[float] = []
+    acknowledged = []
 
-    async def one() -> None:
+    async def one():
         async with RawClient(base_url, writers.token) as client:
             while not is_over.is_set():
                 asked = time.monotonic()
@@ -146,7 +145,7 @@ async def write_over_a_failover(pair: Pair, writers: Writers, base_url: str) -> 
                 else:
                     outage.wrong.append(f"the answer was {status}")
 
-    async def until(count: int) -> None:
+    async def until(count):
         async with asyncio.timeout(60):
             while len(acknowledged) < count:  # noqa: ASYNC110 - in this loop, many tell
                 await asyncio.sleep(0.005)
@@ -168,9 +167,9 @@ async def write_over_a_failover(pair: Pair, writers: Writers, base_url: str) -> 
     return outage
 
 
-def fail_over_again_and_again(pair: Pair, times: int) -> tuple[list[Outage], list[str]]:
+def fail_over_again_and_again(pair, times):
     """Return what clients saw, and what is wrong after some failover, if anything is."""
-    outages: list[Outage] = []
+    outages = []
     pair.primary.acknowledge_with_standby()
     process = FeedkeepProcess(pair.primary.folder, pair.url, workers="2", log_level="error")
     with process:

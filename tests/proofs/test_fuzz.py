@@ -8,12 +8,10 @@ import json
 import random
 import re
 import time
-from collections.abc import Iterator
 from itertools import product
 
 import httpx
 import pytest
-from feedkeep_process import FeedkeepProcess
 from forms import IS_FULL, in_the_long_form
 from route_table import all_pages, all_routes, names_of, path_of
 
@@ -48,13 +46,13 @@ IN_PATHS = ["a%00b", "x" * 7_000, "%cc%81" * 1_500, "a%0ab", "a%c2%85b"]
 """What no path has for a name: PostgreSQL cannot store or index it, or people cannot read it."""
 
 
-def requests(token: str, name: str) -> list[bytes]:
+def requests(token, name):
     """Return a good request of each kind, by an account's token."""
     kinds = [*_requests_of_the_interface(), *_requests_of_apps(name)]
     return [_written(token, *kind) for kind in kinds]
 
 
-def _requests_of_the_interface() -> list[tuple[str, str, object]]:
+def _requests_of_the_interface():
     items = [{"feed_url": "https://a.example/feed?x=1", "guid": GUID}, {"feed_url": "ftp://b"}]
     changes = {"new_feed_url": "https://c.example", "new_guid": GUID, "is_subscribed": True}
     return [
@@ -74,7 +72,7 @@ def _requests_of_the_interface() -> list[tuple[str, str, object]]:
     ]
 
 
-def _requests_of_apps(name: str) -> list[tuple[str, str, object]]:
+def _requests_of_apps(name):
     nextcloud, flow = "/index.php/apps/gpoddersync", f"/index.php/login/v2/flow/{'0a' * 32}?app=x"
     changes = {"add": ["https://a.example/feed?x=1", "ftp://b"], "remove": ["https://c.example"]}
     action = {
@@ -113,7 +111,7 @@ def _requests_of_apps(name: str) -> list[tuple[str, str, object]]:
     ]
 
 
-def _written(token: str, method: str, path: str, body: object) -> bytes:
+def _written(token, method, path, body):
     text = body if isinstance(body, str) else json.dumps(body)
     content = b"" if body is None else text.encode()
     lines = [
@@ -129,7 +127,7 @@ def _written(token: str, method: str, path: str, body: object) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode() + content
 
 
-def requests_of_pages(session: str) -> list[bytes]:
+def requests_of_pages(session):
     """Return a good form of each kind, and a request of each page, by a browser's session."""
     guids = f"feed={GUID}&feed={GUID}&only={GUID}&show=unsubscribed"
     upload = (
@@ -188,7 +186,7 @@ def requests_of_pages(session: str) -> list[bytes]:
     ]
 
 
-def _written_by_browser(session: str, method: str, path: str, body: str) -> bytes:
+def _written_by_browser(session, method, path, body):
     kind = "multipart/form-data; boundary=x" if body.startswith("--x") else FORM
     lines = [
         f"{method} {path} HTTP/1.1",
@@ -204,7 +202,7 @@ def _written_by_browser(session: str, method: str, path: str, body: str) -> byte
     return "\r\n".join([*lines, "", body]).encode()
 
 
-def mutated(chance: random.Random, good: list[bytes]) -> bytes:
+def mutated(chance, good):
     data = bytearray(chance.choice(good))
     for _ in range(chance.choice([1, 1, 1, 2, 3, 8])):
         place = chance.randrange(len(data) + 1)
@@ -226,7 +224,7 @@ def mutated(chance: random.Random, good: list[bytes]) -> bytes:
     return bytes(data)
 
 
-async def answers(address: tuple[str, int], sent: bytes, patience_seconds: float) -> bytes:
+async def answers(address, sent, patience_seconds):
     """Send bytes; return what comes back until there is nothing more to come.
 
     Returns nothing if the service waits for more, and `CUT` if it hung up without a word.
@@ -247,7 +245,7 @@ async def answers(address: tuple[str, int], sent: bytes, patience_seconds: float
     return got
 
 
-async def patience(address: tuple[str, int], good: bytes) -> float:
+async def patience(address, good):
     """Return for how many seconds to wait for an answer on a machine as busy as this one is now."""
     began = time.monotonic()
     asked = (answers(address, good, SECONDS_FOR_A_GOOD_ANSWER) for _ in range(SENDERS))
@@ -255,19 +253,19 @@ async def patience(address: tuple[str, int], good: bytes) -> float:
     return max(SECONDS_FOR_AN_ANSWER, 2 * (time.monotonic() - began))
 
 
-def is_whole(got: bytes) -> bool:
+def is_whole(got):
     head, end, body = got.partition(b"\r\n\r\n")
     length = length_of(head)
     return bool(end and length is not None and len(body) >= length)
 
 
-def length_of(head: bytes) -> int | None:
+def length_of(head):
     """Return the length of a body as its head tells it."""
     found = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
     return int(found[1]) if found else None
 
 
-def complaints(sent: bytes, got: bytes) -> list[str]:
+def complaints(sent, got):
     """Return what is wrong with an answer to whatever was sent."""
     found = []
     head, _, body = got.partition(b"\r\n\r\n")
@@ -285,12 +283,12 @@ def complaints(sent: bytes, got: bytes) -> list[str]:
     return found
 
 
-def is_page(head: bytes) -> bool:
+def is_page(head):
     """Say whether a reply is the page of a login, which tells people what was wrong."""
     return b"text/html" in head and b"content-security-policy: default-src 'none';" in head
 
 
-def is_error(body: bytes, status: str) -> bool:
+def is_error(body, status):
     """Say whether a body has the one shape of errors."""
     try:
         told = json.loads(body)
@@ -299,7 +297,7 @@ def is_error(body: bytes, status: str) -> bool:
     return set(told) == {"code", "message"} and told["code"] == status
 
 
-def prove(process: FeedkeepProcess, count: int, seed: int, kind: str = "protocols") -> list[str]:
+def prove(process, count, seed, kind="protocols"):
     """Send mutated requests of apps, or of browsers; return all that was wrong."""
     url = httpx.URL(process.base_url)
     address = url.host, url.port or 80
@@ -309,17 +307,17 @@ def prove(process: FeedkeepProcess, count: int, seed: int, kind: str = "protocol
         good, expected = requests_of_pages(session), {b"200", b"303", b"400", b"403", b"404"}
     else:
         good, expected = requests(process.new_token(name), name), STATUSES_OF_PROTOCOLS
-    found: list[str] = []
-    statuses: dict[bytes, int] = {}
+    found = []
+    statuses = {}
 
-    async def send(number: int, patience_seconds: float) -> None:
+    async def send(number, patience_seconds):
         for _ in range(number):
             sent = mutated(chance, good)
             got = await answers(address, sent, patience_seconds)
             statuses[got[9:12]] = statuses.get(got[9:12], 0) + 1
             found.extend(complaints(sent, got))
 
-    async def go() -> None:
+    async def go():
         seconds = await patience(address, good[0])
         await asyncio.gather(*(send(count // SENDERS, seconds) for _ in range(SENDERS)))
 
@@ -339,7 +337,7 @@ def test_no_bytes_make_a_server_error(start, store_kind, amount, kind):
     assert found == [], f"with the seed {seed}"
 
 
-def in_each_place(user: str) -> Iterator[tuple[str, str, bool]]:
+def in_each_place(user):
     """Yield each method and path with something hostile for one of its names, and if it is a page.
 
     New routes join by themselves.

@@ -9,9 +9,7 @@ import asyncio
 import random
 import socket
 from collections import Counter
-from collections.abc import Sequence
 from contextlib import ExitStack, suppress
-from typing import Any, Self
 
 from forms import in_the_long_form
 from web_of_hosts import WebOfHosts, redirect
@@ -30,12 +28,12 @@ EVERYWHERE = (network("0.0.0.0/0"), network("::/0"))
 class Listeners:
     """Listens on all addresses of this machine, on some free ports; counts who connects."""
 
-    def __init__(self, ports: int) -> None:
+    def __init__(self, ports):
         self._stack = ExitStack()
         self._listening = [self._listen() for _ in range(ports)]
         self.ports = [one.getsockname()[1] for one in self._listening]
 
-    def _listen(self) -> socket.socket:
+    def _listen(self):
         family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
         listener = socket.create_server(
             ("", 0), family=family, backlog=4_096, dualstack_ipv6=family is socket.AF_INET6
@@ -43,13 +41,13 @@ class Listeners:
         listener.setblocking(False)
         return self._stack.enter_context(listener)
 
-    def __enter__(self) -> Self:
+    def __enter__(self):
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         self._stack.close()
 
-    def heard(self, harmless: str) -> int:
+    def heard(self, harmless):
         """Return how many connections came since the last look to what is denied, and end them.
 
         The address `harmless` may be asked on all of the ports but the last.
@@ -73,15 +71,15 @@ class Hostile:
         redirects: Where the paths of the redirecting host lead to.
     """
 
-    def __init__(self, seed: int, redirecting: str, address: str, ports: Sequence[int]) -> None:
+    def __init__(self, seed, redirecting, address, ports):
         self._chance = random.Random(seed)
         self._redirecting = redirecting
         self._address = address
         self._ports = ports
-        self.names: dict[str, list[list[str]]] = {}
-        self.redirects: dict[str, str] = {}
+        self.names = {}
+        self.redirects = {}
 
-    def url(self) -> str:
+    def url(self):
         """Return one more URL, which may be the beginning of several redirects."""
         url = self._direct()
         while self._chance.random() < 0.4:
@@ -90,7 +88,7 @@ class Hostile:
             url = self._redirecting + path
         return url
 
-    def _direct(self) -> str:
+    def _direct(self):
         pick = self._chance.choice
         scheme = pick(["http", "http", "https", "HTTP", "http", "ftp", ""])
         slashes = pick(["://"] * 12 + [":/", ":\\\\", ":///", ":////", ":"])
@@ -101,7 +99,7 @@ class Hostile:
         where = self._name() if self._chance.random() < 0.5 else self._number()
         return f"{scheme}{slashes}{user_info}{where}{odd}:{port}{after}"
 
-    def _number(self) -> str:
+    def _number(self):
         pick, address = self._chance.choice, self._ipv4()
         a, b, c, d = (int(part) for part in address.split("."))
         whole = int.from_bytes((a, b, c, d), "big")
@@ -119,7 +117,7 @@ class Hostile:
             ]
         )  # fmt: skip
 
-    def _name(self) -> str:
+    def _name(self):
         name = f"{self._chance.choice(['n', 'N', 'ñ'])}{len(self.names)}.example"
         answers = [self._answer() for _ in range(3)]
         if self._chance.random() < 0.3:  # it means a harmless host at first
@@ -127,18 +125,18 @@ class Hostile:
         self.names[FetchTarget.parse(f"http://{name}/").host] = answers
         return name
 
-    def _answer(self) -> list[str]:
+    def _answer(self):
         address = self._ipv4()
         kinds = [address, f"::ffff:{address}", "::1", ANY, "::", f"{address}%lo", "::1%lo",
                  "127.1", "0x7f.1", "2130706433", "localhost", "", f" {address}"]  # fmt: skip
         return self._chance.choices(kinds, k=self._chance.randint(1, 4))
 
-    def _ipv4(self) -> str:
+    def _ipv4(self):
         low = [self._chance.choice([0, 1, 255, self._chance.randrange(256)]) for _ in range(3)]
         return "127.{}.{}.{}".format(*low)
 
 
-def asked(count: int, seed: int, *, is_guarded: bool = True) -> tuple[int, int, Counter[str]]:
+def asked(count, seed, *, is_guarded=True):
     """Let a client ask so many hostile URLs.
 
     Returns how many connections the denied addresses heard, how many the redirecting host did, and
@@ -151,7 +149,7 @@ def asked(count: int, seed: int, *, is_guarded: bool = True) -> tuple[int, int, 
         harmless.answers |= {path: redirect(to) for path, to in hostile.redirects.items()}
         names = {harmless.name: [[harmless.address]], **hostile.names}
 
-        async def look_up(host: str) -> Sequence[str]:
+        async def look_up(host):
             answers = names.get(host, [[]])
             return answers.pop(0) if len(answers) > 1 else answers[0]
 
@@ -161,10 +159,10 @@ def asked(count: int, seed: int, *, is_guarded: bool = True) -> tuple[int, int, 
         if not is_guarded:
             rule = AddressRule(allowed=EVERYWHERE)
             policy = ClientPolicy(addresses=rule, ports=ports | set(listeners.ports))
-        outcomes: Counter[str] = Counter()
+        outcomes = Counter()
         heard = 0
 
-        async def ask(client: GuardedClient, waiting: list[str]) -> None:
+        async def ask(client, waiting):
             nonlocal heard
             while waiting:
                 url = waiting.pop()
@@ -177,7 +175,7 @@ def asked(count: int, seed: int, *, is_guarded: bool = True) -> tuple[int, int, 
                     outcomes[error.kind] += 1
                 heard += listeners.heard(harmless.address)
 
-        async def ask_all() -> None:
+        async def ask_all():
             async with GuardedClient(policy, look_up) as client:
                 await asyncio.gather(*(ask(client, urls) for _ in range(AT_ONCE)))
 
@@ -212,12 +210,12 @@ def test_each_of_the_two_walls_is_enough(amount, monkeypatch):
     assert asked(count, seed=5)[0] > 0.1 * count
 
 
-def unjudged_socket(info: Any) -> socket.socket:
+def unjudged_socket(info):
     family, kind, protocol, _, _ = info
     return socket.socket(family, kind, protocol)
 
 
-async def unjudged_names(self: Any, host: str, port: int = 0, **_: object) -> list[Any]:
+async def unjudged_names(self, host, port=0, **_):
     return [
         {"hostname": host, "host": one, "port": port, "family": 0, "proto": 0, "flags": 0}
         for one in await self._look_up(host)

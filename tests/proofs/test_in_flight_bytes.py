@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 import select
 import socket
-from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -41,7 +40,7 @@ MOST_BESIDE = (700 if IS_FULL else 50) * MIB
 class Crowd:
     """Connections of clients that hold the service up; and how much memory it takes for them."""
 
-    def __init__(self, process: FeedkeepProcess) -> None:
+    def __init__(self, process):
         self._process = process
         url = httpx.URL(process.base_url)
         self._address = url.host, url.port
@@ -50,12 +49,12 @@ class Crowd:
         self._before = memory_bytes(process, "VmRSS")
 
     @property
-    def added_bytes(self) -> int:
+    def added_bytes(self):
         """What the service took at most since."""
         return memory_bytes(self._process, "VmHWM") - self._before
 
     @asynccontextmanager
-    async def come(self, count: int, request: bytes) -> AsyncIterator[list[asyncio.Task[None]]]:
+    async def come(self, count, request):
         """Let so many send a request, each as fast as it is taken, and read nothing."""
         loop = asyncio.get_running_loop()
         with contextlib.ExitStack() as stack:
@@ -71,7 +70,7 @@ class Crowd:
                 task.cancel()
             await asyncio.gather(*sending, return_exceptions=True)
 
-    async def answered(self, count: int) -> None:
+    async def answered(self, count):
         """Wait until so many of the crowd could read the beginning of a reply."""
         for _ in range(2_000):
             if len(self._readable.poll(0)) >= count:
@@ -81,7 +80,7 @@ class Crowd:
 
 
 @contextmanager
-def served(folder: Path, bound_bytes: int, *broken: str) -> Iterator[FeedkeepProcess]:
+def served(folder, bound_bytes, *broken):
     process = FeedkeepProcess(folder, max_in_flight_bytes=str(bound_bytes))
     if broken:
         process.run_first(*broken)
@@ -89,7 +88,7 @@ def served(folder: Path, bound_bytes: int, *broken: str) -> Iterator[FeedkeepPro
         yield process
 
 
-async def answer_one_more(process: FeedkeepProcess, token: str) -> None:
+async def answer_one_more(process, token):
     """Another client reads and writes meanwhile."""
     item = {"subscriptions": [{"feed_url": "https://a.example"}]}
     headers = {"Authorization": f"Bearer {token}"}
@@ -98,7 +97,7 @@ async def answer_one_more(process: FeedkeepProcess, token: str) -> None:
         assert (await client.post("/subscriptions", json=item)).status_code == 200
 
 
-def unread_replies(process: FeedkeepProcess) -> int:
+def unread_replies(process):
     """Ask for a whole long list many times and read none of them."""
     name = process.new_account()
     token = process.new_token(name)
@@ -110,7 +109,7 @@ def unread_replies(process: FeedkeepProcess) -> int:
     path = f"/subscriptions/{name}.txt"
     request = f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n"
 
-    async def attack() -> int:
+    async def attack():
         crowd = Crowd(process)
         async with crowd.come(READERS, request.encode()):
             await crowd.answered(READERS)
@@ -120,14 +119,14 @@ def unread_replies(process: FeedkeepProcess) -> int:
     return asyncio.run(attack())
 
 
-def bodies_without_an_end(process: FeedkeepProcess) -> int:
+def bodies_without_an_end(process):
     """Send large bodies but for their last byte."""
     token = process.new_token(process.new_account())
     size = 4 * MIB
     head = f"POST /subscriptions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
     request = f"{head}Content-Length: {size}\r\n\r\n".encode() + b" " * (size - 1)
 
-    async def attack() -> int:
+    async def attack():
         crowd = Crowd(process)
         async with crowd.come(BODIES, request) as sending:
             some_refused = asyncio.create_task(crowd.answered(1))
@@ -140,11 +139,11 @@ def bodies_without_an_end(process: FeedkeepProcess) -> int:
     return asyncio.run(attack())
 
 
-def unread_files(process: FeedkeepProcess) -> int:
+def unread_files(process):
     """Strangers ask for a large file and do not read it."""
     token = process.new_token(process.new_account())
 
-    async def attack() -> int:
+    async def attack():
         crowd = Crowd(process)
         request = f"GET {LARGE_FILE} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
         async with crowd.come(STRANGERS, request):

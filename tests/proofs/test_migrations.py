@@ -22,13 +22,13 @@ NAME, FEED = "alice", "https://feed.example/1"
 NewDatabase = Callable[[], FeedkeepProcess]
 
 
-def fill(process: FeedkeepProcess) -> None:
+def fill(process):
     """Make a database of the version before, with a list."""
     process.must("account", "create", NAME, stdin="")
     process.must("import", NAME, "-", stdin=FEED)
 
 
-def schema_of_sqlite(process: FeedkeepProcess) -> object:
+def schema_of_sqlite(process):
     with closing(open_file(process.folder / "feedkeep.db")) as opened:
         names = ("user_version", "application_id", "journal_mode", "checksum_verification")
         pragmas = [opened.pragma(name) for name in names]
@@ -36,9 +36,7 @@ def schema_of_sqlite(process: FeedkeepProcess) -> object:
         return pragmas, tables, opened.execute("SELECT * FROM sqlite_stat1").fetchall()
 
 
-def wrong_ends(
-    new: NewDatabase, schema_of: Callable[[FeedkeepProcess], object], step: int
-) -> list[str]:
+def wrong_ends(new, schema_of, step):
     """Kill at every `step`-th statement; say when the next start does not end as a fresh one.
 
     With a database of the version before, that has its list, too.
@@ -61,7 +59,7 @@ def wrong_ends(
     raise AssertionError("it never ended")
 
 
-def feeds_of(process: FeedkeepProcess) -> str:
+def feeds_of(process):
     return process.run("export", NAME, "--format", "urls").stdout
 
 

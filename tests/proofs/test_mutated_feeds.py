@@ -18,7 +18,7 @@ TESTS = Path(__file__).parents[1]
 PATHS = os.pathsep.join(str(path) for path in (TESTS, TESTS / "feeds", TESTS / "proofs"))
 
 
-def prove(kind: str, count: int, seed: int, *broken: str) -> list[str]:
+def prove(kind, count, seed, *broken):
     """Read so many mutated documents in a process of their own; return all that was wrong."""
     program = [sys.executable, mutated.__file__, kind, str(count), str(seed), *broken]
     done = subprocess.run(

@@ -10,17 +10,14 @@ has all figures; if the replies of the other service were slow, too, the machine
 import json
 import subprocess
 import sys
-from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from feedkeep_process import FeedkeepProcess
 from forms import IS_FULL
 from largest_account import LargestAccount
 from largest_requests import largest_requests
-from postgres_server import drop_database, new_database
 from test_bounded_work import serving
 
 SUBSCRIPTIONS = 20_000
@@ -38,11 +35,11 @@ TRIES = 3
 class Waiting:
     """What a neighbour has waited for."""
 
-    def __init__(self) -> None:
-        self._took: dict[str, list[float]] = {}
+    def __init__(self):
+        self._took = {}
 
     @contextmanager
-    def measured(self, process: FeedkeepProcess) -> Iterator[None]:
+    def measured(self, process):
         """Let an account that is new ask meanwhile."""
         token = process.new_token(process.new_account())
         program = [sys.executable, str(Path(__file__).with_name("neighbour.py"))]
@@ -56,48 +53,32 @@ class Waiting:
             self._took = json.loads(neighbour.communicate()[0])
 
     @property
-    def slowest_of_a_hundred(self) -> float:
+    def slowest_of_a_hundred(self):
         """The seconds that one reply in a hundred took, or longer."""
         took = sorted(self._took["own"])
         return took[len(took) * 99 // 100]
 
     @property
-    def longest_gap(self) -> float:
+    def longest_gap(self):
         """The most seconds that it took to say that it lives."""
         return max(self._took["alive"])
 
 
-def what_is_wrong(
-    folder: Path,
-    databases: Collection[str],
-    *broken: str,
-    names: Collection[str] = (),
-    workers: str = "1",
-) -> str:
+def what_is_wrong(quiet, folder, database, *broken, names=()):
     """Return what neighbours waited for if that is too much; else ""."""
     account = LargestAccount(SUBSCRIPTIONS)
     beside, without = Waiting(), Waiting()
-    here, there = databases
-    (folder / "there").mkdir(parents=True)
-
-    @contextmanager
-    def ready(process: FeedkeepProcess) -> Iterator[FeedkeepProcess]:
-        with process:
-            if workers != "1":  # a connection may wait for one that has only begun
-                process.wait_for_workers(int(workers))
-            yield process
-
+    folder.mkdir()
+    workers = quiet.environment["FEEDKEEP_WORKERS"]
     with (
-        ready(
-            FeedkeepProcess(folder / "there", there, workers=workers, log_level="warning")
-        ) as quiet,
-        serving(folder, account, here, *broken, workers=workers) as served,
+        serving(folder, account, database, *broken, workers=workers) as served,
         without.measured(quiet),
         beside.measured(served.process),
     ):
         for asked in largest_requests(account):
             if not names or asked.name in names:
                 served.ask(asked)
+    quiet.stop()
     later = beside.slowest_of_a_hundred - without.slowest_of_a_hundred
     gap = beside.longest_gap - without.longest_gap
     if later <= LATER_SECONDS and gap < GAP_SECONDS:
@@ -110,23 +91,18 @@ def what_is_wrong(
 
 if IS_FULL:  # it takes minutes, and a machine that does nothing else
 
-    @pytest.mark.parametrize("store", ["sqlite", "sqlite, 2 workers", "postgres"])
-    def test_an_account_at_every_limit_delays_no_other(tmp_path, request, store):
+    @pytest.mark.parametrize("kind", ["sqlite", "sqlite, 2 workers", "postgres"])
+    def test_an_account_at_every_limit_delays_no_other(tmp_path, start, prepare, kind):
         wrong = []
         for number in range(TRIES):
-            databases = ["", ""]
-            if store == "postgres":
-                server = request.getfixturevalue("postgres")
-                databases = [new_database(server) for _ in range(2)]
-            workers = "2" if store.endswith("2 workers") else "1"
-            found = what_is_wrong(tmp_path / str(number), databases, workers=workers)
-            for database in filter(None, databases):
-                drop_database(request.getfixturevalue("postgres"), database)
+            database = prepare(kind).database if kind == "postgres" else ""
+            found = what_is_wrong(start(kind), tmp_path / f"try {number}", database)
             if not found:
                 return
             wrong.append(found)
         pytest.fail("\n".join(wrong))
 
-    def test_the_proof_notices_that_long_work_is_on_the_loop(tmp_path):
+    def test_the_proof_notices_that_long_work_is_on_the_loop(tmp_path, start):
         names = {"GET /", "GET /changes", "GET /history"}
-        assert what_is_wrong(tmp_path, ["", ""], "long_work_is_on_the_loop", names=names)
+        broken = "long_work_is_on_the_loop"
+        assert what_is_wrong(start(), tmp_path / "here", "", broken, names=names) != ""

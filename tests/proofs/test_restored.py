@@ -14,7 +14,6 @@ exactly the list, and nothing that was on it may be lost.
 import asyncio
 import random
 import sys
-from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -24,25 +23,14 @@ import pytest
 from app_devices import AppOfToday, Feeds
 from authors import TESTER
 from forms import IS_FULL, IS_LONG, in_the_long_form
-from podsync_check.simulated.apps import Position
 
 from feedkeep.assembly import back_up, open_service, restore
 from feedkeep.config.settings import Settings
-from feedkeep.model import (
-    Account,
-    Admitted,
-    Entry,
-    EpisodeAction,
-    PageRequest,
-    Second,
-    Subscription,
-    View,
-)
+from feedkeep.model import Admitted, PageRequest, Second, Subscription, View
 from feedkeep.model.errors import UnknownSubscription
 from feedkeep.rules import database_restores
 from feedkeep.rules.seconds import first_stamp
 from feedkeep.rules.subscriptions import want
-from feedkeep.service import Service
 
 RUNS = 3_000 if IS_FULL else 25 if IS_LONG else 10
 CONTROL_RUNS = 300
@@ -55,20 +43,20 @@ NAME = "alice"
 class WallClock:
     """The clock of a machine, which may be set back; and the one of another machine after it."""
 
-    def __init__(self, chance: random.Random) -> None:
+    def __init__(self, chance):
         self._chance = chance
         self.us = 1_700_000_000_000_000
 
-    def __call__(self) -> int:
+    def __call__(self):
         self.us += self._chance.choice([1, 1_000, 300_000, 1_000_000])
         return self.us
 
-    def be_another_machines(self) -> None:
+    def be_another_machines(self):
         if self._chance.random() < 0.5:
             self.us -= self._chance.randrange(12 * 3_600_000_000)
 
 
-async def begin_session(device: AppOfToday) -> str:
+async def begin_session(device):
     """Begin a session with the service that the device uses now."""
     account = await device.service.accounts.named(NAME)
     return (await device.service.logins.begin_session(Admitted(account, ""), device.kind)).text
@@ -81,7 +69,7 @@ class ListClient:
     since: int = -1
     entries: dict[str, View] = field(default_factory=dict)
 
-    async def sync(self, service: Service) -> None:
+    async def sync(self, service):
         account = await service.accounts.named(NAME)
         page = await service.subscriptions.page(account, PageRequest(self.since, None, 1, 1_000))
         for view in page.views:
@@ -104,13 +92,13 @@ class Follower(ListClient):
     epoch: str = ""
     had: set[str] = field(default_factory=set)
 
-    def use(self, chance: random.Random) -> None:
+    def use(self, chance):
         """Let the owner add or delete a feed."""
         mine = {url: guid for guid, url in self._subscribed().items()}
         url = f"https://{chance.choice(FEEDS)}.example"
         self.queue.append(("delete", mine[url]) if url in mine else ("add", url))
 
-    async def sync(self, service: Service) -> None:
+    async def sync(self, service):
         account = await service.accounts.named(NAME)
         for do, what in self.queue:
             if do == "add":
@@ -126,11 +114,11 @@ class Follower(ListClient):
         self.epoch = database_restores.epoch_of(account)
         await super().sync(service)
 
-    async def _start_over(self, service: Service, account: Account) -> None:
+    async def _start_over(self, service, account):
         mine = self._feeds()
         self.had, self.entries, self.since = {feed.feed_url for feed in mine}, {}, -1
         await super().sync(service)
-        there: dict[str, int] = {}  # until when each guid and URL was deleted, or that it is not
+        there = {}  # until when each guid and URL was deleted, or that it is not
         for guid, view in self.entries.items():
             for name in (guid, view.subscription.feed_url):
                 deleted = view.subscription.deleted
@@ -143,11 +131,11 @@ class Follower(ListClient):
         ]
         await service.subscriptions.add(account.id, lost, TESTER)
 
-    def _feeds(self) -> list[Subscription]:
+    def _feeds(self):
         feeds = [v.entry for v in self.entries.values() if isinstance(v.entry, Subscription)]
         return [feed for feed in feeds if feed.is_subscribed]
 
-    def _subscribed(self) -> dict[str, str]:
+    def _subscribed(self):
         """Return the URLs of the feeds that it is subscribed to, by guid."""
         return {feed.guid: feed.feed_url for feed in self._feeds()}
 
@@ -155,20 +143,20 @@ class Follower(ListClient):
 class Household:
     """An account's devices, and the service that they use."""
 
-    def __init__(self, seed: int, folder: Path) -> None:
+    def __init__(self, seed, folder):
         self.chance = random.Random(seed)
         self.settings = Settings(database=f"sqlite:///{folder / f'{seed}.db'}")
         self.backup = folder / f"{seed}.backup"
         self.wall = WallClock(self.chance)
         self.world = Feeds({feed: [f"https://{feed}.example"] for feed in FEEDS})
-        self.services: Sequence[Service] = ()
-        self.devices: list[AppOfToday] = []
+        self.services = ()
+        self.devices = []
         self.client = ListClient()
         self.follower = Follower()
         self.seconds = count(1)  # of the devices' own clocks, which only go on
-        self.had: list[dict[str, Position]] = []  # where each device was before the restore
+        self.had = []  # where each device was before the restore
 
-    async def live(self) -> str:
+    async def live(self):
         """Return how a device differs at the end from what it should have; "" if none does."""
         async with self._two_services() as service:
             account = await service.accounts.create(NAME, None)
@@ -186,7 +174,7 @@ class Household:
             return await self._missed(service, restored) or await self._lost(service, account)
 
     @asynccontextmanager
-    async def _two_services(self) -> AsyncIterator[Service]:
+    async def _two_services(self):
         """Open two on one file, as two processes do; give one of them."""
         async with (
             open_service(self.settings, now=self.wall) as one,
@@ -195,18 +183,18 @@ class Household:
             self.services = [one, other]
             yield one
 
-    def _any_service(self) -> Service:
+    def _any_service(self):
         return self.chance.choice(self.services)
 
-    async def _sync(self, device: AppOfToday, losses: float) -> None:
+    async def _sync(self, device, losses):
         device.service = self._any_service()
         await device.sync(losses=losses)
 
-    def _new_device(self, kind: str, service: Service) -> AppOfToday:
+    def _new_device(self, kind, service):
         name, chance = kind.replace(" ", "-"), random.Random(self.chance.random())
         is_new_each_time = kind != "clock" and chance.random() < 0.5  # as with AntennaPod's login
 
-        async def log_in() -> str:
+        async def log_in():
             return await begin_session(device)
 
         device = AppOfToday(kind, name, service, log_in, self.world, chance)
@@ -214,7 +202,7 @@ class Household:
         device.clock = lambda: self.wall.us / 1_000_000
         return device
 
-    def _lose_all_but_the_backup(self) -> None:
+    def _lose_all_but_the_backup(self):
         path = Path(self.settings.database.removeprefix("sqlite:///"))
         path.unlink()
         self.wall.be_another_machines()
@@ -223,7 +211,7 @@ class Household:
         self.had = [dict(device.positions) for device in self.devices]
         restore(self.settings, self.backup, self.wall)
 
-    async def _turns(self) -> None:
+    async def _turns(self):
         for _ in range(self.chance.randrange(TURNS)):
             for device in self.devices:
                 for _ in range(self.chance.randrange(3)):
@@ -237,7 +225,7 @@ class Household:
             if self.chance.random() < 0.5:
                 await self.follower.sync(self._any_service())
 
-    async def _sync_all(self) -> None:
+    async def _sync_all(self):
         for device in self.devices * 3:  # what one still has to send, the others have to be told
             await self._sync(device, losses=0)
         await self.follower.sync(self._any_service())
@@ -247,7 +235,7 @@ class Household:
         await self.client.sync(self._any_service())
         await self.follower.sync(self._any_service())
 
-    async def _missed(self, service: Service, restored: Account) -> str:
+    async def _missed(self, service, restored):
         """Compare what was changed since the restore with what each device has."""
         account = await service.accounts.named(NAME)
         whole = await service.subscriptions.page(account, PageRequest(-1, None, 1, 1_000))
@@ -288,7 +276,7 @@ class Household:
                 return f"{device.kind}: {back} went back, from {had} to {shown}"
         return ""
 
-    async def _lost(self, service: Service, account: Account) -> str:
+    async def _lost(self, service, account):
         """Let all devices start anew; compare what any of them had with what all have then."""
         everything = set().union(*(device.feeds for device in self.devices))
         for device in self.devices * 2:
@@ -300,13 +288,13 @@ class Household:
         return f"{wrong} have not {sorted(right)}" if wrong else ""
 
 
-def _begun_or_left(entries: Sequence[Entry], after: int) -> dict[str, bool]:
+def _begun_or_left(entries, after):
     """Return what apps are told of: subscribing once more to what is subscribed to is no change."""
     feeds = [one for one in entries if isinstance(one, Subscription)]
     return {one.feed_url: one.is_subscribed for one in feeds if one.status_changed > after}
 
 
-async def _newest_plays(service: Service, account: Account, after: int) -> dict[str, EpisodeAction]:
+async def _newest_plays(service, account, after):
     """Return the newest play of each episode that a device has uploaded since a stamp."""
     pages = await service.episode_actions.all(account.id)
     plays = [action async for page in pages for action in page]
@@ -315,7 +303,7 @@ async def _newest_plays(service: Service, account: Account, after: int) -> dict[
     return {play.episode: play for play in newest if play.position}
 
 
-def differences(folder: Path, runs: int) -> list[str]:
+def differences(folder, runs):
     """Return what differs at the end of each run, until there is something."""
     for seed in range(runs):
         if found := asyncio.run(Household(seed, folder).live()):
@@ -330,23 +318,23 @@ def test_after_a_restore_no_device_misses_a_change_and_a_new_start_brings_all_ba
     assert differences(tmp_path, RUNS) == []
 
 
-def clocks_as_in_the_backup(last: int, _now: int) -> int:
+def clocks_as_in_the_backup(last, _now):
     return last
 
 
-def clocks_at_the_wall_clock(last: int, now: int) -> int:
+def clocks_at_the_wall_clock(last, now):
     return max(last, now)
 
 
-def the_backups_positions_are_sent(_account: Account, _since: int, first: int) -> int:
+def the_backups_positions_are_sent(_account, _since, first):
     return first
 
 
-def every_since_is_trusted(_account: Account, asked: PageRequest) -> PageRequest:
+def every_since_is_trusted(_account, asked):
     return asked
 
 
-def one_epoch_for_ever(_account: Account) -> str:
+def one_epoch_for_ever(_account):
     return "the only one"
 
 

@@ -9,7 +9,7 @@ import csv
 import re
 import shutil
 import subprocess
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +23,6 @@ from postgres_server import drop_database, free_port, new_database
 from raw_client import RawClient
 
 from feedkeep.model import AccountId
-from feedkeep.service import Service
 
 PROCESSES = 3
 CLIENTS = 16
@@ -39,11 +38,11 @@ class AtOnePort(FeedkeepProcess):
 
     port = 0
 
-    def start(self) -> None:
+    def start(self):
         self.port = self.port or free_port()
         super().start()
 
-    def _launched(self, *arguments: str) -> subprocess.Popen[str]:
+    def _launched(self, *arguments):
         *others, last = arguments
         return super()._launched(*others, str(self.port) if last == "0" else last)  # type: ignore[return-value]
 
@@ -65,7 +64,7 @@ def processes(tmp_path, postgres):
     with ExitStack() as stack:
 
         def start(drain_seconds):
-            started: list[FeedkeepProcess] = []
+            started = []
             for number in range(PROCESSES):
                 folder = tmp_path / str(number)
                 folder.mkdir()
@@ -79,13 +78,13 @@ def processes(tmp_path, postgres):
     drop_database(postgres, database)
 
 
-async def use(base_url: str, process: FeedkeepProcess, is_over: asyncio.Event, seen: Seen) -> None:
+async def use(base_url, process, is_over, seen):
     """Write and read until it is over, with as many clients, half of which keep connections."""
     names = [process.new_account() for _ in range(CLIENTS // 2)]
     tokens = [process.new_token(name) for name in names]
     acknowledged = [seen.acknowledged.setdefault(name, set()) for name in names]
 
-    async def one(number: int) -> None:
+    async def one(number):
         token, kept = tokens[number // 2], acknowledged[number // 2]
         asked = 0
         while not is_over.is_set():
@@ -100,7 +99,7 @@ async def use(base_url: str, process: FeedkeepProcess, is_over: asyncio.Event, s
                 seen.failed.append(f"{type(error).__name__} of client {number}")
                 await asyncio.sleep(0.01)  # not to fill the memory if all of them fail
 
-    async def ask(client: RawClient, url: str, kept: set[str]) -> bool:
+    async def ask(client, url, kept):
         """Add a feed, or look for one that was added; say whether the connection ends."""
         seen.requests += 1
         if url.endswith(("0", "3", "6", "9")) or not kept:
@@ -120,9 +119,7 @@ async def use(base_url: str, process: FeedkeepProcess, is_over: asyncio.Event, s
     await asyncio.gather(*(one(number) for number in range(CLIENTS)))
 
 
-async def roll(
-    processes: list[FeedkeepProcess], base_url: str, times: int, until_in_use: UntilInUse
-) -> Seen:
+async def roll(processes, base_url, times, until_in_use):
     """Restart each process while clients use all of them; the others are in use by then."""
     seen, is_over = Seen(), asyncio.Event()
     using = asyncio.create_task(use(base_url, processes[0], is_over, seen))
@@ -137,7 +134,7 @@ async def roll(
     return seen
 
 
-async def until_more(given: Callable[[], Awaitable[dict[str, int]]]) -> None:
+async def until_more(given):
     """Wait until each process was given some more connections, and so is ready and in use."""
     before = await given()
     while any(  # noqa: ASYNC110 - haproxy has no event
@@ -146,7 +143,7 @@ async def until_more(given: Callable[[], Awaitable[dict[str, int]]]) -> None:
         await asyncio.sleep(0.02)
 
 
-def wrong(processes: list[FeedkeepProcess], seen: Seen) -> list[str]:
+def wrong(processes, seen):
     """Return what is wrong after all of it."""
     sentences = list(seen.failed)
     for name, acknowledged in seen.acknowledged.items():
@@ -157,21 +154,21 @@ def wrong(processes: list[FeedkeepProcess], seen: Seen) -> list[str]:
     return sentences
 
 
-async def _kept(service: Service, name: str) -> set[str]:
+async def _kept(service, name):
     account = await service.accounts.named(name)
     return {s.feed_url for s in await service.subscriptions.subscribed(AccountId(account.id))}
 
 
-async def behind_a_balancer(processes: list[FeedkeepProcess], times: int) -> Seen:
+async def behind_a_balancer(processes, times):
     """Restart all processes behind the balancer that hides nothing."""
     async with Balancer([process.base_url for process in processes]) as balancer:
 
-        async def until_in_use() -> None:
+        async def until_in_use():
             async with asyncio.timeout(60):
                 await balancer.wait_until(PROCESSES)
                 await until_more(given)
 
-        async def given() -> dict[str, int]:
+        async def given():
             return dict(balancer.given)
 
         return await roll(processes, balancer.base_url, times, until_in_use)
@@ -194,7 +191,7 @@ def test_the_proof_notices_processes_that_stop_without_turning_clients_away(proc
 class Haproxy:
     """haproxy with the configuration of docs/postgresql.md, on a free port of loopback."""
 
-    def __init__(self, folder: Path, processes: list[FeedkeepProcess]) -> None:
+    def __init__(self, folder, processes):
         self.port = free_port()
         self.base_url = f"http://127.0.0.1:{self.port}"
         self._control = folder / "control"
@@ -209,14 +206,14 @@ class Haproxy:
         self._file.write_text(told)
 
     @contextmanager
-    def running(self) -> Iterator[None]:
+    def running(self):
         with subprocess.Popen(["haproxy", "-db", "-f", self._file]) as process:
             try:
                 yield
             finally:
                 process.terminate()
 
-    async def given(self) -> dict[str, int]:
+    async def given(self):
         """Return how many sessions each process was given; none for those that are not ready."""
         try:
             reader, writer = await asyncio.open_unix_connection(self._control)
@@ -231,8 +228,8 @@ class Haproxy:
         return {row["svname"]: int(row["stot"]) if row["status"] == "UP" else 0 for row in servers}
 
 
-async def behind_haproxy(processes: list[FeedkeepProcess], haproxy: Haproxy, times: int) -> Seen:
-    async def until_in_use() -> None:
+async def behind_haproxy(processes, haproxy, times):
+    async def until_in_use():
         async with asyncio.timeout(60):
             while 0 in (await haproxy.given()).values():  # noqa: ASYNC110 - as above
                 await asyncio.sleep(0.02)
@@ -244,7 +241,7 @@ async def behind_haproxy(processes: list[FeedkeepProcess], haproxy: Haproxy, tim
     return await roll(processes, haproxy.base_url, times, until_in_use)
 
 
-async def _answers(base_url: str) -> bool:
+async def _answers(base_url):
     async with httpx.AsyncClient() as client:
         try:
             return (await client.get(f"{base_url}/livez")).status_code == 200

@@ -3,25 +3,21 @@
 import base64
 import random
 import re
-from collections.abc import Iterator
 from itertools import islice, product
-from typing import Any
 
 import app_account
 import httpx
 import pytest
 from account import Account, random_request
 from app_account import AppAccount
-from feedkeep_process import FeedkeepProcess
 from forms import IS_LONG, in_the_long_form
 from route_table import all_routes, path_of
 
 from feedkeep.http.routing import Route
-from feedkeep.model import AccountId, Admitted, NewToken
+from feedkeep.model import AccountId, Admitted
 from feedkeep.rules.credentials import SESSION_PREFIX
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.security.tokens import new_token
-from feedkeep.service import Service
 
 URL = "https://somebodys.example/feed"
 GUID = parse_feed_url(URL).guid
@@ -47,7 +43,7 @@ def anyone(process):
         yield client
 
 
-def requests(guid: str, stamp: int, user: str) -> Iterator[tuple[str, str]]:
+def requests(guid, stamp, user):
     """Yield each method with each path of the route table that is not public."""
     values = {**ANY, "guid": guid, "deletion_id": stamp, "stamp": stamp, "user": user}
     for target in all_routes():
@@ -56,13 +52,13 @@ def requests(guid: str, stamp: int, user: str) -> Iterator[tuple[str, str]]:
             yield from ((method, path) for method in METHODS)
 
 
-def seen(reply: httpx.Response) -> tuple[object, ...]:
+def seen(reply):
     """Return all of a reply that could tell something; from when on lists are known is the time."""
     headers = {k: v for k, v in reply.headers.items() if k not in CHANGING}
     return reply.status_code, headers, re.sub(rb'"known_from":"[-0-9T:.]+Z"', b"", reply.content)
 
 
-def useless_credentials(process: FeedkeepProcess, name: str) -> dict[str, dict[str, str]]:
+def useless_credentials(process, name):
     """Return headers with rejected credentials; most belonged to the account of that name."""
     disabled = process.new_account(PASSWORD)
     token, revoked = process.new_token(name), process.new_token(name)
@@ -107,8 +103,8 @@ def useless_credentials(process: FeedkeepProcess, name: str) -> dict[str, dict[s
     }
 
 
-def new_session_of(process: FeedkeepProcess, name: str) -> str:
-    async def begin(service: Service) -> NewToken:
+def new_session_of(process, name):
+    async def begin(service):
         account = await service.accounts.named(name)
         return await service.logins.begin_session(Admitted(account, "password"), "test")
 
@@ -117,14 +113,14 @@ def new_session_of(process: FeedkeepProcess, name: str) -> str:
     return text
 
 
-async def secrets_of_pages(service: Service, name: str) -> tuple[str, str]:
+async def secrets_of_pages(service, name):
     """Return a session of a browser, and a link to set a password."""
     reset = await service.recovery.reset_link(name)
     session = await service.page_sessions.begin(await service.accounts.named(name), "browser")
     return session.text, reset.text
 
 
-async def end_session(service: Service, name: str, session_id: int) -> None:
+async def end_session(service, name, session_id):
     """Let a session expire, which takes half a year."""
     account = await service.accounts.named(name)
     await service.store.tokens.extend(account.id, session_id, 1)
@@ -132,16 +128,16 @@ async def end_session(service: Service, name: str, session_id: int) -> None:
     assert ended.expires == 1
 
 
-def _basic(name: str, password: str) -> dict[str, str]:
+def _basic(name, password):
     text = base64.b64encode(f"{name}:{password}".encode()).decode()
     return {"Authorization": f"Basic {text}"}
 
 
-def _bearer(token: str) -> dict[str, str]:
+def _bearer(token):
     return {"Authorization": f"Bearer {token}"}
 
 
-def _cookie(session: str) -> dict[str, str]:
+def _cookie(session):
     return {"Cookie": f"sessionid={session}"}
 
 
@@ -173,7 +169,7 @@ def test_what_another_account_has_answers_byte_for_byte_as_what_no_account_has(p
             unknown = requests(UNKNOWN_GUID, deletion_id - 1, "Stranger")
             both = zip(others, unknown, strict=True)
             for (method, path), (_, unknown) in islice(both, 0, None, step):
-                body: dict[str, Any] = {"json": {"is_subscribed": False}}
+                body = {"json": {"is_subscribed": False}}
                 sent = body if method == "PATCH" else {}
                 replies = [other.request(method, where, **sent) for where in (path, unknown)]
                 assert seen(replies[0]) == seen(replies[1]), (method, path)
@@ -204,11 +200,11 @@ def test_a_path_of_another_user_is_403_for_each_user_and_credential(process, any
     assert process.use(lambda service: service.tokens.sessions_of(owner)) == []
 
 
-def leaks(process: FeedkeepProcess, count: int) -> list[str]:
+def leaks(process, count):
     """Send random requests of two accounts that know the same guids; compare with each alone."""
     chance, found = random.Random(6), []
     accounts = [(process.client(process.new_account()), Account()) for _ in range(2)]
-    deletions: list[list[int]] = [[], []]
+    deletions = [[], []]
     for _ in range(count):
         whose = chance.randrange(2)
         (client, alone), request = accounts[whose], random_request(chance)
@@ -230,7 +226,7 @@ def leaks(process: FeedkeepProcess, count: int) -> list[str]:
     return found
 
 
-def ask(client: httpx.Client, request: tuple[str, Any]) -> tuple[int, object, int]:
+def ask(client, request):
     """Send a request; return what `Account.answer` says of it, and the deletion's id."""
     kind, what = request
     if kind == "add":
@@ -257,7 +253,7 @@ def test_random_requests_of_two_accounts_never_meet(process, amount):
     assert leaks(process, amount(60, 10_000, 150)) == []
 
 
-def app_leaks(process: FeedkeepProcess, count: int) -> list[str]:
+def app_leaks(process, count):
     """Send random requests of two accounts' apps, which name the same; compare with each alone."""
     chance, found = random.Random(8), []
     names = [process.new_account() for _ in range(2)]

@@ -30,7 +30,7 @@ def many_files():
     resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
-def added_by(process: FeedkeepProcess, pieces: int, path: str = "/subscriptions") -> int:
+def added_by(process, pieces, path="/subscriptions"):
     """Send a body in so many pieces of a MiB; return how much memory the service took for it."""
     name = process.new_account()
     token = process.new_token(name)
@@ -40,7 +40,7 @@ def added_by(process: FeedkeepProcess, pieces: int, path: str = "/subscriptions"
     )
     url = httpx.URL(process.base_url)
 
-    async def send() -> None:
+    async def send():
         _, writer = await asyncio.open_connection(url.host, url.port)
         with contextlib.suppress(ConnectionError):
             writer.write(head.encode())
@@ -74,7 +74,7 @@ def test_the_proof_notices_a_body_that_is_kept(tmp_path):
         assert added_by(process, 64) > MOST_ADDED_BYTES
 
 
-def seconds_for_one_more(process: FeedkeepProcess, idle: int) -> float:
+def seconds_for_one_more(process, idle):
     """Open so many connections that send nothing; return how long one more waits for its list.
 
     Raises httpx.TransportError if it gets none.
@@ -82,7 +82,7 @@ def seconds_for_one_more(process: FeedkeepProcess, idle: int) -> float:
     url = httpx.URL(process.base_url)
     token = process.new_token(process.new_account())
 
-    async def go() -> float:
+    async def go():
         async with contextlib.AsyncExitStack() as stack:
             for _ in range(idle):
                 _, writer = await asyncio.open_connection(url.host, url.port)
@@ -96,7 +96,7 @@ def seconds_for_one_more(process: FeedkeepProcess, idle: int) -> float:
     return asyncio.run(go())
 
 
-async def _cut(writer: asyncio.StreamWriter) -> None:
+async def _cut(writer):
     writer.transport.abort()
     await asyncio.sleep(0)
 
@@ -106,7 +106,7 @@ def test_many_idle_connections_do_not_stop_one_more(tmp_path, amount):
         assert seconds_for_one_more(process, amount(600, 10_000, 1_000)) < 2
 
 
-def with_few_places(folder: Path, *broken: str) -> FeedkeepProcess:
+def with_few_places(folder, *broken):
     process = FeedkeepProcess(folder)
     process.run_first("few_places", *broken)
     return process
@@ -143,14 +143,14 @@ if IS_FULL:  # as long as it really takes; tests/http/serving/test_bounds.py is 
             assert 29 < asyncio.run(_seconds_until_cut(process, sent, token)) < 35
 
 
-async def _seconds_until_cut(process: FeedkeepProcess, sent: bytes, token: str) -> float:
+async def _seconds_until_cut(process, sent, token):
     """Return when the service ends its side; after a refusal, it lets the client send on."""
     url = httpx.URL(process.base_url)
     reader, writer = await asyncio.open_connection(url.host, url.port)
     started = time.monotonic()
     writer.write(sent.replace(b"{}", token.encode()))
 
-    async def send() -> None:
+    async def send():
         with contextlib.suppress(ConnectionError):
             while True:
                 await asyncio.sleep(0.25)
@@ -183,9 +183,7 @@ if IS_FULL:
             assert is_cut
 
 
-async def _read_slowly(
-    process: FeedkeepProcess, name: str, token: str, size: int
-) -> tuple[bool, bool]:
+async def _read_slowly(process, name, token, size):
     """Read two replies, one at 64 kB/s and one not at all; say whether they were whole and cut.
 
     After 45 seconds both are read as fast as they come.

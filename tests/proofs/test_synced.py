@@ -30,20 +30,18 @@ def test_the_proof_notices_commits_that_are_not_synced(start):
     assert any("was lost" in sentence for sentence in wrong)
 
 
-def ahead_of_the_disk(server: PostgresServer, writes: int, *broken: str) -> int:
+def ahead_of_the_disk(server, writes, *broken):
     """Return how many replies left before PostgreSQL's log was synced up to its end."""
     process = FeedkeepProcess(server.folder, server.url, log_level="error")
     process.run_first(*broken)
 
-    async def write(token: str) -> int:
+    async def write(token):
         count = 0
         looking = await asyncpg.connect(server.url)
         async with RawClient(process.base_url, token) as client:
             for number in range(writes):
-                item = {"feed_url": f"https://{number}.example"}
                 before = await looking.fetchval("SELECT pg_current_wal_insert_lsn()::text")
-                answer = await client.ask("POST", "/subscriptions", {"subscriptions": [item]})
-                assert answer.status == 200
+                assert (await client.add(f"https://{number}.example")).status == 200
                 # What this write has logged is all after `before`, its commit last.
                 count += await looking.fetchval(
                     f"SELECT pg_current_wal_flush_lsn() <= '{before}'::pg_lsn"

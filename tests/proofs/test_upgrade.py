@@ -6,10 +6,7 @@ The newer one is this program with one more step of its schema (`broken/a_newer_
 import asyncio
 import os
 import signal
-from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import pytest
 from feedkeep_process import DidNotStart, FeedkeepProcess
@@ -47,7 +44,7 @@ def newer(tmp_path, database):
     return process
 
 
-def in_a_folder(folder: Path, name: str) -> Path:
+def in_a_folder(folder, name):
     (folder / name).mkdir()
     return folder / name
 
@@ -60,12 +57,12 @@ class Everything:
         wrong: The server errors that they got.
     """
 
-    def __init__(self, process: FeedkeepProcess) -> None:
+    def __init__(self, process):
         host, port = process.base_url.removeprefix("http://").split(":")
         self._address = host, int(port)
-        self._asked: list[list[bytes]] = []
+        self._asked = []
         self.rounds = [0] * CLIENTS
-        self.wrong: list[bytes] = []
+        self.wrong = []
         for _ in range(CLIENTS):
             name = process.new_account(PASSWORD)
             token = process.new_token(name)
@@ -74,7 +71,7 @@ class Everything:
             ).text
             self._asked.append([*requests(token, name), *requests_of_pages(session)])
 
-    async def ask(self, number: int, is_over: asyncio.Event) -> None:
+    async def ask(self, number, is_over):
         while not is_over.is_set():
             for request in self._asked[number]:
                 if b"/account/delete" in request or b"logout" in request:
@@ -84,7 +81,7 @@ class Everything:
                     self.wrong.append(request + b"\n" + reply)
             self.rounds[number] += 1
 
-    async def until_more(self) -> None:
+    async def until_more(self):
         """Wait until each client has asked for everything some more times."""
         enough = [count + ROUNDS for count in self.rounds]
         async with asyncio.timeout(120):
@@ -94,7 +91,7 @@ class Everything:
                 await asyncio.sleep(0.02)
 
 
-async def answer(address: tuple[str, int], request: bytes) -> bytes:
+async def answer(address, request):
     """Return what a request gets: nothing if there is no whole reply in `PATIENCE_SECONDS`."""
     reader, writer = await asyncio.open_connection(*address)
     got = b""
@@ -110,10 +107,10 @@ async def answer(address: tuple[str, int], request: bytes) -> bytes:
     return got
 
 
-def during(asked: list[Everything], upgrade: Callable[[], None]) -> list[bytes]:
+def during(asked, upgrade):
     """Ask for everything before, during and after an upgrade; return what was wrong."""
 
-    async def go() -> None:
+    async def go():
         is_over = asyncio.Event()
         asking = [
             asyncio.create_task(one.ask(number, is_over))
@@ -132,9 +129,8 @@ def during(asked: list[Everything], upgrade: Callable[[], None]) -> list[bytes]:
     return [wrong for one in asked for wrong in one.wrong]
 
 
-def version(database: str) -> int:
-    found: int = execute(database, "SELECT version FROM feedkeep.schema_version")
-    return found
+def version(database):
+    return execute(database, "SELECT version FROM feedkeep.schema_version")
 
 
 @in_the_long_form
@@ -155,9 +151,7 @@ def test_an_older_process_answers_everything_while_a_newer_one_changes_the_schem
     assert "Traceback" not in older.log.read_text() + newer.log.read_text()
 
 
-def migrate_while_a_client_reads(
-    newer: FeedkeepProcess, database: str, seconds: float = LOCK_SECONDS + 1
-) -> None:
+def migrate_while_a_client_reads(newer, database, seconds=LOCK_SECONDS + 1):
     """Bring the database up to date while a table is read, as an export or pg_dump does it.
 
     That goes on for so many seconds once the step waits: longer than a request does.
@@ -167,7 +161,7 @@ def migrate_while_a_client_reads(
         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
     """
 
-    async def read(connection: Any) -> None:
+    async def read(connection):
         await connection.execute("BEGIN")
         await connection.fetch("SELECT count(*) FROM feedkeep.entry")
         newer.process = newer._launched("migrate")

@@ -7,9 +7,7 @@ No version is released yet: the newer program is this one with made-up migration
 import asyncio
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
-import apsw
 import pytest
 from feedkeep_process import FeedkeepProcess
 from further_steps import EACH, with_further
@@ -36,14 +34,13 @@ FORMER_BUILDS = {
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def kind(request):
-    kind: str = request.param
-    return kind
+    return request.param
 
 
 @pytest.fixture
 def new(kind, tmp_path, request):
     """Returns the URL of a new, empty database of a kind each time."""
-    made: list[str] = []
+    made = []
 
     def new():
         if kind == "sqlite":
@@ -82,12 +79,12 @@ def newer(older, tmp_path):
     return process
 
 
-def path_of(database: str) -> Path:
+def path_of(database):
     return Path(database.removeprefix("sqlite:///"))
 
 
-def fill(database: str, entries: int) -> None:
-    async def go() -> None:
+def fill(database, entries):
+    async def go():
         store = await open_store(Settings(database=database))
         await store.fill(library(1, entries))
         await store.close()
@@ -95,29 +92,27 @@ def fill(database: str, entries: int) -> None:
     asyncio.run(go())
 
 
-def opened(database: str) -> list[object]:
+def opened(database):
     """Open a database, which migrates it; return all that it holds."""
 
-    async def go() -> list[object]:
+    async def go():
         store = await open_store(Settings(database=database))
         async with store.archive() as archive:
-            found: list[object] = [record async for some in archive.records() for record in some]
+            found = [record async for some in archive.records() for record in some]
         await store.close()
         return found
 
     return asyncio.run(go())
 
 
-def version_of(database: str) -> int:
+def version_of(database):
     if is_postgres(database):
-        found: int = execute(database, "SELECT version FROM feedkeep.schema_version")
-        return found
+        return execute(database, "SELECT version FROM feedkeep.schema_version")
     with closing(connection.open_file(path_of(database))) as file:
-        version: int = file.pragma("user_version")
-        return version
+        return file.pragma("user_version")
 
 
-def is_subscribed_to(process: FeedkeepProcess, *feeds: str) -> bool:
+def is_subscribed_to(process, *feeds):
     assert "is intact" in process.must("check")
     return process.must("export", NAME, "--format", "urls").split() == list(feeds)
 
@@ -147,16 +142,16 @@ def test_a_migration_takes_work_in_proportion_to_a_list_with_moves(kind, new, na
     assert work(ENTRIES) < 15 * work(ENTRIES // 10)
 
 
-def steps_of_migrating(path: Path, patched: pytest.MonkeyPatch) -> int:
+def steps_of_migrating(path, patched):
     """Migrate a file; return how many steps SQLite takes, and 100,000 more."""
     steps, open_file = 100_000, connection.open_file
 
-    def count() -> bool:
+    def count():
         nonlocal steps
         steps += 1_000
         return False
 
-    def open_counting(*arguments: Any, **more: Any) -> apsw.Connection:
+    def open_counting(*arguments, **more):
         file = open_file(*arguments, **more)
         file.set_progress_handler(count, 1_000)
         return file
@@ -166,15 +161,15 @@ def steps_of_migrating(path: Path, patched: pytest.MonkeyPatch) -> int:
     return steps
 
 
-def rows_read_by_migrating(database: str) -> int:
+def rows_read_by_migrating(database):
     """Migrate a database; return how many rows PostgreSQL reads, and 1,000 more."""
 
-    async def go() -> None:
+    async def go():
         await (await open_store(Settings(database=database))).close()
 
     execute(database, "SELECT pg_stat_reset()")
     asyncio.run(go())
-    read: int = execute(
+    read = execute(
         database,
         "SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::bigint FROM pg_stat_user_tables",
     )
@@ -275,14 +270,14 @@ def test_a_backup_of_a_former_build_is_not_restored(tmp_path):
     assert_says_what_to_do(done.stderr)
 
 
-def assert_says_what_to_do(printed: str) -> None:
+def assert_says_what_to_do(printed):
     assert "made by a build before 1.0" in printed
     assert " export NAME --output NAME.opml`" in printed
     assert "Positions, tokens, passwords and history cannot be taken along." in printed
     assert "Traceback" not in printed
 
 
-def set_version(database: str, number: int) -> None:
+def set_version(database, number):
     """Mark a database as a former build did; on PostgreSQL, the first ones lacked a column."""
     if is_postgres(database):
         for statement in (

@@ -6,7 +6,6 @@ before it is released.
 """
 
 import subprocess
-from pathlib import Path
 from typing import Protocol
 
 import httpx
@@ -23,23 +22,23 @@ class Versions(Protocol):
     older: FeedkeepProcess
     newer: FeedkeepProcess
 
-    def back_up(self) -> None:
+    def back_up(self):
         """Back the database up, with the older version."""
 
-    def restore(self) -> None:
+    def restore(self):
         """Restore that backup with the older version, beside what the newer one left."""
 
 
 class OnSqlite:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self.older = FeedkeepProcess(new_folder(folder / "older"))
         self.newer = FeedkeepProcess(new_folder(folder / "newer"), self.older.database)
         self._backup = str(folder / "before-the-upgrade.db")
 
-    def back_up(self) -> None:
+    def back_up(self):
         self.older.must("backup", self._backup)
 
-    def restore(self) -> None:
+    def restore(self):
         aside = new_folder(self.older.folder / "old")
         for file in self.older.folder.glob("feedkeep.db*"):
             file.rename(aside / file.name)
@@ -47,24 +46,24 @@ class OnSqlite:
 
 
 class OnPostgres:
-    def __init__(self, folder: Path, server: PostgresServer) -> None:
+    def __init__(self, folder, server):
         self._server = server
         database = new_database(server.url)
         self.older = FeedkeepProcess(new_folder(folder / "older"), database)
         self.newer = FeedkeepProcess(new_folder(folder / "newer"), database)
         self._backup = str(folder / "before-the-upgrade.dump")
 
-    def back_up(self) -> None:
+    def back_up(self):
         self._run("pg_dump", "--format=custom", "--schema=feedkeep", f"--file={self._backup}",
                   self.older.database)  # fmt: skip
 
-    def restore(self) -> None:
+    def restore(self):
         empty = new_database(self._server.url)
         self._run("pg_restore", f"--dbname={empty}", self._backup)
         self.older = FeedkeepProcess(self.older.folder, empty)
         self.older.must("database", "restored")
 
-    def _run(self, program: str, *arguments: str) -> None:
+    def _run(self, program, *arguments):
         subprocess.run([self._server.programs / program, *arguments], check=True)
 
 
@@ -77,7 +76,7 @@ def versions(request, tmp_path):
         yield OnPostgres(tmp_path, server)
 
 
-def new_folder(folder: Path) -> Path:
+def new_folder(folder):
     folder.mkdir()
     return folder
 
@@ -85,24 +84,24 @@ def new_folder(folder: Path) -> Path:
 class Phone:
     """An app of the interface, with one token, whatever serves."""
 
-    def __init__(self, process: FeedkeepProcess, name: str) -> None:
+    def __init__(self, process, name):
         self._token = process.new_token(name)
 
-    def _asking(self, process: FeedkeepProcess) -> httpx.Client:
+    def _asking(self, process):
         headers = {"Authorization": f"Bearer {self._token}"}
         return httpx.Client(base_url=process.base_url, headers=headers)
 
-    def add(self, process: FeedkeepProcess, *urls: str) -> None:
+    def add(self, process, *urls):
         with self._asking(process) as client:
             wanted = [{"feed_url": url} for url in urls]
             client.post("/subscriptions", json={"subscriptions": wanted}).raise_for_status()
 
-    def leave(self, process: FeedkeepProcess, guid: str) -> None:
+    def leave(self, process, guid):
         with self._asking(process) as client:
             left = {"is_subscribed": False}
             client.patch(f"/subscriptions/{guid}", json=left).raise_for_status()
 
-    def sync(self, process: FeedkeepProcess, since: str | None = None) -> tuple[list[dict], str]:
+    def sync(self, process, since=None):
         """Return what changed since a stamp, oldest first, and the list's epoch."""
         with self._asking(process) as client:
             parameters = {} if since is None else {"since": since}
@@ -110,7 +109,7 @@ class Phone:
         return reply.json()["subscriptions"], reply.headers["feedkeep-epoch"]
 
 
-def status(feeds: list[dict]) -> dict[str, bool]:
+def status(feeds):
     return {feed["feed_url"]: feed["is_subscribed"] for feed in feeds}
 
 
