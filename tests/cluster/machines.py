@@ -34,7 +34,6 @@ class Cluster:
     programs: Path | None = None
 
     def environment(self):
-        """Return what makes tests create their databases on the cluster."""
         return {
             "FEEDKEEP_TEST_POSTGRES": self.coordinator,
             "FEEDKEEP_TEST_WORKERS": " ".join(self.workers),

@@ -4,7 +4,6 @@ import asyncio
 import time
 from statistics import median
 
-import httpx
 import pytest
 from crowds import Crowd
 from postgres_server import PostgresServer, execute
@@ -14,19 +13,14 @@ GOAL = 0.5
 RELOAD = "SELECT pg_reload_conf()"
 
 
-def rate(crowd):
+async def rate(crowd):
     """Return how many feeds a second are added, one with each request."""
-
-    async def write():
-        async with crowd.writing(looks=False):
-            had = len(crowd.replies)
-            await crowd.until(lambda: len(crowd.replies) > had + 2 * ACCOUNTS)
-            began = time.monotonic()
-            await asyncio.sleep(SECONDS)
-            return began, time.monotonic()
-
-    began, ended = asyncio.run(write())
-    assert all(reply.status == httpx.codes.OK for reply in crowd.replies)
+    async with crowd.writing(looks=False):
+        await crowd.until_more(2 * ACCOUNTS)
+        began = time.monotonic()
+        await asyncio.sleep(SECONDS)
+        ended = time.monotonic()
+    assert crowd.failed == []
     return crowd.written(began, ended, set(range(ACCOUNTS))) / (ended - began)
 
 
@@ -41,9 +35,7 @@ def shards(request, own_cluster):
         execute(own_cluster.coordinator, statement)
 
 
-def test_how_many_writes_a_cluster_takes_beside_one_server_of_the_same_installation(
-    own_cluster, shards, start, amount, figures
-):
+async def test_the_rate_of_a_cluster_beside_one_server(own_cluster, shards, start, amount, figures):
     """Both have the same processors, so that a cluster of three machines here has no more of them.
 
     They take turns, and the ratio is that of the medians. It is a goal, and no bound: one server
@@ -56,7 +48,7 @@ def test_how_many_writes_a_cluster_takes_beside_one_server_of_the_same_installat
         rates = [[], []]
         for _ in range(amount(3, 9)):
             for crowd, found in zip(crowds, rates, strict=True):
-                found.append(rate(crowd))
+                found.append(await rate(crowd))
         for crowd in crowds:
             crowd.process.stop()
     of_cluster, of_one = (median(found) for found in rates)

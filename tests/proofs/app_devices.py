@@ -7,6 +7,7 @@ import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as with_other
+from functools import partial
 from urllib.parse import unquote
 
 from authors import TESTER
@@ -87,18 +88,15 @@ class Feeds:
         }
 
     def of(self, url):
-        """Return which feed a URL leads to, in any spelling."""
         named = unquote(plain(url))
         return next(
             feed for feed, urls in self.urls.items() if named in (unquote(plain(u)) for u in urls)
         )
 
     def is_decoded(self, url):
-        """Say whether a URL has lost escapes."""
         return plain(url) not in map(plain, self.urls[self.of(url)])
 
     def moves(self, url, new_url):
-        """Give the feed of a URL another one."""
         self.urls[self.of(url)].append(new_url)
 
 
@@ -169,7 +167,9 @@ class Device(SimulatedApp):
         elif not mine:
             self._take(self.spelling.format(plain(self.world.urls[feed][-1])))
         elif len(mine) > 1:
-            self._clear_a_double_away(mine)
+            # Once the server knows of both, one goes: else it would be the only one.
+            if sent := [url for url in mine if url not in self.queued]:
+                self.remove(self.chance.choice(sent))
         elif self.chance.random() < 0.5:
             self.remove(mine[0])
             self.world.left.add(feed)
@@ -192,11 +192,6 @@ class Device(SimulatedApp):
         self.queued_actions.append(replace(began, started=0, position=number, total=total))
         if self.chance.random() < 0.3:
             self.queued_actions.append(replace(began, done=done + 1, started=-1, position=-1))
-
-    def _clear_a_double_away(self, mine):
-        """Remove one of two URLs, once the server knows of both: else it would be the only one."""
-        if sent := [url for url in mine if url not in self.queued]:
-            self.remove(self.chance.choice(sent))
 
     def _take(self, typed):
         if self.add(typed):
@@ -252,7 +247,6 @@ class Device(SimulatedApp):
         self.world.doubled |= {self.world.of(url) for url in urls if self.world.is_decoded(url)}
 
     def lose(self, url):
-        """Delete a feed as told, with what was played of it."""
         super().lose(url)
         feed = self.world.of(url)
         if any(self.world.of(other) == feed and not to for other, to in self.queued.items()):
@@ -261,13 +255,11 @@ class Device(SimulatedApp):
             self.positions = {e: at for e, at in self.positions.items() if f"/{feed}/" not in e}
 
     def read_play(self, action):
-        """Read a play that it is sent, or has to send."""
         if not action.position or action.position < 0:
             assert isinstance(action, SentAction), "AntennaPod would go back to the start"
             return None
         if isinstance(action, EpisodeAction):
             assert action.total, "AntennaPod would go back to the start"
-            assert action.started is not None
             assert action.done < LAST_SECOND, "it was received before"
         return action.episode, Position(action.done, action.position)
 
@@ -277,50 +269,45 @@ class Device(SimulatedApp):
             account = await self.service.accounts.named(self.account)
             return Admitted(account, CredentialKind.PASSWORD, user_agent=self.habits.name)
         credential = read_session(self.session) or read_token(self.session)
-        assert credential is not None
         return await self.service.authentication.admit(credential, "127.0.0.1")
+
+
+def later(call):
+    """Let a coroutine function return what is to be called, and awaited."""
+    return lambda *given: partial(call, *given)
 
 
 @dataclass(frozen=True)
 class ServiceCalls:
-    """What a device asks of the service: each call is to be called, and awaited."""
+    """What a device asks of the service."""
 
     app: Device
     device: str
 
-    def changes(self, since):
-        async def ask():
-            lists = self.app.service.url_lists
-            told = await lists.changes(await self.app.enter(), since, self.device)
-            return Changes(told.changes.add, told.changes.removed_texts, told.timestamp)
+    @later
+    async def changes(self, since):
+        lists = self.app.service.url_lists
+        told = await lists.changes(await self.app.enter(), since, self.device)
+        return Changes(told.changes.add, told.changes.removed_texts, told.timestamp)
 
-        return ask
+    @later
+    async def upload(self, add, remove):
+        author, lists = replace(TESTER, device=self.device), self.app.service.url_lists
+        done = await lists.upload(await self.app.enter(), add, remove, author)
+        return Uploaded(done.timestamp, done.update_urls)
 
-    def upload(self, add, remove):
-        async def ask():
-            author = replace(TESTER, device=self.device)
-            lists = self.app.service.url_lists
-            done = await lists.upload(await self.app.enter(), add, remove, author)
-            return Uploaded(done.timestamp, done.update_urls)
+    @later
+    async def actions(self, since):
+        self.app.asked_since.append(since)
+        told = await self.app.service.episode_actions.since(await self.app.enter(), since)
+        found = [action async for page in told.pages for action in page]
+        return Actions(found, told.timestamp)
 
-        return ask
-
-    def actions(self, since):
-        async def ask():
-            self.app.asked_since.append(since)
-            told = await self.app.service.episode_actions.since(await self.app.enter(), since)
-            found = [action async for page in told.pages for action in page]
-            return Actions(found, told.timestamp)  # type: ignore[arg-type]  # not as JSON
-
-        return ask
-
-    def upload_actions(self, actions):
-        async def ask():
-            kept = self.app.service.episode_actions
-            done = await kept.record(await self.app.enter(), actions)
-            return Uploaded(done.timestamp, done.update_urls)
-
-        return ask
+    @later
+    async def upload_actions(self, actions):
+        kept = self.app.service.episode_actions
+        done = await kept.record(await self.app.enter(), actions)
+        return Uploaded(done.timestamp, done.update_urls)
 
 
 @dataclass

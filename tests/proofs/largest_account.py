@@ -61,7 +61,6 @@ class LargestAccount:
         self.last = self.newest + len(self.feeds)
 
     async def records(self):
-        """Yield all of it, as an archive does."""
         for kind in (self._owner, self._tokens, self._deletions, self._entries, self._former,
                      self._labels, self._actions, self._documents):  # fmt: skip
             rows = ((ID, record) for record in kind())

@@ -20,5 +20,4 @@ class Peak:
 
     @property
     def added_bytes(self):
-        """That, beside what it had."""
         return bytes_of(self._pid, "VmHWM") - self._before

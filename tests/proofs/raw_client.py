@@ -34,7 +34,6 @@ class RawClient:
             self._headers += "Connection: close\r\n"
 
     def message(self, method, path, body=None):
-        """Return a request as it is sent."""
         content = b"" if body is None else json.dumps(body).encode()
         head = f"{method} {path} HTTP/1.1\r\n{self._headers}Content-Length: {len(content)}\r\n\r\n"
         return head.encode() + content
@@ -62,12 +61,10 @@ class RawClient:
             await self._writer.wait_closed()
 
     async def add(self, *urls):
-        """Subscribe to feeds."""
         items = [{"feed_url": url} for url in urls]
         return await self.ask("POST", "/subscriptions", {"subscriptions": items})
 
     async def entries(self, path):
-        """Yield the entries of a list, page after page."""
         while path:
             answer = await self.ask("GET", path)
             assert answer.status == 200, answer

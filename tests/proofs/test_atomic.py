@@ -15,7 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 import apsw
 import pytest
 from authors import TESTER
-from balancer import carry
+from balancer import pass_on
 from forms import IS_LONG, in_the_long_form
 from stores import service_on
 from whole_store import all_accounts, damages_of
@@ -41,7 +41,7 @@ from feedkeep.store.sqlite.runner import SqliteRunner
 A, B, C = "https://a.example", "https://b.example", "https://c.example"
 GUIDS = [f"00000000-0000-4000-8000-00000000000{digit}" for digit in range(3)]
 NEVER = 10**9
-KEPT = "administrator"
+KEPT, PASSWORD = "administrator", "a new one"
 FEW = 12
 """Up to how many statements both ways to fail are tried at each, also in the short form."""
 
@@ -87,28 +87,12 @@ def postgres_opened(url):
     @asynccontextmanager
     async def opened(faults):
         """The store, over a network that fails before what it was to carry arrives."""
+        parts, handlers = urlsplit(url), []
 
-        async def carry_and_strike(source, target):
-            with contextlib.suppress(ConnectionError):
-                while (data := await source.read(65_536)) and not faults.strike():
-                    target.write(data)
-            target.close()
+        async def connected(client, reply):
+            handlers.append(asyncio.current_task())
+            await pass_on(client, reply, (parts.hostname, parts.port), faults.strike)
 
-        async def connected(client, out):
-            server, to_server = await asyncio.open_connection(parts.hostname, parts.port)
-            handlers.add(asyncio.current_task())
-            there, back = carry_and_strike(client, to_server), carry(server, out)
-            ways = [asyncio.create_task(way) for way in (there, back)]
-            try:
-                await asyncio.wait(ways)
-            finally:
-                for way in ways:
-                    way.cancel()
-                out.close()
-                to_server.close()
-
-        handlers = set()
-        parts = urlsplit(url)
         network = await asyncio.start_server(connected, "127.0.0.1", 0)
         port = network.sockets[0].getsockname()[1]
         through = urlunsplit(parts._replace(netloc=f"{parts.username}@127.0.0.1:{port}"))
@@ -116,8 +100,6 @@ def postgres_opened(url):
         yield store
         await store.close()
         network.close()
-        for handler in handlers:
-            handler.cancel()
         await asyncio.gather(*handlers, return_exceptions=True)
 
     return opened
@@ -142,7 +124,6 @@ def cheap_passwords_and_one_action_at_a_time(monkeypatch):
 
 
 async def undo(service, account):
-    """Take the deletion of a feed back."""
     newest = (await service.history.page(account.id, per_page=1)).changes[0]
     return await service.history.undo(account.id, Undo([newest.stamp]), TESTER)
 
@@ -159,56 +140,44 @@ def played(episode, done):
     return SentAction("https://played.example", episode, "phone", "play", done, 0, done, 9)
 
 
-NEW, MOVED = "https://new.example", parse_feed_url("https://moved.example")
+def admitted(account):
+    return Admitted(account, "password")
+
+
+def three_administrators(name):
+    return (ImportedAccount(f"{name}-{number}", is_admin=True) for number in range(3))
+
+
+NEW = "https://new.example"
+MOVED_AND_LEFT = Update(parse_feed_url("https://moved.example"), GUIDS[2], is_subscribed=False)
 ONE_NEW_ONE_REVIVED_ONE_ABSORBING = [want(NEW, None), want(B, None), want(C, GUIDS[0])]
 ONE_LATER_ONE_NEW = [played("https://a.example/1.mp3", 2), played("https://a.example/2.mp3", 1)]
 
 OPERATIONS = {
-    "add": lambda service, account: service.subscriptions.add(
-        account.id, ONE_NEW_ONE_REVIVED_ONE_ABSORBING, TESTER
-    ),
-    "update": lambda service, account: service.subscriptions.update(
-        account.id, GUIDS[0], Update(MOVED, GUIDS[2], is_subscribed=False), TESTER
-    ),
-    "delete": lambda service, account: service.subscriptions.delete(account.id, GUIDS[2], TESTER),
-    "sync": lambda service, account: service.url_lists.upload(
-        Admitted(account, "password"), [NEW], [A, C], TESTER
-    ),
+    "add": lambda on, to: on.subscriptions.add(to.id, ONE_NEW_ONE_REVIVED_ONE_ABSORBING, TESTER),
+    "update": lambda on, to: on.subscriptions.update(to.id, GUIDS[0], MOVED_AND_LEFT, TESTER),
+    "delete": lambda on, to: on.subscriptions.delete(to.id, GUIDS[2], TESTER),
+    "sync": lambda on, to: on.url_lists.upload(admitted(to), [NEW], [A, C], TESTER),
     "undo": undo,
     "restore": restore,
-    "record": lambda service, account: service.episode_actions.record(
-        Admitted(account, "password"), ONE_LATER_ONE_NEW
-    ),
-    "describe_device": lambda service, account: service.devices.describe(
-        account.id, "phone", "renamed", "mobile"
-    ),
-    "change_settings": lambda service, account: service.devices.change_settings(
-        account.id, "account", {"a": 1}, []
-    ),
+    "record": lambda on, to: on.episode_actions.record(admitted(to), ONE_LATER_ONE_NEW),
+    "describe_device": lambda on, to: on.devices.describe(to.id, "phone", "renamed", "mobile"),
+    "change_settings": lambda on, to: on.devices.change_settings(to.id, "account", {"a": 1}, []),
     # Of an app that has as many sessions as it may, another one goes.
-    "begin_session": lambda service, account: service.logins.begin_session(
-        Admitted(account, "password"), "app"
-    ),
-    "set_password": lambda service, account: service.accounts.set_password(
-        account.name, "a new one"
-    ),
-    "create_account": lambda service, account: service.accounts.create(f"{account.name}-new", None),
-    "delete_account": lambda service, account: service.accounts.delete(account.name),
-    "create_token": lambda service, account: service.tokens.create(account.name, "another", None),
-    "revoke_token": lambda service, account: service.tokens.revoke(account.name, 1),
-    "disable": lambda service, account: service.accounts.set_disabled(account.name, True),
-    "sign_up": lambda service, account: service.invitations.sign_up(
-        LINKS[account.name][0], f"{account.name}-new", "a new one"
-    ),
-    "reset": lambda service, account: service.recovery.reset(LINKS[account.name][1], "a new one"),
-    "connect": lambda service, account: service.apps.connect(account, "tablet", Scope.READ),
-    "create_many": lambda service, account: service.accounts.create_many(
-        [ImportedAccount(f"{account.name}-{number}", is_admin=True) for number in range(3)]
-    ),
-    "set_admin": lambda service, account: service.accounts.set_admin(
-        f"{account.name}-admin", False
-    ),
+    "begin_session": lambda on, to: on.logins.begin_session(admitted(to), "app"),
+    "set_password": lambda on, to: on.accounts.set_password(to.name, PASSWORD),
+    "create_account": lambda on, to: on.accounts.create(f"{to.name}-new", None),
+    "delete_account": lambda on, to: on.accounts.delete(to.name),
+    "create_token": lambda on, to: on.tokens.create(to.name, "another", None),
+    "revoke_token": lambda on, to: on.tokens.revoke(to.name, 1),
+    "disable": lambda on, to: on.accounts.set_disabled(to.name, True),
+    "sign_up": lambda on, to: on.invitations.sign_up(LINKS[to.name][0], f"{to.name}-new", PASSWORD),
+    "reset": lambda on, to: on.recovery.reset(LINKS[to.name][1], PASSWORD),
+    "connect": lambda on, to: on.apps.connect(to, "tablet", Scope.READ),
+    "create_many": lambda on, to: on.accounts.create_many([*three_administrators(to.name)]),
+    "set_admin": lambda on, to: on.accounts.set_admin(f"{to.name}-admin", False),
 }
+"""What is done on a service to an account."""
 
 ON_POSTGRES = {"sync"}
 """What is tried there in the short form, since all begin in the same way."""
@@ -230,11 +199,10 @@ async def prepare(service, name, sessions):
     wanted = [want(url, guid) for url, guid in zip((A, B, C), GUIDS, strict=True)]
     await service.subscriptions.add(account.id, wanted, TESTER)
     await service.subscriptions.delete(account.id, GUIDS[1], TESTER)
-    admitted = Admitted(account, "password")
-    await service.episode_actions.record(admitted, [played("https://a.example/1.mp3", 1)])
+    await service.episode_actions.record(admitted(account), [played("https://a.example/1.mp3", 1)])
     await service.devices.describe(account.id, "phone", "phone", "mobile")
     for _ in range(sessions):
-        await service.logins.begin_session(admitted, "app")
+        await service.logins.begin_session(admitted(account), "app")
     admin = await service.accounts.create(f"{name}-admin", None, is_admin=True)
     invitation = (await service.invitations.invite(admin)).text
     LINKS[name] = (invitation, (await service.recovery.reset_link(name)).text)

@@ -25,25 +25,17 @@ There is a twentieth of the pointers, former states, actions and deletions, too,
 setting; devices, documents, tokens, sessions and invitations are as many as there may be.
 """
 
-CALLS_IN_A_TURN = 50_000
-"""At most 35,000 were seen, and no more of an account that has half or twice as much."""
-
-ROWS_WRITTEN = 3 * SUBSCRIPTIONS
-"""In one commit: each feed and what it was before, and what else belongs to a change."""
-
+CALLS_IN_A_TURN = 50_000  # up to 35,000 were seen, also of an account of half or twice the size
+ROWS_WRITTEN = 3 * SUBSCRIPTIONS  # in a commit: feeds, what they were before, and what else changed
 WRITE_MORE = {"POST /account/delete": 80 * SUBSCRIPTIONS}
 """On PostgreSQL all goes with one commit, which delays no request; on SQLite, 1,000 at a time."""
 
-ROWS_READ = 2_500
-"""A page of the list, all devices, all tokens or all titles: up to 1,200 were seen."""
-
+ROWS_READ = 2_500  # a page of the list, all devices, tokens or titles: up to 1,200 were seen
 OF_WHAT_IS_NOT_THERE = 20
 OF_FEW = ROWS_READ + FEW * 100
 """Feeds that are named come with their pointers, of which each of the first ones has a hundred."""
 
-OF_THE_LIST = 15 * SUBSCRIPTIONS
-"""With all pointers it has five times as many rows, of which some are read twice."""
-
+OF_THE_LIST = 15 * SUBSCRIPTIONS  # with all pointers it has 5 times as many rows, some read twice
 OF_THE_HISTORY = 40 * SUBSCRIPTIONS
 """There are five times as many former states, which are read with the list, and once more to show
 them: up to 31,000."""
@@ -88,8 +80,7 @@ def by_name(values):
 
 ROWS_READ_BY = by_name(READ_MORE)
 
-MOST_SECONDS = 600
-"""How long a reply may take: what is asked for may be half a million actions."""
+MOST_SECONDS = 600  # for a reply, which may be half a million actions
 
 REFUSED = by_name({
     404: """GET /apps/disconnect | GET /news/{secret}.atom | GET /pictures/{guid}
@@ -100,10 +91,7 @@ REFUSED = by_name({
     400: "POST /import/from | POST /sign-in/provider/logout",
 })  # fmt: skip
 """For want of a picture, of a secret link or code, or of a provider's word; and one that asks. All
-else is carried out.
-
-So a new route has to be sent what it carries out.
-"""
+else is carried out: so a new route has to be sent what it carries out."""
 
 
 @dataclass(frozen=True)
@@ -131,29 +119,9 @@ class Done:
         )
 
 
-class Served:
-    """A service that has the account: it is asked by an app of it, and by a browser."""
-
-    def __init__(self, process, app, browser):
-        self.process = process
-        self._app = app
-        self._browser = browser
-
-    def ask(self, asked):
-        if asked.template in LAST or (asked.is_page and not self._browser.cookies):
-            self._sign_in()
-        client = self._browser if asked.is_page else self._app
-        return client.request(asked.method, asked.path, **asked.sent)
-
-    def _sign_in(self):
-        self._browser.cookies.clear()
-        reply = self._browser.post("/sign-in", data={"name": NAME, "password": PASSWORD})
-        assert reply.status_code == httpx.codes.SEE_OTHER, reply.text
-
-
 @contextmanager
 def serving(folder, account, database, *first, workers="1"):
-    """Serve what the account has."""
+    """Give a service that has the account, and what asks it: an app of it, or a browser."""
 
     async def fill(service):
         await service.store.fill(account.records())
@@ -181,20 +149,30 @@ def serving(folder, account, database, *first, workers="1"):
             app.timeout = httpx.Timeout(MOST_SECONDS)
             if workers != "1":
                 process.wait_for_workers(int(workers))
-            yield Served(process, app, browser)
+
+            def ask(asked):
+                if asked.template in LAST or (asked.is_page and not browser.cookies):
+                    browser.cookies.clear()
+                    form = {"name": NAME, "password": PASSWORD}
+                    signed_in = browser.post("/sign-in", data=form)
+                    assert signed_in.status_code == httpx.codes.SEE_OTHER, signed_in.text
+                client = browser if asked.is_page else app
+                return client.request(asked.method, asked.path, **asked.sent)
+
+            yield process, ask
 
 
 def what_is_done(folder, database="", *first, names=()):
     """Return what each request cost; with some names, of these alone."""
     account = LargestAccount(SUBSCRIPTIONS)
     answered = []
-    with serving(folder, account, database, *first, "work_is_counted") as served:
+    with serving(folder, account, database, *first, "work_is_counted") as (_, ask):
         for asked in largest_requests(account):
             if not names or asked.name in names:
-                reply = served.ask(asked)
+                reply = ask(asked)
                 is_html = reply.headers.get("content-type", "").startswith("text/html")
                 if asked.method == "GET" and is_html:  # templates are compiled once
-                    reply = served.ask(asked)
+                    reply = ask(asked)
                 answered.append((asked, reply))
     lines = map(json.loads, (folder / "work.jsonl").read_text().splitlines())
     work = {line.pop("id"): line for line in lines}

@@ -13,12 +13,13 @@ import threading
 import time
 from collections import Counter
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
-from forms import IS_FULL, IS_LONG, in_the_long_form
+from forms import IS_FULL, IS_LONG, first_of, in_the_long_form
 from peaks import Peak, bytes_of
 from PIL import Image
 from waiting import until
@@ -71,8 +72,12 @@ def subscribe(client, *urls):
 def known(process, urls):
     """Return what is known of those feeds that have been looked at."""
     guids = {parse_feed_url(url).guid: url for url in urls}
-    found = process.use(lambda service: service.store.feeds.known(list(guids)))
+    found = process.use(partial(feeds_of, list(guids)))
     return {guids[guid]: feed for guid, feed in found.items() if feed.looked is not None}
+
+
+def feeds_of(guids, service):
+    return service.store.feeds.known(guids)
 
 
 def until_known(process, urls):
@@ -82,12 +87,6 @@ def until_known(process, urls):
         lambda: (len(known(process, urls)), process.log.read_text()[-2_000:]),
     )
     return [found[url] for url in urls]
-
-
-def until_noted(process, urls):
-    """Wait until it is stored that all of these feeds are to be looked at."""
-    guids = [parse_feed_url(url).guid for url in urls]
-    until(lambda: len(process.use(lambda service: service.store.feeds.known(guids))) == len(guids))
 
 
 def children_of(pid):
@@ -115,21 +114,14 @@ def told(pid, what):
     return b""
 
 
-def is_running(pid):
-    return told(pid, "stat").rpartition(b") ")[2][:1] not in {b"", b"Z"}
-
-
 @pytest.fixture
-def serve(start):
+def serve(web, start):
     """Starts a service that may ask some hosts, on a kind of store, perhaps broken on purpose."""
 
     def serve(hosts, *broken, kind="sqlite", **settings):
         return start(kind, *broken, **{**settings_for(*hosts), **settings})
 
     return serve
-
-
-# From a subscription to a title
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
@@ -150,14 +142,26 @@ def test_a_new_feed_is_known_within_a_minute_and_no_request_waits_for_it(serve, 
     assert len(quick.requests) == 1
 
 
-# Nothing to the outside
+@contextmanager
+def again_and_again(do):
+    """Do something in a thread meanwhile, until it says no."""
+    is_over = threading.Event()
 
+    def go():
+        while not is_over.wait(0.001) and do():
+            pass
 
-ENOUGH_LOOKS = 10
+    thread = threading.Thread(target=go)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
 
 
 class Watch:
-    """Looks all the time which sockets a process and those that it started have.
+    """Looks which sockets a process and those that it started have.
 
     Attributes:
         elsewhere: The other ends of connections that are not those of clients of the service, and
@@ -168,26 +172,10 @@ class Watch:
     def __init__(self, process):
         self._pid = process.process.pid
         self._port = httpx.URL(process.base_url).port
-        self._is_over = threading.Event()
-        self._thread = threading.Thread(target=self._watch)
-        self.elsewhere = set()
-        self.children = set()
+        self.elsewhere, self.children = set(), set()
         self.rounds = 0
 
-    def __enter__(self):
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self._is_over.set()
-        self._thread.join()
-
-    def _watch(self):
-        while not self._is_over.wait(0.001):
-            self._look()
-            self.rounds += 1
-
-    def _look(self):
+    def look(self):
         pids, waiting = set(), [self._pid]
         while waiting:
             pid = waiting.pop()
@@ -201,6 +189,8 @@ class Watch:
                 is_clients = protocol == "tcp" and int(local.partition(":")[2], 16) == self._port
                 if rest[6] in sockets and not is_clients:
                     self.elsewhere.add(f"{protocol} {remote}")
+        self.rounds += 1
+        return True
 
 
 def _sockets_of(pid):
@@ -222,7 +212,7 @@ def test_with_fetch_off_the_process_opens_no_connection_and_starts_no_process(se
     with watched(serve([host], fetch="off")) as (client, seen):
         until_then = time.monotonic() + 2 * needed_seconds
         # On a machine with thousands of sockets, a look takes long.
-        while time.monotonic() < until_then or seen.rounds <= ENOUGH_LOOKS:
+        while time.monotonic() < until_then or seen.rounds <= 10:
             subscribe(client, *(url_of(host, f"/{number}") for number in range(10)))
     assert (seen.elsewhere, seen.children) == (set(), set())
     assert host.connections == 1
@@ -231,12 +221,10 @@ def test_with_fetch_off_the_process_opens_no_connection_and_starts_no_process(se
 @contextmanager
 def watched(process):
     """Give a client of a service that is watched."""
-    with process.client(process.new_account()) as client, Watch(process) as watch:
+    watch = Watch(process)
+    with process.client(process.new_account()) as client, again_and_again(watch.look):
         yield client, watch
     process.stop()
-
-
-# One connection for a host
 
 
 @in_the_long_form
@@ -244,9 +232,7 @@ def watched(process):
     ("broken", "workers"),
     [([], "1"), ([], "2"), (["what_looks_is_broken_too", "no_fetch_waits_for_a_host"], "1")],
 )
-def test_feeds_of_strangers_that_all_lead_to_one_host_connect_to_it_one_at_a_time(
-    serve, web, broken, workers
-):
+def test_feeds_that_all_lead_to_one_host_connect_to_it_in_turn(serve, web, broken, workers):
     victim = Victim(web.host("victim.example"), reply(titled("A Show")), patience_seconds=0.2)
     victim.host.answers["/"] = victim.answer
     strangers = [web.host(f"{number}.example") for number in range(STRANGERS)]
@@ -264,9 +250,6 @@ def test_feeds_of_strangers_that_all_lead_to_one_host_connect_to_it_one_at_a_tim
     assert (victim.most_at_once == 1) is not bool(broken)
 
 
-# Several accounts
-
-
 class SlowHosts:
     """Hosts that are slow: all that are asked at a time answer together, when a test says so."""
 
@@ -275,7 +258,6 @@ class SlowHosts:
         self._may_answer = 0
 
     async def answer(self, _, writer):
-        """Answer a request when its round ends."""
         self._asked += 1
         number = self._asked
         while number > self._may_answer:  # noqa: ASYNC110 - another thread changes it
@@ -288,17 +270,11 @@ class SlowHosts:
         return self._asked - self._may_answer >= SLOTS - 1
 
     def end_one(self):
-        """End a round: all that were asked in it answer."""
         self._may_answer = self._asked
 
 
-LONG_ALONE = pytest.param(["accounts_take_no_turns"], marks=in_the_long_form)
-
-
-@pytest.mark.parametrize("broken", [[], LONG_ALONE])
-def test_feeds_at_slow_hosts_keep_those_of_another_account_waiting_for_few_rounds(
-    serve, web, broken
-):
+@pytest.mark.parametrize("broken", first_of([], ["accounts_take_no_turns"]))
+def test_feeds_at_slow_hosts_delay_those_of_another_account_for_few_rounds(serve, web, broken):
     slow_hosts = SlowHosts()
     slow = [web.host(f"{number}.slow.example") for number in range(SLOW)]
     for host in slow:
@@ -308,7 +284,9 @@ def test_feeds_at_slow_hosts_keep_those_of_another_account_waiting_for_few_round
     for hosts in (slow, few):
         with process.client(process.new_account()) as client:
             subscribe(client, *map(url_of, hosts))
-        until_noted(process, [url_of(host) for host in hosts])
+        # Until it is stored that they are to be looked at.
+        guids = [parse_feed_url(url_of(host)).guid for host in hosts]
+        until(lambda guids=guids: len(process.use(partial(feeds_of, guids))) == len(guids))
     slow_hosts.end_one()
     passed = 0
     while passed <= FEW_ROUNDS:  # more would only tell that it is too many
@@ -318,9 +296,6 @@ def test_feeds_at_slow_hosts_keep_those_of_another_account_waiting_for_few_round
         slow_hosts.end_one()
         passed += 1
     assert (passed <= FEW_ROUNDS) is not bool(broken)
-
-
-# Several processes
 
 
 class Crowd:
@@ -358,22 +333,19 @@ class Crowd:
             host = self.hosts[number % HOSTS]
             path = f"/{round_}/{number}"
             urls.append(url_of(host, path))
-            host.answers[path] = self._answering(urls[-1])
+            host.answers[path] = partial(self._answer, urls[-1])
         with self.service.client(self.service.new_account()) as client:
             subscribe(client, *urls)
         return urls
 
-    def _answering(self, url):
-        async def answer(request, writer):
-            (name,) = re.findall(r"\+(\w+)@", request.headers["user-agent"])
-            self.asked.append((name, url, time.monotonic()))
-            while name in self.held:  # noqa: ASYNC110 - another thread changes it
-                await asyncio.sleep(0.02)
-            self.answered.append(url)
-            writer.write(reply(titled(url)))
-            await writer.drain()
-
-        return answer
+    async def _answer(self, url, request, writer):
+        (name,) = re.findall(r"\+(\w+)@", request.headers["user-agent"])
+        self.asked.append((name, url, time.monotonic()))
+        while name in self.held:  # noqa: ASYNC110 - another thread changes it
+            await asyncio.sleep(0.02)
+        self.answered.append(url)
+        writer.write(reply(titled(url)))
+        await writer.drain()
 
     def until_asked_by(self, *names, among):
         until(
@@ -384,9 +356,7 @@ class Crowd:
 
 @in_the_long_form
 @pytest.mark.parametrize("broken", [[], ["leases_end_too_early"]])
-def test_several_processes_share_the_work_and_each_feed_is_asked_once(
-    database, prepare, web, broken
-):
+def test_processes_share_the_work_and_ask_for_each_feed_once(database, web, prepare, broken):
     crowd = Crowd(prepare, web, database, *broken)
     urls = crowd.subscribe("shared", FEEDS)
     crowd.until_asked_by(*crowd.NAMES, among=urls)
@@ -397,7 +367,7 @@ def test_several_processes_share_the_work_and_each_feed_is_asked_once(
 
 
 @in_the_long_form
-def test_what_a_killed_process_was_looking_at_is_looked_at_by_the_others(database, prepare, web):
+def test_what_a_killed_process_was_looking_at_is_looked_at_by_the_others(database, web, prepare):
     crowd = Crowd(prepare, web, database, "leases_are_short", "sweeps_follow_at_once")
     warm = crowd.subscribe("warm", FEEDS)  # until all three have a process that looks
     crowd.until_asked_by(*crowd.NAMES, among=warm)
@@ -411,7 +381,8 @@ def test_what_a_killed_process_was_looking_at_is_looked_at_by_the_others(databas
     os.kill(victim.process.pid, signal.SIGKILL)
     victim.wait()
     crowd.held -= {"serving", "first"}
-    until(lambda: not is_running(child))  # it does not outlive the one that started it
+    # It does not outlive the one that started it.
+    until(lambda: told(child, "stat").rpartition(b") ")[2][:1] in {b"", b"Z"})
     assert [feed.content.title for feed in until_known(crowd.service, urls)] == urls
     shared = [one for one in crowd.asked if one[1] in urls]
     lost = {url: at for name, url, at in shared if name == "second"}
@@ -421,9 +392,6 @@ def test_what_a_killed_process_was_looking_at_is_looked_at_by_the_others(databas
     assert Counter(url for url in crowd.answered if url in urls) == dict.fromkeys(urls, 1)
     # Its leases were older than its requests, so that is nearly the whole lease.
     assert min(others[url] - at for url, at in lost.items()) > 1
-
-
-# What ends, and what it costs
 
 
 @in_the_long_form
@@ -478,24 +446,19 @@ def requests_all_the_time(client):
 
     It ends with the first request that is not answered.
     """
-    is_over, statuses = threading.Event(), []
+    statuses = []
 
     def ask():
         body = {"subscriptions": [{"feed_url": "http://127.1.1.1:1/"}]}
         try:
-            while not is_over.is_set():
-                statuses.append(client.get("/subscriptions").status_code)
-                statuses.append(client.post("/subscriptions", json=body).status_code)
+            statuses.append(client.get("/subscriptions").status_code)
+            statuses.append(client.post("/subscriptions", json=body).status_code)
         except httpx.TransportError:
             statuses.append(UNANSWERED)
+        return statuses[-1] != UNANSWERED
 
-    thread = threading.Thread(target=ask)
-    thread.start()
-    try:
+    with again_and_again(ask):
         yield statuses
-    finally:
-        is_over.set()
-        thread.join()
 
 
 OF_EACH_KIND = 8 if IS_FULL else 3 if IS_LONG else 1

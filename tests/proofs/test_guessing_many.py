@@ -26,6 +26,7 @@ def several(start):
     """Starts several processes on one database, perhaps broken on purpose."""
 
     def start_several(*broken, kind="postgres"):
+        broken = ("hashes_are_cheap", *broken) if broken else ()
         settings = {"trusted_proxies": "127.0.0.1", "log_level": "debug"}
         first = start(kind, *broken, **settings)
         settings["database"] = first.database
@@ -121,9 +122,7 @@ def restart(processes):
 @pytest.mark.parametrize(
     ("kind", "from_everywhere"), [("sqlite", False), ("postgres", False), ("postgres", True)]
 )
-def test_four_processes_give_no_more_than_one_and_a_restart_forgets_nothing(
-    several, kind, from_everywhere
-):
+def test_four_processes_that_restart_let_no_more_through_than_one(several, kind, from_everywhere):
     processes = several(kind=kind)
     guess, looked_at, limit = guess_everywhere(processes, from_everywhere=from_everywhere)
     assert are_paid_off(processes, guess, looked_at, limit)

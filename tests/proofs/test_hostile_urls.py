@@ -25,27 +25,20 @@ ANY = "0.0.0.0"  # noqa: S104 - nothing is bound to it
 EVERYWHERE = (network("0.0.0.0/0"), network("::/0"))
 
 
-class Listeners:
+class Listeners(ExitStack):
     """Listens on all addresses of this machine, on some free ports; counts who connects."""
 
     def __init__(self, ports):
-        self._stack = ExitStack()
-        self._listening = [self._listen() for _ in range(ports)]
+        super().__init__()
+        both = socket.has_dualstack_ipv6()
+        kind = {"family": socket.AF_INET6 if both else socket.AF_INET, "dualstack_ipv6": both}
+        self._listening = [
+            socket.create_server(("", 0), backlog=4_096, **kind) for _ in range(ports)
+        ]
+        for listener in self._listening:
+            listener.setblocking(False)
+            self.enter_context(listener)
         self.ports = [one.getsockname()[1] for one in self._listening]
-
-    def _listen(self):
-        family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
-        listener = socket.create_server(
-            ("", 0), family=family, backlog=4_096, dualstack_ipv6=family is socket.AF_INET6
-        )
-        listener.setblocking(False)
-        return self._stack.enter_context(listener)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._stack.close()
 
     def heard(self, harmless):
         """Return how many connections came since the last look to what is denied, and end them.
@@ -80,7 +73,6 @@ class Hostile:
         self.redirects = {}
 
     def url(self):
-        """Return one more URL, which may be the beginning of several redirects."""
         url = self._direct()
         while self._chance.random() < 0.4:
             path = f"/{len(self.redirects)}"
@@ -136,11 +128,10 @@ class Hostile:
         return "127.{}.{}.{}".format(*low)
 
 
-def asked(count, seed, *, is_guarded=True):
-    """Let a client ask so many hostile URLs.
+async def asked(count, seed, *, is_guarded=True):
+    """Let a client ask so many hostile URLs; return what came of them.
 
-    Returns how many connections the denied addresses heard, how many the redirecting host did, and
-    what came of the URLs.
+    And how many connections the denied addresses `heard`, and the redirecting host (`harmless`).
     """
     with WebOfHosts() as web, Listeners(3) as listeners:
         harmless = web.host("redirecting.example")
@@ -153,19 +144,15 @@ def asked(count, seed, *, is_guarded=True):
             answers = names.get(host, [[]])
             return answers.pop(0) if len(answers) > 1 else answers[0]
 
-        ports = frozenset({harmless.port, *listeners.ports[:-1]})
-        allowed = AddressRule(allowed=(network(harmless.address),))
-        policy = ClientPolicy(addresses=allowed, ports=ports)
+        allowed, ports = (network(harmless.address),), {harmless.port, *listeners.ports[:-1]}
         if not is_guarded:
-            rule = AddressRule(allowed=EVERYWHERE)
-            policy = ClientPolicy(addresses=rule, ports=ports | set(listeners.ports))
+            allowed, ports = EVERYWHERE, ports | set(listeners.ports)
+        policy = ClientPolicy(addresses=AddressRule(allowed=allowed), ports=frozenset(ports))
         outcomes = Counter()
-        heard = 0
 
-        async def ask(client, waiting):
-            nonlocal heard
-            while waiting:
-                url = waiting.pop()
+        async def ask(client):
+            while urls:
+                url = urls.pop()
                 try:
                     # The second time, a name may mean another address than the first.
                     for _ in range(2):
@@ -173,41 +160,40 @@ def asked(count, seed, *, is_guarded=True):
                     outcomes["answered"] += 1
                 except RequestError as error:
                     outcomes[error.kind] += 1
-                heard += listeners.heard(harmless.address)
+                outcomes["heard"] += listeners.heard(harmless.address)
 
-        async def ask_all():
-            async with GuardedClient(policy, look_up) as client:
-                await asyncio.gather(*(ask(client, urls) for _ in range(AT_ONCE)))
+        async with GuardedClient(policy, look_up) as client:
+            await asyncio.gather(*(ask(client) for _ in range(AT_ONCE)))
+        outcomes["heard"] += listeners.heard(harmless.address)
+        outcomes["harmless"] = harmless.connections
+        return outcomes
 
-        asyncio.run(ask_all())
-        return heard + listeners.heard(harmless.address), harmless.connections, outcomes
 
-
-def test_nothing_hostile_reaches_a_denied_address(amount):
+async def test_nothing_hostile_reaches_a_denied_address(amount):
     count = amount(300, 10_000, 1_000)
-    heard, harmless, outcomes = asked(count, seed=1)
-    assert heard == 0
+    outcomes = await asked(count, seed=1)
+    assert outcomes["heard"] == 0
     assert outcomes["refused"] > 0.7 * count
-    assert harmless > 0.3 * count  # redirects were followed, and names first meant that host
+    # Redirects were followed, and names first meant that host.
+    assert outcomes["harmless"] > 0.3 * count
 
 
-def test_the_listeners_hear_a_door_without_a_guard(amount):
+async def test_the_listeners_hear_a_door_without_a_guard(amount):
     count = amount(100, 3_000, 300)
-    heard, _, _ = asked(count, seed=2, is_guarded=False)
-    assert heard > 0.1 * count
+    assert (await asked(count, seed=2, is_guarded=False))["heard"] > 0.1 * count
 
 
 @in_the_long_form
-def test_each_of_the_two_walls_is_enough(amount, monkeypatch):
+async def test_each_of_the_two_walls_is_enough(amount, monkeypatch):
     count = amount(100, 3_000, 300)
     with monkeypatch.context() as without_sockets:
         without_sockets.setattr(GuardedClient, "_judged_socket", staticmethod(unjudged_socket))
-        assert asked(count, seed=3)[0] == 0
+        assert (await asked(count, seed=3))["heard"] == 0
     monkeypatch.setattr(GuardedClient, "_judge", lambda *_: None)
     monkeypatch.setattr(_JudgedNames, "resolve", unjudged_names)
-    assert asked(count, seed=4)[0] == 0
+    assert (await asked(count, seed=4))["heard"] == 0
     monkeypatch.setattr(GuardedClient, "_judged_socket", staticmethod(unjudged_socket))
-    assert asked(count, seed=5)[0] > 0.1 * count
+    assert (await asked(count, seed=5))["heard"] > 0.1 * count
 
 
 def unjudged_socket(info):

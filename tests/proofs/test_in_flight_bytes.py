@@ -7,14 +7,12 @@ import asyncio
 import contextlib
 import select
 import socket
-from contextlib import asynccontextmanager, contextmanager
-from pathlib import Path
+from contextlib import asynccontextmanager
 
 import httpx
 import pytest
-from feedkeep_process import FeedkeepProcess
 from forms import IS_FULL, in_the_long_form
-from process_memory import memory_bytes
+from peaks import Peak
 from test_sizes import many_files
 
 __all__ = ["many_files"]
@@ -38,20 +36,14 @@ MOST_BESIDE = (700 if IS_FULL else 50) * MIB
 
 
 class Crowd:
-    """Connections of clients that hold the service up; and how much memory it takes for them."""
+    """Connections of clients that hold the service up; and the memory that it takes for them."""
 
     def __init__(self, process):
         self._process = process
         url = httpx.URL(process.base_url)
         self._address = url.host, url.port
         self._readable = select.poll()
-        Path(f"/proc/{process.process.pid}/clear_refs").write_text("5")  # the peak begins anew
-        self._before = memory_bytes(process, "VmRSS")
-
-    @property
-    def added_bytes(self):
-        """What the service took at most since."""
-        return memory_bytes(self._process, "VmHWM") - self._before
+        self.peak = Peak(process.process.pid)
 
     @asynccontextmanager
     async def come(self, count, request):
@@ -79,17 +71,7 @@ class Crowd:
         raise AssertionError(self._process.log.read_text())
 
 
-@contextmanager
-def served(folder, bound_bytes, *broken):
-    process = FeedkeepProcess(folder, max_in_flight_bytes=str(bound_bytes))
-    if broken:
-        process.run_first(*broken)
-    with process:
-        yield process
-
-
 async def answer_one_more(process, token):
-    """Another client reads and writes meanwhile."""
     item = {"subscriptions": [{"feed_url": "https://a.example"}]}
     headers = {"Authorization": f"Bearer {token}"}
     async with httpx.AsyncClient(base_url=process.base_url, headers=headers, timeout=20) as client:
@@ -97,7 +79,7 @@ async def answer_one_more(process, token):
         assert (await client.post("/subscriptions", json=item)).status_code == 200
 
 
-def unread_replies(process):
+async def unread_replies(process, crowd):
     """Ask for a whole long list many times and read none of them."""
     name = process.new_account()
     token = process.new_token(name)
@@ -108,73 +90,73 @@ def unread_replies(process):
             assert reply.status_code == 200
     path = f"/subscriptions/{name}.txt"
     request = f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n"
-
-    async def attack():
-        crowd = Crowd(process)
-        async with crowd.come(READERS, request.encode()):
-            await crowd.answered(READERS)
-            await answer_one_more(process, token)
-        return crowd.added_bytes
-
-    return asyncio.run(attack())
+    crowd.peak = Peak(process.process.pid)
+    async with crowd.come(READERS, request.encode()):
+        await crowd.answered(READERS)
+        await answer_one_more(process, token)
 
 
-def bodies_without_an_end(process):
+async def bodies_without_an_end(process, crowd):
     """Send large bodies but for their last byte."""
     token = process.new_token(process.new_account())
     size = 4 * MIB
     head = f"POST /subscriptions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
     request = f"{head}Content-Length: {size}\r\n\r\n".encode() + b" " * (size - 1)
-
-    async def attack():
-        crowd = Crowd(process)
-        async with crowd.come(BODIES, request) as sending:
-            some_refused = asyncio.create_task(crowd.answered(1))
-            all_sent = asyncio.gather(*sending, return_exceptions=True)
-            await asyncio.wait((some_refused, all_sent), return_when=asyncio.FIRST_COMPLETED)
-            some_refused.cancel()
-            await answer_one_more(process, token)
-        return crowd.added_bytes
-
-    return asyncio.run(attack())
+    async with crowd.come(BODIES, request) as sending:
+        some_refused = asyncio.create_task(crowd.answered(1))
+        all_sent = asyncio.gather(*sending, return_exceptions=True)
+        await asyncio.wait((some_refused, all_sent), return_when=asyncio.FIRST_COMPLETED)
+        some_refused.cancel()
+        await answer_one_more(process, token)
 
 
-def unread_files(process):
-    """Strangers ask for a large file and do not read it."""
+async def unread_files(process, crowd):
     token = process.new_token(process.new_account())
-
-    async def attack():
-        crowd = Crowd(process)
-        request = f"GET {LARGE_FILE} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
-        async with crowd.come(STRANGERS, request):
-            await crowd.answered(STRANGERS)
-            await answer_one_more(process, token)
-        return crowd.added_bytes
-
-    return asyncio.run(attack())
+    request = f"GET {LARGE_FILE} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+    async with crowd.come(STRANGERS, request):
+        await crowd.answered(STRANGERS)
+        await answer_one_more(process, token)
 
 
-@pytest.mark.parametrize("attack", [unread_replies, bodies_without_an_end])
-def test_what_clients_leave_unread_or_unsent_takes_little_memory(tmp_path, attack):
-    with served(tmp_path, BOUND_BYTES) as process:
-        assert attack(process) < BOUND_BYTES + MOST_BESIDE
+async def bytes_added_by(attack, process):
+    crowd = Crowd(process)
+    await attack(process, crowd)
+    return crowd.peak.added_bytes
 
 
-def test_files_that_clients_leave_unread_take_less_than_a_copy_for_each(tmp_path):
-    with served(tmp_path, BOUND_BYTES) as process:
-        length = len(httpx.get(f"{process.base_url}{LARGE_FILE}").content)
-        assert length > MOST_FOR_FILES / STRANGERS
-        assert unread_files(process) < MOST_FOR_FILES
+@pytest.fixture
+def serve(start):
+    """Starts a service with a bound, perhaps broken on purpose."""
+
+    def serve(bound_bytes, *broken):
+        bound = {"max_in_flight_bytes": str(bound_bytes), "log_level": "debug"}
+        return start("sqlite", *broken, **bound)
+
+    return serve
+
+
+ATTACKS = (unread_replies, bodies_without_an_end)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+async def test_what_clients_leave_unread_or_unsent_takes_little_memory(serve, attack):
+    assert await bytes_added_by(attack, serve(BOUND_BYTES)) < BOUND_BYTES + MOST_BESIDE
+
+
+async def test_files_that_clients_leave_unread_take_less_than_a_copy_for_each(serve):
+    process = serve(BOUND_BYTES)
+    async with httpx.AsyncClient(base_url=process.base_url) as client:
+        assert len((await client.get(LARGE_FILE)).content) > MOST_FOR_FILES / STRANGERS
+    assert await bytes_added_by(unread_files, process) < MOST_FOR_FILES
 
 
 @in_the_long_form
-@pytest.mark.parametrize("attack", [unread_replies, bodies_without_an_end])
-def test_the_proof_notices_a_service_without_a_bound(tmp_path, attack):
-    with served(tmp_path, NO_BOUND) as process:
-        assert attack(process) > BOUND_BYTES + MOST_BESIDE
+@pytest.mark.parametrize("attack", ATTACKS)
+async def test_the_proof_notices_a_service_without_a_bound(serve, attack):
+    assert await bytes_added_by(attack, serve(NO_BOUND)) > BOUND_BYTES + MOST_BESIDE
 
 
 @in_the_long_form
-def test_the_proof_notices_files_that_are_copied_for_each_client(tmp_path):
-    with served(tmp_path, NO_BOUND, "files_are_copied") as process:
-        assert unread_files(process) > MOST_FOR_FILES
+async def test_the_proof_notices_files_that_are_copied_for_each_client(serve):
+    process = serve(NO_BOUND, "files_are_copied")
+    assert await bytes_added_by(unread_files, process) > MOST_FOR_FILES

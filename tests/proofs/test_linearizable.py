@@ -195,7 +195,6 @@ def _order(others, places):
 
 
 def prove(process, histories, operations):
-    """Return what is wrong with some histories, until one of them shows something."""
     for number in range(histories):
         if found := list(violations(history(process, operations, number))):
             return found

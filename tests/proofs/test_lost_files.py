@@ -116,19 +116,3 @@ def test_the_proof_notices_a_service_that_does_not_look(start):
     clients = Clients(process)
     asyncio.run(clients.write_while(renamed, process.folder / "feedkeep.db", 10))
     assert clients.acknowledged_too_late != set()
-
-
-def test_a_restore_beside_a_service_whose_files_were_moved_is_refused(start):
-    process = start("sqlite")
-    process.new_account()
-    backup = process.folder / "backup"
-    process.must("backup", str(backup))
-    for file in process.folder.glob("feedkeep.db*"):
-        file.rename(process.folder / f"moved-{file.name}")
-    refused = process.run("restore", str(backup))
-    assert refused.returncode == 1
-    assert "is in use: stop the service" in refused.stderr
-    assert not (process.folder / "feedkeep.db").exists()
-    assert process.stop() == 0
-    process.must("restore", str(backup))
-    process.must("check")

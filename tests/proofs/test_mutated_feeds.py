@@ -19,7 +19,6 @@ PATHS = os.pathsep.join(str(path) for path in (TESTS, TESTS / "feeds", TESTS / "
 
 
 def prove(kind, count, seed, *broken):
-    """Read so many mutated documents in a process of their own; return all that was wrong."""
     program = [sys.executable, mutated.__file__, kind, str(count), str(seed), *broken]
     done = subprocess.run(
         program, capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": PATHS}

@@ -32,60 +32,42 @@ GAP_SECONDS = 0.25
 TRIES = 3
 
 
-class Waiting:
-    """What a neighbour has waited for."""
+@contextmanager
+def waiting(process):
+    """Give the seconds of the slowest of a hundred replies to a neighbour, and its longest gap.
 
-    def __init__(self):
-        self._took = {}
-
-    @contextmanager
-    def measured(self, process):
-        """Let an account that is new ask meanwhile."""
-        token = process.new_token(process.new_account())
-        program = [sys.executable, str(Path(__file__).with_name("neighbour.py"))]
-        with subprocess.Popen(
-            [*program, urlsplit(process.base_url).netloc, token],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as neighbour:
-            yield
-            self._took = json.loads(neighbour.communicate()[0])
-
-    @property
-    def slowest_of_a_hundred(self):
-        """The seconds that one reply in a hundred took, or longer."""
-        took = sorted(self._took["own"])
-        return took[len(took) * 99 // 100]
-
-    @property
-    def longest_gap(self):
-        """The most seconds that it took to say that it lives."""
-        return max(self._took["alive"])
+    They are there at the end.
+    """
+    token = process.new_token(process.new_account())
+    address, pipe = urlsplit(process.base_url).netloc, subprocess.PIPE
+    program = [sys.executable, str(Path(__file__).with_name("neighbour.py")), address, token]
+    seconds = []
+    with subprocess.Popen(program, stdin=pipe, stdout=pipe, text=True) as neighbour:
+        yield seconds
+        took = json.loads(neighbour.communicate()[0])
+    own = sorted(took["own"])
+    seconds += [own[len(own) * 99 // 100], max(took["alive"])]
 
 
 def what_is_wrong(quiet, folder, database, *broken, names=()):
     """Return what neighbours waited for if that is too much; else ""."""
     account = LargestAccount(SUBSCRIPTIONS)
-    beside, without = Waiting(), Waiting()
     folder.mkdir()
     workers = quiet.environment["FEEDKEEP_WORKERS"]
     with (
-        serving(folder, account, database, *broken, workers=workers) as served,
-        without.measured(quiet),
-        beside.measured(served.process),
+        serving(folder, account, database, *broken, workers=workers) as (process, ask),
+        waiting(quiet) as without,
+        waiting(process) as beside,
     ):
         for asked in largest_requests(account):
             if not names or asked.name in names:
-                served.ask(asked)
+                ask(asked)
     quiet.stop()
-    later = beside.slowest_of_a_hundred - without.slowest_of_a_hundred
-    gap = beside.longest_gap - without.longest_gap
-    if later <= LATER_SECONDS and gap < GAP_SECONDS:
+    if beside[0] - without[0] <= LATER_SECONDS and beside[1] - without[1] < GAP_SECONDS:
         return ""
     return (
-        f"{beside.slowest_of_a_hundred:.3f} s and not {without.slowest_of_a_hundred:.3f} s;"
-        f" a gap of {beside.longest_gap:.3f} s and not {without.longest_gap:.3f} s"
+        f"{beside[0]:.3f} s and not {without[0]:.3f} s;"
+        f" a gap of {beside[1]:.3f} s and not {without[1]:.3f} s"
     )
 
 

@@ -12,7 +12,6 @@ PASSWORD = "correct hörse~~battery???"  # both alphabets of base64, and both en
 
 
 def score(process, folder, *options):
-    """Run all levels against a service but that of its speed; return how the command exits."""
     file = folder / "password"
     file.write_text(PASSWORD)
     name = process.new_account(PASSWORD)

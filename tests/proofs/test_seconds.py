@@ -50,7 +50,6 @@ class Interleaving:
         self._is_taken = False
 
     async def take(self):
-        """Wait for a turn; others go first."""
         turn = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         self._call_next()
@@ -102,12 +101,10 @@ class ServerClock:
         self._us = 1_700_000_000_000_000
 
     def pause(self):
-        """Let up to 0.9 s pass, as between two requests of an app."""
         self._us += self._chance.randrange(900_000)
 
     @property
     def seconds(self):
-        """What it shows."""
         return self._us / 1_000_000
 
     def __call__(self):

@@ -25,7 +25,6 @@ class Device:
         self.since = "1970-01-01T00:00:00Z"
 
     async def poll(self, client):
-        """Follow the list from the last stamp to its end."""
         path = f"/subscriptions?since={self.since}&per_page={self.per_page}"
         async for entry in client.entries(path):
             self.entries[entry["guid"]] = entry

@@ -59,7 +59,6 @@ async def stop_under_load(process, token, seconds, seen):
 
 
 def prove(process, stops):
-    """Return what is wrong after some stop, if anything is."""
     chance = random.Random(4)
     for _ in range(stops):
         name = process.new_account()

@@ -15,8 +15,8 @@ def until(is_so, told=str, seconds=PATIENCE_SECONDS):
     return found
 
 
-async def until_so(is_so):
+async def until_so(is_so, seconds=PATIENCE_SECONDS):
     """Do so while others go on."""
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(seconds):
         while not is_so():  # noqa: ASYNC110 - many tell
             await asyncio.sleep(0.005)

@@ -27,7 +27,6 @@ async def going_on(write, count=WRITERS):
 
 
 async def kept_of(service, name):
-    """Return the URLs that an account is subscribed to."""
     account = await service.accounts.named(name)
     return {feed.feed_url for feed in await service.subscriptions.subscribed(account.id)}
 

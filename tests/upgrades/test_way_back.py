@@ -6,7 +6,6 @@ before it is released.
 """
 
 import subprocess
-from typing import Protocol
 
 import httpx
 import pytest
@@ -16,42 +15,34 @@ from postgres_server import PostgresServer, new_database
 KEPT, LEFT, NEW = (f"https://{name}.example/feed" for name in ("kept", "left", "new"))
 
 
-class Versions(Protocol):
-    """An older and a newer version on one database, and the means of a backup of its kind."""
-
-    older: FeedkeepProcess
-    newer: FeedkeepProcess
-
-    def back_up(self):
-        """Back the database up, with the older version."""
-
-    def restore(self):
-        """Restore that backup with the older version, beside what the newer one left."""
-
-
 class OnSqlite:
-    def __init__(self, folder):
-        self.older = FeedkeepProcess(new_folder(folder / "older"))
-        self.newer = FeedkeepProcess(new_folder(folder / "newer"), self.older.database)
-        self._backup = str(folder / "before-the-upgrade.db")
+    """An older and a newer version on one database, and a backup of its kind by the older one."""
+
+    backup = "before-the-upgrade.db"
+
+    def __init__(self, folder, database=""):
+        for name in ("older", "newer"):
+            (folder / name).mkdir()
+        self.older = FeedkeepProcess(folder / "older", database)
+        self.newer = FeedkeepProcess(folder / "newer", self.older.database)
+        self._backup = str(folder / self.backup)
 
     def back_up(self):
         self.older.must("backup", self._backup)
 
     def restore(self):
-        aside = new_folder(self.older.folder / "old")
-        for file in self.older.folder.glob("feedkeep.db*"):
-            file.rename(aside / file.name)
+        """Restore that backup with the older version, beside what the newer one left."""
+        for file in [*self.older.folder.glob("feedkeep.db*")]:
+            file.rename(file.with_name(f"old-{file.name}"))
         self.older.must("restore", self._backup)
 
 
-class OnPostgres:
+class OnPostgres(OnSqlite):
+    backup = "before-the-upgrade.dump"
+
     def __init__(self, folder, server):
         self._server = server
-        database = new_database(server.url)
-        self.older = FeedkeepProcess(new_folder(folder / "older"), database)
-        self.newer = FeedkeepProcess(new_folder(folder / "newer"), database)
-        self._backup = str(folder / "before-the-upgrade.dump")
+        super().__init__(folder, new_database(server.url))
 
     def back_up(self):
         self._run("pg_dump", "--format=custom", "--schema=feedkeep", f"--file={self._backup}",
@@ -76,36 +67,26 @@ def versions(request, tmp_path):
         yield OnPostgres(tmp_path, server)
 
 
-def new_folder(folder):
-    folder.mkdir()
-    return folder
-
-
 class Phone:
     """An app of the interface, with one token, whatever serves."""
 
     def __init__(self, process, name):
-        self._token = process.new_token(name)
+        self._headers = {"Authorization": f"Bearer {process.new_token(name)}"}
 
-    def _asking(self, process):
-        headers = {"Authorization": f"Bearer {self._token}"}
-        return httpx.Client(base_url=process.base_url, headers=headers)
+    def _ask(self, process, method, path="/subscriptions", **what):
+        url = f"{process.base_url}{path}"
+        return httpx.request(method, url, headers=self._headers, **what).raise_for_status()
 
     def add(self, process, *urls):
-        with self._asking(process) as client:
-            wanted = [{"feed_url": url} for url in urls]
-            client.post("/subscriptions", json={"subscriptions": wanted}).raise_for_status()
+        items = [{"feed_url": url} for url in urls]
+        self._ask(process, "POST", json={"subscriptions": items})
 
     def leave(self, process, guid):
-        with self._asking(process) as client:
-            left = {"is_subscribed": False}
-            client.patch(f"/subscriptions/{guid}", json=left).raise_for_status()
+        self._ask(process, "PATCH", f"/subscriptions/{guid}", json={"is_subscribed": False})
 
-    def sync(self, process, since=None):
+    def sync(self, process, **since):
         """Return what changed since a stamp, oldest first, and the list's epoch."""
-        with self._asking(process) as client:
-            parameters = {} if since is None else {"since": since}
-            reply = client.get("/subscriptions", params=parameters).raise_for_status()
+        reply = self._ask(process, "GET", params=since)
         return reply.json()["subscriptions"], reply.headers["feedkeep-epoch"]
 
 
