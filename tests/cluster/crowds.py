@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import httpx
 from raw_client import RawClient
@@ -23,34 +23,22 @@ class Reply:
     received: float
 
 
-@dataclass
-class Account:
-    """An account, and the guids whose addition was acknowledged."""
-
-    token: str
-    acknowledged: list[str] = field(default_factory=list)
-
-
 class Crowd:
-    """Clients that write, each with one connection; `clients` of them for each of the accounts.
-
-    Attributes:
-        replies: All that was answered.
-        unseen: The writes that were answered 404 after they had been acknowledged.
-    """
+    """Clients that write, each with one connection; `clients` of them for each of the accounts."""
 
     def __init__(self, process, accounts, clients=1):
         self.process = process
         self.names = [process.new_account() for _ in range(accounts)]
-        self.accounts = [Account(process.new_token(name)) for name in self.names]
+        self._tokens = [process.new_token(name) for name in self.names]
+        self._acknowledged = [[] for _ in self.names]  # the guids whose addition was, by account
         self.replies = []
-        self.unseen = []
+        self.unseen = []  # the writes that were answered 404 after they had been acknowledged
         self._clients = clients
         self._number = 0
 
     @property
     def acknowledged(self):
-        return sum(len(account.acknowledged) for account in self.accounts)
+        return sum(map(len, self._acknowledged))
 
     @property
     def failed(self):
@@ -60,11 +48,10 @@ class Crowd:
         """Write meanwhile; with `looks`, each write that is acknowledged is read at once."""
 
         async def write(number, is_over):
-            number %= len(self.accounts)
+            number %= len(self._tokens)
             while not is_over.is_set():
                 try:
-                    token = self.accounts[number].token
-                    async with RawClient(self.process.base_url, token) as client:
+                    async with RawClient(self.process.base_url, self._tokens[number]) as client:
                         while not is_over.is_set():
                             await self._add(client, number, looks=looks)
                 except (OSError, EOFError):
@@ -72,14 +59,13 @@ class Crowd:
                     self.replies.append(Reply(number, 0, now, now))
                     await asyncio.sleep(PAUSE_SECONDS)
 
-        return going_on(write, self._clients * len(self.accounts))
+        return going_on(write, self._clients * len(self._tokens))
 
     async def until_more(self, count):
         enough = self.acknowledged + count
         await until_so(lambda: self.acknowledged > enough, seconds=300)
 
     async def _add(self, client, number, *, looks):
-        account = self.accounts[number]
         self._number += 1
         sent = time.monotonic()
         answer = await client.add(f"https://{self._number}.example/feed")
@@ -89,7 +75,7 @@ class Crowd:
             await asyncio.sleep(PAUSE_SECONDS)
             return
         guid = answer.body["success"][0]["guid"]
-        account.acknowledged.append(guid)
+        self._acknowledged[number].append(guid)
         if looks:
             answer = await client.ask("GET", f"/subscriptions/{guid}")
             assert answer.status in {200, 404, 503}, answer
@@ -98,21 +84,20 @@ class Crowd:
 
     async def lost(self):
         """Return the acknowledged writes that are not there, once each account answers again."""
-        return [guid for account in self.accounts for guid in await self._lost_of(account)]
-
-    async def _lost_of(self, account):
-        seen = set()
-        path = "/subscriptions?per_page=100"
-        async with RawClient(self.process.base_url, account.token) as client:
-            while path is not None:
-                answer = await client.ask("GET", path)
-                if answer.status == httpx.codes.SERVICE_UNAVAILABLE:
-                    await asyncio.sleep(PAUSE_SECONDS)
-                    continue
-                seen.update(one["guid"] for one in answer.body["subscriptions"])
-                further = answer.body.get("next")
-                path = httpx.URL(further).raw_path.decode() if further else None
-        return [guid for guid in account.acknowledged if guid not in seen]
+        lost = []
+        for token, acknowledged in zip(self._tokens, self._acknowledged, strict=True):
+            async with RawClient(self.process.base_url, token) as client:
+                seen, path = set(), "/subscriptions?per_page=100"
+                while path is not None:
+                    answer = await client.ask("GET", path)
+                    if answer.status == httpx.codes.SERVICE_UNAVAILABLE:
+                        await asyncio.sleep(PAUSE_SECONDS)
+                        continue
+                    seen.update(one["guid"] for one in answer.body["subscriptions"])
+                    further = answer.body.get("next")
+                    path = httpx.URL(further).raw_path.decode() if further else None
+            lost += [guid for guid in acknowledged if guid not in seen]
+        return lost
 
     def written(self, began, ended, accounts):
         return sum(

@@ -22,10 +22,8 @@ SETTINGS = {
 class Cluster:
     """Where the coordinator and the workers are, as their superuser.
 
-    Attributes:
-        servers: The coordinator's process and those of the workers, where the drill started them;
-            a cluster that runs already has none, and nothing in it is killed.
-        programs: The folder of the programs of PostgreSQL, if machines can be made.
+    And their processes, and the programs of PostgreSQL, if the drill has started them: of a cluster
+    that runs already, nothing is killed.
     """
 
     coordinator: str
@@ -72,10 +70,6 @@ def made(programs, workers=2):
         servers = [stack.enter_context(new_machine(programs)) for _ in range(workers + 1)]
         coordinator, *others = (server.url for server in servers)
         yield Cluster(coordinator, others, servers, programs)
-
-
-def running(coordinator, workers):
-    return Cluster(coordinator, list(workers))
 
 
 def new_machine(programs):

@@ -36,10 +36,9 @@ def shards(request, own_cluster):
 
 
 async def test_the_rate_of_a_cluster_beside_one_server(own_cluster, shards, start, amount, figures):
-    """Both have the same processors, so that a cluster of three machines here has no more of them.
+    """Both have the same processors, and take turns; the ratio of the medians is a goal, no bound.
 
-    They take turns, and the ratio is that of the medians. It is a goal, and no bound: one server
-    commits the requests of all accounts at once, and a cluster those of one shard.
+    One server commits the requests of all accounts at once, and a cluster those of one shard.
     """
     with PostgresServer(
         programs=str(own_cluster.programs), superuser="postgres", fsync="on", max_connections="300"

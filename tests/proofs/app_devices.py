@@ -4,25 +4,17 @@ Their owners are as rough as people are: some have a feed twice, by an old URL a
 """
 
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as with_other
 from functools import partial
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from authors import TESTER
 from podsync_check.protocols.url_lists import Actions, Changes, Uploaded
-from podsync_check.simulated.apps import (
-    ANTENNAPOD,
-    GPODDER,
-    KASTS,
-    PINEPODS,
-    AppCalls,
-    Habits,
-    Position,
-    SimulatedApp,
-    plain,
-)
+from podsync_check.simulated import apps
+from podsync_check.simulated.apps import Position, SimulatedApp, plain
 
 from feedkeep.model import Admitted, CredentialKind, EpisodeAction, replace
 from feedkeep.model.errors import NotAuthorized
@@ -31,27 +23,19 @@ from feedkeep.rules.episode_actions import SentAction
 from feedkeep.service import Service
 
 EPISODES = 3
-LAST_SECOND = 1_850_000_000
-"""No server's clock comes to it, that of a simulated year neither."""
-
-TOTAL = 10**6
-"""The length of every episode."""
+LAST_SECOND = 1_850_000_000  # no server's clock comes to it, that of a simulated year neither
+TOTAL = 10**6  # the length of every episode
 
 
-@dataclass(frozen=True)
-class Play:
-    """What was played on some device.
+class Play(NamedTuple):
+    """How far the owner came on a device: positions rise by a clock that all other devices share.
 
-    Attributes:
-        is_ahead: Whether its clock was ahead, so that the time of receipt counts, which is later
-            than all times by other clocks.
-        done: When, by a clock that all other devices share.
-        has_length: Whether the app says how long the episode is: else no app can be sent it.
+    If the device's own clock is ahead, the time of receipt counts, which is later than all others.
+    Without the length of an episode, no app can be sent it.
     """
 
     device: str
     is_ahead: bool
-    done: int
     position: int
     has_length: bool
 
@@ -62,27 +46,19 @@ class ReplyLost(Exception):
 
 @dataclass
 class Feeds:
-    """The feeds that there are in the world.
+    """The feeds that there are in the world, and what devices did with them."""
 
-    Attributes:
-        urls: The URLs that each feed has and had; the last one is its present one.
-        taken: The feeds that a device has subscribed to.
-        left: The feeds that a device has unsubscribed from.
-        doubled: The feeds that a device took by a new URL and may have had by an old one, or added
-            without escapes: they may be two by now.
-        plays: What was played of each episode, on any device.
-    """
-
-    urls: dict[str, list[str]]
+    urls: dict[str, list[str]]  # that each feed has and had, the present one last
     taken: set[str] = field(default_factory=set)
     left: set[str] = field(default_factory=set)
+    # They may be two by now: of a new URL and an old one, or added without escapes.
     doubled: set[str] = field(default_factory=set)
     plays: dict[str, list[Play]] = field(default_factory=dict)
 
     def newest(self):
         """Return where the owner is in each episode that apps can be sent."""
         return {
-            episode: max(plays, key=lambda play: (play.is_ahead, play.done)).position
+            episode: max(plays, key=lambda play: (play.is_ahead, play.position)).position
             for episode, plays in self.plays.items()
             if any(play.has_length for play in plays)
         }
@@ -101,10 +77,10 @@ class Feeds:
 
 
 HABITS = {
-    "reply": GPODDER,
-    "plus one": with_other(KASTS, sends_all_first=False),  # unless it shows the password
-    "upload": ANTENNAPOD,
-    "clock": PINEPODS,
+    "reply": apps.GPODDER,
+    "plus one": with_other(apps.KASTS, sends_all_first=False),  # unless it shows the password
+    "upload": apps.ANTENNAPOD,
+    "clock": apps.PINEPODS,
 }
 """What devices do beside what they take for their next `since`, by which they are called."""
 
@@ -113,39 +89,28 @@ HABITS = {
 class Device(SimulatedApp):
     """A simulated app on a device, and its owner; it asks a service in the same process.
 
-    Attributes:
-        kind: What it takes for its next `since`: the "reply"'s timestamp, that "plus one", the
-            "upload"'s if there was one, or its own "clock" after an upload.
-        log_in: Begins a session, or gives the token that the app has.
-        ahead_seconds: What its clock shows when playing begins.
-        sends_totals: Whether it says how long episodes are, and how their feeds call them.
-        spelling: How its owner writes a URL, where {} stands for what all spellings have.
-        account: The account whose password it sends with each request, without a session, as Kasts
-            does; "" if it begins sessions.
-        others: The other devices that it asks and uploads for, too: Kasts' "sync all devices".
-        server_clock: Tells what the server's clock shows; without it, the device's is any.
-        pause: Lets time pass before a request.
-        asked_since: The seconds since which it has asked what was played.
+    Of a `kind`, it takes for its next `since` the "reply"'s timestamp, that "plus one", the
+    "upload"'s if there was one, or its own "clock" after an upload.
     """
 
-    habits: Habits = field(init=False)
-    calls: AppCalls = field(init=False)
+    habits: apps.Habits = field(init=False)
+    calls: apps.AppCalls = field(init=False)
     prefix: str = field(init=False, default="")
-    clock: Callable[[], float] = field(init=False)
+    clock: Any = field(init=False)
     kind: str
     name: str
     service: Service
-    log_in: Callable[[], Awaitable[str]]
+    log_in: Any
     world: Feeds
     chance: random.Random
     session: str = ""
-    spelling: str = "https://{}"
+    spelling: str = "https://{}"  # of its owner
     ahead_seconds: int = 0
-    sends_totals: bool = True
-    account: str = ""
-    others: Sequence[str] = ()
-    server_clock: Callable[[], float] | None = None
-    pause: Callable[[], None] = lambda: None
+    sends_totals: bool = True  # how long episodes are, and how their feeds call them
+    account: str = ""  # whose password it sends with each request, without a session, as Kasts does
+    others: Sequence[str] = ()  # it syncs for these devices, too: Kasts' "sync all devices"
+    server_clock: Any = None
+    pause: Any = lambda: None
     asked_since: list[int] = field(default_factory=list)
 
     def __post_init__(self):
@@ -182,7 +147,7 @@ class Device(SimulatedApp):
         is_moved = plain(url) != plain(self.world.urls[feed][0])
         done, total = self.ahead_seconds + number, TOTAL if self.sends_totals or is_moved else None
         self.positions[episode] = Position(done, number)
-        play = Play(self.name, self.ahead_seconds > 0, number, number, total is not None)
+        play = Play(self.name, self.ahead_seconds > 0, number, total is not None)
         self.world.plays.setdefault(episode, []).append(play)
         guid = episode if self.sends_totals else None
         began = SentAction(url, episode, self.name, "play", done, episode_guid=guid)

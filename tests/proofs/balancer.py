@@ -6,11 +6,8 @@ import itertools
 
 import httpx
 
-CHECK_SECONDS = 0.1
-"""How often it asks each process whether it is ready."""
-
-ANSWER_SECONDS = 5.0
-"""How long a process may take to say so."""
+CHECK_SECONDS = 0.1  # how often it asks each process whether it is ready
+ANSWER_SECONDS = 5.0  # how long a process may take to say so
 
 
 class Balancer:

@@ -35,10 +35,7 @@ def each_kind(request):
 
 @pytest.fixture
 def prepare(tmp_path, request):
-    """Returns services of this test's own, to be started, on a kind of store or a database.
-
-    They are perhaps broken on purpose: by programs of `broken`, which every process runs first.
-    """
+    """Returns services to be started, perhaps broken by programs which every process runs first."""
     prepared, databases = [], []
 
     def prepare_one(kind="sqlite", *broken, database="", serves=FeedkeepProcess, **settings):

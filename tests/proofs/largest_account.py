@@ -26,9 +26,7 @@ from feedkeep.store.base import MAX_DELETIONS, MAX_FORMER_STATES
 
 NAME = "Largest"
 ID = 7
-ROOM = 3
-"""How many more fit of what has a limit, so that what is asked is done and not refused."""
-
+ROOM = 3  # how many more fit of what has a limit, so that what is asked is done and not refused
 _AT_ONCE = 1_000
 _AUTHOR = write_author(model.Author(model.CredentialKind.TOKEN, 1, "app 1", "device0"))
 
@@ -36,13 +34,8 @@ _AUTHOR = write_author(model.Author(model.CredentialKind.TOKEN, 1, "app 1", "dev
 class LargestAccount:
     """What is stored of it; `subscriptions` is the setting, and other limits go down with it.
 
-    Attributes:
-        subscriptions: How many feeds it may have.
-        guids: Those of its feeds; the first ones have as many pointers as one may have.
-        urls: Those of the same feeds.
-        played: What identifies an episode of a feed that no request merges or renames.
-        newest: The stamp of the newest change, which changed all feeds.
-        last: The last stamp of its feeds.
+    The first ones of its feeds have as many pointers as one may have. The newest change has changed
+    all feeds. What was played is of a feed that no request merges or renames.
     """
 
     def __init__(self, subscriptions):

@@ -11,9 +11,8 @@ from feedkeep.http.pages.static import StaticFiles
 from feedkeep.model.stamps import write_stamp
 
 PASSWORD = "correct horse battery"
+# How many feeds a request names that passes for a small one: the first ones are the largest.
 FEW = 40
-"""How many feeds a request names that passes for a small one: the first ones are the largest."""
-
 VALUES = {
     "user": NAME, "device": "device0", "scope": "account", "count": "100", "tag": "news",
     "login": "0" * 64, "app": "antennapod", "name": NAME, "link": "x", "deletion_id": 1,
@@ -56,29 +55,21 @@ NAMING = {
 }
 """Routes that are sent many feeds by their URLs: each is asked with all, and with few."""
 
+# What changes the whole list by its history comes before all that makes another history.
 FIRST = ("/history/{stamp}/undo", "/restore", "/changes/undo", "/changes/restore")
-"""What changes the whole list by its history comes before all that makes another history."""
-
 LAST = ("/sign-out", "/account/password", "/account/sign-out-others", "/account/delete")
 """Page actions that each begin with a sign-in, since one before may have ended all sessions."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A request.
-
-    Attributes:
-        name: Its method and its route, as the table of routes has it, and what is special about it.
-        template: Its route alone.
-        is_page: Whether it needs the session of a browser.
-        sent: What is sent, as httpx is given it.
-    """
+    """A request; its name is its method, its route and what is special about it."""
 
     name: str
     method: str
     template: str
     path: str
-    is_page: bool
+    is_page: bool  # it needs the session of a browser
     sent: Mapping[str, Any] = field(default_factory=dict)
 
 

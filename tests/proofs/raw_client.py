@@ -18,13 +18,9 @@ class Answer:
 
 
 class RawClient:
-    """One connection, for one request at a time; kept alive unless it is asked not to be.
+    """One connection, for one request at a time; kept alive unless it is asked not to be."""
 
-    Attributes:
-        has_begun: Whether anything came of the newest answer.
-    """
-
-    has_begun = False
+    has_begun = False  # whether anything came of the newest answer
 
     def __init__(self, base_url, token, *, is_kept_alive=True):
         url = httpx.URL(base_url)
@@ -39,10 +35,7 @@ class RawClient:
         return head.encode() + content
 
     async def cut(self, message, seconds):
-        """Send a request, or a part of it, on a connection of its own, and cut that.
-
-        With None, it is cut once the answer begins to come, which stays unread.
-        """
+        """Send (part of) a request, and cut its connection: with None, once it is answered."""
         reader, writer = await asyncio.open_connection(*self._address)
         writer.write(message)
         if seconds is None:

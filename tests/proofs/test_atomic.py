@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import re
 from contextlib import asynccontextmanager
+from functools import partial
 from urllib.parse import urlsplit, urlunsplit
 
 import apsw
@@ -42,8 +43,7 @@ A, B, C = "https://a.example", "https://b.example", "https://c.example"
 GUIDS = [f"00000000-0000-4000-8000-00000000000{digit}" for digit in range(3)]
 NEVER = 10**9
 KEPT, PASSWORD = "administrator", "a new one"
-FEW = 12
-"""Up to how many statements both ways to fail are tried at each, also in the short form."""
+FEW = 12  # up to how many statements both ways to fail are tried at each, also in the short form
 
 
 class Faults:
@@ -63,46 +63,40 @@ class Faults:
         return self._is_on and (self.seen == self._at or (self._for_good and self.seen > self._at))
 
 
-def sqlite_opened(path):
-    @asynccontextmanager
-    async def opened(faults):
-        store = await SqliteStore.open(path, wall_clock.now)
+@asynccontextmanager
+async def sqlite_opened(path, faults):
+    store = await SqliteStore.open(path, wall_clock.now)
 
-        def fail(_cursor, statement, _bindings):
-            # The end of a transaction that failed needs no disk.
-            if statement != "ROLLBACK" and faults.strike():
-                raise apsw.IOError("the disk is gone")
-            return True
+    def fail(_cursor, statement, _bindings):
+        # The end of a transaction that failed needs no disk.
+        if statement != "ROLLBACK" and faults.strike():
+            raise apsw.IOError("the disk is gone")
+        return True
 
-        runner = store._runner
-        for connection in (runner._writer, runner._reader, runner._scanner):
-            connection.exec_trace = fail
-        yield store
-        await store.close()
-
-    return opened
+    runner = store._runner
+    for connection in (runner._writer, runner._reader, runner._scanner):
+        connection.exec_trace = fail
+    yield store
+    await store.close()
 
 
-def postgres_opened(url):
-    @asynccontextmanager
-    async def opened(faults):
-        """The store, over a network that fails before what it was to carry arrives."""
-        parts, handlers = urlsplit(url), []
+@asynccontextmanager
+async def postgres_opened(url, faults):
+    """The store, over a network that fails before what it was to carry arrives."""
+    parts, handlers = urlsplit(url), []
 
-        async def connected(client, reply):
-            handlers.append(asyncio.current_task())
-            await pass_on(client, reply, (parts.hostname, parts.port), faults.strike)
+    async def connected(client, reply):
+        handlers.append(asyncio.current_task())
+        await pass_on(client, reply, (parts.hostname, parts.port), faults.strike)
 
-        network = await asyncio.start_server(connected, "127.0.0.1", 0)
-        port = network.sockets[0].getsockname()[1]
-        through = urlunsplit(parts._replace(netloc=f"{parts.username}@127.0.0.1:{port}"))
-        store = await PostgresStore.open(through, 8, wall_clock.now)
-        yield store
-        await store.close()
-        network.close()
-        await asyncio.gather(*handlers, return_exceptions=True)
-
-    return opened
+    network = await asyncio.start_server(connected, "127.0.0.1", 0)
+    port = network.sockets[0].getsockname()[1]
+    through = urlunsplit(parts._replace(netloc=f"{parts.username}@127.0.0.1:{port}"))
+    store = await PostgresStore.open(through, 8, wall_clock.now)
+    yield store
+    await store.close()
+    network.close()
+    await asyncio.gather(*handlers, return_exceptions=True)
 
 
 STORES = ["sqlite", "postgres"]
@@ -111,8 +105,8 @@ STORES = ["sqlite", "postgres"]
 @pytest.fixture(params=STORES)
 def opened(request, tmp_path):
     if request.param == "sqlite":
-        return sqlite_opened(tmp_path / "feedkeep.db")
-    return postgres_opened(request.getfixturevalue("database"))
+        return partial(sqlite_opened, tmp_path / "feedkeep.db")
+    return partial(postgres_opened, request.getfixturevalue("database"))
 
 
 @pytest.fixture(autouse=True)
@@ -144,10 +138,6 @@ def admitted(account):
     return Admitted(account, "password")
 
 
-def three_administrators(name):
-    return (ImportedAccount(f"{name}-{number}", is_admin=True) for number in range(3))
-
-
 NEW = "https://new.example"
 MOVED_AND_LEFT = Update(parse_feed_url("https://moved.example"), GUIDS[2], is_subscribed=False)
 ONE_NEW_ONE_REVIVED_ONE_ABSORBING = [want(NEW, None), want(B, None), want(C, GUIDS[0])]
@@ -174,14 +164,14 @@ OPERATIONS = {
     "sign_up": lambda on, to: on.invitations.sign_up(LINKS[to.name][0], f"{to.name}-new", PASSWORD),
     "reset": lambda on, to: on.recovery.reset(LINKS[to.name][1], PASSWORD),
     "connect": lambda on, to: on.apps.connect(to, "tablet", Scope.READ),
-    "create_many": lambda on, to: on.accounts.create_many([*three_administrators(to.name)]),
+    "create_many": lambda on, to: on.accounts.create_many(
+        [ImportedAccount(f"{to.name}-{number}", is_admin=True) for number in range(3)]
+    ),
     "set_admin": lambda on, to: on.accounts.set_admin(f"{to.name}-admin", False),
 }
 """What is done on a service to an account."""
 
-ON_POSTGRES = {"sync"}
-"""What is tried there in the short form, since all begin in the same way."""
-
+ON_POSTGRES = {"sync"}  # what is tried there in the short form, since all begin in the same way
 TRIED = [
     pytest.param(store, operation, id=f"{store}-{operation}")
     for store in STORES
@@ -189,8 +179,7 @@ TRIED = [
     if IS_LONG or store == "sqlite" or operation in ON_POSTGRES
 ]
 
-LINKS = {}
-"""The invitation, and the link to set a password, that each account has been given."""
+LINKS = {}  # the invitation, and the link to set a password, that each account has been given
 
 
 async def prepare(service, name, sessions):

@@ -18,10 +18,7 @@ PAUSE_SECONDS = 0.05
 
 
 async def wrong_backups(process, times, back_up):
-    """Write to a service, and look at one backup after the other.
-
-    `back_up` backs its database up, restores that, and returns what uses the restored one.
-    """
+    """Write to a service, and look at what `back_up` restored from one backup after the other."""
     name = process.new_account()
     token, acknowledged = process.new_token(name), set()
 

@@ -27,14 +27,12 @@ setting; devices, documents, tokens, sessions and invitations are as many as the
 
 CALLS_IN_A_TURN = 50_000  # up to 35,000 were seen, also of an account of half or twice the size
 ROWS_WRITTEN = 3 * SUBSCRIPTIONS  # in a commit: feeds, what they were before, and what else changed
+# On PostgreSQL all goes with one commit, which delays no request; on SQLite, 1,000 at a time.
 WRITE_MORE = {"POST /account/delete": 80 * SUBSCRIPTIONS}
-"""On PostgreSQL all goes with one commit, which delays no request; on SQLite, 1,000 at a time."""
-
 ROWS_READ = 2_500  # a page of the list, all devices, tokens or titles: up to 1,200 were seen
 OF_WHAT_IS_NOT_THERE = 20
+# Feeds that are named come with their pointers, of which each of the first ones has a hundred.
 OF_FEW = ROWS_READ + FEW * 100
-"""Feeds that are named come with their pointers, of which each of the first ones has a hundred."""
-
 OF_THE_LIST = 15 * SUBSCRIPTIONS  # with all pointers it has 5 times as many rows, some read twice
 OF_THE_HISTORY = 40 * SUBSCRIPTIONS
 """There are five times as many former states, which are read with the list, and once more to show
@@ -81,7 +79,6 @@ def by_name(values):
 ROWS_READ_BY = by_name(READ_MORE)
 
 MOST_SECONDS = 600  # for a reply, which may be half a million actions
-
 REFUSED = by_name({
     404: """GET /apps/disconnect | GET /news/{secret}.atom | GET /pictures/{guid}
         POST /index.php/login/v2/poll""",

@@ -18,8 +18,7 @@ from forms import in_the_long_form
 FEEDS = 300
 ACCOUNTS = 3
 TMPFS_BYTES = 2 * 1024 * 1024
-CAP_DAC_OVERRIDE = 1
-PR_CAPBSET_DROP = 24
+CAP_DAC_OVERRIDE, PR_CAPBSET_DROP = 1, 24
 
 
 EVERYTHING = "/subscriptions?per_page=1000"
@@ -48,10 +47,7 @@ class Household:
         self.whole = self.file.read_bytes()
 
     def findings(self, places):
-        """Flip so many bits, one after the other; say whether each is refused, and is noticed.
-
-        It is noticed if something is refused or found by a check, and no answer is wrong.
-        """
+        """Flip so many bits, one after the other; say whether each is refused, and is noticed."""
         chance = random.Random(5)
         for _ in range(places):
             content = bytearray(self.whole)

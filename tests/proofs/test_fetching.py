@@ -15,6 +15,7 @@ from collections import Counter
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -31,9 +32,8 @@ from feedkeep.rules.feed_urls import parse_feed_url
 MIB = 1024 * 1024
 FEEDS = 2_000 if IS_FULL else 200  # more than three processes lease at a time
 HOSTS = 200
-STRANGERS = SLOTS = 8
-"""As many as are looked at at a time."""
-
+UNANSWERED = 0
+STRANGERS = SLOTS = 8  # as many as are looked at at a time
 SLOW = 140
 FEW = 12
 FEW_ROUNDS = 6
@@ -161,13 +161,7 @@ def again_and_again(do):
 
 
 class Watch:
-    """Looks which sockets a process and those that it started have.
-
-    Attributes:
-        elsewhere: The other ends of connections that are not those of clients of the service, and
-            of other sockets than TCP's, where they are.
-        children: The processes that it started.
-    """
+    """Looks which sockets a process and its children have: with other ends than its clients."""
 
     def __init__(self, process):
         self._pid = process.process.pid
@@ -250,35 +244,26 @@ def test_feeds_that_all_lead_to_one_host_connect_to_it_in_turn(serve, web, broke
     assert (victim.most_at_once == 1) is not bool(broken)
 
 
-class SlowHosts:
-    """Hosts that are slow: all that are asked at a time answer together, when a test says so."""
+@pytest.mark.parametrize("broken", first_of([], ["accounts_take_no_turns"]))
+def test_feeds_at_slow_hosts_delay_those_of_another_account_for_few_rounds(serve, web, broken):
+    requests = SimpleNamespace(asked=0, answered=0)
 
-    def __init__(self):
-        self._asked = 0
-        self._may_answer = 0
-
-    async def answer(self, _, writer):
-        self._asked += 1
-        number = self._asked
-        while number > self._may_answer:  # noqa: ASYNC110 - another thread changes it
+    async def answer(_, writer):
+        """Answer when a round ends, with all that were asked in it."""
+        requests.asked = number = requests.asked + 1
+        while number > requests.answered:  # noqa: ASYNC110 - another thread changes it
             await asyncio.sleep(0.02)
         writer.write(reply(titled("A Show")))
 
-    @property
-    def is_full(self):
-        """Whether all slots wait for slow hosts, besides one for feeds that answered last time."""
-        return self._asked - self._may_answer >= SLOTS - 1
+    def are_few_asked():
+        return all(host.requests for host in few)
 
-    def end_one(self):
-        self._may_answer = self._asked
+    def are_slots_full():  # besides one for feeds that answered last time
+        return requests.asked - requests.answered >= SLOTS - 1
 
-
-@pytest.mark.parametrize("broken", first_of([], ["accounts_take_no_turns"]))
-def test_feeds_at_slow_hosts_delay_those_of_another_account_for_few_rounds(serve, web, broken):
-    slow_hosts = SlowHosts()
     slow = [web.host(f"{number}.slow.example") for number in range(SLOW)]
     for host in slow:
-        host.answers["/"] = slow_hosts.answer
+        host.answers["/"] = answer
     few = [web.host(f"{number}.example") for number in range(FEW)]
     process = serve([*slow, *few], "looks_follow_at_once", *broken)
     for hosts in (slow, few):
@@ -287,13 +272,10 @@ def test_feeds_at_slow_hosts_delay_those_of_another_account_for_few_rounds(serve
         # Until it is stored that they are to be looked at.
         guids = [parse_feed_url(url_of(host)).guid for host in hosts]
         until(lambda guids=guids: len(process.use(partial(feeds_of, guids))) == len(guids))
-    slow_hosts.end_one()
-    passed = 0
-    while passed <= FEW_ROUNDS:  # more would only tell that it is too many
-        until(lambda: slow_hosts.is_full or all(host.requests for host in few))
-        if all(host.requests for host in few):
-            break
-        slow_hosts.end_one()
+    passed = -1
+    while passed <= FEW_ROUNDS and not are_few_asked():  # more would only be too many, too
+        requests.answered = requests.asked
+        until(lambda: are_slots_full() or are_few_asked())
         passed += 1
     assert (passed <= FEW_ROUNDS) is not bool(broken)
 
@@ -302,18 +284,14 @@ class Crowd:
     """A service and two processes that only look at feeds, on one database, and a web for them.
 
     Each says in its user agent which one it is.
-
-    Attributes:
-        asked: Who was asked for what, in order: the process, and the URL.
-        held: The processes whose requests are not answered.
     """
 
     NAMES = ("serving", "first", "second")
 
     def __init__(self, prepare, web, database, *broken):
-        self.asked = []
+        self.asked = []  # by which process, for which URL, and when
         self.answered = []
-        self.held = set(self.NAMES)
+        self.held = set(self.NAMES)  # whose requests are not answered
         self.hosts = [web.host(f"{n}.example", f"127.0.{1 + n // 100}.{1 + n % 100}")
                       for n in range(HOSTS)]  # fmt: skip
         self.processes = {}
@@ -437,15 +415,9 @@ def kill_what_looks(process, client, mute):
     return killed
 
 
-UNANSWERED = 0
-
-
 @contextmanager
 def requests_all_the_time(client):
-    """Ask for the list and add to it, one request after the other; give all statuses.
-
-    It ends with the first request that is not answered.
-    """
+    """Ask for the list and add to it, until a request is not answered; give all statuses."""
     statuses = []
 
     def ask():

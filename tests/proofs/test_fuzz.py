@@ -41,10 +41,8 @@ WORTH_TRYING = [
     b"since=2026-01-01T00:00:00%2B99:99", b"after=x", b"?", b"&", b"#", b"Basic ", b"Bearer ",
     b"\xc3\xa9", b"0\r\n\r\n", b"ffffffffffffffff\r\n",
 ]  # fmt: skip
-
-
+# What no path has for a name: PostgreSQL cannot store or index it, or people cannot read it.
 IN_PATHS = ["a%00b", "x" * 7_000, "%cc%81" * 1_500, "a%0ab", "a%c2%85b"]
-"""What no path has for a name: PostgreSQL cannot store or index it, or people cannot read it."""
 
 
 def requests(token, name):
@@ -219,10 +217,7 @@ def mutated(chance, good):
 
 
 async def answers(address, sent, patience_seconds):
-    """Send bytes; return what comes back until there is nothing more to come.
-
-    Returns nothing if the service waits for more, and `CUT` if it hung up without a word.
-    """
+    """Return all that bytes are answered: nothing if more is waited for, `CUT` after a hang-up."""
     reader, writer = await asyncio.open_connection(*address)
     got = b""
     try:
@@ -329,10 +324,7 @@ async def test_no_bytes_make_a_server_error(start, store_kind, amount, kind):
 
 
 def in_each_place(user):
-    """Yield each method and path with something hostile for one of its names, and if it is a page.
-
-    New routes join by themselves.
-    """
+    """Yield each method and path with something hostile for a name, and whether it is a page."""
     values = {"user": user, "device": "phone", "name": "x", "format": "json", "guid": GUID}
     values |= {"count": "1", "scope": "account", "login": "0a" * 32}
     for target in (*all_routes(), *all_pages()):

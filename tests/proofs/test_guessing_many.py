@@ -84,10 +84,7 @@ def _found(database, query):
 
 
 def are_paid_off(processes, guess, looked_at, limit):
-    """Say whether all refuse for as long as one would take to let so many through.
-
-    They come to do so within some seconds, and none of them looks at a password meanwhile.
-    """
+    """Whether all soon refuse for as long as one would, to let so many through, and admit none."""
     wanted_seconds = looked_at // limit * WINDOW_SECONDS - PATIENCE_SECONDS
     deadline = time.monotonic() + PATIENCE_SECONDS / 3
     for process in processes:

@@ -41,11 +41,8 @@ class Listeners(ExitStack):
         self.ports = [one.getsockname()[1] for one in self._listening]
 
     def heard(self, harmless):
-        """Return how many connections came since the last look to what is denied, and end them.
-
-        The address `harmless` may be asked on all of the ports but the last.
-        """
-        count = 0
+        """Return how many connections came since the last look to what is denied, and end them."""
+        count = 0  # the address `harmless` may be asked on all of the ports but the last
         for listener in self._listening:
             with suppress(BlockingIOError):
                 while True:
@@ -57,20 +54,15 @@ class Listeners(ExitStack):
 
 
 class Hostile:
-    """Makes up URLs that lead to this machine, in every spelling and by every detour.
-
-    Attributes:
-        names: What the names in the URLs mean, one answer of the resolver after the other.
-        redirects: Where the paths of the redirecting host lead to.
-    """
+    """Makes up URLs that lead to this machine, in every spelling and by every detour."""
 
     def __init__(self, seed, redirecting, address, ports):
         self._chance = random.Random(seed)
         self._redirecting = redirecting
         self._address = address
         self._ports = ports
-        self.names = {}
-        self.redirects = {}
+        self.names = {}  # what they mean, one answer of the resolver after the other
+        self.redirects = {}  # where the paths of the redirecting host lead to
 
     def url(self):
         url = self._direct()
@@ -129,10 +121,7 @@ class Hostile:
 
 
 async def asked(count, seed, *, is_guarded=True):
-    """Let a client ask so many hostile URLs; return what came of them.
-
-    And how many connections the denied addresses `heard`, and the redirecting host (`harmless`).
-    """
+    """Let a client ask hostile URLs; count outcomes, and connections `heard`, and `harmless`."""
     with WebOfHosts() as web, Listeners(3) as listeners:
         harmless = web.host("redirecting.example")
         hostile = Hostile(seed, harmless.url(""), harmless.address, listeners.ports)

@@ -26,13 +26,8 @@ READERS = 12
 BODIES = 200 if IS_FULL else 30
 STRANGERS = 1_000 if IS_FULL else 200
 LARGE_FILE = "/docs"
-
-MOST_FOR_FILES = STRANGERS * 160 * 1024
-"""What unread files may take: less than a copy of the file for each stranger."""
-
-
-MOST_BESIDE = (700 if IS_FULL else 50) * MIB
-"""What it takes to make the longest list, and to have so many connections."""
+MOST_FOR_FILES = STRANGERS * 160 * 1024  # if unread: less than a copy of the file for each stranger
+MOST_BESIDE = (700 if IS_FULL else 50) * MIB  # to make the longest list, with so many connections
 
 
 class Crowd:

@@ -112,15 +112,11 @@ def history(process, operations, seed):
         return await asyncio.gather(*(one(number, made) for number in range(CLIENTS)))
 
     performed = chain.from_iterable(asyncio.run(all_of_them()))
-    stamps = stamps_of_uploads(process)
-    return [Operation(*done, stamps.get(device)) for device, *done in performed]
-
-
-def stamps_of_uploads(process):
-    """Return the stamp of what each device has uploaded, if that changed anything."""
+    # The stamp of what each device has uploaded, if that changed anything.
     stamps = process.folder / "stamps"
-    told = [line.split() for line in stamps.read_text().splitlines()] if stamps.is_file() else []
-    return {device: int(ended) for device, began, ended in told if began != ended}
+    lines = [line.split() for line in stamps.read_text().splitlines()] if stamps.is_file() else []
+    of_uploads = {device: int(ended) for device, began, ended in lines if began != ended}
+    return [Operation(*done, of_uploads.get(device)) for device, *done in performed]
 
 
 def violations(operations):
@@ -144,7 +140,7 @@ def violations(operations):
 def _explaining_places(writes, others):
     """Carry the writes out in order; say after how many of them each other answer would be right.
 
-    Returns a sentence instead if a write itself was answered wrongly.
+    Or that a write itself was answered wrongly.
     """
     # The writes that ended before an operation was sent come before it; those that were sent after
     # it ended come after it.

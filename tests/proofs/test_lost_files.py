@@ -18,8 +18,7 @@ from waiting import until, until_so
 from whole_store import damages_of
 from writers import WRITERS, going_on, kept_of
 
-IN_TURN = 12
-"""So many requests reach both processes, each on a connection of its own."""
+IN_TURN = 12  # so many requests reach both processes, each on a connection of its own
 
 
 def deleted(file):

@@ -20,16 +20,13 @@ _numbers = count()
 class OnSqlite:
     """Databases of the version before, with a list if they are filled: one after the other."""
 
-    def __init__(self, folder, is_filled):
-        self._folder, self._older = folder, folder / "older"
-        self._older.mkdir()
-        if is_filled:
-            fill(FeedkeepProcess(self._older))
+    def __init__(self, folder, older):
+        self._folder, self._older = folder, older
 
     def new(self):
         for file in self._folder.glob("*feedkeep.db*"):  # also its lock, which says if it was made
             file.unlink()
-        for file in self._older.glob("feedkeep.db"):
+        for file in self._older.folder.glob("feedkeep.db"):
             shutil.copy(file, self._folder)
         return FeedkeepProcess(self._folder)
 
@@ -41,26 +38,18 @@ class OnSqlite:
             return pragmas, tables, opened.execute("SELECT * FROM sqlite_stat1").fetchall()
 
 
-class OnPostgres:
-    """The same on a server."""
-
-    def __init__(self, folder, is_filled, server):
-        self._folder, self._server, self._older = folder, server, new_database(server.url)
-        if is_filled:
-            fill(FeedkeepProcess(folder, self._older))
+class OnPostgres(OnSqlite):
+    def __init__(self, folder, older, server):
+        super().__init__(folder, older)
+        self._server = server
 
     def new(self):
-        name, older = f"copy{next(_numbers)}", self._older.rpartition("/")[2]
+        name, older = f"copy{next(_numbers)}", self._older.database.rpartition("/")[2]
         execute(self._server.url, f"CREATE DATABASE {name} TEMPLATE {older}")
         return FeedkeepProcess(self._folder, of_database(self._server.url, name))
 
     def schema(self, process):
         return self._server.schema(process.database)
-
-
-def fill(process):
-    process.must("account", "create", NAME, stdin="")
-    process.must("import", NAME, "-", stdin=FEED)
 
 
 def wrong_ends(databases, step, *programs):
@@ -103,10 +92,13 @@ def server():
 @pytest.mark.parametrize("is_broken", first_of(False, True))
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_a_database_is_migrated_after_a_kill(tmp_path, request, amount, kind, is_broken, is_filled):
-    if kind == "sqlite":
-        databases = OnSqlite(tmp_path, is_filled)
-    else:
-        databases = OnPostgres(tmp_path, is_filled, request.getfixturevalue("server"))
+    (tmp_path / "older").mkdir()
+    server = request.getfixturevalue("server") if kind == "postgres" else None
+    older = FeedkeepProcess(tmp_path / "older", server and new_database(server.url))
+    if is_filled:
+        older.must("account", "create", NAME, stdin="")
+        older.must("import", NAME, "-", stdin=FEED)
+    databases = OnPostgres(tmp_path, older, server) if server else OnSqlite(tmp_path, older)
     broken = [f"steps_of_{kind}_are_not_whole"] if is_broken else []
     wrong = wrong_ends(databases, amount(40, 1, 14), f"killed_at_a_statement_of_{kind}", *broken)
     assert (wrong != []) is is_broken

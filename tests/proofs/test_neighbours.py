@@ -1,10 +1,8 @@
 """While one account at every limit asks for everything, others are answered as if it did not.
 
-What they wait for without it is measured at the same time: by the same requests to another service
-on this machine, which no other test uses. So a machine that is busy with something else delays
-both; one that is very busy delays more who has much to do, and shows nothing. All is measured anew
-if it fails, up to three times in all: what a service does by itself is there each time. The message
-has all figures; if the replies of the other service were slow, too, the machine was busy.
+What they wait for without it is measured at the same time, by the same requests to another service:
+a busy machine delays both. A very busy one delays more who has much to do: so all is measured up to
+three times, since what a service does by itself is there each time. The message has all figures.
 """
 
 import json
@@ -20,15 +18,9 @@ from largest_account import LargestAccount
 from largest_requests import largest_requests
 from test_bounded_work import serving
 
-SUBSCRIPTIONS = 20_000
-"""As many as there may be by default; with them go half a million actions."""
-
-LATER_SECONDS = 0.05
-"""By how much the slowest of a hundred replies may come later than without the account."""
-
-GAP_SECONDS = 0.25
-"""By how much longer it may fail to say that it lives than a service beside it does."""
-
+SUBSCRIPTIONS = 20_000  # as many as there may be by default; with them go half a million actions
+LATER_SECONDS = 0.05  # by which the slowest of a hundred replies may come later
+GAP_SECONDS = 0.25  # for which it may fail to say that it lives, beside a service without
 TRIES = 3
 
 

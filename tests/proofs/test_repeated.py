@@ -17,8 +17,7 @@ from feedkeep.model import Pointer, Subscription
 from feedkeep.rules.feed_urls import parse_feed_url
 
 CLIENTS = 8
-TIMES = 3
-"""How often a request is sent; the last time until it is answered."""
+TIMES = 3  # how often a request is sent; the last time until it is answered
 
 
 def random_request(chance, number):
@@ -83,24 +82,20 @@ async def differences(process, token, requests, seed):
     ]
 
 
-def prove(process, requests):
+async def prove(process, requests):
     tokens = [process.new_token(process.new_account()) for _ in range(CLIENTS)]
-
-    async def go():
-        part = requests // CLIENTS
-        asked = (differences(process, token, part, seed) for seed, token in enumerate(tokens))
-        return await asyncio.gather(*asked)
-
-    return list(chain.from_iterable(asyncio.run(go())))
+    part = requests // CLIENTS
+    asked = (differences(process, token, part, seed) for seed, token in enumerate(tokens))
+    return list(chain.from_iterable(await asyncio.gather(*asked)))
 
 
 # C8.4
-def test_requests_that_are_repeated_after_a_cut_double_nothing(start, each_kind, amount):
+async def test_requests_that_are_repeated_after_a_cut_double_nothing(start, each_kind, amount):
     process = start(each_kind)
-    assert prove(process, amount(128, 10_000)) == []
+    assert await prove(process, amount(128, 10_000)) == []
     assert process.use(damages_of) == []
 
 
 @in_the_long_form
-def test_the_proof_notices_a_request_that_does_more_when_it_is_repeated(start):
-    assert prove(start("sqlite", "a_status_is_toggled"), 160) != []
+async def test_the_proof_notices_a_request_that_does_more_when_it_is_repeated(start):
+    assert await prove(start("sqlite", "a_status_is_toggled"), 160) != []

@@ -1,10 +1,8 @@
 """An older backup loses what came after it, and nothing else: no device misses what comes later.
 
-Devices of every kind sync, a backup is made, they sync on, and the backup is restored: by a machine
-whose clock may be behind. Then they sync on from where they were, with whatever they were told by
-the service that was lost. What is changed from then on, all of them get. And once each of them
-starts anew, nothing is lost that is on any of them. Each sync is with one of two services that have
-the file open, as two workers do.
+Devices of every kind sync, a backup is made, they sync on, and it is restored: by a machine whose
+clock may be behind. What is changed from then on, all of them get, and once each of them starts
+anew, nothing is lost that is on any of them. Each sync is with one of two services on one file.
 
 Two clients of the interface follow the list. One knows stamps alone, and has to end with each entry
 as it is. The other one adds and deletes feeds, and looks at the list's epoch: it has to end with
@@ -69,17 +67,11 @@ class ListClient:
 
 @dataclass
 class Follower(ListClient):
-    """A client that does what docs/apps.md says, also when the epoch of the list changes.
+    """A client that does what docs/apps.md says, also when the epoch of the list changes."""
 
-    Attributes:
-        queue: The URLs to add and the guids to delete that are not sent yet.
-        epoch: That of the list that it has.
-        had: The URLs that it was subscribed to when the epoch last changed.
-    """
-
-    queue: list[tuple[str, str]] = field(default_factory=list)
+    queue: list[tuple[str, str]] = field(default_factory=list)  # to be sent: URLs, and guids
     epoch: str = ""
-    had: set[str] = field(default_factory=set)
+    had: set[str] = field(default_factory=set)  # the URLs of its feeds at the last change of that
 
     def use(self, chance):
         mine = {feed.feed_url: feed.guid for feed in self._feeds()}
@@ -154,7 +146,12 @@ class Household:
         async with self._two_services() as service:
             restored = await service.accounts.named(NAME)
             await self._turns()
-            await self._sync_all()
+            for device in self.devices * 3:  # what one has still to send, the others must be told
+                await self._sync(device)
+            await self._sync_clients(self.follower, self.follower)  # what it has sent, it is told
+            for device in self.devices:
+                await self._sync(device)
+            await self._sync_clients(self.client, self.follower)
             return await self._missed(service, restored) or await self._lost(service, account)
 
     @asynccontextmanager
@@ -213,14 +210,6 @@ class Household:
             if self.chance.random() < 0.5:
                 await self._sync_clients(self.follower)
 
-    async def _sync_all(self):
-        for device in self.devices * 3:  # what one still has to send, the others have to be told
-            await self._sync(device)
-        await self._sync_clients(self.follower, self.follower)  # what it has sent, it is told
-        for device in self.devices:
-            await self._sync(device)
-        await self._sync_clients(self.client, self.follower)
-
     async def _missed(self, service, restored):
         """Compare what was changed since the restore with what each device has."""
         account = await service.accounts.named(NAME)
@@ -232,9 +221,10 @@ class Household:
             return f"the follower: {self.follower.entries} instead of {whole.views}"
         if lost := self.follower.had - {view.subscription.feed_url for view in whole.views}:
             return f"the follower had {lost}"
-        since = PageRequest(restored.last_stamp, None, 1, 1_000)
-        page = await service.subscriptions.page(account, since)
-        changed = _begun_or_left([view.entry for view in page.views], restored.last_stamp)
+        since = restored.last_stamp
+        feeds = [view.entry for view in whole.views if isinstance(view.entry, Subscription)]
+        # Apps are not told of subscribing once more to what is subscribed to.
+        changed = {one.feed_url: one.is_subscribed for one in feeds if one.status_changed > since}
         played = await _newest_plays(service, account, restored.last_action_stamp)
         for device, had in zip(self.devices, self.had, strict=True):
             has = {url: url in device.feeds for url in changed}
@@ -269,12 +259,6 @@ class Household:
             return f"{sorted(everything - right)} are lost"
         wrong = [device.kind for device in self.devices if device.feeds != right]
         return f"{wrong} have not {sorted(right)}" if wrong else ""
-
-
-def _begun_or_left(entries, after):
-    """Return what apps are told of: subscribing once more to what is subscribed to is no change."""
-    feeds = [one for one in entries if isinstance(one, Subscription)]
-    return {one.feed_url: one.is_subscribed for one in feeds if one.status_changed > after}
 
 
 async def _newest_plays(service, account, after):

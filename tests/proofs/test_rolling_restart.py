@@ -10,8 +10,8 @@ import re
 import shutil
 import subprocess
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -40,15 +40,6 @@ class AtOnePort(FeedkeepProcess):
     def _launched(self, *arguments):
         *others, last = arguments
         return super()._launched(*others, str(self.port) if last == "0" else last)
-
-
-@dataclass
-class Seen:
-    """What became of requests: what was acknowledged, and what failed."""
-
-    acknowledged: dict[str, set[str]] = field(default_factory=dict)
-    failed: list[str] = field(default_factory=list)
-    requests: int = 0
 
 
 @pytest.fixture
@@ -100,7 +91,7 @@ def user(base_url, process, seen):
 
 
 async def roll(processes, balancer, times):
-    seen = Seen()
+    seen = SimpleNamespace(acknowledged={}, failed=[], requests=0)
     async with going_on(user(balancer.base_url, processes[0], seen), CLIENTS):
         for process in times * processes:
             await until_in_use(balancer)

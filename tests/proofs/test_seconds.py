@@ -38,11 +38,7 @@ SPELLINGS = ["https://{}", "https://{}", "http://{}", "https://{}/", "http://{}/
 
 
 class Interleaving:
-    """Says who goes next, at random, and lets one request at a time ask the store.
-
-    What comes of a run depends on its seed alone then, and not on how busy the machine is: a run
-    that fails can be run again.
-    """
+    """Lets one request at a time ask the store, at random: so a run depends on its seed alone."""
 
     def __init__(self, chance):
         self._chance = chance
@@ -257,10 +253,7 @@ async def difference(service, name, world, devices):
 
 
 def is_there(device, episode, right):
-    """Whether a device is where the owner is in an episode.
-
-    What it has played since by a clock that is behind loses to the newest play, and stays there.
-    """
+    """Whether a device is where the owner is, or has played since by a clock that is behind."""
     shown = device.positions.get(episode)
     plays = device.world.plays[episode]
     own = [play.position for play in plays if play.device == device.name and not play.is_ahead]

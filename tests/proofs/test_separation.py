@@ -23,10 +23,9 @@ GUID = parse_feed_url(URL).guid
 UNKNOWN_GUID = "00000000-0000-4000-8000-000000000009"
 METHODS = ("GET", "HEAD", "POST", "PATCH", "DELETE", "PUT", "OPTIONS")
 CHANGING = {"x-request-id", "date"}
-ANY = {"format": "json", "count": "10", "scope": "account", "device": "phone"}
-"""What stands in a path for what no account has."""
-
 PASSWORD = "secret and long"
+# What stands in a path for what no account has.
+ANY = {"format": "json", "count": "10", "scope": "account", "device": "phone"}
 STORES = ["sqlite", "postgres, 2 workers"] if IS_LONG else ["sqlite"]
 """Where routes are tried: which of them open is decided before a store is asked for a list."""
 
@@ -226,16 +225,12 @@ def test_random_requests_of_two_accounts_never_meet(process, amount):
 
 
 def app_leaks(process, lonely, count):
-    """Send random requests of three accounts' apps, which name the same.
-
-    One of them, between the others by its number, has a twin on a lonely service, which has to be
-    shown the same.
-    """
+    """Send random requests of three accounts' apps; one's lonely twin has to be shown the same."""
     chance, found = random.Random(8), []
     ids = {process.new_account(): 0 for _ in range(3)}
     for name in ids:
         ids[name] = process.use(lambda service, name=name: service.accounts.named(name)).id
-    before, one, after = sorted(ids, key=ids.get)
+    before, one, after = sorted(ids, key=ids.get)  # a mixed statement may show the first or last
     twin = lonely.new_account()
     clients = {name: process.client(name) for name in (before, one, after)}
     with lonely.client(twin) as alone:

@@ -12,8 +12,7 @@ from forms import in_the_long_form
 from raw_client import RawClient
 
 WRITERS = 16
-CHANGES_OF_A_FEED = 50
-"""How often a feed is changed; a guid that is renamed too often has pointers without end."""
+CHANGES_OF_A_FEED = 50  # a guid that is renamed too often has pointers without end
 
 
 class Device:
@@ -56,7 +55,7 @@ async def change_something(client, chance, guids, feeds):
     assert answer.status in {200, 202, 404, 405}, answer
 
 
-def prove(process, changes):
+async def prove(process, changes):
     """Let many write and one follow; return how the copy differs from the list."""
     token = process.new_token(process.new_account())
     device, everything = Device(per_page=7), Device(per_page=1_000)
@@ -68,16 +67,13 @@ def prove(process, changes):
             for _ in range(changes // WRITERS):
                 await change_something(client, chance, guids, feeds)
 
-    async def go():
-        async with RawClient(process.base_url, token) as client:
-            writing = asyncio.gather(*(write(number) for number in range(WRITERS)))
-            while not writing.done():
-                await device.poll(client)
-            await writing
+    async with RawClient(process.base_url, token) as client:
+        writing = asyncio.gather(*(write(number) for number in range(WRITERS)))
+        while not writing.done():
             await device.poll(client)
-            await everything.poll(client)
-
-    asyncio.run(go())
+        await writing
+        await device.poll(client)
+        await everything.poll(client)
     wrong = [
         f"{guid} is {device.entries.get(guid)} and not {entry}"
         for guid, entry in everything.entries.items()
@@ -92,21 +88,20 @@ def prove(process, changes):
 
 # C6.8, C6.10, C8.5
 @pytest.mark.parametrize("broken", [[], ["the_clock_goes_back"]])
-def test_a_device_that_follows_the_list_misses_nothing(start, each_kind, amount, broken):
+async def test_a_device_that_follows_the_list_misses_nothing(start, each_kind, amount, broken):
     process = start(each_kind, *broken)
-    assert prove(process, amount(300, 1_000_000, 1_000)) == []
+    assert await prove(process, amount(300, 1_000_000, 1_000)) == []
 
 
 @in_the_long_form
-def test_the_proof_notices_stamps_that_are_drawn_without_a_lock(start):
+async def test_the_proof_notices_stamps_that_are_drawn_without_a_lock(start):
     """Without a lock, PostgreSQL shows commits in another order than their stamps were drawn."""
     broken = ("no_upload_locks_the_account", "stamps_are_drawn_early")
     process = start("postgres, 2 workers", *broken)
-    assert any(_noticed(process) for _ in range(20))
-
-
-def _noticed(process):
-    try:
-        return prove(process, 400) != []
-    except AssertionError:  # a 500, where two stamps met after all
-        return True
+    for _ in range(20):
+        try:
+            if await prove(process, 400) != []:
+                return
+        except AssertionError:  # a 500, where two stamps met after all
+            return
+    pytest.fail("nothing was noticed")

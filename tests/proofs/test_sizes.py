@@ -69,40 +69,34 @@ def test_the_proof_notices_a_body_that_is_kept(start):
     assert added_by(process, 64) > MOST_ADDED_BYTES
 
 
-def seconds_for_one_more(process, idle):
-    """Open so many connections that send nothing; return how long one more waits for its list.
-
-    Raises httpx.TransportError if it gets none.
-    """
+async def seconds_for_one_more(process, idle):
+    """Open so many connections that send nothing; return how long one more waits for its list."""
     url = httpx.URL(process.base_url)
     token = process.new_token(process.new_account())
 
-    async def go():
-        writers = [(await asyncio.open_connection(url.host, url.port))[1] for _ in range(idle)]
-        try:
-            started = time.monotonic()
-            headers = {"Authorization": f"Bearer {token}"}
-            async with httpx.AsyncClient(base_url=url, headers=headers, timeout=5) as client:
-                assert (await client.get("/subscriptions")).status_code == 200
-            return time.monotonic() - started
-        finally:
-            for writer in writers:
-                writer.transport.abort()
-                await asyncio.sleep(0)
-
-    return asyncio.run(go())
+    writers = [(await asyncio.open_connection(url.host, url.port))[1] for _ in range(idle)]
+    try:
+        started = time.monotonic()
+        headers = {"Authorization": f"Bearer {token}"}
+        async with httpx.AsyncClient(base_url=url, headers=headers, timeout=5) as client:
+            assert (await client.get("/subscriptions")).status_code == 200
+        return time.monotonic() - started
+    finally:
+        for writer in writers:
+            writer.transport.abort()
+            await asyncio.sleep(0)
 
 
-def test_many_idle_connections_do_not_stop_one_more(start, amount):
-    assert seconds_for_one_more(start(), amount(600, 10_000, 1_000)) < 2
+async def test_many_idle_connections_do_not_stop_one_more(start, amount):
+    assert await seconds_for_one_more(start(), amount(600, 10_000, 1_000)) < 2
 
 
 @in_the_long_form  # tests/http/serving/test_bounds.py has the first part in the short one
-def test_more_connections_than_there_are_places_stop_one_more_only_if_none_makes_room(start):
-    assert seconds_for_one_more(start("sqlite", "few_places"), 400) < 2
+async def test_more_connections_than_there_are_places_stop_one_more_only_if_none_makes_room(start):
+    assert await seconds_for_one_more(start("sqlite", "few_places"), 400) < 2
     broken = start("sqlite", "few_places", "no_room_is_made")
     with pytest.raises(httpx.TransportError):
-        seconds_for_one_more(broken, 400)
+        await seconds_for_one_more(broken, 400)
 
 
 if IS_FULL:  # as long as it really takes; tests/http/serving/test_bounds.py is less patient

@@ -4,28 +4,22 @@ import asyncio
 import random
 import signal
 import time
-from dataclasses import dataclass, field
+from collections import defaultdict
 
 from forms import in_the_long_form
 from raw_client import RawClient
+from waiting import until_so
 from writers import going_on, kept_of
 
 CLIENTS = 16
 LONGEST_SECONDS = 10
 
 
-@dataclass
-class Seen:
-    """What became of requests, by the feed that each of them adds."""
-
-    answered: set[str] = field(default_factory=set)
-    refused: set[str] = field(default_factory=set)
-    cut: set[str] = field(default_factory=set)
-    first: asyncio.Event = field(default_factory=asyncio.Event)
-
-
 async def stop_under_load(process, token, seconds, seen):
-    """Write until the service has stopped; return how long it took to stop."""
+    """Write until the service has stopped; return how long it took to stop.
+
+    What became of requests is `seen`, by the feed that each of them adds.
+    """
 
     async def write(client_number, _):
         for number in range(100_000):
@@ -42,15 +36,14 @@ async def stop_under_load(process, token, seconds, seen):
         try:
             answer = await client.add(url)
         except (OSError, EOFError):
-            (seen.cut if client.has_begun else seen.refused).add(url)
+            seen["cut" if client.has_begun else "refused"].add(url)
             return False
         assert answer.status in {200, 503}, answer
-        (seen.answered if answer.status == 200 else seen.refused).add(url)
-        seen.first.set()
+        seen["answered" if answer.status == 200 else "refused"].add(url)
         return answer.status == 200
 
     async with going_on(write, CLIENTS):
-        await seen.first.wait()
+        await until_so(lambda: seen["answered"])
         await asyncio.sleep(seconds)
         process.process.send_signal(signal.SIGTERM)
         stopped = time.monotonic()
@@ -62,14 +55,14 @@ def prove(process, stops):
     chance = random.Random(4)
     for _ in range(stops):
         name = process.new_account()
-        token, seen = process.new_token(name), Seen()
+        token, seen = process.new_token(name), defaultdict(set)
         seconds = chance.uniform(0.01, 0.4)
         took_seconds = asyncio.run(stop_under_load(process, token, seconds, seen))
         status = process.wait()
         kept = process.use(lambda service, name=name: kept_of(service, name))
-        wrong = [f"the answer for {url} was cut" for url in seen.cut]
-        wrong += [f"{url} is kept, and its client was not told" for url in seen.refused & kept]
-        wrong += [f"{url} was lost" for url in seen.answered - kept]
+        wrong = [f"the answer for {url} was cut" for url in seen["cut"]]
+        wrong += [f"{url} is kept, and its client was not told" for url in seen["refused"] & kept]
+        wrong += [f"{url} was lost" for url in seen["answered"] - kept]
         if took_seconds > LONGEST_SECONDS or status != 0:
             wrong.append(f"it stopped after {took_seconds:.1f} s with {status}")
         if wrong:

@@ -36,19 +36,14 @@ def newer(database, prepare):
 
 
 class Everything:
-    """Clients that ask for everything that there is, again and again, each with an account.
-
-    Attributes:
-        rounds: How often each of them has asked for all of it.
-        wrong: The server errors that they got.
-    """
+    """Clients that ask for everything that there is, again and again, each with an account."""
 
     def __init__(self, process):
         host, port = process.base_url.removeprefix("http://").split(":")
         self._address = host, int(port)
         self._asked = []
-        self.rounds = [0] * CLIENTS
-        self.wrong = []
+        self.rounds = [0] * CLIENTS  # how often each of them has asked for all of it
+        self.wrong = []  # the server errors that they got
         for _ in range(CLIENTS):
             name = process.new_account(PASSWORD)
             of_pages = requests_of_pages(session_of(process, name))
@@ -109,10 +104,7 @@ def test_an_older_process_answers_everything_during_a_migration(older, newer, da
 
 
 def migrate_while_a_client_reads(newer, database, seconds=LOCK_SECONDS + 1):
-    """Bring the database up to date while a table is read, as an export or pg_dump does it.
-
-    That goes on for so many seconds once the step waits: longer than a request does.
-    """
+    """Migrate while a table is read for so long once the step waits, as by an export or pg_dump."""
     is_waiting = """
         SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'
         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())

@@ -10,8 +10,7 @@ from raw_client import RawClient
 from whole_store import damages_of
 
 WRITERS = 8
-KILLS_OF_AN_ACCOUNT = 20
-"""How many kills an account sees before the next one: its whole list is read after each."""
+KILLS_OF_AN_ACCOUNT = 20  # before there is a new one, whose list is short: it is read after each
 TOGETHER = "abc"
 _numbers = count(1)
 
@@ -89,10 +88,7 @@ class Writers:
 
 
 def wrong_after_kills(process, kills, after_a_kill=lambda _folder, _chance: None):
-    """Kill the service again and again while clients write; return what is wrong after one kill.
-
-    `after_a_kill` is given the service's folder, before anything looks at it.
-    """
+    """Kill the service again and again while clients write; return what is wrong after one kill."""
     chance = random.Random(1)
     writers = Writers(process)
     for number in range(kills):

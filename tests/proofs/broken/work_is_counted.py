@@ -107,14 +107,12 @@ _fetch, _execute = asyncpg.Connection.fetch, asyncpg.Connection.execute
 
 
 async def fetch(self: asyncpg.Connection, *arguments: Any, **named: Any) -> Any:
-    """Count the rows of an answer."""
     rows = await _fetch(self, *arguments, **named)
     work.rows_read += len(rows)
     return rows
 
 
 async def execute(self: asyncpg.Connection, *arguments: Any, **named: Any) -> Any:
-    """Count the rows that a statement says that it wrote."""
     status = await _execute(self, *arguments, **named)
     work.in_commit += int(status.rpartition(" ")[2]) if status[-1:].isdigit() else 0
     return status
@@ -125,7 +123,6 @@ _commit = connections._commit
 
 
 async def commit(connection: asyncpg.Connection, within_seconds: float) -> None:
-    """Count the rows of the next transaction anew."""
     await _commit(connection, within_seconds)
     work.end_commit()
 
@@ -147,12 +144,8 @@ async def answer(self: Application, scope: Scope, receive: Receive, send: Send) 
     await _answer(self, scope, receive, note)
     work.end_turn()
     work.end_commit()
-    line = {
-        "id": reply["headers"][b"x-request-id"].decode(),
-        "rows_read": work.rows_read,
-        "rows_written": work.rows_written,
-        "longest_turn": work.longest_turn,
-    }
+    line = {name: getattr(work, name) for name in ("rows_read", "rows_written", "longest_turn")}
+    line["id"] = reply["headers"][b"x-request-id"].decode()
     with WORK.open("a") as lines:
         lines.write(json.dumps(line) + "\n")
 
