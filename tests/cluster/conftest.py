@@ -1,32 +1,25 @@
 """The cluster that a drill is about; `make prove-cluster` says which one."""
 
 import os
-from collections.abc import Callable
 from itertools import count
 
 import pytest
 from feedkeep_process import FeedkeepProcess
 from forms import IS_FULL
-from machines import made, programs_with_citus, running
+from machines import Cluster, made, programs_with_citus
 from postgres_server import distributed_database, drop_database
 
-COORDINATOR, WORKERS, PREFIX = "CLUSTER_COORDINATOR", "CLUSTER_WORKERS", "CLUSTER_PREFIX"
-IS_ASKED_FOR = "CLUSTER_DRILL" in os.environ
 # Only `make prove-cluster` collects these.
-collect_ignore_glob = [] if IS_ASKED_FOR else ["test_*.py"]
+collect_ignore_glob = [] if "CLUSTER_DRILL" in os.environ else ["test_*.py"]
 _numbers = count(1)
-
-Start = Callable[..., FeedkeepProcess]
 
 
 @pytest.fixture(scope="session")
 def cluster():
-    if coordinator := os.environ.get(COORDINATOR):
-        yield running(coordinator, os.environ.get(WORKERS, "").split())
+    if coordinator := os.environ.get("CLUSTER_COORDINATOR"):
+        yield Cluster(coordinator, os.environ.get("CLUSTER_WORKERS", "").split())
         return
-    programs = programs_with_citus(os.environ.get(PREFIX, ""))
-    assert programs is not None
-    with made(programs) as cluster:
+    with made(programs_with_citus(os.environ.get("CLUSTER_PREFIX", ""))) as cluster:
         yield cluster
 
 
@@ -49,7 +42,7 @@ def start(cluster, tmp_path, monkeypatch):
     """Starts a service of two processes on a database of its own, split over the cluster."""
     for name, value in cluster.environment().items():
         monkeypatch.setenv(name, value)
-    started: list[FeedkeepProcess] = []
+    started = []
 
     def start_one(database="", **settings):
         folder = tmp_path / str(len(started))

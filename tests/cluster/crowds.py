@@ -1,20 +1,16 @@
 """Clients of many accounts that write without a pause, and know what was acknowledged to them."""
 
-from __future__ import annotations
-
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import httpx
-from feedkeep_process import FeedkeepProcess
-from raw_client import Answer, RawClient
+from raw_client import RawClient
+from waiting import until_so
+from writers import going_on
 
 PAUSE_SECONDS = 0.1
 """How long a client waits that was answered 503; Retry-After says a second or more."""
-_PATIENCE_SECONDS = 300
 
 
 @dataclass(frozen=True)
@@ -27,112 +23,83 @@ class Reply:
     received: float
 
 
-@dataclass
-class Account:
-    """An account, and the guids whose addition was acknowledged."""
-
-    name: str
-    token: str
-    acknowledged: list[str] = field(default_factory=list)
-
-
 class Crowd:
-    """Clients that write, each with one connection; `clients` of them for each of the accounts.
+    """Clients that write, each with one connection; `clients` of them for each of the accounts."""
 
-    Attributes:
-        replies: All that was answered.
-        unseen: The writes that were answered 404 after they had been acknowledged.
-    """
-
-    def __init__(self, process: FeedkeepProcess, accounts: int, clients: int = 1) -> None:
+    def __init__(self, process, accounts, clients=1):
         self.process = process
-        names = [process.new_account() for _ in range(accounts)]
-        self.accounts = [Account(name, process.new_token(name)) for name in names]
-        self.replies: list[Reply] = []
-        self.unseen: list[str] = []
+        self.names = [process.new_account() for _ in range(accounts)]
+        self._tokens = [process.new_token(name) for name in self.names]
+        self._acknowledged = [[] for _ in self.names]  # the guids whose addition was, by account
+        self.replies = []
+        self.unseen = []  # the writes that were answered 404 after they had been acknowledged
         self._clients = clients
         self._number = 0
-        self._is_over = False
 
     @property
-    def acknowledged(self) -> int:
-        return sum(len(account.acknowledged) for account in self.accounts)
+    def acknowledged(self):
+        return sum(map(len, self._acknowledged))
 
-    @asynccontextmanager
-    async def writing(self, *, looks: bool = True) -> AsyncIterator[None]:
+    @property
+    def failed(self):
+        return [reply for reply in self.replies if reply.status != httpx.codes.OK]
+
+    def writing(self, *, looks=True):
         """Write meanwhile; with `looks`, each write that is acknowledged is read at once."""
-        self._is_over = False
-        tasks = [
-            asyncio.create_task(self._write(number, looks=looks))
-            for number in range(len(self.accounts))
-            for _ in range(self._clients)
-        ]
-        try:
-            yield
-        finally:
-            self._is_over = True
-            await asyncio.gather(*tasks)
 
-    async def until(self, is_so: Callable[[], bool]) -> None:
-        """Wait until something is so; a client's reply is what changes it."""
-        deadline = time.monotonic() + _PATIENCE_SECONDS
-        while not is_so():
-            assert time.monotonic() < deadline, self.told()
-            await asyncio.sleep(0.02)
+        async def write(number, is_over):
+            number %= len(self._tokens)
+            while not is_over.is_set():
+                try:
+                    async with RawClient(self.process.base_url, self._tokens[number]) as client:
+                        while not is_over.is_set():
+                            await self._add(client, number, looks=looks)
+                except (OSError, EOFError):
+                    now = time.monotonic()
+                    self.replies.append(Reply(number, 0, now, now))
+                    await asyncio.sleep(PAUSE_SECONDS)
 
-    async def _write(self, number: int, *, looks: bool) -> None:
-        account = self.accounts[number]
-        while not self._is_over:
-            try:
-                async with RawClient(self.process.base_url, account.token) as client:
-                    while not self._is_over:
-                        await self._add(client, number, looks=looks)
-            except (OSError, EOFError):
-                now = time.monotonic()
-                self.replies.append(Reply(number, 0, now, now))
-                await asyncio.sleep(PAUSE_SECONDS)
+        return going_on(write, self._clients * len(self._tokens))
 
-    async def _add(self, client: RawClient, number: int, *, looks: bool) -> None:
-        account = self.accounts[number]
+    async def until_more(self, count):
+        enough = self.acknowledged + count
+        await until_so(lambda: self.acknowledged > enough, seconds=300)
+
+    async def _add(self, client, number, *, looks):
         self._number += 1
-        item = {"feed_url": f"https://{self._number}.example/feed"}
         sent = time.monotonic()
-        answer = await client.ask("POST", "/subscriptions", {"subscriptions": [item]})
+        answer = await client.add(f"https://{self._number}.example/feed")
         self.replies.append(Reply(number, answer.status, sent, time.monotonic()))
         if answer.status != httpx.codes.OK:
             assert answer.status == httpx.codes.SERVICE_UNAVAILABLE, answer
             await asyncio.sleep(PAUSE_SECONDS)
             return
         guid = answer.body["success"][0]["guid"]
-        account.acknowledged.append(guid)
+        self._acknowledged[number].append(guid)
         if looks:
-            self._look(guid, await client.ask("GET", f"/subscriptions/{guid}"))
+            answer = await client.ask("GET", f"/subscriptions/{guid}")
+            assert answer.status in {200, 404, 503}, answer
+            if answer.status == httpx.codes.NOT_FOUND:
+                self.unseen.append(guid)
 
-    def _look(self, guid: str, answer: Answer) -> None:
-        if answer.status == httpx.codes.NOT_FOUND:
-            self.unseen.append(guid)
-        assert answer.status in {200, 404, 503}, answer
-
-    async def lost(self) -> list[str]:
+    async def lost(self):
         """Return the acknowledged writes that are not there, once each account answers again."""
-        return [guid for account in self.accounts for guid in await self._lost_of(account)]
+        lost = []
+        for token, acknowledged in zip(self._tokens, self._acknowledged, strict=True):
+            async with RawClient(self.process.base_url, token) as client:
+                seen, path = set(), "/subscriptions?per_page=100"
+                while path is not None:
+                    answer = await client.ask("GET", path)
+                    if answer.status == httpx.codes.SERVICE_UNAVAILABLE:
+                        await asyncio.sleep(PAUSE_SECONDS)
+                        continue
+                    seen.update(one["guid"] for one in answer.body["subscriptions"])
+                    further = answer.body.get("next")
+                    path = httpx.URL(further).raw_path.decode() if further else None
+            lost += [guid for guid in acknowledged if guid not in seen]
+        return lost
 
-    async def _lost_of(self, account: Account) -> list[str]:
-        seen: set[str] = set()
-        path: str | None = "/subscriptions?per_page=100"
-        async with RawClient(self.process.base_url, account.token) as client:
-            while path is not None:
-                answer = await client.ask("GET", path)
-                if answer.status == httpx.codes.SERVICE_UNAVAILABLE:
-                    await asyncio.sleep(PAUSE_SECONDS)
-                    continue
-                seen.update(one["guid"] for one in answer.body["subscriptions"])
-                further = answer.body.get("next")
-                path = httpx.URL(further).raw_path.decode() if further else None
-        return [guid for guid in account.acknowledged if guid not in seen]
-
-    def written(self, began: float, ended: float, accounts: set[int]) -> int:
-        """Return how many writes of accounts were acknowledged between two moments."""
+    def written(self, began, ended, accounts):
         return sum(
             reply.status == httpx.codes.OK
             and reply.account in accounts
@@ -140,8 +107,7 @@ class Crowd:
             for reply in self.replies
         )
 
-    def told(self) -> str:
-        """Return how it went so far, in a few words."""
-        refused = sum(reply.status != httpx.codes.OK for reply in self.replies)
+    def told(self):
         slowest = max((reply.received - reply.sent for reply in self.replies), default=0.0)
-        return f"{self.acknowledged} acknowledged, {refused} refused, slowest {slowest:.1f} s"
+        refused = f"{len(self.failed)} refused, slowest {slowest:.1f} s"
+        return f"{self.acknowledged} acknowledged, {len(self.unseen)} unseen, {refused}"

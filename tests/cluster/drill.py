@@ -4,8 +4,6 @@ It ends with 0 if every drill that ran passed, and also if there is no Citus and
 named for it; then it says that nothing was run. It ends with 2 if a place was named that has none.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path
@@ -13,7 +11,7 @@ from pathlib import Path
 from machines import programs_with_citus
 
 
-def main() -> int:
+def main():
     """Return the exit status where nothing is run; else become pytest."""
     prefix = os.environ.get("CLUSTER_PREFIX", "")
     if os.environ.get("CLUSTER_COORDINATOR"):

@@ -1,10 +1,7 @@
 """The machines of a Citus cluster: made for a drill, or running already."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,10 +22,8 @@ SETTINGS = {
 class Cluster:
     """Where the coordinator and the workers are, as their superuser.
 
-    Attributes:
-        servers: The coordinator's process and those of the workers, where the drill started them;
-            a cluster that runs already has none, and nothing in it is killed.
-        programs: The folder of the programs of PostgreSQL, if machines can be made.
+    And their processes, and the programs of PostgreSQL, if the drill has started them: of a cluster
+    that runs already, nothing is killed.
     """
 
     coordinator: str
@@ -36,15 +31,14 @@ class Cluster:
     servers: list[PostgresServer] = field(default_factory=list)
     programs: Path | None = None
 
-    def environment(self) -> dict[str, str]:
-        """Return what makes tests create their databases on the cluster."""
+    def environment(self):
         return {
             "FEEDKEEP_TEST_POSTGRES": self.coordinator,
             "FEEDKEEP_TEST_WORKERS": " ".join(self.workers),
         }
 
 
-def programs_with_citus(prefix: str) -> Path | None:
+def programs_with_citus(prefix):
     """Return the folder of the programs of a PostgreSQL that has Citus, under a prefix.
 
     Without a prefix, it is the PostgreSQL that pg_config is of.
@@ -60,7 +54,7 @@ def programs_with_citus(prefix: str) -> Path | None:
     return next((folder for folder in folders if _has_citus(folder)), None)
 
 
-def _has_citus(programs: Path) -> bool:
+def _has_citus(programs):
     if not (programs / "pg_config").exists() or not (programs / "postgres").exists():
         return False
     told = subprocess.run(
@@ -70,7 +64,7 @@ def _has_citus(programs: Path) -> bool:
 
 
 @contextmanager
-def made(programs: Path, workers: int = 2) -> Iterator[Cluster]:
+def made(programs, workers=2):
     """Make a coordinator and workers, on free ports of loopback, in temporary folders."""
     with ExitStack() as stack:
         servers = [stack.enter_context(new_machine(programs)) for _ in range(workers + 1)]
@@ -78,9 +72,5 @@ def made(programs: Path, workers: int = 2) -> Iterator[Cluster]:
         yield Cluster(coordinator, others, servers, programs)
 
 
-def running(coordinator: str, workers: Sequence[str]) -> Cluster:
-    return Cluster(coordinator, list(workers))
-
-
-def new_machine(programs: Path) -> PostgresServer:
+def new_machine(programs):
     return PostgresServer(programs=str(programs), superuser="postgres", **SETTINGS)

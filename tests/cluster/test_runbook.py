@@ -3,14 +3,11 @@
 import os
 import time
 
-import httpx
 from feedkeep_process import FeedkeepProcess
 from postgres_server import drop_database, execute, of_database, undistributed_database
 
 
-def test_the_steps_of_the_operations_make_a_cluster_that_serves(
-    cluster, tmp_path, figures, monkeypatch
-):
+def test_the_steps_of_the_runbook_make_a_cluster(cluster, tmp_path, figures, monkeypatch):
     monkeypatch.setenv("FEEDKEEP_TEST_WORKERS", " ".join(cluster.workers))
     name = f"runbook_{os.getpid()}"
     url = undistributed_database(cluster.coordinator, cluster.workers, name)
@@ -34,7 +31,7 @@ def test_the_steps_of_the_operations_make_a_cluster_that_serves(
     drop_database(cluster.coordinator, url)
 
 
-def _added(client: httpx.Client, number: int) -> str:
+def _added(client, number):
     url = f"https://{number}.example/feed"
     reply = client.post("/subscriptions", json={"subscriptions": [{"feed_url": url}]})
     assert reply.status_code == 200, reply.text

@@ -1,85 +1,58 @@
 """A balancer that hides nothing: it passes connections on, and tries nothing a second time."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import itertools
-from collections.abc import Iterator, Sequence
-from typing import Self
 
 import httpx
 
-CHECK_SECONDS = 0.1
-"""How often it asks each process whether it is ready."""
-
-ANSWER_SECONDS = 5.0
-"""How long a process may take to say so."""
-
-Address = tuple[str, int]
+CHECK_SECONDS = 0.1  # how often it asks each process whether it is ready
+ANSWER_SECONDS = 5.0  # how long a process may take to say so
 
 
 class Balancer:
-    """Listens on loopback, and gives each connection to the next process that is ready.
-
-    Attributes:
-        base_url: Where it listens.
-        given: How many connections each process was given.
-    """
+    """Listens on loopback, and gives each connection to the next process that is ready."""
 
     base_url = ""
 
-    def __init__(self, base_urls: Sequence[str]) -> None:
+    def __init__(self, base_urls):
         urls = [httpx.URL(url) for url in base_urls]
-        self._addresses: list[Address] = [(url.host, url.port or 80) for url in urls]
-        self._ready: set[Address] = set()
-        self._changed = asyncio.Event()
-        self._turns: Iterator[Address] = itertools.cycle(self._addresses)
-        self.given = dict.fromkeys(base_urls, 0)
-        self._urls = dict(zip(self._addresses, base_urls, strict=True))
+        self._given = {(url.host, url.port): 0 for url in urls}
+        self._ready = set()
+        self._turns = itertools.cycle(self._given)
 
-    async def __aenter__(self) -> Self:
-        self._checks = [asyncio.create_task(self._check(one)) for one in self._addresses]
+    async def __aenter__(self):
+        self._checks = [asyncio.create_task(self._check(one)) for one in self._given]
         self._server = await asyncio.start_server(self._pass_on, "127.0.0.1", 0)
         host, port = self._server.sockets[0].getsockname()
         self.base_url = f"http://{host}:{port}"
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, *_):
         self._server.close()
         for check in self._checks:
             check.cancel()
         await asyncio.gather(*self._checks, return_exceptions=True)
 
-    async def wait_until(self, count: int) -> None:
-        """Wait until so many processes are ready."""
-        while len(self._ready) != count:
-            self._changed.clear()
-            await self._changed.wait()
+    async def given(self):
+        """Return how many connections each process was given; -1 for those that are not ready."""
+        return {one: count if one in self._ready else -1 for one, count in self._given.items()}
 
-    async def _check(self, address: Address) -> None:
+    async def _check(self, address):
         while True:
-            before = len(self._ready)
             if await _is_ready(address):
                 self._ready.add(address)
             else:
                 self._ready.discard(address)
-            if len(self._ready) != before:
-                self._changed.set()
             await asyncio.sleep(CHECK_SECONDS)
 
-    async def _pass_on(self, client: asyncio.StreamReader, reply: asyncio.StreamWriter) -> None:
-        try:
-            address = next(one for one in self._turns if one in self._ready or not self._ready)
-            self.given[self._urls[address]] += 1
-            source, request = await asyncio.open_connection(*address)
-        except OSError:  # no process listens, which the client has to see
-            reply.transport.abort()
-            return
-        await asyncio.gather(carry(client, request), carry(source, reply))
+    async def _pass_on(self, client, reply):
+        address = next(one for one in self._turns if one in self._ready or not self._ready)
+        self._given[address] += 1
+        await pass_on(client, reply, address)
 
 
-async def _is_ready(address: Address) -> bool:
+async def _is_ready(address):
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
             reader, writer = await asyncio.open_connection(*address)
@@ -92,10 +65,20 @@ async def _is_ready(address: Address) -> bool:
         return False
 
 
-async def carry(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-    """Carry all bytes one way, and the end of them."""
+async def carry(source, target, breaks=lambda: False):
+    """Carry all bytes one way, and the end of them, unless it `breaks` before."""
     with contextlib.suppress(OSError):
-        while data := await source.read(65_536):
+        while (data := await source.read(65_536)) and not breaks():
             target.write(data)
             await target.drain()
     target.close()
+
+
+async def pass_on(client, reply, address, breaks=lambda: False):
+    """Carry all bytes of a connection to an address, and back."""
+    try:
+        source, request = await asyncio.open_connection(*address)
+    except OSError:  # nobody listens, which the client has to see
+        reply.transport.abort()
+        return
+    await asyncio.gather(carry(client, request, breaks), carry(source, reply))

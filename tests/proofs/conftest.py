@@ -1,13 +1,13 @@
 """How long a proof runs: a short form in `make test`, a longer one in CI, the full one by hand."""
 
-from collections.abc import Callable
-
 import pytest
 from feedkeep_process import FeedkeepProcess
 from forms import IS_FULL, IS_LONG, first_of
 from postgres_server import drop_database, new_database
+from stores import database
+from web_of_hosts import web
 
-Start = Callable[..., FeedkeepProcess]
+__all__ = ["database", "web"]
 
 
 @pytest.fixture
@@ -24,45 +24,50 @@ def amount():
 
 @pytest.fixture(params=first_of("sqlite", "postgres, 2 workers"))
 def store_kind(request):
-    kind: str = request.param
-    return kind
+    return request.param
 
 
 @pytest.fixture(params=first_of("sqlite", "sqlite, 2 workers", "postgres, 2 workers"))
 def each_kind(request):
     """For what several processes on one file could break."""
-    kind: str = request.param
-    return kind
+    return request.param
 
 
 @pytest.fixture
-def start(tmp_path, request):
-    """Starts services of this test's own: on a kind of store, and perhaps broken on purpose.
+def prepare(tmp_path, request):
+    """Returns services to be started, perhaps broken by programs which every process runs first."""
+    prepared, databases = [], []
 
-    What is to be broken is named by programs of `broken`, which every process runs first.
-    """
-    started: list[FeedkeepProcess] = []
-    databases: list[str] = []
-
-    def start_one(store_kind, *broken):
-        folder = tmp_path / str(len(started))
+    def prepare_one(kind="sqlite", *broken, database="", serves=FeedkeepProcess, **settings):
+        folder = tmp_path / str(len(prepared))
         folder.mkdir()
-        database, workers = "", "2" if store_kind.endswith(", 2 workers") else "1"
-        if store_kind.startswith("postgres"):
+        if kind.startswith("postgres") and not database:
             database = new_database(request.getfixturevalue("postgres"))
             databases.append(database)
-        process = FeedkeepProcess(folder, database, workers=workers, log_level="warning")
+        settings.setdefault("workers", "2" if kind.endswith(", 2 workers") else "1")
+        process = serves(folder, database, **{"log_level": "warning", **settings})
         if broken:
             process.run_first(*broken)
+        prepared.append(process)
+        return process
+
+    yield prepare_one
+    for process in prepared:
+        if hasattr(process, "process") and process.process.poll() is None:
+            process.stop()
+    for url in databases:
+        drop_database(request.getfixturevalue("postgres"), url)
+
+
+@pytest.fixture
+def start(prepare):
+    """Starts what `prepare` returns."""
+
+    def start_one(kind="sqlite", *broken, **settings):
+        process = prepare(kind, *broken, **settings)
         process.start()
-        started.append(process)
-        if workers != "1":
+        if (workers := process.environment["FEEDKEEP_WORKERS"]) != "1":
             process.wait_for_workers(int(workers))
         return process
 
-    yield start_one
-    for process in started:
-        if process.process.poll() is None:
-            process.stop()
-    for database in databases:
-        drop_database(request.getfixturevalue("postgres"), database)
+    return start_one

@@ -1,23 +1,18 @@
 """Requests for every route and page action, each as large as its account and the limits allow."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from largest_account import NAME, LargestAccount
+from largest_account import NAME
 from route_table import all_pages, all_routes, bare, path_of
 
 from feedkeep.http.pages.static import StaticFiles
-from feedkeep.http.routing import Target
-from feedkeep.model import Stamp
 from feedkeep.model.stamps import write_stamp
 
 PASSWORD = "correct horse battery"
+# How many feeds a request names that passes for a small one: the first ones are the largest.
 FEW = 40
-"""How many feeds a request names that passes for a small one: the first ones are the largest."""
-
 VALUES = {
     "user": NAME, "device": "device0", "scope": "account", "count": "100", "tag": "news",
     "login": "0" * 64, "app": "antennapod", "name": NAME, "link": "x", "deletion_id": 1,
@@ -27,36 +22,29 @@ STYLE = StaticFiles().path("style.css").rpartition("/")[2]
 FILES = {"/docs/{name}": "gpodder.json", "/static/{name}": STYLE}
 UNKNOWN = {"guid": "00000000-0000-4000-8000-000000000009", "stamp": 1, "deletion_id": 10**9}
 
-Named = Callable[[Sequence[str]], dict[str, Any]]
-"""What is sent to name some feeds, as httpx is given it."""
 
-
-def _actions(urls: Sequence[str]) -> dict[str, Any]:
+def _actions(urls):
     played = {"action": "play", "position": 9, "timestamp": "2026-01-01T00:00:00"}
     return {"json": [{"podcast": url, "episode": f"{url}/e", **played} for url in urls]}
 
 
-def _object(urls: Sequence[str]) -> dict[str, Any]:
+def _object(urls):
     items = [{"feed_url": url} for url in urls]
     half = len(urls) // 2
     some = {"add": urls[:half], "remove": urls[half:], "set": {"b": 1}}
     return {"json": {"subscriptions": items, "is_subscribed": True, **some}}
 
 
-def _whole(urls: Sequence[str]) -> dict[str, Any]:
-    return {"json": urls}
-
-
-def _lines(urls: Sequence[str]) -> dict[str, Any]:
+def _lines(urls):
     return {"data": {"text": "\n".join(urls), "list": "\n".join(urls), "urls": "\n".join(urls)}}
 
 
-NAMING: Mapping[str, Named] = {
+NAMING = {
     "/api/2/subscriptions/{user}/{device}.json": _object,
     "/api/2/episodes/{user}.json": _actions,
     "/api/2/episodes/{user}/{device}.json": _actions,
-    "/subscriptions/{user}.{format}": _whole,
-    "/subscriptions/{user}/{device}.{format}": _whole,
+    "/subscriptions/{user}.{format}": lambda urls: {"json": urls},
+    "/subscriptions/{user}/{device}.{format}": lambda urls: {"json": urls},
     "/index.php/apps/gpoddersync/subscription_change/create": _object,
     "/index.php/apps/gpoddersync/episode_action/create": _actions,
     "/subscriptions": _object,
@@ -67,33 +55,25 @@ NAMING: Mapping[str, Named] = {
 }
 """Routes that are sent many feeds by their URLs: each is asked with all, and with few."""
 
+# What changes the whole list by its history comes before all that makes another history.
 FIRST = ("/history/{stamp}/undo", "/restore", "/changes/undo", "/changes/restore")
-"""What changes the whole list by its history comes before all that makes another history."""
-
 LAST = ("/sign-out", "/account/password", "/account/sign-out-others", "/account/delete")
 """Page actions that each begin with a sign-in, since one before may have ended all sessions."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A request.
-
-    Attributes:
-        name: Its method and its route, as the table of routes has it, and what is special about it.
-        template: Its route alone.
-        is_page: Whether it needs the session of a browser.
-        sent: What is sent, as httpx is given it.
-    """
+    """A request; its name is its method, its route and what is special about it."""
 
     name: str
     method: str
     template: str
     path: str
-    is_page: bool
+    is_page: bool  # it needs the session of a browser
     sent: Mapping[str, Any] = field(default_factory=dict)
 
 
-def largest_requests(account: LargestAccount) -> list[Asked]:
+def largest_requests(account):
     """Return requests for each method of each route: first those that read.
 
     A prefix of all routes of a protocol leads to the same handlers, so it is asked without.
@@ -103,13 +83,13 @@ def largest_requests(account: LargestAccount) -> list[Asked]:
     return sorted(found, key=lambda asked: (asked.method != "GET", _place(asked.template)))
 
 
-def _place(template: str) -> int:
+def _place(template):
     if template in LAST:
         return len(FIRST) + 1 + LAST.index(template)
     return FIRST.index(template) if template in FIRST else len(FIRST)
 
 
-def _requests(account: LargestAccount, target: Target) -> Iterator[Asked]:
+def _requests(account, target):
     template, is_page = bare(target.path), target.edge.is_for_own_pages
     values = {**VALUES, "guid": account.guids[0], "stamp": account.newest}
     values |= {"format": "opml" if is_page else "json"}
@@ -127,9 +107,7 @@ def _requests(account: LargestAccount, target: Target) -> Iterator[Asked]:
             yield Asked(f"{method} {template}, unknown", method, template, path, is_page, sent)
 
 
-def _sent(
-    account: LargestAccount, template: str, method: str, *, is_page: bool
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def _sent(account, template, method, *, is_page):
     """Yield what is sent to a route, each with what is special about it."""
     if method == "GET":
         yield "", {"params": _query(account, is_page=is_page)}
@@ -148,20 +126,18 @@ def _sent(
     elif is_page:
         yield "", {"data": _form(account)}
     else:
-        yield (
-            "",
-            {"json": {"is_subscribed": True, "set": {"b": 1}, "at": write_stamp(account.last)}},
-        )
+        some = {"is_subscribed": True, "set": {"b": 1}, "at": write_stamp(account.last)}
+        yield "", {"json": some}
 
 
-def _query(account: LargestAccount, *, is_page: bool) -> dict[str, str]:
+def _query(account, *, is_page):
     """Return a query of which routes understand something each."""
-    before = Stamp(account.newest - 1)
+    before = account.newest - 1
     at = f"{before}" if is_page else write_stamp(before)
     return {"per_page": "1000", "at": at, "url": account.urls[0], "q": "title", "show": "all"}
 
 
-def _form(account: LargestAccount) -> dict[str, Any]:
+def _form(account):
     """Return a form of which pages understand something each."""
     passwords = ("password", "new_password", "delete_password", "codes_password")
     return {

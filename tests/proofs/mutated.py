@@ -5,9 +5,6 @@ complaint, with the number of the document, but the last one, which says that it
 The seed and the number make a document again.
 """
 
-from __future__ import annotations
-
-import importlib
 import io
 import random
 import re
@@ -15,18 +12,16 @@ import signal
 import sys
 import time
 import unicodedata
-from collections.abc import Callable, Sequence
-from pathlib import Path
 from urllib.parse import urlsplit
 
+import broken
 from corpus_of_feeds import URL, documents
 from corpus_of_pictures import PICTURES
+from peaks import Peak
 from PIL import Image
 
 from feedkeep.feeds import pictures, reading
-from feedkeep.feeds.pictures import Picture
-from feedkeep.feeds.reading import FeedContent
-from feedkeep.model import Episode, Stamp
+from feedkeep.model import Stamp
 from feedkeep.model.errors import NotAFeed, NotAPicture
 from feedkeep.rules.episodes import MAX_EPISODES
 
@@ -61,7 +56,7 @@ GUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 HASH = re.compile("[0-9a-f]{16}")
 
 
-def mutated(chance: random.Random, good: list[bytes]) -> bytes:
+def mutated(chance, good):
     data = bytearray(chance.choice(good))
     for _ in range(chance.choice([1, 1, 1, 2, 3, 8])):
         place = chance.randrange(len(data) + 1)
@@ -89,21 +84,18 @@ def mutated(chance: random.Random, good: list[bytes]) -> bytes:
     return bytes(data)
 
 
-def read(document: bytes, content_type: str) -> list[str]:
+def read(document, content_type):
     try:
         found = reading.read_with_episodes(document, content_type, URL, UNTIL, MAX_EPISODES)
     except NotAFeed as refusal:
         return complaints_of_reason(str(refusal))
-    content, episodes = found
-    return [*complaints_of_content(content), *complaints_of_episodes(episodes)]
+    return [*complaints_of_content(found[0]), *complaints_of_episodes(found[1])]
 
 
-def complaints_of_content(content: FeedContent) -> list[str]:
+def complaints_of_content(content):
     found = []
-    for text, limit in (
-        (content.title, 200), (content.description, 2_000), (content.author, 200)
-    ):  # fmt: skip
-        found += complaints_of_text(text, limit)
+    for text, limit in {"title": 200, "description": 2_000, "author": 200}.items():
+        found += complaints_of_text(getattr(content, text), limit)
     urls = (content.site_url, content.picture_url, content.new_feed_url)
     found += [f"a URL is none: {url!a}" for url in urls if url and not is_url(url)]
     if content.language and not re.fullmatch("[A-Za-z0-9-]{2,35}", content.language):
@@ -117,7 +109,7 @@ def complaints_of_content(content: FeedContent) -> list[str]:
     return found
 
 
-def complaints_of_text(text: str, limit: int) -> list[str]:
+def complaints_of_text(text, limit):
     found = []
     if len(text) > limit or text != text.strip() or MARKUP.search(text) or UNSEEN.search(text):
         found.append(f"a text is not plain: {text!a}")
@@ -126,7 +118,7 @@ def complaints_of_text(text: str, limit: int) -> list[str]:
     return found
 
 
-def complaints_of_episodes(episodes: Sequence[Episode]) -> list[str]:
+def complaints_of_episodes(episodes):
     found = [complaint for one in episodes for complaint in complaints_of_text(one.title, 200)]
     links = [one.link for one in episodes if one.link]
     found += [f"a link is none: {link!a}" for link in links if len(link) > 500 or not is_url(link)]
@@ -140,7 +132,7 @@ def complaints_of_episodes(episodes: Sequence[Episode]) -> list[str]:
     return found
 
 
-def _times_slower() -> float:
+def _times_slower():
     """Return how many times longer this machine takes just now, with all that it does beside."""
     begun = time.process_time()
     for _ in range(_COUNTED):
@@ -149,17 +141,17 @@ def _times_slower() -> float:
     return min(max(1.0, slower), MOST_TIMES_SLOWER)
 
 
-def is_url(url: str) -> bool:
+def is_url(url):
     parts = urlsplit(url)
     is_clean = len(url) <= 8_192 and not re.search(r"""[\s\x00-\x1f"<>]""", url)
     return is_clean and parts.scheme in {"http", "https"} and bool(parts.hostname)
 
 
-def complaints_of_reason(reason: str) -> list[str]:
+def complaints_of_reason(reason):
     return [] if 10 < len(reason) < 120 and reason.endswith(".") else [f"no reason: {reason!a}"]
 
 
-def shrink(picture: bytes, _content_type: str) -> list[str]:
+def shrink(picture, _content_type):
     try:
         small = pictures.shrink(picture)
     except NotAPicture as refusal:
@@ -167,29 +159,15 @@ def shrink(picture: bytes, _content_type: str) -> list[str]:
     return complaints_of_picture(small)
 
 
-def complaints_of_picture(small: Picture) -> list[str]:
+def complaints_of_picture(small):
     image = Image.open(io.BytesIO(small.data), formats=["WEBP", "JPEG"])
-    if (
-        image.size != (300, 300)
-        or len(small.data) > 100_000
-        or image.info.keys() & {"exif", "icc_profile"}
-    ):
-        return [
-            f"a picture is not small: {image.size}, {len(small.data)} bytes, {image.info.keys()}"
-        ]
+    size, told = len(small.data), image.info.keys()
+    if image.size != (300, 300) or size > 100_000 or told & {"exif", "icc_profile"}:
+        return [f"a picture is not small: {image.size}, {size} bytes, {told}"]
     return []
 
 
-def used_bytes(name: str) -> int:
-    status = Path("/proc/self/status").read_text()
-    return (
-        next(int(line.split()[1]) for line in status.splitlines() if line.startswith(name)) * 1024
-    )
-
-
-def judged(
-    judge: Callable[[bytes, str], list[str]], document: bytes, content_type: str
-) -> list[str]:
+def judged(judge, document, content_type):
     """Return all that is wrong with how a document is read, and with the time and memory of it."""
     found = _judged_once(judge, document, content_type)
     # Another machine beside this one can have slowed it down for a moment.
@@ -197,11 +175,8 @@ def judged(
     return _judged_once(judge, document, content_type) if took_long else found
 
 
-def _judged_once(
-    judge: Callable[[bytes, str], list[str]], document: bytes, content_type: str
-) -> list[str]:
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
-    before = used_bytes("VmRSS")
+def _judged_once(judge, document, content_type):
+    peak = Peak("self")
     begun = time.process_time()
     # It ends this process, whatever that is busy with.
     signal.setitimer(signal.ITIMER_PROF, SECONDS_UNTIL_THE_END)
@@ -212,14 +187,14 @@ def _judged_once(
     seconds = time.process_time() - begun
     if seconds > MOST_SECONDS and seconds > MOST_SECONDS * _times_slower():
         found.append(f"it took {seconds:.1f} s")
-    if (added := used_bytes("VmHWM") - before) > MOST_BYTES:
+    if (added := peak.added_bytes) > MOST_BYTES:
         found.append(f"it took {added} bytes")
     return found
 
 
-def main(kind: str, count: str, seed: str, *broken: str) -> None:
-    for program in broken:
-        importlib.import_module(f"broken.{program}")
+def main(kind, count, seed, *programs):
+    for program in programs:
+        broken.run(program)
     judge = read if kind == "feeds" else shrink
     good = documents() if kind == "feeds" else [make() for make in PICTURES.values()]
     for number in range(int(count)):

@@ -4,70 +4,55 @@ It is run as a program, with an address and a token: it asks until its input end
 the seconds that each reply took.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from itertools import cycle
 
 PAUSE_SECONDS = 0.005
 """Between a reply and the next request, so that the machine is not busy with these alone."""
 
-Request = tuple[str, str, str]
+ALIVE = cycle([("GET", "/livez", None)])
 
 
-def is_alive() -> Iterator[Request]:
-    """Yield how to ask whether the service lives."""
-    return cycle([("GET", "/livez", "")])
-
-
-def own_list() -> Iterator[Request]:
-    """Yield requests that read and change a list of ten feeds."""
+def own_list():
     for number in cycle(range(10)):
         items = [{"feed_url": f"https://neighbour.example/{number}"}]
         yield "POST", "/subscriptions", json.dumps({"subscriptions": items})
-        yield "GET", "/subscriptions", ""
+        yield "GET", "/subscriptions", None
 
 
-class Neighbour:
-    """Asks one thing after the other on each of its connections."""
+def ask(address, token, requests, took, ends):
+    """Ask one thing after the other on a connection, until it ends."""
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    connection = HTTPConnection(address, timeout=300)
+    while not ends.wait(PAUSE_SECONDS):
+        method, path, body = next(requests)
+        began = time.monotonic()
+        connection.request(method, path, body, headers)
+        reply = connection.getresponse()
+        reply.read()
+        took.append(time.monotonic() - began)
+        assert reply.status == 200, (method, path, reply.status)
+    connection.close()
 
-    def __init__(self, address: str, token: str) -> None:
-        self._address = address
-        self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        self._ends = threading.Event()
 
-    def measure(self) -> dict[str, list[float]]:
-        """Ask until the input ends; return the seconds that replies took."""
-        took: dict[str, list[float]] = {"alive": [], "own": []}
-        asking = {"alive": is_alive(), "own": own_list()}
-        threads = [
-            threading.Thread(target=self._ask, args=(asking[kind], took[kind])) for kind in took
+def main(address, token):
+    took, ends = {"alive": [], "own": []}, threading.Event()
+    with ThreadPoolExecutor() as threads:
+        asking = [
+            threads.submit(ask, address, token, requests, found, ends)
+            for requests, found in zip((ALIVE, own_list()), took.values(), strict=True)
         ]
-        for thread in threads:
-            thread.start()
         sys.stdin.read()
-        self._ends.set()
-        for thread in threads:
-            thread.join()
-        return took
-
-    def _ask(self, requests: Iterator[Request], took: list[float]) -> None:
-        connection = HTTPConnection(self._address, timeout=300)
-        while not self._ends.wait(PAUSE_SECONDS):
-            method, path, body = next(requests)
-            began = time.monotonic()
-            connection.request(method, path, body or None, self._headers)
-            reply = connection.getresponse()
-            reply.read()
-            took.append(time.monotonic() - began)
-            assert reply.status == 200, (method, path, reply.status)
-        connection.close()
+        ends.set()
+        for one in asking:
+            one.result()
+    json.dump(took, sys.stdout)
 
 
 if __name__ == "__main__":
-    json.dump(Neighbour(*sys.argv[1:]).measure(), sys.stdout)
+    main(*sys.argv[1:])

@@ -1,12 +1,10 @@
 """A client that costs little, so that the service is what is busy in a proof."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import httpx
 
@@ -20,32 +18,24 @@ class Answer:
 
 
 class RawClient:
-    """One connection, for one request at a time; kept alive unless it is asked not to be.
+    """One connection, for one request at a time; kept alive unless it is asked not to be."""
 
-    Attributes:
-        has_begun: Whether anything came of the newest answer.
-    """
+    has_begun = False  # whether anything came of the newest answer
 
-    has_begun = False
-
-    def __init__(self, base_url: str, token: str, *, is_kept_alive: bool = True) -> None:
+    def __init__(self, base_url, token, *, is_kept_alive=True):
         url = httpx.URL(base_url)
         self._address = url.host, url.port
         self._headers = f"Host: x\r\nAuthorization: Bearer {token}\r\n"
         if not is_kept_alive:
             self._headers += "Connection: close\r\n"
 
-    def message(self, method: str, path: str, body: object = None) -> bytes:
-        """Return a request as it is sent."""
+    def message(self, method, path, body=None):
         content = b"" if body is None else json.dumps(body).encode()
         head = f"{method} {path} HTTP/1.1\r\n{self._headers}Content-Length: {len(content)}\r\n\r\n"
         return head.encode() + content
 
-    async def cut(self, message: bytes, seconds: float | None) -> None:
-        """Send a request, or a part of it, on a connection of its own, and cut that.
-
-        With None, it is cut once the answer begins to come, which stays unread.
-        """
+    async def cut(self, message, seconds):
+        """Send (part of) a request, and cut its connection: with None, once it is answered."""
         reader, writer = await asyncio.open_connection(*self._address)
         writer.write(message)
         if seconds is None:
@@ -54,16 +44,29 @@ class RawClient:
             await asyncio.sleep(seconds)
         writer.transport.abort()
 
-    async def __aenter__(self) -> Self:
+    async def __aenter__(self):
         self._reader, self._writer = await asyncio.open_connection(*self._address)
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, *_):
         self._writer.close()
         with contextlib.suppress(OSError):  # the other end may have cut it
             await self._writer.wait_closed()
 
-    async def ask(self, method: str, path: str, body: object = None) -> Answer:
+    async def add(self, *urls):
+        items = [{"feed_url": url} for url in urls]
+        return await self.ask("POST", "/subscriptions", {"subscriptions": items})
+
+    async def entries(self, path):
+        while path:
+            answer = await self.ask("GET", path)
+            assert answer.status == 200, answer
+            for entry in answer.body["subscriptions"]:
+                yield entry
+            following = answer.body.get("next")
+            path = following and following[following.index("/subscriptions") :]
+
+    async def ask(self, method, path, body=None):
         """Send a request and return its answer; raises OSError or EOFError if it is cut."""
         self._writer.write(self.message(method, path, body))
         self.has_begun = False

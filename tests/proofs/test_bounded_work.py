@@ -5,10 +5,9 @@ event loop until other tasks have their turn. No number follows from the time.
 """
 
 import json
-from collections.abc import Collection, Iterator
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import httpx
 import pytest
@@ -16,10 +15,8 @@ from fake_provider import CLIENT, FakeProvider
 from feedkeep_process import FeedkeepProcess
 from forms import first_of, in_the_long_form
 from largest_account import NAME, LargestAccount
-from largest_requests import FEW, LAST, PASSWORD, Asked, largest_requests
-from postgres_server import drop_database, execute, new_database
-
-from feedkeep.service import Service
+from largest_requests import FEW, LAST, PASSWORD, largest_requests
+from postgres_server import execute
 
 SUBSCRIPTIONS = 1_000
 """The settings `max_subscriptions` and `max_items`, which are 20,000 and 10,000 by default.
@@ -28,25 +25,15 @@ There is a twentieth of the pointers, former states, actions and deletions, too,
 setting; devices, documents, tokens, sessions and invitations are as many as there may be.
 """
 
-CALLS_IN_A_TURN = 50_000
-"""At most 35,000 were seen, and no more of an account that has half or twice as much."""
-
-ROWS_WRITTEN = 3 * SUBSCRIPTIONS
-"""In one commit: each feed and what it was before, and what else belongs to a change."""
-
+CALLS_IN_A_TURN = 50_000  # up to 35,000 were seen, also of an account of half or twice the size
+ROWS_WRITTEN = 3 * SUBSCRIPTIONS  # in a commit: feeds, what they were before, and what else changed
+# On PostgreSQL all goes with one commit, which delays no request; on SQLite, 1,000 at a time.
 WRITE_MORE = {"POST /account/delete": 80 * SUBSCRIPTIONS}
-"""On PostgreSQL all goes with one commit, which delays no request; on SQLite, 1,000 at a time."""
-
-ROWS_READ = 2_500
-"""A page of the list, all devices, all tokens or all titles: up to 1,200 were seen."""
-
+ROWS_READ = 2_500  # a page of the list, all devices, tokens or titles: up to 1,200 were seen
 OF_WHAT_IS_NOT_THERE = 20
+# Feeds that are named come with their pointers, of which each of the first ones has a hundred.
 OF_FEW = ROWS_READ + FEW * 100
-"""Feeds that are named come with their pointers, of which each of the first ones has a hundred."""
-
-OF_THE_LIST = 15 * SUBSCRIPTIONS
-"""With all pointers it has five times as many rows, of which some are read twice."""
-
+OF_THE_LIST = 15 * SUBSCRIPTIONS  # with all pointers it has 5 times as many rows, some read twice
 OF_THE_HISTORY = 40 * SUBSCRIPTIONS
 """There are five times as many former states, which are read with the list, and once more to show
 them: up to 31,000."""
@@ -56,84 +43,52 @@ OF_ALL = 100 * SUBSCRIPTIONS
 and to send them once more also by their keys and by their files: up to 82,000."""
 
 READ_MORE = {
-    OF_THE_LIST: (
-        "GET /api/2/subscriptions/{user}/{device}.json",
-        "GET /api/2/updates/{user}/{device}.json",
-        "GET /export/{format}",
-        "GET /feeds/{guid}",
-        "GET /history",
-        "GET /index.php/apps/gpoddersync/subscriptions",
-        "GET /restore",
-        "GET /subscriptions/{user}.{format}",
-        "GET /subscriptions/{user}/{device}.{format}",
-        "POST /api/2/subscriptions/{user}/{device}.json",
-        "POST /feeds/add",
-        "POST /feeds/file",
-        "POST /feeds/file, few",
-        "POST /feeds/subscribe",
-        "POST /feeds/unsubscribe",
-        "POST /history/{stamp}/undo",
-        "POST /import",
-        "POST /import, few",
-        "POST /import/carry-out",
-        "POST /import/from/carry-out",
-        "POST /index.php/apps/gpoddersync/episode_action/create",
-        "POST /index.php/apps/gpoddersync/subscription_change/create",
-        "POST /subscriptions",
-        "POST /subscriptions/{user}.{format}",
-        "POST /subscriptions/{user}.{format}, few",
-        "POST /subscriptions/{user}/{device}.{format}",
-        "POST /subscriptions/{user}/{device}.{format}, few",
-        "PUT /subscriptions/{user}.{format}",
-        "PUT /subscriptions/{user}.{format}, few",
-        "PUT /subscriptions/{user}/{device}.{format}",
-        "PUT /subscriptions/{user}/{device}.{format}, few",
-    ),
-    OF_THE_HISTORY: (
-        "GET /",  # for news of feeds that moved, of which this account has most
-        "GET /apps",
-        "GET /changes",
-        "GET /changes/restore",
-        "GET /news",
-        "POST /changes/rescue",
-        "POST /changes/undo",
-        "POST /changes/undo, changed since",
-    ),
-    OF_ALL: (
-        "GET /account/download",
-        "GET /api/2/episodes/{user}.json",
-        "GET /index.php/apps/gpoddersync/episode_action",
-        "POST /changes/restore",
-        "POST /restore",
-    ),
+    OF_THE_LIST: """
+        GET /api/2/subscriptions/{user}/{device}.json | GET /api/2/updates/{user}/{device}.json
+        GET /export/{format} | GET /feeds/{guid} | GET /history | GET /restore
+        GET /index.php/apps/gpoddersync/subscriptions | GET /subscriptions/{user}.{format}
+        GET /subscriptions/{user}/{device}.{format}
+        POST /api/2/subscriptions/{user}/{device}.json | POST /feeds/add | POST /feeds/file
+        POST /feeds/file, few | POST /feeds/subscribe | POST /feeds/unsubscribe
+        POST /history/{stamp}/undo | POST /import | POST /import, few | POST /import/carry-out
+        POST /import/from/carry-out | POST /index.php/apps/gpoddersync/episode_action/create
+        POST /index.php/apps/gpoddersync/subscription_change/create | POST /subscriptions
+        POST /subscriptions/{user}.{format} | POST /subscriptions/{user}.{format}, few
+        POST /subscriptions/{user}/{device}.{format}
+        POST /subscriptions/{user}/{device}.{format}, few
+        PUT /subscriptions/{user}.{format} | PUT /subscriptions/{user}.{format}, few
+        PUT /subscriptions/{user}/{device}.{format}
+        PUT /subscriptions/{user}/{device}.{format}, few""",
+    # Among these, GET / for news of feeds that moved, of which this account has most.
+    OF_THE_HISTORY: """
+        GET / | GET /apps | GET /changes | GET /changes/restore | GET /news | POST /changes/rescue
+        POST /changes/undo | POST /changes/undo, changed since""",
+    OF_ALL: """
+        GET /account/download | GET /api/2/episodes/{user}.json
+        GET /index.php/apps/gpoddersync/episode_action | POST /changes/restore | POST /restore""",
 }
 """What is asked for is that much; a new route has to do with less, or to come in here."""
 
-ROWS_READ_BY = {name: rows for rows, names in READ_MORE.items() for name in names}
 
-MOST_SECONDS = 600
-"""How long a reply may take: what is asked for may be half a million actions."""
+def by_name(values):
+    """Return the value of each request that a text names."""
+    return {name: value for value, text in values.items()
+            for name in re.split(r"\s*[|\n]\s*", text.strip())}  # fmt: skip
 
-REFUSED = {
-    "GET /apps/disconnect": 404,
-    "GET /news/{secret}.atom": 404,
-    "GET /pictures/{guid}": 404,
-    "GET /reset": 403,
-    "GET /sign-in/provider/back": 403,
-    "POST /changes/undo, changed since": 409,
-    "POST /import/from": 400,
-    "POST /index.php/login/v2/flow/{login}": 403,
-    "POST /index.php/login/v2/poll": 404,
-    "POST /recover": 403,
-    "POST /reset": 403,
-    "POST /sign-in/provider/logout": 400,
-    "POST /sign-up": 403,
-}
+
+ROWS_READ_BY = by_name(READ_MORE)
+
+MOST_SECONDS = 600  # for a reply, which may be half a million actions
+REFUSED = by_name({
+    404: """GET /apps/disconnect | GET /news/{secret}.atom | GET /pictures/{guid}
+        POST /index.php/login/v2/poll""",
+    403: """GET /reset | GET /sign-in/provider/back | POST /index.php/login/v2/flow/{login}
+        POST /recover | POST /reset | POST /sign-up""",
+    409: "POST /changes/undo, changed since",
+    400: "POST /import/from | POST /sign-in/provider/logout",
+})  # fmt: skip
 """For want of a picture, of a secret link or code, or of a provider's word; and one that asks. All
-else is carried out.
-
-So a new route has to be sent what it carries out.
-"""
+else is carried out: so a new route has to be sent what it carries out."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +101,7 @@ class Done:
     rows_written: int
     longest_turn: int
 
-    def is_bounded(self) -> bool:
+    def is_bounded(self):
         """Say whether it is answered as it should be, within what it may cost."""
         refusal, at_most = REFUSED.get(self.name), ROWS_READ_BY.get(self.name, ROWS_READ)
         if self.name.endswith(", unknown"):
@@ -161,92 +116,60 @@ class Done:
         )
 
 
-class Served:
-    """A service that has the account: it is asked by an app of it, and by a browser."""
-
-    def __init__(self, process: FeedkeepProcess, app: httpx.Client, browser: httpx.Client) -> None:
-        self.process = process
-        self._app = app
-        self._browser = browser
-
-    def ask(self, asked: Asked) -> httpx.Response:
-        if asked.template in LAST or (asked.is_page and not self._browser.cookies):
-            self._sign_in()
-        client = self._browser if asked.is_page else self._app
-        return client.request(asked.method, asked.path, **asked.sent)
-
-    def _sign_in(self) -> None:
-        self._browser.cookies.clear()
-        reply = self._browser.post("/sign-in", data={"name": NAME, "password": PASSWORD})
-        assert reply.status_code == httpx.codes.SEE_OTHER, reply.text
-
-
 @contextmanager
-def serving(
-    folder: Path, account: LargestAccount, database: str, *first: str, workers: str = "1"
-) -> Iterator[Served]:
-    """Serve what the account has."""
-    with FakeProvider() as provider:
-        yield from _serving(folder, account, database, provider, *first, workers=workers)
+def serving(folder, account, database, *first, workers="1"):
+    """Give a service that has the account, and what asks it: an app of it, or a browser."""
 
-
-def _serving(
-    folder: Path,
-    account: LargestAccount,
-    database: str,
-    provider: FakeProvider,
-    *first: str,
-    workers: str,
-) -> Iterator[Served]:
-    limit = f"{account.subscriptions}"
-    process = FeedkeepProcess(
-        folder,
-        database,
-        max_subscriptions=limit,
-        max_items=limit,
-        registration="open",
-        workers=workers,
-        log_level="warning",
-        oidc_issuer=provider.issuer,
-        oidc_client_id=CLIENT,
-    )
-    process.must("migrate")
-
-    async def fill(service: Service) -> None:
+    async def fill(service):
         await service.store.fill(account.records())
         await service.accounts.set_password(NAME, PASSWORD)
         await service.accounts.create("Other", None, is_admin=True)
 
-    process.use(fill)
-    if database:
-        execute(database, "ANALYZE")  # as PostgreSQL does by itself, later
-    process.passwords.append(PASSWORD)
-    if first:
-        process.run_first(*first)
-    with (
-        process,
-        process.client(NAME) as app,
-        httpx.Client(base_url=process.base_url, timeout=MOST_SECONDS) as browser,
-    ):
-        app.timeout = httpx.Timeout(MOST_SECONDS)
-        if workers != "1":
-            process.wait_for_workers(int(workers))
-        yield Served(process, app, browser)
+    limit = f"{account.subscriptions}"
+    settings = {"max_subscriptions": limit, "max_items": limit, "registration": "open"}
+    settings |= {"workers": workers, "log_level": "warning"}
+    with FakeProvider() as provider:
+        settings |= {"oidc_issuer": provider.issuer, "oidc_client_id": CLIENT}
+        process = FeedkeepProcess(folder, database, **settings)
+        process.must("migrate")
+        process.use(fill)
+        if database:
+            execute(database, "ANALYZE")  # as PostgreSQL does by itself, later
+        process.passwords.append(PASSWORD)
+        if first:
+            process.run_first(*first)
+        with (
+            process,
+            process.client(NAME) as app,
+            httpx.Client(base_url=process.base_url, timeout=MOST_SECONDS) as browser,
+        ):
+            app.timeout = httpx.Timeout(MOST_SECONDS)
+            if workers != "1":
+                process.wait_for_workers(int(workers))
+
+            def ask(asked):
+                if asked.template in LAST or (asked.is_page and not browser.cookies):
+                    browser.cookies.clear()
+                    form = {"name": NAME, "password": PASSWORD}
+                    signed_in = browser.post("/sign-in", data=form)
+                    assert signed_in.status_code == httpx.codes.SEE_OTHER, signed_in.text
+                client = browser if asked.is_page else app
+                return client.request(asked.method, asked.path, **asked.sent)
+
+            yield process, ask
 
 
-def what_is_done(
-    folder: Path, database: str = "", *first: str, names: Collection[str] = ()
-) -> list[Done]:
+def what_is_done(folder, database="", *first, names=()):
     """Return what each request cost; with some names, of these alone."""
     account = LargestAccount(SUBSCRIPTIONS)
-    answered: list[tuple[Asked, httpx.Response]] = []
-    with serving(folder, account, database, *first, "work_is_counted") as served:
+    answered = []
+    with serving(folder, account, database, *first, "work_is_counted") as (_, ask):
         for asked in largest_requests(account):
             if not names or asked.name in names:
-                reply = served.ask(asked)
+                reply = ask(asked)
                 is_html = reply.headers.get("content-type", "").startswith("text/html")
                 if asked.method == "GET" and is_html:  # templates are compiled once
-                    reply = served.ask(asked)
+                    reply = ask(asked)
                 answered.append((asked, reply))
     lines = map(json.loads, (folder / "work.jsonl").read_text().splitlines())
     work = {line.pop("id"): line for line in lines}
@@ -256,18 +179,9 @@ def what_is_done(
     ]
 
 
-@pytest.fixture(params=first_of("sqlite", "postgres"))
-def database(request):
-    if request.param == "sqlite":
-        yield ""
-        return
-    server = request.getfixturevalue("postgres")
-    url = new_database(server)
-    yield url
-    drop_database(server, url)
-
-
-def test_no_request_of_the_largest_account_is_unbounded(tmp_path, database):
+@pytest.mark.parametrize("kind", first_of("sqlite", "postgres"))
+def test_no_request_of_the_largest_account_is_unbounded(tmp_path, request, kind):
+    database = request.getfixturevalue("database") if kind == "postgres" else ""
     done = what_is_done(tmp_path, database)
     assert {*ROWS_READ_BY, *WRITE_MORE, *REFUSED} <= {work.name for work in done}
     assert [work for work in done if not work.is_bounded()] == []

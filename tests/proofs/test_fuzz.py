@@ -8,12 +8,11 @@ import json
 import random
 import re
 import time
-from collections.abc import Iterator
+from collections import Counter
 from itertools import product
 
 import httpx
 import pytest
-from feedkeep_process import FeedkeepProcess
 from forms import IS_FULL, in_the_long_form
 from route_table import all_pages, all_routes, names_of, path_of
 
@@ -42,39 +41,44 @@ WORTH_TRYING = [
     b"since=2026-01-01T00:00:00%2B99:99", b"after=x", b"?", b"&", b"#", b"Basic ", b"Bearer ",
     b"\xc3\xa9", b"0\r\n\r\n", b"ffffffffffffffff\r\n",
 ]  # fmt: skip
-
-
+# What no path has for a name: PostgreSQL cannot store or index it, or people cannot read it.
 IN_PATHS = ["a%00b", "x" * 7_000, "%cc%81" * 1_500, "a%0ab", "a%c2%85b"]
-"""What no path has for a name: PostgreSQL cannot store or index it, or people cannot read it."""
 
 
-def requests(token: str, name: str) -> list[bytes]:
+def requests(token, name):
     """Return a good request of each kind, by an account's token."""
+    headers = [
+        f"Authorization: Bearer {token}",
+        "Cookie: sessionid=fs_x; feedkeep_login=x",
+        "Content-Type: application/json",
+        "X-Forwarded-For: 192.0.2.1",
+        'If-None-Match: "x"',
+    ]
     kinds = [*_requests_of_the_interface(), *_requests_of_apps(name)]
-    return [_written(token, *kind) for kind in kinds]
+    return [_written(*kind, *headers) for kind in kinds]
 
 
-def _requests_of_the_interface() -> list[tuple[str, str, object]]:
+def _requests_of_the_interface():
     items = [{"feed_url": "https://a.example/feed?x=1", "guid": GUID}, {"feed_url": "ftp://b"}]
     changes = {"new_feed_url": "https://c.example", "new_guid": GUID, "is_subscribed": True}
     return [
-        ("GET", "/subscriptions?since=2026-01-01T00:00:00.000001Z&page=1&per_page=50", None),
-        ("GET", f"/v1/subscriptions/{GUID}", None),
+        ("GET", "/subscriptions?since=2026-01-01T00:00:00.000001Z&page=1&per_page=50", ""),
+        ("GET", f"/v1/subscriptions/{GUID}", ""),
         ("POST", "/subscriptions", {"subscriptions": items}),
         ("PATCH", f"/subscriptions/{GUID}", changes),
-        ("DELETE", f"/subscriptions/{GUID}", None),
-        ("GET", "/deletions/1", None),
-        ("GET", "/history?before=1795246305500921&per_page=50", None),
+        ("DELETE", f"/subscriptions/{GUID}", ""),
+        ("GET", "/deletions/1", ""),
+        ("GET", "/history?before=1795246305500921&per_page=50", ""),
         ("POST", "/v1/history/1795246305500921/undo", {"guids": [GUID], "changed_since": "leave"}),
-        ("GET", "/restore?at=2026-01-01T00:00:00Z&keep_added=false", None),
+        ("GET", "/restore?at=2026-01-01T00:00:00Z&keep_added=false", ""),
         ("POST", "/restore", {"at": "2999-01-01T00:00:00Z", "keep_added": False}),
-        ("GET", "/readyz", None),
-        ("GET", "/openapi.json", None),
-        ("GET", "/docs/gpodder.json", None),
+        ("GET", "/readyz", ""),
+        ("GET", "/openapi.json", ""),
+        ("GET", "/docs/gpodder.json", ""),
     ]
 
 
-def _requests_of_apps(name: str) -> list[tuple[str, str, object]]:
+def _requests_of_apps(name):
     nextcloud, flow = "/index.php/apps/gpoddersync", f"/index.php/login/v2/flow/{'0a' * 32}?app=x"
     changes = {"add": ["https://a.example/feed?x=1", "ftp://b"], "remove": ["https://c.example"]}
     action = {
@@ -84,52 +88,43 @@ def _requests_of_apps(name: str) -> list[tuple[str, str, object]]:
     }  # fmt: skip
     settings = f"/api/2/settings/{name}"
     return [
-        ("POST", f"/api/2/auth/{name}/login.json", None),
-        ("POST", f"/api/2/auth/{name}/logout.json", None),
-        ("GET", f"/api/2/devices/{name}.json", None),
+        ("POST", f"/api/2/auth/{name}/login.json", ""),
+        ("POST", f"/api/2/auth/{name}/logout.json", ""),
+        ("GET", f"/api/2/devices/{name}.json", ""),
         ("POST", f"/api/2/devices/{name}/phone.json", {"caption": "Zoë", "type": "mobile"}),
         ("POST", f"/api/2/sync-devices/{name}.json", {"synchronize": [["phone", "laptop"]]}),
-        ("GET", f"/api/2/subscriptions/{name}/phone.json?since=1790000000", None),
+        ("GET", f"/api/2/subscriptions/{name}/phone.json?since=1790000000", ""),
         ("POST", f"/api/2/subscriptions/{name}/phone.json", changes),
-        ("GET", f"/api/2/updates/{name}/phone.json?since=0&include_actions=true", None),
-        ("GET", f"/api/2/episodes/{name}.json?since=1&device=phone&aggregated=true", None),
+        ("GET", f"/api/2/updates/{name}/phone.json?since=0&include_actions=true", ""),
+        ("GET", f"/api/2/episodes/{name}.json?since=1&device=phone&aggregated=true", ""),
         ("POST", f"/api/2/episodes/{name}.json", [action, action | {"timestamp": 1.5}]),
-        ("GET", f"{settings}/podcast.json?podcast=https%3A%2F%2Fa.example", None),
+        ("GET", f"{settings}/podcast.json?podcast=https%3A%2F%2Fa.example", ""),
         ("POST", f"{settings}/device.json?device=x", {"set": {"a": [1.5]}, "remove": ["b"]}),
-        ("GET", f"/subscriptions/{name}.opml", None),
+        ("GET", f"/subscriptions/{name}.opml", ""),
         ("PUT", f"/subscriptions/{name}/phone.json", ["https://a.example/feed"]),
         ("PUT", f"/subscriptions/{name}/phone.opml", "<opml><body><outline xmlUrl='https://d'/>"),
         ("PUT", f"/subscriptions/{name}/phone.txt", "https://a.example\nhttps://b.example\n"),
-        ("GET", "/search.json?q=x", None),
-        ("GET", "/clientconfig.json", None),
-        ("POST", "/index.php/login/v2", None),
+        ("GET", "/search.json?q=x", ""),
+        ("GET", "/clientconfig.json", ""),
+        ("POST", "/index.php/login/v2", ""),
         ("POST", "/index.php/login/v2/poll", "token=x"),
-        ("GET", flow, None),
+        ("GET", flow, ""),
         ("POST", flow, f"secret=x&name={name}&password=x"),
-        ("GET", f"{nextcloud}/subscriptions?since=0", None),
+        ("GET", f"{nextcloud}/subscriptions?since=0", ""),
         ("POST", f"{nextcloud}/subscription_change/create", changes),
-        ("GET", f"{nextcloud}/episode_action?since=0", None),
+        ("GET", f"{nextcloud}/episode_action?since=0", ""),
         ("POST", f"{nextcloud}/episode_action/create", [action]),
     ]
 
 
-def _written(token: str, method: str, path: str, body: object) -> bytes:
-    text = body if isinstance(body, str) else json.dumps(body)
-    content = b"" if body is None else text.encode()
-    lines = [
-        f"{method} {path} HTTP/1.1",
-        "Host: feeds.example",
-        f"Authorization: Bearer {token}",
-        "Cookie: sessionid=fs_x; feedkeep_login=x",
-        "Content-Type: application/json",
-        f"Content-Length: {len(content)}",
-        "X-Forwarded-For: 192.0.2.1",
-        'If-None-Match: "x"',
-    ]
+def _written(method, path, body, *headers):
+    content = (body if isinstance(body, str) else json.dumps(body)).encode()
+    length = f"Content-Length: {len(content)}"
+    lines = [f"{method} {path} HTTP/1.1", "Host: feeds.example", *headers, length]
     return "\r\n".join([*lines, "", ""]).encode() + content
 
 
-def requests_of_pages(session: str) -> list[bytes]:
+def requests_of_pages(session):
     """Return a good form of each kind, and a request of each page, by a browser's session."""
     guids = f"feed={GUID}&feed={GUID}&only={GUID}&show=unsubscribed"
     upload = (
@@ -182,29 +177,24 @@ def requests_of_pages(session: str) -> list[bytes]:
         "/feeds/changed?since=1&checked=1", "/?url=x&text=y", "/manifest.webmanifest",
         "/sign-in?next=%2Fapps", "/sign-up/fi_x", "/reset/fr_x", "/static/style.css", "/nowhere",
     ]  # fmt: skip
-    return [
-        *(_written_by_browser(session, "POST", path, body) for path, body in forms.items()),
-        *(_written_by_browser(session, "GET", path, "") for path in pages),
-    ]
-
-
-def _written_by_browser(session: str, method: str, path: str, body: str) -> bytes:
-    kind = "multipart/form-data; boundary=x" if body.startswith("--x") else FORM
-    lines = [
-        f"{method} {path} HTTP/1.1",
-        "Host: feeds.example",
+    asked = [("POST", path, body) for path, body in forms.items()]
+    asked += [("GET", path, "") for path in pages]
+    headers = [
         f"Cookie: feedkeep={session}; feedkeep_note=eyJraW5kIjoic2F2ZWQifQ; feedkeep_reset=x;"
         " feedkeep_new_password=gAAAAA",
         "Accept: text/html",
         "Accept-Language: de;q=0.9, fr",
         "Sec-Fetch-Site: same-origin",
-        f"Content-Type: {kind}",
-        f"Content-Length: {len(body)}",
     ]
-    return "\r\n".join([*lines, "", body]).encode()
+    parts = "multipart/form-data; boundary=x"
+    kinds = [parts if body.startswith("--x") else FORM for _, _, body in asked]
+    return [
+        _written(*one, *headers, f"Content-Type: {kind}")
+        for one, kind in zip(asked, kinds, strict=True)
+    ]
 
 
-def mutated(chance: random.Random, good: list[bytes]) -> bytes:
+def mutated(chance, good):
     data = bytearray(chance.choice(good))
     for _ in range(chance.choice([1, 1, 1, 2, 3, 8])):
         place = chance.randrange(len(data) + 1)
@@ -226,11 +216,8 @@ def mutated(chance: random.Random, good: list[bytes]) -> bytes:
     return bytes(data)
 
 
-async def answers(address: tuple[str, int], sent: bytes, patience_seconds: float) -> bytes:
-    """Send bytes; return what comes back until there is nothing more to come.
-
-    Returns nothing if the service waits for more, and `CUT` if it hung up without a word.
-    """
+async def answers(address, sent, patience_seconds):
+    """Return all that bytes are answered: nothing if more is waited for, `CUT` after a hang-up."""
     reader, writer = await asyncio.open_connection(*address)
     got = b""
     try:
@@ -247,7 +234,7 @@ async def answers(address: tuple[str, int], sent: bytes, patience_seconds: float
     return got
 
 
-async def patience(address: tuple[str, int], good: bytes) -> float:
+async def patience(address, good):
     """Return for how many seconds to wait for an answer on a machine as busy as this one is now."""
     began = time.monotonic()
     asked = (answers(address, good, SECONDS_FOR_A_GOOD_ANSWER) for _ in range(SENDERS))
@@ -255,19 +242,18 @@ async def patience(address: tuple[str, int], good: bytes) -> float:
     return max(SECONDS_FOR_AN_ANSWER, 2 * (time.monotonic() - began))
 
 
-def is_whole(got: bytes) -> bool:
+def is_whole(got):
     head, end, body = got.partition(b"\r\n\r\n")
     length = length_of(head)
     return bool(end and length is not None and len(body) >= length)
 
 
-def length_of(head: bytes) -> int | None:
-    """Return the length of a body as its head tells it."""
+def length_of(head):
     found = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
     return int(found[1]) if found else None
 
 
-def complaints(sent: bytes, got: bytes) -> list[str]:
+def complaints(sent, got):
     """Return what is wrong with an answer to whatever was sent."""
     found = []
     head, _, body = got.partition(b"\r\n\r\n")
@@ -285,13 +271,12 @@ def complaints(sent: bytes, got: bytes) -> list[str]:
     return found
 
 
-def is_page(head: bytes) -> bool:
+def is_page(head):
     """Say whether a reply is the page of a login, which tells people what was wrong."""
     return b"text/html" in head and b"content-security-policy: default-src 'none';" in head
 
 
-def is_error(body: bytes, status: str) -> bool:
-    """Say whether a body has the one shape of errors."""
+def is_error(body, status):
     try:
         told = json.loads(body)
     except ValueError:
@@ -299,51 +284,47 @@ def is_error(body: bytes, status: str) -> bool:
     return set(told) == {"code", "message"} and told["code"] == status
 
 
-def prove(process: FeedkeepProcess, count: int, seed: int, kind: str = "protocols") -> list[str]:
+def session_of(process, name):
+    return process.use(lambda service: service.page_sessions.sign_in(name, PASSWORD, "", "")).text
+
+
+async def prove(process, count, seed, kind="protocols"):
     """Send mutated requests of apps, or of browsers; return all that was wrong."""
     url = httpx.URL(process.base_url)
-    address = url.host, url.port or 80
     name, chance = process.new_account(PASSWORD), random.Random(seed)
+    good, expected = requests(process.new_token(name), name), STATUSES_OF_PROTOCOLS
     if kind == "pages":
-        session = process.use(lambda s: s.page_sessions.sign_in(name, PASSWORD, "", "")).text
-        good, expected = requests_of_pages(session), {b"200", b"303", b"400", b"403", b"404"}
-    else:
-        good, expected = requests(process.new_token(name), name), STATUSES_OF_PROTOCOLS
-    found: list[str] = []
-    statuses: dict[bytes, int] = {}
+        good = requests_of_pages(session_of(process, name))
+        expected = {b"200", b"303", b"400", b"403", b"404"}
+    found, statuses = [], Counter()
+    address = url.host, url.port
+    seconds = await patience(address, good[0])
 
-    async def send(number: int, patience_seconds: float) -> None:
+    async def send(number):
         for _ in range(number):
             sent = mutated(chance, good)
-            got = await answers(address, sent, patience_seconds)
-            statuses[got[9:12]] = statuses.get(got[9:12], 0) + 1
+            got = await answers(address, sent, seconds)
+            statuses[got[9:12]] += 1
             found.extend(complaints(sent, got))
 
-    async def go() -> None:
-        seconds = await patience(address, good[0])
-        await asyncio.gather(*(send(count // SENDERS, seconds) for _ in range(SENDERS)))
-
-    asyncio.run(go())
-    assert sum(statuses.values()) - statuses.get(b"", 0) > count // 2, statuses
+    await asyncio.gather(*(send(count // SENDERS) for _ in range(SENDERS)))
+    assert statuses.total() - statuses[b""] > count // 2, statuses
     assert expected <= statuses.keys(), statuses
-    assert httpx.get(f"{process.base_url}/readyz").status_code == 200
+    ready = await asyncio.to_thread(httpx.get, f"{process.base_url}/readyz")
+    assert ready.status_code == 200
     lines = [json.loads(line) for line in process.log.read_text().splitlines()]
-    found += [str(line) for line in lines if line["level"] not in {"info", "warning"}]
-    return found
+    return found + [str(line) for line in lines if line["level"] not in {"info", "warning"}]
 
 
 @pytest.mark.parametrize("kind", ["protocols", "pages"])
-def test_no_bytes_make_a_server_error(start, store_kind, amount, kind):
+async def test_no_bytes_make_a_server_error(start, store_kind, amount, kind):
     seed = time.time_ns() if IS_FULL else 7
-    found = prove(start(store_kind), amount(200, 100_000, 1_200), seed, kind)
+    found = await prove(start(store_kind), amount(200, 100_000, 1_200), seed, kind)
     assert found == [], f"with the seed {seed}"
 
 
-def in_each_place(user: str) -> Iterator[tuple[str, str, bool]]:
-    """Yield each method and path with something hostile for one of its names, and if it is a page.
-
-    New routes join by themselves.
-    """
+def in_each_place(user):
+    """Yield each method and path with something hostile for a name, and whether it is a page."""
     values = {"user": user, "device": "phone", "name": "x", "format": "json", "guid": GUID}
     values |= {"count": "1", "scope": "account", "login": "0a" * 32}
     for target in (*all_routes(), *all_pages()):
@@ -358,8 +339,8 @@ def test_nothing_in_a_path_makes_a_server_error(start, store_kind):
     process = start(store_kind)
     name = process.new_account(PASSWORD)
     process.use(lambda service: service.accounts.set_admin(name, True))
-    session = process.use(lambda s: s.page_sessions.sign_in(name, PASSWORD, "", "")).text
-    cookie = {"Cookie": f"feedkeep={session}", "Sec-Fetch-Site": "same-origin"}
+    session = f"feedkeep={session_of(process, name)}"
+    cookie = {"Cookie": session, "Sec-Fetch-Site": "same-origin"}
     with process.client(name) as app, httpx.Client(base_url=process.base_url) as browser:
         # Of an app that is told of a change, the store is asked by its device.
         changes = {"add": ["https://a.example/feed"]}
@@ -372,9 +353,6 @@ def test_nothing_in_a_path_makes_a_server_error(start, store_kind):
 
 
 @in_the_long_form
-@pytest.mark.parametrize(
-    "broken",
-    ["broken_json_is_a_defect", "errors_have_another_shape"],
-)
-def test_the_proof_notices(start, broken):
-    assert prove(start("sqlite", broken), 1_600, 7) != []
+@pytest.mark.parametrize("broken", ["broken_json_is_a_defect", "errors_have_another_shape"])
+async def test_the_proof_notices(start, broken):
+    assert await prove(start("sqlite", broken), 1_600, 7) != []

@@ -9,9 +9,7 @@ import asyncio
 import random
 import socket
 from collections import Counter
-from collections.abc import Sequence
 from contextlib import ExitStack, suppress
-from typing import Any, Self
 
 from forms import in_the_long_form
 from web_of_hosts import WebOfHosts, redirect
@@ -27,34 +25,24 @@ ANY = "0.0.0.0"  # noqa: S104 - nothing is bound to it
 EVERYWHERE = (network("0.0.0.0/0"), network("::/0"))
 
 
-class Listeners:
+class Listeners(ExitStack):
     """Listens on all addresses of this machine, on some free ports; counts who connects."""
 
-    def __init__(self, ports: int) -> None:
-        self._stack = ExitStack()
-        self._listening = [self._listen() for _ in range(ports)]
+    def __init__(self, ports):
+        super().__init__()
+        both = socket.has_dualstack_ipv6()
+        kind = {"family": socket.AF_INET6 if both else socket.AF_INET, "dualstack_ipv6": both}
+        self._listening = [
+            socket.create_server(("", 0), backlog=4_096, **kind) for _ in range(ports)
+        ]
+        for listener in self._listening:
+            listener.setblocking(False)
+            self.enter_context(listener)
         self.ports = [one.getsockname()[1] for one in self._listening]
 
-    def _listen(self) -> socket.socket:
-        family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
-        listener = socket.create_server(
-            ("", 0), family=family, backlog=4_096, dualstack_ipv6=family is socket.AF_INET6
-        )
-        listener.setblocking(False)
-        return self._stack.enter_context(listener)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    def heard(self, harmless: str) -> int:
-        """Return how many connections came since the last look to what is denied, and end them.
-
-        The address `harmless` may be asked on all of the ports but the last.
-        """
-        count = 0
+    def heard(self, harmless):
+        """Return how many connections came since the last look to what is denied, and end them."""
+        count = 0  # the address `harmless` may be asked on all of the ports but the last
         for listener in self._listening:
             with suppress(BlockingIOError):
                 while True:
@@ -66,23 +54,17 @@ class Listeners:
 
 
 class Hostile:
-    """Makes up URLs that lead to this machine, in every spelling and by every detour.
+    """Makes up URLs that lead to this machine, in every spelling and by every detour."""
 
-    Attributes:
-        names: What the names in the URLs mean, one answer of the resolver after the other.
-        redirects: Where the paths of the redirecting host lead to.
-    """
-
-    def __init__(self, seed: int, redirecting: str, address: str, ports: Sequence[int]) -> None:
+    def __init__(self, seed, redirecting, address, ports):
         self._chance = random.Random(seed)
         self._redirecting = redirecting
         self._address = address
         self._ports = ports
-        self.names: dict[str, list[list[str]]] = {}
-        self.redirects: dict[str, str] = {}
+        self.names = {}  # what they mean, one answer of the resolver after the other
+        self.redirects = {}  # where the paths of the redirecting host lead to
 
-    def url(self) -> str:
-        """Return one more URL, which may be the beginning of several redirects."""
+    def url(self):
         url = self._direct()
         while self._chance.random() < 0.4:
             path = f"/{len(self.redirects)}"
@@ -90,7 +72,7 @@ class Hostile:
             url = self._redirecting + path
         return url
 
-    def _direct(self) -> str:
+    def _direct(self):
         pick = self._chance.choice
         scheme = pick(["http", "http", "https", "HTTP", "http", "ftp", ""])
         slashes = pick(["://"] * 12 + [":/", ":\\\\", ":///", ":////", ":"])
@@ -101,7 +83,7 @@ class Hostile:
         where = self._name() if self._chance.random() < 0.5 else self._number()
         return f"{scheme}{slashes}{user_info}{where}{odd}:{port}{after}"
 
-    def _number(self) -> str:
+    def _number(self):
         pick, address = self._chance.choice, self._ipv4()
         a, b, c, d = (int(part) for part in address.split("."))
         whole = int.from_bytes((a, b, c, d), "big")
@@ -119,7 +101,7 @@ class Hostile:
             ]
         )  # fmt: skip
 
-    def _name(self) -> str:
+    def _name(self):
         name = f"{self._chance.choice(['n', 'N', 'ñ'])}{len(self.names)}.example"
         answers = [self._answer() for _ in range(3)]
         if self._chance.random() < 0.3:  # it means a harmless host at first
@@ -127,23 +109,19 @@ class Hostile:
         self.names[FetchTarget.parse(f"http://{name}/").host] = answers
         return name
 
-    def _answer(self) -> list[str]:
+    def _answer(self):
         address = self._ipv4()
         kinds = [address, f"::ffff:{address}", "::1", ANY, "::", f"{address}%lo", "::1%lo",
                  "127.1", "0x7f.1", "2130706433", "localhost", "", f" {address}"]  # fmt: skip
         return self._chance.choices(kinds, k=self._chance.randint(1, 4))
 
-    def _ipv4(self) -> str:
+    def _ipv4(self):
         low = [self._chance.choice([0, 1, 255, self._chance.randrange(256)]) for _ in range(3)]
         return "127.{}.{}.{}".format(*low)
 
 
-def asked(count: int, seed: int, *, is_guarded: bool = True) -> tuple[int, int, Counter[str]]:
-    """Let a client ask so many hostile URLs.
-
-    Returns how many connections the denied addresses heard, how many the redirecting host did, and
-    what came of the URLs.
-    """
+async def asked(count, seed, *, is_guarded=True):
+    """Let a client ask hostile URLs; count outcomes, and connections `heard`, and `harmless`."""
     with WebOfHosts() as web, Listeners(3) as listeners:
         harmless = web.host("redirecting.example")
         hostile = Hostile(seed, harmless.url(""), harmless.address, listeners.ports)
@@ -151,23 +129,19 @@ def asked(count: int, seed: int, *, is_guarded: bool = True) -> tuple[int, int, 
         harmless.answers |= {path: redirect(to) for path, to in hostile.redirects.items()}
         names = {harmless.name: [[harmless.address]], **hostile.names}
 
-        async def look_up(host: str) -> Sequence[str]:
+        async def look_up(host):
             answers = names.get(host, [[]])
             return answers.pop(0) if len(answers) > 1 else answers[0]
 
-        ports = frozenset({harmless.port, *listeners.ports[:-1]})
-        allowed = AddressRule(allowed=(network(harmless.address),))
-        policy = ClientPolicy(addresses=allowed, ports=ports)
+        allowed, ports = (network(harmless.address),), {harmless.port, *listeners.ports[:-1]}
         if not is_guarded:
-            rule = AddressRule(allowed=EVERYWHERE)
-            policy = ClientPolicy(addresses=rule, ports=ports | set(listeners.ports))
-        outcomes: Counter[str] = Counter()
-        heard = 0
+            allowed, ports = EVERYWHERE, ports | set(listeners.ports)
+        policy = ClientPolicy(addresses=AddressRule(allowed=allowed), ports=frozenset(ports))
+        outcomes = Counter()
 
-        async def ask(client: GuardedClient, waiting: list[str]) -> None:
-            nonlocal heard
-            while waiting:
-                url = waiting.pop()
+        async def ask(client):
+            while urls:
+                url = urls.pop()
                 try:
                     # The second time, a name may mean another address than the first.
                     for _ in range(2):
@@ -175,49 +149,48 @@ def asked(count: int, seed: int, *, is_guarded: bool = True) -> tuple[int, int, 
                     outcomes["answered"] += 1
                 except RequestError as error:
                     outcomes[error.kind] += 1
-                heard += listeners.heard(harmless.address)
+                outcomes["heard"] += listeners.heard(harmless.address)
 
-        async def ask_all() -> None:
-            async with GuardedClient(policy, look_up) as client:
-                await asyncio.gather(*(ask(client, urls) for _ in range(AT_ONCE)))
+        async with GuardedClient(policy, look_up) as client:
+            await asyncio.gather(*(ask(client) for _ in range(AT_ONCE)))
+        outcomes["heard"] += listeners.heard(harmless.address)
+        outcomes["harmless"] = harmless.connections
+        return outcomes
 
-        asyncio.run(ask_all())
-        return heard + listeners.heard(harmless.address), harmless.connections, outcomes
 
-
-def test_nothing_hostile_reaches_a_denied_address(amount):
+async def test_nothing_hostile_reaches_a_denied_address(amount):
     count = amount(300, 10_000, 1_000)
-    heard, harmless, outcomes = asked(count, seed=1)
-    assert heard == 0
+    outcomes = await asked(count, seed=1)
+    assert outcomes["heard"] == 0
     assert outcomes["refused"] > 0.7 * count
-    assert harmless > 0.3 * count  # redirects were followed, and names first meant that host
+    # Redirects were followed, and names first meant that host.
+    assert outcomes["harmless"] > 0.3 * count
 
 
-def test_the_listeners_hear_a_door_without_a_guard(amount):
+async def test_the_listeners_hear_a_door_without_a_guard(amount):
     count = amount(100, 3_000, 300)
-    heard, _, _ = asked(count, seed=2, is_guarded=False)
-    assert heard > 0.1 * count
+    assert (await asked(count, seed=2, is_guarded=False))["heard"] > 0.1 * count
 
 
 @in_the_long_form
-def test_each_of_the_two_walls_is_enough(amount, monkeypatch):
+async def test_each_of_the_two_walls_is_enough(amount, monkeypatch):
     count = amount(100, 3_000, 300)
     with monkeypatch.context() as without_sockets:
         without_sockets.setattr(GuardedClient, "_judged_socket", staticmethod(unjudged_socket))
-        assert asked(count, seed=3)[0] == 0
+        assert (await asked(count, seed=3))["heard"] == 0
     monkeypatch.setattr(GuardedClient, "_judge", lambda *_: None)
     monkeypatch.setattr(_JudgedNames, "resolve", unjudged_names)
-    assert asked(count, seed=4)[0] == 0
+    assert (await asked(count, seed=4))["heard"] == 0
     monkeypatch.setattr(GuardedClient, "_judged_socket", staticmethod(unjudged_socket))
-    assert asked(count, seed=5)[0] > 0.1 * count
+    assert (await asked(count, seed=5))["heard"] > 0.1 * count
 
 
-def unjudged_socket(info: Any) -> socket.socket:
+def unjudged_socket(info):
     family, kind, protocol, _, _ = info
     return socket.socket(family, kind, protocol)
 
 
-async def unjudged_names(self: Any, host: str, port: int = 0, **_: object) -> list[Any]:
+async def unjudged_names(self, host, port=0, **_):
     return [
         {"hostname": host, "host": one, "port": port, "family": 0, "proto": 0, "flags": 0}
         for one in await self._look_up(host)

@@ -7,15 +7,12 @@ import asyncio
 import contextlib
 import select
 import socket
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from pathlib import Path
+from contextlib import asynccontextmanager
 
 import httpx
 import pytest
-from feedkeep_process import FeedkeepProcess
 from forms import IS_FULL, in_the_long_form
-from process_memory import memory_bytes
+from peaks import Peak
 from test_sizes import many_files
 
 __all__ = ["many_files"]
@@ -29,33 +26,22 @@ READERS = 12
 BODIES = 200 if IS_FULL else 30
 STRANGERS = 1_000 if IS_FULL else 200
 LARGE_FILE = "/docs"
-
-MOST_FOR_FILES = STRANGERS * 160 * 1024
-"""What unread files may take: less than a copy of the file for each stranger."""
-
-
-MOST_BESIDE = (700 if IS_FULL else 50) * MIB
-"""What it takes to make the longest list, and to have so many connections."""
+MOST_FOR_FILES = STRANGERS * 160 * 1024  # if unread: less than a copy of the file for each stranger
+MOST_BESIDE = (700 if IS_FULL else 50) * MIB  # to make the longest list, with so many connections
 
 
 class Crowd:
-    """Connections of clients that hold the service up; and how much memory it takes for them."""
+    """Connections of clients that hold the service up; and the memory that it takes for them."""
 
-    def __init__(self, process: FeedkeepProcess) -> None:
+    def __init__(self, process):
         self._process = process
         url = httpx.URL(process.base_url)
         self._address = url.host, url.port
         self._readable = select.poll()
-        Path(f"/proc/{process.process.pid}/clear_refs").write_text("5")  # the peak begins anew
-        self._before = memory_bytes(process, "VmRSS")
-
-    @property
-    def added_bytes(self) -> int:
-        """What the service took at most since."""
-        return memory_bytes(self._process, "VmHWM") - self._before
+        self.peak = Peak(process.process.pid)
 
     @asynccontextmanager
-    async def come(self, count: int, request: bytes) -> AsyncIterator[list[asyncio.Task[None]]]:
+    async def come(self, count, request):
         """Let so many send a request, each as fast as it is taken, and read nothing."""
         loop = asyncio.get_running_loop()
         with contextlib.ExitStack() as stack:
@@ -71,7 +57,7 @@ class Crowd:
                 task.cancel()
             await asyncio.gather(*sending, return_exceptions=True)
 
-    async def answered(self, count: int) -> None:
+    async def answered(self, count):
         """Wait until so many of the crowd could read the beginning of a reply."""
         for _ in range(2_000):
             if len(self._readable.poll(0)) >= count:
@@ -80,17 +66,7 @@ class Crowd:
         raise AssertionError(self._process.log.read_text())
 
 
-@contextmanager
-def served(folder: Path, bound_bytes: int, *broken: str) -> Iterator[FeedkeepProcess]:
-    process = FeedkeepProcess(folder, max_in_flight_bytes=str(bound_bytes))
-    if broken:
-        process.run_first(*broken)
-    with process:
-        yield process
-
-
-async def answer_one_more(process: FeedkeepProcess, token: str) -> None:
-    """Another client reads and writes meanwhile."""
+async def answer_one_more(process, token):
     item = {"subscriptions": [{"feed_url": "https://a.example"}]}
     headers = {"Authorization": f"Bearer {token}"}
     async with httpx.AsyncClient(base_url=process.base_url, headers=headers, timeout=20) as client:
@@ -98,7 +74,7 @@ async def answer_one_more(process: FeedkeepProcess, token: str) -> None:
         assert (await client.post("/subscriptions", json=item)).status_code == 200
 
 
-def unread_replies(process: FeedkeepProcess) -> int:
+async def unread_replies(process, crowd):
     """Ask for a whole long list many times and read none of them."""
     name = process.new_account()
     token = process.new_token(name)
@@ -109,73 +85,73 @@ def unread_replies(process: FeedkeepProcess) -> int:
             assert reply.status_code == 200
     path = f"/subscriptions/{name}.txt"
     request = f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n"
-
-    async def attack() -> int:
-        crowd = Crowd(process)
-        async with crowd.come(READERS, request.encode()):
-            await crowd.answered(READERS)
-            await answer_one_more(process, token)
-        return crowd.added_bytes
-
-    return asyncio.run(attack())
+    crowd.peak = Peak(process.process.pid)
+    async with crowd.come(READERS, request.encode()):
+        await crowd.answered(READERS)
+        await answer_one_more(process, token)
 
 
-def bodies_without_an_end(process: FeedkeepProcess) -> int:
+async def bodies_without_an_end(process, crowd):
     """Send large bodies but for their last byte."""
     token = process.new_token(process.new_account())
     size = 4 * MIB
     head = f"POST /subscriptions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
     request = f"{head}Content-Length: {size}\r\n\r\n".encode() + b" " * (size - 1)
-
-    async def attack() -> int:
-        crowd = Crowd(process)
-        async with crowd.come(BODIES, request) as sending:
-            some_refused = asyncio.create_task(crowd.answered(1))
-            all_sent = asyncio.gather(*sending, return_exceptions=True)
-            await asyncio.wait((some_refused, all_sent), return_when=asyncio.FIRST_COMPLETED)
-            some_refused.cancel()
-            await answer_one_more(process, token)
-        return crowd.added_bytes
-
-    return asyncio.run(attack())
+    async with crowd.come(BODIES, request) as sending:
+        some_refused = asyncio.create_task(crowd.answered(1))
+        all_sent = asyncio.gather(*sending, return_exceptions=True)
+        await asyncio.wait((some_refused, all_sent), return_when=asyncio.FIRST_COMPLETED)
+        some_refused.cancel()
+        await answer_one_more(process, token)
 
 
-def unread_files(process: FeedkeepProcess) -> int:
-    """Strangers ask for a large file and do not read it."""
+async def unread_files(process, crowd):
     token = process.new_token(process.new_account())
-
-    async def attack() -> int:
-        crowd = Crowd(process)
-        request = f"GET {LARGE_FILE} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
-        async with crowd.come(STRANGERS, request):
-            await crowd.answered(STRANGERS)
-            await answer_one_more(process, token)
-        return crowd.added_bytes
-
-    return asyncio.run(attack())
+    request = f"GET {LARGE_FILE} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+    async with crowd.come(STRANGERS, request):
+        await crowd.answered(STRANGERS)
+        await answer_one_more(process, token)
 
 
-@pytest.mark.parametrize("attack", [unread_replies, bodies_without_an_end])
-def test_what_clients_leave_unread_or_unsent_takes_little_memory(tmp_path, attack):
-    with served(tmp_path, BOUND_BYTES) as process:
-        assert attack(process) < BOUND_BYTES + MOST_BESIDE
+async def bytes_added_by(attack, process):
+    crowd = Crowd(process)
+    await attack(process, crowd)
+    return crowd.peak.added_bytes
 
 
-def test_files_that_clients_leave_unread_take_less_than_a_copy_for_each(tmp_path):
-    with served(tmp_path, BOUND_BYTES) as process:
-        length = len(httpx.get(f"{process.base_url}{LARGE_FILE}").content)
-        assert length > MOST_FOR_FILES / STRANGERS
-        assert unread_files(process) < MOST_FOR_FILES
+@pytest.fixture
+def serve(start):
+    """Starts a service with a bound, perhaps broken on purpose."""
+
+    def serve(bound_bytes, *broken):
+        bound = {"max_in_flight_bytes": str(bound_bytes), "log_level": "debug"}
+        return start("sqlite", *broken, **bound)
+
+    return serve
+
+
+ATTACKS = (unread_replies, bodies_without_an_end)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+async def test_what_clients_leave_unread_or_unsent_takes_little_memory(serve, attack):
+    assert await bytes_added_by(attack, serve(BOUND_BYTES)) < BOUND_BYTES + MOST_BESIDE
+
+
+async def test_files_that_clients_leave_unread_take_less_than_a_copy_for_each(serve):
+    process = serve(BOUND_BYTES)
+    async with httpx.AsyncClient(base_url=process.base_url) as client:
+        assert len((await client.get(LARGE_FILE)).content) > MOST_FOR_FILES / STRANGERS
+    assert await bytes_added_by(unread_files, process) < MOST_FOR_FILES
 
 
 @in_the_long_form
-@pytest.mark.parametrize("attack", [unread_replies, bodies_without_an_end])
-def test_the_proof_notices_a_service_without_a_bound(tmp_path, attack):
-    with served(tmp_path, NO_BOUND) as process:
-        assert attack(process) > BOUND_BYTES + MOST_BESIDE
+@pytest.mark.parametrize("attack", ATTACKS)
+async def test_the_proof_notices_a_service_without_a_bound(serve, attack):
+    assert await bytes_added_by(attack, serve(NO_BOUND)) > BOUND_BYTES + MOST_BESIDE
 
 
 @in_the_long_form
-def test_the_proof_notices_files_that_are_copied_for_each_client(tmp_path):
-    with served(tmp_path, NO_BOUND, "files_are_copied") as process:
-        assert unread_files(process) > MOST_FOR_FILES
+async def test_the_proof_notices_files_that_are_copied_for_each_client(serve):
+    process = serve(NO_BOUND, "files_are_copied")
+    assert await bytes_added_by(unread_files, process) > MOST_FOR_FILES

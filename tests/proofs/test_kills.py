@@ -16,7 +16,8 @@ from feedkeep_process import FeedkeepProcess
 from forms import in_the_long_form
 from postgres_server import PostgresServer
 from raw_client import RawClient
-from writers import KILLS_OF_AN_ACCOUNT, WRITERS, Writers, wrong_after_kills
+from waiting import until_so
+from writers import KILLS_OF_AN_ACCOUNT, Writers, going_on, wrong_after_kills
 
 
 # C8.1
@@ -24,45 +25,69 @@ def test_nothing_acknowledged_is_lost_when_the_service_is_killed(start, each_kin
     assert wrong_after_kills(start(each_kind), amount(2, 1_000, 4)) == []
 
 
-@in_the_long_form
-def test_the_other_worker_goes_on_when_one_is_killed_and_nothing_is_lost(start, amount):
-    chance = random.Random(3)
-    process = start("sqlite, 2 workers")
-    writers = Writers(process)
-    statuses: Counter[int] = Counter()
+CUT = 0
 
-    async def write(is_over):
+
+def wrong_while_others_die(writers, kills, kill):
+    """Kill what writers use, who go on; return what is wrong after a kill, and all statuses."""
+    statuses = Counter()
+
+    async def write(_, is_over):
         while not is_over.is_set():
             try:
-                async with RawClient(process.base_url, writers.token) as client:
+                async with RawClient(writers.process.base_url, writers.token) as client:
                     while not is_over.is_set():
-                        statuses[await writers.add(client)] += 1
+                        statuses[status := await writers.add(client)] += 1
+                        await asyncio.sleep(0 if status == 200 else 0.01)
             except (OSError, EOFError):
-                await asyncio.sleep(0)  # its process was killed
+                statuses[CUT] += 1  # its process was killed
+                await asyncio.sleep(0)
 
     async def until_more():
-        enough = statuses[200] + 50
-        async with asyncio.timeout(20):
-            while statuses[200] < enough:  # noqa: ASYNC110 - no single writer has an event for it
-                await asyncio.sleep(0.01)
+        enough = statuses[200] + 20
+        await until_so(lambda: statuses[200] >= enough)
 
-    async def kill_one(pid):
-        is_over = asyncio.Event()
-        writing = [asyncio.create_task(write(is_over)) for _ in range(WRITERS)]
-        await until_more()
-        await asyncio.sleep(chance.uniform(0, 0.1))
-        os.kill(pid, signal.SIGKILL)
-        await until_more()  # before there is another one
-        is_over.set()
-        await asyncio.gather(*writing)
+    async def one():
+        async with going_on(write):
+            await until_more()
+            await asyncio.sleep(random.uniform(0, 0.2))
+            await asyncio.to_thread(kill)
+            await until_more()
 
-    for number in range(amount(2, 200, 4)):
+    for number in range(kills):
         if number % KILLS_OF_AN_ACCOUNT == 0:
             writers.take_a_new_account()
-        asyncio.run(kill_one(chance.choice(process.workers())))
-        assert writers.what_is_wrong() == []
+        asyncio.run(one())
+        if wrong := writers.what_is_wrong():
+            return wrong, set(statuses)
+    return [], set(statuses)
+
+
+@in_the_long_form
+def test_the_other_worker_goes_on_when_one_is_killed_and_nothing_is_lost(start, amount):
+    process = start("sqlite, 2 workers")
+
+    def kill_one():
         process.wait_for_workers(2)
-    assert set(statuses) == {200}
+        os.kill(random.choice(process.workers()), signal.SIGKILL)
+
+    wrong, statuses = wrong_while_others_die(Writers(process), amount(2, 200, 4), kill_one)
+    assert wrong == []
+    assert statuses - {CUT} == {200}
+
+
+def test_nothing_acknowledged_is_lost_when_the_database_is_killed(amount):
+    with PostgresServer() as server:
+        process = FeedkeepProcess(server.folder, server.url, workers="2", log_level="error")
+
+        def kill():
+            server.stop(signal.SIGKILL)
+            server.start()
+
+        with process:
+            wrong, statuses = wrong_while_others_die(Writers(process), amount(2, 100, 3), kill)
+    assert wrong == []
+    assert statuses <= {200, 503}
 
 
 @in_the_long_form
@@ -71,49 +96,14 @@ def test_the_other_worker_goes_on_when_one_is_killed_and_nothing_is_lost(start, 
     [("sqlite", "sqlite_commits_later"), ("postgres, 2 workers", "postgres_commits_later")],
 )
 def test_the_proof_notices_a_reply_before_the_commit(start, store_kind, broken):
-    healthy = start(store_kind)
-    writers = Writers(healthy)
-    healthy.stop()
-    healthy.run_first(broken)
-    wrong: list[str] = []
+    process = start(store_kind)
+    writers = Writers(process)
+    process.stop()
+    process.run_first(broken)
+    wrong = []
     for _ in range(10):
-        healthy.start()
+        process.start()
         asyncio.run(writers.write_for(0.3))
         if wrong := writers.what_is_wrong():
             break
     assert any("was lost" in sentence for sentence in wrong)
-
-
-def test_nothing_acknowledged_is_lost_when_the_database_is_killed(amount):
-    chance = random.Random(2)
-    with PostgresServer() as server:
-        process = FeedkeepProcess(server.folder, server.url, workers="2", log_level="error")
-        with process:
-            writers = Writers(process)
-
-            async def write(seconds):
-                is_over, has_written = asyncio.Event(), asyncio.Event()
-
-                async def one():
-                    async with RawClient(process.base_url, writers.token) as client:
-                        while not is_over.is_set():
-                            if await writers.add(client) == 503:
-                                await asyncio.sleep(0.01)
-                            else:
-                                has_written.set()
-
-                writing = [asyncio.create_task(one()) for _ in range(WRITERS)]
-                await asyncio.wait_for(has_written.wait(), 20)  # what is killed is in use
-                await asyncio.sleep(seconds)
-                server.stop(signal.SIGKILL)
-                await asyncio.to_thread(server.start)
-                has_written.clear()
-                await asyncio.wait_for(has_written.wait(), 20)
-                is_over.set()
-                await asyncio.gather(*writing)
-
-            for number in range(amount(2, 100, 3)):
-                if number % KILLS_OF_AN_ACCOUNT == 0:
-                    writers.take_a_new_account()
-                asyncio.run(write(chance.uniform(0.01, 0.3)))
-                assert writers.what_is_wrong() == []

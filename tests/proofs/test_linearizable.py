@@ -11,11 +11,10 @@ import random
 import time
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from heapq import heappop, heappush
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any
 
 import pytest
@@ -26,8 +25,9 @@ from account import (
     KINDS_OF_HISTORY,
     Account,
     random_request,
+    sent,
+    told,
 )
-from feedkeep_process import FeedkeepProcess
 from forms import in_the_long_form
 from raw_client import Answer, RawClient
 
@@ -36,7 +36,6 @@ from feedkeep.model.stamps import write_stamp
 
 CLIENTS = 16
 STAMPED = "uploads_tell_their_stamps"
-EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 
 
 @dataclass(frozen=True)
@@ -47,122 +46,80 @@ class Operation:
     answer: Answer
     sent: float
     received: float
-    told: int | None = None  # the stamp of what an app uploaded, which no reply says
+    stamp_told: int | None = None  # the stamp of what an app uploaded, which no reply says
 
     @property
-    def stamp(self) -> int | None:
+    def told(self):
+        return told(self.request, self.answer.status, self.answer.body)
+
+    @property
+    def stamp(self):
         """The stamp that the account's clock gave to this write."""
         kind, body = self.request[0], self.answer.body
         if self.answer.status not in {200, 202} or kind in {"read", "poll"}:
             return None
         if kind in {"put", "upload"}:
-            return self.told
+            return self.stamp_told
         if kind in KINDS_OF_HISTORY:
             return None if body["stamp"] is None else int(body["stamp"])
         if kind == "delete":
             return int(body["deletion_id"])
         told = body["success"][0] if kind == "add" else body
         texts = [told[name] for name in ("subscription_changed", "guid_changed") if name in told]
-        return max(_microseconds(text) for text in texts)
+        return max(round(datetime.fromisoformat(text).timestamp() * 1e6) for text in texts)
 
 
-def _microseconds(text: str) -> int:
-    since = datetime.fromisoformat(text) - EPOCH
-    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
-
-
-async def perform(
-    client: RawClient, request: tuple[str, Any], name: str, device: str, changes_made: list[int]
-) -> Answer:
+async def perform(client, request, name, device, changes_made):
     """Send a request; `changes_made` are the stamps of the changes to begin with."""
-    kind, what = request
-    if kind == "undo":
-        number, when_changed = what
-        path = f"/history/{changes_made[number]}/undo"
-        return await client.ask("POST", path, {"changed_since": when_changed})
-    if kind == "restore":
-        moment = {"at": write_stamp(Stamp(changes_made[-1])), "keep_added": what}
-        return await client.ask("POST", "/restore", moment)
     changes = f"/api/2/subscriptions/{name}/{device}.json"
-    if kind == "put":
-        return await client.ask("PUT", f"/subscriptions/{name}/{device}.json", what)
-    if kind == "upload":
-        return await client.ask("POST", changes, {"add": what[0], "remove": what[1]})
-    if kind == "poll":
-        return await client.ask("GET", f"{changes}?since=1")
-    if kind == "add":
-        item = {"feed_url": what[0]} | ({"guid": what[1]} if what[1] else {})
-        return await client.ask("POST", "/subscriptions", {"subscriptions": [item]})
-    if kind == "update":
-        return await client.ask("PATCH", f"/subscriptions/{what[0]}", what[1])
-    method = "DELETE" if kind == "delete" else "GET"
-    return await client.ask(method, f"/subscriptions/{what}")
+    match request:
+        case "undo", (number, when_changed):
+            path = f"/history/{changes_made[number]}/undo"
+            return await client.ask("POST", path, {"changed_since": when_changed})
+        case "restore", keep_added:
+            moment = {"at": write_stamp(Stamp(changes_made[-1])), "keep_added": keep_added}
+            return await client.ask("POST", "/restore", moment)
+        case "put", urls:
+            return await client.ask("PUT", f"/subscriptions/{name}/{device}.json", urls)
+        case "upload", (added, removed):
+            return await client.ask("POST", changes, {"add": added, "remove": removed})
+        case "poll", _:
+            return await client.ask("GET", f"{changes}?since=1")
+    return await client.ask(*sent(request))
 
 
-def history(process: FeedkeepProcess, operations: int, seed: int) -> list[Operation]:
+def history(process, operations, seed):
     """Let the clients do their operations at once, on a new account."""
     name = process.new_account()
     token = process.new_token(name)
 
-    async def begin() -> list[int]:
+    async def one(number, changes_made):
+        chance, done = random.Random(seed * 1_000 + number), []
+        async with RawClient(process.base_url, token) as client:
+            for turn in range(operations):
+                request = random_request(chance, KINDS + KINDS_OF_APPS + KINDS_OF_HISTORY)
+                began, device = time.monotonic(), f"{name}-{number}-{turn}"
+                answer = await perform(client, request, name, device, changes_made)
+                done.append((device, request, answer, began, time.monotonic()))
+        return done
+
+    async def all_of_them():
         async with RawClient(process.base_url, token) as client:
             for request in BEFOREHAND:
                 await perform(client, request, name, "", [])
             listed = (await client.ask("GET", "/history")).body["changes"]
-        return [change["stamp"] for change in reversed(listed)]
+        made = [change["stamp"] for change in reversed(listed)]
+        return await asyncio.gather(*(one(number, made) for number in range(CLIENTS)))
 
-    async def one(number: int, changes_made: list[int]) -> list[tuple[str, Operation]]:
-        chance = random.Random(seed * 1_000 + number)
-        done = []
-        async with RawClient(process.base_url, token) as client:
-            for turn in range(operations):
-                request = random_request(chance, KINDS + KINDS_OF_APPS + KINDS_OF_HISTORY)
-                sent = time.monotonic()
-                device = f"{name}-{number}-{turn}"
-                answer = await perform(client, request, name, device, changes_made)
-                received = time.monotonic()
-                done.append((device, Operation(request, answer, sent, received)))
-        return done
-
-    async def all_of_them() -> list[tuple[str, Operation]]:
-        changes_made = await begin()
-        found = await asyncio.gather(*(one(number, changes_made) for number in range(CLIENTS)))
-        return [operation for operations in found for operation in operations]
-
-    performed = asyncio.run(all_of_them())
-    stamps = stamps_of_uploads(process)
-    return [replace(operation, told=stamps.get(device)) for device, operation in performed]
-
-
-def stamps_of_uploads(process: FeedkeepProcess) -> dict[str, int]:
-    """Return the stamp of what each device has uploaded, if that changed anything."""
+    performed = chain.from_iterable(asyncio.run(all_of_them()))
+    # The stamp of what each device has uploaded, if that changed anything.
     stamps = process.folder / "stamps"
-    told = [line.split() for line in stamps.read_text().splitlines()] if stamps.is_file() else []
-    return {device: int(ended) for device, began, ended in told if began != ended}
+    lines = [line.split() for line in stamps.read_text().splitlines()] if stamps.is_file() else []
+    of_uploads = {device: int(ended) for device, began, ended in lines if began != ended}
+    return [Operation(*done, of_uploads.get(device)) for device, *done in performed]
 
 
-def told(operation: Operation) -> tuple[int, object]:
-    """Return what the service answered, in the form of `Account.answer`."""
-    kind, status, body = operation.request[0], operation.answer.status, operation.answer.body
-    if status not in {200, 202}:
-        return status, None
-    if kind == "add":
-        return status, body["success"][0]["guid"]
-    if kind == "upload":
-        return status, body["update_urls"]
-    if kind == "poll":
-        return status, (sorted(body["add"]), sorted(body["remove"]))
-    if kind == "update":
-        names = ("new_feed_url", "is_subscribed", "new_guid")
-        return status, tuple(body[name] for name in names if name in body)
-    if kind in KINDS_OF_HISTORY:
-        return status, (body["stamp"] is not None, body["changed"], body["left"])
-    if kind == "read":
-        return status, (body["feed_url"], body["is_subscribed"], body.get("new_guid"))
-    return status, None
-
-
-def violations(operations: list[Operation]) -> Iterator[str]:
+def violations(operations):
     """Yield a sentence for everything that no order of the operations could explain."""
     writes = sorted((o for o in operations if o.stamp), key=lambda o: o.stamp or 0)
     newest_sent = 0.0
@@ -180,10 +137,10 @@ def violations(operations: list[Operation]) -> Iterator[str]:
     yield from _order(others, places)
 
 
-def _explaining_places(writes: list[Operation], others: list[Operation]) -> list[list[int]] | str:
+def _explaining_places(writes, others):
     """Carry the writes out in order; say after how many of them each other answer would be right.
 
-    Returns a sentence instead if a write itself was answered wrongly.
+    Or that a write itself was answered wrongly.
     """
     # The writes that ended before an operation was sent come before it; those that were sent after
     # it ended come after it.
@@ -192,11 +149,11 @@ def _explaining_places(writes: list[Operation], others: list[Operation]) -> list
         ended[index] = min(ended[index], ended[index + 1])
     sent = list(accumulate((write.sent for write in writes), max))
     windows = [(bisect_left(ended, o.sent), bisect_right(sent, o.received)) for o in others]
-    beginning: dict[int, list[int]] = defaultdict(list)
+    beginning = defaultdict(list)
     for index, (first, _) in enumerate(windows):
         beginning[first].append(index)
 
-    places: list[list[int]] = [[] for _ in others]
+    places = [[] for _ in others]
     account, possible = Account(), set[int]()
     for request in BEFOREHAND:
         account.answer(request)
@@ -205,23 +162,23 @@ def _explaining_places(writes: list[Operation], others: list[Operation]) -> list
         for index in tuple(possible):
             before = account.entries.copy(), account.last_stamp, account.counts
             states, stamps = account.kept.states, list(account.kept.stamps)
-            if account.answer(others[index].request) == told(others[index]):
+            if account.answer(others[index].request) == others[index].told:
                 places[index].append(place)
             account.entries, account.last_stamp, account.counts = before
             account.kept.states, account.kept.stamps = states, stamps
             if place == windows[index][1]:
                 possible.discard(index)
-        if place < len(writes) and (right := account.answer(writes[place].request)) != told(
-            writes[place]
-        ):
-            return f"{writes[place]} should have been {right}"
+        if place < len(writes):
+            write = writes[place]
+            if (right := account.answer(write.request)) != write.told:
+                return f"{write} should have been {right}"
     return places
 
 
-def _order(others: list[Operation], places: list[list[int]]) -> Iterator[str]:
+def _order(others, places):
     """Give each other operation a place; of two that follow one another, neither goes back."""
     by_sending = sorted(range(len(others)), key=lambda index: others[index].sent)
-    ended: list[tuple[float, int]] = []  # when, and at which place
+    ended = []  # when, and at which place
     lowest = 0
     for index in by_sending:
         while ended and ended[0][0] < others[index].sent:
@@ -233,8 +190,7 @@ def _order(others: list[Operation], places: list[list[int]]) -> Iterator[str]:
         heappush(ended, (others[index].received, possible[0]))
 
 
-def prove(process: FeedkeepProcess, histories: int, operations: int) -> list[str]:
-    """Return what is wrong with some histories, until one of them shows something."""
+def prove(process, histories, operations):
     for number in range(histories):
         if found := list(violations(history(process, operations, number))):
             return found

@@ -7,35 +7,30 @@ answered as if it had been done. Put back, the file holds all that ever was ackn
 import asyncio
 import random
 import shutil
-import time
-from collections.abc import Callable
-from itertools import product
+from itertools import count, product
 from pathlib import Path
 
 import httpx
 import pytest
-from feedkeep_process import FeedkeepProcess
 from forms import IS_LONG, in_the_long_form
 from raw_client import RawClient
+from waiting import until, until_so
 from whole_store import damages_of
+from writers import WRITERS, going_on, kept_of
 
-from feedkeep.service import Service
-
-WRITERS = 8
-IN_TURN = 12
-"""So many requests reach both processes, each on a connection of its own."""
+IN_TURN = 12  # so many requests reach both processes, each on a connection of its own
 
 
-def deleted(file: Path) -> None:
+def deleted(file):
     file.with_name("elsewhere").hardlink_to(file)
     file.unlink()
 
 
-def renamed(file: Path) -> None:
+def renamed(file):
     file.rename(file.with_name("elsewhere"))
 
 
-def replaced(file: Path) -> None:
+def replaced(file):
     copy = file.with_name("copy")
     shutil.copyfile(file, copy)
     file.with_name("elsewhere").hardlink_to(file)
@@ -45,65 +40,51 @@ def replaced(file: Path) -> None:
 class Clients:
     """Clients that write without a pause, and which of their requests came when."""
 
-    def __init__(self, process: FeedkeepProcess) -> None:
+    def __init__(self, process):
         self.process = process
         self.name = process.new_account()
         self.token = process.new_token(self.name)
-        self.acknowledged: set[str] = set()
-        self.acknowledged_too_late: set[str] = set()
+        self.acknowledged, self.acknowledged_too_late = set(), set()
         self.refused = 0
         self.is_lost = False
-        self.is_over = asyncio.Event()
-        self.many, self.enough = asyncio.Event(), asyncio.Event()
 
-    async def write_while(self, lose: Callable[[Path], None], file: Path, after: int) -> None:
-        writing = [asyncio.create_task(self._write(number, after)) for number in range(WRITERS)]
-        await asyncio.wait_for(self.many.wait(), 20)
-        lose(file)
-        self.is_lost = True
-        await asyncio.wait_for(self.enough.wait(), 20)
-        self.is_over.set()
-        await asyncio.gather(*writing)
+    async def write_while(self, lose, file, after):
+        async with going_on(self._write):
+            await until_so(lambda: len(self.acknowledged) >= after)
+            lose(file)
+            self.is_lost = True
+            late = self.acknowledged_too_late
+            await until_so(lambda: self.refused + len(late) >= 10 * WRITERS)
 
-    async def _write(self, writer: int, after: int) -> None:
-        number = 0
+    async def _write(self, writer, is_over):
         async with RawClient(self.process.base_url, self.token) as client:
-            while not self.is_over.is_set():
-                number += 1
+            for number in count():
+                if is_over.is_set():
+                    return
                 was_lost, url = self.is_lost, f"https://{writer}.example/{number}"
-                items = {"subscriptions": [{"feed_url": url}]}
-                answer = await client.ask("POST", "/subscriptions", items)
+                answer = await client.add(url)
                 assert answer.status in {200, 503}, answer
                 if answer.status == 503:
                     self.refused += 1
-                elif was_lost:
-                    self.acknowledged_too_late.add(url)
                 else:
-                    self.acknowledged.add(url)
-                if len(self.acknowledged) >= after:
-                    self.many.set()
-                if self.refused + len(self.acknowledged_too_late) >= 10 * WRITERS:
-                    self.enough.set()
+                    (self.acknowledged_too_late if was_lost else self.acknowledged).add(url)
 
-    def lost(self) -> set[str]:
-        async def look(service: Service) -> set[str]:
+    def lost(self):
+        async def look(service):
             assert await damages_of(service) == []
-            account = await service.accounts.named(self.name)
-            return {s.feed_url for s in await service.subscriptions.subscribed(account.id)}
+            return self.acknowledged - await kept_of(service, self.name)
 
-        return self.acknowledged - self.process.use(look)
+        return self.process.use(look)
 
 
-def status_of(process: FeedkeepProcess, path: str) -> int:
+def status_of(process, path):
     return httpx.get(process.base_url + path).status_code
 
 
-def until_each_process_says(process: FeedkeepProcess, status: int) -> None:
+def until_each_process_says(process, status):
     """Wait until each one has looked whether its files are there, once a second for reads."""
-    said_in_turn, deadline = 0, time.monotonic() + 5
-    while said_in_turn < IN_TURN:
-        said_in_turn = said_in_turn + 1 if status_of(process, "/readyz") == status else 0
-        assert time.monotonic() < deadline
+    all_say = {status}
+    until(lambda: {status_of(process, "/readyz") for _ in range(IN_TURN)} == all_say, seconds=5)
 
 
 ENDINGS = ["", "-wal", "-shm"]
@@ -134,19 +115,3 @@ def test_the_proof_notices_a_service_that_does_not_look(start):
     clients = Clients(process)
     asyncio.run(clients.write_while(renamed, process.folder / "feedkeep.db", 10))
     assert clients.acknowledged_too_late != set()
-
-
-def test_a_restore_beside_a_service_whose_files_were_moved_is_refused(start):
-    process = start("sqlite")
-    process.new_account()
-    backup = process.folder / "backup"
-    process.must("backup", str(backup))
-    for file in process.folder.glob("feedkeep.db*"):
-        file.rename(process.folder / f"moved-{file.name}")
-    refused = process.run("restore", str(backup))
-    assert refused.returncode == 1
-    assert "is in use: stop the service" in refused.stderr
-    assert not (process.folder / "feedkeep.db").exists()
-    assert process.stop() == 0
-    process.must("restore", str(backup))
-    process.must("check")

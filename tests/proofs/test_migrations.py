@@ -2,50 +2,71 @@
 
 import shutil
 import signal
-from collections.abc import Callable
 from contextlib import closing
+from itertools import count
 
 import pytest
 from feedkeep_process import FeedkeepProcess
-from forms import in_the_long_form
-from postgres_server import PostgresServer, new_database
+from forms import first_of
+from postgres_server import PostgresServer, execute, new_database, of_database
 
 from feedkeep.store.sqlite.connection import open_file
 
-BROKEN_SQLITE, BROKEN_POSTGRES = (
-    [([], True), pytest.param([broken], False, marks=in_the_long_form)]
-    for broken in ("steps_of_sqlite_are_not_whole", "steps_of_postgres_are_not_whole")
-)
 NEWER = "a_version_with_no_way_on"
 NAME, FEED = "alice", "https://feed.example/1"
-
-NewDatabase = Callable[[], FeedkeepProcess]
-
-
-def fill(process: FeedkeepProcess) -> None:
-    """Make a database of the version before, with a list."""
-    process.must("account", "create", NAME, stdin="")
-    process.must("import", NAME, "-", stdin=FEED)
+_numbers = count()
 
 
-def schema_of_sqlite(process: FeedkeepProcess) -> object:
-    with closing(open_file(process.folder / "feedkeep.db")) as opened:
-        names = ("user_version", "application_id", "journal_mode", "checksum_verification")
-        pragmas = [opened.pragma(name) for name in names]
-        tables = opened.execute("SELECT type, name, sql FROM sqlite_schema").fetchall()
-        return pragmas, tables, opened.execute("SELECT * FROM sqlite_stat1").fetchall()
+class OnSqlite:
+    """Databases of the version before, with a list if they are filled: one after the other."""
+
+    def __init__(self, folder, older):
+        self._folder, self._older = folder, older
+
+    def new(self):
+        for file in self._folder.glob("*feedkeep.db*"):  # also its lock, which says if it was made
+            file.unlink()
+        for file in self._older.folder.glob("feedkeep.db"):
+            shutil.copy(file, self._folder)
+        return FeedkeepProcess(self._folder)
+
+    def schema(self, process):
+        with closing(open_file(process.folder / "feedkeep.db")) as opened:
+            names = ("user_version", "application_id", "journal_mode", "checksum_verification")
+            pragmas = [opened.pragma(name) for name in names]
+            tables = opened.execute("SELECT type, name, sql FROM sqlite_schema").fetchall()
+            return pragmas, tables, opened.execute("SELECT * FROM sqlite_stat1").fetchall()
 
 
-def wrong_ends(
-    new: NewDatabase, schema_of: Callable[[FeedkeepProcess], object], step: int
-) -> list[str]:
-    """Kill at every `step`-th statement; say when the next start does not end as a fresh one.
+class OnPostgres(OnSqlite):
+    def __init__(self, folder, older, server):
+        super().__init__(folder, older)
+        self._server = server
 
-    With a database of the version before, that has its list, too.
-    """
+    def new(self):
+        name, older = f"copy{next(_numbers)}", self._older.database.rpartition("/")[2]
+        execute(self._server.url, f"CREATE DATABASE {name} TEMPLATE {older}")
+        return FeedkeepProcess(self._folder, of_database(self._server.url, name))
+
+    def schema(self, process):
+        return self._server.schema(process.database)
+
+
+def wrong_ends(databases, step, *programs):
+    """Kill at every `step`-th statement; say when the next start does not end as a fresh one."""
+
+    def new():
+        process = databases.new()
+        process.run_first(NEWER, *programs)
+        return process
+
+    def end_of(process):
+        feeds = process.run("export", NAME, "--format", "urls").stdout
+        return databases.schema(process), feeds
+
     fresh = new()
     fresh.must("migrate")
-    right, feeds = schema_of(fresh), feeds_of(fresh)
+    right = end_of(fresh)
     for at in range(1, 1_000, step):
         process = new()
         process.environment["KILL_AT"] = str(at)
@@ -56,48 +77,28 @@ def wrong_ends(
             return []
         assert killed.returncode == -signal.SIGKILL, killed
         again = process.run("migrate")
-        if again.returncode or (schema_of(process), feeds_of(process)) != (right, feeds):
+        if again.returncode or end_of(process) != right:
             return [f"killed at statement {at}: {again.stderr}"]
     raise AssertionError("it never ended")
 
 
-def feeds_of(process: FeedkeepProcess) -> str:
-    return process.run("export", NAME, "--format", "urls").stdout
-
-
-@pytest.mark.parametrize("is_filled", [False, True], ids=["a new file", "an older list"])
-@pytest.mark.parametrize(("broken", "is_right"), BROKEN_SQLITE)
-def test_a_sqlite_file_is_migrated_after_a_kill(tmp_path, amount, broken, is_right, is_filled):
-    process = FeedkeepProcess(tmp_path)
-    if is_filled:
-        (tmp_path / "older").mkdir()
-        fill(FeedkeepProcess(tmp_path / "older"))
-    process.run_first(NEWER, "killed_at_a_statement_of_sqlite", *broken)
-
-    def new():
-        for file in tmp_path.glob("*feedkeep.db*"):  # also its lock, which says if it was made
-            file.unlink()
-        if is_filled:
-            shutil.copy(tmp_path / "older" / "feedkeep.db", tmp_path)
-        return process
-
-    assert (wrong_ends(new, schema_of_sqlite, amount(40, 1, 14)) == []) is is_right
-
-
-@pytest.mark.parametrize("is_filled", [False, True], ids=["an empty database", "an older list"])
-@pytest.mark.parametrize(("broken", "is_right"), BROKEN_POSTGRES)
-def test_a_postgres_database_is_migrated_after_a_kill(amount, broken, is_right, is_filled):
+@pytest.fixture(scope="module")
+def server():
     with PostgresServer() as server:
+        yield server
 
-        def new():
-            database = new_database(server.url)
-            if is_filled:
-                fill(FeedkeepProcess(server.folder, database))
-            process = FeedkeepProcess(server.folder, database)
-            process.run_first(NEWER, "killed_at_a_statement_of_postgres", *broken)
-            return process
 
-        def schema_of(process):
-            return server.schema(process.database)
-
-        assert (wrong_ends(new, schema_of, amount(40, 1, 14)) == []) is is_right
+@pytest.mark.parametrize("is_filled", [False, True], ids=["nothing", "an older list"])
+@pytest.mark.parametrize("is_broken", first_of(False, True))
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_a_database_is_migrated_after_a_kill(tmp_path, request, amount, kind, is_broken, is_filled):
+    (tmp_path / "older").mkdir()
+    server = request.getfixturevalue("server") if kind == "postgres" else None
+    older = FeedkeepProcess(tmp_path / "older", server and new_database(server.url))
+    if is_filled:
+        older.must("account", "create", NAME, stdin="")
+        older.must("import", NAME, "-", stdin=FEED)
+    databases = OnPostgres(tmp_path, older, server) if server else OnSqlite(tmp_path, older)
+    broken = [f"steps_of_{kind}_are_not_whole"] if is_broken else []
+    wrong = wrong_ends(databases, amount(40, 1, 14), f"killed_at_a_statement_of_{kind}", *broken)
+    assert (wrong != []) is is_broken

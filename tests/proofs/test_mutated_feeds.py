@@ -1,8 +1,4 @@
-"""Whatever another host sends for a feed or its picture, it is read within bounds, or refused.
-
-20,000 mutated feeds and 5,000 mutated pictures crash nothing, and each takes at most 2 seconds and
-64 MiB.
-"""
+"""Whatever another host sends for a feed or a picture is read within 2 s and 64 MiB, or refused."""
 
 import os
 import subprocess
@@ -18,8 +14,7 @@ TESTS = Path(__file__).parents[1]
 PATHS = os.pathsep.join(str(path) for path in (TESTS, TESTS / "feeds", TESTS / "proofs"))
 
 
-def prove(kind: str, count: int, seed: int, *broken: str) -> list[str]:
-    """Read so many mutated documents in a process of their own; return all that was wrong."""
+def prove(kind, count, seed, *broken):
     program = [sys.executable, mutated.__file__, kind, str(count), str(seed), *broken]
     done = subprocess.run(
         program, capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": PATHS}

@@ -1,132 +1,82 @@
 """While one account at every limit asks for everything, others are answered as if it did not.
 
-What they wait for without it is measured at the same time: by the same requests to another service
-on this machine, which no other test uses. So a machine that is busy with something else delays
-both; one that is very busy delays more who has much to do, and shows nothing. All is measured anew
-if it fails, up to three times in all: what a service does by itself is there each time. The message
-has all figures; if the replies of the other service were slow, too, the machine was busy.
+What they wait for without it is measured at the same time, by the same requests to another service:
+a busy machine delays both. A very busy one delays more who has much to do: so all is measured up to
+three times, since what a service does by itself is there each time. The message has all figures.
 """
 
 import json
 import subprocess
 import sys
-from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from feedkeep_process import FeedkeepProcess
 from forms import IS_FULL
 from largest_account import LargestAccount
 from largest_requests import largest_requests
-from postgres_server import drop_database, new_database
 from test_bounded_work import serving
 
-SUBSCRIPTIONS = 20_000
-"""As many as there may be by default; with them go half a million actions."""
-
-LATER_SECONDS = 0.05
-"""By how much the slowest of a hundred replies may come later than without the account."""
-
-GAP_SECONDS = 0.25
-"""By how much longer it may fail to say that it lives than a service beside it does."""
-
+SUBSCRIPTIONS = 20_000  # as many as there may be by default; with them go half a million actions
+LATER_SECONDS = 0.05  # by which the slowest of a hundred replies may come later
+GAP_SECONDS = 0.25  # for which it may fail to say that it lives, beside a service without
 TRIES = 3
 
 
-class Waiting:
-    """What a neighbour has waited for."""
+@contextmanager
+def waiting(process):
+    """Give the seconds of the slowest of a hundred replies to a neighbour, and its longest gap.
 
-    def __init__(self) -> None:
-        self._took: dict[str, list[float]] = {}
-
-    @contextmanager
-    def measured(self, process: FeedkeepProcess) -> Iterator[None]:
-        """Let an account that is new ask meanwhile."""
-        token = process.new_token(process.new_account())
-        program = [sys.executable, str(Path(__file__).with_name("neighbour.py"))]
-        with subprocess.Popen(
-            [*program, urlsplit(process.base_url).netloc, token],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as neighbour:
-            yield
-            self._took = json.loads(neighbour.communicate()[0])
-
-    @property
-    def slowest_of_a_hundred(self) -> float:
-        """The seconds that one reply in a hundred took, or longer."""
-        took = sorted(self._took["own"])
-        return took[len(took) * 99 // 100]
-
-    @property
-    def longest_gap(self) -> float:
-        """The most seconds that it took to say that it lives."""
-        return max(self._took["alive"])
+    They are there at the end.
+    """
+    token = process.new_token(process.new_account())
+    address, pipe = urlsplit(process.base_url).netloc, subprocess.PIPE
+    program = [sys.executable, str(Path(__file__).with_name("neighbour.py")), address, token]
+    seconds = []
+    with subprocess.Popen(program, stdin=pipe, stdout=pipe, text=True) as neighbour:
+        yield seconds
+        took = json.loads(neighbour.communicate()[0])
+    own = sorted(took["own"])
+    seconds += [own[len(own) * 99 // 100], max(took["alive"])]
 
 
-def what_is_wrong(
-    folder: Path,
-    databases: Collection[str],
-    *broken: str,
-    names: Collection[str] = (),
-    workers: str = "1",
-) -> str:
+def what_is_wrong(quiet, folder, database, *broken, names=()):
     """Return what neighbours waited for if that is too much; else ""."""
     account = LargestAccount(SUBSCRIPTIONS)
-    beside, without = Waiting(), Waiting()
-    here, there = databases
-    (folder / "there").mkdir(parents=True)
-
-    @contextmanager
-    def ready(process: FeedkeepProcess) -> Iterator[FeedkeepProcess]:
-        with process:
-            if workers != "1":  # a connection may wait for one that has only begun
-                process.wait_for_workers(int(workers))
-            yield process
-
+    folder.mkdir()
+    workers = quiet.environment["FEEDKEEP_WORKERS"]
     with (
-        ready(
-            FeedkeepProcess(folder / "there", there, workers=workers, log_level="warning")
-        ) as quiet,
-        serving(folder, account, here, *broken, workers=workers) as served,
-        without.measured(quiet),
-        beside.measured(served.process),
+        serving(folder, account, database, *broken, workers=workers) as (process, ask),
+        waiting(quiet) as without,
+        waiting(process) as beside,
     ):
         for asked in largest_requests(account):
             if not names or asked.name in names:
-                served.ask(asked)
-    later = beside.slowest_of_a_hundred - without.slowest_of_a_hundred
-    gap = beside.longest_gap - without.longest_gap
-    if later <= LATER_SECONDS and gap < GAP_SECONDS:
+                ask(asked)
+    quiet.stop()
+    if beside[0] - without[0] <= LATER_SECONDS and beside[1] - without[1] < GAP_SECONDS:
         return ""
     return (
-        f"{beside.slowest_of_a_hundred:.3f} s and not {without.slowest_of_a_hundred:.3f} s;"
-        f" a gap of {beside.longest_gap:.3f} s and not {without.longest_gap:.3f} s"
+        f"{beside[0]:.3f} s and not {without[0]:.3f} s;"
+        f" a gap of {beside[1]:.3f} s and not {without[1]:.3f} s"
     )
 
 
 if IS_FULL:  # it takes minutes, and a machine that does nothing else
 
-    @pytest.mark.parametrize("store", ["sqlite", "sqlite, 2 workers", "postgres"])
-    def test_an_account_at_every_limit_delays_no_other(tmp_path, request, store):
+    @pytest.mark.parametrize("kind", ["sqlite", "sqlite, 2 workers", "postgres"])
+    def test_an_account_at_every_limit_delays_no_other(tmp_path, start, prepare, kind):
         wrong = []
         for number in range(TRIES):
-            databases = ["", ""]
-            if store == "postgres":
-                server = request.getfixturevalue("postgres")
-                databases = [new_database(server) for _ in range(2)]
-            workers = "2" if store.endswith("2 workers") else "1"
-            found = what_is_wrong(tmp_path / str(number), databases, workers=workers)
-            for database in filter(None, databases):
-                drop_database(request.getfixturevalue("postgres"), database)
+            database = prepare(kind).database if kind == "postgres" else ""
+            found = what_is_wrong(start(kind), tmp_path / f"try {number}", database)
             if not found:
                 return
             wrong.append(found)
         pytest.fail("\n".join(wrong))
 
-    def test_the_proof_notices_that_long_work_is_on_the_loop(tmp_path):
+    def test_the_proof_notices_that_long_work_is_on_the_loop(tmp_path, start):
         names = {"GET /", "GET /changes", "GET /history"}
-        assert what_is_wrong(tmp_path, ["", ""], "long_work_is_on_the_loop", names=names)
+        broken = "long_work_is_on_the_loop"
+        assert what_is_wrong(start(), tmp_path / "here", "", broken, names=names) != ""

@@ -9,29 +9,23 @@ import csv
 import re
 import shutil
 import subprocess
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
 from balancer import Balancer
 from feedkeep_process import FeedkeepProcess
 from forms import in_the_long_form
-from postgres_server import drop_database, free_port, new_database
+from postgres_server import free_port
 from raw_client import RawClient
-
-from feedkeep.model import AccountId
-from feedkeep.service import Service
+from writers import going_on, kept_of
 
 PROCESSES = 3
 CLIENTS = 16
-DRAIN_SECONDS = "1"
 RUNBOOK = Path(__file__).parents[2] / "docs" / "postgresql.md"
 NO_HAPROXY = "There is no haproxy on this machine."
-
-UntilInUse = Callable[[], Awaitable[None]]
 
 
 class AtOnePort(FeedkeepProcess):
@@ -39,57 +33,34 @@ class AtOnePort(FeedkeepProcess):
 
     port = 0
 
-    def start(self) -> None:
+    def start(self):
         self.port = self.port or free_port()
         super().start()
 
-    def _launched(self, *arguments: str) -> subprocess.Popen[str]:
+    def _launched(self, *arguments):
         *others, last = arguments
-        return super()._launched(*others, str(self.port) if last == "0" else last)  # type: ignore[return-value]
-
-
-@dataclass
-class Seen:
-    """What became of requests: what was acknowledged, and what failed."""
-
-    acknowledged: dict[str, set[str]] = field(default_factory=dict)
-    failed: list[str] = field(default_factory=list)
-    requests: int = 0
-    connections: int = 0
+        return super()._launched(*others, str(self.port) if last == "0" else last)
 
 
 @pytest.fixture
-def processes(tmp_path, postgres):
+def processes(database, start):
     """Starts several processes on one database, each as if on a machine of its own."""
-    database = new_database(postgres)
-    with ExitStack() as stack:
-
-        def start(drain_seconds):
-            started: list[FeedkeepProcess] = []
-            for number in range(PROCESSES):
-                folder = tmp_path / str(number)
-                folder.mkdir()
-                process = AtOnePort(
-                    folder, database, drain_seconds=drain_seconds, log_level="warning"
-                )
-                started.append(stack.enter_context(process))
-            return started
-
-        yield start
-    drop_database(postgres, database)
+    settings = {"database": database, "serves": AtOnePort}
+    return lambda drain_seconds: [
+        start(drain_seconds=drain_seconds, **settings) for _ in range(PROCESSES)
+    ]
 
 
-async def use(base_url: str, process: FeedkeepProcess, is_over: asyncio.Event, seen: Seen) -> None:
-    """Write and read until it is over, with as many clients, half of which keep connections."""
+def user(base_url, process, seen):
+    """Return what writes and reads, for as many clients, half of which keep connections."""
     names = [process.new_account() for _ in range(CLIENTS // 2)]
     tokens = [process.new_token(name) for name in names]
     acknowledged = [seen.acknowledged.setdefault(name, set()) for name in names]
 
-    async def one(number: int) -> None:
+    async def one(number, is_over):
         token, kept = tokens[number // 2], acknowledged[number // 2]
         asked = 0
         while not is_over.is_set():
-            seen.connections += 1
             try:
                 async with RawClient(base_url, token, is_kept_alive=number % 2 == 0) as client:
                     is_last = False
@@ -100,12 +71,11 @@ async def use(base_url: str, process: FeedkeepProcess, is_over: asyncio.Event, s
                 seen.failed.append(f"{type(error).__name__} of client {number}")
                 await asyncio.sleep(0.01)  # not to fill the memory if all of them fail
 
-    async def ask(client: RawClient, url: str, kept: set[str]) -> bool:
+    async def ask(client, url, kept):
         """Add a feed, or look for one that was added; say whether the connection ends."""
         seen.requests += 1
         if url.endswith(("0", "3", "6", "9")) or not kept:
-            items = {"subscriptions": [{"feed_url": url}]}
-            answer = await client.ask("POST", "/subscriptions", items)
+            answer = await client.add(url)
             if answer.status == 200:
                 kept.add(url)
         else:
@@ -117,84 +87,56 @@ async def use(base_url: str, process: FeedkeepProcess, is_over: asyncio.Event, s
             seen.failed.append(f"{answer.status} {answer.body}")
         return answer.is_last
 
-    await asyncio.gather(*(one(number) for number in range(CLIENTS)))
+    return one
 
 
-async def roll(
-    processes: list[FeedkeepProcess], base_url: str, times: int, until_in_use: UntilInUse
-) -> Seen:
-    """Restart each process while clients use all of them; the others are in use by then."""
-    seen, is_over = Seen(), asyncio.Event()
-    using = asyncio.create_task(use(base_url, processes[0], is_over, seen))
-    for _ in range(times):
-        for process in processes:
-            await until_in_use()
+async def roll(processes, balancer, times):
+    seen = SimpleNamespace(acknowledged={}, failed=[], requests=0)
+    async with going_on(user(balancer.base_url, processes[0], seen), CLIENTS):
+        for process in times * processes:
+            await until_in_use(balancer)
             await asyncio.to_thread(process.stop)
             await asyncio.to_thread(process.start)
-    await until_in_use()
-    is_over.set()
-    await using
+        await until_in_use(balancer)
     return seen
 
 
-async def until_more(given: Callable[[], Awaitable[dict[str, int]]]) -> None:
+async def until_in_use(balancer):
     """Wait until each process was given some more connections, and so is ready and in use."""
-    before = await given()
-    while any(  # noqa: ASYNC110 - haproxy has no event
-        count < before.get(name, 0) + 5 for name, count in (await given()).items()
-    ):
-        await asyncio.sleep(0.02)
+    async with asyncio.timeout(60):
+        while min((before := await balancer.given()).values()) < 1:  # noqa: ASYNC110 - nothing tells
+            await asyncio.sleep(0.02)
+        while not _is_more(await balancer.given(), before):  # noqa: ASYNC110 - as above
+            await asyncio.sleep(0.02)
 
 
-def wrong(processes: list[FeedkeepProcess], seen: Seen) -> list[str]:
-    """Return what is wrong after all of it."""
+def _is_more(given, before):
+    return all(count >= before[name] + 5 for name, count in given.items())
+
+
+def wrong(processes, seen):
     sentences = list(seen.failed)
     for name, acknowledged in seen.acknowledged.items():
-        kept = processes[0].use(lambda service, name=name: _kept(service, name))
+        kept = processes[0].use(lambda service, name=name: kept_of(service, name))
         sentences += [f"{url} was lost" for url in acknowledged - kept]
     if seen.requests < 100 * PROCESSES:
         sentences.append(f"only {seen.requests} requests")
     return sentences
 
 
-async def _kept(service: Service, name: str) -> set[str]:
-    account = await service.accounts.named(name)
-    return {s.feed_url for s in await service.subscriptions.subscribed(AccountId(account.id))}
-
-
-async def behind_a_balancer(processes: list[FeedkeepProcess], times: int) -> Seen:
-    """Restart all processes behind the balancer that hides nothing."""
-    async with Balancer([process.base_url for process in processes]) as balancer:
-
-        async def until_in_use() -> None:
-            async with asyncio.timeout(60):
-                await balancer.wait_until(PROCESSES)
-                await until_more(given)
-
-        async def given() -> dict[str, int]:
-            return dict(balancer.given)
-
-        return await roll(processes, balancer.base_url, times, until_in_use)
-
-
 @in_the_long_form
-def test_a_rolling_restart_fails_no_request_and_loses_nothing(processes, amount):
-    started = processes(DRAIN_SECONDS)
-    seen = asyncio.run(behind_a_balancer(started, amount(1, 20)))
-    assert wrong(started, seen) == []
-
-
-@in_the_long_form
-def test_the_proof_notices_processes_that_stop_without_turning_clients_away(processes):
-    started = processes("0")
-    seen = asyncio.run(behind_a_balancer(started, 1))
-    assert wrong(started, seen) != []
+@pytest.mark.parametrize(("drain_seconds", "is_noticed"), [("1", False), ("0", True)])
+async def test_a_rolling_restart_fails_no_request(processes, amount, drain_seconds, is_noticed):
+    started = processes(drain_seconds)
+    async with Balancer([process.base_url for process in started]) as balancer:
+        seen = await roll(started, balancer, 1 if is_noticed else amount(1, 20))
+    assert (wrong(started, seen) != []) is is_noticed
 
 
 class Haproxy:
     """haproxy with the configuration of docs/postgresql.md, on a free port of loopback."""
 
-    def __init__(self, folder: Path, processes: list[FeedkeepProcess]) -> None:
+    def __init__(self, folder, processes):
         self.port = free_port()
         self.base_url = f"http://127.0.0.1:{self.port}"
         self._control = folder / "control"
@@ -209,57 +151,37 @@ class Haproxy:
         self._file.write_text(told)
 
     @contextmanager
-    def running(self) -> Iterator[None]:
+    def running(self):
         with subprocess.Popen(["haproxy", "-db", "-f", self._file]) as process:
             try:
                 yield
             finally:
                 process.terminate()
 
-    async def given(self) -> dict[str, int]:
-        """Return how many sessions each process was given; none for those that are not ready."""
+    async def given(self):
+        """Return how many sessions each process was given; -1 for those that are not ready."""
         try:
             reader, writer = await asyncio.open_unix_connection(self._control)
         except OSError:  # it is just starting
-            return dict.fromkeys("123", 0)
+            return dict.fromkeys("123", -1)
         writer.write(b"show stat\n")
         table = (await reader.read()).decode().removeprefix("# ")
         writer.close()
         rows = list(csv.DictReader(table.splitlines()))
         servers = [row for row in rows if row["svname"] not in {"FRONTEND", "BACKEND"}]
         assert len(servers) == PROCESSES
-        return {row["svname"]: int(row["stot"]) if row["status"] == "UP" else 0 for row in servers}
-
-
-async def behind_haproxy(processes: list[FeedkeepProcess], haproxy: Haproxy, times: int) -> Seen:
-    async def until_in_use() -> None:
-        async with asyncio.timeout(60):
-            while 0 in (await haproxy.given()).values():  # noqa: ASYNC110 - as above
-                await asyncio.sleep(0.02)
-            await until_more(haproxy.given)
-
-    async with asyncio.timeout(20):
-        while not await _answers(haproxy.base_url):  # noqa: ASYNC110 - as above
-            await asyncio.sleep(0.02)
-    return await roll(processes, haproxy.base_url, times, until_in_use)
-
-
-async def _answers(base_url: str) -> bool:
-    async with httpx.AsyncClient() as client:
-        try:
-            return (await client.get(f"{base_url}/livez")).status_code == 200
-        except httpx.HTTPError:
-            return False
+        return {row["svname"]: int(row["stot"]) if row["status"] == "UP" else -1 for row in servers}
 
 
 @in_the_long_form
-def test_behind_haproxy_as_documented_a_rolling_restart_fails_no_request(
-    tmp_path, processes, amount
-):
+async def test_a_rolling_restart_behind_haproxy_fails_no_request(tmp_path, processes, amount):
     if shutil.which("haproxy") is None:
         pytest.skip(NO_HAPROXY)
     started = processes("4")
     haproxy = Haproxy(tmp_path, started)
     with haproxy.running():
-        seen = asyncio.run(behind_haproxy(started, haproxy, amount(1, 5)))
+        async with asyncio.timeout(20):
+            while -1 in (await haproxy.given()).values():  # noqa: ASYNC110 - as above
+                await asyncio.sleep(0.02)
+        seen = await roll(started, haproxy, amount(1, 5))
     assert wrong(started, seen) == []

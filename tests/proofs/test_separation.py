@@ -3,35 +3,29 @@
 import base64
 import random
 import re
-from collections.abc import Iterator
 from itertools import islice, product
-from typing import Any
 
-import app_account
 import httpx
 import pytest
-from account import Account, random_request
-from app_account import AppAccount
-from feedkeep_process import FeedkeepProcess
+from account import Account, random_request, sent, told
+from app_requests import random_request_of_apps, show
 from forms import IS_LONG, in_the_long_form
 from route_table import all_routes, path_of
 
 from feedkeep.http.routing import Route
-from feedkeep.model import AccountId, Admitted, NewToken
+from feedkeep.model import Admitted
 from feedkeep.rules.credentials import SESSION_PREFIX
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.security.tokens import new_token
-from feedkeep.service import Service
 
 URL = "https://somebodys.example/feed"
 GUID = parse_feed_url(URL).guid
 UNKNOWN_GUID = "00000000-0000-4000-8000-000000000009"
 METHODS = ("GET", "HEAD", "POST", "PATCH", "DELETE", "PUT", "OPTIONS")
 CHANGING = {"x-request-id", "date"}
-ANY = {"format": "json", "count": "10", "scope": "account", "device": "phone"}
-"""What stands in a path for what no account has."""
-
 PASSWORD = "secret and long"
+# What stands in a path for what no account has.
+ANY = {"format": "json", "count": "10", "scope": "account", "device": "phone"}
 STORES = ["sqlite", "postgres, 2 workers"] if IS_LONG else ["sqlite"]
 """Where routes are tried: which of them open is decided before a store is asked for a list."""
 
@@ -47,7 +41,7 @@ def anyone(process):
         yield client
 
 
-def requests(guid: str, stamp: int, user: str) -> Iterator[tuple[str, str]]:
+def requests(guid, stamp, user):
     """Yield each method with each path of the route table that is not public."""
     values = {**ANY, "guid": guid, "deletion_id": stamp, "stamp": stamp, "user": user}
     for target in all_routes():
@@ -56,24 +50,20 @@ def requests(guid: str, stamp: int, user: str) -> Iterator[tuple[str, str]]:
             yield from ((method, path) for method in METHODS)
 
 
-def seen(reply: httpx.Response) -> tuple[object, ...]:
+def seen(reply):
     """Return all of a reply that could tell something; from when on lists are known is the time."""
     headers = {k: v for k, v in reply.headers.items() if k not in CHANGING}
     return reply.status_code, headers, re.sub(rb'"known_from":"[-0-9T:.]+Z"', b"", reply.content)
 
 
-def useless_credentials(process: FeedkeepProcess, name: str) -> dict[str, dict[str, str]]:
+def useless_credentials(process, name):
     """Return headers with rejected credentials; most belonged to the account of that name."""
-    disabled = process.new_account(PASSWORD)
+    disabled, gone = process.new_account(PASSWORD), process.new_account()
     token, revoked = process.new_token(name), process.new_token(name)
     process.use(lambda service: service.tokens.revoke(name, 2))
-    of_disabled, session_of_disabled = (
-        process.new_token(disabled),
-        new_session_of(process, disabled),
-    )
+    of_disabled, in_disabled = process.new_token(disabled), new_session_of(process, disabled)
     process.use(lambda service: service.accounts.set_disabled(disabled, True))
-    gone = process.new_account()
-    of_gone, session_of_gone = process.new_token(gone), new_session_of(process, gone)
+    of_gone, in_gone = process.new_token(gone), new_session_of(process, gone)
     process.use(lambda service: service.accounts.delete(gone))
     session, expired = (new_session_of(process, name) for _ in range(2))
     process.use(lambda service: end_session(service, name, 4))
@@ -84,7 +74,7 @@ def useless_credentials(process: FeedkeepProcess, name: str) -> dict[str, dict[s
     return {
         "none": {},
         "malformed": _bearer(token[:-1]),
-        "unknown": _bearer(new_token(AccountId(1))),
+        "unknown": _bearer(new_token(1)),
         "revoked": _bearer(revoked),
         "expired": _bearer(process.new_token(name, expires_days=0)),
         "disabled": _bearer(of_disabled),
@@ -93,11 +83,11 @@ def useless_credentials(process: FeedkeepProcess, name: str) -> dict[str, dict[s
         "another's token as password": _basic(name, of_disabled),
         "a session as a token": _bearer(session),
         "a malformed session": _cookie(session[:-1]),
-        "an unknown session": _cookie(new_token(AccountId(1), SESSION_PREFIX)),
+        "an unknown session": _cookie(new_token(1, SESSION_PREFIX)),
         "a revoked session": _cookie(revoked_session),
         "an expired session": _cookie(expired),
-        "a session of a disabled account": _cookie(session_of_disabled),
-        "a session of a deleted account": _cookie(session_of_gone),
+        "a session of a disabled account": _cookie(in_disabled),
+        "a session of a deleted account": _cookie(in_gone),
         "a browser's session": _cookie(browser),
         "a browser's session as an app's": _cookie(f"fs_{browser[3:]}"),
         "a browser's session as a token": _bearer(f"fk_{browser[3:]}"),
@@ -107,8 +97,8 @@ def useless_credentials(process: FeedkeepProcess, name: str) -> dict[str, dict[s
     }
 
 
-def new_session_of(process: FeedkeepProcess, name: str) -> str:
-    async def begin(service: Service) -> NewToken:
+def new_session_of(process, name):
+    async def begin(service):
         account = await service.accounts.named(name)
         return await service.logins.begin_session(Admitted(account, "password"), "test")
 
@@ -117,14 +107,14 @@ def new_session_of(process: FeedkeepProcess, name: str) -> str:
     return text
 
 
-async def secrets_of_pages(service: Service, name: str) -> tuple[str, str]:
+async def secrets_of_pages(service, name):
     """Return a session of a browser, and a link to set a password."""
     reset = await service.recovery.reset_link(name)
     session = await service.page_sessions.begin(await service.accounts.named(name), "browser")
     return session.text, reset.text
 
 
-async def end_session(service: Service, name: str, session_id: int) -> None:
+async def end_session(service, name, session_id):
     """Let a session expire, which takes half a year."""
     account = await service.accounts.named(name)
     await service.store.tokens.extend(account.id, session_id, 1)
@@ -132,16 +122,16 @@ async def end_session(service: Service, name: str, session_id: int) -> None:
     assert ended.expires == 1
 
 
-def _basic(name: str, password: str) -> dict[str, str]:
+def _basic(name, password):
     text = base64.b64encode(f"{name}:{password}".encode()).decode()
     return {"Authorization": f"Basic {text}"}
 
 
-def _bearer(token: str) -> dict[str, str]:
+def _bearer(token):
     return {"Authorization": f"Bearer {token}"}
 
 
-def _cookie(session: str) -> dict[str, str]:
+def _cookie(session):
     return {"Cookie": f"sessionid={session}"}
 
 
@@ -173,9 +163,8 @@ def test_what_another_account_has_answers_byte_for_byte_as_what_no_account_has(p
             unknown = requests(UNKNOWN_GUID, deletion_id - 1, "Stranger")
             both = zip(others, unknown, strict=True)
             for (method, path), (_, unknown) in islice(both, 0, None, step):
-                body: dict[str, Any] = {"json": {"is_subscribed": False}}
-                sent = body if method == "PATCH" else {}
-                replies = [other.request(method, where, **sent) for where in (path, unknown)]
+                body = {"is_subscribed": False} if method == "PATCH" else None
+                replies = [other.request(method, where, json=body) for where in (path, unknown)]
                 assert seen(replies[0]) == seen(replies[1]), (method, path)
         assert owner.get("/subscriptions").content == before
 
@@ -204,20 +193,21 @@ def test_a_path_of_another_user_is_403_for_each_user_and_credential(process, any
     assert process.use(lambda service: service.tokens.sessions_of(owner)) == []
 
 
-def leaks(process: FeedkeepProcess, count: int) -> list[str]:
+def leaks(process, count):
     """Send random requests of two accounts that know the same guids; compare with each alone."""
     chance, found = random.Random(6), []
     accounts = [(process.client(process.new_account()), Account()) for _ in range(2)]
-    deletions: list[list[int]] = [[], []]
+    deletions = [[], []]
     for _ in range(count):
         whose = chance.randrange(2)
         (client, alone), request = accounts[whose], random_request(chance)
-        status, shown, deletion_id = ask(client, request)
-        if deletion_id:
-            deletions[whose].append(deletion_id)
-        right = alone.answer(request)
-        if (status, shown) != right:
-            found.append(f"{request} of account {whose} gave {status} {shown} and not {right}")
+        method, path, body = sent(request)
+        reply = client.request(method, path, json=body)
+        if request[0] == "delete" and reply.is_success:
+            deletions[whose].append(reply.json()["deletion_id"])
+        shown, right = told(request, reply.status_code, reply.json()), alone.answer(request)
+        if shown != right:
+            found.append(f"{request} of account {whose} gave {shown} and not {right}")
         others = deletions[not whose]
         if others and client.get(f"/deletions/{others[-1]}").status_code != 404:
             found.append(f"account {whose} sees another's deletion")
@@ -230,51 +220,35 @@ def leaks(process: FeedkeepProcess, count: int) -> list[str]:
     return found
 
 
-def ask(client: httpx.Client, request: tuple[str, Any]) -> tuple[int, object, int]:
-    """Send a request; return what `Account.answer` says of it, and the deletion's id."""
-    kind, what = request
-    if kind == "add":
-        item = {"feed_url": what[0]} | ({"guid": what[1]} if what[1] else {})
-        reply = client.post("/subscriptions", json={"subscriptions": [item]})
-        return reply.status_code, reply.json()["success"][0]["guid"], 0
-    if kind == "update":
-        reply = client.patch(f"/subscriptions/{what[0]}", json=what[1])
-        names = ["new_feed_url", "is_subscribed", "new_guid"]
-    else:
-        reply = client.request("DELETE" if kind == "delete" else "GET", f"/subscriptions/{what}")
-        names = []
-    body = reply.json()
-    if reply.status_code not in {200, 202}:
-        return reply.status_code, None, 0
-    if kind == "delete":
-        return reply.status_code, None, body["deletion_id"]
-    if kind == "read":
-        return 200, (body["feed_url"], body["is_subscribed"], body.get("new_guid")), 0
-    return 200, tuple(body[name] for name in names if name in body), 0
-
-
 def test_random_requests_of_two_accounts_never_meet(process, amount):
     assert leaks(process, amount(60, 10_000, 150)) == []
 
 
-def app_leaks(process: FeedkeepProcess, count: int) -> list[str]:
-    """Send random requests of two accounts' apps, which name the same; compare with each alone."""
+def app_leaks(process, lonely, count):
+    """Send random requests of three accounts' apps; one's lonely twin has to be shown the same."""
     chance, found = random.Random(8), []
-    names = [process.new_account() for _ in range(2)]
-    accounts = [(process.client(name), name, AppAccount()) for name in names]
-    for _ in range(count):
-        client, name, alone = chance.choice(accounts)
-        request = app_account.random_request(chance)
-        shown, right = app_account.show(client, name, request, chance), alone.answer(request)
-        if shown != right:
-            found.append(f"{request} of {name} showed {shown} and not {right}")
-    for client, _, _ in accounts:
+    ids = {process.new_account(): 0 for _ in range(3)}
+    for name in ids:
+        ids[name] = process.use(lambda service, name=name: service.accounts.named(name)).id
+    before, one, after = sorted(ids, key=ids.get)  # a mixed statement may show the first or last
+    twin = lonely.new_account()
+    clients = {name: process.client(name) for name in (before, one, after)}
+    with lonely.client(twin) as alone:
+        for _ in range(count):
+            other = chance.choice([before, after])
+            show(clients[other], other, random_request_of_apps(chance), chance.random())
+            request, protocol = random_request_of_apps(chance), chance.random()
+            shown = show(clients[one], one, request, protocol)
+            right = show(alone, twin, request, protocol)
+            if shown != right:
+                found.append(f"{request} showed {shown} and not {right}")
+    for client in clients.values():
         client.close()
     return found
 
 
-def test_random_requests_of_two_accounts_apps_never_meet(process, amount):
-    assert app_leaks(process, amount(60, 10_000, 150)) == []
+def test_random_requests_of_the_apps_of_accounts_never_meet(process, start, store_kind, amount):
+    assert app_leaks(process, start(store_kind), amount(60, 10_000, 150)) == []
 
 
 @in_the_long_form
@@ -294,4 +268,4 @@ def test_the_proof_notices_a_store_that_mixes_accounts(start):
 )
 def test_the_proof_notices_a_statement_for_apps_that_mixes_accounts(start, monkeypatch, statement):
     monkeypatch.setenv("MIXED", statement)
-    assert app_leaks(start("sqlite", "a_statement_mixes_accounts"), 200) != []
+    assert app_leaks(start("sqlite", "a_statement_mixes_accounts"), start(), 200) != []

@@ -4,91 +4,71 @@ import asyncio
 import random
 import signal
 import time
-from dataclasses import dataclass, field
+from collections import defaultdict
 
-from feedkeep_process import FeedkeepProcess
 from forms import in_the_long_form
 from raw_client import RawClient
-
-from feedkeep.model import AccountId
-from feedkeep.service import Service
+from waiting import until_so
+from writers import going_on, kept_of
 
 CLIENTS = 16
 LONGEST_SECONDS = 10
 
 
-@dataclass
-class Seen:
-    """What became of requests, by the feed that each of them adds."""
+async def stop_under_load(process, token, seconds, seen):
+    """Write until the service has stopped; return how long it took to stop.
 
-    answered: set[str] = field(default_factory=set)
-    refused: set[str] = field(default_factory=set)
-    cut: set[str] = field(default_factory=set)
-    first: asyncio.Event = field(default_factory=asyncio.Event)
+    What became of requests is `seen`, by the feed that each of them adds.
+    """
 
-
-async def write(process: FeedkeepProcess, token: str, seconds: float, seen: Seen) -> float:
-    """Write until the service has stopped; return how long it took to stop."""
-
-    async def one(client_number: int) -> None:
+    async def write(client_number, _):
         for number in range(100_000):
-            url = f"https://{client_number}.example/{number}"
             try:
                 async with RawClient(process.base_url, token) as client:
-                    if not await add(client, url):
-                        return
-                    for again in range(1, 10):  # some connections are kept, others are new
-                        if not await add(client, f"{url}/{again}"):
+                    for again in range(10):  # some connections are kept, others are new
+                        url = f"https://{client_number}.example/{number}/{again}"
+                        if not await add(client, url):
                             return
             except OSError:  # no process listens any more
                 return
 
-    async def add(client: RawClient, url: str) -> bool:
-        items = {"subscriptions": [{"feed_url": url}]}
+    async def add(client, url):
         try:
-            answer = await client.ask("POST", "/subscriptions", items)
+            answer = await client.add(url)
         except (OSError, EOFError):
-            (seen.cut if client.has_begun else seen.refused).add(url)
+            seen["cut" if client.has_begun else "refused"].add(url)
             return False
         assert answer.status in {200, 503}, answer
-        (seen.answered if answer.status == 200 else seen.refused).add(url)
-        seen.first.set()
+        seen["answered" if answer.status == 200 else "refused"].add(url)
         return answer.status == 200
 
-    writing = [asyncio.create_task(one(number)) for number in range(CLIENTS)]
-    await seen.first.wait()
-    await asyncio.sleep(seconds)
-    process.process.send_signal(signal.SIGTERM)
-    stopped = time.monotonic()
-    await asyncio.to_thread(process.process.wait, LONGEST_SECONDS + 5)
-    took_seconds = time.monotonic() - stopped
-    await asyncio.gather(*writing)
-    return took_seconds
+    async with going_on(write, CLIENTS):
+        await until_so(lambda: seen["answered"])
+        await asyncio.sleep(seconds)
+        process.process.send_signal(signal.SIGTERM)
+        stopped = time.monotonic()
+        await asyncio.to_thread(process.process.wait, LONGEST_SECONDS + 5)
+        return time.monotonic() - stopped
 
 
-def prove(process: FeedkeepProcess, stops: int) -> list[str]:
-    """Return what is wrong after some stop, if anything is."""
+def prove(process, stops):
     chance = random.Random(4)
     for _ in range(stops):
         name = process.new_account()
-        token, seen = process.new_token(name), Seen()
-        took_seconds = asyncio.run(write(process, token, chance.uniform(0.01, 0.4), seen))
+        token, seen = process.new_token(name), defaultdict(set)
+        seconds = chance.uniform(0.01, 0.4)
+        took_seconds = asyncio.run(stop_under_load(process, token, seconds, seen))
         status = process.wait()
-        kept = process.use(lambda service, name=name: _kept(service, name))
-        wrong = [f"the answer for {url} was cut" for url in seen.cut]
-        wrong += [f"{url} is kept, and its client was not told" for url in seen.refused & kept]
-        wrong += [f"{url} was lost" for url in seen.answered - kept]
+        kept = process.use(lambda service, name=name: kept_of(service, name))
+        wrong = [f"the answer for {url} was cut" for url in seen["cut"]]
+        wrong += [f"{url} is kept, and its client was not told" for url in seen["refused"] & kept]
+        wrong += [f"{url} was lost" for url in seen["answered"] - kept]
         if took_seconds > LONGEST_SECONDS or status != 0:
             wrong.append(f"it stopped after {took_seconds:.1f} s with {status}")
         if wrong:
             return wrong
         process.start()
     return []
-
-
-async def _kept(service: Service, name: str) -> set[str]:
-    account = await service.accounts.named(name)
-    return {s.feed_url for s in await service.subscriptions.subscribed(AccountId(account.id))}
 
 
 def test_a_stop_under_load_cuts_no_response(start, each_kind, amount):

@@ -4,8 +4,6 @@ A kill cannot tell a synced write from one that the system still holds. So only 
 left of SQLite's files, and PostgreSQL is asked after each reply how far its log has been synced.
 """
 
-import asyncio
-
 import asyncpg
 import pytest
 from feedkeep_process import FeedkeepProcess
@@ -30,29 +28,24 @@ def test_the_proof_notices_commits_that_are_not_synced(start):
     assert any("was lost" in sentence for sentence in wrong)
 
 
-def ahead_of_the_disk(server: PostgresServer, writes: int, *broken: str) -> int:
+async def ahead_of_the_disk(server, writes, *broken):
     """Return how many replies left before PostgreSQL's log was synced up to its end."""
     process = FeedkeepProcess(server.folder, server.url, log_level="error")
     process.run_first(*broken)
 
-    async def write(token: str) -> int:
-        count = 0
-        looking = await asyncpg.connect(server.url)
+    with process:
+        token = process.new_token(process.new_account())
+        count, looking = 0, await asyncpg.connect(server.url)
         async with RawClient(process.base_url, token) as client:
             for number in range(writes):
-                item = {"feed_url": f"https://{number}.example"}
                 before = await looking.fetchval("SELECT pg_current_wal_insert_lsn()::text")
-                answer = await client.ask("POST", "/subscriptions", {"subscriptions": [item]})
-                assert answer.status == 200
+                assert (await client.add(f"https://{number}.example")).status == 200
                 # What this write has logged is all after `before`, its commit last.
                 count += await looking.fetchval(
                     f"SELECT pg_current_wal_flush_lsn() <= '{before}'::pg_lsn"
                 )
         await looking.close()
-        return count
-
-    with process:
-        return asyncio.run(write(process.new_token(process.new_account())))
+    return count
 
 
 NOTHING_ELSE_WRITES = {
@@ -65,10 +58,10 @@ NOTHING_ELSE_WRITES = {
 }
 
 
-def test_no_reply_leaves_before_postgres_has_synced_its_log(amount):
+async def test_no_reply_leaves_before_postgres_has_synced_its_log(amount):
     with PostgresServer(**NOTHING_ELSE_WRITES) as server:
         writes = amount(40, 1_000, 100)
-        assert ahead_of_the_disk(server, writes) == 0
+        assert await ahead_of_the_disk(server, writes) == 0
         # The control: a commit that does not wait for the disk.
         hasty = "postgres_does_not_wait_for_the_disk"
-        assert ahead_of_the_disk(server, writes, hasty) > writes / 2
+        assert await ahead_of_the_disk(server, writes, hasty) > writes / 2

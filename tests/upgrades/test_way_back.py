@@ -6,8 +6,6 @@ before it is released.
 """
 
 import subprocess
-from pathlib import Path
-from typing import Protocol
 
 import httpx
 import pytest
@@ -17,54 +15,46 @@ from postgres_server import PostgresServer, new_database
 KEPT, LEFT, NEW = (f"https://{name}.example/feed" for name in ("kept", "left", "new"))
 
 
-class Versions(Protocol):
-    """An older and a newer version on one database, and the means of a backup of its kind."""
-
-    older: FeedkeepProcess
-    newer: FeedkeepProcess
-
-    def back_up(self) -> None:
-        """Back the database up, with the older version."""
-
-    def restore(self) -> None:
-        """Restore that backup with the older version, beside what the newer one left."""
-
-
 class OnSqlite:
-    def __init__(self, folder: Path) -> None:
-        self.older = FeedkeepProcess(new_folder(folder / "older"))
-        self.newer = FeedkeepProcess(new_folder(folder / "newer"), self.older.database)
-        self._backup = str(folder / "before-the-upgrade.db")
+    """An older and a newer version on one database, and a backup of its kind by the older one."""
 
-    def back_up(self) -> None:
+    backup = "before-the-upgrade.db"
+
+    def __init__(self, folder, database=""):
+        for name in ("older", "newer"):
+            (folder / name).mkdir()
+        self.older = FeedkeepProcess(folder / "older", database)
+        self.newer = FeedkeepProcess(folder / "newer", self.older.database)
+        self._backup = str(folder / self.backup)
+
+    def back_up(self):
         self.older.must("backup", self._backup)
 
-    def restore(self) -> None:
-        aside = new_folder(self.older.folder / "old")
-        for file in self.older.folder.glob("feedkeep.db*"):
-            file.rename(aside / file.name)
+    def restore(self):
+        """Restore that backup with the older version, beside what the newer one left."""
+        for file in [*self.older.folder.glob("feedkeep.db*")]:
+            file.rename(file.with_name(f"old-{file.name}"))
         self.older.must("restore", self._backup)
 
 
-class OnPostgres:
-    def __init__(self, folder: Path, server: PostgresServer) -> None:
-        self._server = server
-        database = new_database(server.url)
-        self.older = FeedkeepProcess(new_folder(folder / "older"), database)
-        self.newer = FeedkeepProcess(new_folder(folder / "newer"), database)
-        self._backup = str(folder / "before-the-upgrade.dump")
+class OnPostgres(OnSqlite):
+    backup = "before-the-upgrade.dump"
 
-    def back_up(self) -> None:
+    def __init__(self, folder, server):
+        self._server = server
+        super().__init__(folder, new_database(server.url))
+
+    def back_up(self):
         self._run("pg_dump", "--format=custom", "--schema=feedkeep", f"--file={self._backup}",
                   self.older.database)  # fmt: skip
 
-    def restore(self) -> None:
+    def restore(self):
         empty = new_database(self._server.url)
         self._run("pg_restore", f"--dbname={empty}", self._backup)
         self.older = FeedkeepProcess(self.older.folder, empty)
         self.older.must("database", "restored")
 
-    def _run(self, program: str, *arguments: str) -> None:
+    def _run(self, program, *arguments):
         subprocess.run([self._server.programs / program, *arguments], check=True)
 
 
@@ -77,40 +67,24 @@ def versions(request, tmp_path):
         yield OnPostgres(tmp_path, server)
 
 
-def new_folder(folder: Path) -> Path:
-    folder.mkdir()
-    return folder
+def ask(process, token, method, path="/subscriptions", **what):
+    """Ask as an app of the interface does, with one token, whatever serves."""
+    url, headers = f"{process.base_url}{path}", {"Authorization": f"Bearer {token}"}
+    return httpx.request(method, url, headers=headers, **what).raise_for_status()
 
 
-class Phone:
-    """An app of the interface, with one token, whatever serves."""
-
-    def __init__(self, process: FeedkeepProcess, name: str) -> None:
-        self._token = process.new_token(name)
-
-    def _asking(self, process: FeedkeepProcess) -> httpx.Client:
-        headers = {"Authorization": f"Bearer {self._token}"}
-        return httpx.Client(base_url=process.base_url, headers=headers)
-
-    def add(self, process: FeedkeepProcess, *urls: str) -> None:
-        with self._asking(process) as client:
-            wanted = [{"feed_url": url} for url in urls]
-            client.post("/subscriptions", json={"subscriptions": wanted}).raise_for_status()
-
-    def leave(self, process: FeedkeepProcess, guid: str) -> None:
-        with self._asking(process) as client:
-            left = {"is_subscribed": False}
-            client.patch(f"/subscriptions/{guid}", json=left).raise_for_status()
-
-    def sync(self, process: FeedkeepProcess, since: str | None = None) -> tuple[list[dict], str]:
-        """Return what changed since a stamp, oldest first, and the list's epoch."""
-        with self._asking(process) as client:
-            parameters = {} if since is None else {"since": since}
-            reply = client.get("/subscriptions", params=parameters).raise_for_status()
-        return reply.json()["subscriptions"], reply.headers["feedkeep-epoch"]
+def add(process, token, *urls):
+    items = [{"feed_url": url} for url in urls]
+    ask(process, token, "POST", json={"subscriptions": items})
 
 
-def status(feeds: list[dict]) -> dict[str, bool]:
+def sync(process, token, **since):
+    """Return what changed since a stamp, oldest first, and the list's epoch."""
+    reply = ask(process, token, "GET", params=since)
+    return reply.json()["subscriptions"], reply.headers["feedkeep-epoch"]
+
+
+def status(feeds):
     return {feed["feed_url"]: feed["is_subscribed"] for feed in feeds}
 
 
@@ -119,19 +93,18 @@ def test_the_older_version_goes_on_with_what_was_backed_up_before_the_upgrade(ve
     newer.run_first("a_version_with_no_way_on")
     with older:
         name = older.new_account()
-        phone = Phone(older, name)
-        phone.add(older, KEPT, LEFT)
-        before, epoch = phone.sync(older)
+        token = older.new_token(name)
+        add(older, token, KEPT, LEFT)
+        before, epoch = sync(older, token)
     versions.back_up()
 
-    told = newer.must("migrate", "--dry-run")
-    assert (
-        "Back up first: going back to an older version requires a backup that it can read." in told
-    )
+    advice = "Back up first: going back to an older version requires a backup that it can read."
+    assert advice in newer.must("migrate", "--dry-run")
     with newer:
-        phone.leave(newer, before[1]["guid"])
-        phone.add(newer, NEW)
-        after, same = phone.sync(newer)
+        left = f"/subscriptions/{before[1]['guid']}"
+        ask(newer, token, "PATCH", left, json={"is_subscribed": False})
+        add(newer, token, NEW)
+        after, same = sync(newer, token)
     assert (status(after), same) == ({KEPT: True, LEFT: False, NEW: True}, epoch)
     newer.must("export", name, "--output", lists)
 
@@ -142,8 +115,8 @@ def test_the_older_version_goes_on_with_what_was_backed_up_before_the_upgrade(ve
     older = versions.older
     assert "is intact" in older.must("check")
     with older:
-        whole, other = phone.sync(older, since=after[-1]["subscription_changed"])
+        whole, other = sync(older, token, since=after[-1]["subscription_changed"])
         assert (status(whole), other != epoch) == ({KEPT: True, LEFT: True}, True)
         older.must("import", name, lists)
-        found, _ = phone.sync(older)
+        found, _ = sync(older, token)
     assert status(found) == {KEPT: True, LEFT: True, NEW: True}

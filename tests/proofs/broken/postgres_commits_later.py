@@ -1,6 +1,7 @@
 """PostgreSQL is told to commit when the reply has left."""
 
 import asyncio
+from typing import Any
 
 import asyncpg
 
@@ -10,16 +11,14 @@ _commit = connections._commit
 _release = asyncpg.pool.Pool.release
 
 
-async def commit(connection: asyncpg.Connection, seconds: float) -> None:
-    asyncio.get_running_loop().call_later(
-        0.05, lambda: asyncio.ensure_future(_commit(connection, seconds))
-    )
+async def commit(*what: Any) -> None:
+    loop = asyncio.get_running_loop()
+    loop.call_later(0.05, lambda: loop.create_task(_commit(*what)))
 
 
-async def release(self: asyncpg.Pool, connection: asyncpg.Connection) -> None:
-    asyncio.get_running_loop().call_later(
-        0.1, lambda: asyncio.ensure_future(_release(self, connection))
-    )
+async def release(*what: Any) -> None:
+    loop = asyncio.get_running_loop()
+    loop.call_later(0.1, lambda: loop.create_task(_release(*what)))
 
 
 connections._commit = commit

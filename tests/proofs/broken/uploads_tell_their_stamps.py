@@ -4,17 +4,14 @@ And of the URLs that apps have, nothing is known: the account that the rules kee
 either.
 """
 
-from __future__ import annotations
-
 import os
-from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
-from feedkeep.model import Admitted, Author, Decision, Guid, Snapshot, SyncProgress
+from feedkeep.model import Admitted, Author, Decision, Snapshot, SyncProgress
 from feedkeep.rules.app_urls import UNKNOWN, AppUrls
 from feedkeep.rules.url_lists import UploadResult
 from feedkeep.service import list_changes
-from feedkeep.service.progress import AppProgress
 from feedkeep.service.url_lists import UrlLists
 
 STAMPS = Path(os.environ["RAN_FIRST"]).with_name("stamps")
@@ -22,17 +19,11 @@ sync = UrlLists._sync
 
 
 async def sync_and_tell(
-    lists: UrlLists,
-    admitted: Admitted,
-    author: Author,
-    guids: Sequence[Guid] | None,
-    decide: Callable[[Snapshot, AppUrls, SyncProgress], Decision[UploadResult]],
-    progress: AppProgress,
+    lists: UrlLists, admitted: Admitted, author: Author, guids: Any, decide: Any, progress: Any
 ) -> UploadResult:
-    def decide_unknowing(
-        snapshot: Snapshot, _: AppUrls, told: SyncProgress
-    ) -> Decision[UploadResult]:
-        return decide(snapshot, UNKNOWN, told)
+    def decide_unknowing(snapshot: Snapshot, _: AppUrls, told: SyncProgress) -> Decision[Any]:
+        decision: Decision[Any] = decide(snapshot, UNKNOWN, told)
+        return decision
 
     synced = await sync(lists, admitted, author, guids, decide_unknowing, progress)
     with STAMPS.open("a") as told:

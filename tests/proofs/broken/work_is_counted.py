@@ -7,6 +7,7 @@ what threads compute.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
@@ -34,43 +35,33 @@ _STEPS = 100
 
 
 class Work:
-    """What was done since the last request ended."""
+    """What was done since the last request ended: in all, in this commit, and in this turn."""
 
     def __init__(self) -> None:
         self.begin()
 
     def begin(self) -> None:
-        """Begin to count anew."""
         self.rows_read = self.rows_written = self.longest_turn = 0
         self.in_commit = self.in_turn = 0
 
     def end_commit(self) -> None:
-        """Begin to count anew what others wait for who write."""
         self.rows_written = max(self.rows_written, self.in_commit)
         self.in_commit = 0
 
     def end_turn(self) -> None:
-        """Begin to count anew what other tasks wait for."""
         self.longest_turn = max(self.longest_turn, self.in_turn)
         self.in_turn = 0
 
 
 work = Work()
-_on_loop = threading.get_ident()
+_on_loop, _RUN = threading.get_ident(), asyncio.Runner.run.__code__
 
 
 def count_calls(frame: FrameType, event: str, _argument: object) -> None:
     """Count calls on the event loop; what the loop itself calls begins a turn."""
-    if event == "call":
-        back = frame.f_back
-        if (
-            back is not None
-            and back.f_code.co_name == "run"
-            and "runners" in back.f_code.co_filename
-        ):
+    if event in {"call", "c_call"}:
+        if event == "call" and frame.f_back is not None and frame.f_back.f_code is _RUN:
             work.end_turn()
-        work.in_turn += 1
-    elif event == "c_call":
         work.in_turn += 1
 
 
@@ -116,14 +107,12 @@ _fetch, _execute = asyncpg.Connection.fetch, asyncpg.Connection.execute
 
 
 async def fetch(self: asyncpg.Connection, *arguments: Any, **named: Any) -> Any:
-    """Count the rows of an answer."""
     rows = await _fetch(self, *arguments, **named)
     work.rows_read += len(rows)
     return rows
 
 
 async def execute(self: asyncpg.Connection, *arguments: Any, **named: Any) -> Any:
-    """Count the rows that a statement says that it wrote."""
     status = await _execute(self, *arguments, **named)
     work.in_commit += int(status.rpartition(" ")[2]) if status[-1:].isdigit() else 0
     return status
@@ -134,7 +123,6 @@ _commit = connections._commit
 
 
 async def commit(connection: asyncpg.Connection, within_seconds: float) -> None:
-    """Count the rows of the next transaction anew."""
     await _commit(connection, within_seconds)
     work.end_commit()
 
@@ -156,12 +144,8 @@ async def answer(self: Application, scope: Scope, receive: Receive, send: Send) 
     await _answer(self, scope, receive, note)
     work.end_turn()
     work.end_commit()
-    line = {
-        "id": reply["headers"][b"x-request-id"].decode(),
-        "rows_read": work.rows_read,
-        "rows_written": work.rows_written,
-        "longest_turn": work.longest_turn,
-    }
+    line = {name: getattr(work, name) for name in ("rows_read", "rows_written", "longest_turn")}
+    line["id"] = reply["headers"][b"x-request-id"].decode()
     with WORK.open("a") as lines:
         lines.write(json.dumps(line) + "\n")
 
