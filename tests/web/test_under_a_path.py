@@ -8,7 +8,7 @@ import pytest
 from feedkeep_process import FeedkeepProcess
 from forms import IS_LONG
 from known_feeds import know, picture, png
-from page_client import PASSWORD, PageClient, Shown, administrator
+from page_client import PASSWORD, PageClient, Shown
 from playwright.sync_api import expect
 
 FEED = "https://of-a-path.example/feed"
@@ -148,14 +148,6 @@ def test_links_and_apps_have_the_path(chief):
     begun = chief.bare_post("/index.php/login/v2").json()
     assert begun["login"].startswith(f"https://site.example{PATH}/index.php/login/v2/")
     assert chief.get(begun["login"]).status == 200
-
-
-def test_without_a_path_antennapod_needs_no_advice_about_one(tmp_path):
-    with FeedkeepProcess(tmp_path, public_url="https://site.example") as process:
-        client, _ = administrator(process)
-        page = client.get("/apps/connect/antennapod")
-        assert "https://site.example" in page.secrets
-        assert "leave out the path" not in page.text
 
 
 @pytest.mark.parametrize("has_script", [True, False] if IS_LONG else [True])

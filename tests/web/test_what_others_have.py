@@ -1,7 +1,6 @@
 """No account learns from this service what others subscribe to."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -13,29 +12,20 @@ from known_feeds import DAY_US, picture, png
 from page_client import PageClient, close_all, signed_in
 from route_table import all_pages, all_routes, bare, choices, path_of
 
+from feedkeep import model
 from feedkeep.http.routing import Route, Target
-from feedkeep.model import (
-    Episode,
-    Failure,
-    Feed,
-    FeedContent,
-    Guid,
-    NewestEpisodes,
-    Sighting,
-    Stamp,
-    replace,
-)
+from feedkeep.model import Guid, Stamp, replace
 from feedkeep.rules.feed_names import WHY
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.service import Service
 
 MARK = "nightingale"
-TELLING = (MARK, WHY[Failure.GONE].text.lower(), WHY[Failure.NOT_A_FEED].text.lower())
+TELLING = (MARK, WHY[model.Failure.GONE].text.lower(), WHY[model.Failure.NOT_A_FEED].text.lower())
 """What stands nowhere unless it is known of a feed."""
 
 PICTURE = picture(png(1, 2, 3))
 TITLE = f"The {MARK}"
-EPISODES = NewestEpisodes("10 digest", (Episode(TITLE),))
+EPISODES = model.NewestEpisodes("10 digest", (model.Episode(TITLE),))
 TOLD = {
     "/", "/?show=failing", "/?show=twice", "/changes", "/feeds/{guid}", "/pictures/{guid}",
     "/export/{format}", "/subscriptions/{guid}/feed", "/v1/subscriptions/{guid}/feed",
@@ -53,7 +43,7 @@ def start(tmp_path):
 
     def start(*broken):
         if broken:
-            process.run_first(*broken)
+            process.run_first("hashes_are_cheap", *broken)
         process.start()
         return process
 
@@ -62,13 +52,13 @@ def start(tmp_path):
     process.stop()
 
 
-@dataclass
 class Account:
     """A person with a browser and an app."""
 
-    pages: PageClient
-    name: str
-    api: httpx.Client
+    def __init__(self, process: FeedkeepProcess) -> None:
+        self.pages, self.name = signed_in(process)
+        token = process.new_token(self.name)
+        self.api = PageClient(process, Accept="*/*", Authorization=f"Bearer {token}").http
 
     def add(self, urls: Sequence[str], **fields: object) -> None:
         body = {"subscriptions": [{"feed_url": url, **fields} for url in urls]}
@@ -132,9 +122,9 @@ def addresses(
                 "user": name,
                 "device": "phone",
                 "guid": guid_of(url),
+                "format": "opml",
                 "deletion_id": 1,
                 "stamp": 1,
-                "format": "opml",
                 **dict(zip(one_of, chosen, strict=True)),
             }
             query = f"?url={url}" if "podcast.json" in target.path else ""
@@ -170,9 +160,9 @@ def look(process: FeedkeepProcess, urls: Sequence[str]) -> None:
     process.use(learn)
 
 
-def found(feed: Feed, kind: int, now: Stamp) -> Feed:
+def found(feed: model.Feed, kind: int, now: Stamp) -> model.Feed:
     host = f"https://{MARK}.example"
-    content = FeedContent(
+    content = model.FeedContent(
         TITLE, TITLE, host, f"{host}/picture", "de-AT", TITLE,
         podcast_guid="11111111-1111-4111-8111-111111111111", items=("1", "2", "3"),
         newest_title=TITLE,
@@ -181,10 +171,10 @@ def found(feed: Feed, kind: int, now: Stamp) -> Feed:
     long_ago = Stamp(now - 9 * DAY_US)
     fails = replace(feed, failing=long_ago, failures=9, dead=long_ago, page_feeds=(f"{host}/feed",))
     if kind == 2:
-        return replace(fails, failure=Failure.GONE, reason=TITLE)
+        return replace(fails, failure=model.Failure.GONE, reason=TITLE)
     if kind == 3:
-        return replace(fails, failure=Failure.NOT_A_FEED, reason=TITLE)
-    moved = Sighting(f"{host}/moved", long_ago, now, 3)
+        return replace(fails, failure=model.Failure.NOT_A_FEED, reason=TITLE)
+    moved = model.Sighting(f"{host}/moved", long_ago, now, 3)
     return replace(
         feed,
         content=content,
@@ -199,25 +189,17 @@ def found(feed: Feed, kind: int, now: Stamp) -> Feed:
     )
 
 
-def account(process: FeedkeepProcess) -> Account:
-    pages, name = signed_in(process)
-    token = process.new_token(name)
-    app = PageClient(process, Accept="*/*", Authorization=f"Bearer {token}")
-    return Account(pages, name, app.http)
-
-
 def learned(process: FeedkeepProcess, count: int) -> tuple[Account, Account, list[str], set[str]]:
     """Let one account add what another one has, in all ways; return where it learns of that."""
     urls = [f"https://feeds.example/{number}" for number in range(count)]
-    owner, other = account(process), account(process)
+    owner, other = Account(process), Account(process)
     owner.add(urls)
     look(process, urls)
     assert owner.title(urls[0]) == TITLE
-    pasted = "\r\n".join(urls)
     ways = {
-        "preview": other.pages.post("/import", {"text": pasted}),
-        "added": other.pages.post("/feeds/add", {"urls": "\r\n".join(urls[:2])}),
-        "again": other.pages.post("/import", {"text": pasted}),
+        "preview": other.pages.post("/import", {"text": "\n".join(urls)}),
+        "added": other.pages.add(*urls[:2]),
+        "again": other.pages.post("/import", {"text": "\n".join(urls)}),
     }
     where = {way for way, page in ways.items() if says(page.reply.text)}
     device = f"/api/2/subscriptions/{other.name}/phone.json"
@@ -245,7 +227,7 @@ def test_who_adds_what_others_have_is_told_nothing_until_a_later_look(start):
 def test_neither_a_guid_nor_an_address_that_a_feed_moves_to_tells_what_others_have(start):
     process = start()
     urls = [f"https://feeds.example/{number}" for number in (0, 1, 4, 5)]
-    owner, other = account(process), account(process)
+    owner, other = Account(process), Account(process)
     owner.add(urls)
     claimed, own = guid_of(urls[0]), "https://feeds.example/own"
     other.add([own], guid=claimed)  # an entry from before the look does not count for its new URLs
@@ -263,7 +245,7 @@ def test_neither_a_guid_nor_an_address_that_a_feed_moves_to_tells_what_others_ha
 def test_an_address_that_was_only_sent_beside_a_guid_never_tells_what_others_have(start):
     process = start()
     known, own = "https://feeds.example/0", "https://feeds.example/own"
-    owner, other = account(process), account(process)
+    owner, other = Account(process), Account(process)
     owner.add([known])
     other.add([own])
     other.add([known], guid=str(guid_of(own)))

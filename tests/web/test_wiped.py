@@ -2,9 +2,9 @@
 
 import httpx
 from feedkeep_process import FeedkeepProcess, from_elsewhere
+from page_client import PASSWORD
 from visitor import NARROW, title_of
 
-PASSWORD = "a good passphrase"
 URLS = [f"https://{name}.example/feed" for name in "abcdefghijkl"]
 TITLES = [title_of(url) for url in URLS]
 ONE, MANY = "%(number)s feed is back.", "%(number)s feeds are back."
@@ -36,8 +36,7 @@ def phone(service: FeedkeepProcess, name: str) -> httpx.Client:
     return httpx.Client(base_url=service.base_url, headers=headers, auth=(name, PASSWORD))
 
 
-def test_a_list_that_an_app_wiped_is_back_after_one_click(service, visit):
-    name = service.new_account(PASSWORD)
+def test_a_list_that_an_app_wiped_is_back_after_one_click(service, visit, name):
     anna = visit(service, language="de", has_script=False, width=NARROW)
     anna.is_let_in(name, PASSWORD, *URLS)
     anna.has_feeds(TITLES)
@@ -58,8 +57,7 @@ def test_a_list_that_an_app_wiped_is_back_after_one_click(service, visit):
     anna.has_feeds(TITLES)
 
 
-def test_a_page_that_is_open_asks_about_a_wipe_by_itself(service, visit):
-    name = service.new_account(PASSWORD)
+def test_a_page_that_is_open_asks_about_a_wipe_by_itself(service, visit, name):
     anna = visit(service)
     anna.holds_the_clock()
     anna.is_let_in(name, PASSWORD, *URLS)
