@@ -82,9 +82,17 @@ _opened: list[httpx.Client] = []
 
 
 def close_all() -> None:
-    """Close every browser of a test."""
+    """Close every browser and app of a test."""
     while _opened:
         _opened.pop().close()
+
+
+def app_of(process: FeedkeepProcess, name: str, user_agent: str) -> httpx.Client:
+    """Return an app that has the password of an account; `close_all` closes it."""
+    headers = {**from_elsewhere(), "User-Agent": user_agent}
+    auth = (name, PASSWORD)
+    _opened.append(httpx.Client(base_url=process.base_url, headers=headers, auth=auth, timeout=30))
+    return _opened[-1]
 
 
 class PageClient:

@@ -1,15 +1,16 @@
 """Signing up and in, recovery, the account, apps and people; over HTTP, on both stores."""
 
-import asyncio
 import re
-import sqlite3
 import time
 from html import unescape
 
-import asyncpg
 import pytest
 from feedkeep_process import FeedkeepProcess
 from page_client import PASSWORD, PageClient, administrator, place_of, signed_in
+
+from feedkeep.model import Stamp
+from feedkeep.rules.clock import MINUTE_US
+from feedkeep.service.page_sessions import PageSessions
 
 NEW_PASSWORD = "another good one"
 
@@ -22,6 +23,20 @@ def chief(feedkeep):
 @pytest.fixture
 def stranger(feedkeep):
     return PageClient(feedkeep)
+
+
+def grow_old(browser: PageClient) -> None:
+    """Let a browser have a session that began eleven minutes ago."""
+
+    async def begin(service):
+        long_ago = Stamp(service.now() - 11 * MINUTE_US)
+        sessions = PageSessions(
+            service.store, service.authentication, service.news, lambda: long_ago
+        )
+        return await sessions.begin(await service.accounts.named(browser.name), "a browser")
+
+    session = browser.process.use(begin).text
+    browser.http.cookies.set("feedkeep", session, domain="127.0.0.1")
 
 
 def test_a_wrong_name_and_a_wrong_password_or_code_answer_alike_and_keep_the_name(feedkeep):
@@ -129,7 +144,7 @@ def test_a_new_password_signs_out_all_others_and_keeps_this_browser(anna):
 )
 def test_what_is_dangerous_asks_for_a_password_that_was_typed_long_ago(chief, form, field, data):
     data = {key: value.replace("NAME", chief.name) for key, value in data.items()}
-    age_sessions(chief.process)
+    grow_old(chief)
     asked = "/account" if form.startswith("/account") else f"/people/of/{chief.name}"
     assert "current password" in chief.get(asked).text
     for typed, told in (("", "current password"), ("wrong", "not your password")):
@@ -143,30 +158,13 @@ def test_what_is_dangerous_asks_for_a_password_that_was_typed_long_ago(chief, fo
 
 
 def test_guessing_the_password_that_is_asked_for_again_has_to_wait(chief):
-    age_sessions(chief.process)
+    grow_old(chief)
     page = chief.get("/account")
     while page.status != 429:
         page = chief.post("/account/codes", {"password": "wrong"})
         assert page.status in {403, 429}
     assert "wait" in page.problem("codes_password")
     assert int(page.reply.headers["Retry-After"]) > 0
-
-
-def age_sessions(process: FeedkeepProcess) -> None:
-    """Let all sessions have begun eleven minutes ago."""
-    minutes_us = 11 * 60 * 1_000_000
-    if process.database.startswith("sqlite"):
-        with sqlite3.connect(process.folder / "feedkeep.db") as connection:
-            connection.execute("UPDATE token SET created = created - ?", (minutes_us,))
-        connection.close()
-        return
-
-    async def age() -> None:
-        connection = await asyncpg.connect(process.database)
-        await connection.execute("UPDATE feedkeep.token SET created = created - $1", minutes_us)
-        await connection.close()
-
-    asyncio.run(age())
 
 
 def test_language_time_zone_and_look_are_the_account_s(anna):
@@ -212,9 +210,8 @@ def test_everything_of_an_account_is_one_file(anna):
     reply = anna.http.get("/account/download")
     assert "attachment" in reply.headers["Content-Disposition"]
     everything = reply.json()
-    assert {feed["feed_url"] for feed in everything["feeds"]} == {
-        "https://b.example/feed", "https://c.example/feed",
-    }  # fmt: skip
+    urls = {feed["feed_url"] for feed in everything["feeds"]}
+    assert urls == {"https://b.example/feed", "https://c.example/feed"}
     assert everything["episode_actions"] == everything["devices"] == []
     with anna.process.client(anna.name) as app:
         action = {"podcast": "https://b.example/feed", "episode": "https://b.example/1.mp3"}
@@ -371,7 +368,7 @@ def test_the_last_administrator_stays_and_finds_people_by_the_beginning_of_their
         assert "No name starts with that." in chief.get("/people?q=stranger").text
 
 
-def test_an_invitation_makes_one_account_which_sees_nothing_of_others(tmp_path):
+def test_an_invitation_makes_one_account_while_that_is_allowed(tmp_path):
     with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1", registration="invited") as process:
         chief, name = administrator(process)
         process.passwords.append(PASSWORD)
@@ -402,15 +399,10 @@ def test_an_invitation_makes_one_account_which_sees_nothing_of_others(tmp_path):
         assert chief.post("/people/withdraw", {"by": "stranger", "id": number}).status == 404
         assert chief.post("/people/withdraw", {"by": name, "id": "x"}).status == 404
         assert PageClient(process).get(other).status == 403
-
-
-def test_an_invitation_warns_of_a_loopback_address_and_works_again_once_allowed(tmp_path):
-    with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1", registration="invited") as process:
-        chief, _ = administrator(process)
         for headers in ({"Host": "feeds.example"}, None):
             page = chief.post("/people/invite", {}, headers=headers)
-            text = page.secrets[0].rsplit("/", 1)[1]
-            assert ("public_url" in page.reply.text) is (headers is None)
+            assert ("public_url" in page.reply.text) is (headers is None)  # of a loopback address
+        place = f"/sign-up/{page.secrets[0].rsplit('/', 1)[1]}"
         for registration, told in (
             ("closed", "Keep the link, and ask the person"),
             ("invited", "Create your account"),
@@ -418,7 +410,7 @@ def test_an_invitation_warns_of_a_loopback_address_and_works_again_once_allowed(
             process.stop()
             process.environment["FEEDKEEP_REGISTRATION"] = registration
             process.start()
-            assert told in PageClient(process).get(f"/sign-up/{text}").text
+            assert told in PageClient(process).get(place).text
 
 
 def test_signing_up_tells_a_name_that_apps_refuse_and_is_slowed_down(tmp_path):

@@ -4,7 +4,7 @@ import re
 import time
 
 import pytest
-from forms import IS_LONG, in_the_long_form
+from forms import first_of, in_the_long_form
 from page_client import PASSWORD
 from playwright.sync_api import expect
 from visitor import Visitor
@@ -93,7 +93,7 @@ def test_without_a_script_a_large_file_is_refused_with_a_sentence(service, visit
     assert time.monotonic() - began < 30
 
 
-@pytest.mark.parametrize("has_script", [False, True] if IS_LONG else [False])
+@pytest.mark.parametrize("has_script", first_of(False, True))
 def test_a_long_list_is_imported_and_shown_in_pages(service, visit, name, has_script):
     anna = visit(service, has_script=has_script)
     anna.is_let_in(name, PASSWORD)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from feedkeep_process import FeedkeepProcess
-from page_client import PASSWORD, PageClient, Shown, guid_of, plain, signed_in
+from page_client import PageClient, Shown, app_of, guid_of, plain, signed_in
 
 URLS = [f"https://{number}.example/feed" for number in range(12)]
 GUIDS = [guid_of(url) for url in URLS]
@@ -14,22 +14,12 @@ YOU = "You, in a browser"
 WIPED = "Bring them back"
 
 
-@pytest.fixture
-def phone(anna):
-    phone = Phone(anna)
-    yield phone
-    phone.http.close()
-
-
 class Phone:
     """An app that syncs whole lists."""
 
     def __init__(self, anna: PageClient) -> None:
         self.name = anna.name
-        self.http = anna.process.client(anna.name)
-        self.http.headers["User-Agent"] = "AntennaPod/3.4.0"
-        self.http.auth = (anna.name, PASSWORD)
-        del self.http.headers["Authorization"]
+        self.http = app_of(anna.process, anna.name, "AntennaPod/3.4.0")
 
     def has(self, *urls: str) -> None:
         reply = self.http.put(f"/subscriptions/{self.name}/pixel.json", json=list(urls))
@@ -38,6 +28,11 @@ class Phone:
     def is_called(self, caption: str) -> None:
         path = f"/api/2/devices/{self.name}/pixel.json"
         assert self.http.post(path, json={"caption": caption}).status_code == 200
+
+
+@pytest.fixture
+def phone(anna):
+    return Phone(anna)
 
 
 def unsubscribe(anna: PageClient, *numbers: int) -> Shown:
@@ -327,7 +322,6 @@ def test_a_wiped_list_that_has_no_room_any_more_says_so(tmp_path):
         wiped = anna.get("/")
         anna.add(NEW)
         page = rescue(anna, wiped)
-        phone.http.close()
         assert page.status == 400
         assert "maximum" in page.text
         assert len(anna.listed()) == 1

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from feedkeep_process import FeedkeepProcess
-from forms import first_of, in_the_long_form
+from forms import in_the_long_form
 from page_client import PASSWORD
 from playwright.sync_api import expect
 from visitor import NARROW, WIDE, title_of
@@ -12,7 +12,9 @@ from visitor import NARROW, WIDE, title_of
 URLS = [f"https://feed-{number:02}.example/rss" for number in range(14)]
 
 
-@pytest.mark.parametrize(("width", "has_script"), first_of((WIDE, True), (NARROW, False)))
+@pytest.mark.parametrize(
+    ("width", "has_script"), [(WIDE, True), pytest.param(NARROW, False, marks=in_the_long_form)]
+)
 def test_the_keyboard_alone_does_the_main_journey(tmp_path, visit, width, has_script):
     with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1") as process:
         anna = visit(process, width=width, has_script=has_script)

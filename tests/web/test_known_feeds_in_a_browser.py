@@ -1,7 +1,7 @@
 """Titles and pictures of feeds as a person sees them, with and without a script."""
 
 import pytest
-from forms import IS_LONG, in_the_long_form
+from forms import first_of, in_the_long_form
 from known_feeds import DAY_US, know, picture, png
 from page_client import PASSWORD, place_of
 from playwright.sync_api import expect
@@ -54,7 +54,7 @@ def come_in(visitor: Visitor, name: str, *urls: str) -> Visitor:
     return visitor
 
 
-@pytest.mark.parametrize("has_script", [True, False] if IS_LONG else [True])
+@pytest.mark.parametrize("has_script", first_of(True, False))
 def test_feeds_are_found_by_title_and_their_pictures_come_from_here(
     service, visit, name, has_script
 ):
@@ -92,7 +92,7 @@ def test_pages_with_known_feeds_fit_and_are_accessible(service, visit, name, lan
         visitor.looks_well()
 
 
-@pytest.mark.parametrize("width", [NARROW, WIDE] if IS_LONG else [NARROW])
+@pytest.mark.parametrize("width", first_of(NARROW, WIDE))
 def test_a_title_that_turns_its_direction_turns_nothing_else(service, visit, name, width):
     visitor = come_in(visit(service, width=width), name, RADIO, NEWS, EVIL)
     lefts = visitor.page.evaluate(
@@ -109,7 +109,7 @@ def test_a_title_that_turns_its_direction_turns_nothing_else(service, visit, nam
     assert max(heights) < 100
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("language", first_of("de", "en"))
 def test_a_person_sees_the_latest_episodes_and_how_far_they_were_played(
     service, visit, name, language
 ):

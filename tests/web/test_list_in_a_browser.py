@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from forms import IS_LONG, in_the_long_form
+from forms import first_of, in_the_long_form
 from known_feeds import DAY_US, know, picture, png
 from page_client import PASSWORD
 from playwright.sync_api import Error, Locator, Route, expect
@@ -33,7 +33,7 @@ def file(visitor: Visitor, folder: str, *titles: str) -> None:
     visitor.page.get_by_role("status").filter(has_text=folder).wait_for()
 
 
-@pytest.mark.parametrize("has_script", [True, False] if IS_LONG else [True])
+@pytest.mark.parametrize("has_script", first_of(True, False))
 def test_collapsed_folders_stay_so_in_a_browser_that_can_remember_it(
     service, visit, name, has_script
 ):
@@ -73,7 +73,7 @@ def faults_without_storage(visitor: Visitor) -> list[Error]:
     return faults
 
 
-@pytest.mark.parametrize("has_script", [True, False] if IS_LONG else [False])
+@pytest.mark.parametrize("has_script", first_of(False, True))
 def test_folder_is_renamed_and_removed_from_its_group(service, visit, name, has_script):
     visitor = come_in(visit(service, has_script=has_script), name)
     visitor.page.get_by_role("link", name="Rename or remove News / Daily", exact=True).click()

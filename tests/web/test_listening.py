@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 from feedkeep_process import FeedkeepProcess
 from known_feeds import know, picture, png
-from page_client import PASSWORD, PageClient, Shown, guid_of, plain, signed_in
+from page_client import PASSWORD, PageClient, Shown, app_of, guid_of, plain, signed_in
 from playwright.sync_api import expect
 from visitor import PHONE
 
@@ -25,10 +25,7 @@ class App:
     """An app that uploads plays, and polls for those of others."""
 
     def __init__(self, process: FeedkeepProcess, name: str, device: str, user_agent: str) -> None:
-        self.http = process.client(name)
-        self.http.auth = (name, PASSWORD)
-        del self.http.headers["Authorization"]
-        self.http.headers["User-Agent"] = user_agent
+        self.http = app_of(process, name, user_agent)
         self._name, self._device, self._since = name, device, 0
         self.http.post(f"/api/2/devices/{name}/{device}.json", json={"caption": device.title()})
 
@@ -56,13 +53,10 @@ def play(
 @pytest.fixture
 def apps(anna):
     """A phone and a desktop computer."""
-    apps = [
+    return [
         App(anna.process, anna.name, "pixel", "AntennaPod/3.5.0"),
         App(anna.process, anna.name, "desk", "Kasts/25.08 (KDE)"),
     ]
-    yield apps
-    for app in apps:
-        app.http.close()
 
 
 def rows(page: Shown) -> list[str]:
@@ -291,4 +285,3 @@ def test_a_person_sees_how_far_they_are_and_marks_an_episode_as_finished(
     expect(anna.page.locator(".plays > li")).to_have_count(21)
     (told,) = [one for one in phone.poll() if "episode-3." in str(one["episode"])]
     assert told["position"] == told["total"] == 3_600
-    phone.http.close()

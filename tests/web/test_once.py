@@ -36,42 +36,6 @@ def preview(anna: Visitor, *urls: str) -> None:
     anna.press("Preview changes")
 
 
-@in_the_long_form
-def test_back_and_reload_after_a_form_send_nothing(service, anna):
-    anna.add(URLS[0])  # it is there; so there are two forms to go back to
-    anna.has_feeds(TITLES)
-    anna.choose(TITLES[0])
-    anna.press("Unsubscribe from selected")
-    anna.has_feeds(TITLES[1:])
-    sent = posts(service)
-    for step in (anna.page.reload, anna.page.go_back, anna.page.reload, anna.page.go_forward):
-        step()
-        anna.has_feeds(TITLES[1:])
-    anna.page.go_back()
-    anna.page.go_back()
-    anna.page.reload()
-    anna.open("/")
-    anna.has_feeds(TITLES[1:])
-    assert posts(service) == sent
-
-
-@in_the_long_form
-@pytest.mark.parametrize("has_script", [True, False])
-def test_back_from_an_import_leads_to_the_form_again(service, visit, name, has_script):
-    anna = visit(service, has_script=has_script)
-    anna.is_let_in(name, PASSWORD)
-    preview(anna, *URLS)
-    anna.press(IMPORT)
-    anna.has_feeds(TITLES)
-    sent = posts(service)
-    anna.page.go_back()
-    anna.sees_heading("What would change")
-    expect(anna.button(IMPORT)).to_be_enabled()
-    anna.page.go_back()
-    anna.sees_heading("Import a list")
-    assert posts(service) == sent
-
-
 @pytest.mark.parametrize(("has_script", "is_at_account"), [(True, False), (False, True)])
 def test_back_to_a_refused_form_shows_it_again(service, visit, name, has_script, is_at_account):
     anna = visit(service, has_script=has_script)

@@ -1,6 +1,6 @@
 """No account learns from this service what others subscribe to."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Any
 
@@ -9,14 +9,13 @@ import pytest
 from feedkeep_process import FeedkeepProcess
 from forms import IS_FULL, in_the_long_form
 from known_feeds import DAY_US, picture, png
-from page_client import PageClient, close_all, signed_in
+from page_client import PageClient, close_all, guid_of, signed_in
 from route_table import all_pages, all_routes, bare, choices, path_of
 
 from feedkeep import model
 from feedkeep.http.routing import Route, Target
-from feedkeep.model import Guid, Stamp, replace
+from feedkeep.model import Stamp, replace
 from feedkeep.rules.feed_names import WHY
-from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.service import Service
 
 MARK = "nightingale"
@@ -34,6 +33,15 @@ TOLD = {
     "/api/2/data/podcast.json", "/api/2/favorites/{user}.json",
 }  # fmt: skip
 """Where an account is shown what is known of its feeds."""
+
+ANY = {
+    **dict.fromkeys(("name", "app", "link", "tag", "login", "scope", "count"), "10"),
+    "device": "phone",
+    "format": "opml",
+    "deletion_id": 1,
+    "stamp": 1,
+}
+"""What stands in a path for what no account has."""
 
 
 @pytest.fixture
@@ -64,7 +72,7 @@ class Account:
         body = {"subscriptions": [{"feed_url": url, **fields} for url in urls]}
         assert self.api.post("/subscriptions", json=body).status_code == 200
 
-    def patch(self, guid: Guid, **body: object) -> None:
+    def patch(self, guid: str, **body: object) -> None:
         assert self.api.patch(f"/subscriptions/{guid}", json=body).status_code == 200
 
     def newest(self) -> dict[str, Any]:
@@ -80,8 +88,7 @@ class Account:
     def title(self, url: str) -> str | None:
         reply = self.api.get(f"/subscriptions/{guid_of(url)}/feed")
         assert reply.status_code == 200, reply.text
-        title: str | None = reply.json().get("title")
-        return title
+        return reply.json().get("title")
 
     def love(self, url: str) -> None:
         """Have a favourite of a feed, as the gpodder.net API lists them."""
@@ -103,13 +110,7 @@ class Account:
         return found
 
 
-def guid_of(url: str) -> Guid:
-    return parse_feed_url(url).guid
-
-
-def addresses(
-    targets: Iterable[Target], name: str, urls: Sequence[str]
-) -> Iterator[tuple[str, str]]:
+def addresses(targets: Iterable[Target], name: str, urls: Sequence[str]):
     """Yield each route that can be read, with paths that fill it; new ones join by themselves."""
     for target in targets:
         if not isinstance(target.route, Route) or "GET" not in target.route.methods:
@@ -117,16 +118,8 @@ def addresses(
         one_of = choices(target.path)
         each = urls if "{guid" in target.path or "podcast.json" in target.path else urls[:1]
         for url, *chosen in product(each, *one_of.values()):
-            values = {
-                **dict.fromkeys(("name", "app", "link", "tag", "login", "scope", "count"), "10"),
-                "user": name,
-                "device": "phone",
-                "guid": guid_of(url),
-                "format": "opml",
-                "deletion_id": 1,
-                "stamp": 1,
-                **dict(zip(one_of, chosen, strict=True)),
-            }
+            values = {**ANY, "user": name, "guid": guid_of(url)}
+            values |= dict(zip(one_of, chosen, strict=True))
             query = f"?url={url}" if "podcast.json" in target.path else ""
             if "/updates/" in target.path:
                 query = "?since=0"
@@ -170,23 +163,16 @@ def found(feed: model.Feed, kind: int, now: Stamp) -> model.Feed:
     feed = replace(feed, looked=now, next_fetch=Stamp(now + DAY_US))
     long_ago = Stamp(now - 9 * DAY_US)
     fails = replace(feed, failing=long_ago, failures=9, dead=long_ago, page_feeds=(f"{host}/feed",))
-    if kind == 2:
-        return replace(fails, failure=model.Failure.GONE, reason=TITLE)
-    if kind == 3:
-        return replace(fails, failure=model.Failure.NOT_A_FEED, reason=TITLE)
+    if kind > 1:
+        why = model.Failure.GONE if kind == 2 else model.Failure.NOT_A_FEED
+        return replace(fails, failure=why, reason=TITLE)
     moved = model.Sighting(f"{host}/moved", long_ago, now, 3)
+    fields = {"sighting": moved} if kind == 1 else {}
     return replace(
-        feed,
-        content=content,
-        is_own=True,
-        answered=now,
-        changed=long_ago,
-        sighting=moved if kind == 1 else None,
-        picture=PICTURE.digest,
-        episodes=EPISODES.validator,
-        picture_url=content.picture_url,
-        picture_looked=long_ago,
-    )
+        feed, content=content, is_own=True, answered=now, changed=long_ago,
+        picture=PICTURE.digest, episodes=EPISODES.validator, picture_url=content.picture_url,
+        picture_looked=long_ago, **fields,
+    )  # fmt: skip
 
 
 def learned(process: FeedkeepProcess, count: int) -> tuple[Account, Account, list[str], set[str]]:

@@ -1,8 +1,7 @@
 """An app wipes a list while its owner looks at it, and one click brings all of it back."""
 
-import httpx
-from feedkeep_process import FeedkeepProcess, from_elsewhere
-from page_client import PASSWORD
+from feedkeep_process import FeedkeepProcess
+from page_client import PASSWORD, app_of
 from visitor import NARROW, title_of
 
 URLS = [f"https://{name}.example/feed" for name in "abcdefghijkl"]
@@ -15,25 +14,19 @@ def upload(service: FeedkeepProcess, name: str, urls: list[str]) -> int:
 
     Returns the time that it asks since when it syncs next.
     """
-    with phone(service, name) as app:
-        device = f"{name}/pixel.json"
-        app.post(f"/api/2/devices/{device}", json={"caption": "Annas Handy"}).raise_for_status()
-        changes = {"add": [], "remove": urls}
-        told = app.post(f"/api/2/subscriptions/{device}", json=changes).raise_for_status()
+    app, device = app_of(service, name, "AntennaPod/3.4.0"), f"{name}/pixel.json"
+    app.post(f"/api/2/devices/{device}", json={"caption": "Annas Handy"}).raise_for_status()
+    changes = {"add": [], "remove": urls}
+    told = app.post(f"/api/2/subscriptions/{device}", json=changes).raise_for_status()
     since: int = told.json()["timestamp"]
     return since
 
 
 def added_since(service: FeedkeepProcess, name: str, since: int) -> set[str]:
     """Return what the phone is told to add with its next sync."""
-    with phone(service, name) as app:
-        told = app.get(f"/api/2/subscriptions/{name}/pixel.json", params={"since": since})
+    app = app_of(service, name, "AntennaPod/3.4.0")
+    told = app.get(f"/api/2/subscriptions/{name}/pixel.json", params={"since": since})
     return set(told.raise_for_status().json()["add"])
-
-
-def phone(service: FeedkeepProcess, name: str) -> httpx.Client:
-    headers = {**from_elsewhere(), "User-Agent": "AntennaPod/3.4.0"}
-    return httpx.Client(base_url=service.base_url, headers=headers, auth=(name, PASSWORD))
 
 
 def test_a_list_that_an_app_wiped_is_back_after_one_click(service, visit, name):

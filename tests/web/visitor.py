@@ -34,24 +34,16 @@ NARROW, PHONE, WIDE = 320, 360, 1280
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _STATUS = re.compile(r"Failed to load resource: the server responded with a status of (\d+)")
 _QUIET = (
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-quic",
-    "--disable-sync",
-    "--no-first-run",
+    *("--disable-gpu", "--disable-background-networking", "--disable-component-update"),
+    *("--disable-quic", "--disable-sync", "--no-first-run"),
 )
 _AXE = Axe().axe_script
 _VIOLATIONS = """(what) => axe.run({runOnly: what, resultTypes: ["violations"]})
   .then((results) => results.violations)"""
-_ALL = {
-    "type": "tag",
-    "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-}
-_OF_WIDTH_AND_THEME = {
-    "type": "rule",
-    "values": ["color-contrast", "scrollable-region-focusable", "target-size"],
-}
+_STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+_ALL = {"type": "tag", "values": _STANDARDS}
+_RULES = ["color-contrast", "scrollable-region-focusable", "target-size"]
+_OF_WIDTH_AND_THEME = {"type": "rule", "values": _RULES}
 _LOOKS = ((WIDE, "dark", _ALL), (NARROW, "light", _OF_WIDTH_AND_THEME))
 _LOADED = """(count) => [...document.querySelectorAll("main img")]
   .filter((image) => image.complete && image.naturalWidth).length >= count"""
@@ -134,9 +126,8 @@ class Visitor:
         language: str = "en",
         has_script: bool = True,
         width: int = WIDE,
-        scheme: str = "light",
-        sharpness: float = 1,
         is_phone: bool = False,
+        **options: object,
     ) -> None:
         self.base_url = base_url
         self.words = Localizer(language)
@@ -146,21 +137,24 @@ class Visitor:
         self._has_own_clock = False
         self._looks = 0
         self._contexts = contexts
-        self._kind: dict[str, object] = {
+        self._kind = {
             "locale": language,
             "java_script_enabled": has_script,
             "viewport": {"width": width, "height": 800},
-            "color_scheme": scheme,
-            "device_scale_factor": sharpness,
             "is_mobile": is_phone,
             "has_touch": is_phone,
+            **options,
+        }
+        self._listeners = {
+            "request": self._look_at_request,
+            "console": self._look_at_console,
+            "weberror": self._look_at_error,
         }
         self.context = contexts.taken(**self._kind)
         self.context.set_extra_http_headers(from_elsewhere())
         self.context.set_default_timeout(PATIENCE_MS)
-        self.context.on("request", self._look_at_request)
-        self.context.on("console", self._look_at_console)
-        self.context.on("weberror", self._look_at_error)
+        for event, listener in self._listeners.items():
+            self.context.on(event, listener)
         self.page = self.context.new_page()
 
     def close(self) -> None:
@@ -168,9 +162,8 @@ class Visitor:
         if self._odd or self._has_own_clock:
             self.context.close()
         else:
-            self.context.remove_listener("request", self._look_at_request)
-            self.context.remove_listener("console", self._look_at_console)
-            self.context.remove_listener("weberror", self._look_at_error)
+            for event, listener in self._listeners.items():
+                self.context.remove_listener(event, listener)
             self._contexts.given_back(self.context, **self._kind)
         assert not self._odd, "\n".join(self._odd)
 
