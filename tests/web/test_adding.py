@@ -219,8 +219,7 @@ def test_person_who_shares_a_page_chooses_its_feed_by_the_keyboard(
     feeds = {f"/{number}": rss(title, is_podcast=number < 2) for number, title in enumerate(titles)}
     host.answers |= {path: reply(feed) for path, feed in feeds.items()}
     host.answers["/show"] = page(*reversed(feeds))
-    anna = visit(asking, width=PHONE, has_script=has_script)
-    anna.is_let_in(name, PASSWORD)
+    anna = visit(asking, width=PHONE, has_script=has_script).is_let_in(name)
     shared = urlencode({"text": f"Listen to this: {url_of(host, '/show')}"})
     anna.open(f"/?{shared}")
     anna.press("Add")
@@ -241,8 +240,7 @@ def test_person_who_shares_a_page_chooses_its_feed_by_the_keyboard(
 def test_person_sees_that_an_address_is_looked_at_and_adds_it_anyway(asking, visit, name, host):
     host.answers["/show"] = page()
     url = url_of(host, "/show")
-    anna = visit(asking)
-    anna.is_let_in(name, PASSWORD)
+    anna = visit(asking).is_let_in(name)
     # The answer never comes: the browser waits for one before it lets anybody look.
     anna.page.evaluate("addEventListener('submit', (event) => event.preventDefault())")
     anna.type("Add a feed", url)
@@ -270,7 +268,7 @@ def test_titles_come_into_the_list_by_themselves(asking, visit, name, hosts):
     anna = visit(asking)
     anna.holds_the_clock()
     urls = [url_of(host, "/feed") for host in (asked, answered)]
-    anna.is_let_in(name, PASSWORD, *urls)
+    anna.is_let_in(name, *urls)
     hint = anna.page.get_by_text("Titles and pictures: 1 of 2 feeds checked")
     try:
         wait_for(anna, hint, 1)

@@ -21,9 +21,7 @@ def strict(tmp_path_factory):
 def admin(strict, visit):
     name = strict.new_account(PASSWORD)
     strict.use(lambda service: service.accounts.set_admin(name, True))
-    admin = visit(strict)
-    admin.expected |= {400, 403}
-    admin.is_let_in(name, PASSWORD)
+    admin = visit(strict, expected={400, 403}).is_let_in(name)
     admin.sees_heading("Your list is empty")
     return admin
 
@@ -71,8 +69,7 @@ def test_a_form_that_was_open_for_long_asks_for_the_password(admin):
 
 def test_login_of_an_app_needs_only_the_password_of_who_signed_in_long_ago(strict, visit):
     name = strict.new_account(PASSWORD)
-    owner = visit(strict)
-    owner.is_let_in(name, PASSWORD)
+    owner = visit(strict).is_let_in(name)
     owner.open(httpx.post(f"{strict.base_url}/index.php/login/v2").json()["login"])
     expect(owner.field("Name")).to_have_value(name)
     expect(owner.field("Password")).to_be_focused()

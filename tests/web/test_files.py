@@ -5,7 +5,6 @@ import time
 
 import pytest
 from forms import first_of, in_the_long_form
-from page_client import PASSWORD
 from playwright.sync_api import expect
 from visitor import Visitor
 
@@ -22,9 +21,7 @@ REFUSED = {
 
 @pytest.fixture
 def anna(service, visit, name):
-    anna = visit(service)
-    anna.expected.add(400)
-    anna.is_let_in(name, PASSWORD)
+    anna = visit(service, expected={400}).is_let_in(name)
     anna.follow("Import")
     return anna
 
@@ -82,9 +79,7 @@ def test_a_file_that_is_too_large_is_not_even_sent(anna, large):
 
 @in_the_long_form
 def test_without_a_script_a_large_file_is_refused_with_a_sentence(service, visit, name, large):
-    anna = visit(service, has_script=False)
-    anna.expected.add(413)
-    anna.is_let_in(name, PASSWORD)
+    anna = visit(service, has_script=False, expected={413}).is_let_in(name)
     anna.follow("Import")
     anna.field("File").set_input_files(large)
     began = time.monotonic()
@@ -95,8 +90,7 @@ def test_without_a_script_a_large_file_is_refused_with_a_sentence(service, visit
 
 @pytest.mark.parametrize("has_script", first_of(False, True))
 def test_a_long_list_is_imported_and_shown_in_pages(service, visit, name, has_script):
-    anna = visit(service, has_script=has_script)
-    anna.is_let_in(name, PASSWORD)
+    anna = visit(service, has_script=has_script).is_let_in(name)
     anna.follow("Import")
     urls = [f"https://{number:04}.example/feed" for number in range(1_200)]
     chosen(anna, "\n".join(urls).encode())

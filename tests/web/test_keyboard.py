@@ -75,8 +75,7 @@ def test_the_keyboard_alone_does_the_main_journey(tmp_path, visit, width, has_sc
 
 @in_the_long_form
 def test_the_focus_is_never_behind_what_stays_in_sight(service, visit, name):
-    anna = visit(service, width=NARROW)
-    anna.is_let_in(name, PASSWORD, *URLS)
+    anna = visit(service, width=NARROW).is_let_in(name, *URLS)
     anna.choose(title_of(URLS[0]))  # what can be done with the chosen ones stays in sight, too
     anna.tab_to(anna.feed(title_of(URLS[-1])))
     anna.tab_to(anna.feed(title_of(URLS[2])), key="Shift+Tab")
@@ -84,8 +83,7 @@ def test_the_focus_is_never_behind_what_stays_in_sight(service, visit, name):
 
 @in_the_long_form
 def test_the_order_is_chosen_step_by_step_without_losing_the_place(service, visit, name):
-    anna = visit(service)
-    anna.is_let_in(name, PASSWORD, "https://a.example/")
+    anna = visit(service).is_let_in(name, "https://a.example/")
     anna.add("https://b.example/")
     anna.has_feeds(["a.example", "b.example"])
     anna.tab_to(anna.field("Order"))

@@ -3,9 +3,9 @@
 import pytest
 from forms import first_of, in_the_long_form
 from known_feeds import DAY_US, know, picture, png
-from page_client import PASSWORD, place_of
+from page_client import place_of
 from playwright.sync_api import expect
-from visitor import NARROW, WIDE, Visitor
+from visitor import NARROW, WIDE
 
 from feedkeep.model import Episode, Failure, Stamp
 from feedkeep.rules.episodes import digest_of_file, digest_of_guid
@@ -48,17 +48,11 @@ EPISODES = [
 ]  # fmt: skip
 
 
-def come_in(visitor: Visitor, name: str, *urls: str) -> Visitor:
-    visitor.is_let_in(name, PASSWORD, *urls)
-    visitor.page.locator("#feeds").wait_for()
-    return visitor
-
-
 @pytest.mark.parametrize("has_script", first_of(True, False))
 def test_feeds_are_found_by_title_and_their_pictures_come_from_here(
     service, visit, name, has_script
 ):
-    visitor = come_in(visit(service, has_script=has_script), name, RADIO, NEWS, GONE)
+    visitor = visit(service, has_script=has_script).is_let_in(name, RADIO, NEWS, GONE)
     visitor.has_feeds(["A podcast that is gone", "The Night Radio", "חדשות הערב: News"])
     if has_script:
         named = "Unsubscribe from The Night Radio"
@@ -85,8 +79,8 @@ PLACES = [
 @in_the_long_form
 @pytest.mark.parametrize("language", ["en", "de", "fr", "es"])
 def test_pages_with_known_feeds_fit_and_are_accessible(service, visit, name, language):
-    visitor = visit(service, language=language)
-    come_in(visitor, name, RADIO, NEWS, OLD, GONE, EVIL, MOVES, f"{URL}/never-looked-at")
+    urls = (RADIO, NEWS, OLD, GONE, EVIL, MOVES, f"{URL}/never-looked-at")
+    visitor = visit(service, language=language).is_let_in(name, *urls)
     for path in PLACES:
         visitor.open(path)
         visitor.looks_well()
@@ -94,7 +88,7 @@ def test_pages_with_known_feeds_fit_and_are_accessible(service, visit, name, lan
 
 @pytest.mark.parametrize("width", first_of(NARROW, WIDE))
 def test_a_title_that_turns_its_direction_turns_nothing_else(service, visit, name, width):
-    visitor = come_in(visit(service, width=width), name, RADIO, NEWS, EVIL)
+    visitor = visit(service, width=width).is_let_in(name, RADIO, NEWS, EVIL)
     lefts = visitor.page.evaluate(
         """() => [...document.querySelectorAll("#feeds a, #feeds small")].map((element) => {
           const range = document.createRange();
@@ -120,7 +114,7 @@ def test_a_person_sees_the_latest_episodes_and_how_far_they_were_played(
     ]  # fmt: skip
     with service.client(name) as app:
         assert app.post(f"/api/2/episodes/{name}.json", json=plays).status_code == 200
-    visitor = come_in(visit(service, language=language), name, TALKS, RADIO)
+    visitor = visit(service, language=language).is_let_in(name, TALKS, RADIO)
     ago = visitor.words.ago(EPISODES[0].published, wall_clock.now())
     row = visitor.page.locator("#feeds li").filter(has_text="Long Talks")
     expect(row.locator("small")).to_contain_text(f"{ago}: The last one, with a guest")

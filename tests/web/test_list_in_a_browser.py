@@ -5,8 +5,8 @@ import re
 import pytest
 from forms import first_of, in_the_long_form
 from known_feeds import DAY_US, know, picture, png
-from page_client import PASSWORD
-from playwright.sync_api import Error, Locator, Route, expect
+from page_client import app_of
+from playwright.sync_api import Error, Route, expect
 from visitor import PHONE, WIDE, Visitor, title_of
 
 from feedkeep.model import Failure, Stamp
@@ -16,9 +16,8 @@ URLS = [f"https://{name}.of-the-list.example" for name in "abc"]
 A, B, C = map(title_of, URLS)
 
 
-def come_in(visitor: Visitor, name: str) -> Visitor:
-    """Sign in to a list of which two feeds are in folders."""
-    visitor.is_let_in(name, PASSWORD, *URLS)
+def in_folders(visitor: Visitor) -> Visitor:
+    """Put two feeds of a list into folders."""
     file(visitor, "News / Daily", A)
     file(visitor, "Music", B)
     visitor.sees("Without a folder")
@@ -37,7 +36,7 @@ def file(visitor: Visitor, folder: str, *titles: str) -> None:
 def test_collapsed_folders_stay_so_in_a_browser_that_can_remember_it(
     service, visit, name, has_script
 ):
-    visitor = come_in(visit(service, has_script=has_script), name)
+    visitor = in_folders(visit(service, has_script=has_script).is_let_in(name, *URLS))
     expect(visitor.page.locator("#feeds h2")).to_have_text(
         ["Music 1", "News / Daily 1", "Without a folder 1"]
     )
@@ -53,7 +52,7 @@ def test_collapsed_folders_stay_so_in_a_browser_that_can_remember_it(
         visitor.type("Search in these feeds", "")
         expect(visitor.feed(B)).to_be_hidden()
         visitor.press("Sign out")
-        visitor.is_let_in(name, PASSWORD)  # who signs in next sees all folders
+        visitor.is_let_in(name)  # who signs in next sees all folders
         expect(visitor.feed(B)).to_be_visible()
         assert faults_without_storage(visitor) == []
 
@@ -75,7 +74,7 @@ def faults_without_storage(visitor: Visitor) -> list[Error]:
 
 @pytest.mark.parametrize("has_script", first_of(False, True))
 def test_folder_is_renamed_and_removed_from_its_group(service, visit, name, has_script):
-    visitor = come_in(visit(service, has_script=has_script), name)
+    visitor = in_folders(visit(service, has_script=has_script).is_let_in(name, *URLS))
     visitor.page.get_by_role("link", name="Rename or remove News / Daily", exact=True).click()
     visitor.type("Name of the folder", "Press")
     visitor.page.keyboard.press("Enter")
@@ -90,8 +89,7 @@ def test_folder_is_renamed_and_removed_from_its_group(service, visit, name, has_
 def test_grid_is_one_switch_that_the_browser_remembers(service, visit, name):
     url = "https://pictured.of-the-list.example"
     know(service, url, "A show with a picture", shown=picture(png(180, 60, 40)))
-    visitor = visit(service, has_script=False)
-    visitor.is_let_in(name, PASSWORD, url)
+    visitor = visit(service, has_script=False).is_let_in(name, url)
     visitor.follow("Grid")
     visitor.open("/")
     visitor.has_pictures(1)
@@ -102,27 +100,22 @@ def test_grid_is_one_switch_that_the_browser_remembers(service, visit, name):
     assert visitor.page.locator("#feeds img").bounding_box()["width"] == 40
 
 
-def overlap(one: Locator, other: Locator) -> bool:
-    """Whether the lines of an element's text reach into another element."""
-    overlaps: bool = one.evaluate(
-        """(it, other) => {
-          const range = document.createRange();
-          range.selectNodeContents(it);
-          const b = other.getBoundingClientRect();
-          return [...range.getClientRects()].some((a) => a.left < b.right && b.left < a.right
-            && a.top < b.bottom && b.top < a.bottom);
-        }""",
-        other.element_handle(),
-    )
-    return overlaps
+_OVERLAP = """(it, other) => {
+  const range = document.createRange();
+  range.selectNodeContents(it);
+  const b = other.getBoundingClientRect();
+  return [...range.getClientRects()].some((a) => a.left < b.right && b.left < a.right
+    && a.top < b.bottom && b.top < a.bottom);
+}"""
+"""Whether the lines of an element's text reach into another element."""
 
 
 def test_names_and_buttons_do_not_overlap_in_groups_and_in_the_grid(service, visit, name):
-    visitor = visit(service, language="de", width=PHONE)
-    visitor.is_let_in(name, PASSWORD, *URLS)
+    visitor = visit(service, language="de", width=PHONE).is_let_in(name, *URLS)
     file(visitor, "Politik und Gesellschaft auf Deutsch", A)
     group = visitor.page.locator("#feeds details").first
-    assert not overlap(group.locator("summary"), group.locator("> a"))
+    link = group.locator("> a").element_handle()
+    assert group.locator("summary").evaluate(_OVERLAP, link) is False
     visitor.choose(A)
     bar = visitor.page.locator(".chosen").bounding_box()
     assert bar["height"] < 180  # of 800: the list stays in sight
@@ -135,8 +128,7 @@ def test_names_and_buttons_do_not_overlap_in_groups_and_in_the_grid(service, vis
 
 
 def test_keys_move_select_search_and_open(service, visit, name):
-    visitor = visit(service)
-    visitor.is_let_in(name, PASSWORD, *URLS)
+    visitor = visit(service).is_let_in(name, *URLS)
     keys = visitor.page.keyboard
     chosen = visitor.page.locator("#feeds :checked")
     keys.press("x")
@@ -181,8 +173,7 @@ def test_keys_move_select_search_and_open(service, visit, name):
 
 @pytest.mark.parametrize("has_script", [True, False])
 def test_enter_beside_the_list_unsubscribes_from_nothing(service, visit, name, has_script):
-    visitor = visit(service, has_script=has_script)
-    visitor.is_let_in(name, PASSWORD, *URLS)
+    visitor = visit(service, has_script=has_script).is_let_in(name, *URLS)
     visitor.choose(B)
     visitor.page.keyboard.press("Enter")
     if not has_script:
@@ -199,10 +190,9 @@ def test_enter_beside_the_list_unsubscribes_from_nothing(service, visit, name, h
 def test_ticks_made_during_a_refresh_stay(service, visit, name):
     visitor = visit(service)
     visitor.holds_the_clock()
-    visitor.is_let_in(name, PASSWORD, *URLS)
-    with service.client(name) as app:
-        added = {"subscriptions": [{"feed_url": "https://d.of-the-list.example"}]}
-        app.post("/subscriptions", json=added).raise_for_status()
+    visitor.is_let_in(name, *URLS)
+    added = {"subscriptions": [{"feed_url": "https://d.of-the-list.example"}]}
+    app_of(service, name, "Test").post("/subscriptions", json=added).raise_for_status()
     held: list[Route] = []
     visitor.page.route(re.compile(r"/$"), lambda route: held.append(route))  # noqa: PLW0108 - Playwright sets an attribute of it
     with visitor.page.expect_request(re.compile(r"/$")):
@@ -224,9 +214,8 @@ def test_ticks_made_during_a_refresh_stay(service, visit, name):
 def test_first_feed_is_on_the_first_screen_of_a_phone(service, visit, name):
     long_ago = Stamp(wall_clock.now() - 9 * DAY_US)
     failing = {"failing": long_ago, "failures": 9, "failure": Failure.GONE}
-    visitor = visit(service, width=PHONE, is_phone=True)
     url = "https://gone.of-the-list.example"
-    visitor.is_let_in(name, PASSWORD, *URLS, url)
+    visitor = visit(service, width=PHONE, is_phone=True).is_let_in(name, *URLS, url)
     know(service, url, "Gone", fields=failing)
     visitor.open("/")
     file(visitor, "Music", A)
@@ -236,35 +225,31 @@ def test_first_feed_is_on_the_first_screen_of_a_phone(service, visit, name):
     assert box["y"] + box["height"] < 600
 
 
+_LEFTS = """() => [".brand", "main > :not(.unseen, :empty)"].map((part) =>
+  document.querySelector(part).getBoundingClientRect().left)"""
+
+
 def test_all_pages_have_one_left_edge(service, visit, name):
-    visitor = visit(service, width=WIDE)
-    visitor.is_let_in(name, PASSWORD, *URLS)
-    page = visitor.feed(A).get_attribute("href") or ""
+    visitor = visit(service, width=WIDE, expected={404}).is_let_in(name, *URLS)
+    page = visitor.feed(A).get_attribute("href")
     edges = set()
-    visitor.expected = {404}
     places = ("changes", "changes/restore", "apps", "apps/connect", "import", "account", "news")
     for place in ("/", *(f"/{place}" for place in places), page, "/nowhere"):
         visitor.open(place)
-        edges |= set(
-            visitor.page.evaluate(
-                """() => [".brand", "main > :not(.unseen, :empty)"].map((part) =>
-                  document.querySelector(part).getBoundingClientRect().left)"""
-            )
-        )
+        edges |= set(visitor.page.evaluate(_LEFTS))
     assert len(edges) == 1, edges
 
 
 @in_the_long_form
 def test_grouped_and_empty_lists_have_no_flaw(service, visit, name):
-    visitor = come_in(visit(service, language="en"), name)
+    visitor = in_folders(visit(service).is_let_in(name, *URLS))
     for place in ("/", "/?view=grid", "/?folder=Music#name"):
         visitor.open(place)
         visitor.looks_well()
 
 
 def test_who_uses_a_browser_next_finds_nothing_of_who_has_gone(service, chromium, name):
-    anna = Visitor(chromium, service.base_url)
-    anna.is_let_in(name, PASSWORD)
+    anna = Visitor(chromium, service.base_url).is_let_in(name)
     anna.sees_heading("Your list is empty")
     context = anna.context
     anna.close()
@@ -279,7 +264,7 @@ def test_a_list_that_is_open_in_two_windows_is_the_same_in_both(service, visit, 
     laptop, phone = visit(service), visit(service, width=320)
     for visitor in (laptop, phone):
         visitor.holds_the_clock()
-        visitor.is_let_in(name, PASSWORD)
+        visitor.is_let_in(name)
     laptop.add("https://a.example/feed", "https://b.example/feed", "https://c.example/feed")
     phone.page.clock.run_for(6_000)
     phone.has_feeds(["a.example/feed", "b.example/feed", "c.example/feed"])
@@ -298,8 +283,7 @@ def test_a_list_that_is_open_in_two_windows_is_the_same_in_both(service, visit, 
 
 
 def test_one_address_is_added_by_enter_and_what_is_typed_outlives_going_back(service, visit, name):
-    anna = visit(service)
-    anna.is_let_in(name, PASSWORD)
+    anna = visit(service).is_let_in(name)
     for host in ("a", "b", "c"):
         anna.type("Add a feed", f"{host}.example/feed")
         anna.page.keyboard.press("Enter")
@@ -317,10 +301,9 @@ def test_one_address_is_added_by_enter_and_what_is_typed_outlives_going_back(ser
 
 @in_the_long_form
 def test_a_list_of_several_pages_is_searched_as_a_whole_and_stays_in_place(service, visit, name):
-    anna = visit(service, width=320)
-    last = "https://zebra.example/feed"
-    anna.is_let_in(name, PASSWORD, *(f"https://{n:03}.example/feed" for n in range(420)))
-    anna.is_let_in(name, PASSWORD, *(f"https://{n}.example/feed" for n in range(420, 820)), last)
+    urls = [f"https://{number:03}.example/feed" for number in range(820)]
+    anna = visit(service, width=320).is_let_in(name, *urls[:420])
+    anna.is_let_in(name, *urls[420:], "https://zebra.example/feed")
     anna.field("Search in these feeds").fill("zebra")
     anna.page.keyboard.press("Enter")
     anna.has_feeds(["zebra.example/feed"])
@@ -353,13 +336,12 @@ def test_a_list_of_several_pages_is_searched_as_a_whole_and_stays_in_place(servi
 
 @in_the_long_form
 def test_a_list_with_a_line_that_was_refused_follows_the_other_devices_too(service, visit, name):
-    laptop, phone = visit(service), visit(service)
+    laptop, phone = visit(service, expected={400}), visit(service)
     laptop.holds_the_clock()
-    laptop.expected.add(400)
-    laptop.is_let_in(name, PASSWORD)
+    laptop.is_let_in(name)
     laptop.add("https://a.example/feed", "no address")
     laptop.has_feeds(["a.example/feed"])
-    phone.is_let_in(name, PASSWORD)
+    phone.is_let_in(name)
     phone.add("https://b.example/feed")
     phone.has_feeds(["a.example/feed", "b.example/feed"])
     laptop.page.clock.run_for(6_000)

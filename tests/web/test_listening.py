@@ -242,8 +242,7 @@ def test_a_person_sees_how_far_they_are_and_marks_an_episode_as_finished(
     feedkeep, visit, has_script
 ):
     name = feedkeep.new_account(PASSWORD)
-    anna = visit(feedkeep, has_script=has_script, width=PHONE)
-    anna.is_let_in(name, PASSWORD, A)
+    anna = visit(feedkeep, has_script=has_script, width=PHONE).is_let_in(name, A)
     know(feedkeep, A, "A podcast", shown=picture(png(9, 99, 199)))
     anna.follow("Listening")
     anna.sees_heading("Nothing here yet")

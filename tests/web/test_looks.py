@@ -23,8 +23,7 @@ URLS = [*(f"https://{name}.example/feed" for name in "abcdefgh"), LONG]
 @pytest.fixture
 def visitor(service, visit, name):
     """A person with an empty list, who is signed in."""
-    visitor = visit(service)
-    visitor.is_let_in(name, PASSWORD)
+    visitor = visit(service).is_let_in(name)
     visitor.sees_heading("Your list is empty")
     return visitor
 
@@ -53,7 +52,7 @@ def make_admin(service: FeedkeepProcess, name: str) -> None:
 
 @in_the_long_form  # built of the same parts and style as those below
 def test_pages_for_strangers(service, visit, name, visitor):
-    stranger = visit(service)
+    stranger = visit(service, expected={400, 403, 404})
     make_admin(service, name)
     visitor.open("/people")
     visitor.press("Create an invitation")
@@ -61,7 +60,6 @@ def test_pages_for_strangers(service, visit, name, visitor):
     visitor.open(f"/people/of/{name}")
     visitor.press("Create a link")
     reset = visitor.page.locator("#link").inner_text()
-    stranger.expected = {400, 403, 404}
     look_at(stranger, "/sign-in", "Sign in")
     stranger.sign_in("stranger", "wrong password")
     look_for(stranger, "The name or the password is not right.")
@@ -237,8 +235,7 @@ def test_pages_of_the_account_and_of_people(service, visitor, name):
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_menu_of_an_administrator_fits_a_phone_in_one_row(service, visit, name, language):
     make_admin(service, name)
-    visitor = visit(service, language=language, width=PHONE)
-    visitor.is_let_in(name, PASSWORD)
+    visitor = visit(service, language=language, width=PHONE).is_let_in(name)
     boxes = [link.bounding_box() for link in visitor.page.locator("nav li a").all()]
     assert (len(boxes), len({box["y"] for box in boxes if box})) == (6, 1)
     assert all(box["width"] >= 24 and box["height"] >= 44 for box in boxes if box)
@@ -248,8 +245,7 @@ def test_the_menu_of_an_administrator_fits_a_phone_in_one_row(service, visit, na
 
 @pytest.mark.parametrize("is_phone", [True, False])
 def test_a_phone_is_not_asked_to_photograph_itself(service, visit, name, is_phone):
-    visitor = visit(service, width=PHONE, is_phone=is_phone)
-    visitor.is_let_in(name, PASSWORD)
+    visitor = visit(service, width=PHONE, is_phone=is_phone).is_let_in(name)
     visitor.open("/apps/connect/kasts")
     visitor.press("Create a password")
     service.tokens.append(visitor.secret_beside("The password for this app:"))

@@ -268,8 +268,7 @@ def test_an_address_that_cannot_be_asked_is_told(anna, server, address, told):
 
 
 def test_person_sees_that_a_server_is_asked_and_at_once_that_its_name_is_mistyped(here, visit):
-    anna = visit(here)
-    anna.is_let_in(here.new_account(PASSWORD), PASSWORD)
+    anna = visit(here).is_let_in(here.new_account(PASSWORD))
     anna.open("/import")
     told = anna.page.get_by_text("feedkeep keeps trying for up to a minute")
     expect(told).to_be_hidden()

@@ -4,7 +4,6 @@ import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
 from forms import in_the_long_form
-from page_client import PASSWORD
 from playwright.sync_api import expect
 from visitor import Visitor, title_of
 
@@ -16,8 +15,7 @@ IMPORT = "Import these feeds"
 @pytest.fixture
 def anna(service, visit, name):
     """A person who is signed in and has six feeds."""
-    anna = visit(service)
-    anna.is_let_in(name, PASSWORD, *URLS)
+    anna = visit(service).is_let_in(name, *URLS)
     anna.has_feeds(TITLES)
     return anna
 
@@ -38,15 +36,14 @@ def preview(anna: Visitor, *urls: str) -> None:
 
 @pytest.mark.parametrize(("has_script", "is_at_account"), [(True, False), (False, True)])
 def test_back_to_a_refused_form_shows_it_again(service, visit, name, has_script, is_at_account):
-    anna = visit(service, has_script=has_script)
-    anna.expected |= {400, 403}
+    anna = visit(service, has_script=has_script, expected={400, 403})
     if is_at_account:  # the form of a page for anyone
         anna.sign_in(name, "a wrong one")
         problem = "The name or the password is not right."
         anna.sees(problem)
         anna.page.get_by_role("link", name="feedkeep").click()
     else:
-        anna.is_let_in(name, PASSWORD, *URLS)
+        anna.is_let_in(name, *URLS)
         anna.add("no address")
         problem = "This is not an address."
         anna.reads(problem)
@@ -84,8 +81,7 @@ def test_an_open_list_keeps_quiet_when_its_session_ends_and_then_says_so(
 ):
     anna.holds_the_clock()
     anna.page.reload()
-    other = visit(service)
-    other.is_let_in(name, PASSWORD)
+    other = visit(service).is_let_in(name)
     other.open("/account")
     other.press("Sign out all my other browsers")
     other.sees("All your other browsers are signed out.")

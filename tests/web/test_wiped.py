@@ -1,7 +1,7 @@
 """An app wipes a list while its owner looks at it, and one click brings all of it back."""
 
 from feedkeep_process import FeedkeepProcess
-from page_client import PASSWORD, app_of
+from page_client import app_of
 from visitor import NARROW, title_of
 
 URLS = [f"https://{name}.example/feed" for name in "abcdefghijkl"]
@@ -30,8 +30,7 @@ def added_since(service: FeedkeepProcess, name: str, since: int) -> set[str]:
 
 
 def test_a_list_that_an_app_wiped_is_back_after_one_click(service, visit, name):
-    anna = visit(service, language="de", has_script=False, width=NARROW)
-    anna.is_let_in(name, PASSWORD, *URLS)
+    anna = visit(service, language="de", has_script=False, width=NARROW).is_let_in(name, *URLS)
     anna.has_feeds(TITLES)
     since = upload(service, name, URLS)
     anna.open("/")
@@ -53,7 +52,7 @@ def test_a_list_that_an_app_wiped_is_back_after_one_click(service, visit, name):
 def test_a_page_that_is_open_asks_about_a_wipe_by_itself(service, visit, name):
     anna = visit(service)
     anna.holds_the_clock()
-    anna.is_let_in(name, PASSWORD, *URLS)
+    anna.is_let_in(name, *URLS)
     anna.has_feeds(TITLES)
     upload(service, name, URLS)
     anna.page.clock.run_for(6_000)

@@ -6,14 +6,15 @@ import os
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urljoin, urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
 from feedkeep_process import from_elsewhere
 from forms import IS_LONG
+from page_client import PASSWORD
 from playwright.sync_api import (
     Browser,
     BrowserContext,
@@ -127,12 +128,13 @@ class Visitor:
         has_script: bool = True,
         width: int = WIDE,
         is_phone: bool = False,
+        expected: Iterable[int] = (),
         **options: object,
     ) -> None:
         self.base_url = base_url
         self.words = Localizer(language)
         self.has_script = has_script
-        self.expected: set[int] = set()
+        self.expected = set(expected)
         self._odd: list[str] = []
         self._has_own_clock = False
         self._looks = 0
@@ -268,16 +270,17 @@ class Visitor:
         self.fill_in({"Name": name, "Password": password})
         self.press("Sign in")
 
-    def is_let_in(self, name: str, password: str, *urls: str) -> None:
+    def is_let_in(self, name: str, *urls: str) -> Self:
         """Have signed in, and added feeds, by the same forms, but without looking at them."""
-        for path, fields in (
-            ("/sign-in", {"name": name, "password": password}),
-            *((("/feeds/add", {"urls": "\n".join(urls), "anyway": "1"}),) if urls else ()),
-        ):
+        forms = {"/sign-in": {"name": name, "password": PASSWORD}}
+        if urls:
+            forms["/feeds/add"] = {"urls": "\n".join(urls), "anyway": "1"}
+        for path, fields in forms.items():
             url = self.base_url + path
             sent = self.context.request.post(url, form=fields, max_redirects=0)
             assert sent.status == 303
         self.open("/")
+        return self
 
     def add(self, *urls: str) -> None:
         self.type("Add a feed", "\n".join(urls))
