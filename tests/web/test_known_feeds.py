@@ -421,7 +421,7 @@ def test_of_three_that_may_be_the_same_each_pair_is_merged_or_kept_apart_by_itse
     assert len(anna.titles("/?show=twice")) == 2
 
 
-def test_notes_the_history_and_questions_call_feeds_by_their_titles(anna, url):
+def test_notes_the_history_questions_and_wipes_call_feeds_by_their_titles(anna, url):
     know(anna.process, url, "The Night Radio")
     added = anna.add(url)
     page = anna.post("/feeds/unsubscribe", {"only": guid_of(url)})
@@ -433,6 +433,11 @@ def test_notes_the_history_and_questions_call_feeds_by_their_titles(anna, url):
     asked = anna.undo(added)  # it was changed since
     assert asked.status == 409
     assert "Unsubscribed from The Night Radio" in asked.text
+    anna.add(url, *(f"{url}/{number}" for number in range(11)))
+    with anna.process.client(anna.name) as app:
+        app.put(f"/subscriptions/{anna.name}/phone.json", json=[]).raise_for_status()
+    wiped = anna.get("/").reply.text.partition('id="mass-unsubscribe"')[2]
+    assert "The Night Radio" in wiped.partition("</section>")[0]
     assert "Deleted The Night Radio." in anna.post(f"{place_of(url)}/delete").note
 
 
@@ -448,13 +453,3 @@ def test_a_web_page_in_the_list_becomes_the_feed_that_it_names(anna, url):
     assert fields_of_form(page, action)["tell_apps"] == "1"
     press(anna, page, action)
     assert anna.exported() == [named]
-
-
-def test_a_wipe_names_what_is_gone(anna, url):
-    know(anna.process, url, "The Night Radio")
-    anna.add(url, *(f"{url}/{number}" for number in range(11)))
-    with anna.process.client(anna.name) as app:
-        app.put(f"/subscriptions/{anna.name}/phone.json", json=[]).raise_for_status()
-    page = anna.get("/").reply.text
-    wiped = page.partition('id="mass-unsubscribe"')[2].partition("</section>")[0]
-    assert "The Night Radio" in wiped
