@@ -69,6 +69,7 @@ def test_a_preview_shows_names_and_lets_single_feeds_be_left_out(anna):
     opml = f"<opml version='2.0'><body>{outlines}<outline xmlUrl='{url(3)}'/></body></opml>"
     preview = anna.post("/import", {"text": opml})
     assert "Show 0 0.example" in preview.text
+    assert "4 new feeds" in preview.text
     assert "3.example/feed" in preview.text
     form = {name: preview.values(name) for name in ("boxes", "take")}
     assert form == {"boxes": ["4"], "take": ["0", "1", "2", "3"]}
@@ -80,6 +81,10 @@ def test_a_preview_shows_names_and_lets_single_feeds_be_left_out(anna):
     refused = anna.post("/import/carry-out", {"list": "ftp://a.example", "boxes": "1", "take": "0"})
     assert refused.path == "/"
     assert refused.note.startswith("1 feed could not be added")
+    preview = anna.post("/import", {"text": f"{url(1)}\nfile:///home/notes.xml"})
+    assert "1 is in your list already." in preview.text
+    assert "1 cannot be added." in preview.text
+    assert "file:///home/notes.xml" in preview.text
 
 
 def test_preview_asks_about_doubtful_feeds_and_says_what_it_dropped(anna):

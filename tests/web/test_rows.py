@@ -15,6 +15,7 @@ from feedkeep.web.rows import Checking, Filter, Order, checking, folded, row_of
 
 NOW = Stamp(100 * DAY_US)
 A, B, C = "https://a.example/feed", "https://b.example/feed", "https://c.example/feed"
+NAME = "a.example/feed"
 
 
 def headline(url, title="", **fields):
@@ -76,9 +77,8 @@ def test_a_row_is_called_by_its_address_and_has_the_first_letter(url, title, hos
 
 
 def test_all_feeds_of_a_host_have_one_colour():
-    colours = {row(f"https://{www}a.example/{n}").colour
-               for www in ("", "www.") for n in range(5)}  # fmt: skip
-    assert len(colours) == 1
+    urls = [f"https://{www}a.example/{n}" for www in ("", "www.") for n in range(5)]
+    assert len({row(url).colour for url in urls}) == 1
     assert len({row(f"https://{n}.example").colour for n in range(50)}) > 4
 
 
@@ -97,15 +97,10 @@ def test_a_long_list_has_pages_and_the_last_one_is_the_last():
 
 
 def test_feeds_are_sorted_by_their_newest_episode_and_those_without_one_come_last():
-    known = {B: headline(B, newest=Stamp(NOW - DAY_US)), C: headline(C, newest=Stamp(1))}
+    known = {B: headline(B, "B", newest=Stamp(NOW - DAY_US)), C: headline(C, "C", newest=Stamp(1))}
     whole = snapshot(*map(feed, (A, B, C)))
-
-    def urls(order):
-        guids = {parse_feed_url(url).guid: url for url in (A, B, C)}
-        return [guids[row.guid] for row in rows_of(listed(whole, known, order=order))]
-
-    assert urls(Order.EPISODE) == [B, C, A]
-    assert urls(Order.SILENT) == [C, B, A]
+    for order, titles in ((Order.EPISODE, ["B", "C", NAME]), (Order.SILENT, ["C", "B", NAME])):
+        assert [row.title for row in rows_of(listed(whole, known, order=order))] == titles
 
 
 def test_a_feed_without_an_episode_for_a_year_is_silent():
@@ -129,22 +124,17 @@ def test_feeds_are_sorted_by_title_whatever_its_capitals_and_accents():
         ("RADIO Night", [A]),
         ("nîght", [A]),
         ("a.example", [A]),
+        ("gesprach", [A]),
         ("b.example feed", [B]),
         ("nowhere", []),
     ],
 )
-def test_feeds_are_found_by_words_of_title_and_host(words, found):
-    whole = snapshot(feed(A), feed(B))
-    rows = rows_of(listed(whole, {A: headline(A, "The Night Radio")}, words=words))
+def test_feeds_are_found_by_words_of_title_latest_episode_and_host(words, found):
+    known = headline(A, "The Night Radio", newest=NOW, newest_title="Ein Gespräch")
+    rows = rows_of(listed(snapshot(feed(A), feed(B)), {A: known}, words=words))
     assert [row.guid for row in rows] == [parse_feed_url(url).guid for url in found]
-
-
-def test_a_subscribed_row_has_its_latest_episode_by_which_it_is_found():
-    known = {A: headline(A, "Radio", newest=NOW, newest_title="Ein Gespräch")}
-    assert row_of(feed(A), known[A], NOW).episode == "Ein Gespräch"
-    assert row_of(feed(A, is_subscribed=False), known[A], NOW).episode == ""
-    found = listed(snapshot(feed(A), feed(B)), known, words="gesprach")
-    assert [one.title for one in rows_of(found)] == ["Radio"]
+    assert row(A, known).episode == "Ein Gespräch"
+    assert row_of(feed(A, is_subscribed=False), known, NOW).episode == ""
 
 
 def test_groups_follow_their_outer_folder_and_no_folder_is_last():
@@ -218,25 +208,20 @@ def test_a_row_has_the_picture_of_its_feed_under_an_address_that_changes_with_it
 
 
 def test_feeds_that_fail_and_those_that_may_be_there_twice_are_counted_and_listed():
-    since = Stamp(NOW - 2 * DAY_US)
-    known = {
-        A: headline(A, failing=since, failure=model.Failure.GONE),
-        B: headline(B, podcast_guid="1"),
-        C: headline(C, podcast_guid="1"),
-    }
+    fails = {"failing": Stamp(NOW - 2 * DAY_US), "failure": model.Failure.GONE}
     gone = "https://gone.example"
-    known[gone] = headline(gone, failing=since, failure=model.Failure.GONE)
+    known = {url: headline(url, podcast_guid="1") for url in (B, C)}
+    known |= {url: headline(url, **fails) for url in (A, gone)}
     whole = snapshot(feed(A), feed(B), feed(C), feed(gone, is_subscribed=False))
-
-    def guids(show):
+    for show, urls in (
+        (Filter.FAILING, [A]),
+        (Filter.TWICE, [B, C]),
+        (Filter.SUBSCRIBED, [A, B, C]),
+        (Filter.UNSUBSCRIBED, [gone]),
+    ):
         found = listed(whole, known, show=show)
         assert (found.failing, found.twice) == (1, 2)
-        return [row.guid for row in rows_of(found)]
-
-    assert guids(Filter.FAILING) == [parse_feed_url(A).guid]
-    assert guids(Filter.TWICE) == [parse_feed_url(B).guid, parse_feed_url(C).guid]
-    assert len(guids(Filter.SUBSCRIBED)) == 3
-    assert guids(Filter.UNSUBSCRIBED) == [parse_feed_url(gone).guid]
+        assert [row.guid for row in rows_of(found)] == [parse_feed_url(url).guid for url in urls]
 
 
 def test_the_first_look_is_awaited_at_feeds_that_were_added_since_yesterday():
