@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
 from html import unescape
 from typing import Any
@@ -123,6 +124,13 @@ class PageClient:
     def get(self, path: str, **options: Any) -> Shown:
         return self._shown(self.http.get(path, follow_redirects=True, **options))
 
+    def until(self, path: str, text: str) -> Shown:
+        """Return a page once it says something that is stored after a reply."""
+        deadline = time.monotonic() + 30
+        while text not in (page := self.get(path)).text:
+            assert time.monotonic() < deadline, page.text
+        return page
+
     def post(self, path: str, data: Any = None, **options: Any) -> Shown:
         """Send a form, and follow where it leads."""
         return self._shown(self.http.post(path, data=data, follow_redirects=True, **options))
@@ -171,8 +179,6 @@ def signed_in(process: FeedkeepProcess, **headers: str) -> tuple[PageClient, str
 
 def administrator(process: FeedkeepProcess) -> tuple[PageClient, str]:
     """Return the browser of an administrator, and the name."""
-    name = process.new_account(PASSWORD)
+    client, name = signed_in(process)
     process.use(lambda service: service.accounts.set_admin(name, True))
-    client = PageClient(process)
-    assert client.sign_in(name).path == "/"
     return client, name

@@ -206,9 +206,8 @@ def test_adding_by_a_person_who_leaves_meanwhile_adds_the_address_as_typed(anna,
     with socket.create_connection((request.url.host, request.url.port)) as connection:
         connection.sendall(b"POST /feeds/add HTTP/1.1\r\n" + head + b"\r\n" + request.read())
         assert asked.wait(PATIENCE_SECONDS)
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while anna.exported() != [url]:
-        assert time.monotonic() < deadline
+    anna.until("/export/urls", url)
+    assert anna.exported() == [url]
 
 
 @pytest.mark.parametrize("has_script", [True, False])

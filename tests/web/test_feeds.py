@@ -99,13 +99,10 @@ def test_preview_asks_about_doubtful_feeds_and_says_what_it_dropped(anna):
     assert "You had left this feed" in preview.text
     assert "more than once; the first one counts" in preview.text
     assert "<code>Lost</code>" in preview.reply.text
-
-
-def test_doubtful_feeds_without_a_box_are_not_added(anna):
     lines = [f'<outline xmlUrl="{url(number)}" subscribed="0"/>' for number in range(SHOWN + 1)]
     preview = anna.post("/import", {"text": f"<opml>{''.join(lines)}</opml>"})
     assert preview.values("boxes") == [str(SHOWN)]
-    assert url(SHOWN) not in preview.reply.text
+    assert url(SHOWN) not in preview.reply.text  # without a box, it is not added
 
 
 def test_table_with_several_columns_of_addresses_is_asked_about(anna):

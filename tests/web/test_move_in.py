@@ -104,8 +104,8 @@ def anna(here):
     return signed_in(here)[0]
 
 
-def read(anna: PageClient, server: str, name: str = "alice", password: str = "secret") -> Shown:  # noqa: S107 - the stand-in's
-    return anna.post("/import/from", {"server": server, "name": name, "password": password})
+def read(anna: PageClient, server: str) -> Shown:
+    return anna.post("/import/from", {"server": server, "name": "alice", "password": "secret"})
 
 
 def read_again(anna: PageClient, server: str) -> Shown:
@@ -124,14 +124,6 @@ def carry_out(anna: PageClient, preview: Shown, *take: str) -> Shown:
         "list": "\n".join(f"{url}\tShow {url[8]}" for url in FEEDS),
     }
     return anna.post("/import/from/carry-out", form)
-
-
-def until(anna: PageClient, text: str) -> str:
-    """Return the page once it says something."""
-    deadline = time.monotonic() + 30
-    while text not in (shown := anna.get("/import").text):
-        assert time.monotonic() < deadline, shown
-    return shown
 
 
 def played(anna: PageClient) -> int:
@@ -156,24 +148,24 @@ def test_feeds_come_by_a_preview_and_what_was_played_after_it(anna, server):
     assert "Others are moving in right now." in read(anna, server.url).problem("server")
     carry_out(anna, preview)  # a second time, while the first is under way
     server.may_answer.set()
-    done = until(anna, f"Your listening history from {host} is imported: 1,200 entries.")
-    assert "data-waits" not in done
+    done = anna.until("/import", f"Your listening history from {host} is imported: 1,200 entries.")
+    assert "data-waits" not in done.reply.text
     assert played(anna) == 1_200
     again = read_again(anna, server.url)
     assert "3 are in your list already." in again.text
     assert "Import listening history" in again.text
     carry_out(anna, again)
-    until(anna, "is imported: 0 entries.")
+    anna.until("/import", "is imported: 0 entries.")
 
 
 def test_a_move_that_stopped_goes_on_where_it_was(anna, server):
     server.fails = True
     carry_out(anna, read(anna, server.url))
-    stopped = until(anna, "stopped after 1,200 entries. Nothing is lost")
-    assert "has no such account, or does not sync podcasts." in stopped
+    stopped = anna.until("/import", "stopped after 1,200 entries. Nothing is lost")
+    assert "has no such account, or does not sync podcasts." in stopped.text
     server.fails = False
     carry_out(anna, read_again(anna, server.url))
-    until(anna, "is imported: 0 entries.")
+    anna.until("/import", "is imported: 0 entries.")
     assert played(anna) == 1_200
 
 
@@ -199,7 +191,7 @@ def test_a_restart_interrupts_a_move_beside_which_there_is_no_room_and_loses_not
     assert "It was interrupted." in stopped
     assert sorted(anna.exported()) == FEEDS
     carry_out(anna, read(anna, server.url))
-    until(anna, "is imported: 1,200 entries.")
+    anna.until("/import", "is imported: 1,200 entries.")
     assert played(anna) == 1_200
     assert process.stop() == 0
 
@@ -208,7 +200,7 @@ def test_where_a_server_is_gone_to_is_told_also_afterwards(anna, server):
     preview = read(anna, server.url)
     server.error = redirect("https://elsewhere.example/x")
     carry_out(anna, preview)
-    until(anna, "That server is at https://elsewhere.example: use that address.")
+    anna.until("/import", "That server is at https://elsewhere.example: use that address.")
 
 
 def test_a_move_that_nothing_was_heard_of_for_long_was_interrupted(here, anna):

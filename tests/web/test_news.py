@@ -1,7 +1,6 @@
 """News of a list: above it, on a page of its own, and as a private feed; on both stores."""
 
 import re
-import time
 from xml.etree import ElementTree as ET
 
 import httpx
@@ -50,9 +49,7 @@ def sign_in(anna: PageClient, secret: str, place: str, told: str) -> None:
     anna.process.tokens.append(secret)
     with PageClient(anna.process).http as app:
         assert app.get("/subscriptions", auth=(anna.name, secret)).status_code == 200
-    deadline = time.monotonic() + 20
-    while told not in anna.get(place).text:
-        assert time.monotonic() < deadline
+    anna.until(place, told)
 
 
 def connect(anna: PageClient, label: str) -> None:

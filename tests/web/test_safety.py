@@ -119,7 +119,7 @@ def test_every_page_may_load_and_be_framed_by_nothing_from_elsewhere(anna, stran
         assert headers["X-Content-Type-Options"] == "nosniff"
         is_answer_to_form = page.reply.request.method == "POST"
         kept = "private, no-cache" if is_answer_to_form else "no-store"
-        assert headers["Cache-Control"] == kept
+        assert headers["Cache-Control"] == kept, page.path
         assert not re.search(
             r"<style|\sstyle=|\son\w+=|<script(?! src=\"/static/)", page.reply.text
         )

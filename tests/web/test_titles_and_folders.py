@@ -40,7 +40,7 @@ def filled_in(anna: PageClient, url: str) -> list[str]:
     return [unescape(value) for value in re.findall(text, anna.get(place_of(url)).reply.text)]
 
 
-def test_an_import_keeps_titles_and_folders_and_an_export_has_them(anna):
+def test_an_import_keeps_titles_and_folders_and_all_that_names_feeds_has_them(anna):
     assert imported(anna).note.startswith("Added 2 feeds")
     assert anna.titles() == ["Of the feed", "Täglich & <b>"]
     assert filled_in(anna, KNOWN) == ["Of the feed", FOLDER]
@@ -51,6 +51,10 @@ def test_an_import_keeps_titles_and_folders_and_an_export_has_them(anna):
     assert 'text="Of the feed" title=' in exported
     assert "Täglich" in anna.get("/export/json").reply.text
     assert "Täglich" not in anna.get("/export/urls").reply.text
+    assert anna.post(f"{place_of(DEAD)}/delete").note.startswith("Deleted Täglich & <b>")
+    assert "Täglich &amp; &lt;b&gt;" in anna.get("/changes").reply.text
+    assert anna.get(place_of(DEAD)).status == 410
+    assert anna.post(f"{place_of(DEAD)}/label", {"title": "x"}).status == 410
 
 
 def test_import_form_has_one_line_for_each_title_and_folder():
@@ -90,14 +94,6 @@ def test_what_a_form_sends_by_itself_is_bounded_too(anna):
     title, folder = filled_in(anna, DEAD)
     assert (len(title), len(folder)) == (200, 200)
     assert filled_in(anna, KNOWN) == ["Of the feed", ""]
-
-
-def test_an_undo_and_the_history_call_a_feed_by_its_title(anna):
-    imported(anna)
-    assert anna.post(f"{place_of(DEAD)}/delete").note.startswith("Deleted Täglich & <b>")
-    assert "Täglich &amp; &lt;b&gt;" in anna.get("/changes").reply.text
-    assert anna.get(place_of(DEAD)).status == 410
-    assert anna.post(f"{place_of(DEAD)}/label", {"title": "x"}).status == 410
 
 
 def folders(anna: PageClient, path: str = "/") -> dict[str, list[str]]:

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urljoin, urlsplit
@@ -20,7 +20,6 @@ from playwright.sync_api import (
     BrowserContext,
     ConsoleMessage,
     Locator,
-    Page,
     Playwright,
     Request,
     WebError,
@@ -221,12 +220,6 @@ class Visitor:
         """Open an address of the service, or a whole link."""
         self.page.goto(urljoin(self.base_url, place))
 
-    def second_window(self, place: str) -> Page:
-        """Open an address in one more window."""
-        page = self.context.new_page()
-        page.goto(urljoin(self.base_url, place))
-        return page
-
     def holds_the_clock(self) -> None:
         """From now on, time passes on pages only where a test lets it pass."""
         self._has_own_clock = True
@@ -246,9 +239,6 @@ class Visitor:
 
     def follow(self, text: str) -> None:
         self.link(text).click()
-
-    def follow_many(self, one: str, many: str, count: int) -> None:
-        self.page.get_by_role("link", name=self.say_many(one, many, count)).click()
 
     def type(self, label: str, text: str, **values: object) -> None:
         self.field(label, **values).fill(text)
@@ -368,10 +358,6 @@ class Visitor:
             if is_wanted:
                 return
         raise AssertionError(f"Tab does not lead to {wanted}")
-
-
-Visit = Callable[..., Visitor]
-"""Opens a service in a browser that no other test uses."""
 
 
 def title_of(url: str) -> str:
