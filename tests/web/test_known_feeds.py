@@ -304,16 +304,6 @@ def test_a_feed_that_was_found_by_https_takes_that_address_with_one_click(anna, 
     assert "It was found by https" not in page.text
 
 
-def test_a_redirect_that_was_seen_is_told_too_and_one_without_a_sign_in_is_none(anna, url):
-    seen = Sighting(f"{url}/new", LONG_AGO, LONG_AGO)
-    private = url.replace("https://", "https://anna:secret@")
-    know(anna.process, url, "Radio", fields={"sighting": seen})
-    know(anna.process, private, "Radio", new_feed_url=f"{url}/public")
-    anna.add(url, private)
-    assert f"{url}/new" in anna.get(place_of(url)).text
-    assert "It says that" not in anna.get(place_of(private)).text
-
-
 def test_a_feed_cannot_move_to_where_an_unsubscribed_one_is(anna, url):
     new, taken = f"{url}/new", "belongs to a feed that you have unsubscribed from"
     know(anna.process, url, "Radio", new_feed_url=new)
@@ -327,6 +317,16 @@ def test_a_feed_cannot_move_to_where_an_unsubscribed_one_is(anna, url):
     assert "Use the new address" not in page.text
     anna.post(f"{place_of(new)}/delete")
     assert "Use the new address" in anna.get(place_of(url)).text
+
+
+def test_a_redirect_that_was_seen_is_told_too_and_one_without_a_sign_in_is_none(anna, url):
+    seen = Sighting(f"{url}/new", LONG_AGO, LONG_AGO)
+    private = url.replace("https://", "https://anna:secret@")
+    know(anna.process, url, "Radio", fields={"sighting": seen})
+    know(anna.process, private, "Radio", new_feed_url=f"{url}/public")
+    anna.add(url, private)
+    assert f"{url}/new" in anna.get(place_of(url)).text
+    assert "It says that" not in anna.get(place_of(private)).text
 
 
 def test_a_feed_can_go_back_to_an_address_of_its_own(anna, url):

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
-from forms import in_the_long_form
+from forms import IS_LONG, in_the_long_form
 from page_client import PASSWORD
 from playwright.sync_api import expect
 from visitor import PHONE, Visitor
@@ -83,14 +83,21 @@ def test_the_page_before_there_is_any_account(tmp_path, visit):
         look_at(visit(process), "/", "There is no account here yet")
 
 
+_LEAVE_FEW = """() => document.querySelectorAll("article:not(:first-of-type, #addSubscriptions)")
+  .forEach((operation) => operation.remove())"""
+
+
 def test_the_reference_for_developers(service, visit):
     stranger = visit(service)
     stranger.open("/docs")
     for summary in stranger.page.locator("#addSubscriptions summary").all():
         summary.click()
-    look(stranger, "The interface for apps")
     stranger.page.locator("#addSubscriptions a[href='#response-TooLarge']").click()
     expect(stranger.page.locator("#response-TooLarge")).to_be_in_viewport()
+    if not IS_LONG:  # axe-core takes long, and the other operations are built of the same parts
+        assert not stranger.scrolls_sideways()
+        stranger.page.evaluate(_LEAVE_FEW)
+    look(stranger, "The interface for apps")
 
 
 def test_pages_of_the_list(visitor):

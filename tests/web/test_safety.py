@@ -174,15 +174,11 @@ def test_the_cookie_of_a_session_is_the_service_s_own_and_of_https_only_where_th
     assert ended.headers["Clear-Site-Data"] == '"cache"'
 
 
-def test_a_session_of_a_browser_that_is_refused_is_logged_as_a_browser_s(service):
-    client = PageClient(service)
-    client.http.cookies["feedkeep"] = "fp_unknown"
-    refused = client.http.get("/account")
-    line = service.wait_for_line(refused.headers["x-request-id"])
+def test_a_browser_s_session_opens_nothing_but_pages_and_a_refused_one_is_logged(anna, stranger):
+    stranger.http.cookies["feedkeep"] = "fp_unknown"
+    refused = stranger.http.get("/account")
+    line = anna.process.wait_for_line(refused.headers["x-request-id"])
     assert (line["event"], line["credential"]) == ("login refused", "browser")
-
-
-def test_a_browser_s_session_opens_nothing_but_pages(anna, stranger):
     session = anna.http.cookies["feedkeep"]
     anna.process.tokens.append(session)
     ways = [

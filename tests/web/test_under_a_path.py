@@ -8,7 +8,7 @@ import pytest
 from feedkeep_process import FeedkeepProcess
 from forms import first_of
 from known_feeds import know, picture, png
-from page_client import PASSWORD, PageClient, Shown
+from page_client import PASSWORD, PageClient
 from playwright.sync_api import expect
 
 FEED = "https://of-a-path.example/feed"
@@ -61,11 +61,6 @@ def chief(request, process):
     return client
 
 
-def places(page: Shown) -> set[str]:
-    """Return all places that a page names, as it is or for a form."""
-    return {unescape(place).partition("#")[0] for place in _PLACES.findall(page.reply.text)}
-
-
 def test_every_place_on_every_page_is_under_the_path(chief):
     shown = "https://of-a-path.example/shown"
     know(chief.process, shown, "A show", shown=picture(png(180, 60, 40)))
@@ -81,7 +76,8 @@ def test_every_place_on_every_page_is_under_the_path(chief):
         if "html" not in shown.reply.headers["content-type"]:
             continue
         assert not _WITHOUT_QUOTES.search(shown.reply.text), place
-        found = {name for name in places(shown) if name.startswith("/")}
+        named = {unescape(one).partition("#")[0] for one in _PLACES.findall(shown.reply.text)}
+        found = {name for name in named if name.startswith("/")}
         assert all(name.startswith(f"{PATH}/") for name in found), (place, found)
         todo |= {name for name in found if name.partition("?")[0] not in seen}
     for place in ("/static/", "/feeds/", "/pictures/", "/apps/connect/kasts", "/people/of/"):

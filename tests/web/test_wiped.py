@@ -18,8 +18,7 @@ def upload(service: FeedkeepProcess, name: str, urls: list[str]) -> int:
     app.post(f"/api/2/devices/{device}", json={"caption": "Annas Handy"}).raise_for_status()
     changes = {"add": [], "remove": urls}
     told = app.post(f"/api/2/subscriptions/{device}", json=changes).raise_for_status()
-    since: int = told.json()["timestamp"]
-    return since
+    return told.json()["timestamp"]
 
 
 def added_since(service: FeedkeepProcess, name: str, since: int) -> set[str]:

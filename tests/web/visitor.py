@@ -309,8 +309,7 @@ class Visitor:
 
     def scrolls_sideways(self) -> list[str]:
         """Return what does not fit into the width of the window."""
-        found: list[str] = self.page.evaluate(_SCROLLS_SIDEWAYS)
-        return found
+        return self.page.evaluate(_SCROLLS_SIDEWAYS)
 
     def axe_finds(self, what: dict[str, object]) -> list[str]:
         if not self.page.evaluate("'axe' in window"):
