@@ -65,11 +65,30 @@ def chromium(no_browser):
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
-    """A service that lets administrators invite; each test has accounts of its own."""
-    folder = tmp_path_factory.mktemp("pages")
-    process = FeedkeepProcess(folder, trusted_proxies="127.0.0.1", registration="invited")
+    """A service that lets administrators invite; each test has accounts of its own.
+
+    Its interface is open to other sites, which its pages are not.
+    """
+    process = FeedkeepProcess(
+        tmp_path_factory.mktemp("pages"),
+        trusted_proxies="127.0.0.1",
+        cors_origins="https://player.example,*",
+        registration="invited",
+    )
     with process, process.used_often():
         yield process
+
+
+@pytest.fixture
+def name(service):
+    """The name of a new account."""
+    return service.new_account(page_client.PASSWORD)
+
+
+@pytest.fixture
+def anna(feedkeep):
+    """The browser of a person who has signed in, without scripts."""
+    return page_client.signed_in(feedkeep)[0]
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
 from html import unescape
 from typing import Any
@@ -10,12 +11,24 @@ from typing import Any
 import httpx
 from feedkeep_process import FeedkeepProcess, from_elsewhere
 
+from feedkeep.rules.feed_urls import parse_feed_url
+
 PASSWORD = "correct horse battery"
+_SECRETS = re.compile(r"f[kpir]_[\w-]{40,}|(?<=<code>)[\w-]{19}(?=</code>)")
 
 
 def plain(markup: str) -> str:
     markup = re.sub(r"</?bdi>", "", markup)
     return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]*>", " ", markup))).strip()
+
+
+def guid_of(url: str) -> str:
+    return str(parse_feed_url(url).guid)
+
+
+def place_of(url: str) -> str:
+    """Return where the page of a feed is."""
+    return f"/feeds/{guid_of(url)}"
 
 
 @dataclass(frozen=True)
@@ -70,13 +83,25 @@ _opened: list[httpx.Client] = []
 
 
 def close_all() -> None:
-    """Close every browser of a test."""
+    """Close every browser and app of a test."""
     while _opened:
         _opened.pop().close()
 
 
+def app_of(process: FeedkeepProcess, name: str, user_agent: str) -> httpx.Client:
+    """Return an app that has the password of an account; `close_all` closes it."""
+    headers = {**from_elsewhere(), "User-Agent": user_agent}
+    auth = (name, PASSWORD)
+    _opened.append(httpx.Client(base_url=process.base_url, headers=headers, auth=auth, timeout=30))
+    return _opened[-1]
+
+
 class PageClient:
-    """A person's browser; `close_all` closes it."""
+    """A person's browser; `close_all` closes it. What pages show once, the process may not keep.
+
+    Attributes:
+        name: Of the account that was signed in to.
+    """
 
     def __init__(
         self,
@@ -93,14 +118,25 @@ class PageClient:
             headers={**from_elsewhere(), "Accept": "text/html", **headers},
             timeout=30,
         )
+        self.name = ""
         _opened.append(self.http)
 
     def get(self, path: str, **options: Any) -> Shown:
-        return Shown(self.http.get(path, follow_redirects=True, **options))
+        return self._shown(self.http.get(path, follow_redirects=True, **options))
+
+    def until(self, path: str, text: str) -> Shown:
+        """Return a page once it says something that is stored after a reply."""
+        deadline = time.monotonic() + 30
+        while text not in (page := self.get(path)).text:
+            assert time.monotonic() < deadline, page.text
+        return page
 
     def post(self, path: str, data: Any = None, **options: Any) -> Shown:
         """Send a form, and follow where it leads."""
-        reply = self.http.post(path, data=data, follow_redirects=True, **options)
+        return self._shown(self.http.post(path, data=data, follow_redirects=True, **options))
+
+    def _shown(self, reply: httpx.Response) -> Shown:
+        self.process.tokens += _SECRETS.findall(reply.text)
         return Shown(reply)
 
     def bare_post(self, path: str, data: Any = None, **options: Any) -> httpx.Response:
@@ -108,7 +144,29 @@ class PageClient:
         return self.http.post(path, data=data, **options)
 
     def sign_in(self, name: str, password: str = PASSWORD) -> Shown:
+        self.name = name
         return self.post("/sign-in", {"name": name, "password": password})
+
+    def add(self, *urls: str) -> Shown:
+        return self.post("/feeds/add", {"urls": "\r\n".join(urls)})
+
+    def undo(self, page: Shown, number: int = 0, **more: Any) -> Shown:
+        """Press a button that takes a change back."""
+        fields = {field: page.values(field)[number] for field in ("stamps", "back")}
+        return self.post("/changes/undo", {**fields, **more})
+
+    def listed(self, path: str = "/") -> set[str]:
+        """Return the GUIDs of the feeds on a page of the list."""
+        return set(self.get(path).values("feed"))
+
+    def titles(self, path: str = "/") -> list[str]:
+        """Return what the feeds on a page of the list are called, in their order."""
+        found = re.findall(r"<a id=f\d+ [^>]*>([^<]*)</a>", self.get(path).reply.text)
+        return [unescape(title) for title in found]
+
+    def exported(self) -> list[str]:
+        """Return the URLs of all feeds."""
+        return self.get("/export/urls").reply.text.split()
 
 
 def signed_in(process: FeedkeepProcess, **headers: str) -> tuple[PageClient, str]:
@@ -121,8 +179,6 @@ def signed_in(process: FeedkeepProcess, **headers: str) -> tuple[PageClient, str
 
 def administrator(process: FeedkeepProcess) -> tuple[PageClient, str]:
     """Return the browser of an administrator, and the name."""
-    name = process.new_account(PASSWORD)
+    client, name = signed_in(process)
     process.use(lambda service: service.accounts.set_admin(name, True))
-    client = PageClient(process)
-    assert client.sign_in(name).path == "/"
     return client, name

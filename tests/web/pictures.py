@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 
 from feedkeep_process import FeedkeepProcess
 from known_feeds import know, picture
+from page_client import PASSWORD, app_of, close_all
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 from visitor import Contexts, Visitor, chromium_path, launched
@@ -25,7 +26,7 @@ from feedkeep.rules.episodes import digest_of_file
 
 PUBLIC_URL = "https://feeds.example.org"
 ICONS = Path(__file__).parents[2] / "src/feedkeep/http/pages/static"
-NAME, PASSWORD = "anna", "correct horse battery"
+NAME = "anna"
 PHONE = 390
 SHARPNESS = 1.5
 FEEDS = {
@@ -109,17 +110,15 @@ def know_all(browser: Browser, process: FeedkeepProcess) -> None:
 def play_some(process: FeedkeepProcess) -> None:
     """Upload plays as two apps do."""
     for number, (agent, device, position, total) in enumerate(PLAYS):
-        with process.client(NAME) as app:
-            app.auth = (NAME, PASSWORD)
-            done = datetime.now(UTC) - timedelta(hours=5 * number, minutes=7)
-            action = {
-                "podcast": list(FEEDS)[number], "episode": file_of(number), "action": "play",
-                "timestamp": done.isoformat(timespec="seconds"), "device": device,
-                "started": 0, "position": position, "total": total,
-            }  # fmt: skip
-            del app.headers["Authorization"]
-            app.headers["User-Agent"] = agent
-            app.post(f"/api/2/episodes/{NAME}.json", json=[action]).raise_for_status()
+        done = datetime.now(UTC) - timedelta(hours=5 * number, minutes=7)
+        action = {
+            "podcast": list(FEEDS)[number], "episode": file_of(number), "action": "play",
+            "timestamp": done.isoformat(timespec="seconds"), "device": device,
+            "started": 0, "position": position, "total": total,
+        }  # fmt: skip
+        app = app_of(process, NAME, agent)
+        app.post(f"/api/2/episodes/{NAME}.json", json=[action]).raise_for_status()
+    close_all()
 
 
 def take(visitor: Visitor, file: Path) -> None:
@@ -132,7 +131,7 @@ def take_all(browser: Browser, process: FeedkeepProcess, folder: Path) -> None:
     found = re.search(r"/sign-up/\S+", "".join(process.printed))
     assert found
     contexts = Contexts(browser)
-    anna = Visitor(contexts, process.base_url, sharpness=SHARPNESS)
+    anna = Visitor(contexts, process.base_url, device_scale_factor=SHARPNESS)
     anna.sign_up(found[0], NAME, PASSWORD)
     know_all(browser, process)
     anna.add(*FEEDS)
@@ -159,9 +158,8 @@ def take_all(browser: Browser, process: FeedkeepProcess, folder: Path) -> None:
     take(anna, folder / "connect.png")
     anna.close()
 
-    phone = Visitor(
-        contexts, process.base_url, width=PHONE, scheme="dark", sharpness=SHARPNESS, is_phone=True
-    )
+    looks = {"color_scheme": "dark", "device_scale_factor": SHARPNESS}
+    phone = Visitor(contexts, process.base_url, width=PHONE, is_phone=True, **looks)
     phone.sign_in(NAME, PASSWORD)
     phone.sees_many("%(number)s feed", "%(number)s feeds", len(FEEDS))
     phone.has_pictures(1)

@@ -5,16 +5,14 @@ import socket
 import threading
 import time
 from pathlib import Path
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import pytest
 from feedkeep_process import FeedkeepProcess
-from page_client import PASSWORD, signed_in
-from playwright.sync_api import expect
-from visitor import PHONE
+from page_client import PASSWORD, guid_of, place_of, signed_in
+from playwright.sync_api import Locator, expect
+from visitor import PHONE, Visitor
 from web_of_hosts import Host, WebOfHosts, reply, silent
-
-from feedkeep.rules.feed_urls import parse_feed_url
 
 
 def rss(title: str, *, is_podcast: bool = False) -> bytes:
@@ -34,13 +32,12 @@ def hosts():
 
 
 def service_that_asks(folder: Path, hosts: list[Host]) -> FeedkeepProcess:
-    ports = ",".join(str(host.port) for host in hosts)
     return FeedkeepProcess(
         folder,
         trusted_proxies="127.0.0.1",
         fetch="public",
         fetch_allowed="127.0.0.0/8",
-        fetch_ports=ports,
+        fetch_ports=",".join(str(host.port) for host in hosts),
     )
 
 
@@ -48,15 +45,19 @@ def service_that_asks(folder: Path, hosts: list[Host]) -> FeedkeepProcess:
 def asking(tmp_path_factory, hosts):
     """A service that looks at what these hosts have, however long that takes."""
     process = service_that_asks(tmp_path_factory.mktemp("asking"), hosts)
-    process.run_first("people_wait_longer")
+    process.run_first("people_wait_longer", "hashes_are_cheap")
     with process:
-        process.passwords.append(PASSWORD)
         yield process
 
 
 @pytest.fixture
 def anna(asking):
     return signed_in(asking)[0]
+
+
+@pytest.fixture
+def name(asking):
+    return asking.new_account(PASSWORD)
 
 
 @pytest.fixture
@@ -75,36 +76,36 @@ def page(*paths: str) -> bytes:
     return reply(body.encode(), content_type="text/html")
 
 
-def place(url: str) -> str:
-    return f"/feeds/{parse_feed_url(url).guid}"
-
-
-def test_a_feed_that_is_added_is_called_by_its_title_at_once(anna, host):
+def test_a_feed_that_is_added_is_called_by_its_title_at_once_and_known_as_checked(anna, host):
     host.answers["/feed"] = reply(RSS)
-    added = anna.post("/feeds/add", {"urls": url_of(host, "/feed")})
+    added = anna.add(url_of(host, "/feed"))
     assert (added.path, added.note) == ("/", "Added The Night Radio. Undo")
+    page = anna.get("/").reply.text
+    assert "data-checked" not in page
+    since = "/feeds/changed?since=" + page.split('data-stamp="')[1].split('"')[0]
+    assert anna.get(since).reply.json() == {"changed": False}
+    assert anna.get(f"{since}&checked=0").reply.json() == {"changed": True}
 
 
-def stored(process: FeedkeepProcess, *urls: str) -> int:
-    """Return how many of some addresses have a row in the table of feeds."""
-    guids = [parse_feed_url(url).guid for url in urls]
-    return len(process.use(lambda service: service.store.feeds.known(guids)))
+def stored(process: FeedkeepProcess, *urls: str) -> set[str]:
+    """Return which addresses have a row in the table of feeds."""
+    return set(process.use(lambda service: service.store.feeds.known(list(map(guid_of, urls)))))
 
 
 def test_adding_a_page_with_several_feeds_asks_and_stores_nothing(anna, host):
     host.answers |= {"/show": page("/one", "/two"), "/one": reply(SHOW), "/two": reply(SHOW)}
     url, one, two = (url_of(host, path) for path in ("/show", "/one", "/two"))
-    asked = anna.post("/feeds/add", {"urls": url})
+    asked = anna.add(url)
     assert "Which feed do you want?" in asked.text
     assert asked.text.count("The Day Show Podcast") == 2
     assert asked.values("feed0") == [one, two]
     assert url in asked.text
-    assert stored(anna.process, url, one, two) == 0
-    assert anna.get("/export/urls").reply.text == ""
+    assert stored(anna.process, url, one, two) == set()
+    assert anna.exported() == []
     assert anna.get("/changes").text.count("Undo") == 0
     added = anna.post("/feeds/add", {"feed0": two})
     assert (added.path, added.note) == ("/", "Added The Day Show. Undo")
-    assert anna.get("/export/urls").reply.text.split() == [two]
+    assert anna.exported() == [two]
 
 
 @pytest.mark.parametrize(
@@ -118,44 +119,39 @@ def test_adding_a_page_with_several_feeds_asks_and_stores_nothing(anna, host):
 def test_adding_a_page_with_one_feed_adds_the_feed(anna, host, named, found):
     host.answers["/show"] = page(*named)
     host.answers |= {path: reply(body) for path, body in named.items() if body}
-    added = anna.post("/feeds/add", {"urls": url_of(host, "/show")})
+    added = anna.add(url_of(host, "/show"))
     assert added.path == "/"
     assert added.note.startswith("Added The ")
-    assert anna.get("/export/urls").reply.text.split() == [url_of(host, found)]
+    assert anna.exported() == [url_of(host, found)]
 
 
 def test_adding_a_page_without_a_feed_says_so_and_adds_it_anyway(anna, host):
     host.answers["/"] = page()
     url = url_of(host)
-    asked = anna.post("/feeds/add", {"urls": url})
+    asked = anna.add(url)
     assert asked.path == "/feeds/add"
     assert "No feed found" in asked.text
     assert "This page does not link to a feed." in asked.problem("urls")
     assert "Look for “RSS” or “Subscribe” on that page" in asked.text
     assert f">\n{url}</textarea>" in asked.reply.text
-    assert stored(anna.process, url) == 0
+    assert stored(anna.process, url) == set()
     added = anna.post("/feeds/add", {"urls": url, "anyway": "1"})
-    assert added.path == place(url)
+    assert added.path == place_of(url)
     assert "It can't be read. There is a page at its address, but no feed." in added.text
     assert "Look for “RSS” or “Subscribe” on that page" in added.text
-    undone = anna.post("/changes/undo", {"stamps": added.values("stamps")[0], "back": "/"})
-    assert "Undone: 1 feed is as it was." in undone.note
+    assert "Undone: 1 feed is as it was." in anna.undo(added).note
 
 
-def test_adding_an_address_without_anything_says_so(anna, host):
-    url = url_of(host, "/misspelt")
-    asked = anna.post("/feeds/add", {"urls": url})
+def test_adding_an_address_without_anything_says_so_but_not_if_it_cannot_be_read_now(anna, host):
+    url, down = url_of(host, "/misspelt"), url_of(host, "/feed")
+    asked = anna.add(url)
     assert "Its server says there is nothing at this address." in asked.problem("urls")
     added = anna.post("/feeds/add", {"urls": url, "anyway": "1"})
-    assert added.path == place(url)
+    assert added.path == place_of(url)
     assert "It can't be read. Its server says there is nothing at this address." in added.text
-
-
-def test_adding_an_address_that_cannot_be_read_now_adds_it_as_typed(anna, host):
     host.answers["/feed"] = reply(status=503)
-    url = url_of(host, "/feed")
-    assert anna.post("/feeds/add", {"urls": url}).note.startswith("Added ")
-    assert anna.get("/export/urls").reply.text.split() == [url]
+    assert anna.add(down).note.startswith("Added ")
+    assert set(anna.exported()) == {url, down}
 
 
 def test_adding_several_lines_adds_what_is_sure_and_asks_about_the_rest(anna, host):
@@ -164,35 +160,35 @@ def test_adding_several_lines_adds_what_is_sure_and_asks_about_the_rest(anna, ho
         "/blog": page("/three"), "/three": reply(RSS), "/none": page(),
     }  # fmt: skip
     show, blog, none, three = (url_of(host, f"/{p}") for p in ("show", "blog", "none", "three"))
-    asked = anna.post("/feeds/add", {"urls": f"{show}\n{blog}\nnonsense\n{none}"})
+    asked = anna.add(show, blog, "nonsense", none)
     assert asked.note == "Added The Night Radio. Undo"
     assert asked.values("feed0") == [url_of(host, "/one"), url_of(host, "/two")]
     assert f">\n{none}\nnonsense</textarea>" in asked.reply.text
     assert "nonsense This is not an address." in asked.text
-    assert anna.get("/export/urls").reply.text.split() == [three]
+    assert anna.exported() == [three]
     chosen = {"feed0": url_of(host, "/two"), "urls": none, "anyway": "1"}
     assert anna.post("/feeds/add", chosen).note == "Added 2 feeds. Undo"
 
 
 def test_adding_many_lines_looks_at_the_first_twenty(anna, host):
     urls = [url_of(host, f"/{number}") for number in range(21)]
-    asked = anna.post("/feeds/add", {"urls": "\n".join(urls)})
+    asked = anna.add(*urls)
     assert asked.text.count("Its server says there is nothing at this address.") == 20
-    assert anna.get("/export/urls").reply.text.split() == urls[20:]
+    assert anna.exported() == urls[20:]
 
 
 def test_adding_a_feed_that_the_account_has_does_not_look_at_it(anna, host):
     host.answers["/feed?a=1&b=2"] = reply(RSS)
     url = url_of(host, "/feed?a=1&b=2")
-    anna.post("/feeds/add", {"urls": url})
+    anna.add(url)
     count = len(host.requests)
     for spelling in (url, f"{url}#top", url.replace("&", "&amp;")):
-        again = anna.post("/feeds/add", {"urls": spelling})
+        again = anna.add(spelling)
         assert again.note.startswith("You already subscribe to ")
     assert len(host.requests) == count
     host.answers.clear()
-    anna.post("/feeds/unsubscribe", {"only": parse_feed_url(url).guid})
-    assert anna.post("/feeds/add", {"urls": url}).note.startswith("Added ")
+    anna.post("/feeds/unsubscribe", {"only": guid_of(url)})
+    assert anna.add(url).note.startswith("Added ")
 
 
 def test_adding_by_a_person_who_leaves_meanwhile_adds_the_address_as_typed(anna, host):
@@ -204,34 +200,24 @@ def test_adding_by_a_person_who_leaves_meanwhile_adds_the_address_as_typed(anna,
 
     host.answers |= {"/show": page("/one", "/two"), "/one": late}
     url = url_of(host, "/show")
-    body = urlencode({"urls": url})
-    head = "\r\n".join(
-        (
-            "POST /feeds/add HTTP/1.1",
-            "Host: x",
-            f"Cookie: feedkeep={anna.http.cookies['feedkeep']}",
-            "Content-Type: application/x-www-form-urlencoded",
-            f"Content-Length: {len(body)}",
-            "Sec-Fetch-Site: same-origin",
-        )
-    )
-    parts = urlsplit(anna.process.base_url)
-    with socket.create_connection((parts.hostname, parts.port)) as connection:
-        connection.sendall(f"{head}\r\n\r\n{body}".encode())
+    request = anna.http.build_request("POST", "/feeds/add", data={"urls": url})
+    head = b"".join(b"%s: %s\r\n" % header for header in request.headers.raw)
+    with socket.create_connection((request.url.host, request.url.port)) as connection:
+        connection.sendall(b"POST /feeds/add HTTP/1.1\r\n" + head + b"\r\n" + request.read())
         assert asked.wait(PATIENCE_SECONDS)
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while anna.get("/export/urls").reply.text.split() != [url]:
-        assert time.monotonic() < deadline
+    anna.until("/export/urls", url)
+    assert anna.exported() == [url]
 
 
 @pytest.mark.parametrize("has_script", [True, False])
-def test_person_who_shares_a_page_chooses_its_feed_by_the_keyboard(asking, visit, host, has_script):
+def test_person_who_shares_a_page_chooses_its_feed_by_the_keyboard(
+    asking, visit, name, host, has_script
+):
     titles = ("The Evening News", "חדשות הערב", "Posts")
     feeds = {f"/{number}": rss(title, is_podcast=number < 2) for number, title in enumerate(titles)}
     host.answers |= {path: reply(feed) for path, feed in feeds.items()}
     host.answers["/show"] = page(*reversed(feeds))
-    anna = visit(asking, width=PHONE, has_script=has_script)
-    anna.is_let_in(asking.new_account(PASSWORD), PASSWORD)
+    anna = visit(asking, width=PHONE, has_script=has_script).is_let_in(name)
     shared = urlencode({"text": f"Listen to this: {url_of(host, '/show')}"})
     anna.open(f"/?{shared}")
     anna.press("Add")
@@ -241,8 +227,7 @@ def test_person_who_shares_a_page_chooses_its_feed_by_the_keyboard(asking, visit
     expect(choices.first).to_be_focused()
     expect(choices.first).to_be_checked()
     if has_script:
-        flaws = anna.flaws()
-        assert not flaws, "\n".join(flaws)
+        anna.looks_well()
     names = anna.page.locator("label strong").all_inner_texts()
     assert names == ["חדשות הערב", "The Evening News", "Posts"]
     anna.page.keyboard.press("ArrowDown")
@@ -250,11 +235,10 @@ def test_person_who_shares_a_page_chooses_its_feed_by_the_keyboard(asking, visit
     anna.has_feeds(["The Evening News"])
 
 
-def test_person_sees_that_an_address_is_looked_at_and_adds_it_anyway(asking, visit, host):
+def test_person_sees_that_an_address_is_looked_at_and_adds_it_anyway(asking, visit, name, host):
     host.answers["/show"] = page()
     url = url_of(host, "/show")
-    anna = visit(asking)
-    anna.is_let_in(asking.new_account(PASSWORD), PASSWORD)
+    anna = visit(asking).is_let_in(name)
     # The answer never comes: the browser waits for one before it lets anybody look.
     anna.page.evaluate("addEventListener('submit', (event) => event.preventDefault())")
     anna.type("Add a feed", url)
@@ -265,13 +249,12 @@ def test_person_sees_that_an_address_is_looked_at_and_adds_it_anyway(asking, vis
     anna.sees_heading("No feed found")
     expect(anna.field("Address")).to_have_value(url)
     expect(anna.field("Address")).to_be_focused()
-    flaws = anna.flaws()
-    assert not flaws, "\n".join(flaws)
+    anna.looks_well()
     anna.press("Add anyway")
     anna.sees("Look for “RSS” or “Subscribe” on that page, and copy the address of that link.")
 
 
-def test_titles_come_into_the_list_by_themselves(asking, visit, hosts):
+def test_titles_come_into_the_list_by_themselves(asking, visit, name, hosts):
     asked, answered = (hosts.pop(), hosts.pop())
     may_answer = threading.Event()
 
@@ -281,30 +264,29 @@ def test_titles_come_into_the_list_by_themselves(asking, visit, hosts):
 
     answered.answers["/feed"], asked.answers["/feed"] = reply(RSS), late
     anna = visit(asking)
+    anna.holds_the_clock()
     urls = [url_of(host, "/feed") for host in (asked, answered)]
-    anna.is_let_in(asking.new_account(PASSWORD), PASSWORD, *urls)
+    anna.is_let_in(name, *urls)
     hint = anna.page.get_by_text("Titles and pictures: 1 of 2 feeds checked")
     try:
-        expect(hint).to_be_visible()
+        wait_for(anna, hint, 1)
     finally:
         may_answer.set()
-    expect(hint).to_have_count(0)
+    wait_for(anna, hint, 0)
     anna.has_feeds(["The Day Radio", "The Night Radio"])
 
 
-def test_a_page_asks_whether_more_feeds_were_checked(anna, host):
-    host.answers["/feed"] = reply(RSS)
-    anna.post("/feeds/add", {"urls": url_of(host, "/feed")})
-    page = anna.get("/").reply.text
-    assert "data-checked" not in page
-    since = "/feeds/changed?since=" + page.split('data-stamp="')[1].split('"')[0]
-    assert anna.get(since).reply.json() == {"changed": False}
-    assert anna.get(f"{since}&checked=0").reply.json() == {"changed": True}
+def wait_for(anna: Visitor, text: Locator, count: int) -> None:
+    """Let time pass on a page, which asks for changes, until a text is on it, or is not."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while text.count() != count:
+        assert time.monotonic() < deadline
+        anna.page.clock.run_for(6_000)
 
 
 def test_a_host_that_does_not_answer_keeps_a_person_waiting_for_seconds(tmp_path, host):
     host.answers["/feed"] = silent
     with service_that_asks(tmp_path, [host]) as process:
         anna, _ = signed_in(process)
-        added = anna.post("/feeds/add", {"urls": url_of(host, "/feed")})
+        added = anna.add(url_of(host, "/feed"))
     assert (added.path, added.note) == ("/", f"Added {host.address}:{host.port}/feed. Undo")

@@ -5,16 +5,8 @@ import pytest
 from feedkeep.model import Author, CredentialKind, Guid, Stamp, replace
 from feedkeep.rules.list_changes import ChangeKind, FeedChange, ListChange
 from feedkeep.service.history import ListedChanges
-from feedkeep.web.changes import (
-    FEEDS_OF_A_CHANGE,
-    Actor,
-    ChangeRow,
-    change_of,
-    lines_of,
-    shown_urls,
-    urls_of,
-    who_of,
-)
+from feedkeep.web import changes
+from feedkeep.web.changes import Actor, ChangeRow, change_of, lines_of
 
 GUID = Guid("9b024349-ccf0-5f69-a609-6b82873eab3c")
 APP = CredentialKind.SESSION
@@ -24,10 +16,10 @@ def feeds(count: int, what: ChangeKind = ChangeKind.ADDED) -> list[FeedChange]:
     return [FeedChange(what, Guid(f"{n}"), f"https://{n}.example/feed") for n in range(count)]
 
 
-def listed(*changes: tuple[int, str, int], has_more: bool = False) -> ListedChanges:
+def listed(*known: tuple[int, str, int], has_more: bool = False) -> ListedChanges:
     """Return changes with their stamps, requests and numbers of feeds."""
-    made = [ListChange(Stamp(stamp), request, feeds(count)) for stamp, request, count in changes]
-    authors = {request: Author(APP, request=request) for _, request, _ in changes if request}
+    made = [ListChange(Stamp(stamp), request, feeds(count)) for stamp, request, count in known]
+    authors = {request: Author(APP, request=request) for _, request, _ in known if request}
     return ListedChanges(made, authors, Stamp(0), has_more)
 
 
@@ -44,8 +36,8 @@ def listed(*changes: tuple[int, str, int], has_more: bool = False) -> ListedChan
 def test_a_device_is_called_as_its_owner_calls_it(device, expected):
     devices = {"pixel": "Pixel", "old": "antennapod on Nexus", "bare": ""}
     author = Author(APP, name="AntennaPod/3.4.0", device=device)
-    assert who_of(author, devices) == Actor(APP, *expected)
-    assert who_of(None, devices) == Actor(None)
+    assert changes.who_of(author, devices) == Actor(APP, *expected)
+    assert changes.who_of(None, devices) == Actor(None)
 
 
 def test_the_steps_of_a_request_are_one_line_and_others_are_not():
@@ -59,17 +51,14 @@ def test_the_steps_of_a_request_are_one_line_and_others_are_not():
 
 
 def test_changes_without_a_request_id_are_a_line_each():
-    changes = listed((2, "a", 1), (1, "a", 1))
-    assert len(lines_of(replace(changes, authors={"a": Author(APP)}), {}, {})) == 2
+    known = replace(listed((2, "a", 1), (1, "a", 1)), authors={"a": Author(APP)})
+    assert len(lines_of(known, {}, {})) == 2
 
 
 def test_a_request_that_may_go_on_is_left_to_the_next_page_unless_it_is_the_only_one():
-    assert [
-        line.stamps for line in lines_of(listed((2, "a", 1), (1, "b", 1), has_more=True), {}, {})
-    ] == [[2]]
-    assert [
-        line.stamps for line in lines_of(listed((2, "a", 1), (1, "a", 1), has_more=True), {}, {})
-    ] == [[2, 1]]
+    for request, stamps in (("b", [[2]]), ("a", [[2, 1]])):
+        known = listed((2, "a", 1), (1, request, 1), has_more=True)
+        assert [line.stamps for line in lines_of(known, {}, {})] == stamps
 
 
 def test_a_page_of_long_changes_is_bounded():
@@ -109,9 +98,9 @@ def test_feeds_are_called_by_their_titles_and_a_moved_one_tells_where_it_is(
 
 
 def test_only_addresses_that_a_page_names_are_looked_up():
-    changes = [
+    told = [
         FeedChange(ChangeKind.MOVED, GUID, "https://new.example", "https://old.example"),
         FeedChange(ChangeKind.RENAMED, GUID, A, "a former guid"),
     ]
-    assert urls_of(changes) == {"https://new.example", "https://old.example", A}
-    assert len(shown_urls(listed((1, "a", 300)))) == FEEDS_OF_A_CHANGE
+    assert changes.urls_of(told) == {"https://new.example", "https://old.example", A}
+    assert len(changes.shown_urls(listed((1, "a", 300)))) == changes.FEEDS_OF_A_CHANGE

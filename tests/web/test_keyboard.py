@@ -4,18 +4,17 @@ import re
 
 import pytest
 from feedkeep_process import FeedkeepProcess
-from forms import IS_LONG, in_the_long_form
+from forms import in_the_long_form
+from page_client import PASSWORD
 from playwright.sync_api import expect
 from visitor import NARROW, WIDE, title_of
 
-NAMES = [f"feed-{number:02}" for number in range(14)]
-URLS = [f"https://{name}.example/rss" for name in NAMES]
-ADDED = URLS if IS_LONG else URLS[:5]
-PASSWORD = "correct horse battery"
-LOOKS = [(WIDE, True), (NARROW, False)] if IS_LONG else [(WIDE, True)]
+URLS = [f"https://feed-{number:02}.example/rss" for number in range(14)]
 
 
-@pytest.mark.parametrize(("width", "has_script"), LOOKS)
+@pytest.mark.parametrize(
+    ("width", "has_script"), [(WIDE, True), pytest.param(NARROW, False, marks=in_the_long_form)]
+)
 def test_the_keyboard_alone_does_the_main_journey(tmp_path, visit, width, has_script):
     with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1") as process:
         anna = visit(process, width=width, has_script=has_script)
@@ -40,15 +39,15 @@ def test_the_keyboard_alone_does_the_main_journey(tmp_path, visit, width, has_sc
         anna.sees_heading("Your list is empty")
 
         anna.tab_to(anna.field("Add a feed"))
-        for url in ADDED:
+        for url in URLS[:5]:
             keys.type(url)
             keys.press("Shift+Enter")  # Enter alone sends one address, where there is a script
         press("Add")
-        anna.sees_many("Added %(number)s feed.", "Added %(number)s feeds.", len(ADDED))
+        anna.sees_many("Added %(number)s feed.", "Added %(number)s feeds.", 5)
 
         anna.tab_to(anna.link("Skip to main content"))
         keys.press("Enter")
-        for url in (ADDED[0], ADDED[2], ADDED[-1]):
+        for url in (URLS[0], URLS[2], URLS[4]):
             anna.tab_to(anna.page.get_by_role("checkbox", name=title_of(url), exact=True))
             keys.press("Space")
         press("Unsubscribe from selected")
@@ -75,20 +74,16 @@ def test_the_keyboard_alone_does_the_main_journey(tmp_path, visit, width, has_sc
 
 
 @in_the_long_form
-def test_the_focus_is_never_behind_what_stays_in_sight(service, visit):
-    name = service.new_account(PASSWORD)
-    anna = visit(service, width=NARROW)
-    anna.is_let_in(name, PASSWORD, *URLS)
+def test_the_focus_is_never_behind_what_stays_in_sight(service, visit, name):
+    anna = visit(service, width=NARROW).is_let_in(name, *URLS)
     anna.choose(title_of(URLS[0]))  # what can be done with the chosen ones stays in sight, too
     anna.tab_to(anna.feed(title_of(URLS[-1])))
     anna.tab_to(anna.feed(title_of(URLS[2])), key="Shift+Tab")
 
 
 @in_the_long_form
-def test_the_order_is_chosen_step_by_step_without_losing_the_place(service, visit):
-    name = service.new_account(PASSWORD)
-    anna = visit(service)
-    anna.is_let_in(name, PASSWORD, "https://a.example/")
+def test_the_order_is_chosen_step_by_step_without_losing_the_place(service, visit, name):
+    anna = visit(service).is_let_in(name, "https://a.example/")
     anna.add("https://b.example/")
     anna.has_feeds(["a.example", "b.example"])
     anna.tab_to(anna.field("Order"))

@@ -1,17 +1,16 @@
 """Titles and pictures of feeds as a person sees them, with and without a script."""
 
 import pytest
-from forms import IS_LONG, in_the_long_form
+from forms import first_of, in_the_long_form
 from known_feeds import DAY_US, know, picture, png
+from page_client import place_of
 from playwright.sync_api import expect
-from visitor import NARROW, WIDE, Visitor
+from visitor import NARROW, WIDE
 
 from feedkeep.model import Episode, Failure, Stamp
 from feedkeep.rules.episodes import digest_of_file, digest_of_guid
-from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.runtime import wall_clock
 
-PASSWORD = "a good passphrase"
 URL = "https://of-a-browser.example"
 RADIO, NEWS, OLD, GONE, EVIL, MOVES, TALKS = (
     f"{URL}/{name}" for name in ("radio", "news", "old", "gone", "evil", "moves", "talks")
@@ -49,26 +48,11 @@ EPISODES = [
 ]  # fmt: skip
 
 
-@pytest.fixture
-def name(service):
-    return service.new_account(PASSWORD)
-
-
-def come_in(visitor: Visitor, name: str, *urls: str) -> Visitor:
-    visitor.is_let_in(name, PASSWORD, *urls)
-    visitor.page.locator("#feeds").wait_for()
-    return visitor
-
-
-def place(url: str) -> str:
-    return f"/feeds/{parse_feed_url(url).guid}"
-
-
-@pytest.mark.parametrize("has_script", [True, False] if IS_LONG else [True])
+@pytest.mark.parametrize("has_script", first_of(True, False))
 def test_feeds_are_found_by_title_and_their_pictures_come_from_here(
     service, visit, name, has_script
 ):
-    visitor = come_in(visit(service, has_script=has_script), name, RADIO, NEWS, GONE)
+    visitor = visit(service, has_script=has_script).is_let_in(name, RADIO, NEWS, GONE)
     visitor.has_feeds(["A podcast that is gone", "The Night Radio", "חדשות הערב: News"])
     if has_script:
         named = "Unsubscribe from The Night Radio"
@@ -86,58 +70,25 @@ def test_feeds_are_found_by_title_and_their_pictures_come_from_here(
     visitor.sees_heading("The Night Radio")
 
 
-@in_the_long_form  # without a browser, tests/web/test_known_feeds.py has it
-def test_a_person_merges_what_is_twice_and_takes_it_back(service, visit, name):
-    visitor = come_in(visit(service), name, RADIO, OLD)
-    twice = "%(number)s maybe twice"
-    visitor.follow_many(twice, twice, 2)
-    visitor.has_feeds(["The Night Radio", "The Night Radio"])
-    visitor.open(place(OLD))
-    visitor.press("Merge them, and keep that address")
-    visitor.sees("The two feeds are merged.")
-    expect(visitor.page.get_by_role("link", name=RADIO, exact=True)).to_be_visible()
-    visitor.page.get_by_role("status").get_by_role("button").click()
-    visitor.open("/")
-    visitor.sees_many(twice, twice, 2)
-    visitor.open(place(OLD))
-    visitor.press("Keep both, and do not ask again")
-    visitor.sees("Both stay, and you will not be asked again.")
-    visitor.open("/")
-    expect(visitor.page.get_by_text(visitor.say("maybe twice"))).to_have_count(0)
-
-
-@in_the_long_form  # without a browser, tests/web/test_known_feeds.py has it
-def test_a_person_takes_the_new_address_of_a_feed(service, visit, name):
-    visitor = come_in(visit(service, has_script=False), name, MOVES)
-    visitor.open(place(MOVES))
-    visitor.sees("It says that it has a new address:")
-    visitor.press("Use the new address")
-    visitor.sees("The feed has its new address.")
-
-
-LANGUAGES = ["en", "de", "fr", "es"] if IS_LONG else ["de"]
 PLACES = [
     *("/", "/?show=failing", "/?show=twice", "/changes"),
-    *map(place, (RADIO, NEWS, OLD, GONE, EVIL, MOVES)),
+    *map(place_of, (RADIO, NEWS, OLD, GONE, EVIL, MOVES)),
 ]
 
 
 @in_the_long_form
-@pytest.mark.parametrize("number", range(len(LANGUAGES)))
-def test_pages_with_known_feeds_fit_and_are_accessible(service, visit, name, number):
-    visitor = visit(service, language=LANGUAGES[number])
-    come_in(visitor, name, RADIO, NEWS, OLD, GONE, EVIL, MOVES, f"{URL}/never-looked-at")
-    flaws = []
-    # In the short form, each page is looked at in one of the languages.
-    for path in PLACES if IS_LONG else PLACES[number :: len(LANGUAGES)]:
+@pytest.mark.parametrize("language", ["en", "de", "fr", "es"])
+def test_pages_with_known_feeds_fit_and_are_accessible(service, visit, name, language):
+    urls = (RADIO, NEWS, OLD, GONE, EVIL, MOVES, f"{URL}/never-looked-at")
+    visitor = visit(service, language=language).is_let_in(name, *urls)
+    for path in PLACES:
         visitor.open(path)
-        flaws += visitor.flaws()
-    assert not flaws, "\n".join(flaws)
+        visitor.looks_well()
 
 
-@pytest.mark.parametrize("width", [NARROW, WIDE] if IS_LONG else [NARROW])
+@pytest.mark.parametrize("width", first_of(NARROW, WIDE))
 def test_a_title_that_turns_its_direction_turns_nothing_else(service, visit, name, width):
-    visitor = come_in(visit(service, width=width), name, RADIO, NEWS, EVIL)
+    visitor = visit(service, width=width).is_let_in(name, RADIO, NEWS, EVIL)
     lefts = visitor.page.evaluate(
         """() => [...document.querySelectorAll("#feeds a, #feeds small")].map((element) => {
           const range = document.createRange();
@@ -152,7 +103,7 @@ def test_a_title_that_turns_its_direction_turns_nothing_else(service, visit, nam
     assert max(heights) < 100
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("language", first_of("de", "en"))
 def test_a_person_sees_the_latest_episodes_and_how_far_they_were_played(
     service, visit, name, language
 ):
@@ -163,7 +114,7 @@ def test_a_person_sees_the_latest_episodes_and_how_far_they_were_played(
     ]  # fmt: skip
     with service.client(name) as app:
         assert app.post(f"/api/2/episodes/{name}.json", json=plays).status_code == 200
-    visitor = come_in(visit(service, language=language), name, TALKS, RADIO)
+    visitor = visit(service, language=language).is_let_in(name, TALKS, RADIO)
     ago = visitor.words.ago(EPISODES[0].published, wall_clock.now())
     row = visitor.page.locator("#feeds li").filter(has_text="Long Talks")
     expect(row.locator("small")).to_contain_text(f"{ago}: The last one, with a guest")
@@ -171,7 +122,7 @@ def test_a_person_sees_the_latest_episodes_and_how_far_they_were_played(
     # It is one line, whose end is cut.
     title = row.locator("bdi")
     assert title.evaluate("it => it.scrollWidth > it.clientWidth && it.offsetHeight < 30")
-    assert visitor.flaws() == []
+    visitor.looks_well()
     search = visitor.page.get_by_label(visitor.say("Search in these feeds"))
     rows = visitor.page.locator("#feeds").get_by_role("link").locator("visible=true")
     for words, found in (("GUEST", ["Long Talks"]), ("of-a-browser", ["Long Talks", RADIO_TITLE])):
@@ -186,7 +137,7 @@ def test_a_person_sees_the_latest_episodes_and_how_far_they_were_played(
     expect(episodes.nth(0).get_by_role("link")).to_have_attribute("href", "https://talks.example/2")
     expect(episodes.nth(1)).to_contain_text(visitor.say("Finished"))
     expect(episodes.nth(2)).to_contain_text("1:15")
-    assert visitor.flaws() == []
+    visitor.looks_well()
     visitor.open("/listening?show=all")
     expect(visitor.page.locator(".plays strong a")).to_have_count(1)
-    assert visitor.flaws() == []
+    visitor.looks_well()

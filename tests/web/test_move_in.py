@@ -1,16 +1,16 @@
 """Moving in from another server on the page: a preview, what was played, and what goes wrong."""
 
+import asyncio
 import json
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 from feedkeep_process import FeedkeepProcess
 from page_client import PASSWORD, PageClient, Shown, signed_in
 from playwright.sync_api import expect
+from web_of_hosts import Host, Request, WebOfHosts, redirect, reply
 
 from feedkeep.model import Stamp
 from feedkeep.security.throttle import REMOTE_PER_ACCOUNT
@@ -20,126 +20,92 @@ FEEDS = [f"https://{name}.example/feed" for name in "abc"]
 ALICE = "Basic YWxpY2U6c2VjcmV0"  # alice:secret
 
 
-class OtherServer(ThreadingHTTPServer):
-    """A stand-in for gpodder.net.
+class OtherServer:
+    """A stand-in for gpodder.net, where Alice has three feeds and 1,200 plays.
 
     Attributes:
-        status: With what it answers all requests; 0 for what is right.
-        location: Where it redirects to.
+        error: What it answers all requests with, if anything.
         may_answer: Set while it answers requests for what was played.
         is_asked: Set once it is asked for what was played.
         fails: Whether it fails with the second page of what was played.
     """
 
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.status = 0
-        self.location = ""
-        self.fails = False
+    def __init__(self, host: Host) -> None:
+        self.url = f"http://{host.address}:{host.port}"
+        self.error, self.fails = b"", False
         self.may_answer, self.is_asked = threading.Event(), threading.Event()
         self.may_answer.set()
+        places = ["devices/alice.json", "auth/alice/login.json"]
+        places += [f"episodes/alice.json?since={since}" for since in (0, 1_700, 1_800)]
+        asked = ["/subscriptions/alice.json", *(f"/api/2/{place}" for place in places)]
+        host.answers = dict.fromkeys(asked, self._answer)
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
+    async def _answer(self, request: Request, writer: asyncio.StreamWriter) -> None:
+        writer.write(self.error or await self._rightly(request))
 
-    def answer(self, path: str, authorization: str) -> tuple[int, Any]:
-        if self.status:
-            return self.status, {}
-        if authorization != ALICE:
-            return 401, {}
-        if path == "/api/2/devices/alice.json":
-            return 200, []
-        if path == "/subscriptions/alice.json":
-            return 200, [{"url": url, "title": f"Show {url[8]}"} for url in FEEDS]
+    async def _rightly(self, request: Request) -> bytes:
+        if request.headers["authorization"] != ALICE:
+            return reply(status=401)
+        if "devices" in request.target:
+            return reply(b"[]")
+        if "subscriptions" in request.target:
+            feeds = [{"url": url, "title": f"Show {url[8]}"} for url in FEEDS]
+            return reply(json.dumps(feeds).encode())
         self.is_asked.set()
-        self.may_answer.wait()
-        if not path.endswith("since=0"):
-            return (404 if self.fails else 200), {"actions": [], "timestamp": 1_800}
-        actions = [action(number) for number in range(1_200)]
-        return 200, {"actions": actions, "timestamp": 1_700}
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: OtherServer
-
-    def do_GET(self) -> None:
-        status, body = self.server.answer(self.path, self.headers["Authorization"])
-        self.send_response(status)
-        if self.server.location:
-            self.send_header("Location", self.server.location)
-        self.end_headers()
-        self.wfile.write(json.dumps(body).encode())
-
-    do_POST = do_GET  # noqa: N815 - the library's name
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-def action(number: int) -> dict[str, object]:
-    return {
-        "podcast": FEEDS[0],
-        "episode": f"https://a.example/{number}.mp3",
-        "action": "play",
-        "timestamp": "2026-01-01T12:00:00",
-        "position": 1 + number,
-        "total": 3_600,
-    }
+        await asyncio.to_thread(self.may_answer.wait)
+        if not request.target.endswith("since=0"):
+            return reply(b'{"actions": [], "timestamp": 1800}', 404 if self.fails else 200)
+        action = {"podcast": FEEDS[0], "action": "play", "timestamp": "2026-01-01T12:00:00"}
+        actions = [
+            {**action, "episode": f"https://a.example/{n}.mp3", "position": n + 1, "total": 3_600}
+            for n in range(1_200)
+        ]
+        return reply(json.dumps({"actions": actions, "timestamp": 1_700}).encode())
 
 
 @pytest.fixture(scope="module")
-def server():
-    with OtherServer() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield server
-        server.may_answer.set()
-        server.shutdown()
-        thread.join()
+def host():
+    with WebOfHosts() as web:
+        yield web.host("gpodder.example")
 
 
-@pytest.fixture(autouse=True)
-def _is_as_ever(server):
-    yield
-    server.status, server.location, server.fails = 0, "", False
-    server.is_asked.clear()
+@pytest.fixture
+def server(host):
+    server = OtherServer(host)
+    yield server
     server.may_answer.set()
 
 
-def may_ask(folder: Path, server: OtherServer, **options: Any) -> FeedkeepProcess:
-    return FeedkeepProcess(
+def may_ask(
+    folder: Path, host: Host, *first: str, fetch: str = "public", **options: str
+) -> FeedkeepProcess:
+    process = FeedkeepProcess(
         folder,
         trusted_proxies="127.0.0.1",
+        fetch=fetch,
         fetch_allowed="127.0.0.0/8",
-        fetch_ports=str(server.server_port),
-        **{"fetch": "public", **options},
+        fetch_ports=str(host.port),
+        **options,
     )
+    process.run_first("feeds_are_never_fetched", "hashes_are_cheap", *first)
+    process.passwords.append("secret")
+    return process
 
 
 @pytest.fixture(scope="module")
-def here(tmp_path_factory, server):
-    process = may_ask(tmp_path_factory.mktemp("here"), server)
-    process.run_first("feeds_are_never_fetched", "another_server_has_a_second", "no_name_is_known")
-    with process:
-        process.passwords += [PASSWORD, "secret"]
+def here(tmp_path_factory, host):
+    folder = tmp_path_factory.mktemp("here")
+    with may_ask(folder, host, "another_server_has_a_second", "no_name_is_known") as process:
         yield process
 
 
 @pytest.fixture
-def person(here):
-    return signed_in(here)
+def anna(here):
+    return signed_in(here)[0]
 
 
-@pytest.fixture
-def anna(person):
-    return person[0]
-
-
-def read(anna: PageClient, server: str, name: str = "alice", password: str = "secret") -> Shown:  # noqa: S107 - the stand-in's
-    return anna.post("/import/from", {"server": server, "name": name, "password": password})
+def read(anna: PageClient, server: str) -> Shown:
+    return anna.post("/import/from", {"server": server, "name": "alice", "password": "secret"})
 
 
 def read_again(anna: PageClient, server: str) -> Shown:
@@ -160,21 +126,12 @@ def carry_out(anna: PageClient, preview: Shown, *take: str) -> Shown:
     return anna.post("/import/from/carry-out", form)
 
 
-def until(anna: PageClient, text: str) -> str:
-    """Return the page once it says something."""
-    deadline = time.monotonic() + 30
-    while text not in (shown := anna.get("/import").text):
-        assert time.monotonic() < deadline, shown
-    return shown
+def played(anna: PageClient) -> int:
+    with anna.process.client(anna.name) as app:
+        return len(app.get(f"/api/2/episodes/{anna.name}.json?since=0").json()["actions"])
 
 
-def played(here: FeedkeepProcess, name: str) -> int:
-    with here.client(name) as app:
-        return len(app.get(f"/api/2/episodes/{name}.json?since=0").json()["actions"])
-
-
-def test_feeds_come_by_a_preview_and_what_was_played_after_it(here, person, server):
-    anna, name = person
+def test_feeds_come_by_a_preview_and_what_was_played_after_it(anna, server):
     preview = read(anna, server.url)
     assert "3 new feeds" in preview.text
     assert "Show a a.example" in preview.text
@@ -191,37 +148,39 @@ def test_feeds_come_by_a_preview_and_what_was_played_after_it(here, person, serv
     assert "Others are moving in right now." in read(anna, server.url).problem("server")
     carry_out(anna, preview)  # a second time, while the first is under way
     server.may_answer.set()
-    done = until(anna, f"Your listening history from {host} is imported: 1,200 entries.")
-    assert "data-waits" not in done
-    assert played(here, name) == 1_200
+    done = anna.until("/import", f"Your listening history from {host} is imported: 1,200 entries.")
+    assert "data-waits" not in done.reply.text
+    assert played(anna) == 1_200
     again = read_again(anna, server.url)
     assert "3 are in your list already." in again.text
     assert "Import listening history" in again.text
     carry_out(anna, again)
-    until(anna, "is imported: 0 entries.")
+    anna.until("/import", "is imported: 0 entries.")
 
 
-def test_a_move_that_stopped_goes_on_where_it_was(here, person, server):
-    anna, name = person
+def test_a_move_that_stopped_goes_on_where_it_was(anna, server):
     server.fails = True
     carry_out(anna, read(anna, server.url))
-    stopped = until(anna, "stopped after 1,200 entries. Nothing is lost")
-    assert "has no such account, or does not sync podcasts." in stopped
+    stopped = anna.until("/import", "stopped after 1,200 entries. Nothing is lost")
+    assert "has no such account, or does not sync podcasts." in stopped.text
     server.fails = False
     carry_out(anna, read_again(anna, server.url))
-    until(anna, "is imported: 0 entries.")
-    assert played(here, name) == 1_200
+    anna.until("/import", "is imported: 0 entries.")
+    assert played(anna) == 1_200
 
 
-def test_a_restart_interrupts_a_move_and_loses_nothing(tmp_path, server):
-    process = may_ask(tmp_path, server)
-    process.run_first("feeds_are_never_fetched")
-    process.passwords += [PASSWORD, "secret"]
+def test_a_restart_interrupts_a_move_beside_which_there_is_no_room_and_loses_nothing(
+    tmp_path, host, server
+):
+    process = may_ask(tmp_path, host, "one_move_at_a_time")
     process.start()
-    anna, name = signed_in(process)
+    (anna, name), (ben, _) = signed_in(process), signed_in(process)
+    preview = read(ben, server.url)
     server.may_answer.clear()
     carry_out(anna, read(anna, server.url))
     server.is_asked.wait()
+    assert "Added 3 feeds." in carry_out(ben, preview).note
+    assert "Others are moving in right now." in ben.get("/import").text
     process.stop()
     server.may_answer.set()
     process.start()
@@ -230,41 +189,23 @@ def test_a_restart_interrupts_a_move_and_loses_nothing(tmp_path, server):
     stopped = anna.get("/import").text
     assert "stopped after 0 entries. Nothing is lost" in stopped
     assert "It was interrupted." in stopped
-    assert sorted(anna.get("/export/urls").reply.text.split()) == FEEDS
+    assert sorted(anna.exported()) == FEEDS
     carry_out(anna, read(anna, server.url))
-    until(anna, "is imported: 1,200 entries.")
-    assert played(process, name) == 1_200
+    anna.until("/import", "is imported: 1,200 entries.")
+    assert played(anna) == 1_200
     assert process.stop() == 0
-
-
-def test_who_finds_no_room_to_copy_what_was_played_is_told(tmp_path, server):
-    process = may_ask(tmp_path, server)
-    process.run_first("feeds_are_never_fetched", "one_move_at_a_time")
-    with process:
-        anna, _ = signed_in(process)
-        ben, _ = signed_in(process)
-        preview = read(ben, server.url)
-        server.may_answer.clear()
-        carry_out(anna, read(anna, server.url))
-        server.is_asked.wait()
-        assert "Added 3 feeds." in carry_out(ben, preview).note
-        assert "Others are moving in right now." in ben.get("/import").text
-        server.may_answer.set()
-        until(anna, "is imported: 1,200 entries.")
 
 
 def test_where_a_server_is_gone_to_is_told_also_afterwards(anna, server):
     preview = read(anna, server.url)
-    server.status, server.location = 301, "https://elsewhere.example/x"
+    server.error = redirect("https://elsewhere.example/x")
     carry_out(anna, preview)
-    until(anna, "That server is at https://elsewhere.example: use that address.")
+    anna.until("/import", "That server is at https://elsewhere.example: use that address.")
 
 
-def test_a_move_that_nothing_was_heard_of_for_long_was_interrupted(here, person):
-    anna, name = person
-
+def test_a_move_that_nothing_was_heard_of_for_long_was_interrupted(here, anna):
     async def interrupt(service):
-        account = await service.accounts.named(name)
+        account = await service.accounts.named(anna.name)
         await service.migrations.note_moving(account.id, Moving("x.example", Stamp(1), 7))
 
     here.use(interrupt)
@@ -274,16 +215,16 @@ def test_a_move_that_nothing_was_heard_of_for_long_was_interrupted(here, person)
 
 
 @pytest.mark.parametrize(
-    ("status", "location", "told"),
+    ("error", "told"),
     [
-        (401, "", "does not accept this name with this password"),
-        (404, "", "has no such account, or does not sync podcasts"),
-        (301, "https://elsewhere.example/x", "is at https://elsewhere.example: use that address."),
-        (400, "", "cannot be read now"),
+        (reply(status=401), "does not accept this name with this password"),
+        (reply(status=404), "has no such account, or does not sync podcasts"),
+        (redirect("https://elsewhere.example/x"), "is at https://elsewhere.example: use that"),
+        (reply(status=400), "cannot be read now"),
     ],
 )
-def test_what_goes_wrong_there_is_told_beside_the_form(anna, server, status, location, told):
-    server.status, server.location = status, location
+def test_what_goes_wrong_there_is_told_beside_the_form(anna, server, error, told):
+    server.error = error
     page = read(anna, server.url)
     assert page.status == 400
     assert told in page.problem("server")
@@ -292,10 +233,10 @@ def test_what_goes_wrong_there_is_told_beside_the_form(anna, server, status, loc
 
 
 def test_a_server_that_refuses_many_passwords_is_asked_no_more(anna, server):
-    server.status = 401
+    server.error = reply(status=401)
     for _ in range(REMOTE_PER_ACCOUNT):
         assert read(anna, server.url).status == 400
-    server.status = 0
+    server.error = b""
     page = read(anna, server.url)
     assert page.status == 429
     assert int(page.reply.headers["Retry-After"]) > 0
@@ -310,15 +251,16 @@ def test_a_server_that_refuses_many_passwords_is_asked_no_more(anna, server):
         ("ftp://files.example", "is not the address of a server"),
         ("https://alice:secret@gpodder.example", "is not the address of a server"),
         ("gpoder.example", "There is no server of that name."),
+        ("https://{host}", "its certificate is missing or invalid."),
     ],
 )
-def test_an_address_that_may_not_be_asked_is_told(anna, address, told):
+def test_an_address_that_cannot_be_asked_is_told(anna, server, address, told):
+    address = address.format(host=server.url.removeprefix("http://"))
     assert told in read(anna, address).problem("server")
 
 
 def test_person_sees_that_a_server_is_asked_and_at_once_that_its_name_is_mistyped(here, visit):
-    anna = visit(here)
-    anna.is_let_in(here.new_account(PASSWORD), PASSWORD)
+    anna = visit(here).is_let_in(here.new_account(PASSWORD))
     anna.open("/import")
     told = anna.page.get_by_text("feedkeep keeps trying for up to a minute")
     expect(told).to_be_hidden()
@@ -340,31 +282,23 @@ def test_person_sees_that_a_server_is_asked_and_at_once_that_its_name_is_mistype
     anna.sees("There is no server of that name.")
 
 
-def test_server_without_a_valid_certificate_is_told(anna, server):
-    page = read(anna, server.url.replace("http:", "https:"))
-    assert "its certificate is missing or invalid." in page.problem("server")
-
-
-def test_more_feeds_than_a_list_may_have_are_refused_and_none_is_left_out(tmp_path, server):
-    process = may_ask(tmp_path, server, max_items="2")
-    process.run_first("feeds_are_never_fetched")
-    with process:
+def test_more_feeds_than_a_list_may_have_are_refused_and_none_is_left_out(tmp_path, host, server):
+    with may_ask(tmp_path, host, max_items="2") as process:
         anna, _ = signed_in(process)
         assert "At most 2 feeds fit in one list" in read(anna, server.url).problem("server")
 
 
-def test_where_nothing_is_fetched_nobody_moves_in(tmp_path, server):
-    with may_ask(tmp_path, server, fetch="off") as process:
+def test_where_nothing_is_fetched_nobody_moves_in(tmp_path, host, server):
+    with may_ask(tmp_path, host, fetch="off") as process:
         anna, _ = signed_in(process)
         assert "From another server" not in anna.get("/import").text
         assert read(anna, server.url).status == 400
 
 
-def test_an_account_that_is_deleted_meanwhile_ends_its_move(here, person, server):
-    anna, name = person
+def test_an_account_that_is_deleted_meanwhile_ends_its_move(here, anna, server):
     server.may_answer.clear()
     carry_out(anna, read(anna, server.url))
     server.is_asked.wait()
-    anna.post("/account/delete", {"name": name, "password": PASSWORD})
+    anna.post("/account/delete", {"name": anna.name, "password": PASSWORD})
     server.may_answer.set()
     assert here.wait_for_line("moving in interrupted")

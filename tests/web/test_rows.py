@@ -1,91 +1,61 @@
 """What a row of a list says, as pure functions."""
 
-from collections.abc import Mapping
-
 import pytest
 from hypothesis import given
 from hypothesis.strategies import text
 
-from feedkeep.model import (
-    Counts,
-    Failure,
-    FeedLabel,
-    Fetch,
-    Limits,
-    Pointer,
-    Snapshot,
-    Stamp,
-    Subscription,
-    replace,
-)
+from feedkeep import model
+from feedkeep.model import Stamp, Subscription, replace
 from feedkeep.rules.clock import DAY_US
 from feedkeep.rules.feed_labels import Labels
 from feedkeep.rules.feed_names import Headline
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.web import rows
-from feedkeep.web.rows import (
-    FOLDERS_SHOWN,
-    NO_FOLDER,
-    ROWS_ON_A_PAGE,
-    SILENT_DAYS,
-    Checking,
-    Filter,
-    Listing,
-    Order,
-    Row,
-    checking,
-    folded,
-    listing,
-    row_of,
-)
+from feedkeep.web.rows import Checking, Filter, Order, checking, folded, row_of
 
 NOW = Stamp(100 * DAY_US)
 A, B, C = "https://a.example/feed", "https://b.example/feed", "https://c.example/feed"
+NAME = "a.example/feed"
 
 
-def headline(url: str, title: str = "", **fields: object) -> Headline:
+def headline(url, title="", **fields):
     return Headline(parse_feed_url(url).guid, title, **fields)
 
 
-def feed(url: str, is_subscribed: bool = True, stamp: int = 1) -> Subscription:
-    changed = Stamp(stamp)
-    return Subscription(
-        parse_feed_url(url).guid, url, is_subscribed, changed, status_changed=changed
-    )
+def feed(url, is_subscribed=True, stamp=1):
+    guid, changed = parse_feed_url(url).guid, Stamp(stamp)
+    return Subscription(guid, url, is_subscribed, changed, status_changed=changed)
+
+
+def snapshot(*entries):
+    by_guid = {entry.guid: entry for entry in entries}
+    return model.Snapshot(by_guid, Stamp(9), Stamp(9), model.Counts(), limits=model.Limits(9, 99))
+
+
+def row(url, known=None):
+    return row_of(feed(url), known, NOW)
+
+
+def labels(folders):
+    guids = {url: parse_feed_url(url).guid for url in folders}
+    return Labels({url: model.FeedLabel(guids[url], "", one) for url, one in folders.items()})
+
+
+def listed(whole, known=None, page=1, **options):
+    asked = {"show": Filter.SUBSCRIBED, "order": Order.TITLE, "words": "", **options}
+    return rows.listing(whole, known or {}, NOW, apart=(), page=page, **asked)
+
+
+def rows_of(found):
+    return [row for group in found.groups for row in group.rows]
 
 
 # C3.18
 def test_row_of_a_feed_with_an_impossible_host_is_withheld_while_subscribed():
     impossible = "https://feeds..example.org/feed"
-    assert row_of(feed(impossible), None, NOW).is_withheld
+    assert row(impossible).is_withheld
     assert not row_of(feed(impossible, is_subscribed=False), None, NOW).is_withheld
-    assert not row_of(feed(A), None, NOW).is_withheld
-
-
-def snapshot(*entries: Subscription | Pointer) -> Snapshot:
-    by_guid = {entry.guid: entry for entry in entries}
-    return Snapshot(by_guid, Stamp(9), Stamp(9), Counts(), limits=Limits(9, 99))
-
-
-def row(url: str, known: Headline | None = None) -> Row:
-    return row_of(feed(url), known, NOW)
-
-
-def listed(
-    whole: Snapshot,
-    known: Mapping[str, Headline] | None = None,
-    show: Filter = Filter.SUBSCRIBED,
-    order: Order = Order.TITLE,
-    words: str = "",
-    page: int = 1,
-) -> Listing:
-    return listing(
-        whole, known or {}, NOW, apart=(), show=show, order=order, words=words, page=page
-    )
-
-
-def rows_of(found: Listing) -> list[Row]:
-    return [row for group in found.groups for row in group.rows]
+    assert not row(A).is_withheld
 
 
 @pytest.mark.parametrize(
@@ -107,50 +77,44 @@ def test_a_row_is_called_by_its_address_and_has_the_first_letter(url, title, hos
 
 
 def test_all_feeds_of_a_host_have_one_colour():
-    colours = {row(f"https://{www}a.example/{n}").colour
-               for www in ("", "www.") for n in range(5)}  # fmt: skip
-    assert len(colours) == 1
+    urls = [f"https://{www}a.example/{n}" for www in ("", "www.") for n in range(5)]
+    assert len({row(url).colour for url in urls}) == 1
     assert len({row(f"https://{n}.example").colour for n in range(50)}) > 4
 
 
 def test_a_long_list_has_pages_and_the_last_one_is_the_last():
-    feeds = [feed(f"https://{n:05}.example", stamp=n) for n in range(ROWS_ON_A_PAGE + 1)]
+    feeds = [feed(f"https://{n:05}.example", stamp=n) for n in range(rows.ROWS_ON_A_PAGE + 1)]
     whole = snapshot(*feeds)
 
     def page(number):
         found = listed(whole, page=number)
         return len(rows_of(found)), found.page, found.pages
 
-    assert page(0) == page(1) == (ROWS_ON_A_PAGE, 1, 2)
+    assert page(0) == page(1) == (rows.ROWS_ON_A_PAGE, 1, 2)
     assert page(2) == page(7) == (1, 2, 2)
     newest = listed(whole, order=Order.ADDED)
-    assert rows_of(newest)[0].since == ROWS_ON_A_PAGE
+    assert rows_of(newest)[0].since == rows.ROWS_ON_A_PAGE
 
 
 def test_feeds_are_sorted_by_their_newest_episode_and_those_without_one_come_last():
-    known = {B: headline(B, newest=Stamp(NOW - DAY_US)), C: headline(C, newest=Stamp(1))}
+    known = {B: headline(B, "B", newest=Stamp(NOW - DAY_US)), C: headline(C, "C", newest=Stamp(1))}
     whole = snapshot(*map(feed, (A, B, C)))
-
-    def urls(order):
-        guids = {parse_feed_url(url).guid: url for url in (A, B, C)}
-        return [guids[row.guid] for row in rows_of(listed(whole, known, order=order))]
-
-    assert urls(Order.EPISODE) == [B, C, A]
-    assert urls(Order.SILENT) == [C, B, A]
+    for order, titles in ((Order.EPISODE, ["B", "C", NAME]), (Order.SILENT, ["C", "B", NAME])):
+        assert [row.title for row in rows_of(listed(whole, known, order=order))] == titles
 
 
-@pytest.mark.parametrize(("days", "is_silent"), [(SILENT_DAYS, False), (SILENT_DAYS + 1, True)])
-def test_a_feed_without_an_episode_for_a_year_is_silent(days, is_silent):
-    newest = Stamp(NOW - days * DAY_US)
-    assert row(A, headline(A, newest=newest)).is_silent is is_silent
+def test_a_feed_without_an_episode_for_a_year_is_silent():
+    for days in (rows.SILENT_DAYS, rows.SILENT_DAYS + 1):
+        known = headline(A, newest=Stamp(NOW - days * DAY_US))
+        assert row(A, known).is_silent is (days > rows.SILENT_DAYS)
     assert not row(A, headline(A)).is_silent
 
 
 def test_feeds_are_sorted_by_title_whatever_its_capitals_and_accents():
     titles = {A: "Émile", B: "zebra", C: "Über uns"}
     known = {url: headline(url, title) for url, title in titles.items()}
-    rows = rows_of(listed(snapshot(*map(feed, titles)), known))
-    assert [row.title for row in rows] == ["Émile", "Über uns", "zebra"]
+    found = rows_of(listed(snapshot(*map(feed, titles)), known))
+    assert [row.title for row in found] == ["Émile", "Über uns", "zebra"]
 
 
 @pytest.mark.parametrize(
@@ -160,71 +124,52 @@ def test_feeds_are_sorted_by_title_whatever_its_capitals_and_accents():
         ("RADIO Night", [A]),
         ("nîght", [A]),
         ("a.example", [A]),
+        ("gesprach", [A]),
         ("b.example feed", [B]),
         ("nowhere", []),
     ],
 )
-def test_feeds_are_found_by_words_of_title_and_host(words, found):
-    whole = snapshot(feed(A), feed(B))
-    rows = rows_of(listed(whole, {A: headline(A, "The Night Radio")}, words=words))
+def test_feeds_are_found_by_words_of_title_latest_episode_and_host(words, found):
+    known = headline(A, "The Night Radio", newest=NOW, newest_title="Ein Gespräch")
+    rows = rows_of(listed(snapshot(feed(A), feed(B)), {A: known}, words=words))
     assert [row.guid for row in rows] == [parse_feed_url(url).guid for url in found]
-
-
-def test_a_subscribed_row_has_its_latest_episode_by_which_it_is_found():
-    known = {A: headline(A, "Radio", newest=NOW, newest_title="Ein Gespräch")}
-    assert row_of(feed(A), known[A], NOW).episode == "Ein Gespräch"
-    assert row_of(feed(A, is_subscribed=False), known[A], NOW).episode == ""
-    found = listed(snapshot(feed(A), feed(B)), known, words="gesprach")
-    assert [one.title for one in rows_of(found)] == ["Radio"]
-
-
-def labels(folders: Mapping[str, str]) -> Labels:
-    return Labels(
-        {url: FeedLabel(parse_feed_url(url).guid, "", one) for url, one in folders.items()}
-    )
+    assert row(A, known).episode == "Ein Gespräch"
+    assert row_of(feed(A, is_subscribed=False), known, NOW).episode == ""
 
 
 def test_groups_follow_their_outer_folder_and_no_folder_is_last():
     folders = {A: "News / Daily", B: "Newspapers", C: "news"}
     whole = snapshot(*map(feed, (*folders, "https://d.example/feed")))
-    found = listing(
-        whole, {}, NOW, apart=(), labels=labels(folders), show=Filter.SUBSCRIBED, order=None,
-        words="", page=1,
-    )  # fmt: skip
+    found = listed(whole, labels=labels(folders), order=None)
     assert found.order is Order.FOLDER
     assert [group.folder for group in found.groups] == ["news", "News / Daily", "Newspapers", ""]
     assert found.folders == ["News", "news", "News / Daily", "Newspapers"]
 
 
 def test_group_that_continues_on_the_next_page_counts_all_its_rows():
-    urls = [f"https://{number:05}.example" for number in range(ROWS_ON_A_PAGE + 2)]
+    urls = [f"https://{number:05}.example" for number in range(rows.ROWS_ON_A_PAGE + 2)]
     given = labels({urls[0]: "A", **dict.fromkeys(urls[1:-1], "B")})
     whole = snapshot(*map(feed, urls))
 
     def page(number, folder=""):
-        found = listing(
-            whole, {}, NOW, apart=(), labels=given, show=Filter.SUBSCRIBED, order=None,
-            words="", page=number, folder=folder,
-        )  # fmt: skip
+        found = listed(whole, page=number, labels=given, order=None, folder=folder)
         return [
             (group.folder, group.total, len(group.rows), [at for at, _ in group.numbered()][:1])
             for group in found.groups
         ]
 
-    most = ROWS_ON_A_PAGE - 1
+    most = rows.ROWS_ON_A_PAGE - 1
     assert page(1) == [("A", 1, 1, [0]), ("B", most + 1, most, [1])]
     assert page(2) == [("B", most + 1, 1, [0]), ("", 1, 1, [1])]
-    assert page(1, NO_FOLDER) == [(None, 1, 1, [0])]
+    assert page(1, rows.NO_FOLDER) == [(None, 1, 1, [0])]
 
 
 def test_folders_of_a_form_are_bounded_and_have_the_shown_one():
-    urls = [f"https://{number}.example" for number in range(FOLDERS_SHOWN + 9)]
+    urls = [f"https://{number}.example" for number in range(rows.FOLDERS_SHOWN + 9)]
     given = labels({url: f"Folder {number:04}" for number, url in enumerate(urls)})
-    found = listing(
-        snapshot(*map(feed, urls)), {}, NOW, apart=(), labels=given, show=Filter.SUBSCRIBED,
-        order=None, words="", page=1, folder="Folder 0208",
-    )  # fmt: skip
-    assert len(found.folders) == FOLDERS_SHOWN + 1
+    whole = snapshot(*map(feed, urls))
+    found = listed(whole, labels=given, order=None, folder="Folder 0208")
+    assert len(found.folders) == rows.FOLDERS_SHOWN + 1
     assert found.folders[0] == found.groups[0].folder == "Folder 0208"
 
 
@@ -238,10 +183,7 @@ def test_listing_folds_each_folder_once(monkeypatch):
         return folded(text)
 
     monkeypatch.setattr(rows, "folded", noted)
-    found = listing(
-        snapshot(*map(feed, urls)), {}, NOW, apart=(), labels=given, show=Filter.SUBSCRIBED,
-        order=None, words="", page=1,
-    )  # fmt: skip
+    found = listed(snapshot(*map(feed, urls)), labels=given, order=None)
     assert found.folders[:4] == ["Ä", "Ä / B", "Ä / B / C", "Ä / B / C / 0"]
     folders = [text for text in texts if "Ä" in text]
     assert len(folders) == len(set(folders)) == 5
@@ -254,9 +196,8 @@ def test_what_was_folded_stays_as_it_is_and_has_no_capitals(title):
 
 
 def test_accents_and_sharp_s_do_not_matter():
-    assert [folded(word) for word in ("Übermedien", "Straße", "ﬁn", "İ")] == [
-        "ubermedien", "strasse", "fin", "i"
-    ]  # fmt: skip
+    words = [folded(word) for word in ("Übermedien", "Straße", "ﬁn", "İ")]
+    assert words == ["ubermedien", "strasse", "fin", "i"]
 
 
 def test_a_row_has_the_picture_of_its_feed_under_an_address_that_changes_with_it():
@@ -267,25 +208,20 @@ def test_a_row_has_the_picture_of_its_feed_under_an_address_that_changes_with_it
 
 
 def test_feeds_that_fail_and_those_that_may_be_there_twice_are_counted_and_listed():
-    since = Stamp(NOW - 2 * DAY_US)
-    known = {
-        A: headline(A, failing=since, failure=Failure.GONE),
-        B: headline(B, podcast_guid="1"),
-        C: headline(C, podcast_guid="1"),
-    }
+    fails = {"failing": Stamp(NOW - 2 * DAY_US), "failure": model.Failure.GONE}
     gone = "https://gone.example"
-    known[gone] = headline(gone, failing=since, failure=Failure.GONE)
+    known = {url: headline(url, podcast_guid="1") for url in (B, C)}
+    known |= {url: headline(url, **fails) for url in (A, gone)}
     whole = snapshot(feed(A), feed(B), feed(C), feed(gone, is_subscribed=False))
-
-    def guids(show):
-        found = listed(whole, known, show)
+    for show, urls in (
+        (Filter.FAILING, [A]),
+        (Filter.TWICE, [B, C]),
+        (Filter.SUBSCRIBED, [A, B, C]),
+        (Filter.UNSUBSCRIBED, [gone]),
+    ):
+        found = listed(whole, known, show=show)
         assert (found.failing, found.twice) == (1, 2)
-        return [row.guid for row in rows_of(found)]
-
-    assert guids(Filter.FAILING) == [parse_feed_url(A).guid]
-    assert guids(Filter.TWICE) == [parse_feed_url(B).guid, parse_feed_url(C).guid]
-    assert len(guids(Filter.SUBSCRIBED)) == 3
-    assert guids(Filter.UNSUBSCRIBED) == [parse_feed_url(gone).guid]
+        assert [row.guid for row in rows_of(found)] == [parse_feed_url(url).guid for url in urls]
 
 
 def test_the_first_look_is_awaited_at_feeds_that_were_added_since_yesterday():
@@ -294,7 +230,7 @@ def test_the_first_look_is_awaited_at_feeds_that_were_added_since_yesterday():
     gone = replace(feed(C, is_subscribed=False), first_had=NOW)
     old = [replace(feed(f"{A}/{had}"), first_had=had) for had in (Stamp(0), Stamp(NOW - DAY_US))]
     feeds, known = [*news, gone, *old], {A: headline(A, is_looked_at=True), B: headline(B)}
-    assert checking(feeds, known, Fetch.PUBLIC, NOW) == Checking(1, 2)
-    assert checking(feeds, known, Fetch.ALL, NOW) == Checking(1, 3)
-    assert checking(feeds, known, Fetch.OFF, NOW) is None
-    assert checking([news[0], gone, *old], known, Fetch.PUBLIC, NOW) is None
+    assert checking(feeds, known, model.Fetch.PUBLIC, NOW) == Checking(1, 2)
+    assert checking(feeds, known, model.Fetch.ALL, NOW) == Checking(1, 3)
+    assert checking(feeds, known, model.Fetch.OFF, NOW) is None
+    assert checking([news[0], gone, *old], known, model.Fetch.PUBLIC, NOW) is None

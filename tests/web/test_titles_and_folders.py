@@ -5,10 +5,9 @@ from html import unescape
 
 import pytest
 from known_feeds import know
-from page_client import PageClient, Shown, signed_in
+from page_client import PageClient, Shown, guid_of, place_of, signed_in
 
 from feedkeep.formats.listed_feed import ListedFeed
-from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.web.imports import _lines
 
 KNOWN = "https://titled.example/known"
@@ -31,28 +30,19 @@ def sent(preview: Shown) -> dict[str, str]:
     return {name: unescape(value) for name, value in re.findall(text, preview.reply.text)}
 
 
-def imported(anna: PageClient, text: str = LIST) -> Shown:
-    return anna.post("/import/carry-out", sent(anna.post("/import", {"text": text})))
-
-
-def place(url: str) -> str:
-    return f"/feeds/{parse_feed_url(url).guid}"
+def imported(anna: PageClient) -> Shown:
+    return anna.post("/import/carry-out", sent(anna.post("/import", {"text": LIST})))
 
 
 def filled_in(anna: PageClient, url: str) -> list[str]:
     """Return the title and the folder that the page of a feed has in its form."""
     text = r'<input id="(?:title|folder)" name="\w+" value="([^"]*)"'
-    return [unescape(value) for value in re.findall(text, anna.get(place(url)).reply.text)]
+    return [unescape(value) for value in re.findall(text, anna.get(place_of(url)).reply.text)]
 
 
-def titles(anna: PageClient, path: str = "/") -> list[str]:
-    found = re.findall(r"<a id=f\d+ [^>]*>([^<]*)</a>", anna.get(path).reply.text)
-    return [unescape(title) for title in found]
-
-
-def test_an_import_keeps_titles_and_folders_and_an_export_has_them(anna):
+def test_an_import_keeps_titles_and_folders_and_all_that_names_feeds_has_them(anna):
     assert imported(anna).note.startswith("Added 2 feeds")
-    assert titles(anna) == ["Of the feed", "Täglich & <b>"]
+    assert anna.titles() == ["Of the feed", "Täglich & <b>"]
     assert filled_in(anna, KNOWN) == ["Of the feed", FOLDER]
     assert filled_in(anna, DEAD) == ["Täglich & <b>", FOLDER]
     exported = anna.get("/export/opml").reply.text
@@ -61,6 +51,10 @@ def test_an_import_keeps_titles_and_folders_and_an_export_has_them(anna):
     assert 'text="Of the feed" title=' in exported
     assert "Täglich" in anna.get("/export/json").reply.text
     assert "Täglich" not in anna.get("/export/urls").reply.text
+    assert anna.post(f"{place_of(DEAD)}/delete").note.startswith("Deleted Täglich & <b>")
+    assert "Täglich &amp; &lt;b&gt;" in anna.get("/changes").reply.text
+    assert anna.get(place_of(DEAD)).status == 410
+    assert anna.post(f"{place_of(DEAD)}/label", {"title": "x"}).status == 410
 
 
 def test_import_form_has_one_line_for_each_title_and_folder():
@@ -71,20 +65,20 @@ def test_import_form_has_one_line_for_each_title_and_folder():
 def test_a_typed_title_goes_before_the_feeds_and_no_import_replaces_it(anna):
     imported(anna)
     stamp = anna.get("/").reply.text.partition("data-stamp=")[2][:20]
-    page = anna.post(f"{place(KNOWN)}/label", {"title": " Mine\n", "folder": "A /  B"})
+    page = anna.post(f"{place_of(KNOWN)}/label", {"title": " Mine\n", "folder": "A /  B"})
     assert page.note == "Saved."
     assert anna.get("/").reply.text.partition("data-stamp=")[2][:20] == stamp
     assert filled_in(anna, KNOWN) == ["Mine", "A / B"]
     preview = anna.post("/import", {"text": LIST})
     assert "feeds in your list get" not in preview.reply.text
     assert sent(preview) == {}
-    assert titles(anna) == ["Mine", "Täglich & <b>"]
-    anna.post(f"{place(KNOWN)}/label", {"title": "", "folder": ""})
+    assert anna.titles() == ["Mine", "Täglich & <b>"]
+    anna.post(f"{place_of(KNOWN)}/label", {"title": "", "folder": ""})
     assert filled_in(anna, KNOWN) == ["Of the feed", ""]
 
 
 def test_feeds_of_the_list_get_titles_from_a_file_without_being_changed(anna):
-    anna.post("/feeds/add", {"urls": f"{KNOWN}\n{DEAD}"})
+    anna.add(KNOWN, DEAD)
     preview = anna.post("/import", {"text": LIST})
     assert "2 feeds in your list get their titles or folders from this file." in preview.text
     assert sent(preview)["list"] == ""
@@ -102,14 +96,6 @@ def test_what_a_form_sends_by_itself_is_bounded_too(anna):
     assert filled_in(anna, KNOWN) == ["Of the feed", ""]
 
 
-def test_an_undo_and_the_history_call_a_feed_by_its_title(anna):
-    imported(anna)
-    assert anna.post(f"{place(DEAD)}/delete").note.startswith("Deleted Täglich & <b>")
-    assert "Täglich &amp; &lt;b&gt;" in anna.get("/changes").reply.text
-    assert anna.get(place(DEAD)).status == 410
-    assert anna.post(f"{place(DEAD)}/label", {"title": "x"}).status == 410
-
-
 def folders(anna: PageClient, path: str = "/") -> dict[str, list[str]]:
     """Return the titles of each group of a list."""
     groups = anna.get(path).reply.text.split('<details class="group" ')[1:]
@@ -121,29 +107,25 @@ def folders(anna: PageClient, path: str = "/") -> dict[str, list[str]]:
     }
 
 
-def guid(url: str) -> str:
-    return str(parse_feed_url(url).guid)
-
-
 def test_list_with_folders_is_grouped_and_filtered_by_them(anna):
     imported(anna)
     assert folders(anna) == {FOLDER: ["Of the feed", "Täglich & <b>"]}
-    anna.post("/feeds/add", {"urls": "https://titled.example/other"})
+    anna.add("https://titled.example/other")
     other = "titled.example/other"
     assert folders(anna) == {FOLDER: ["Of the feed", "Täglich & <b>"], "": [other]}
     assert folders(anna, "/?order=title") == {}  # and the browser remembers that
     assert folders(anna) == {}
-    assert titles(anna) == ["Of the feed", "Täglich & <b>", other]
+    assert anna.titles() == ["Of the feed", "Täglich & <b>", other]
     assert "<option>News/Talk</option>" in anna.get("/").reply.text
     assert set(folders(anna, "/?folder=News/Talk&order=folder")) == {FOLDER}
     assert set(folders(anna, "/?folder=/")) == {""}
     assert "No feed is in this folder." in anna.get("/?folder=Music").text
-    assert titles(anna, "/?q=other") == [other]
+    assert anna.titles("/?q=other") == [other]
 
 
 def test_selected_feeds_move_to_a_folder_and_out_of_it(anna):
     imported(anna)
-    both = [guid(KNOWN), guid(DEAD)]
+    both = [guid_of(KNOWN), guid_of(DEAD)]
     page = anna.post("/feeds/file", {"feed": both, "to": " New /  One\n", "order": "added"})
     assert page.note == "Moved 2 feeds to New / One."
     assert dict(page.reply.url.params) == {"order": "added"}
@@ -169,7 +151,7 @@ def test_folder_is_renamed_with_inner_ones_and_removed_without_its_feeds(anna):
     page = anna.post("/feeds/remove-folder", {"folder": "Spoken"})
     assert page.note == "Removed the folder Spoken. Its feeds are still in your list."
     assert folders(anna) == {}
-    assert titles(anna) == ["Of the feed", "Täglich & <b>"]
+    assert anna.titles() == ["Of the feed", "Täglich & <b>"]
     assert "like that already" in anna.post("/feeds/remove-folder", {"folder": "Spoken"}).note
     assert "like that already" in anna.post("/feeds/remove-folder", {}).note
 

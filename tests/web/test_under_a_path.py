@@ -6,9 +6,9 @@ from html import unescape
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
-from forms import IS_LONG
+from forms import first_of
 from known_feeds import know, picture, png
-from page_client import PASSWORD, PageClient, Shown, administrator
+from page_client import PASSWORD, PageClient
 from playwright.sync_api import expect
 
 FEED = "https://of-a-path.example/feed"
@@ -30,11 +30,11 @@ def process(tmp_path_factory):
         yield process
 
 
-class Proxy(httpx.BaseTransport):
+class Proxy(httpx.HTTPTransport):
     """Hands on what is under the path, and nothing else; it takes the path off, or leaves it."""
 
     def __init__(self, address: str, *, takes_path_off: bool) -> None:
-        self._transport = httpx.HTTPTransport()
+        super().__init__()
         self._address = httpx.URL(address)
         self._takes_path_off = takes_path_off
 
@@ -44,14 +44,9 @@ class Proxy(httpx.BaseTransport):
             return httpx.Response(410, text=f"This is not feedkeep's: {path}")
         if self._takes_path_off:
             path = path.removeprefix(PATH)
-        url = self._address.copy_with(raw_path=path.encode())
-        handed_on = httpx.Request(
-            request.method, url, headers=request.headers, stream=request.stream
-        )
-        return self._transport.handle_request(handed_on)
-
-    def close(self) -> None:
-        self._transport.close()
+        url, headers = self._address.copy_with(raw_path=path.encode()), request.headers
+        handed_on = httpx.Request(request.method, url, headers=headers, stream=request.stream)
+        return super().handle_request(handed_on)
 
 
 @pytest.fixture(params=[True, False], ids=["taken off", "left there"])
@@ -66,16 +61,10 @@ def chief(request, process):
     return client
 
 
-def places(page: Shown) -> set[str]:
-    """Return all places that a page names, as it is or for a form."""
-    return {unescape(place).partition("#")[0] for place in _PLACES.findall(page.reply.text)}
-
-
 def test_every_place_on_every_page_is_under_the_path(chief):
     shown = "https://of-a-path.example/shown"
     know(chief.process, shown, "A show", shown=picture(png(180, 60, 40)))
-    urls = f"{FEED}\n{shown}"
-    assert chief.post("/feeds/add", {"urls": urls}).status == 200
+    assert chief.add(FEED, shown).status == 200
     assert chief.post("/feeds/unsubscribe", {"url": FEED}).status == 200
     seen: set[str] = set()
     todo = {f"{PATH}/"}
@@ -87,7 +76,8 @@ def test_every_place_on_every_page_is_under_the_path(chief):
         if "html" not in shown.reply.headers["content-type"]:
             continue
         assert not _WITHOUT_QUOTES.search(shown.reply.text), place
-        found = {name for name in places(shown) if name.startswith("/")}
+        named = {unescape(one).partition("#")[0] for one in _PLACES.findall(shown.reply.text)}
+        found = {name for name in named if name.startswith("/")}
         assert all(name.startswith(f"{PATH}/") for name in found), (place, found)
         todo |= {name for name in found if name.partition("?")[0] not in seen}
     for place in ("/static/", "/feeds/", "/pictures/", "/apps/connect/kasts", "/people/of/"):
@@ -150,15 +140,7 @@ def test_links_and_apps_have_the_path(chief):
     assert chief.get(begun["login"]).status == 200
 
 
-def test_without_a_path_antennapod_needs_no_advice_about_one(tmp_path):
-    with FeedkeepProcess(tmp_path, public_url="https://site.example") as process:
-        client, _ = administrator(process)
-        page = client.get("/apps/connect/antennapod")
-        assert "https://site.example" in page.secrets
-        assert "leave out the path" not in page.text
-
-
-@pytest.mark.parametrize("has_script", [True, False] if IS_LONG else [True])
+@pytest.mark.parametrize("has_script", first_of(True, False))
 def test_a_person_uses_the_list_under_a_path(process, visit, has_script):
     name = process.new_account(PASSWORD)
     laptop, phone = visit(process, has_script=has_script), visit(process)

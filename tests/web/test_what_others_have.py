@@ -1,7 +1,6 @@
 """No account learns from this service what others subscribe to."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Any
 
@@ -10,32 +9,22 @@ import pytest
 from feedkeep_process import FeedkeepProcess
 from forms import IS_FULL, in_the_long_form
 from known_feeds import DAY_US, picture, png
-from page_client import PageClient, close_all, signed_in
+from page_client import PageClient, close_all, guid_of, signed_in
 from route_table import all_pages, all_routes, bare, choices, path_of
 
+from feedkeep import model
 from feedkeep.http.routing import Route, Target
-from feedkeep.model import (
-    Episode,
-    Failure,
-    Feed,
-    FeedContent,
-    Guid,
-    NewestEpisodes,
-    Sighting,
-    Stamp,
-    replace,
-)
+from feedkeep.model import Stamp, replace
 from feedkeep.rules.feed_names import WHY
-from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.service import Service
 
 MARK = "nightingale"
-TELLING = (MARK, WHY[Failure.GONE].text.lower(), WHY[Failure.NOT_A_FEED].text.lower())
+TELLING = (MARK, WHY[model.Failure.GONE].text.lower(), WHY[model.Failure.NOT_A_FEED].text.lower())
 """What stands nowhere unless it is known of a feed."""
 
 PICTURE = picture(png(1, 2, 3))
 TITLE = f"The {MARK}"
-EPISODES = NewestEpisodes("10 digest", (Episode(TITLE),))
+EPISODES = model.NewestEpisodes("10 digest", (model.Episode(TITLE),))
 TOLD = {
     "/", "/?show=failing", "/?show=twice", "/changes", "/feeds/{guid}", "/pictures/{guid}",
     "/export/{format}", "/subscriptions/{guid}/feed", "/v1/subscriptions/{guid}/feed",
@@ -45,6 +34,15 @@ TOLD = {
 }  # fmt: skip
 """Where an account is shown what is known of its feeds."""
 
+ANY = {
+    **dict.fromkeys(("name", "app", "link", "tag", "login", "scope", "count"), "10"),
+    "device": "phone",
+    "format": "opml",
+    "deletion_id": 1,
+    "stamp": 1,
+}
+"""What stands in a path for what no account has."""
+
 
 @pytest.fixture
 def start(tmp_path):
@@ -53,7 +51,7 @@ def start(tmp_path):
 
     def start(*broken):
         if broken:
-            process.run_first(*broken)
+            process.run_first("hashes_are_cheap", *broken)
         process.start()
         return process
 
@@ -62,19 +60,19 @@ def start(tmp_path):
     process.stop()
 
 
-@dataclass
 class Account:
     """A person with a browser and an app."""
 
-    pages: PageClient
-    name: str
-    api: httpx.Client
+    def __init__(self, process: FeedkeepProcess) -> None:
+        self.pages, self.name = signed_in(process)
+        token = process.new_token(self.name)
+        self.api = PageClient(process, Accept="*/*", Authorization=f"Bearer {token}").http
 
     def add(self, urls: Sequence[str], **fields: object) -> None:
         body = {"subscriptions": [{"feed_url": url, **fields} for url in urls]}
         assert self.api.post("/subscriptions", json=body).status_code == 200
 
-    def patch(self, guid: Guid, **body: object) -> None:
+    def patch(self, guid: str, **body: object) -> None:
         assert self.api.patch(f"/subscriptions/{guid}", json=body).status_code == 200
 
     def newest(self) -> dict[str, Any]:
@@ -90,8 +88,7 @@ class Account:
     def title(self, url: str) -> str | None:
         reply = self.api.get(f"/subscriptions/{guid_of(url)}/feed")
         assert reply.status_code == 200, reply.text
-        title: str | None = reply.json().get("title")
-        return title
+        return reply.json().get("title")
 
     def love(self, url: str) -> None:
         """Have a favourite of a feed, as the gpodder.net API lists them."""
@@ -113,13 +110,7 @@ class Account:
         return found
 
 
-def guid_of(url: str) -> Guid:
-    return parse_feed_url(url).guid
-
-
-def addresses(
-    targets: Iterable[Target], name: str, urls: Sequence[str]
-) -> Iterator[tuple[str, str]]:
+def addresses(targets: Iterable[Target], name: str, urls: Sequence[str]):
     """Yield each route that can be read, with paths that fill it; new ones join by themselves."""
     for target in targets:
         if not isinstance(target.route, Route) or "GET" not in target.route.methods:
@@ -127,16 +118,8 @@ def addresses(
         one_of = choices(target.path)
         each = urls if "{guid" in target.path or "podcast.json" in target.path else urls[:1]
         for url, *chosen in product(each, *one_of.values()):
-            values = {
-                **dict.fromkeys(("name", "app", "link", "tag", "login", "scope", "count"), "10"),
-                "user": name,
-                "device": "phone",
-                "guid": guid_of(url),
-                "deletion_id": 1,
-                "stamp": 1,
-                "format": "opml",
-                **dict(zip(one_of, chosen, strict=True)),
-            }
+            values = {**ANY, "user": name, "guid": guid_of(url)}
+            values |= dict(zip(one_of, chosen, strict=True))
             query = f"?url={url}" if "podcast.json" in target.path else ""
             if "/updates/" in target.path:
                 query = "?since=0"
@@ -170,9 +153,9 @@ def look(process: FeedkeepProcess, urls: Sequence[str]) -> None:
     process.use(learn)
 
 
-def found(feed: Feed, kind: int, now: Stamp) -> Feed:
+def found(feed: model.Feed, kind: int, now: Stamp) -> model.Feed:
     host = f"https://{MARK}.example"
-    content = FeedContent(
+    content = model.FeedContent(
         TITLE, TITLE, host, f"{host}/picture", "de-AT", TITLE,
         podcast_guid="11111111-1111-4111-8111-111111111111", items=("1", "2", "3"),
         newest_title=TITLE,
@@ -180,44 +163,29 @@ def found(feed: Feed, kind: int, now: Stamp) -> Feed:
     feed = replace(feed, looked=now, next_fetch=Stamp(now + DAY_US))
     long_ago = Stamp(now - 9 * DAY_US)
     fails = replace(feed, failing=long_ago, failures=9, dead=long_ago, page_feeds=(f"{host}/feed",))
-    if kind == 2:
-        return replace(fails, failure=Failure.GONE, reason=TITLE)
-    if kind == 3:
-        return replace(fails, failure=Failure.NOT_A_FEED, reason=TITLE)
-    moved = Sighting(f"{host}/moved", long_ago, now, 3)
+    if kind > 1:
+        why = model.Failure.GONE if kind == 2 else model.Failure.NOT_A_FEED
+        return replace(fails, failure=why, reason=TITLE)
+    moved = model.Sighting(f"{host}/moved", long_ago, now, 3)
+    fields = {"sighting": moved} if kind == 1 else {}
     return replace(
-        feed,
-        content=content,
-        is_own=True,
-        answered=now,
-        changed=long_ago,
-        sighting=moved if kind == 1 else None,
-        picture=PICTURE.digest,
-        episodes=EPISODES.validator,
-        picture_url=content.picture_url,
-        picture_looked=long_ago,
-    )
-
-
-def account(process: FeedkeepProcess) -> Account:
-    pages, name = signed_in(process)
-    token = process.new_token(name)
-    app = PageClient(process, Accept="*/*", Authorization=f"Bearer {token}")
-    return Account(pages, name, app.http)
+        feed, content=content, is_own=True, answered=now, changed=long_ago,
+        picture=PICTURE.digest, episodes=EPISODES.validator, picture_url=content.picture_url,
+        picture_looked=long_ago, **fields,
+    )  # fmt: skip
 
 
 def learned(process: FeedkeepProcess, count: int) -> tuple[Account, Account, list[str], set[str]]:
     """Let one account add what another one has, in all ways; return where it learns of that."""
     urls = [f"https://feeds.example/{number}" for number in range(count)]
-    owner, other = account(process), account(process)
+    owner, other = Account(process), Account(process)
     owner.add(urls)
     look(process, urls)
     assert owner.title(urls[0]) == TITLE
-    pasted = "\r\n".join(urls)
     ways = {
-        "preview": other.pages.post("/import", {"text": pasted}),
-        "added": other.pages.post("/feeds/add", {"urls": "\r\n".join(urls[:2])}),
-        "again": other.pages.post("/import", {"text": pasted}),
+        "preview": other.pages.post("/import", {"text": "\n".join(urls)}),
+        "added": other.pages.add(*urls[:2]),
+        "again": other.pages.post("/import", {"text": "\n".join(urls)}),
     }
     where = {way for way, page in ways.items() if says(page.reply.text)}
     device = f"/api/2/subscriptions/{other.name}/phone.json"
@@ -245,7 +213,7 @@ def test_who_adds_what_others_have_is_told_nothing_until_a_later_look(start):
 def test_neither_a_guid_nor_an_address_that_a_feed_moves_to_tells_what_others_have(start):
     process = start()
     urls = [f"https://feeds.example/{number}" for number in (0, 1, 4, 5)]
-    owner, other = account(process), account(process)
+    owner, other = Account(process), Account(process)
     owner.add(urls)
     claimed, own = guid_of(urls[0]), "https://feeds.example/own"
     other.add([own], guid=claimed)  # an entry from before the look does not count for its new URLs
@@ -263,7 +231,7 @@ def test_neither_a_guid_nor_an_address_that_a_feed_moves_to_tells_what_others_ha
 def test_an_address_that_was_only_sent_beside_a_guid_never_tells_what_others_have(start):
     process = start()
     known, own = "https://feeds.example/0", "https://feeds.example/own"
-    owner, other = account(process), account(process)
+    owner, other = Account(process), Account(process)
     owner.add([known])
     other.add([own])
     other.add([known], guid=str(guid_of(own)))

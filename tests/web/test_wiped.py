@@ -1,10 +1,9 @@
 """An app wipes a list while its owner looks at it, and one click brings all of it back."""
 
-import httpx
-from feedkeep_process import FeedkeepProcess, from_elsewhere
+from feedkeep_process import FeedkeepProcess
+from page_client import app_of
 from visitor import NARROW, title_of
 
-PASSWORD = "a good passphrase"
 URLS = [f"https://{name}.example/feed" for name in "abcdefghijkl"]
 TITLES = [title_of(url) for url in URLS]
 ONE, MANY = "%(number)s feed is back.", "%(number)s feeds are back."
@@ -15,31 +14,22 @@ def upload(service: FeedkeepProcess, name: str, urls: list[str]) -> int:
 
     Returns the time that it asks since when it syncs next.
     """
-    with phone(service, name) as app:
-        device = f"{name}/pixel.json"
-        app.post(f"/api/2/devices/{device}", json={"caption": "Annas Handy"}).raise_for_status()
-        changes = {"add": [], "remove": urls}
-        told = app.post(f"/api/2/subscriptions/{device}", json=changes).raise_for_status()
-    since: int = told.json()["timestamp"]
-    return since
+    app, device = app_of(service, name, "AntennaPod/3.4.0"), f"{name}/pixel.json"
+    app.post(f"/api/2/devices/{device}", json={"caption": "Annas Handy"}).raise_for_status()
+    changes = {"add": [], "remove": urls}
+    told = app.post(f"/api/2/subscriptions/{device}", json=changes).raise_for_status()
+    return told.json()["timestamp"]
 
 
 def added_since(service: FeedkeepProcess, name: str, since: int) -> set[str]:
     """Return what the phone is told to add with its next sync."""
-    with phone(service, name) as app:
-        told = app.get(f"/api/2/subscriptions/{name}/pixel.json", params={"since": since})
+    app = app_of(service, name, "AntennaPod/3.4.0")
+    told = app.get(f"/api/2/subscriptions/{name}/pixel.json", params={"since": since})
     return set(told.raise_for_status().json()["add"])
 
 
-def phone(service: FeedkeepProcess, name: str) -> httpx.Client:
-    headers = {**from_elsewhere(), "User-Agent": "AntennaPod/3.4.0"}
-    return httpx.Client(base_url=service.base_url, headers=headers, auth=(name, PASSWORD))
-
-
-def test_a_list_that_an_app_wiped_is_back_after_one_click(service, visit):
-    name = service.new_account(PASSWORD)
-    anna = visit(service, language="de", has_script=False, width=NARROW)
-    anna.is_let_in(name, PASSWORD, *URLS)
+def test_a_list_that_an_app_wiped_is_back_after_one_click(service, visit, name):
+    anna = visit(service, language="de", has_script=False, width=NARROW).is_let_in(name, *URLS)
     anna.has_feeds(TITLES)
     since = upload(service, name, URLS)
     anna.open("/")
@@ -58,11 +48,10 @@ def test_a_list_that_an_app_wiped_is_back_after_one_click(service, visit):
     anna.has_feeds(TITLES)
 
 
-def test_a_page_that_is_open_asks_about_a_wipe_by_itself(service, visit):
-    name = service.new_account(PASSWORD)
+def test_a_page_that_is_open_asks_about_a_wipe_by_itself(service, visit, name):
     anna = visit(service)
     anna.holds_the_clock()
-    anna.is_let_in(name, PASSWORD, *URLS)
+    anna.is_let_in(name, *URLS)
     anna.has_feeds(TITLES)
     upload(service, name, URLS)
     anna.page.clock.run_for(6_000)

@@ -6,20 +6,20 @@ import os
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urljoin, urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
 from feedkeep_process import from_elsewhere
 from forms import IS_LONG
+from page_client import PASSWORD
 from playwright.sync_api import (
     Browser,
     BrowserContext,
     ConsoleMessage,
     Locator,
-    Page,
     Playwright,
     Request,
     WebError,
@@ -27,7 +27,6 @@ from playwright.sync_api import (
 )
 
 from feedkeep.http.pages.languages import Localizer
-from feedkeep.model.errors import Sentence
 
 PATIENCE_MS = 20_000
 NARROW, PHONE, WIDE = 320, 360, 1280
@@ -35,24 +34,16 @@ NARROW, PHONE, WIDE = 320, 360, 1280
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _STATUS = re.compile(r"Failed to load resource: the server responded with a status of (\d+)")
 _QUIET = (
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-quic",
-    "--disable-sync",
-    "--no-first-run",
+    *("--disable-gpu", "--disable-background-networking", "--disable-component-update"),
+    *("--disable-quic", "--disable-sync", "--no-first-run"),
 )
 _AXE = Axe().axe_script
 _VIOLATIONS = """(what) => axe.run({runOnly: what, resultTypes: ["violations"]})
   .then((results) => results.violations)"""
-_ALL = {
-    "type": "tag",
-    "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-}
-_OF_WIDTH_AND_THEME = {
-    "type": "rule",
-    "values": ["color-contrast", "scrollable-region-focusable", "target-size"],
-}
+_STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+_ALL = {"type": "tag", "values": _STANDARDS}
+_RULES = ["color-contrast", "scrollable-region-focusable", "target-size"]
+_OF_WIDTH_AND_THEME = {"type": "rule", "values": _RULES}
 _LOOKS = ((WIDE, "dark", _ALL), (NARROW, "light", _OF_WIDTH_AND_THEME))
 _LOADED = """(count) => [...document.querySelectorAll("main img")]
   .filter((image) => image.complete && image.naturalWidth).length >= count"""
@@ -135,33 +126,36 @@ class Visitor:
         language: str = "en",
         has_script: bool = True,
         width: int = WIDE,
-        scheme: str = "light",
-        sharpness: float = 1,
         is_phone: bool = False,
+        expected: Iterable[int] = (),
+        **options: object,
     ) -> None:
         self.base_url = base_url
         self.words = Localizer(language)
         self.has_script = has_script
-        self.expected: set[int] = set()
+        self.expected = set(expected)
         self._odd: list[str] = []
         self._has_own_clock = False
         self._looks = 0
         self._contexts = contexts
-        self._kind: dict[str, object] = {
+        self._kind = {
             "locale": language,
             "java_script_enabled": has_script,
             "viewport": {"width": width, "height": 800},
-            "color_scheme": scheme,
-            "device_scale_factor": sharpness,
             "is_mobile": is_phone,
             "has_touch": is_phone,
+            **options,
+        }
+        self._listeners = {
+            "request": self._look_at_request,
+            "console": self._look_at_console,
+            "weberror": self._look_at_error,
         }
         self.context = contexts.taken(**self._kind)
         self.context.set_extra_http_headers(from_elsewhere())
         self.context.set_default_timeout(PATIENCE_MS)
-        self.context.on("request", self._look_at_request)
-        self.context.on("console", self._look_at_console)
-        self.context.on("weberror", self._look_at_error)
+        for event, listener in self._listeners.items():
+            self.context.on(event, listener)
         self.page = self.context.new_page()
 
     def close(self) -> None:
@@ -169,9 +163,8 @@ class Visitor:
         if self._odd or self._has_own_clock:
             self.context.close()
         else:
-            self.context.remove_listener("request", self._look_at_request)
-            self.context.remove_listener("console", self._look_at_console)
-            self.context.remove_listener("weberror", self._look_at_error)
+            for event, listener in self._listeners.items():
+                self.context.remove_listener(event, listener)
             self._contexts.given_back(self.context, **self._kind)
         assert not self._odd, "\n".join(self._odd)
 
@@ -216,9 +209,6 @@ class Visitor:
     def sees_many(self, one: str, many: str, count: int) -> None:
         self.reads(self.say_many(one, many, count))
 
-    def reads_sentence(self, sentence: Sentence) -> None:
-        self.reads(self.words.say(sentence))
-
     def secret_beside(self, text: str) -> str:
         """Return what is shown to be copied below a text."""
         item = self.page.get_by_role("listitem").filter(has_text=self.say(text))
@@ -229,12 +219,6 @@ class Visitor:
     def open(self, place: str) -> None:
         """Open an address of the service, or a whole link."""
         self.page.goto(urljoin(self.base_url, place))
-
-    def second_window(self, place: str) -> Page:
-        """Open an address in one more window."""
-        page = self.context.new_page()
-        page.goto(urljoin(self.base_url, place))
-        return page
 
     def holds_the_clock(self) -> None:
         """From now on, time passes on pages only where a test lets it pass."""
@@ -256,9 +240,6 @@ class Visitor:
     def follow(self, text: str) -> None:
         self.link(text).click()
 
-    def follow_many(self, one: str, many: str, count: int) -> None:
-        self.page.get_by_role("link", name=self.say_many(one, many, count)).click()
-
     def type(self, label: str, text: str, **values: object) -> None:
         self.field(label, **values).fill(text)
 
@@ -279,16 +260,17 @@ class Visitor:
         self.fill_in({"Name": name, "Password": password})
         self.press("Sign in")
 
-    def is_let_in(self, name: str, password: str, *urls: str) -> None:
+    def is_let_in(self, name: str, *urls: str) -> Self:
         """Have signed in, and added feeds, by the same forms, but without looking at them."""
-        for path, fields in (
-            ("/sign-in", {"name": name, "password": password}),
-            *((("/feeds/add", {"urls": "\n".join(urls), "anyway": "1"}),) if urls else ()),
-        ):
+        forms = {"/sign-in": {"name": name, "password": PASSWORD}}
+        if urls:
+            forms["/feeds/add"] = {"urls": "\n".join(urls), "anyway": "1"}
+        for path, fields in forms.items():
             url = self.base_url + path
             sent = self.context.request.post(url, form=fields, max_redirects=0)
             assert sent.status == 303
         self.open("/")
+        return self
 
     def add(self, *urls: str) -> None:
         self.type("Add a feed", "\n".join(urls))
@@ -304,10 +286,6 @@ class Visitor:
     def feed(self, title: str) -> Locator:
         """Return a feed in the list."""
         return self.page.get_by_role("link", name=title, exact=True)
-
-    def feeds(self) -> list[str]:
-        """Return the titles in the list, in their order."""
-        return self.page.locator("#feeds").get_by_role("link").all_inner_texts()
 
     def choose(self, title: str) -> None:
         self.page.get_by_role("checkbox", name=title, exact=True).check()
@@ -331,8 +309,7 @@ class Visitor:
 
     def scrolls_sideways(self) -> list[str]:
         """Return what does not fit into the width of the window."""
-        found: list[str] = self.page.evaluate(_SCROLLS_SIDEWAYS)
-        return found
+        return self.page.evaluate(_SCROLLS_SIDEWAYS)
 
     def axe_finds(self, what: dict[str, object]) -> list[str]:
         if not self.page.evaluate("'axe' in window"):
@@ -344,8 +321,8 @@ class Visitor:
             for node in one["nodes"]
         ]
 
-    def flaws(self) -> list[str]:
-        """Return what is wrong with how this page looks, on a light phone and a dark computer.
+    def looks_well(self) -> None:
+        """Nothing may be wrong with how this page looks, on a light phone and a dark computer.
 
         On a phone, it is looked at with its text at twice the size, too (WCAG 2.2, 1.4.4).
         In the short form, axe-core looks at one page on the one, and at the next one on the other.
@@ -366,7 +343,7 @@ class Visitor:
         named = f"{self.page.title()}, text at 200 %"
         found += [f"{named}: wider than the window: {one}" for one in self.scrolls_sideways()]
         self.page.evaluate(_SCALED, "")
-        return found
+        assert not found, "\n".join(found)
 
     # Without a mouse.
 
@@ -380,10 +357,6 @@ class Visitor:
             if is_wanted:
                 return
         raise AssertionError(f"Tab does not lead to {wanted}")
-
-
-Visit = Callable[..., Visitor]
-"""Opens a service in a browser that no other test uses."""
 
 
 def title_of(url: str) -> str:
