@@ -1,11 +1,7 @@
-"""What the contract tests share: names for feeds, and short ways to send the usual requests."""
-
-from collections.abc import Callable
-from typing import Any
+"""What the contract tests share."""
 
 import pytest
-
-Add = Callable[..., dict[str, Any]]
+from asking import told
 
 
 @pytest.fixture
@@ -17,12 +13,7 @@ def add(api):
             {"feed_url": item} if isinstance(item, str) else {"feed_url": item[0], "guid": item[1]}
             for item in items
         ]
-        reply = api.post("/subscriptions", json={"subscriptions": wanted})
-        assert reply.status_code == 200, reply.text
-        body: dict[str, Any] = reply.json()
-        if len(items) == 1 and body["success"]:
-            only: dict[str, Any] = body["success"][0]
-            return only
-        return body
+        body = told(api.post("/subscriptions", json={"subscriptions": wanted}))
+        return body["success"][0] if len(items) == 1 and body["success"] else body
 
     return send
