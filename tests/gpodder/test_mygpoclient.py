@@ -4,7 +4,7 @@ import pytest
 from mygpoclient import http, simple
 from mygpoclient.api import EpisodeAction, MygPodderClient
 from mygpoclient.public import PublicClient
-from people import EPISODE, HTTP_A, LAST_32_BIT_SECOND, A, B, C, Person, ok
+from people import EPISODE, HTTP_A, LAST_32_BIT_SECOND, A, B, C, ok
 
 from feedkeep.rules.feed_urls import usual_spellings
 
@@ -12,7 +12,7 @@ MORE_THAN_IT_ANSWERS = 3 * 4
 """It answers three challenges in its life."""
 
 
-def client_of(person: Person) -> MygPodderClient:
+def client_of(person):
     return MygPodderClient(person.name, person.secret, root_url=person.process.base_url)
 
 
@@ -39,16 +39,11 @@ def test_without_the_cookie_it_would_give_up(client):
         client.get_devices()
 
 
-def test_a_host_without_a_scheme_is_reached_by_http(person):
+def test_a_host_without_a_scheme_is_reached_and_a_wrong_secret_is_unauthorized(person, other):
     host = person.process.base_url.removeprefix("http://")
-    client = MygPodderClient(person.name, person.secret, root_url=host)
-    assert client.get_devices() == []
-
-
-def test_the_secret_of_another_account_is_told_as_unauthorized(person, other):
-    client = MygPodderClient(person.name, other.secret, root_url=person.process.base_url)
+    assert MygPodderClient(person.name, person.secret, root_url=host).get_devices() == []
     with pytest.raises(http.Unauthorized):
-        client.get_devices()
+        MygPodderClient(person.name, other.secret, root_url=host).get_devices()
 
 
 def test_devices_are_described_listed_and_described_anew(client):
@@ -60,11 +55,15 @@ def test_devices_are_described_listed_and_described_anew(client):
     assert found == [("desk", "His desk", "desktop", 2), ("phone.1", "phone.1", "mobile", 2)]
 
 
-def test_a_whole_list_is_put_and_got(client):
+def test_a_whole_list_is_put_and_got(person, client):
     assert client.put_subscriptions("desk", [A, B]) is True
     assert client.put_subscriptions("desk", [B, C]) is True
-    assert set(client.get_subscriptions("desk")) == {B, C}
-    assert set(client.get_subscriptions("phone")) == {B, C}
+    simple_client = simple.SimpleClient(person.name, person.secret, person.process.base_url)
+    for device in ("desk", "phone"):
+        assert set(client.get_subscriptions(device)) == {B, C}
+    assert simple_client.put_subscriptions("desk", [A]) is True
+    assert simple_client.get_subscriptions("desk") == [A]
+    assert simple_client.get_suggestions() == []
 
 
 def test_a_list_that_is_brought_back_is_pulled_as_new(person, client):
@@ -76,13 +75,6 @@ def test_a_list_that_is_brought_back_is_pulled_as_new(person, client):
     assert (set(changes.add), changes.remove) == ({A, B, C}, [])
     assert set(client.get_subscriptions("desk")) == {A, B, C}
     assert client.pull_subscriptions("desk", changes.since).add == []
-
-
-def test_the_simple_client_works_too(person):
-    client = simple.SimpleClient(person.name, person.secret, person.process.base_url)
-    assert client.put_subscriptions("desk", [A]) is True
-    assert client.get_subscriptions("desk") == [A]
-    assert client.get_suggestions() == []
 
 
 def test_changes_go_up_and_come_down_on_another_device(person):
@@ -98,14 +90,12 @@ def test_changes_go_up_and_come_down_on_another_device(person):
     assert first.since <= second.since <= third.since <= LAST_32_BIT_SECOND
 
 
-def test_pulling_without_a_since_gives_all(client):
-    client.update_subscriptions("desk", [A])
-    client.pull_subscriptions("desk")
-    assert client.pull_subscriptions("desk").add == [A]
-
-
 def test_update_urls_tell_how_a_url_is_kept_and_which_is_none(client):
-    client.update_subscriptions("desk", [A])
+    pulled = client.pull_subscriptions("desk", 0)
+    uploaded = client.update_subscriptions("desk", [A])
+    assert uploaded.since <= pulled.since  # it tells no later second than the pull before
+    for _ in range(2):  # without a since it is told all
+        assert client.pull_subscriptions("desk").add == [A]
     sent = [f" {B} ", HTTP_A, "antennapod_local:1", "nonsense", C]
     result = client.update_subscriptions("desk", sent, ["also nonsense"])
     assert dict(result.update_urls) == {
@@ -116,11 +106,6 @@ def test_update_urls_tell_how_a_url_is_kept_and_which_is_none(client):
         "also nonsense": "",
     }
     assert set(client.get_subscriptions("desk")) == {A, B, C}
-
-
-def test_an_upload_tells_no_later_second_than_the_pull_before(client):
-    pulled = client.pull_subscriptions("desk", 0)
-    assert client.update_subscriptions("desk", [A]).since <= pulled.since
 
 
 def test_what_others_do_between_a_pull_and_an_upload_is_pulled_next(person):
@@ -142,23 +127,16 @@ def test_episode_actions_go_up_and_come_down_by_since_and_podcast(person):
     second = desk.download_episode_actions(first.since)
     assert [action.to_dictionary() for action in second.actions] == [loaded.to_dictionary()]
     assert [a.podcast for a in desk.download_episode_actions(podcast=A).actions] == [A]
-    assert desk.download_episode_actions(second.since).actions == []
-
-
-def test_asking_for_one_podcast_hides_no_other_action_from_the_next_poll(client):
-    since = client.download_episode_actions(0).since
-    client.upload_episode_actions([EpisodeAction(A, EPISODE, "new"), EpisodeAction(B, "b", "new")])
-    client.download_episode_actions(since, podcast=A)
-    assert len(client.download_episode_actions(since).actions) == 2
+    third = desk.download_episode_actions(second.since)
+    assert third.actions == []
+    phone.upload_episode_actions([EpisodeAction(A, "a", "new"), EpisodeAction(B, "b", "new")])
+    desk.download_episode_actions(third.since, podcast=A)  # which hides none from the next poll
+    assert len(desk.download_episode_actions(third.since).actions) == 2
 
 
 def test_settings_of_all_four_scopes_are_set_removed_and_kept_apart(client):
-    scopes = [
-        ("account", None, None),
-        ("device", "desk", None),
-        ("podcast", A, None),
-        ("episode", A, EPISODE),
-    ]
+    of_episode = ("episode", A, EPISODE)
+    scopes = [("account", None, None), ("device", "desk", None), ("podcast", A, None), of_episode]
     for number, scope in enumerate(scopes):
         assert client.get_settings(*scope) == {}
         told = client.set_settings(*scope, {"number": number, "gone": [None]})
