@@ -184,10 +184,14 @@ def test_nothing_is_cached_but_what_has_an_etag(api, add):
         api.get("/nowhere"),
         api.get("/livez"),
         api.get("/readyz"),
+        api.head("/history"),
+        api.head("/restore?at=2999-01-01T00:00:00Z"),
         api.delete(f"/subscriptions/{derived(A)}"),
     ):
         assert reply.headers["Cache-Control"] == "no-store"
         assert "ETag" not in reply.headers or reply.request.method == "PATCH"
+        if reply.request.method == "HEAD":
+            assert (reply.status_code, reply.content) == (200, b"")
 
 
 # C1.19
@@ -210,7 +214,11 @@ METHODS = {
     [
         ("/subscriptions", "GET, HEAD, POST"),
         (f"/subscriptions/{G1}", "GET, HEAD, PATCH, DELETE"),
+        (f"/subscriptions/{G1}/feed", "GET, HEAD"),
         ("/deletions/1", "GET, HEAD"),
+        ("/history", "GET, HEAD"),
+        ("/history/1/undo", "POST"),
+        ("/restore", "GET, HEAD, POST"),
         ("/livez", "GET, HEAD"),
         ("/readyz", "GET, HEAD"),
         ("/openapi.json", "GET, HEAD"),
@@ -222,7 +230,8 @@ def test_a_method_that_a_route_does_not_have_is_405_and_told_what_it_has(api, pa
     for method in METHODS - set(allowed.split(", ")):
         reply = api.request(method, path)
         assert (reply.status_code, reply.headers["Allow"]) == (405, allowed), method
-        assert (reply.json()["code"], len(reply.headers["X-Request-Id"])) == ("405", 16)
+        assert method == "HEAD" or reply.json()["code"] == "405"
+        assert len(reply.headers["X-Request-Id"]) == 16
 
 
 # C7.1, C7.2, C7.5
@@ -280,15 +289,13 @@ def test_a_configured_origin_may_call_and_links_use_the_configured_public_url(tm
         with process.client(process.new_account()) as client:
             post(client, *(f"https://{number}.example" for number in range(3)))
             body = told(client.get("/v1/subscriptions?per_page=1&page=2"))
+            statuses = [
+                client.post("/subscriptions", content=ADD_A, headers={"Origin": origin}).status_code
+                for origin in ("https://b.example", "https://feeds.example", "https://evil.example")
+            ]
         for name in ("next", "previous"):
             assert body[name].startswith(f"{public}v1/subscriptions?")
-
-
-def test_with_a_wildcard_every_origin_may_call_and_caches_are_told_of_origins(tmp_path):
-    with FeedkeepProcess(tmp_path, cors_origins="*") as process:
-        reply = httpx.get(f"{process.base_url}/livez", headers={"Origin": "https://any.example"})
-        assert reply.headers["Access-Control-Allow-Origin"] == "*"
-        assert "Origin" in reply.headers["Vary"]
+        assert statuses == [200, 200, 403]
 
 
 # C3.13, C3.14, C3.15

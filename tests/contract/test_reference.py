@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 
 import httpx
@@ -13,6 +12,7 @@ import msgspec
 import pytest
 import yaml
 from asking import patch
+from documented import METHODS, document, operations, resolved
 from feedkeep_process import FeedkeepProcess
 from forms import IS_FULL, IS_LONG
 from hypothesis import given
@@ -37,7 +37,6 @@ CASES_FOR_AN_OPERATION = 10_000 if IS_FULL else 6 if IS_LONG else 1
 PHASES = ["examples"]
 if IS_LONG:  # any values, one after the other, and each one at the edge of what the document says
     PHASES += ["fuzzing", "stateful", "coverage"]
-METHODS = {"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 
 # Its own lists of statuses, with one more in each: a guid that is valid may be one that was
 # deleted, what is not valid may be too large as well, and the valid feed URL of a PATCH may belong
@@ -84,20 +83,8 @@ warnings = false
 """
 
 
-@cache
-def document():
-    return openapi_document(DOCUMENTED)
-
-
 def schema(name):
     return document()["components"]["schemas"][name]
-
-
-def operations():
-    paths = document()["paths"]
-    return {
-        (path, name): item[name] for path, item in paths.items() for name in METHODS & set(item)
-    }
 
 
 def test_routes_and_document_name_the_same_operations():
@@ -167,14 +154,6 @@ def test_everything_that_the_document_refers_to_is_in_it():
     assert len({item["operationId"] for item in operations().values()}) == len(operations())
 
 
-def resolved(thing):
-    """Return a thing, or what it refers to."""
-    while "$ref" in thing:
-        _, _, kind, name = thing["$ref"].split("/")
-        thing = document()["components"][kind][name]
-    return thing
-
-
 def contents():
     """Yield all that is sent or answered: its operation, what it is there, and how it is told."""
     for (path, name), operation in sorted(operations().items()):
@@ -207,41 +186,25 @@ def test_two_parts_of_the_document_cannot_define_the_same_thing():
         openapi_document(["feedkeep.openpodcast", "feedkeep.gpodder", "feedkeep.gpodder"])
 
 
-@pytest.mark.parametrize(
-    ("name", "reply"),
-    [
-        ("AddReply", wire.AddReply),
-        ("AddedFeed", wire.SuccessItem),
-        ("RefusedFeed", wire.FailureItem),
-        ("Entry", wire.SubscriptionReply),
-        ("Feed", wire.FeedReply),
-        ("UpdateReply", wire.UpdateReply),
-        ("Page", wire.PageReply),
-        ("DeletedReply", wire.DeletedReply),
-        ("DeletionReply", wire.DeletionReply),
-        ("HealthReply", health.StatusReply),
-        ("History", history.HistoryReply),
-        ("Change", history.ChangeReply),
-        ("Author", history.AuthorReply),
-        ("FeedChange", history.FeedChangeReply),
-        ("BroughtBack", history.ListRestoredReply),
-        ("Preview", history.PreviewReply),
-        ("Error", json_bodies.Problem),
-        ("Conflict", json_bodies.Conflict),
-        ("UndoRequest", history.UndoRequest),
-        ("RestoreRequest", history.RestoreRequest),
-        ("AddRequest", wire.AddRequest),
-        ("UpdateRequest", wire.UpdateRequest),
-        ("UrlChanges", sync_json.ChangesReply),
-        ("Uploaded", sync_json.UploadReply),
-        ("EpisodeAction", sync_json.ActionReply),
-        ("EpisodeActions", sync_json.ActionsReply),
-        ("Device", gpodder_wire.DeviceReply),
-        ("Podcast", gpodder_wire.PodcastReply),
-        ("Favorite", gpodder_wire.EpisodeReply),
-        ("Updates", gpodder_wire.UpdatesReply),
-    ],
-)
+REPLIES = {
+    "AddReply": wire.AddReply, "AddedFeed": wire.SuccessItem, "RefusedFeed": wire.FailureItem,
+    "Entry": wire.SubscriptionReply, "Feed": wire.FeedReply, "UpdateReply": wire.UpdateReply,
+    "Page": wire.PageReply, "DeletedReply": wire.DeletedReply,
+    "DeletionReply": wire.DeletionReply, "HealthReply": health.StatusReply,
+    "History": history.HistoryReply, "Change": history.ChangeReply,
+    "Author": history.AuthorReply, "FeedChange": history.FeedChangeReply,
+    "BroughtBack": history.ListRestoredReply, "Preview": history.PreviewReply,
+    "Error": json_bodies.Problem, "Conflict": json_bodies.Conflict,
+    "UndoRequest": history.UndoRequest, "RestoreRequest": history.RestoreRequest,
+    "AddRequest": wire.AddRequest, "UpdateRequest": wire.UpdateRequest,
+    "UrlChanges": sync_json.ChangesReply, "Uploaded": sync_json.UploadReply,
+    "EpisodeAction": sync_json.ActionReply, "EpisodeActions": sync_json.ActionsReply,
+    "Device": gpodder_wire.DeviceReply, "Podcast": gpodder_wire.PodcastReply,
+    "Favorite": gpodder_wire.EpisodeReply, "Updates": gpodder_wire.UpdatesReply,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "reply"), REPLIES.items())
 def test_document_and_wire_types_name_the_same_fields(name, reply):
     told = schema(name)
     assert set(told["properties"]) == {field.name for field in msgspec.structs.fields(reply)}

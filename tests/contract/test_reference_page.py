@@ -4,16 +4,13 @@ import gzip
 import json
 import re
 import shlex
-from functools import cache
 from html.parser import HTMLParser
 from http import HTTPStatus
 
 import httpx
 import pytest
+from documented import document, operations, resolved
 from names import G1, A
-
-from feedkeep.edges import DOCUMENTED
-from feedkeep.openpodcast.reference import openapi_document
 
 NO_SUCH_REQUEST = {400, 401, 405, 406, 408, 415, 422, 431}
 
@@ -74,24 +71,9 @@ class Reader(HTMLParser):
             self._article.verbatim[-1] += data
 
 
-@cache
-def document():
-    return openapi_document(DOCUMENTED)
-
-
-def operations():
-    """Yield each operation with its path and method before it, and its parameters after it."""
-    shared = document()["components"]["parameters"]
-    for path, item in document()["paths"].items():
-        for method, operation in item.items():
-            if "responses" in operation:
-                named = [*item.get("parameters", []), *operation.get("parameters", [])]
-                known = [shared[_named(one)] if "$ref" in one else one for one in named]
-                yield path, method.upper(), operation, known
-
-
-def _named(reference):
-    return reference["$ref"].rpartition("/")[2]
+def id_of(thing):
+    """Return the end of the id of what a thing refers to."""
+    return thing["$ref"].rpartition("/")[2]
 
 
 def shown(example):
@@ -110,7 +92,7 @@ def missing(article, told):
             yield f"the example as {media_type}"
         if "$ref" not in content["schema"]:
             yield from missing_fields(article, content["schema"])
-        elif f"#schema-{_named(content['schema'])}" not in article.links:
+        elif f"#schema-{id_of(content['schema'])}" not in article.links:
             yield content["schema"]["$ref"]
 
 
@@ -132,11 +114,12 @@ def page(api):
 
 def test_the_page_shows_all_of_every_operation_and_its_responses(page):
     found = []
-    for path, method, operation, parameters in operations():
+    for (path, method), operation in operations().items():
         name = operation["operationId"]
         article = page.articles.get(name, Article())
-        texts = [f"{method} {path}", operation["summary"], operation.get("description", "")]
-        for parameter in parameters:
+        texts = [f"{method.upper()} {path}", operation["summary"], operation.get("description", "")]
+        of_path = document()["paths"][path].get("parameters", [])
+        for parameter in map(resolved, [*of_path, *operation.get("parameters", [])]):
             texts.append(f"{parameter['name']} in {parameter['in']}")
             texts.append(parameter.get("description", ""))
         lost = [*missing(article, operation.get("requestBody", {}))]
@@ -146,7 +129,7 @@ def test_the_page_shows_all_of_every_operation_and_its_responses(page):
             if "$ref" not in response:
                 texts.append(response["description"])
                 lost += [f"{status}: {one}" for one in missing(article, response)]
-            elif f"#response-{_named(response)}" not in article.links:
+            elif f"#response-{id_of(response)}" not in article.links:
                 lost.append(response["$ref"])
         lost += [text for text in texts if flat(text) not in flat(article.text)]
         found += [(name, one) for one in lost]
@@ -215,11 +198,11 @@ def test_each_curl_line_of_the_page_is_answered_as_documented(feedkeep):
         page = Reader(client.get("/docs").text)
         values = {"NAME": name, "TOKEN": feedkeep.new_token(name), "FEEDKEEP": feedkeep.base_url}
         found = []
-        for _, method, operation, _ in operations():
+        for (_, method), operation in operations().items():
             lines = page.articles[operation["operationId"]].verbatim
             [line] = [text for text in lines if text.startswith("curl ")]
             request = request_of(line, values)
-            assert request.method == method
+            assert request.method == method.upper()
             status = client.send(request).status_code
             if status in NO_SUCH_REQUEST or str(status) not in operation["responses"]:
                 found.append((line, status))
