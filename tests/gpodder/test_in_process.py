@@ -6,6 +6,7 @@ from functools import partial
 
 import httpx
 import pytest
+from commands import CHEAP
 from people import basic
 from stores import service_on
 
@@ -16,6 +17,7 @@ from feedkeep.http import routing
 from feedkeep.http.application import Application
 from feedkeep.openpodcast import resources
 from feedkeep.runtime import wall_clock
+from feedkeep.security import argon2id
 from feedkeep.store.sqlite import SqliteStore
 from feedkeep.url_sync import handlers as syncing
 
@@ -33,7 +35,8 @@ async def store(tmp_path):
 
 
 @pytest.fixture
-async def client(store):
+async def client(store, monkeypatch):
+    monkeypatch.setattr(argon2id, "OURS", CHEAP)
     service = service_on(store, wall_clock.now)
     await service.accounts.create("alice", PASSWORD)
     transport = httpx.ASGITransport(Application(edges(service, Settings()), Settings()))

@@ -2,12 +2,14 @@
 
 import json
 
+import httpx
 import pytest
 from people import EPISODE, HTTP_A, NEXTCLOUD, A, B, add, assert_empty, log_in, ok, play
 
 from feedkeep.rules.feed_urls import usual_spellings
 from feedkeep.service.documents import short_name
 
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 TOO_DEEP = "The JSON is nested deeper than 64 levels."
 
 
@@ -22,6 +24,31 @@ def test_a_device_that_uploads_or_of_which_nothing_is_said_is_one(person):
     assert_empty(person.app().post(f"/api/2/devices/{person.name}/tablet.json", content=b" "))
     found = [(device["id"], device["caption"]) for device in devices(person)]
     assert sorted(found) == [("new.one-1", "new.one-1"), ("tablet", "tablet")]
+
+
+def test_json_that_calls_itself_a_form_is_json(person):
+    app = person.app()
+    for path, body in (
+        (person.changes(), {"add": [A], "remove": []}),
+        (person.episodes, [play(A, EPISODE, 1)]),
+        (person.settings(), {"set": {"a": 1}}),
+    ):
+        ok(app.post(path, content=json.dumps(body).encode(), headers=FORM))
+    assert person.subscribed() == {A}
+    assert len(person.actions(app)) == 1
+    assert ok(app.get(person.settings())) == {"a": 1}
+
+
+@pytest.mark.parametrize("content_type", ["", "text/plain", "application/json", "x; y=z", "\xe9"])
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+def test_describing_a_device_is_answered_with_an_empty_body(person, method, content_type):
+    path = f"/api/2/devices/{person.name}/my.laptop-2.json"
+    headers = [(b"Content-Type", content_type.encode())] if content_type else []
+    body = b'{"caption": "Laptop", "type": "laptop"}'
+    request = httpx.Request(method, person.process.base_url + path, headers=headers, content=body)
+    assert_empty(person.client().send(request, auth=(person.name, person.secret)))
+    described = {"id": "my.laptop-2", "caption": "Laptop", "type": "laptop", "subscriptions": 0}
+    assert devices(person) == [described]
 
 
 def test_a_device_has_one_of_the_types_that_gpodder_knows(person):

@@ -1,7 +1,5 @@
 """What Kasts sends to a server of gpodder.net's kind, and what would break it."""
 
-from datetime import UTC, datetime, timedelta
-
 import pytest
 from people import EPISODE, HTTP_A, LAST_32_BIT_SECOND, A, B, C, log_in, ok, play
 from podcast_apps import AntennaPod, Kasts, next_since
@@ -131,18 +129,6 @@ def test_two_guids_with_one_url_are_two_episodes_and_one_guid_with_two_urls_is_o
         ("c", f"{EPISODE}?2", 50),
     ]
     assert desk.all_actions(aggregated="true") == told
-
-
-def test_a_device_whose_clock_is_ahead_wins_nothing(desk):
-    ahead, now = (datetime.now(UTC) + timedelta(days=days) for days in (1, 0))
-    desk.send(play(A, EPISODE, 10, device="phone", timestamp=f"{ahead:%Y-%m-%dT%H:%M:%S}"))
-    (told,) = desk.actions("false")
-    came = datetime.fromisoformat(told["timestamp"]).replace(tzinfo=UTC)
-    assert abs(came - now) < timedelta(minutes=5)
-    later = f"{came + timedelta(seconds=1):%Y-%m-%dT%H:%M:%S}"
-    desk.send(play(A, EPISODE, 20, device="desk", timestamp=later))
-    told = desk.all_actions(aggregated="true")
-    assert [(one["device"], one["position"]) for one in told] == [("desk", 20)]
 
 
 def test_actions_are_told_in_lower_case_with_numbers_at_play_alone(desk):

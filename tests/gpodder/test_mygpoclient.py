@@ -3,8 +3,7 @@
 import pytest
 from mygpoclient import http, simple
 from mygpoclient.api import EpisodeAction, MygPodderClient
-from mygpoclient.public import PublicClient
-from people import EPISODE, HTTP_A, LAST_32_BIT_SECOND, A, B, C, ok
+from people import EPISODE, HTTP_A, LAST_32_BIT_SECOND, A, B, C, add, ok
 
 from feedkeep.rules.feed_urls import usual_spellings
 
@@ -44,6 +43,32 @@ def test_a_host_without_a_scheme_is_reached_and_a_wrong_secret_is_unauthorized(p
     assert MygPodderClient(person.name, person.secret, root_url=host).get_devices() == []
     with pytest.raises(http.Unauthorized):
         MygPodderClient(person.name, other.secret, root_url=host).get_devices()
+
+
+def sync(client, since, actions_since, actions):
+    """Do all that one sync of gPodder does; return what was added, and the next seconds."""
+    assert client.update_device_settings("gpo_desk", "gPodder", "desktop") is True
+    pulled = client.pull_subscriptions("gpo_desk", since)
+    since = client.update_subscriptions("gpo_desk", [C], []).since
+    actions_since = client.download_episode_actions(actions_since).since
+    for start in range(0, len(actions), 100):
+        actions_since = client.upload_episode_actions(actions[start : start + 100])
+    return set(pulled.add), since, actions_since
+
+
+def test_a_whole_sync_with_actions_100_at_a_time_works_again_and_again(person, client):
+    actions = [
+        EpisodeAction(A, f"{EPISODE}?{number}", "play", "gpo_desk", None, 0, number, 900)
+        for number in range(1, 251)
+    ]
+    add(person, A)
+    added, since, actions_since = sync(client, 0, 0, actions)
+    assert added == {A}
+    add(person, B)
+    added, since, actions_since = sync(client, since, actions_since, [])
+    assert added == {B}  # and not what it has sent itself
+    told = person.actions(since=0)
+    assert sorted(action["position"] for action in told) == list(range(1, 251))
 
 
 def test_devices_are_described_listed_and_described_anew(client):
@@ -88,6 +113,9 @@ def test_changes_go_up_and_come_down_on_another_device(person):
     third = phone.pull_subscriptions("phone", second.since)
     assert (third.add, third.remove) == ([], [])
     assert first.since <= second.since <= third.since <= LAST_32_BIT_SECOND
+    desk.update_subscriptions("desk", [A])  # after the pull of the phone, before its upload
+    since = phone.update_subscriptions("phone", ["https://d.example"]).since
+    assert A in phone.pull_subscriptions("phone", since).add
 
 
 def test_update_urls_tell_how_a_url_is_kept_and_which_is_none(client):
@@ -106,14 +134,6 @@ def test_update_urls_tell_how_a_url_is_kept_and_which_is_none(client):
         "also nonsense": "",
     }
     assert set(client.get_subscriptions("desk")) == {A, B, C}
-
-
-def test_what_others_do_between_a_pull_and_an_upload_is_pulled_next(person):
-    desk, phone = client_of(person), client_of(person)
-    desk.pull_subscriptions("desk", 0)
-    phone.update_subscriptions("phone", [A])
-    since = desk.update_subscriptions("desk", [B]).since
-    assert A in desk.pull_subscriptions("desk", since).add
 
 
 def test_episode_actions_go_up_and_come_down_by_since_and_podcast(person):
@@ -144,13 +164,3 @@ def test_settings_of_all_four_scopes_are_set_removed_and_kept_apart(client):
     for number, scope in enumerate(scopes):
         assert client.set_settings(*scope, {}, ["gone", "never there"]) == {"number": number}
         assert client.get_settings(*scope) == {"number": number}
-
-
-def test_there_are_no_favourites_and_there_is_no_directory(client, person):
-    assert client.get_favorite_episodes() == []
-    assert client.get_suggestions() == []
-    public = PublicClient(person.process.base_url)
-    assert public.get_toplist() == []
-    assert public.search_podcasts("news & more") == []
-    assert public.get_toptags() == []
-    assert public.get_podcasts_of_a_tag("news") == []

@@ -1,11 +1,13 @@
 """Apps and the Open Podcast API have one list: what one does shows in the other."""
 
+from functools import partial
 from urllib.parse import unquote
 
 import pytest
 from known_feeds import subscribe_unchecked
 from people import EPISODE, HTTP_A, NEXTCLOUD, A, B, C, add, change, move, ok, play
 
+from feedkeep.model import Author, CredentialKind
 from feedkeep.rules.feed_urls import parse_feed_url, usual_spellings
 
 IMPOSSIBLE = "https://feeds..example.org/feed"
@@ -132,11 +134,15 @@ def test_an_unsubscription_reaches_a_device_that_has_the_feed_in_another_spellin
 
 
 def test_apps_that_are_told_of_a_move_and_of_the_way_back_end_with_the_url_of_the_start(person):
+    async def move_and_tell(old, new, service):
+        account, author = await service.accounts.named(person.name), Author(CredentialKind.COMMAND)
+        await service.url_lists.move(account.id, old, new, author, notify_apps=True)
+
     add(person, A)
     app = person.app()
     has, since = {A}, person.pull(app=app)["timestamp"]
     for old, new in ((A, B), (B, A), (A, B)):
-        person.process.must("move", person.name, old, new, "--tell-apps")
+        person.process.use(partial(move_and_tell, old, new))
         told = person.pull(app=app, since=since)
         assert both(told) == ([new], usual_spellings(old))
         has, since = (has | {new}) - set(told["remove"]), told["timestamp"]
