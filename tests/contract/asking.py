@@ -1,5 +1,11 @@
 """Short ways to send the usual requests of the contract tests."""
 
+import base64
+
+
+def basic(name, password, encoding="utf-8"):
+    return "Basic " + base64.b64encode(f"{name}:{password}".encode(encoding)).decode()
+
 
 def told(reply, status=200):
     """Return the JSON of a reply, which has to have a status."""

@@ -1,7 +1,16 @@
 """What the contract tests share."""
 
+import httpx
 import pytest
 from asking import told
+from feedkeep_process import from_elsewhere
+
+
+@pytest.fixture
+def anyone(feedkeep):
+    """A client that shows nothing by itself."""
+    with httpx.Client(base_url=feedkeep.base_url, headers=from_elsewhere(), timeout=30) as client:
+        yield client
 
 
 @pytest.fixture
