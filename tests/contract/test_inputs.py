@@ -1,30 +1,28 @@
 """Inputs that break careless decoders, each with the one right reply (contract, section 7)."""
 
-import json
 import socket
 from contextlib import suppress
 
 import httpx
 import pytest
-from feedkeep_process import FeedkeepProcess
-from names import G1, A, entries, get
+from asking import entries, get, told
+from names import G1, A
 
 DEEP = 100_000
 LONG = "1" * 5_000
 
 
-def post(api: httpx.Client, body: str | bytes) -> httpx.Response:
+def post(api, body):
     return api.post("/subscriptions", content=body)
 
 
-def item(fields: str) -> str:
+def item(fields):
     return f'{{"subscriptions": [{{{fields}}}]}}'
 
 
 # C1.3, C1.4, C7.2, C7.6
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_a_body_that_is_not_valid_is_405_and_stores_nothing(api):
+    for body in (
         item('"feed_url": "https://a.example/\\ud800"'),
         item(f'"feed_url": "{A}", "title": "\\ud800"'),
         item(f'"feed_url": "{A}", "\\udc00": 1'),
@@ -49,16 +47,15 @@ def item(fields: str) -> str:
         "\ufeff" + item(f'"feed_url": "{A}"'),
         item(f'"feed_url": "{A}",'),
         item(f"'feed_url': '{A}'"),
-    ],
-)
-def test_a_body_that_is_not_valid_is_405_and_stores_nothing(api, body):
-    reply = post(api, body)
-    assert reply.status_code == 405
-    assert reply.headers["Allow"] == "GET, HEAD, POST"
-    assert reply.json()["code"] == "405"
-    assert reply.json()["message"].startswith("The input could not be validated. ")
-    assert len(reply.json()["message"]) < 300
+    ):
+        reply = post(api, body)
+        problem = told(reply, 405)
+        assert (problem["code"], reply.headers["Allow"]) == ("405", "GET, HEAD, POST")
+        assert problem["message"].startswith("The input could not be validated. ")
+        assert len(problem["message"]) < 300
     assert entries(api) == []
+    problem = told(api.patch(f"/subscriptions/{G1}", content=b""), 405)
+    assert problem["message"].endswith("The body is not valid JSON: it is empty.")
 
 
 # C1.11
@@ -73,63 +70,43 @@ def test_json_is_nested_64_levels_deep_at_most_and_that_is_said(api, opened):
     assert (patch.status_code, patch.json()["message"]) == (405, refused.json()["message"])
 
 
-@pytest.mark.parametrize("number", [LONG, str(2**63), "1e999", "-0.0"])
-def test_a_number_of_any_size_in_a_field_that_is_not_ours_is_ignored(api, number):
-    assert len(post(api, item(f'"feed_url": "{A}", "x": {number}')).json()["success"]) == 1
+def test_a_number_of_any_size_in_a_field_that_is_not_ours_is_ignored(api):
+    for number in (LONG, str(2**63), "1e999", "-0.0"):
+        assert len(told(post(api, item(f'"feed_url": "{A}", "x": {number}')))["success"]) == 1
 
 
-@pytest.mark.parametrize("escape", ["\\u0000", "\\u001f", "\\u007f", "\\u0085"])
-def test_a_control_character_in_a_url_is_a_failure_item(api, escape):
-    (failure,) = post(api, item(f'"feed_url": "https://a.example/{escape}x"')).json()["failure"]
-    assert failure["message"].startswith("White space or a control character")
+# C3.1
+def test_a_control_character_or_a_broken_host_is_a_failure_item(api):
+    for escape in ("\\u0000", "\\u001f", "\\u007f", "\\u0085"):
+        body = told(post(api, item(f'"feed_url": "https://a.example/{escape}x"')))
+        assert body["failure"][0]["message"].startswith("White space or a control character")
+    for fields in (
+        f'"feed_url": "{A}", "guid": "{G1}\\u0000"',
+        '"feed_url": "http://[::1"',
+        '"feed_url": "https://a.example:99999/feed"',
+        '"feed_url": "https://feeds..example.org/feed"',
+    ):
+        body = told(post(api, item(fields)))
+        assert (body["success"], len(body["failure"])) == ([], 1)
     assert entries(api) == []
 
 
-def test_a_null_character_in_a_guid_is_a_failure_item(api):
-    body = item(f'"feed_url": "{A}", "guid": "{G1}\\u0000"')
-    assert len(post(api, body).json()["failure"]) == 1
-
-
 # C1.4
-def test_of_duplicate_keys_the_last_counts(api):
+def test_of_duplicate_keys_the_last_counts_and_only_that_has_to_be_valid(api):
     post(api, f'{{"subscriptions": [], "subscriptions": [{{"feed_url": "x", "feed_url": "{A}"}}]}}')
     assert [entry["feed_url"] for entry in entries(api)] == [A]
     guid = entries(api)[0]["guid"]
     api.patch(f"/subscriptions/{guid}", content='{"is_subscribed": true, "is_subscribed": false}')
     assert get(api, guid)["is_subscribed"] is False
-
-
-# C1.4
-def test_only_the_last_of_duplicate_keys_has_to_be_valid(api):
     assert post(api, '{"subscriptions": 5, "subscriptions": []}').status_code == 200
     assert post(api, '{"subscriptions": [], "subscriptions": 5}').status_code == 405
     body = item(f'"feed_url": 1, "guid": [], "feed_url": "{A}", "guid": null')
     assert len(post(api, body).json()["success"]) == 1
 
 
-# C3.1
-@pytest.mark.parametrize(
-    "url", ["http://[::1", "https://a.example:99999/feed", "https://feeds..example.org/feed"]
-)
-def test_a_url_with_a_broken_host_is_a_failure_item(api, url):
-    body = post(api, json.dumps({"subscriptions": [{"feed_url": url}]})).json()
-    assert (body["success"], len(body["failure"])) == ([], 1)
-
-
-def test_a_since_in_the_year_9999_with_a_negative_offset_is_a_moment(api):
-    reply = api.get("/subscriptions", params={"since": "9999-12-31T23:59:59.999999-12:00"})
-    assert (reply.status_code, reply.json()["total"]) == (200, 0)
-
-
-def test_an_empty_body_is_405_for_patch(api):
-    refused = api.patch(f"/subscriptions/{G1}", content=b"")
-    assert refused.status_code == 405
-    assert refused.json()["message"].endswith("The body is not valid JSON: it is empty.")
-
-
-def cut_off(feedkeep: FeedkeepProcess, api: httpx.Client, headers: str, body: bytes) -> None:
+def cut_off(api, headers, body):
     """Send the start of a request, hang up, and wait until the server does."""
-    url = httpx.URL(feedkeep.base_url)
+    url = httpx.URL(api.base_url)
     with socket.create_connection((url.host, url.port or 80), timeout=10) as connection:
         head = f"POST /subscriptions HTTP/1.1\r\nHost: x\r\n{headers}\r\n"
         head += f"Authorization: {api.headers['Authorization']}\r\n\r\n"
@@ -141,14 +118,14 @@ def cut_off(feedkeep: FeedkeepProcess, api: httpx.Client, headers: str, body: by
 
 
 # C8.3
-def test_a_body_cut_in_the_middle_stores_nothing(api, feedkeep):
+def test_a_body_cut_in_the_middle_stores_nothing(api):
     body = item(f'"feed_url": "{A}"').encode()
-    cut_off(feedkeep, api, f"Content-Length: {len(body)}", body[:-5])
-    cut_off(feedkeep, api, f"Content-Length: {len(body) + 5}", body)
-    cut_off(feedkeep, api, "Transfer-Encoding: chunked", b"%x\r\n%s" % (len(body), body[:-5]))
+    cut_off(api, f"Content-Length: {len(body)}", body[:-5])
+    cut_off(api, f"Content-Length: {len(body) + 5}", body)
+    cut_off(api, "Transfer-Encoding: chunked", b"%x\r\n%s" % (len(body), body[:-5]))
     chunk = b"%x\r\n%s\r\n" % (len(body), body)
-    cut_off(feedkeep, api, "Transfer-Encoding: chunked", chunk)
-    cut_off(feedkeep, api, "Transfer-Encoding: chunked", chunk + b"nonsense")
+    cut_off(api, "Transfer-Encoding: chunked", chunk)
+    cut_off(api, "Transfer-Encoding: chunked", chunk + b"nonsense")
     assert entries(api) == []
 
 

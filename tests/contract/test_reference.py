@@ -4,21 +4,20 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import httpx
 import jsonschema_rs
 import msgspec
 import pytest
 import yaml
+from asking import patch
+from documented import METHODS, document, operations, resolved
 from feedkeep_process import FeedkeepProcess
 from forms import IS_FULL, IS_LONG
 from hypothesis import given
 from hypothesis import strategies as st
-from names import G1, A, derived, patch
+from names import G1, A, B, C, derived
 from route_table import all_routes, bare, choices
 
 import feedkeep
@@ -38,7 +37,6 @@ CASES_FOR_AN_OPERATION = 10_000 if IS_FULL else 6 if IS_LONG else 1
 PHASES = ["examples"]
 if IS_LONG:  # any values, one after the other, and each one at the edge of what the document says
     PHASES += ["fuzzing", "stateful", "coverage"]
-METHODS = {"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 
 # Its own lists of statuses, with one more in each: a guid that is valid may be one that was
 # deleted, what is not valid may be too large as well, and the valid feed URL of a PATCH may belong
@@ -85,19 +83,8 @@ warnings = false
 """
 
 
-@cache
-def document() -> dict[str, Any]:
-    return openapi_document(DOCUMENTED)
-
-
-def schema(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = document()["components"]["schemas"][name]
-    return found
-
-
-def operations() -> set[tuple[str, str]]:
-    paths: dict[str, dict[str, Any]] = document()["paths"]
-    return {(path, name) for path, item in paths.items() for name in METHODS & set(item)}
+def schema(name):
+    return document()["components"]["schemas"][name]
 
 
 def test_routes_and_document_name_the_same_operations():
@@ -110,59 +97,53 @@ def test_routes_and_document_name_the_same_operations():
     served.remove(("/docs/", "get"))  # it leads to the page without the slash
     served.remove(("/v1/docs/", "get"))
     under_v1 = {(path, method) for path, method in served if path.startswith("/v1/")}
-    assert served - under_v1 == operations()
+    assert served - under_v1 == set(operations())
     assert {(path.removeprefix("/v1"), method) for path, method in under_v1} <= served
 
 
 def test_routes_and_document_name_the_same_choices():
-    found = []
+    count = 0
     for target in all_routes():
         item = document()["paths"].get(bare(target.path), {})
         for name, wanted in choices(target.path).items():
-            found.append((target.path, name, wanted, told_choices(item, name)))
-    assert len(found) == 7
-    assert [one for one in found if one[2] != one[3]] == []
+            (parameter,) = (one for one in map(resolved, item["parameters"]) if one["name"] == name)
+            assert parameter["schema"]["enum"] == wanted, (target.path, name)
+            count += 1
+    assert count == 7
 
 
-def told_choices(item: dict[str, Any], name: str) -> list[str]:
-    shared = document()["components"]["parameters"]
-    for parameter in item["parameters"]:
-        told = shared[parameter["$ref"].rpartition("/")[2]] if "$ref" in parameter else parameter
-        if told["name"] == name:
-            found: list[str] = told["schema"]["enum"]
-            return found
-    return []
-
-
-def test_the_document_says_of_each_route_whether_it_is_open_to_everyone():
+def test_each_operation_says_whether_it_is_open_to_everyone_and_may_refuse_large_headers():
     for target in all_routes():
         item = document()["paths"].get(bare(target.path), {})
         for method in METHODS & set(item):
             is_open = item[method].get("security", document()["security"]) == []
             assert is_open is isinstance(target.route, PublicRoute), target.path
+    told = {operation: set(item["responses"]) for operation, item in operations().items()}
+    assert [operation for operation, statuses in told.items() if "431" not in statuses] == []
 
 
-def test_each_operation_may_refuse_headers_that_are_too_large():
-    paths = document()["paths"]
-    without = [
-        (path, name) for path, name in operations() if "431" not in paths[path][name]["responses"]
-    ]
-    assert without == []
+def mappings(thing):
+    """Yield each mapping in a part of the document."""
+    if isinstance(thing, dict):
+        yield thing
+        thing = thing.values()
+    for value in thing:
+        if isinstance(value, dict | list):
+            yield from mappings(value)
 
 
 def test_a_field_has_one_type_beside_null():
     """Some generators refuse a field of several types, others make an empty type of it."""
+    for one in mappings(document()):
+        kinds = one.get("anyOf", one["type"] if isinstance(one.get("type"), list) else [])
+        assert len([kind for kind in kinds if kind not in ("null", {"type": "null"})]) <= 1, one
 
-    def several(thing):
-        if isinstance(thing, dict):
-            kinds = thing.get("anyOf", thing["type"] if isinstance(thing.get("type"), list) else [])
-            if len([kind for kind in kinds if kind not in ("null", {"type": "null"})]) > 1:
-                yield thing
-        for value in thing.values() if isinstance(thing, dict) else thing:
-            if isinstance(value, dict | list):
-                yield from several(value)
 
-    assert list(several(document())) == []
+def test_no_key_of_the_document_is_a_stray_sentence():
+    """As a comma makes one of a description, in the short form of a mapping."""
+    keys = [(key, value) for one in mappings(document()) for key, value in one.items()]
+    assert [key for key, _ in keys if not re.fullmatch(r"[\w./{}$-]+", key)] == []
+    assert {key for key, value in keys if value is None} <= {"logo_url"}
 
 
 def test_everything_that_the_document_refers_to_is_in_it():
@@ -170,23 +151,12 @@ def test_everything_that_the_document_refers_to_is_in_it():
     kinds = ("schemas", "parameters", "responses")
     there = {(kind, name) for kind in kinds for name in document()["components"][kind]}
     assert referred == there
-    told = [item[name]["operationId"] for item in document()["paths"].values()
-            for name in METHODS & set(item)]  # fmt: skip
-    assert len(told) == len(set(told)) == len(operations())
+    assert len({item["operationId"] for item in operations().values()}) == len(operations())
 
 
-def resolved(thing: dict[str, Any]) -> dict[str, Any]:
-    """Return a thing, or what it refers to."""
-    while "$ref" in thing:
-        _, _, kind, name = thing["$ref"].split("/")
-        thing = document()["components"][kind][name]
-    return thing
-
-
-def contents() -> Iterator[tuple[str, str, dict[str, Any]]]:
+def contents():
     """Yield all that is sent or answered: its operation, what it is there, and how it is told."""
-    for path, name in sorted(operations()):
-        operation = document()["paths"][path][name]
+    for (path, name), operation in sorted(operations().items()):
         there = {status: resolved(reply) for status, reply in operation["responses"].items()}
         if "requestBody" in operation:
             there["request"] = operation["requestBody"]
@@ -205,28 +175,10 @@ def test_all_that_is_sent_or_answered_has_an_example_that_is_as_the_document_say
         errors = jsonschema_rs.validator_for(whole).iter_errors(told["example"])
         wrong += [f"{operation}: {what}: {error.message}" for error in errors]
     assert wrong == []
-
-
-def test_the_example_of_an_error_has_its_own_status():
     errors = [(what[:3], told) for _, what, told in contents() if what[:1] in {"4", "5"}]
     assert len(errors) > 100
     json_errors = [(code, told) for code, told in errors if isinstance(told["example"], dict)]
     assert {code for code, told in json_errors if told["example"]["code"] != code} == set()
-
-
-def test_no_key_of_the_document_is_a_stray_sentence():
-    """As a comma makes one of a description, in the short form of a mapping."""
-
-    def keys(thing):
-        if isinstance(thing, dict):
-            for key, value in thing.items():
-                yield key if value is not None or key == "logo_url" else f"{key}: null"
-                yield from keys(value)
-        elif isinstance(thing, list):
-            for value in thing:
-                yield from keys(value)
-
-    assert [key for key in keys(document()) if not re.fullmatch(r"[\w./{}$-]+", key)] == []
 
 
 def test_two_parts_of_the_document_cannot_define_the_same_thing():
@@ -234,41 +186,25 @@ def test_two_parts_of_the_document_cannot_define_the_same_thing():
         openapi_document(["feedkeep.openpodcast", "feedkeep.gpodder", "feedkeep.gpodder"])
 
 
-@pytest.mark.parametrize(
-    ("name", "reply"),
-    [
-        ("AddReply", wire.AddReply),
-        ("AddedFeed", wire.SuccessItem),
-        ("RefusedFeed", wire.FailureItem),
-        ("Entry", wire.SubscriptionReply),
-        ("Feed", wire.FeedReply),
-        ("UpdateReply", wire.UpdateReply),
-        ("Page", wire.PageReply),
-        ("DeletedReply", wire.DeletedReply),
-        ("DeletionReply", wire.DeletionReply),
-        ("HealthReply", health.StatusReply),
-        ("History", history.HistoryReply),
-        ("Change", history.ChangeReply),
-        ("Author", history.AuthorReply),
-        ("FeedChange", history.FeedChangeReply),
-        ("BroughtBack", history.ListRestoredReply),
-        ("Preview", history.PreviewReply),
-        ("Error", json_bodies.Problem),
-        ("Conflict", json_bodies.Conflict),
-        ("UndoRequest", history.UndoRequest),
-        ("RestoreRequest", history.RestoreRequest),
-        ("AddRequest", wire.AddRequest),
-        ("UpdateRequest", wire.UpdateRequest),
-        ("UrlChanges", sync_json.ChangesReply),
-        ("Uploaded", sync_json.UploadReply),
-        ("EpisodeAction", sync_json.ActionReply),
-        ("EpisodeActions", sync_json.ActionsReply),
-        ("Device", gpodder_wire.DeviceReply),
-        ("Podcast", gpodder_wire.PodcastReply),
-        ("Favorite", gpodder_wire.EpisodeReply),
-        ("Updates", gpodder_wire.UpdatesReply),
-    ],
-)
+REPLIES = {
+    "AddReply": wire.AddReply, "AddedFeed": wire.SuccessItem, "RefusedFeed": wire.FailureItem,
+    "Entry": wire.SubscriptionReply, "Feed": wire.FeedReply, "UpdateReply": wire.UpdateReply,
+    "Page": wire.PageReply, "DeletedReply": wire.DeletedReply,
+    "DeletionReply": wire.DeletionReply, "HealthReply": health.StatusReply,
+    "History": history.HistoryReply, "Change": history.ChangeReply,
+    "Author": history.AuthorReply, "FeedChange": history.FeedChangeReply,
+    "BroughtBack": history.ListRestoredReply, "Preview": history.PreviewReply,
+    "Error": json_bodies.Problem, "Conflict": json_bodies.Conflict,
+    "UndoRequest": history.UndoRequest, "RestoreRequest": history.RestoreRequest,
+    "AddRequest": wire.AddRequest, "UpdateRequest": wire.UpdateRequest,
+    "UrlChanges": sync_json.ChangesReply, "Uploaded": sync_json.UploadReply,
+    "EpisodeAction": sync_json.ActionReply, "EpisodeActions": sync_json.ActionsReply,
+    "Device": gpodder_wire.DeviceReply, "Podcast": gpodder_wire.PodcastReply,
+    "Favorite": gpodder_wire.EpisodeReply, "Updates": gpodder_wire.UpdatesReply,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "reply"), REPLIES.items())
 def test_document_and_wire_types_name_the_same_fields(name, reply):
     told = schema(name)
     assert set(told["properties"]) == {field.name for field in msgspec.structs.fields(reply)}
@@ -276,19 +212,17 @@ def test_document_and_wire_types_name_the_same_fields(name, reply):
         assert told["additionalProperties"] is False
 
 
-@given(st.from_regex(schema("FeedUrl")["pattern"], fullmatch=True))
-def test_whatever_the_document_takes_for_a_feed_url_is_one(url):
-    assert parse_new_feed_url(url).text == url
-
-
-@given(st.from_regex(schema("Guid")["pattern"], fullmatch=True))
-def test_whatever_the_document_takes_for_a_guid_is_one(guid):
-    assert parse_guid(guid) == guid.lower()
-
-
-@given(st.from_regex(schema("DeviceId")["pattern"], fullmatch=True))
-def test_whatever_the_document_takes_for_a_device_id_is_one(device_id):
-    assert is_device_id(device_id)
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("FeedUrl", lambda text: parse_new_feed_url(text).text == text),
+        ("Guid", lambda text: parse_guid(text) == text.lower()),
+        ("DeviceId", is_device_id),
+    ],
+)
+@given(data=st.data())
+def test_whatever_the_document_takes_for_a_text_of_a_kind_is_one(name, is_one, data):
+    assert is_one(data.draw(st.from_regex(schema(name)["pattern"], fullmatch=True)))
 
 
 def test_the_document_is_served_as_json_with_all_that_its_parts_say(api):
@@ -308,7 +242,7 @@ def test_the_document_is_served_as_json_with_all_that_its_parts_say(api):
 
 
 def test_the_document_of_each_protocol_alone_has_all_that_it_refers_to_and_no_more(api):
-    paths: list[str] = []
+    paths = []
     for package in DOCUMENTED:
         alone = api.get(f"/docs/{package.rpartition('.')[2]}.json").json()
         paths += alone["paths"]
@@ -324,36 +258,34 @@ def test_the_document_of_each_protocol_alone_has_all_that_it_refers_to_and_no_mo
     assert set(alone["components"]["securitySchemes"]) == {"token", "password"}
 
 
-@pytest.mark.parametrize("prefix", ["", "/v1"])
-def test_a_slash_too_many_leads_to_the_page(feedkeep, prefix):
-    reply = httpx.get(f"{feedkeep.base_url}{prefix}/docs/")
-    assert (reply.status_code, reply.content) == (302, b"")
-    page = httpx.get(reply.url.join(reply.headers["Location"]))
-    assert page.status_code == 200
-    assert page.url.path == f"{prefix}/docs"
+def test_a_slash_too_many_leads_to_the_page(feedkeep):
+    for prefix in ("", "/v1"):
+        reply = httpx.get(f"{feedkeep.base_url}{prefix}/docs/")
+        assert (reply.status_code, reply.content) == (302, b"")
+        page = httpx.get(reply.url.join(reply.headers["Location"]))
+        assert (page.status_code, page.url.path) == (200, f"{prefix}/docs")
 
 
-@pytest.fixture
-def own(tmp_path):
-    """A service of its own, in which wrong passwords cost nothing and do not count.
+def test_schemathesis_finds_nothing_with_any_of_its_checks(tmp_path):
+    """On a service of its own, in which wrong passwords cost nothing and do not count.
 
     With each operation some are tried, in the short form more than may come from one address.
     """
     process = FeedkeepProcess(tmp_path)
     process.run_first("hashes_are_cheap", "wrong_passwords_do_not_count")
     with process:
-        yield process
+        check_with_schemathesis(process, tmp_path)
 
 
-def test_schemathesis_finds_nothing_with_any_of_its_checks(own, tmp_path):
-    config = tmp_path / "schemathesis.toml"
+def check_with_schemathesis(own, folder):
+    config = folder / "schemathesis.toml"
     name = own.new_account()
     config.write_text(SCHEMATHESIS_CONFIG.replace("{user}", name))
     token = own.new_token(name)
     with own.client(name) as client:
-        body = {"subscriptions": [{"feed_url": A, "guid": G1}, {"feed_url": "https://b.example"}]}
-        client.post("/subscriptions", json=body)
-        patch(client, G1, new_guid=derived("https://c.example"))
+        items = [{"feed_url": A, "guid": G1}, {"feed_url": B}]
+        client.post("/subscriptions", json={"subscriptions": items})
+        patch(client, G1, new_guid=derived(C))
     done = subprocess.run(
         [
             SCHEMATHESIS,
@@ -366,7 +298,7 @@ def test_schemathesis_finds_nothing_with_any_of_its_checks(own, tmp_path):
             f"--phases={','.join(PHASES)}",
             f"--max-examples={CASES_FOR_AN_OPERATION}",
         ],
-        cwd=tmp_path,
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=300 + 15 * CASES_FOR_AN_OPERATION,

@@ -4,18 +4,13 @@ import gzip
 import json
 import re
 import shlex
-from collections.abc import Iterator
-from functools import cache
 from html.parser import HTMLParser
 from http import HTTPStatus
-from typing import Any
 
 import httpx
 import pytest
+from documented import document, operations, resolved
 from names import G1, A
-
-from feedkeep.edges import DOCUMENTED
-from feedkeep.openpodcast.reference import openapi_document
 
 NO_SUCH_REQUEST = {400, 401, 405, 406, 408, 415, 422, 431}
 
@@ -23,20 +18,20 @@ NO_SUCH_REQUEST = {400, 401, 405, 406, 408, 415, 422, 431}
 class Article:
     """An article of the page, by what a reader sees of it."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.text = ""
-        self.verbatim: list[str] = []
-        self.links: set[str] = set()
+        self.verbatim = []
+        self.links = set()
 
 
 class Reader(HTMLParser):
     """The page, with the articles by their ids."""
 
-    def __init__(self, page: str) -> None:
+    def __init__(self, page):
         super().__init__()
-        self.articles: dict[str, Article] = {}
-        self.ids: list[str] = []
-        self.attributes: list[tuple[str, str, str]] = []
+        self.articles = {}
+        self.ids = []
+        self.attributes = []
         self.prose = ""
         self._article = Article()
         self._is_verbatim = 0
@@ -44,14 +39,14 @@ class Reader(HTMLParser):
         self.close()
 
     @property
-    def tags(self) -> set[str]:
+    def tags(self):
         return {tag for tag, _, _ in self.attributes}
 
     @property
-    def links(self) -> list[str]:
+    def links(self):
         return [value for _, name, value in self.attributes if name in ("href", "src", "action")]
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self.attributes += [(tag, name, value or "") for name, value in attrs] or [(tag, "", "")]
         known = dict(attrs)
         self.ids += [known["id"] or ""] if "id" in known else []
@@ -63,12 +58,12 @@ class Reader(HTMLParser):
             self._article.verbatim.append("")
         self._is_verbatim += tag in ("pre", "code")
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         self._is_verbatim -= tag in ("pre", "code")
         if tag == "article":
             self._article = Article()
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         self._article.text += data
         if not self._is_verbatim:
             self.prose += data
@@ -76,56 +71,38 @@ class Reader(HTMLParser):
             self._article.verbatim[-1] += data
 
 
-@cache
-def document() -> dict[str, Any]:
-    return openapi_document(DOCUMENTED)
+def id_of(thing):
+    """Return the end of the id of what a thing refers to."""
+    return thing["$ref"].rpartition("/")[2]
 
 
-def operations() -> Iterator[tuple[str, str, dict[str, Any], list[dict[str, Any]]]]:
-    """Yield each operation with its path and method before it, and its parameters after it."""
-    shared = document()["components"]["parameters"]
-    for path, item in document()["paths"].items():
-        for method, operation in item.items():
-            if "responses" in operation:
-                named = [*item.get("parameters", []), *operation.get("parameters", [])]
-                known = [shared[_named(one)] if "$ref" in one else one for one in named]
-                yield path, method.upper(), operation, known
-
-
-def _named(reference: dict[str, str]) -> str:
-    return reference["$ref"].rpartition("/")[2]
-
-
-def shown(example: object) -> str:
+def shown(example):
     if isinstance(example, str):
         return example or "(empty)"
     return json.dumps(example, indent=2, ensure_ascii=False)
 
 
-def missing(article: Article, told: dict[str, Any]) -> Iterator[str]:
+def missing(article, told):
     """Yield what an article does not show of a body or of a response."""
-    for name in told.get("headers", {}):
-        if name not in article.text:
-            yield name
+    yield from (name for name in told.get("headers", {}) if name not in article.text)
     for media_type, content in told.get("content", {}).items():
         if media_type not in article.text:
             yield media_type
         if shown(content["example"]) not in article.verbatim:
             yield f"the example as {media_type}"
-        if "$ref" in content["schema"]:
-            if f"#schema-{_named(content['schema'])}" not in article.links:
-                yield content["schema"]["$ref"]
-        else:
+        if "$ref" not in content["schema"]:
             yield from missing_fields(article, content["schema"])
+        elif f"#schema-{id_of(content['schema'])}" not in article.links:
+            yield content["schema"]["$ref"]
 
 
-def missing_fields(article: Article, schema: dict[str, Any]) -> Iterator[str]:
+def missing_fields(article, schema):
     for name, field in schema.get("properties", {}).items():
         if name not in article.text or flat(field.get("description", "")) not in flat(article.text):
             yield name
 
 
-def flat(text: str) -> str:
+def flat(text):
     """Return a text without its marks, and with single spaces."""
     return " ".join(re.sub(r"\*\*|`", "", text).split())
 
@@ -135,34 +112,27 @@ def page(api):
     return Reader(api.get("/docs").text)
 
 
-def test_the_page_shows_all_of_every_operation(page):
+def test_the_page_shows_all_of_every_operation_and_its_responses(page):
     found = []
-    for path, method, operation, parameters in operations():
+    for (path, method), operation in operations().items():
         name = operation["operationId"]
         article = page.articles.get(name, Article())
-        texts = [f"{method} {path}", operation["summary"], operation.get("description", "")]
-        for parameter in parameters:
+        texts = [f"{method.upper()} {path}", operation["summary"], operation.get("description", "")]
+        of_path = document()["paths"][path].get("parameters", [])
+        for parameter in map(resolved, [*of_path, *operation.get("parameters", [])]):
             texts.append(f"{parameter['name']} in {parameter['in']}")
             texts.append(parameter.get("description", ""))
-        found += [(name, text) for text in texts if flat(text) not in flat(article.text)]
-        found += [(name, lost) for lost in missing(article, operation.get("requestBody", {}))]
-        found += [] if f"#{name}" in page.links else [(name, "a link to it")]
-    assert found == []
-
-
-def test_the_page_shows_every_response_of_every_operation(page):
-    found = []
-    for _, _, operation, _ in operations():
-        name = operation["operationId"]
-        article = page.articles.get(name, Article())
+        lost = [*missing(article, operation.get("requestBody", {}))]
+        lost += [] if f"#{name}" in page.links else ["a link to it"]
         for status, response in operation["responses"].items():
-            texts = [f"{status} {HTTPStatus(int(status)).phrase}"]
+            texts.append(f"{status} {HTTPStatus(int(status)).phrase}")
             if "$ref" not in response:
                 texts.append(response["description"])
-                found += [(name, f"{status}: {lost}") for lost in missing(article, response)]
-            elif f"#response-{_named(response)}" not in article.links:
-                found.append((name, response["$ref"]))
-            found += [(name, text) for text in texts if flat(text) not in flat(article.text)]
+                lost += [f"{status}: {one}" for one in missing(article, response)]
+            elif f"#response-{id_of(response)}" not in article.links:
+                lost.append(response["$ref"])
+        lost += [text for text in texts if flat(text) not in flat(article.text)]
+        found += [(name, one) for one in lost]
     assert found == []
 
 
@@ -186,9 +156,8 @@ def test_the_page_has_no_script_and_nothing_from_elsewhere(api):
     reply = api.get("/docs")
     page = Reader(reply.text)
     assert page.tags.isdisjoint({"script", "style", "iframe", "object", "embed", "form", "base"})
-    assert [
-        name for _, name, _ in page.attributes if name.startswith("on") or name == "style"
-    ] == []
+    names = {name for _, name, _ in page.attributes}
+    assert {name for name in names if name.startswith("on") or name == "style"} == set()
     policy = reply.headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy
     assert "script-src" not in policy
@@ -200,12 +169,9 @@ def test_the_page_has_no_script_and_nothing_from_elsewhere(api):
         assert api.get(place, follow_redirects=True).status_code == 200, place
 
 
-def test_each_anchor_of_the_page_is_there_once(page):
+def test_each_anchor_of_the_page_is_there_once_and_no_mark_of_markdown(page):
     assert len(set(page.ids)) == len(page.ids)
     assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
-
-
-def test_no_mark_of_markdown_is_left_on_the_page(page):
     assert re.findall(r"`|\*\*|\]\(", page.prose) == []
 
 
@@ -232,19 +198,18 @@ def test_each_curl_line_of_the_page_is_answered_as_documented(feedkeep):
         page = Reader(client.get("/docs").text)
         values = {"NAME": name, "TOKEN": feedkeep.new_token(name), "FEEDKEEP": feedkeep.base_url}
         found = []
-        for _, method, operation, _ in operations():
+        for (_, method), operation in operations().items():
             lines = page.articles[operation["operationId"]].verbatim
             [line] = [text for text in lines if text.startswith("curl ")]
             request = request_of(line, values)
-            assert request.method == method
+            assert request.method == method.upper()
             status = client.send(request).status_code
-            is_told = str(status) in operation["responses"]
-            if status in NO_SUCH_REQUEST or not is_told:
+            if status in NO_SUCH_REQUEST or str(status) not in operation["responses"]:
                 found.append((line, status))
     assert found == []
 
 
-def request_of(line: str, values: dict[str, str]) -> httpx.Request:
+def request_of(line, values):
     """Return the request that a curl line sends, in a shell that has these variables."""
     for name, value in values.items():
         line = line.replace(f"${name}", value)

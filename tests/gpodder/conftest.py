@@ -7,14 +7,17 @@ from people import Person
 
 
 @pytest.fixture
-def person(feedkeep):
-    """A person with an empty list, whose apps use a token as the password."""
+def stack():
     with ExitStack() as stack:
-        yield Person.new(feedkeep, stack)
+        yield stack
 
 
 @pytest.fixture
-def other(feedkeep):
-    """Another person."""
-    with ExitStack() as stack:
-        yield Person.new(feedkeep, stack)
+def person(feedkeep, stack):
+    """A person with an empty list, whose apps use a token as the password."""
+    return Person.new(feedkeep, stack)
+
+
+@pytest.fixture
+def other(feedkeep, stack):
+    return Person.new(feedkeep, stack)

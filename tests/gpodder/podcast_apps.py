@@ -1,16 +1,12 @@
 """Three apps as far as a server sees them: what each sends, keeps and takes for a failure."""
 
-from __future__ import annotations
-
 import json
 import re
 import time
 from datetime import datetime
-from typing import Any
 
-import httpx
-from people import LAST_32_BIT_SECOND, Person
-from podsync_check.messages import Call, Reply
+from people import LAST_32_BIT_SECOND, assert_empty, ok
+from podsync_check.messages import Reply
 from podsync_check.protocols.url_lists import GpodderCalls
 from podsync_check.simulated.apps import ANTENNAPOD, SimulatedApp
 
@@ -18,53 +14,54 @@ from podsync_check.simulated.apps import ANTENNAPOD, SimulatedApp
 class AntennaPod(SimulatedApp):
     """The gpodder.net provider: logs in, then shows the cookie only; any status but 200 fails."""
 
-    calls: GpodderCalls
-
-    def __init__(self, person: Person, device: str = "phone_1") -> None:
+    def __init__(self, person, device="phone_1"):
         super().__init__(ANTENNAPOD, GpodderCalls(person.name, device), "http", time.time)
         self.person = person
         self.device = device
         self.client = person.client(**{"User-Agent": "AntennaPod/3.8.0"})
 
-    def set_up(self) -> None:
+    def set_up(self):
         self.log_in()
         self.ask("GET", f"/api/2/devices/{self.person.name}.json")
         path = f"/api/2/devices/{self.person.name}/{self.device}.json"
-        assert self.send(path, {"caption": "My phone", "type": "mobile"}).content == b""
+        assert_empty(self.send(path, {"caption": "My phone", "type": "mobile"}))
 
-    def log_in(self) -> None:
+    def log_in(self):
         """Begin anew: cookies are not kept from one sync to the next."""
         self.client.cookies.clear()
-        reply = self.client.post(
-            f"/api/2/auth/{self.person.name}/login.json",
-            content=b"",
-            headers={"Authorization": self.person.basic, "Content-Type": "text/plain"},
-        )
-        assert reply.status_code == 200, reply.text
+        path = f"/api/2/auth/{self.person.name}/login.json"
+        headers = {"Authorization": self.person.basic, "Content-Type": "text/plain"}
+        assert_empty(self.client.post(path, content=b"", headers=headers))
         self.person.kept_session(self.client)
 
-    def ask(self, method: str, path: str, **query: str | int) -> Any:
-        reply = self.client.request(method, path, params=dict(query))
+    def ask(self, method, path, **query):
+        reply = self.client.request(method, path, params=query)
         assert "Authorization" not in reply.request.headers
-        assert reply.status_code == 200, reply.text
-        return reply.json()
+        return ok(reply)
 
-    def send(self, path: str, body: object) -> httpx.Response:
+    def send(self, path, body):
         reply = self.client.post(path, json=body)
         assert reply.status_code == 200, reply.text
         return reply
 
-    def force_full_synchronization(self) -> None:
+    def changes(self):
+        """Return what it is told of the list, and take nothing of that over."""
+        return self.ask("GET", self.person.changes(self.device), since=self.since)
+
+    def actions(self, since=0):
+        return self.ask("GET", self.person.episodes, since=since)["actions"]
+
+    def force_full_synchronization(self):
         """Forget what was told, as the button of that name does; what is to be sent stays."""
         self.since = self.actions_since = 0
 
-    def sync(self) -> None:
+    def sync(self):
         """Log in; then the list, then the actions: first what came, then what there is to tell."""
         self.log_in()
         dialogue, answer = self.dialogue(), None
         while True:
             try:
-                call: Call[Any] = dialogue.send(answer)
+                call = dialogue.send(answer)
             except StopIteration:
                 return
             one = call.request
@@ -73,10 +70,16 @@ class AntennaPod(SimulatedApp):
             answer = call.read(Reply(got.status_code, dict(got.headers), got.content))
 
 
+def sync(*apps):
+    """Let apps sync, one after the other."""
+    for app in apps:
+        app.sync()
+
+
 class Kasts:
     """Basic with every request, no cookies, no content type; 32-bit seconds, and then one more."""
 
-    def __init__(self, person: Person, device: str = "desktop-1") -> None:
+    def __init__(self, person, device="desktop-1"):
         self.person = person
         self.device = device
         user_agent = "Mozilla/5.0 (X11; Linux x86_64) Kasts/24.02"
@@ -84,55 +87,55 @@ class Kasts:
         self.since = 0
         self.actions_since = 0
 
-    def ask(self, method: str, path: str, body: object = None, **query: str | int) -> Any:
+    def ask(self, method, path, body=None, **query):
         self.client.cookies.clear()
         content = None if body is None else json.dumps(body).encode()
-        reply = self.client.request(method, path, params=dict(query), content=content)
+        reply = self.client.request(method, path, params=query, content=content)
         assert "Content-Type" not in reply.request.headers
         assert reply.status_code == 200, reply.text
         return reply.json() if reply.content else None
 
-    def log_in(self) -> list[dict[str, object]]:
-        devices: list[dict[str, object]] = self.ask(
-            "GET", f"/api/2/devices/{self.person.name}.json"
-        )
-        return devices
+    def log_in(self):
+        return self.ask("GET", f"/api/2/devices/{self.person.name}.json")
 
-    def describe(self) -> None:
+    def describe(self):
         path = f"/api/2/devices/{self.person.name}/{self.device}.json"
         assert self.ask("POST", path, {"caption": "Desk", "type": "desktop"}) is None
 
-    def changes(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.ask("GET", self.person.changes(self.device), since=self.since)
+    def changes(self):
+        found = self.ask("GET", self.person.changes(self.device), since=self.since)
         self.since = next_since(found)
         return found
 
-    def sync_all_devices(self) -> None:
+    def sync_all_devices(self):
         """Let each device of the account have what all of them have, as that switch does."""
-        devices = [str(device["id"]) for device in self.log_in()]
-        paths = [self.person.changes(device) for device in devices]
+        paths = [self.person.changes(device["id"]) for device in self.log_in()]
         union = {url for path in paths for url in self.ask("GET", path, since=0)["add"]}
         for path in paths:
             self.ask("POST", path, {"add": sorted(union), "remove": []})
 
-    def upload(self, add: list[str], remove: list[str]) -> dict[str, Any]:
+    def upload(self, add, remove):
         body = {"add": add, "remove": remove}
-        told: dict[str, Any] = self.ask("POST", self.person.changes(self.device), body)
+        told = self.ask("POST", self.person.changes(self.device), body)
         self.since = next_since(told)
         return told
 
-    def actions(self, aggregated: str = "true") -> list[dict[str, Any]]:
-        found = self.ask(
-            "GET", self.person.episodes, since=self.actions_since, aggregated=aggregated
-        )
+    def send(self, *actions):
+        return self.ask("POST", self.person.episodes, actions)
+
+    def actions(self, aggregated="true"):
+        """Return the actions that are news."""
+        since = self.actions_since
+        found = self.ask("GET", self.person.episodes, since=since, aggregated=aggregated)
         self.actions_since = next_since(found)
-        for action in found["actions"]:
-            assert is_time_for_kasts(action["timestamp"]), action
-        listed: list[dict[str, Any]] = found["actions"]
-        return listed
+        assert all(is_time_for_kasts(action["timestamp"]) for action in found["actions"])
+        return found["actions"]
+
+    def all_actions(self, **query):
+        return self.ask("GET", self.person.episodes, since=0, **query)["actions"]
 
 
-def next_since(reply: dict[str, Any]) -> int:
+def next_since(reply):
     """Return what Kasts asks for next: a second, read as 32 bits, and one more."""
     timestamp = reply["timestamp"]
     assert type(timestamp) is int
@@ -140,6 +143,6 @@ def next_since(reply: dict[str, Any]) -> int:
     return timestamp + 1
 
 
-def is_time_for_kasts(text: str) -> bool:
+def is_time_for_kasts(text):
     is_plain = re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", text) is not None
     return is_plain and datetime.fromisoformat(text) is not None

@@ -4,29 +4,19 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
-from forms import IS_LONG
-from people import ok, play
+from forms import IS_LONG, first_of
+from people import assert_empty, ok, play
 from postgres_server import drop_database, new_database
 
 from feedkeep.assembly import open_store
 from feedkeep.config.settings import Settings
-from feedkeep.model import (
-    Account,
-    AccountId,
-    AccountRecord,
-    EpisodeAction,
-    Records,
-    Stamp,
-    Token,
-    replace,
-)
+from feedkeep.model import Account, AccountId, AccountRecord, EpisodeAction, Stamp, Token, replace
 from feedkeep.rules.credentials import SECRET_BYTES, token_hash, write_token
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.seconds import settled
@@ -40,7 +30,7 @@ MIB = 1024 * 1024
 PATIENCE_SECONDS = 60
 
 
-def kept(number: int) -> EpisodeAction:
+def kept(number):
     """Return one of many actions, of a usual length; two of each episode."""
     feed = parse_feed_url(f"https://feeds.example.org/{number // 2 % 300:06}/podcast.xml")
     episode = f"https://cdn.example.org/{number // 2:06}/episode.mp3?source=feed"
@@ -51,7 +41,7 @@ def kept(number: int) -> EpisodeAction:
     return replace(action, received=revision, file=key[6:])
 
 
-async def records() -> AsyncIterator[Records]:
+async def records():
     clock = settled(Stamp(BEGUN + MANY))
     account = Account(ALICE, "alice", None, False, Stamp(BEGUN), Stamp(0), clock)
     yield [(ALICE, AccountRecord(account, "alice", 1))]
@@ -60,14 +50,14 @@ async def records() -> AsyncIterator[Records]:
         yield [(ALICE, kept(number)) for number in range(start, start + 1_000)]
 
 
-async def fill(database: str) -> None:
+async def fill(database):
     store = await open_store(Settings(database=database))
     await store.fill(records())
     await store.close()
 
 
 @contextmanager
-def serving(folder: Path, database: str) -> Iterator[FeedkeepProcess]:
+def serving(folder, database):
     process = FeedkeepProcess(folder, database)
     asyncio.run(fill(process.database))
     process.tokens.append(TOKEN)
@@ -75,19 +65,16 @@ def serving(folder: Path, database: str) -> Iterator[FeedkeepProcess]:
         yield process
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgres"] if IS_LONG else ["sqlite"])
+@pytest.fixture(scope="module", params=first_of("sqlite", "postgres"))
 def process(request, tmp_path_factory):
     """A service with an account that has a long history."""
-    folder = tmp_path_factory.mktemp("many")
-    if request.param == "sqlite":
-        with serving(folder, "") as served:
-            yield served
-        return
-    server: str = request.getfixturevalue("postgres")
-    database = new_database(server)
-    with serving(folder, database) as served:
-        yield served
-    drop_database(server, database)
+    with ExitStack() as stack:
+        database = ""
+        if request.param == "postgres":
+            server = request.getfixturevalue("postgres")
+            database = new_database(server)
+            stack.callback(drop_database, server, database)
+        yield stack.enter_context(serving(tmp_path_factory.mktemp("many"), database))
 
 
 @pytest.fixture
@@ -96,25 +83,29 @@ def client(process):
         yield client
 
 
-def client_of(process: FeedkeepProcess) -> httpx.Client:
+def client_of(process):
     shown = {"Authorization": f"Bearer {TOKEN}"}
     return httpx.Client(base_url=process.base_url, headers=shown, timeout=PATIENCE_SECONDS)
 
 
-def memory(process: FeedkeepProcess, name: str) -> int:
+def memory(process, name):
     """Return a figure of the kernel's about the process's memory, in bytes."""
     status = Path(f"/proc/{process.process.pid}/status").read_text()
-    return (
-        int(next(line for line in status.splitlines() if line.startswith(name)).split()[1]) * 1024
-    )
+    (line,) = (line for line in status.splitlines() if line.startswith(name))
+    return int(line.split()[1]) * 1024
+
+
+def asked(process, client, **query):
+    """Return a reply with all actions, and what memory that took at its peak."""
+    ok(client.get(EPISODES, params={"since": BEGUN // 10**6 + 10}))  # it may be the first request
+    Path(f"/proc/{process.process.pid}/clear_refs").write_text("5")  # the peak begins anew
+    before = memory(process, "VmRSS")
+    reply = client.get(EPISODES, params={"since": 0, **query})
+    return reply, memory(process, "VmHWM") - before
 
 
 def test_all_of_many_actions_come_whole_and_take_less_than_16_mib(process, client):
-    ok(client.get(EPISODES, params={"since": BEGUN // 10**6 + 10}))
-    Path(f"/proc/{process.process.pid}/clear_refs").write_text("5")  # the peak begins anew
-    before = memory(process, "VmRSS")
-    reply = client.get(EPISODES, params={"since": 0})
-    taken = memory(process, "VmHWM") - before
+    reply, taken = asked(process, client)
     told = ok(reply)
     assert len(reply.content) > 200 * MANY
     assert reply.headers["Content-Type"] == "application/json"
@@ -122,28 +113,19 @@ def test_all_of_many_actions_come_whole_and_take_less_than_16_mib(process, clien
     assert len({action["episode"] for action in told["actions"]}) == MANY // 2
     assert ok(client.get(EPISODES, params={"since": told["timestamp"]}))["actions"] == []
     assert taken < 16 * MIB, taken
+    assert_empty(client.head(EPISODES, params={"since": 0}))
 
 
 def test_only_the_last_action_of_each_episode_comes_if_no_more_is_wanted(process, client):
-    ok(client.get(EPISODES, params={"since": BEGUN // 10**6 + 10}))  # it may be the first request
-    Path(f"/proc/{process.process.pid}/clear_refs").write_text("5")
-    before = memory(process, "VmRSS")
-    told = ok(client.get(EPISODES, params={"since": 0, "aggregated": "true"}))
-    taken = memory(process, "VmHWM") - before
-    assert [action["device"] for action in told["actions"]] == ["phone"] * (MANY // 2)
+    reply, taken = asked(process, client, aggregated="true")
+    assert [action["device"] for action in ok(reply)["actions"]] == ["phone"] * (MANY // 2)
     assert taken < 32 * MIB, taken
-
-
-def test_head_tells_nothing_of_them(client):
-    reply = client.head(EPISODES, params={"since": 0})
-    assert (reply.status_code, reply.content) == (200, b"")
 
 
 def test_what_changes_while_all_are_told_comes_with_the_next_request(process, client):
     sent = kept(MANY - 1)
-    changed = play(
-        sent.podcast, sent.episode, 99, device=sent.device, timestamp="2030-01-01T00:00:00"
-    )
+    later = {"device": sent.device, "timestamp": "2030-01-01T00:00:00"}
+    changed = play(sent.podcast, sent.episode, 99, **later)
     with client.stream("GET", EPISODES, params={"since": 0}) as reply:
         pieces = reply.iter_bytes()
         received = [next(pieces)]
@@ -166,25 +148,20 @@ def test_a_client_that_leaves_disturbs_no_other(process, client):
     assert "reply cut" not in log
 
 
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def test_a_reply_that_cannot_be_completed_is_cut_and_logged(tmp_path):
     """Half a list that looks whole would be taken for the whole."""
     with serving(tmp_path, "") as process, client_of(process) as client:
         file = tmp_path / "feedkeep.db"
-        away = file.rename
         with client.stream("GET", EPISODES, params={"since": 0}) as reply:
             assert reply.status_code == 200
             pieces = reply.iter_bytes()
             next(pieces)
-            away(tmp_path / "elsewhere.db")
+            file.rename(tmp_path / "elsewhere.db")
             with client_of(process) as another:
-                wait_until(lambda: another.get("/readyz").status_code == 503)
+                deadline = time.monotonic() + PATIENCE_SECONDS
+                while another.get("/readyz").status_code != 503:
+                    assert time.monotonic() < deadline
+                    time.sleep(0.05)
             with pytest.raises(httpx.TransportError):
                 for _ in pieces:
                     pass

@@ -3,8 +3,7 @@
 import pytest
 from mygpoclient import http, simple
 from mygpoclient.api import EpisodeAction, MygPodderClient
-from mygpoclient.public import PublicClient
-from people import EPISODE, HTTP_A, LAST_32_BIT_SECOND, A, B, C, Person, ok
+from people import EPISODE, HTTP_A, LAST_32_BIT_SECOND, A, B, C, add, ok
 
 from feedkeep.rules.feed_urls import usual_spellings
 
@@ -12,7 +11,7 @@ MORE_THAN_IT_ANSWERS = 3 * 4
 """It answers three challenges in its life."""
 
 
-def client_of(person: Person) -> MygPodderClient:
+def client_of(person):
     return MygPodderClient(person.name, person.secret, root_url=person.process.base_url)
 
 
@@ -39,16 +38,37 @@ def test_without_the_cookie_it_would_give_up(client):
         client.get_devices()
 
 
-def test_a_host_without_a_scheme_is_reached_by_http(person):
+def test_a_host_without_a_scheme_is_reached_and_a_wrong_secret_is_unauthorized(person, other):
     host = person.process.base_url.removeprefix("http://")
-    client = MygPodderClient(person.name, person.secret, root_url=host)
-    assert client.get_devices() == []
-
-
-def test_the_secret_of_another_account_is_told_as_unauthorized(person, other):
-    client = MygPodderClient(person.name, other.secret, root_url=person.process.base_url)
+    assert MygPodderClient(person.name, person.secret, root_url=host).get_devices() == []
     with pytest.raises(http.Unauthorized):
-        client.get_devices()
+        MygPodderClient(person.name, other.secret, root_url=host).get_devices()
+
+
+def sync(client, since, actions_since, actions):
+    """Do all that one sync of gPodder does; return what was added, and the next seconds."""
+    assert client.update_device_settings("gpo_desk", "gPodder", "desktop") is True
+    pulled = client.pull_subscriptions("gpo_desk", since)
+    since = client.update_subscriptions("gpo_desk", [C], []).since
+    actions_since = client.download_episode_actions(actions_since).since
+    for start in range(0, len(actions), 100):
+        actions_since = client.upload_episode_actions(actions[start : start + 100])
+    return set(pulled.add), since, actions_since
+
+
+def test_a_whole_sync_with_actions_100_at_a_time_works_again_and_again(person, client):
+    actions = [
+        EpisodeAction(A, f"{EPISODE}?{number}", "play", "gpo_desk", None, 0, number, 900)
+        for number in range(1, 251)
+    ]
+    add(person, A)
+    added, since, actions_since = sync(client, 0, 0, actions)
+    assert added == {A}
+    add(person, B)
+    added, since, actions_since = sync(client, since, actions_since, [])
+    assert added == {B}  # and not what it has sent itself
+    told = person.actions(since=0)
+    assert sorted(action["position"] for action in told) == list(range(1, 251))
 
 
 def test_devices_are_described_listed_and_described_anew(client):
@@ -60,11 +80,15 @@ def test_devices_are_described_listed_and_described_anew(client):
     assert found == [("desk", "His desk", "desktop", 2), ("phone.1", "phone.1", "mobile", 2)]
 
 
-def test_a_whole_list_is_put_and_got(client):
+def test_a_whole_list_is_put_and_got(person, client):
     assert client.put_subscriptions("desk", [A, B]) is True
     assert client.put_subscriptions("desk", [B, C]) is True
-    assert set(client.get_subscriptions("desk")) == {B, C}
-    assert set(client.get_subscriptions("phone")) == {B, C}
+    simple_client = simple.SimpleClient(person.name, person.secret, person.process.base_url)
+    for device in ("desk", "phone"):
+        assert set(client.get_subscriptions(device)) == {B, C}
+    assert simple_client.put_subscriptions("desk", [A]) is True
+    assert simple_client.get_subscriptions("desk") == [A]
+    assert simple_client.get_suggestions() == []
 
 
 def test_a_list_that_is_brought_back_is_pulled_as_new(person, client):
@@ -78,13 +102,6 @@ def test_a_list_that_is_brought_back_is_pulled_as_new(person, client):
     assert client.pull_subscriptions("desk", changes.since).add == []
 
 
-def test_the_simple_client_works_too(person):
-    client = simple.SimpleClient(person.name, person.secret, person.process.base_url)
-    assert client.put_subscriptions("desk", [A]) is True
-    assert client.get_subscriptions("desk") == [A]
-    assert client.get_suggestions() == []
-
-
 def test_changes_go_up_and_come_down_on_another_device(person):
     desk, phone = client_of(person), client_of(person)
     desk.update_subscriptions("desk", [A, B])
@@ -96,16 +113,17 @@ def test_changes_go_up_and_come_down_on_another_device(person):
     third = phone.pull_subscriptions("phone", second.since)
     assert (third.add, third.remove) == ([], [])
     assert first.since <= second.since <= third.since <= LAST_32_BIT_SECOND
-
-
-def test_pulling_without_a_since_gives_all(client):
-    client.update_subscriptions("desk", [A])
-    client.pull_subscriptions("desk")
-    assert client.pull_subscriptions("desk").add == [A]
+    desk.update_subscriptions("desk", [A])  # after the pull of the phone, before its upload
+    since = phone.update_subscriptions("phone", ["https://d.example"]).since
+    assert A in phone.pull_subscriptions("phone", since).add
 
 
 def test_update_urls_tell_how_a_url_is_kept_and_which_is_none(client):
-    client.update_subscriptions("desk", [A])
+    pulled = client.pull_subscriptions("desk", 0)
+    uploaded = client.update_subscriptions("desk", [A])
+    assert uploaded.since <= pulled.since  # it tells no later second than the pull before
+    for _ in range(2):  # without a since it is told all
+        assert client.pull_subscriptions("desk").add == [A]
     sent = [f" {B} ", HTTP_A, "antennapod_local:1", "nonsense", C]
     result = client.update_subscriptions("desk", sent, ["also nonsense"])
     assert dict(result.update_urls) == {
@@ -116,19 +134,6 @@ def test_update_urls_tell_how_a_url_is_kept_and_which_is_none(client):
         "also nonsense": "",
     }
     assert set(client.get_subscriptions("desk")) == {A, B, C}
-
-
-def test_an_upload_tells_no_later_second_than_the_pull_before(client):
-    pulled = client.pull_subscriptions("desk", 0)
-    assert client.update_subscriptions("desk", [A]).since <= pulled.since
-
-
-def test_what_others_do_between_a_pull_and_an_upload_is_pulled_next(person):
-    desk, phone = client_of(person), client_of(person)
-    desk.pull_subscriptions("desk", 0)
-    phone.update_subscriptions("phone", [A])
-    since = desk.update_subscriptions("desk", [B]).since
-    assert A in desk.pull_subscriptions("desk", since).add
 
 
 def test_episode_actions_go_up_and_come_down_by_since_and_podcast(person):
@@ -142,23 +147,16 @@ def test_episode_actions_go_up_and_come_down_by_since_and_podcast(person):
     second = desk.download_episode_actions(first.since)
     assert [action.to_dictionary() for action in second.actions] == [loaded.to_dictionary()]
     assert [a.podcast for a in desk.download_episode_actions(podcast=A).actions] == [A]
-    assert desk.download_episode_actions(second.since).actions == []
-
-
-def test_asking_for_one_podcast_hides_no_other_action_from_the_next_poll(client):
-    since = client.download_episode_actions(0).since
-    client.upload_episode_actions([EpisodeAction(A, EPISODE, "new"), EpisodeAction(B, "b", "new")])
-    client.download_episode_actions(since, podcast=A)
-    assert len(client.download_episode_actions(since).actions) == 2
+    third = desk.download_episode_actions(second.since)
+    assert third.actions == []
+    phone.upload_episode_actions([EpisodeAction(A, "a", "new"), EpisodeAction(B, "b", "new")])
+    desk.download_episode_actions(third.since, podcast=A)  # which hides none from the next poll
+    assert len(desk.download_episode_actions(third.since).actions) == 2
 
 
 def test_settings_of_all_four_scopes_are_set_removed_and_kept_apart(client):
-    scopes = [
-        ("account", None, None),
-        ("device", "desk", None),
-        ("podcast", A, None),
-        ("episode", A, EPISODE),
-    ]
+    of_episode = ("episode", A, EPISODE)
+    scopes = [("account", None, None), ("device", "desk", None), ("podcast", A, None), of_episode]
     for number, scope in enumerate(scopes):
         assert client.get_settings(*scope) == {}
         told = client.set_settings(*scope, {"number": number, "gone": [None]})
@@ -166,13 +164,3 @@ def test_settings_of_all_four_scopes_are_set_removed_and_kept_apart(client):
     for number, scope in enumerate(scopes):
         assert client.set_settings(*scope, {}, ["gone", "never there"]) == {"number": number}
         assert client.get_settings(*scope) == {"number": number}
-
-
-def test_there_are_no_favourites_and_there_is_no_directory(client, person):
-    assert client.get_favorite_episodes() == []
-    assert client.get_suggestions() == []
-    public = PublicClient(person.process.base_url)
-    assert public.get_toplist() == []
-    assert public.search_podcasts("news & more") == []
-    assert public.get_toptags() == []
-    assert public.get_podcasts_of_a_tag("news") == []

@@ -1,38 +1,37 @@
 """Apps and the Open Podcast API have one list: what one does shows in the other."""
 
-from typing import Any
+from functools import partial
 from urllib.parse import unquote
 
 import pytest
 from known_feeds import subscribe_unchecked
-from people import EPISODE, HTTP_A, A, B, C, Person, add, move, ok, play
+from people import EPISODE, HTTP_A, NEXTCLOUD, A, B, C, add, change, move, ok, play
 
+from feedkeep.model import Author, CredentialKind
 from feedkeep.rules.feed_urls import parse_feed_url, usual_spellings
 
 IMPOSSIBLE = "https://feeds..example.org/feed"
+COLONS = "https://a.example/users%3A1/rss"
 
 
-def listed(person: Person) -> dict[str, dict[str, Any]]:
+def listed(person):
     entries = ok(person.interface().get("/subscriptions"))["subscriptions"]
     return {entry["guid"]: entry for entry in entries}
 
 
-def test_what_an_app_adds_has_its_derived_guid_in_the_interface(person):
+def both(told):
+    return told["add"], told["remove"]
+
+
+def test_what_is_added_on_one_side_is_on_the_other_and_removing_is_no_deletion(person):
     add(person, A)
     entry = listed(person)[parse_feed_url(A).guid]
     assert (entry["feed_url"], entry["is_subscribed"]) == (A, True)
-
-
-def test_what_is_added_over_the_interface_comes_down_to_apps(person):
-    since = ok(person.app().get(person.changes()))["timestamp"]
-    items = [{"feed_url": A, "guid": "00000000-0000-4000-8000-000000000001"}]
+    since = person.pull()["timestamp"]
+    items = [{"feed_url": B, "guid": "00000000-0000-4000-8000-000000000001"}]
     ok(person.interface().post("/subscriptions", json={"subscriptions": items}))
-    assert ok(person.app().get(person.changes(), params={"since": since}))["add"] == [A]
-
-
-def test_removing_is_unsubscribing_and_never_a_deletion(person):
-    add(person, A)
-    ok(person.app().post(person.changes(), json={"add": [], "remove": [A]}))
+    assert person.pull(since=since)["add"] == [B]
+    person.push(remove=[A])
     entry = listed(person)[parse_feed_url(A).guid]
     assert entry["is_subscribed"] is False
     assert "deleted" not in entry
@@ -42,12 +41,11 @@ def test_removing_is_unsubscribing_and_never_a_deletion(person):
 
 def test_unsubscribing_and_deleting_over_the_interface_is_removing_for_apps(person):
     add(person, A, B)
-    since = ok(person.app().get(person.changes()))["timestamp"]
-    api = person.interface()
-    ok(api.patch(f"/subscriptions/{parse_feed_url(A).guid}", json={"is_subscribed": False}))
-    assert api.delete(f"/subscriptions/{parse_feed_url(B).guid}").status_code == 202
-    told = ok(person.app().get(person.changes(), params={"since": since}))
-    assert (told["add"], told["remove"]) == ([], [*usual_spellings(A), *usual_spellings(B)])
+    since = person.pull()["timestamp"]
+    change(person, A, is_subscribed=False)
+    deleted = person.interface().delete(f"/subscriptions/{parse_feed_url(B).guid}")
+    assert deleted.status_code == 202
+    assert both(person.pull(since=since)) == ([], [*usual_spellings(A), *usual_spellings(B)])
     add(person, B)
     assert person.subscribed() == {B}
 
@@ -56,71 +54,61 @@ def test_a_move_is_sent_to_no_app_that_has_the_feed(person):
     """AntennaPod and Kasts delete what they are told to remove, with downloads and play states."""
     add(person, A)
     app = person.app()
-    since = ok(app.get(person.changes()))["timestamp"]
+    since = person.pull(app=app)["timestamp"]
     move(person, A, B)
-    told = ok(app.get(person.changes(), params={"since": since}))
-    assert (told["add"], told["remove"]) == ([], [])
+    assert both(person.pull(app=app, since=since)) == ([], [])
     assert ok(app.get(f"/subscriptions/{person.name}/phone.json")) == [B]
-    told = ok(app.post(person.changes(), json={"add": [f" {A}"], "remove": []}))
-    assert told["update_urls"] == [[f" {A}", A]]
+    assert person.push(app=app, add=[f" {A}"])["update_urls"] == [[f" {A}", A]]
 
 
 # C3.3
 def test_links_to_subscribe_are_understood_from_apps_and_never_in_the_interface(person):
     link = A.replace("https:", "feed:")
-    told = ok(person.app().post(person.changes(), json={"add": [link, "feeds.opml"], "remove": []}))
-    assert told["update_urls"] == [[link, A], ["feeds.opml", ""]]
-    ok(person.app().post(f"/api/2/episodes/{person.name}.json", json=[play(link, EPISODE, 7)]))
+    told = person.push(add=[link, "feeds.opml", ""])
+    assert told["update_urls"] == [[link, A], ["feeds.opml", ""], ["", ""]]
+    person.played(play(link, EPISODE, 7))
     for asked in (A, link):
-        path = f"/api/2/episodes/{person.name}.json"
-        actions = ok(person.app().get(path, params={"podcast": asked}))["actions"]
-        assert [action["podcast"] for action in actions] == [A]
-    ok(person.app().post(person.changes(), json={"add": [], "remove": [link]}))
+        assert [action["podcast"] for action in person.actions(podcast=asked)] == [A]
+    person.push(remove=[link])
     assert person.subscribed() == set()
     items = {"subscriptions": [{"feed_url": link}, {"feed_url": f"http://{A}"}]}
     refused = ok(person.interface().post("/subscriptions", json=items))["failure"]
-    assert [item["message"].split(":")[0] for item in refused] == [
-        'Unsupported protocol "feed"',
-        "Two protocols present",
-    ]
+    reasons = [item["message"].split(":")[0] for item in refused]
+    assert reasons == ['Unsupported protocol "feed"', "Two protocols present"]
 
 
 # C3.1, C3.18
 def test_impossible_hosts_are_refused_from_apps_and_sent_to_none(person):
-    told = ok(person.app().post(person.changes(), json={"add": [IMPOSSIBLE, A], "remove": []}))
-    assert told["update_urls"] == [[IMPOSSIBLE, ""]]
+    assert person.push(add=[IMPOSSIBLE, A])["update_urls"] == [[IMPOSSIBLE, ""]]
     subscribe_unchecked(person.process, person.name, IMPOSSIBLE)
-    actions = [play(podcast, EPISODE, 7) for podcast in (IMPOSSIBLE, A)]
-    ok(person.app().post(person.episodes, json=actions))
+    person.played(*(play(podcast, EPISODE, 7) for podcast in (IMPOSSIBLE, A)))
     names = {"podcast": IMPOSSIBLE, "episode": EPISODE}
-    settings = f"/api/2/settings/{person.name}/episode.json"
-    ok(person.app().post(settings, params=names, json={"set": {"is_favorite": True}}))
-    nextcloud = "/index.php/apps/gpoddersync"
+    app, favorite = person.app(), {"set": {"is_favorite": True}}
+    ok(app.post(person.settings("episode"), params=names, json=favorite))
     for path in (
         person.changes(),
         f"/api/2/updates/{person.name}/phone.json",
         *(f"/subscriptions/{person.name}{device}.{ending}"
           for device in ("", "/phone") for ending in ("json", "opml", "txt")),
-        f"{nextcloud}/subscriptions",
+        f"{NEXTCLOUD}/subscriptions",
     ):  # fmt: skip
         reply = person.app().get(path)
         assert reply.status_code == 200
         assert A in reply.text
         assert IMPOSSIBLE not in reply.text
-    for path in (person.episodes, f"{nextcloud}/episode_action"):
+    for path in (person.episodes, f"{NEXTCLOUD}/episode_action"):
         assert [action["podcast"] for action in ok(person.app().get(path))["actions"]] == [A]
     assert ok(person.app().get(f"/api/2/favorites/{person.name}.json")) == []
-    assert person.app().put(f"/subscriptions/{person.name}/phone.json", json=[B]).is_success
+    person.put([B])
     assert person.subscribed() == {B, IMPOSSIBLE}
 
 
 def test_an_app_that_took_https_over_from_a_redirect_is_not_sent_back_to_http(person):
     add(person, HTTP_A)
-    gpodder, path = person.app(), person.changes("desk")
-    told = ok(gpodder.post(path, json={"add": [f"{A}/"], "remove": [HTTP_A]}))
-    assert told["update_urls"] == []
+    gpodder = person.app()
+    assert person.push("desk", gpodder, [f"{A}/"], [HTTP_A])["update_urls"] == []
     assert ok(gpodder.get(f"/subscriptions/{person.name}/desk.json")) == [HTTP_A]
-    ok(gpodder.post(path, json={"add": [], "remove": [f"{A}/"]}))
+    person.push("desk", gpodder, remove=[f"{A}/"])
     assert person.subscribed() == set()
 
 
@@ -128,16 +116,10 @@ def test_an_app_that_takes_the_urls_it_is_told_unsubscribes_from_a_feed_that_mov
     """gPodder gives its podcast the URL that it is told in `update_urls`."""
     add(person, A)
     move(person, A, B)
-    gpodder, path = person.app(), person.changes("desk")
-    told = ok(gpodder.post(path, json={"add": [A], "remove": []}))
-    has = dict(told["update_urls"]).get(A, A)
-    ok(gpodder.post(path, json={"add": [], "remove": [has]}))
+    gpodder = person.app()
+    told = person.push("desk", gpodder, [A])
+    person.push("desk", gpodder, remove=[dict(told["update_urls"]).get(A, A)])
     assert person.subscribed() == set()
-
-
-def test_what_is_no_url_is_told_also_if_it_is_empty(person):
-    told = ok(person.app().post(person.changes(), json={"add": ["", A], "remove": []}))
-    assert told["update_urls"] == [["", ""]]
 
 
 def test_an_unsubscription_reaches_a_device_that_has_the_feed_in_another_spelling(person):
@@ -145,22 +127,24 @@ def test_an_unsubscription_reaches_a_device_that_has_the_feed_in_another_spellin
     add(person, A)
     app = person.app()
     for number, spelling in enumerate((HTTP_A, f"{A}/", f"{HTTP_A}/")):
-        path = person.changes(f"phone{number}")
-        since = ok(app.post(path, json={"add": [spelling], "remove": []}))["timestamp"]
-        api = person.interface()
-        ok(api.patch(f"/subscriptions/{parse_feed_url(A).guid}", json={"is_subscribed": False}))
-        assert spelling in ok(app.get(path, params={"since": since}))["remove"]
+        device = f"phone{number}"
+        since = person.push(device, app, [spelling])["timestamp"]
+        change(person, A, is_subscribed=False)
+        assert spelling in person.pull(device, app, since=since)["remove"]
 
 
 def test_apps_that_are_told_of_a_move_and_of_the_way_back_end_with_the_url_of_the_start(person):
+    async def move_and_tell(old, new, service):
+        account, author = await service.accounts.named(person.name), Author(CredentialKind.COMMAND)
+        await service.url_lists.move(account.id, old, new, author, notify_apps=True)
+
     add(person, A)
-    app, path = person.app(), person.changes()
-    has, since = {A}, ok(app.get(path))["timestamp"]
+    app = person.app()
+    has, since = {A}, person.pull(app=app)["timestamp"]
     for old, new in ((A, B), (B, A), (A, B)):
-        person.process.must("move", person.name, old, new, "--tell-apps")
-        told = ok(app.get(path, params={"since": since}))
-        assert told["add"] == [new]
-        assert told["remove"] == usual_spellings(old)
+        person.process.use(partial(move_and_tell, old, new))
+        told = person.pull(app=app, since=since)
+        assert both(told) == ([new], usual_spellings(old))
         has, since = (has | {new}) - set(told["remove"]), told["timestamp"]
     assert has == {B}
 
@@ -168,70 +152,59 @@ def test_apps_that_are_told_of_a_move_and_of_the_way_back_end_with_the_url_of_th
 def test_who_begins_after_a_move_gets_the_new_url_and_clears_a_double_away(person):
     add(person, A)
     move(person, A, B)
-    tablet, path = person.app(), person.changes("tablet")
-    told = ok(tablet.get(path, params={"since": 0}))
-    assert (told["add"], told["remove"]) == ([B], [])
-    ok(tablet.post(path, json={"add": [A], "remove": []}))  # it was on the tablet already
-    ok(tablet.post(path, json={"add": [], "remove": [A]}))
+    tablet = person.app()
+    assert both(person.pull("tablet", tablet, since=0)) == ([B], [])
+    person.push("tablet", tablet, [A])  # it was on the tablet already
+    person.push("tablet", tablet, remove=[A])
     assert person.subscribed() == {B}
-    ok(tablet.post(path, json={"add": [], "remove": [B]}))
+    person.push("tablet", tablet, remove=[B])
     assert person.subscribed() == set()
 
 
 def test_who_has_a_feed_by_its_old_url_alone_unsubscribes_by_it_and_all_others_hear(person):
     add(person, A)
     other = person.app()
-    since = ok(other.get(person.changes("laptop"), params={"since": 0}))["timestamp"]
+    since = person.pull("laptop", other, since=0)["timestamp"]
     move(person, A, B)
-    ok(person.app().post(person.changes(), json={"add": [], "remove": [A]}))
+    person.push(remove=[A])
     assert person.subscribed() == set()
-    told = ok(other.get(person.changes("laptop"), params={"since": since}))
+    told = person.pull("laptop", other, since=since)
     assert told["add"] == []
     assert set(told["remove"]) == {*usual_spellings(A), *usual_spellings(B)}
 
 
 def test_a_url_that_is_added_and_removed_at_once_is_added(person):
     add(person, B)
-    body = {"add": [A, B], "remove": [HTTP_A, B]}
-    ok(person.app().post(person.changes(), json=body))
+    person.push(add=[A, B], remove=[HTTP_A, B])
     assert person.subscribed() == {A, B}
 
 
 def test_a_first_sync_that_is_tried_again_has_nothing_to_remove_either(person):
     """What is on the phone already is its owner's; removing it would delete their files."""
     add(person, A, B)
-    ok(person.app().post(person.changes(), json={"add": [], "remove": [B]}))
+    person.push(remove=[B])
     phone = person.app()
     for _ in range(2):  # the first reply was lost
-        told = ok(phone.get(person.changes(), params={"since": 0}))
-        assert (told["add"], told["remove"]) == ([A], [])
-    heard = ok(phone.get(person.changes(), params={"since": told["timestamp"]}))
-    assert (heard["add"], heard["remove"]) == ([], [])
-
-
-def test_episode_actions_come_with_the_url_that_the_podcast_has_now(person):
-    add(person, A)
-    ok(person.app().post(person.episodes, json=[play(HTTP_A, f"{A}/1.mp3", 10)]))
-    (told,) = ok(person.app().get(person.episodes))["actions"]
-    assert told["podcast"] == A
-    move(person, A, B)
-    (told,) = ok(person.app().get(person.episodes))["actions"]
-    assert told["podcast"] == B
+        told = person.pull(app=phone, since=0)
+        assert both(told) == ([A], [])
+    assert both(person.pull(app=phone, since=told["timestamp"])) == ([], [])
 
 
 def test_actions_of_a_podcast_that_moved_are_about_one_episode_by_either_url(person):
     add(person, A)
     app = person.app()
-    earlier, later = {"timestamp": "2026-11-01T10:00:00"}, {"timestamp": "2026-11-02T10:00:00"}
-    ok(app.post(person.episodes, json=[play(A, EPISODE, 100, device="phone", **earlier)]))
+    sooner = {"device": "phone", "timestamp": "2026-11-01T10:00:00"}
+    person.played(play(HTTP_A, EPISODE, 100, **sooner), app=app)
+    assert [action["podcast"] for action in person.actions()] == [A]
     move(person, A, B)
-    without_total = play(B, EPISODE, 900, device="desk", **later)
-    del without_total["total"]  # which the phone has told
-    ok(app.post(person.episodes, json=[without_total]))
-    (last,) = ok(app.get(person.episodes, params={"aggregated": "true"}))["actions"]
+    assert [action["podcast"] for action in person.actions()] == [B]
+    later = play(B, EPISODE, 900, device="desk", timestamp="2026-11-02T10:00:00")
+    del later["total"]  # which the phone has told
+    person.played(later, app=app)
+    (last,) = person.actions(app, aggregated="true")
     assert (last["podcast"], last["position"], last["total"]) == (B, 900, 3600)
     for podcast in (A, B):
-        told = ok(app.get(person.episodes, params={"podcast": podcast}))["actions"]
+        told = person.actions(app, podcast=podcast)
         assert [action["position"] for action in told] == [900]
 
 
@@ -242,59 +215,44 @@ def test_what_was_played_of_two_feeds_that_become_one_is_one_position(person, is
     app = person.app()
     newer = play(A, EPISODE, 900, device="phone", timestamp="2026-11-02T10:00:00")
     older = play(B, EPISODE, 50, device="desk", timestamp="2026-11-01T10:00:00")
-    ok(app.post(person.episodes, json=[newer] if is_late else [newer, older]))
+    person.played(*([newer] if is_late else [newer, older]), app=app)
     since = ok(app.get(person.episodes))["timestamp"]
-    merged = {"new_guid": parse_feed_url(B).guid}
-    ok(person.interface().patch(f"/subscriptions/{parse_feed_url(A).guid}", json=merged))
+    change(person, A, new_guid=parse_feed_url(B).guid)
     if is_late:
-        ok(app.post(person.episodes, json=[older]))
+        person.played(older, app=app)
     else:
-        (again,) = ok(app.get(person.episodes, params={"since": since}))["actions"]
+        (again,) = person.actions(app, since=since)
         assert (again["podcast"], again["position"]) == (A, 900)
     for asked in ({}, {"podcast": A}, {"podcast": B}, {"aggregated": "true"}):
-        told = ok(app.get(person.episodes, params=asked))["actions"]
+        told = person.actions(app, **asked)
         assert [(one["podcast"], one["position"]) for one in told] == [(A, 900)]
 
 
 def test_apps_that_take_escapes_away_add_no_feed_twice_and_remove_the_feed_that_they_mean(person):
-    colons, letters = (
-        "https://a.example/users%3A1/rss",
-        "https://b.example/caf%C3%A9%20au%20lait.xml",
-    )
-    add(person, colons, letters, C)
-    decoded = [unquote(url) for url in (colons, letters, C)]
+    letters = "https://b.example/caf%C3%A9%20au%20lait.xml"
+    add(person, COLONS, letters, C)
+    decoded = [unquote(url) for url in (COLONS, letters, C)]
     kasts = person.app()
-    told = ok(kasts.post(person.changes("kasts"), json={"add": decoded, "remove": []}))
     # White space is in no URL, so this one is no addition; "" makes gPodder drop it.
-    assert told["update_urls"] == [[decoded[0], colons], [decoded[1], ""]]
-    assert person.subscribed() == {colons, letters, C}
-    ok(kasts.post(person.changes("kasts"), json={"add": [], "remove": decoded[:2]}))
+    told = person.push("kasts", kasts, decoded)
+    assert told["update_urls"] == [[decoded[0], COLONS], [decoded[1], ""]]
+    assert person.subscribed() == {COLONS, letters, C}
+    person.push("kasts", kasts, remove=decoded[:2])
     assert person.subscribed() == {C}
+    sent = {"subscriptions": [{"feed_url": url} for url in (COLONS, unquote(COLONS))]}
+    ok(person.interface().post("/subscriptions", json=sent))
+    assert person.subscribed() == {COLONS, unquote(COLONS), C}
 
 
 def test_actions_of_apps_that_take_escapes_away_are_of_the_feed_that_they_mean(person):
-    colons, spaces = "https://a.example/users%3A1/rss", "https://b.example/au%20lait.xml"
-    add(person, colons, spaces)
-    nowhere = "https://a.example/users:2/rss"
-    sent = [
-        play(podcast, f"https://cdn.example/{number}.mp3", 10)
-        for number, podcast in enumerate([colons, unquote(colons), unquote(spaces), nowhere])
-    ]
-    unlisted = play("https://c.example/a b", EPISODE, 10)
+    spaces, nowhere = "https://b.example/au%20lait.xml", "https://a.example/users:2/rss"
+    add(person, COLONS, spaces)
+    podcasts = [COLONS, unquote(COLONS), unquote(spaces), nowhere, "https://c.example/a b"]
     app = person.app()
-    assert ok(app.post(person.episodes, json=[*sent, unlisted]))["update_urls"] == [
-        ["https://c.example/a b", ""]
-    ]
-    told = {
-        action["episode"][-5]: action["podcast"]
-        for action in ok(app.get(person.episodes))["actions"]
-    }
-    assert told == {"0": colons, "1": colons, "2": spaces, "3": nowhere}
-
-
-def test_the_interface_takes_a_url_without_its_escapes_for_another(person):
-    colons = "https://a.example/users%3A1/rss"
-    add(person, colons)
-    sent = {"subscriptions": [{"feed_url": unquote(colons)}]}
-    ok(person.interface().post("/subscriptions", json=sent))
-    assert person.subscribed() == {colons, unquote(colons)}
+    told = person.played(
+        *(play(podcast, f"https://cdn.example/{n}.mp3", 10) for n, podcast in enumerate(podcasts)),
+        app=app,
+    )
+    assert told["update_urls"] == [["https://c.example/a b", ""]]
+    found = {action["episode"][-5]: action["podcast"] for action in person.actions(app)}
+    assert found == {"0": COLONS, "1": COLONS, "2": spaces, "3": nowhere}

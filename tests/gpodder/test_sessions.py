@@ -3,52 +3,66 @@
 import hashlib
 import re
 import time
-from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 
-import httpx
 import pytest
-from people import LOGIN, LOGOUT, A, B, C, Person, add, basic, log_in, ok
+from people import LOGIN, LOGOUT, NEXTCLOUD, A, B, C, Person, add, assert_empty, basic, log_in, ok
 from podcast_apps import AntennaPod
 
-from feedkeep.model import Admitted, Stamp, Token
+from feedkeep.model import Admitted
 from feedkeep.rules.credentials import token_hash
-from feedkeep.service import Service
 
 DAY_US = 86_400_000_000
 PASSWORD = "a good passphrase"
 
 
 @pytest.fixture
-def person(feedkeep):
+def person(feedkeep, stack):
     """A person whose apps use the account's password."""
-    with ExitStack() as stack:
-        yield Person.new(feedkeep, stack, PASSWORD)
+    return Person.new(feedkeep, stack, PASSWORD)
 
 
-def sessions(person: Person) -> list[Token]:
+def sessions(person):
     return list(person.process.use(lambda service: service.tokens.sessions_of(person.name)))
 
 
-def status(person: Person, client: httpx.Client) -> int:
+def shared(person):
+    return [session for session in sessions(person) if session.is_shared]
+
+
+def set_disabled(person, is_disabled):
+    person.process.use(lambda service: service.accounts.set_disabled(person.name, is_disabled))
+
+
+def status(person, client):
     return client.get(person.changes()).status_code
 
 
-def let_end(person: Person, text: str, expires: Stamp) -> None:
+def statuses(person, texts):
+    """Return how it is answered to show sessions."""
+    return {status(person, person.client(Cookie=f"sessionid={text}")) for text in texts}
+
+
+def let_end(person, text, expires):
     """Set the end of a session in the store, as time would."""
 
-    async def work(service: Service) -> None:
+    async def work(service):
         account = await service.accounts.named(person.name)
         found = await service.store.tokens.find(account.id, token_hash(text))
-        assert found is not None
         await service.store.tokens.extend(account.id, found.token.id, expires)
 
     person.process.use(work)
 
 
-def now() -> Stamp:
+def now():
     return time.time_ns() // 1_000
+
+
+def extended(person):
+    """Return the end of the one session, which has just been moved by 180 days."""
+    (session,) = sessions(person)
+    assert abs(session.expires - (now() + 180 * DAY_US)) < DAY_US / 24
+    return session.expires
 
 
 def test_the_cookie_is_for_all_paths_for_180_days_and_for_no_script(person):
@@ -61,36 +75,28 @@ def test_the_cookie_is_for_all_paths_for_180_days_and_for_no_script(person):
     assert reply.headers["Cache-Control"] == "no-store"
 
 
-def shared(person: Person) -> list[Token]:
-    return [session for session in sessions(person) if session.is_shared]
-
-
-def processes(person: Person) -> int:
-    return int(person.process.environment.get("FEEDKEEP_WORKERS", "1"))
-
-
-def show_password(person: Person, **headers: str) -> str:
+def show_password(person, **headers):
     """Ask with name and password and no cookie; return the session that was given."""
     client = person.client(Authorization=person.basic, **headers)
     ok(client.get(person.changes()))
     return person.kept_session(client)
 
 
+def shown_often(person, **headers):
+    """Return the sessions that each process gave."""
+    return {show_password(person, **headers) for _ in range(8)}
+
+
 def test_who_shows_the_password_each_time_is_given_one_session_by_each_process(person):
     """Kasts, which keeps no cookies."""
-    given = {show_password(person, **{"User-Agent": "Kasts"}) for _ in range(12)}
+    kasts = {"User-Agent": "Kasts"}
+    with ThreadPoolExecutor(12) as pool:
+        given = set(pool.map(lambda _: show_password(person, **kasts), range(12)))
+    given |= shown_often(person, **kasts)
     assert {token_hash(text) for text in given} == {one.hash for one in sessions(person)}
     assert shared(person) == sessions(person)
-    assert 1 <= len(given) <= processes(person)
-    others = {show_password(person, **{"User-Agent": "another app"}) for _ in range(12)}
-    assert given.isdisjoint(others)
-
-
-def test_many_that_show_the_password_at_once_are_given_one_session(person):
-    with ThreadPoolExecutor(12) as pool:
-        given = set(pool.map(lambda _: show_password(person), range(12)))
-    assert 1 <= len(given) <= processes(person)
-    assert len(sessions(person)) == len(given)
+    assert 1 <= len(given) <= int(person.process.environment.get("FEEDKEEP_WORKERS", "1"))
+    assert given.isdisjoint(shown_often(person, **{"User-Agent": "another app"}))
 
 
 def test_who_keeps_the_cookie_is_given_a_session_of_their_own_once(person):
@@ -108,107 +114,66 @@ def test_who_keeps_the_cookie_is_given_a_session_of_their_own_once(person):
     assert [one.hash for one in sessions(person) if not one.is_shared] == [token_hash(own)]
 
 
-def test_a_login_begins_a_session_of_its_own_each_time(person):
-    given = {log_in(person).cookies["sessionid"] for _ in range(3)}
-    assert len(given) == len(sessions(person)) == 3
-    assert shared(person) == []
-
-
-def test_another_begins_where_the_shared_session_was_revoked(person):
-    given = {show_password(person) for _ in range(8)}
+def test_a_shared_session_ends_where_it_is_revoked_or_logged_out(person, other):
+    given = shown_often(person)
+    assert person.app().get(other.changes()).status_code == 403
+    assert person.app().post(LOGOUT.format(person.name)).status_code == 200  # without a cookie
+    assert statuses(person, given) == {200}
     for session in sessions(person):
         number = session.id
         person.process.use(lambda service, n=number: service.tokens.revoke_session(person.name, n))
-    again = {show_password(person) for _ in range(8)}
+    again = shown_often(person)
     assert given.isdisjoint(again)
-    assert len(again) <= processes(person)
-    for text in given:
-        assert status(person, person.client(Cookie=f"sessionid={text}")) == 401
+    assert len(again) <= int(person.process.environment.get("FEEDKEEP_WORKERS", "1"))
+    assert statuses(person, given) == {401}
+    for text in again:
+        logged_out = person.client(Cookie=f"sessionid={text}").post(LOGOUT.format(person.name))
+        assert logged_out.status_code == 200
+    assert statuses(person, again) == {401}
+    assert show_password(person) not in again
 
 
-def test_logging_out_with_the_cookie_of_a_shared_session_ends_it(person):
-    given = show_password(person)
-    client = person.client(Cookie=f"sessionid={given}")
-    assert client.post(LOGOUT.format(person.name)).status_code == 200
-    assert status(person, person.client(Cookie=f"sessionid={given}")) == 401
-    assert show_password(person) != given
-
-
-def test_logging_out_without_a_cookie_ends_no_session(person):
-    given = {show_password(person) for _ in range(8)}
-    assert person.app().post(LOGOUT.format(person.name)).status_code == 200
-    for text in given:
-        assert status(person, person.client(Cookie=f"sessionid={text}")) == 200
-
-
-def test_a_password_that_was_shown_before_is_refused_once_it_is_another(feedkeep):
-    with ExitStack() as stack:
-        person = Person.new(feedkeep, stack, PASSWORD)
-        app = person.app()
-        given = {show_password(person) for _ in range(8)}
-        feedkeep.use(lambda service: service.accounts.set_password(person.name, "another one"))
-        for _ in range(8):
-            app.cookies.clear()
-            assert status(person, app) == 401
-        assert sessions(person) == []
-        for text in given:
-            assert status(person, person.client(Cookie=f"sessionid={text}")) == 401
-
-
-def test_a_password_that_was_shown_before_is_refused_while_the_account_is_disabled(person):
-    for _ in range(8):
-        show_password(person)
-    person.process.use(lambda service: service.accounts.set_disabled(person.name, True))
+def test_a_password_shown_before_is_refused_once_the_account_is_disabled_or_has_another(person):
+    with_password, api, given = log_in(person), person.interface(), shown_often(person)
+    set_disabled(person, True)
     app = person.app()
-    for _ in range(8):
+    assert {status(person, app) for _ in range(4)} == {401}
+    assert status(person, with_password) == 401
+    set_disabled(person, False)
+    assert [status(person, client) for client in (app, with_password, api)] == [200] * 3
+    command = ("account", "password", person.name, "--password-stdin")
+    person.process.must(*command, stdin="another one\n")
+    for _ in range(4):
+        app.cookies.clear()
         assert status(person, app) == 401
-    person.process.use(lambda service: service.accounts.set_disabled(person.name, False))
-    assert status(person, app) == 200
+    assert status(person, with_password) == 401
+    assert status(person, api) == 200
+    assert sessions(person) == []
+    assert statuses(person, given) == {401}
+    person.secret = "another one"
+    assert status(person, log_in(person)) == 200
 
 
-def test_the_shared_session_of_another_person_opens_no_path_of_another(person, other):
-    for _ in range(8):
-        show_password(person)
-    assert person.app().get(other.changes()).status_code == 403
-
-
-def of_token(person: Person, *, log_in: bool, expires_days: int | None = None) -> httpx.Client:
-    """Return a client with a cookie that it was given for a token in place of the password."""
-    token = person.process.new_token(person.name, expires_days)
-    client = person.client()
-    shown = {"Authorization": basic(person.name, token)}
-    if log_in:
-        assert client.post(LOGIN.format(person.name), headers=shown).status_code == 200
-    else:
-        ok(client.get(person.changes(), headers=shown))
-    person.kept_session(client)
-    return client
-
-
-@pytest.mark.parametrize("log_in", [True, False], ids=["login", "basic"])
-def test_the_sessions_of_a_token_end_when_it_is_revoked(person, log_in):
-    client = of_token(person, log_in=log_in)
-    assert status(person, client) == 200
-    (token,) = person.process.use(lambda service: service.tokens.of(person.name))
-    assert {session.of_token for session in sessions(person)} == {token.id}
-    assert status(person, client) == 200
-    person.process.use(lambda service: service.tokens.revoke(person.name, token.id))
-    assert status(person, client) == 401
+def test_the_sessions_of_a_token_end_with_it_and_no_use_moves_that(person):
+    clients = []
+    for logs_in in (True, False):
+        token = person.process.new_token(person.name, 30)
+        client, shown = person.client(), {"Authorization": basic(person.name, token)}
+        if logs_in:
+            assert_empty(client.post(LOGIN.format(person.name), headers=shown))
+        else:
+            ok(client.get(person.changes(), headers=shown))
+        person.kept_session(client)
+        assert [status(person, client) for _ in range(2)] == [200, 200]
+        clients.append(client)
+    tokens = person.process.use(lambda service: service.tokens.of(person.name))
+    ends = {token.id: token.expires for token in tokens}
+    assert {session.of_token: session.expires for session in sessions(person)} == ends
+    assert {session.expires for session in sessions(person)} == set(ends.values())
+    for number in ends:
+        person.process.use(lambda service, n=number: service.tokens.revoke(person.name, n))
+    assert [status(person, client) for client in clients] == [401, 401]
     assert all(session.revoked for session in sessions(person))
-
-
-def test_the_sessions_of_a_token_end_with_it_at_the_latest_and_no_use_moves_that(person):
-    clients = [of_token(person, log_in=choice, expires_days=30) for choice in (True, False)]
-    for client in clients:
-        assert status(person, client) == 200
-    ends = {token.id: token.expires for token in person.process.use(tokens_of(person))}
-    for session in sessions(person):
-        assert session.of_token is not None
-        assert session.expires == ends[session.of_token]
-
-
-def tokens_of(person: Person) -> Callable[[Service], Awaitable[Sequence[Token]]]:
-    return lambda service: service.tokens.of(person.name)
 
 
 def test_what_one_phone_was_told_hides_nothing_from_another_with_the_same_token(person):
@@ -231,34 +196,18 @@ def test_what_one_phone_was_told_hides_nothing_from_another_with_the_same_token(
     assert B in first.ask("GET", person.changes("one"), since=uploaded["timestamp"])["add"]
 
 
-def test_a_token_that_comes_as_bearer_begins_no_session(person):
-    reply = person.interface().get(person.changes())
-    assert reply.status_code == 200
-    assert "Set-Cookie" not in reply.headers
-
-
-def test_logging_out_ends_the_session_and_takes_the_cookie_back(person):
-    client, another = log_in(person), log_in(person)
-    text = client.cookies["sessionid"]
-    reply = client.post(LOGOUT.format(person.name))
-    assert (reply.status_code, reply.content) == (200, b"")
-    assert "sessionid" not in client.cookies
-    shown = person.client(Cookie=f"sessionid={text}")
-    assert status(person, shown) == 401
-    assert status(person, another) == 200
-
-
-def test_a_new_password_ends_all_sessions_and_no_token(feedkeep):
-    with ExitStack() as stack:
-        person = Person.new(feedkeep, stack, PASSWORD)
-        with_password = log_in(person)
-        api = person.interface()
-        assert status(person, with_password) == 200
-        feedkeep.must("account", "password", person.name, "--password-stdin", stdin="another one\n")
-        assert status(person, with_password) == 401
-        assert status(person, api) == 200
-        person.secret = "another one"
-        assert status(person, log_in(person)) == 200
+def test_a_login_begins_a_session_of_its_own_of_which_the_hash_is_stored(person):
+    clients = [log_in(person) for _ in range(3)]
+    texts = [client.cookies["sessionid"] for client in clients]
+    kept = sessions(person)
+    hashes = {hashlib.sha256(text.encode()).digest() for text in texts}
+    assert {session.hash for session in kept} == hashes
+    assert (len(hashes), len(kept), shared(person)) == (3, 3, [])
+    assert not any(text in repr(kept) for text in texts)
+    assert_empty(clients[0].post(LOGOUT.format(person.name)))
+    assert "sessionid" not in clients[0].cookies
+    assert statuses(person, texts[:1]) == {401}
+    assert status(person, clients[1]) == 200
 
 
 def test_sessions_are_listed_and_revoked_by_command_and_are_no_tokens(person):
@@ -281,21 +230,6 @@ def test_sessions_are_listed_and_revoked_by_command_and_are_no_tokens(person):
     assert "has no session 999" in unknown.stderr
 
 
-def test_a_disabled_account_is_let_in_by_no_session(person):
-    client = log_in(person)
-    person.process.use(lambda service: service.accounts.set_disabled(person.name, True))
-    assert status(person, client) == 401
-    person.process.use(lambda service: service.accounts.set_disabled(person.name, False))
-    assert status(person, client) == 200
-
-
-def test_only_the_hash_of_a_session_is_stored(person):
-    text = log_in(person).cookies["sessionid"]
-    kept = sessions(person)[0]
-    assert kept.hash == hashlib.sha256(text.encode()).digest()
-    assert text not in repr(kept)
-
-
 def test_a_session_is_no_token_and_a_token_is_no_session(person):
     text = log_in(person).cookies["sessionid"]
     for headers in (
@@ -306,47 +240,35 @@ def test_a_session_is_no_token_and_a_token_is_no_session(person):
         {"Cookie": f"other={text}"},
     ):
         assert status(person, person.client(**headers)) == 401
-    for path in ("/subscriptions", "/index.php/apps/gpoddersync/subscriptions"):
-        shown = {"Cookie": f"sessionid={text}"}
-        assert person.client(**shown).get(path).status_code == 401
-        shown = {"Authorization": f"Bearer {text}"}
-        assert person.client(**shown).get(path).status_code == 401
+    for path in ("/subscriptions", f"{NEXTCLOUD}/subscriptions"):
+        for shown in ({"Cookie": f"sessionid={text}"}, {"Authorization": f"Bearer {text}"}):
+            assert person.client(**shown).get(path).status_code == 401
+    reply = person.interface().get(person.changes())  # a token as bearer begins no session
+    assert (reply.status_code, "Set-Cookie" in reply.headers) == (200, False)
 
 
-def test_a_session_that_ended_does_not_hide_a_secret_that_is_right(person):
+def test_a_session_that_does_not_count_does_not_hide_a_secret_that_is_right(person, other):
     client = log_in(person)
     text = client.cookies["sessionid"]
     let_end(person, text, now() - 1)
     assert status(person, client) == 401
-    for ended in (text, "nonsense", ""):
-        shown = person.client(Authorization=person.basic, Cookie=f"sessionid={ended}")
+    for cookie in (text, log_in(other).cookies["sessionid"], "nonsense", ""):
+        shown = person.client(Authorization=person.basic, Cookie=f"sessionid={cookie}")
         reply = shown.get(person.changes())
         assert reply.status_code == 200
         assert "sessionid=fs_" in reply.headers["Set-Cookie"]
 
 
-def test_the_session_of_another_account_does_not_hide_a_secret_that_is_right(person, other):
-    text = log_in(other).cookies["sessionid"]
-    shown = person.client(Authorization=person.basic, Cookie=f"sessionid={text}")
-    reply = shown.get(person.changes())
-    assert reply.status_code == 200
-    assert "sessionid=fs_" in reply.headers["Set-Cookie"]
-
-
 def test_a_session_that_is_used_lives_on_and_is_written_once_a_day_at_most(person):
     client = log_in(person)
-    text = client.cookies["sessionid"]
-    fresh = sessions(person)[0].expires
-    assert fresh is not None
+    text, fresh = client.cookies["sessionid"], extended(person)
     assert "Set-Cookie" not in client.get(person.changes()).headers
-    assert sessions(person)[0].expires == fresh
+    assert extended(person) == fresh
     let_end(person, text, now() + 10 * DAY_US)
     assert f"sessionid={text}; " in client.get(person.changes()).headers["Set-Cookie"]
-    extended = sessions(person)[0].expires
-    assert extended is not None
-    assert abs(extended - (now() + 180 * DAY_US)) < DAY_US / 24
+    end = extended(person)
     assert "Set-Cookie" not in client.get(person.changes()).headers
-    assert sessions(person)[0].expires == extended
+    assert extended(person) == end
 
 
 def test_a_session_that_several_share_lives_on_as_well(person):
@@ -361,9 +283,7 @@ def test_a_session_that_several_share_lives_on_as_well(person):
     text = poll()
     let_end(person, text, now() + 10 * DAY_US)
     assert poll() == text
-    extended = sessions(person)[0].expires
-    assert extended is not None
-    assert abs(extended - (now() + 180 * DAY_US)) < DAY_US / 24
+    extended(person)
 
 
 def test_an_account_has_a_hundred_sessions_and_those_that_end_first_make_room(person):
@@ -374,14 +294,11 @@ def test_an_account_has_a_hundred_sessions_and_those_that_end_first_make_room(pe
     async def many(service):
         account = await service.accounts.named(person.name)
         for number in range(99):
-            admitted = Admitted(account, "password")
-            await service.logins.begin_session(admitted, f"app {number % 5}")
+            await service.logins.begin_session(Admitted(account, "password"), f"app {number % 5}")
 
     person.process.use(many)
     assert len(sessions(person)) == 100
-    assert status(person, client) == 200
-    assert status(person, first) == 401
-    assert status(person, person.app()) == 200
+    assert [status(person, one) for one in (client, first, person.app())] == [200, 401, 200]
     assert len(sessions(person)) == 100
 
 

@@ -4,7 +4,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from known_feeds import know, picture, png
-from people import Person, add, move, ok
+from people import add, move, ok
 
 from feedkeep.rules.feed_urls import parse_feed_url
 
@@ -35,51 +35,47 @@ def listener(person):
     return person
 
 
-def page(person: Person, url: str) -> str:
+def page(person, url):
     return f"{person.process.base_url}/feeds/{parse_feed_url(url).guid}"
 
 
-def of_unknown(person: Person, url: str) -> dict[str, object]:
+def of_unknown(person, url):
     """Return what is sent of a podcast that was never read."""
-    known: dict[str, object] = dict.fromkeys(("url", "feed", "title", "website"), url)
+    known = dict.fromkeys(("url", "feed", "title", "website"), url)
     numbers = {"subscribers": 0, "subscribers_last_week": 0}
     rest = {"description": "", "logo_url": None, "author": "", "mygpo_link": page(person, url)}
     return {**known, **numbers, **rest}
 
 
-def by_url(podcasts: list[dict[str, object]]) -> dict[object, dict[str, object]]:
+def listed(person):
+    podcasts = ok(person.app().get(f"/subscriptions/{person.name}.json"))
     return {podcast["url"]: podcast for podcast in podcasts}
 
 
 def test_the_whole_list_and_updates_tell_what_is_known_of_each_podcast(listener):
-    updates = f"/api/2/updates/{listener.name}/phone.json?since=0"
-    for podcasts in (
-        ok(listener.app().get(f"/subscriptions/{listener.name}.json")),
-        ok(listener.app().get(updates))["add"],
-    ):
-        assert by_url(podcasts)[URL] == {**TOLD, "mygpo_link": page(listener, URL)}
-        assert by_url(podcasts)[UNKNOWN] == of_unknown(listener, UNKNOWN)
-
-
-def test_a_logo_that_is_no_address_of_the_web_is_none(listener):
+    updates = ok(listener.app().get(f"/api/2/updates/{listener.name}/phone.json?since=0"))
+    for podcasts in (listed(listener), {podcast["url"]: podcast for podcast in updates["add"]}):
+        assert podcasts[URL] == {**TOLD, "mygpo_link": page(listener, URL)}
+        assert podcasts[UNKNOWN] == of_unknown(listener, UNKNOWN)
     know(listener.process, URL, "Radio", picture_url="javascript:alert(1)", site_url="file:///x")
-    listed = ok(listener.app().get(f"/subscriptions/{listener.name}.json"))
-    assert (by_url(listed)[URL]["logo_url"], by_url(listed)[URL]["website"]) == (None, URL)
+    shown = listed(listener)[URL]
+    assert (shown["logo_url"], shown["website"]) == (None, URL)  # which are no addresses of the web
 
 
-@pytest.mark.parametrize("path", ["", "/phone"])
-def test_opml_has_titles_and_the_other_formats_are_as_they_were(listener, path):
-    whole = f"/subscriptions/{listener.name}{path}"
-    written = listener.app().get(f"{whole}.opml").text
-    outlines = ET.fromstring(written).iter("outline")  # noqa: S314 - we wrote it
-    assert [outline.attrib for outline in outlines] == [
-        {
-            "type": "rss", "text": "Q & A <b>", "title": "Q & A <b>", "xmlUrl": URL,
-            "htmlUrl": "https://radio.example/", "description": "All about radio",
-        },
-        {"type": "rss", "text": UNKNOWN, "xmlUrl": UNKNOWN},
-    ]  # fmt: skip
-    assert listener.app().get(f"{whole}.txt").text.split() == [URL, UNKNOWN]
+def test_opml_has_titles_and_the_other_formats_are_urls_only(listener):
+    for path in ("", "/phone"):
+        whole = f"/subscriptions/{listener.name}{path}"
+        written = listener.app().get(f"{whole}.opml").text
+        outlines = ET.fromstring(written).iter("outline")  # noqa: S314 - we wrote it
+        assert [outline.attrib for outline in outlines] == [
+            {
+                "type": "rss", "text": "Q & A <b>", "title": "Q & A <b>", "xmlUrl": URL,
+                "htmlUrl": "https://radio.example/", "description": "All about radio",
+            },
+            {"type": "rss", "text": UNKNOWN, "xmlUrl": UNKNOWN},
+        ]  # fmt: skip
+        assert listener.app().get(f"{whole}.txt").text.split() == [URL, UNKNOWN]
+    assert ok(listener.app().get(f"{whole}.json")) == [URL, UNKNOWN]
 
 
 def test_one_podcast_of_ones_own_is_told_by_any_of_its_urls(listener, other):
@@ -91,7 +87,7 @@ def test_one_podcast_of_ones_own_is_told_by_any_of_its_urls(listener, other):
     assert ok(listener.app().get(path, params={"url": UNKNOWN})) == of_unknown(listener, UNKNOWN)
     gone = "https://of-gpodder.example/gone"
     add(listener, gone)
-    ok(listener.app().post(listener.changes(), json={"remove": [gone]}))
+    listener.push(remove=[gone])
     for app, url in ((listener.app(), gone), (other.app(), URL), (other.app(), UNKNOWN)):
         assert app.get(path, params={"url": url}).status_code == 404
     assert listener.app().get(path, params={"url": "no URL"}).status_code == 400
@@ -101,19 +97,18 @@ def test_one_podcast_of_ones_own_is_told_by_any_of_its_urls(listener, other):
 
 def test_favourites_are_the_episodes_whose_setting_says_so(listener, other):
     def set_up(podcast, episode, **body):
-        path = f"/api/2/settings/{listener.name}/episode.json"
-        ok(listener.app().post(path, params={"podcast": podcast, "episode": episode}, json=body))
+        query = {"podcast": podcast, "episode": episode}
+        ok(listener.app().post(listener.settings("episode"), params=query, json=body))
 
-    def listed(person=listener):
-        found: list[dict[str, str]] = ok(person.app().get(f"/api/2/favorites/{person.name}.json"))
-        return found
+    def favourites(person=listener):
+        return ok(person.app().get(f"/api/2/favorites/{person.name}.json"))
 
     first, second = "https://cdn.example/1.mp3", "https://cdn.example/2.mp3"
     set_up(UNKNOWN, second, set={"is_favorite": True})
     set_up(URL, first, set={"is_favorite": True, "speed": 1.5})
     set_up(URL, second, set={"is_favorite": False})
     set_up(URL, "https://cdn.example/3.mp3", set={"speed": 2})
-    assert listed() == [
+    assert favourites() == [
         {
             "title": first, "url": first, "podcast_title": "Q & A <b>", "podcast_url": URL,
             "description": "", "website": "https://radio.example/", "released": "",
@@ -125,16 +120,11 @@ def test_favourites_are_the_episodes_whose_setting_says_so(listener, other):
             "mygpo_link": page(listener, UNKNOWN),
         },
     ]  # fmt: skip
-    assert listed(other) == []
+    assert favourites(other) == []
     set_up(UNKNOWN, second, set={}, remove=["is_favorite"])
     set_up(URL, first, set={"is_favorite": False})
-    assert listed() == []
+    assert favourites() == []
     set_up(UNKNOWN, first, set={"is_favorite": True})
     opml = f'<opml><outline text="Of a file" xmlUrl="{UNKNOWN}"/></opml>'
     listener.process.must("import", listener.name, "-", stdin=opml)
-    assert [(one["url"], one["podcast_title"]) for one in listed()] == [(first, "Of a file")]
-
-
-def test_a_devices_list_is_urls_only(listener):
-    listed = ok(listener.app().get(f"/subscriptions/{listener.name}/phone.json"))
-    assert listed == [URL, UNKNOWN]
+    assert [(one["url"], one["podcast_title"]) for one in favourites()] == [(first, "Of a file")]

@@ -3,109 +3,120 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from people import HTTP_A, A, B, C, add, log_in, ok
-
-from feedkeep.rules.feed_urls import parse_feed_url
+from people import HTTP_A, A, B, C, add, assert_empty, change, log_in, ok
 
 
-def test_the_accounts_list_as_json_describes_each_podcast(person):
+def put(person, ending, body, device="/phone"):
+    """Put a whole list of some format, which calls itself a form; return the reply."""
+    path = f"/subscriptions/{person.name}{device}.{ending}"
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    return person.app().put(path, content=body, headers=form)
+
+
+def test_lists_have_all_urls_as_json_text_and_opml(person):
     add(person, A, B)
-    listed = ok(person.app().get(f"/subscriptions/{person.name}.json"))
+    app, whole = person.app(), f"/subscriptions/{person.name}"
+    listed = ok(app.get(f"{whole}.json"))
     assert [podcast["url"] for podcast in listed] == [A, B]
     for podcast in listed:
         assert {"url", "title", "description", "subscribers", "logo_url", "website"} <= set(podcast)
-
-
-def test_a_devices_list_as_json_is_the_same_urls(person):
-    add(person, A, B)
     for device in ("phone", "never-seen"):
-        assert ok(person.app().get(f"/subscriptions/{person.name}/{device}.json")) == [A, B]
-
-
-@pytest.mark.parametrize("path", ["", "/phone"])
-def test_lists_as_text_and_as_opml_have_all_urls(person, path):
-    add(person, A, B)
-    text = person.app().get(f"/subscriptions/{person.name}{path}.txt")
-    assert text.headers["Content-Type"].startswith("text/plain")
-    assert text.text.split() == [A, B]
-    opml = person.app().get(f"/subscriptions/{person.name}{path}.opml")
-    assert opml.headers["Content-Type"].startswith("text/xml")
-    assert opml.text.count("xmlUrl=") == 2
-    assert f'xmlUrl="{A}"' in opml.text
+        assert ok(app.get(f"{whole}/{device}.json")) == [A, B]
+    for path in ("", "/phone"):
+        text, opml = app.get(f"{whole}{path}.txt"), app.get(f"{whole}{path}.opml")
+        assert text.headers["Content-Type"].startswith("text/plain")
+        assert text.text.split() == [A, B]
+        assert opml.headers["Content-Type"].startswith("text/xml")
+        assert opml.text.count("xmlUrl=") == 2
+        assert f'xmlUrl="{A}"' in opml.text
+    for path in (f"{whole}.txt", person.changes(), person.episodes):
+        head, got = person.app().head(path), person.app().get(path)
+        assert_empty(head)
+        assert head.headers["Content-Length"] == got.headers["Content-Length"]
+    for path in (".jsonp", ".xml", "/phone.jsonp", "/phone.xml"):
+        assert app.get(f"{whole}{path}").status_code in {404, 405}
 
 
 @pytest.mark.parametrize("ending", ["json", "opml", "txt"])
 def test_a_list_that_was_got_can_be_put_back(person, other, ending):
     add(person, A, f"{B}?a=1&b=<2>")
     got = person.app().get(f"/subscriptions/{person.name}/phone.{ending}").content
-    reply = other.app().put(f"/subscriptions/{other.name}/phone.{ending}", content=got)
-    assert (reply.status_code, reply.content) == (200, b"")
+    assert_empty(put(other, ending, got))
     assert other.subscribed() == person.subscribed() == {A, f"{B}?a=1&b=<2>"}
 
 
 @pytest.mark.parametrize(
     ("ending", "body"),
     [
-        ("json", b"{}"),
-        ("json", b"null"),
-        ("json", b'"https://b.example"'),
-        ("json", b"[1, null]"),
-        ("json", b"["),
-        ("json", b""),
-        ("json", b'[{"address": "https://b.example"}]'),
-        ("opml", b""),
-        ("opml", b"<html></html>"),
-        ("opml", b"<opml/>"),
-        ("opml", b'<opml><body><outline type="rss" url="https://b.example"/></body></opml>'),
-        ("txt", b""),
-        ("opml", b'<opml><body><outline xmlUrl="https://b.example"/>'),
+        ("json", "{}"),
+        ("json", "null"),
+        ("json", '"https://b.example"'),
+        ("json", "[1, null]"),
+        ("json", "["),
+        ("json", ""),
+        ("json", '[{"address": "https://b.example"}]'),
+        ("opml", ""),
+        ("opml", "<html></html>"),
+        ("opml", "<opml/>"),
+        ("opml", '<opml><body><outline type="rss" url="https://b.example"/></body></opml>'),
+        ("txt", ""),
+        ("opml", '<opml><body><outline xmlUrl="https://b.example"/>'),
         ("opml", "<opml><outline xmlUrl='https://ü.example'/></opml>".encode("latin-1")),
-        ("opml", b"<br/><opml><body><outline xmlUrl='https://b.example'/></body></opml>"),
+        ("opml", "<br/><opml><body><outline xmlUrl='https://b.example'/></body></opml>"),
         ("txt", b"\xff"),
-        ("txt", b"b.example\n//b.example/feed\nhttp://https://b.example\nhttps://b.example tag"),
-        ("txt", b"<html>Bad Gateway</html>"),
+        ("txt", "b.example\n//b.example/feed\nhttp://https://b.example\nhttps://b.example tag"),
+        ("txt", "<html>Bad Gateway</html>"),
     ],
 )
 def test_what_is_no_list_is_refused_and_unsubscribes_nothing(person, ending, body):
     add(person, A)
-    reply = person.app().put(f"/subscriptions/{person.name}/phone.{ending}", content=body)
+    assert put(person, ending, body).status_code == 400
     assert person.subscribed() == {A}
-    assert reply.status_code == 400
+
+
+RSS = "<outline type='rss'"
 
 
 @pytest.mark.parametrize(
     ("ending", "body"),
     [
         ("txt", "{}\nfeeds.opml"),
-        (
-            "opml",
-            "<opml><outline xmlUrl='{}'/><outline type='rss' url='https://c.example'/></opml>",
-        ),
-        ("opml", "<opml><outline xmlUrl='{}'/><outline text='A' type='rss'/></opml>"),
+        ("opml", f"<opml><outline xmlUrl='{{}}'/>{RSS} url='https://c.example'/></opml>"),
+        ("opml", f"<opml><outline xmlUrl='{{}}'/>{RSS} text='A'/></opml>"),
     ],
 )
 def test_a_list_with_what_may_have_meant_a_feed_unsubscribes_from_none(person, ending, body):
     add(person, A)
-    link = body.format(B.replace("https:", "feed:"))
-    reply = person.app().put(f"/subscriptions/{person.name}/phone.{ending}", content=link.encode())
-    assert reply.status_code == 200
+    assert_empty(put(person, ending, body.format(B.replace("https:", "feed:"))))
     assert person.subscribed() == {A, B}
 
 
-@pytest.mark.parametrize("field", ["feed", "url"])
-def test_the_urls_of_a_list_can_come_as_objects(person, field):
-    path = f"/subscriptions/{person.name}/phone.json"
-    assert person.app().put(path, json=[{field: A}, B]).status_code == 200
-    assert person.subscribed() == {A, B}
+OPML = f"""<opml version="2.0"><head/><body>
+<outline text="News"><outline type="rss" text="A &amp; B" xmlUrl="{A}"/></outline>
+<outline type="rss" text="B" xmlUrl="{B}"/></body></opml>"""
 
 
-@pytest.mark.parametrize("ending", ["json", "txt"])
-def test_a_whole_list_can_be_put_without_a_device(person, ending):
-    add(person, A)
-    body = f'["{B}"]' if ending == "json" else B
-    reply = person.app().put(f"/subscriptions/{person.name}.{ending}", content=body.encode())
-    assert (reply.status_code, reply.content) == (200, b"")
-    assert person.subscribed() == {B}
+def test_a_list_can_be_of_objects_or_without_a_device_or_empty(person):
+    for device, ending, body, expected in (
+        ("/phone", "json", f'[{{"feed": "{A}"}}, "{B}"]', {A, B}),
+        ("", "json", f'["{B}"]', {B}),
+        ("/phone", "json", f'[{{"url": "{C}"}}]', {C}),
+        ("", "txt", A, {A}),
+        ("/phone", "txt", f"{B}\r\n\n  {C}\n", {B, C}),
+        ("/phone", "opml", OPML, {A, B}),
+        ("/phone", "txt", f"# my feeds\n{A}\n{B}\n".encode("utf-8-sig"), {A, B}),
+        ("/phone", "txt", f"# my feeds\n{A}\n{B}\n".encode("utf-16"), {A, B}),
+        ("/phone", "json", f'["antennapod_local:1", "x", "{C}"]', {A, B, C}),
+        ("/phone", "json", "[]", set()),
+    ):
+        assert_empty(put(person, ending, body, device))
+        assert person.subscribed() == expected
+    app = person.app()
+    person.put([A, B], app=app)
+    since = person.pull(app=app)["timestamp"]
+    person.put([B, A], app=app)
+    told = person.pull(app=app, since=since)
+    assert (told["add"], told["remove"]) == ([], [])
 
 
 def test_of_two_lists_that_are_put_at_once_one_is_the_list_then(person):
@@ -124,39 +135,17 @@ def test_titles_of_an_uploaded_list_stay_and_are_told_to_apps(person):
     app = person.app()
     opml = f'''<opml><body><outline text="Folder"><outline title="Of A" text="About" xmlUrl="{A}"/>
     </outline><outline text="Of B" xmlUrl="{B}"/></body></opml>'''
-    assert app.put(f"/subscriptions/{person.name}/phone.opml", content=opml).status_code == 200
+    assert_empty(put(person, "opml", opml))
     listed = ok(app.get(f"/subscriptions/{person.name}.json"))
-    assert {one["url"]: one["title"] for one in listed} == {A: "Of A", B: "Of B"}
     updates = ok(app.get(f"/api/2/updates/{person.name}/tablet.json?since=0"))["add"]
-    assert {one["url"]: one["title"] for one in updates} == {A: "Of A", B: "Of B"}
-    one = ok(app.get(f"/api/2/data/podcast.json?url={A}"))
-    assert one["title"] == "Of A"
+    for podcasts in (listed, updates):
+        assert {one["url"]: one["title"] for one in podcasts} == {A: "Of A", B: "Of B"}
+    assert ok(app.get(f"/api/2/data/podcast.json?url={A}"))["title"] == "Of A"
     written = app.get(f"/subscriptions/{person.name}.opml").text
     assert f'text="Of A" title="Of A" xmlUrl="{A}"' in written
     assert "Folder" not in written  # an app may read the first level only
-    assert app.put(f"/subscriptions/{person.name}/phone.opml", content=written).status_code == 200
+    assert_empty(put(person, "opml", written))
     assert "Folder" in person.process.must("export", person.name)
-
-
-def test_an_empty_list_that_is_put_unsubscribes_from_all(person):
-    add(person, A, B)
-    assert person.app().put(f"/subscriptions/{person.name}/phone.json", json=[]).status_code == 200
-    assert person.subscribed() == set()
-
-
-def test_one_bad_url_in_a_list_that_is_put_is_left_out(person):
-    path = f"/subscriptions/{person.name}/phone.json"
-    assert person.app().put(path, json=["antennapod_local:1", A, "x", B]).status_code == 200
-    assert person.subscribed() == {A, B}
-
-
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-def test_a_byte_order_mark_hides_no_feed(person, encoding):
-    add(person, A, B)
-    body = f"# my feeds\n{A}\n{B}\n".encode(encoding)
-    reply = person.app().put(f"/subscriptions/{person.name}/phone.txt", content=body)
-    assert reply.status_code == 200
-    assert person.subscribed() == {A, B}
 
 
 @pytest.mark.parametrize(
@@ -167,50 +156,25 @@ def test_a_byte_order_mark_hides_no_feed(person, encoding):
         ("opml", f'<opml><outline xmlUrl="{C}"/><outline xmlUrl="a.example/feed"/></opml>'),
     ],
 )
-def test_a_refused_url_in_a_list_that_is_put_unsubscribes_nothing_and_the_log_says_so(
-    person, ending, body
-):
+def test_a_refused_url_in_a_list_unsubscribes_nothing_and_the_log_says_so(person, ending, body):
     add(person, A, B)
-    path = f"/subscriptions/{person.name}/phone.{ending}"
-    reply = person.app().put(path, content=body.encode())
-    assert reply.status_code == 200
+    reply = put(person, ending, body)
+    assert_empty(reply)
     assert person.subscribed() == {A, B, C}
     told = person.process.wait_for_line(reply.headers["X-Request-Id"])
     assert "invalid feed URLs" in told["event"]
     assert told["refused"] == 1
 
 
-def test_putting_a_list_keeps_the_spelling_of_what_is_there(person):
-    add(person, A)
-    person.app().put(f"/subscriptions/{person.name}/phone.json", json=[HTTP_A, C])
-    assert person.subscribed() == {A, C}
-
-
-@pytest.mark.parametrize("path", ["{}.jsonp", "{}.xml", "{}/phone.jsonp", "{}/phone.xml"])
-def test_jsonp_and_xml_are_not_there(person, path):
-    reply = person.app().get(f"/subscriptions/{path.format(person.name)}")
-    assert reply.status_code in {404, 405}
-
-
-def test_head_has_the_headers_of_get_and_no_body(person):
-    add(person, A)
-    for path in (f"/subscriptions/{person.name}.txt", person.changes(), person.episodes):
-        head, get = person.app().head(path), person.app().get(path)
-        assert (head.status_code, head.content) == (200, b"")
-        assert head.headers["Content-Length"] == get.headers["Content-Length"]
-
-
 def test_a_list_that_is_put_lacks_a_feed_also_if_that_was_removed_and_came_back(person):
     """It states what the owner wants, and is no echo of the removal that the app was sent."""
     add(person, A, B)
     desk = log_in(person)
-    path = f"/subscriptions/{person.name}/desk.json"
-    assert desk.put(path, json=[A, B]).status_code == 200
-    since = ok(desk.get(person.changes("desk"), params={"since": 0}))["timestamp"]
-    guid = parse_feed_url(B).guid
-    interface = person.interface()
-    interface.patch(f"/subscriptions/{guid}", json={"is_subscribed": False}).raise_for_status()
-    assert B in ok(desk.get(person.changes("desk"), params={"since": since}))["remove"]
-    interface.patch(f"/subscriptions/{guid}", json={"is_subscribed": True}).raise_for_status()
-    assert desk.put(path, json=[A]).status_code == 200
+    person.put([HTTP_A, B], "desk", desk)
+    assert person.subscribed() == {A, B}  # as they were spelled
+    since = person.pull("desk", desk, since=0)["timestamp"]
+    change(person, B, is_subscribed=False)
+    assert B in person.pull("desk", desk, since=since)["remove"]
+    change(person, B, is_subscribed=True)
+    person.put([HTTP_A], "desk", desk)
     assert person.subscribed() == {A}
