@@ -6,9 +6,8 @@ import pytest
 
 from feedkeep.formats import feed_json
 from feedkeep.formats.feed_list import Format, read_feed_list, write_feed_list
-from feedkeep.formats.feed_table import _SAMPLE_ROWS, UnclearColumn
+from feedkeep.formats.feed_table import UnclearColumn
 from feedkeep.formats.listed_feed import INSIDE, LEFT, LINK
-from feedkeep.formats.opml import read_whole
 from feedkeep.model import FeedLabel, Subscription
 from feedkeep.model.errors import InvalidInput
 from feedkeep.rules.feed_labels import Labels
@@ -90,22 +89,6 @@ def test_line_of_text_names_its_feed_wherever_the_address_stands(line, feeds):
 def test_refused_line_shows_what_it_says():
     (_, refused) = read_feed_list(f"{A}\nmy feeds".encode()).feeds
     assert (refused.feed_url, refused.title) == ("", "my feeds")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Dear Ann,\n\nthis is a letter.\nYours\nBen",
-        f"Dear Ann,\nI often listen to {A} these days.\nYours\nBen",
-        "<!doctype html><title>x</title><p>Hello",
-        "<html><body><p>Hello<br></body></html>",
-        f"{{\\rtf1\\ansi\n\\f0 {A}\\\n}}",
-        json.dumps({"version": "https://jsonfeed.org/version/1.1", "items": [{"url": A}]}),
-    ],
-)
-def test_letter_and_web_page_are_not_lists(text):
-    with pytest.raises(InvalidInput, match="not a list of feeds"):
-        read_feed_list(text.encode())
 
 
 BOTH = [(A, "Alpha"), (B, "Beta")]
@@ -358,11 +341,6 @@ def test_json_of_a_sync_server_lists_additions_and_never_removals():
         assert listed(json.dumps(answer)) == [(url,) for url in added]
 
 
-def test_json_with_several_lists_of_addresses_has_no_list_of_feeds():
-    with pytest.raises(InvalidInput, match="no list of feeds"):
-        listed(json.dumps({"shows": [A], "episodes": [{"url": B}]}))
-
-
 def test_account_download_gives_feeds_with_titles_and_folders_and_nothing_else():
     other = "https://b.example/played.mp3"
     download = {
@@ -538,22 +516,6 @@ def test_own_export_with_a_folder_named_feeds_is_read_back_as_it_was():
     assert listed(written) == [(A, "Alpha", "feeds")]
 
 
-def test_opml_of_a_whole_list_with_another_root_is_refused():
-    with pytest.raises(InvalidInput, match="its first element is <rss>"):
-        read_whole("<rss/>", 10)
-
-
-def test_opml_with_too_many_ampersands_that_are_not_escaped_is_refused():
-    outlines = "<outline text='a&a&a&'/>" * 40_000
-    with pytest.raises(InvalidInput, match="More than 100,000 ampersands are not escaped"):
-        read_feed_list(f"<opml><body>{outlines}</body></opml>".encode())
-
-
-def test_opml_that_ends_more_outlines_than_it_starts_keeps_its_feeds():
-    text = b"<opml><body></outline></outline><outline text='A' xmlUrl='https://a.example/f'>"
-    assert [feed.feed_url for feed in read_feed_list(text).feeds] == ["https://a.example/f"]
-
-
 def test_opml_link_around_feeds_in_a_folder_is_a_folder():
     text = (
         "<opml><body><outline text='F'><outline text='T' type='link' url='https://r.example/t'>"
@@ -563,28 +525,9 @@ def test_opml_link_around_feeds_in_a_folder_is_a_folder():
     assert found == [("https://a.example/f", "F / T")]
 
 
-def test_table_with_a_quote_that_never_ends_is_refused():
-    rows = "".join(f"A,https://a.example/{number}\n" for number in range(_SAMPLE_ROWS))
-    text = f'title,url\n{rows}"' + "a\n" * 70_000
-    with pytest.raises(InvalidInput, match="not a list of feeds"):
-        read_feed_list(text.encode())
-
-
 def test_opml_with_more_folders_in_each_other_than_allowed_keeps_the_outer_ones():
     begin = "".join(f"<outline text='{number}'>" for number in range(100))
     text = f"<opml><body>{begin}<outline xmlUrl='{A}'/>{'</outline>' * 100}</body></opml>"
     (feed,) = read_feed_list(text.encode()).feeds
     assert feed.folder.startswith("0 / 1")
     assert len(feed.folder) < 300
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("<opml>" + "<o/>" * 400_001, "more than 400,000 tags"),
-        (f"<opml><outline text='{'x' * 200_001}'/>", "more than 200,000 characters"),
-    ],
-)
-def test_opml_beyond_a_limit_is_refused(text, reason):
-    with pytest.raises(InvalidInput, match=reason):
-        read_feed_list(text.encode())
