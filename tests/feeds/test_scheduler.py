@@ -269,20 +269,6 @@ async def test_of_a_host_with_many_feeds_of_an_account_another_has_its_turns(wor
     assert set(few) & set(world.looks.looked[:4])
 
 
-async def test_feed_waiting_among_slow_ones_does_not_delay_a_quick_one_of_its_host(world):
-    silent, gone, good = "https://silent.example/", *urls(2, host="popular.example")
-    world.looks.found = dict.fromkeys([silent, gone], FetchResult(failure=Failure.TOO_SLOW))
-    await world.subscribe(silent, gone, good)
-    async with world.scheduler():
-        feeds = await world.looked_at(silent, gone, good)
-    world.clock.go_on(DAY_US)
-    await world.store.feeds.renew([replace(one, next_fetch=world.clock()) for one in feeds])
-    world.looks.slow = {silent}
-    async with world.scheduler(at_once=2):
-        await world.looks.until_looked_at(5)
-    assert world.looks.looked[3:] == [silent, good]
-
-
 @IN_A_ROUND
 async def test_800_feeds_of_an_account_at_slow_hosts_delay_12_of_another_for_6_rounds(
     is_round, world
@@ -347,8 +333,12 @@ async def test_hosts_that_never_end_their_answers_delay_no_feed_that_answered_la
     assert good in world.looks.looked[looks:]
 
 
-async def test_personal_url_is_never_fetched_unless_all_are(world):
-    await world.subscribe(PERSONAL, *urls(1))
+async def test_personal_url_is_never_fetched_unless_all_are_and_nothing_if_that_is_off(world):
+    async with world.scheduler(Fetch.OFF):
+        await world.subscribe(PERSONAL, *urls(1))
+        await asyncio.sleep(0)
+    assert not world.looks.looked
+    assert await world.store.feeds.next_fetch() is None
     async with world.scheduler():
         await world.looked_at(*urls(1))
     assert world.looks.looked == urls(1)
@@ -419,14 +409,6 @@ async def test_feed_without_subscribers_is_not_fetched_and_after_a_month_forgott
             await world.until(lambda feeds, wanted=wanted: feeds[-1].wanted > wanted, gone, kept)
             await world.until(lambda feeds, count=count: len(feeds) == count, gone, kept)
     assert await world.stored(gone) == []
-
-
-async def test_nothing_is_fetched_if_that_is_off(world):
-    async with world.scheduler(Fetch.OFF):
-        await world.subscribe(*urls(1))
-        await asyncio.sleep(0)
-    assert not world.looks.looked
-    assert await world.store.feeds.next_fetch() is None
 
 
 async def test_leased_feeds_are_released_at_the_end_whenever_that_is(world):
