@@ -256,19 +256,15 @@ async def test_killed_process_makes_no_feed_fail_and_each_is_then_looked_at_alon
 
 
 WITH_FAULTS = """
-from feedkeep.feeds import child
-from feedkeep.outbound import failures
-from feedkeep.feeds import fetcher
+from feedkeep.feeds import child, fetcher
+from feedkeep.outbound.failures import Exhausted
 
+faults = {"memory": MemoryError(), "files": Exhausted(), "fault": LookupError("an unknown fault")}
 look = fetcher.Fetcher.look
 
 async def look_or_fail(self, feed, now):
-    if feed.url.endswith("/memory"):
-        raise MemoryError
-    if feed.url.endswith("/files"):
-        raise failures.Exhausted
-    if feed.url.endswith("/fault"):
-        raise LookupError("an unknown fault")
+    if fault := faults.get(feed.url.rpartition("/")[2]):
+        raise fault
     return await look(self, feed, now)
 
 fetcher.Fetcher.look = look_or_fail

@@ -198,26 +198,18 @@ async def test_many_new_feeds_are_noted_in_batches_with_pauses(monkeypatch, is_r
 
 
 async def test_of_each_host_one_feed_at_a_time_and_a_few_altogether(world):
-    many = [*urls(4, host="one.example"), *urls(30)]
+    many, others = urls(50, host="one.example"), urls(30)
     await world.subscribe(*many)
+    await world.subscribe(*others, name="ben")
+    world.looks.slow = set(many)
     world.looks.gate.clear()
     async with world.scheduler(at_once=5):  # one of them is for feeds that answered last time
         await world.looks.until_looked_at(4)
         world.looks.gate.set()
-        await world.looked_at(*many)
+        await world.looked_at(*others)
     assert world.looks.most_at_once == 4
     assert set(world.looks.hosts_at_once) == {1}
-
-
-async def test_many_feeds_of_one_host_do_not_delay_the_others(world):
-    many = urls(50, host="one.example")
-    await world.subscribe(*many)
-    world.looks.slow = set(many)
-    async with world.scheduler(at_once=3):
-        await world.looks.until_looked_at(1)
-        await world.subscribe(*urls(5), name="ben")
-        await world.looked_at(*urls(5))
-    assert len(world.looks.looked) == 6
+    assert len(world.looks.looked) == 31
 
 
 async def test_new_feeds_of_one_host_are_postponed_together_and_due_as_fast_as_it_answers(

@@ -214,16 +214,10 @@ async def test_busy_or_deleted_account_does_not_stop_the_sweep(monkeypatch, worl
     assert await listed(world, first) == [NEW]
 
 
-async def test_url_that_python_cannot_split_does_not_stop_the_round(world):
-    await world.subscribe("https://\u2100.example/feed", OLD)
-    await go_round(world)
-    assert (await known(world, OLD)).url == OLD
-
-
-async def test_of_two_spellings_of_a_new_feed_the_one_by_https_is_fetched(world):
+async def test_new_feeds_are_fetched_by_https_despite_a_url_that_python_cannot_split(world):
     by_https = [f"https://{number}.example/feed" for number in range(20)]
     by_http = [url.replace("https", "http") for url in by_https]
-    await world.subscribe(*by_https[::2], *by_http[1::2])
+    await world.subscribe("https://\u2100.example/feed", *by_https[::2], *by_http[1::2])
     await world.subscribe(*by_http[::2], *by_https[1::2], name="ben")
     await go_round(world)
     assert [feed.url for feed in await world.stored(*by_https)] == by_https

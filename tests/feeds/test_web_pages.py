@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from feedkeep.feeds.web_pages import MAX_PAGE_FEEDS, feeds_of_page, has_enclosures, may_be_feed
 
 PAGE = "https://show.example/shows/night/"
+APPLE, TUBE = "https://podcasts.apple.com/de/podcast/night/id1", "https://m.youtube.com/@night"
 RSS = 'rel="alternate" type="application/rss+xml"'
 
 
@@ -39,7 +40,7 @@ def test_the_feed_that_a_page_links_to_is_found(link, url):
     assert found == ((url,) if url else ())
 
 
-def test_each_feed_counts_once_and_feeds_of_comments_do_not():
+def test_each_feed_counts_once_and_feeds_of_comments_do_not_and_the_first_ones_are_told():
     links = [
         f'<link {RSS} title="Night &raquo; Comments" href="/one">',
         f'<link {RSS} title="Night" href="/comments/feed">',
@@ -48,9 +49,6 @@ def test_each_feed_counts_once_and_feeds_of_comments_do_not():
     ]
     found = feeds_of_page(page(*links, *links), "text/html", PAGE)
     assert found == ("https://show.example/feed", "https://show.example/other")
-
-
-def test_of_a_page_with_many_feeds_the_first_ones_are_told():
     links = [f'<link {RSS} href="/{number}">' for number in range(MAX_PAGE_FEEDS + 1)]
     found = feeds_of_page(page(*links), "text/html", PAGE)
     assert len(found) == MAX_PAGE_FEEDS
@@ -60,25 +58,14 @@ def test_of_a_page_with_many_feeds_the_first_ones_are_told():
 @pytest.mark.parametrize(
     ("url", "data", "found"),
     [
-        (
-            "https://podcasts.apple.com/de/podcast/night/id1",
-            r'"feedUrl":"https:\/\/feeds.example\/night?a=1\u0026b=2"',
-            ("https://feeds.example/night?a=1&b=2",),
-        ),
-        (
-            "https://m.youtube.com/@night",
-            '"feedUrl": "https://feeds.example/not-this", "rssUrl": "https://feeds.example/tube"',
-            ("https://feeds.example/tube",),
-        ),
-        (
-            "https://podcasts.apple.com/",
-            r'"feedUrl":"\x","feedUrl":"javascript:alert(1)","feedUrl":"http://feeds.example/2"',
-            ("http://feeds.example/2",),
-        ),
-        ("https://podcasts.apple.com/", '"feedUrl":""', ()),
-        ("https://show.example/", '"feedUrl":"https://feeds.example/night"', ()),
+        (APPLE, r'"feedUrl":"https:\/\/a.example\/n?a=1\u0026b=2"', ("https://a.example/n?a=1&b=2",)),
+        (TUBE, '"feedUrl": "https://a.example", "rssUrl": "https://b.example"', ("https://b.example",)),
+        (APPLE, r'"feedUrl":"\x","feedUrl":"javascript:1","feedUrl":"http://a.example"',
+         ("http://a.example",)),
+        (APPLE, '"feedUrl":""', ()),
+        (PAGE, '"feedUrl":"https://a.example"', ()),
     ],
-)
+)  # fmt: skip
 def test_pages_of_directories_tell_the_feed_in_their_data(url, data, found):
     document = page() + f"<script>{{{data}}}</script>".encode()
     assert feeds_of_page(document, "text/html", url) == found

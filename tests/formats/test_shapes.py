@@ -14,6 +14,7 @@ from feedkeep.rules.feed_labels import Labels
 from feedkeep.rules.feed_urls import parse_feed_url
 
 A, B = "https://a.example/rss", "https://b.example/rss"
+BOTH = [(A, "Alpha"), (B, "Beta")]
 
 
 def feeds_of(found, column=""):
@@ -29,7 +30,7 @@ def listed(found, column=""):
 
 
 @pytest.mark.parametrize(
-    ("line", "feeds"),
+    ("text", "feeds"),
     [
         (f"Title,{A}", [(A, "Title")]),
         (f"Title: {A}", [(A, "Title")]),
@@ -85,23 +86,7 @@ def listed(found, column=""):
         (f"[{{000214A0-0000-0000-C000-000000000046}}]\nProp3=19,0\n[InternetShortcut]\nIDList=\n"
          f"URL={A}\nHotKey=0\n", [(A,)]),  # Windows
         (f"My show={A}\nhomepage=https://a.example", [(A, "My show")]),
-    ],
-)  # fmt: skip
-def test_line_of_text_names_its_feed_wherever_the_address_stands(line, feeds):
-    assert listed(line) == feeds
-
-
-def test_refused_line_shows_what_it_says():
-    (_, refused) = feeds_of(f"{A}\nmy feeds")
-    assert (refused.feed_url, refused.title) == ("", "my feeds")
-
-
-BOTH = [(A, "Alpha"), (B, "Beta")]
-
-
-@pytest.mark.parametrize(
-    ("table", "feeds"),
-    [
+        (f"{A}\nmy feeds", [(A,), ("", "my feeds")]),  # tables follow
         (f"{A},Alpha\n{B},Beta", BOTH),
         (f"# mine\n{A},Alpha\n{B},Beta", BOTH),
         (f"Alpha,{A}\nBeta,{B}", BOTH),
@@ -125,11 +110,12 @@ BOTH = [(A, "Alpha"), (B, "Beta")]
         ]),
         (f"Title,Feed URL,\nAlpha,{A},https://a.example\nBeta,{B},https://b.example", BOTH),
         (f",Title,Feed URL\nhttps://a.example,Alpha,{A}\nhttps://b.example,Beta,{B}", BOTH),
+        (f"Title,RSS,Category\nLaw, Inc,,News\nBeta,{B},x", [("", "Law, Inc, , News"), BOTH[1]]),
         (f'title,url\n"Alpha\n\t2",{A}\nBeta,{B}\n', [(A, "Alpha 2"), BOTH[1]]),
     ],
 )  # fmt: skip
-def test_table_has_its_feeds_in_the_column_of_addresses(table, feeds):
-    assert listed(table) == feeds
+def test_text_and_tables_name_their_feeds_wherever_the_addresses_stand(text, feeds):
+    assert listed(text) == feeds
 
 
 @pytest.mark.parametrize(
@@ -184,11 +170,6 @@ def test_row_with_too_many_cells_is_in_doubt_unless_one_address_is_in_place(head
     assert {str(feed.doubt) for feed in feeds[:-1]} == {
         "This row has more cells than the table has columns."
     }
-
-
-def test_row_with_too_many_cells_and_no_address_is_refused_as_it_is():
-    (refused, _) = feeds_of(f"Title,RSS,Category\nLaw, Inc,,News\nBeta,{B},x")
-    assert (refused.feed_url, refused.title) == ("", "Law, Inc, , News")
 
 
 def test_row_with_too_many_cells_has_no_more_feeds_than_are_taken():

@@ -26,16 +26,6 @@ def rss(more=""):
 
 
 @pytest.fixture
-def a(web):
-    return web.host("a.example")
-
-
-@pytest.fixture
-def b(web):
-    return web.host("b.example")
-
-
-@pytest.fixture
 async def client(web, a, b):
     async with GuardedClient(web.policy(), web.look_up) as client:
         yield client
