@@ -6,45 +6,39 @@ import resource
 import signal
 import sys
 import threading
-from collections.abc import Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 from forms import in_the_long_form
 from msgspec.structs import replace
+from scripted_looks import PATIENCE_SECONDS
 from structlog.testing import capture_logs
-from test_child import WITH_FAULTS
-from web_of_hosts import Host, Request, WebOfHosts, reply
+from web_of_hosts import reply
 
 from feedkeep.config.settings import Settings, load_settings
 from feedkeep.feeds import fetcher_process as looking
+from feedkeep.feeds.child import max_memory_bytes
 from feedkeep.feeds.fetcher_process import FetcherProcess
-from feedkeep.model import Failure, Feed, FetchResult, Stamp
+from feedkeep.feeds.frames import MAX_FRAME_BYTES, FetchJob, read_frame, write_frame
+from feedkeep.model import Failure, Feed
 from feedkeep.outbound.failures import MachineFailed
 from feedkeep.rules.feed_urls import parse_feed_url
 
-NOW = Stamp(1_795_370_000_000_000)
+NOW = 1_795_370_000_000_000
 FEED = b"<rss><channel><title>A Show</title><item><guid>1</guid></item></channel></rss>"
 
 
 @pytest.fixture
-def web():
-    with WebOfHosts() as web:
-        yield web
+def host(web):
+    host = web.host("show.example")
+    host.answers["/a"] = reply(FEED)
+    return host
 
 
-def at(host: Host, path: str) -> Feed:
-    url = f"http://{host.address}:{host.port}{path}"
-    return Feed(parse_feed_url(url).guid, url, NOW, NOW)
-
-
-def settings_for(*hosts: Host) -> Settings:
-    ports = tuple(host.port for host in hosts)
-    return Settings(fetch_allowed=("127.0.0.0/8",), fetch_ports=ports)
-
-
-@pytest.fixture
-async def process(chosen):
+@asynccontextmanager
+async def running(chosen):
     process = FetcherProcess(chosen)
     try:
         yield process
@@ -52,29 +46,30 @@ async def process(chosen):
         await process.close()
 
 
-def run(chosen: Settings, work: Callable[[FetcherProcess], Awaitable[None]]) -> None:
-    async def go() -> None:
-        process = FetcherProcess(chosen)
-        try:
-            await work(process)
-        finally:
-            await process.close()
-
-    asyncio.run(go())
+@pytest.fixture
+async def process(host):
+    async with running(settings_for(host)) as process:
+        yield process
 
 
-def children() -> set[int]:
+def settings_for(*hosts):
+    ports = tuple(host.port for host in hosts)
+    return Settings(fetch_allowed=("127.0.0.0/8",), fetch_ports=ports)
+
+
+def at(host, path):
+    url = f"http://{host.address}:{host.port}{path}"
+    return Feed(parse_feed_url(url).guid, url, NOW, NOW)
+
+
+def children():
     """Return the processes that this one has started, and that look at feeds."""
     listed = Path(f"/proc/{os.getpid()}/task").glob("*/children")
-    pids = {int(pid) for file in listed for pid in _told(file).split()}
-    return {pid for pid in pids if b"feedkeep.feeds.child" in _told(Path(f"/proc/{pid}/cmdline"))}
+    pids = {int(pid) for file in listed for pid in told(file).split()}
+    return {pid for pid in pids if b"feedkeep.feeds.child" in told(Path(f"/proc/{pid}/cmdline"))}
 
 
-def open_files(pid: int) -> int:
-    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
-
-
-def _told(file: Path) -> bytes:
+def told(file):
     """Return what the kernel tells of a process or a thread; nothing if that ends just now."""
     try:
         return file.read_bytes()
@@ -82,82 +77,113 @@ def _told(file: Path) -> bytes:
         return b""
 
 
-def test_feeds_are_looked_at_in_a_process_that_ends_with_this_one(web):
-    host = web.host("show.example")
-    host.answers = {"/a": reply(FEED), "/b": reply(status=404)}
+def open_files(pid):
+    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
 
-    async def work(process):
+
+class Held:
+    """Holds requests, and tells when so many have come."""
+
+    def __init__(self):
+        self._loop = asyncio.get_running_loop()
+        self._come = asyncio.Semaphore(0)
+
+    async def __call__(self, _, __):
+        self._loop.call_soon_threadsafe(self._come.release)
+        await asyncio.sleep(3_600)  # the web's end ends it
+
+    async def until(self, count):
+        for _ in range(count):
+            await self._come.acquire()
+
+
+async def ended(process, held, feeds, by):
+    """End the process by a signal while it looks at feeds; return what comes of each look."""
+    looks = [asyncio.create_task(process.look(feed, NOW)) for feed in feeds]
+    await held.until(len(feeds))
+    (child,) = children()
+    os.kill(child, by)
+    return await asyncio.gather(*looks, return_exceptions=True)
+
+
+async def test_process_looks_with_bounded_resources_and_knows_no_other_setting(host, monkeypatch):
+    monkeypatch.setenv("FEEDKEEP_DATABASE", "postgresql://feedkeep:secret@db.example/feedkeep")
+    monkeypatch.setenv("HTTP_PROXY", "http://proxy.example")
+    host.answers["/c"] = reply(FEED.replace(b"<item>", b"<item><enclosure url='/1.mp3'/>"))
+    secret = "postgresql://feedkeep:a-secret@127.0.0.1/feedkeep"
+    async with running(replace(settings_for(host), database=secret)) as process:
         assert not children()
         a, b = await asyncio.gather(
             process.look(at(host, "/a"), NOW), process.look(at(host, "/b"), NOW)
         )
-        assert a.content is not None
         assert (a.content.title, b.failure) == ("A Show", Failure.NOT_FOUND)
+        assert (await process.look_briefly(at(host, "/c"), NOW)).has_enclosures
+        assert not (await process.look(at(host, "/c"), NOW)).has_enclosures
+        agents = {request.headers["user-agent"].split("/")[0] for request in host.requests}
+        assert agents == {"feedkeep"}
         (child,) = children()
         assert os.getpriority(os.PRIO_PROCESS, child) >= 10
-        assert {"feedkeep"} == {
-            request.headers["user-agent"].split("/")[0] for request in host.requests
-        }
-
-    run(settings_for(host), work)
+        bounds = resource.prlimit(child, resource.RLIMIT_AS)
+        assert bounds == (max_memory_bytes(Settings()),) * 2
+        environment = told(Path(f"/proc/{child}/environ"))
+        assert b"fetch_allowed" in environment
+        assert b"RES_OPTIONS=timeout:2 attempts:2" in environment
+        for other in (b"secret", b"database", b"DATABASE", b"HTTP_PROXY"):
+            assert other not in environment
     assert not children()
 
 
-def test_brief_looks_are_done_by_the_process_too(web):
-    host = web.host("show.example")
-    host.answers["/a"] = reply(FEED.replace(b"<item>", b"<item><enclosure url='/1.mp3'/>"))
-
-    async def work(process):
-        assert (await process.look_briefly(at(host, "/a"), NOW)).has_enclosures
-        assert not (await process.look(at(host, "/a"), NOW)).has_enclosures
-
-    run(settings_for(host), work)
-
-
-def test_the_process_that_reads_strangers_feeds_is_given_no_other_setting(web):
-    host = web.host("show.example")
-    host.answers["/a"] = reply(FEED)
-    secret = "postgresql://feedkeep:a-secret@127.0.0.1/feedkeep"
-
-    async def work(process):
-        assert (await process.look(at(host, "/a"), NOW)).content is not None
-        (child,) = children()
-        environment = _told(Path(f"/proc/{child}/environ")).decode()
-        assert "fetch_allowed" in environment
-        assert "a-secret" not in environment
-        assert "database" not in environment
-
-    run(replace(settings_for(host), database=secret), work)
-
-
-def test_every_list_that_fetching_takes_may_be_as_long_as_can_be_set(web):
-    host = web.host("show.example")
-    host.answers["/a"] = reply(FEED)
-    networks = tuple(f"2001:0db8:ffff:ffff:ffff:ffff:254.254.254.{n % 256}/128" for n in range(999))
-    chosen = load_settings(
-        {
-            "fetch_allowed": ("127.0.0.0/8", *networks),
-            "fetch_denied": (*networks, networks[0]),
-            "fetch_ports": (host.port, *range(64_000, 64_999)),
-            "fetch_contact": "x" * 200,
-        },
-        None,
-        {},
+async def test_child_ends_when_no_more_jobs_can_come_even_during_a_fetch(host):
+    host.answers["/held"] = held = Held()
+    chosen = msgspec.json.encode(settings_for(host)).decode()
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "feedkeep.feeds.child"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "FEEDKEEP_LOOKS_WITH": chosen},
     )
+    try:
+        child.stdin.write(write_frame(FetchJob(1, at(host, "/held"), NOW)))
+        await held.until(1)
+        child.stdin.close()
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            assert await child.wait() == 0
+    finally:
+        if child.returncode is None:
+            child.kill()
+            await child.wait()
 
-    async def work(process):
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"\0\0", write_frame("text")[:-1], (MAX_FRAME_BYTES + 1).to_bytes(4, "big") + b"x"],
+    ids=["nothing", "half a length", "half a message", "too long"],
+)
+async def test_what_is_not_a_whole_message_ends_the_conversation(data):
+    reader = asyncio.StreamReader()
+    reader.feed_data(data)
+    reader.feed_eof()
+    assert await read_frame(reader) is None
+
+
+async def test_every_list_that_fetching_takes_may_be_as_long_as_can_be_set(host):
+    networks = tuple(f"2001:0db8:ffff:ffff:ffff:ffff:254.254.254.{n % 256}/128" for n in range(999))
+    chosen = {
+        "fetch_allowed": ("127.0.0.0/8", *networks),
+        "fetch_denied": (*networks, networks[0]),
+        "fetch_ports": (host.port, *range(64_000, 64_999)),
+        "fetch_contact": "x" * 200,
+    }
+    async with running(load_settings(chosen, None, {})) as process:
         assert (await process.look(at(host, "/a"), NOW)).content is not None
-
-    run(chosen, work)
 
 
 @in_the_long_form
-def test_as_many_looks_as_can_be_set_have_memory_enough(web):
+async def test_as_many_looks_as_can_be_set_have_memory_enough(web):
     hosts = [web.host(f"show{number}.example") for number in range(100)]
     item = b"<item><guid>%d</guid><description>" + b"x" * 400 + b"</description></item>"
     items = b"".join(item % number for number in range(18_000))
     large = reply(FEED.replace(b"</channel>", items + b"</channel>"))
-    chosen = replace(settings_for(*hosts), fetch_connections=len(hosts))
     have_come = asyncio.Barrier(len(hosts))
 
     async def answer_all_at_once(_, writer):
@@ -166,74 +192,36 @@ def test_as_many_looks_as_can_be_set_have_memory_enough(web):
         await have_come.wait()
         writer.write(large[-1:])
 
-    async def work(process):
+    async with running(replace(settings_for(*hosts), fetch_connections=100)) as process:
         for host in hosts:
             host.answers["/"] = answer_all_at_once
         for looked in await asyncio.gather(*(process.look(at(host, "/"), NOW) for host in hosts)):
             assert looked.failure is None
             assert looked.content is not None
 
-    run(chosen, work)
 
-
-def test_what_the_settings_do_not_allow_is_refused_there(web):
-    host = web.host("show.example")
-
-    async def work(process):
-        looked = await process.look(at(host, "/a"), NOW)
-        assert looked.failure is Failure.REFUSED
-
-    run(Settings(), work)
+async def test_host_that_the_settings_do_not_allow_is_refused_there(host):
+    async with running(Settings()) as process:
+        assert (await process.look(at(host, "/a"), NOW)).failure is Failure.REFUSED
     assert host.connections == 0
 
 
-class Held:
-    """Holds requests, and tells when so many have come."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._come = asyncio.Semaphore(0)
-
-    async def __call__(self, _: Request, __: asyncio.StreamWriter) -> None:
-        self._loop.call_soon_threadsafe(self._come.release)
-        await asyncio.sleep(3_600)  # the web's end ends it
-
-    async def until(self, count: int) -> None:
-        for _ in range(count):
-            await self._come.acquire()
+async def test_feed_that_crashes_the_process_alone_fails_and_a_new_process_starts(host, process):
+    host.answers["/held"] = held = Held()
+    (looked,) = await ended(process, held, [at(host, "/held")], signal.SIGSEGV)
+    assert looked.failure is Failure.CRASHED
+    assert (await process.look(at(host, "/a"), NOW)).content is not None
+    assert len(children()) == 1
 
 
-def test_what_takes_the_process_down_alone_is_a_failure_and_another_one_begins(web):
-    host = web.host("show.example")
-
-    async def work(process):
-        held = Held()
-        host.answers = {"/a": reply(FEED), "/held": held}
-        slow = asyncio.create_task(process.look(at(host, "/held"), NOW))
-        await held.until(1)
-        (child,) = children()
-        os.kill(child, signal.SIGSEGV)
-        assert (await slow).failure is Failure.CRASHED
-        looked = await process.look(at(host, "/a"), NOW)
-        assert looked.content is not None
-        assert children() != {child}
-
-    run(settings_for(host), work)
-
-
-def test_of_feeds_that_took_the_process_down_together_each_is_judged_alone(web):
+async def test_feeds_that_crashed_the_process_together_are_each_judged_alone(web):
     hosts = [web.host(f"{number}.example") for number in range(3)]
     feeds = [at(host, "/") for host in hosts]
-
-    async def work(process):
-        held = Held()
-        for host in hosts:
-            host.answers["/"] = held
-        looks = [asyncio.create_task(process.look(feed, NOW)) for feed in feeds]
-        await held.until(3)
-        (child,) = children()
-        os.kill(child, signal.SIGABRT)
-        lost = await asyncio.gather(*looks, return_exceptions=True)
+    held = Held()
+    for host in hosts:
+        host.answers["/"] = held
+    async with running(settings_for(*hosts)) as process:
+        lost = await ended(process, held, feeds, signal.SIGABRT)
         assert [type(one) for one in lost] == [MachineFailed] * 3
         hosts[0].answers["/"] = hosts[1].answers["/"] = reply(FEED)
         assert (await process.look(feeds[0], NOW)).content is not None
@@ -249,112 +237,84 @@ def test_of_feeds_that_took_the_process_down_together_each_is_judged_alone(web):
         assert (await process.look(feeds[0], NOW)).content is not None
         assert len(children()) == 1  # it is looked at as any other again
 
-    run(settings_for(*hosts), work)
 
-
-def test_of_feeds_whose_process_was_ended_each_is_looked_at_alone(web):
+async def test_killed_process_makes_no_feed_fail_and_each_is_then_looked_at_alone(web, monkeypatch):
+    monkeypatch.setattr(looking, "REST_SECONDS", 0.0)
     hosts = [web.host(f"{number}.example") for number in range(2)]
     feeds = [at(host, "/") for host in hosts]
-
-    async def work(process):
-        held = Held()
-        for host in hosts:
-            host.answers["/"] = held
-        looks = [asyncio.create_task(process.look(feed, NOW)) for feed in feeds]
-        await held.until(2)
-        (child,) = children()
-        os.kill(child, signal.SIGKILL)  # as the kernel does when memory is short
-        lost = await asyncio.gather(*looks, return_exceptions=True)
-        assert [type(one) for one in lost] == [MachineFailed] * 2
-        process._rests_until = 0.0
+    hosts[0].answers["/"] = hosts[1].answers["/"] = held = Held()
+    async with running(settings_for(*hosts)) as process:
+        with capture_logs() as logs:
+            for some in (feeds, feeds[:1]):  # as the kernel does when memory is short
+                lost = await ended(process, held, some, signal.SIGKILL)
+                assert [type(one) for one in lost] == [MachineFailed] * len(some)
+        assert [log["event"] for log in logs] == ["cannot run feed fetcher; will retry"]
         hosts[0].answers["/"] = hosts[1].answers["/"] = reply(FEED)
         for feed in feeds:
             assert (await process.look(feed, NOW)).content is not None
             assert not children()
 
-    run(settings_for(*hosts), work)
+
+WITH_FAULTS = """
+from feedkeep.feeds import child, fetcher
+from feedkeep.outbound.failures import Exhausted
+
+faults = {"memory": MemoryError(), "files": Exhausted(), "fault": LookupError("an unknown fault")}
+look = fetcher.Fetcher.look
+
+async def look_or_fail(self, feed, now):
+    if fault := faults.get(feed.url.rpartition("/")[2]):
+        raise fault
+    return await look(self, feed, now)
+
+fetcher.Fetcher.look = look_or_fail
+child.main()
+"""
+"""The program of that process, where some looks fail by the path of their feed."""
 
 
-def test_who_ends_the_process_makes_no_feed_fail(web, monkeypatch):
-    host = web.host("show.example")
-    monkeypatch.setattr(looking, "REST_SECONDS", 0.0)
-
-    async def work(process):
-        held = Held()
-        host.answers = {"/a": reply(FEED), "/held": held}
-        with capture_logs() as logs:
-            for _ in range(2):
-                slow = asyncio.create_task(process.look(at(host, "/held"), NOW))
-                await held.until(1)
-                (child,) = children()
-                os.kill(child, signal.SIGKILL)
-                with pytest.raises(MachineFailed):
-                    await slow
-        assert [log["event"] for log in logs] == ["cannot run feed fetcher; will retry"]
-        assert (await process.look(at(host, "/a"), NOW)).content is not None
-
-    run(settings_for(host), work)
-
-
-def test_a_feed_that_takes_all_memory_also_when_looked_at_alone_fails_and_no_other_does(
-    web, monkeypatch, tmp_path
+async def test_feed_that_takes_all_memory_even_alone_or_has_an_unknown_fault_fails_and_no_other(
+    host, process, monkeypatch, tmp_path
 ):
-    host = web.host("show.example")
-    host.answers = {"/a": reply(FEED), "/memory": reply(FEED)}
     program = tmp_path / "python"
     program.write_text(f"#!/bin/sh\nexec {sys.executable} -c '{WITH_FAULTS}'\n")
     program.chmod(0o700)
     monkeypatch.setattr(sys, "executable", str(program))
     monkeypatch.setattr(looking, "REST_SECONDS", 0.0)
-
-    async def work(process):
-        with pytest.raises(MachineFailed, match="memory"):  # another may have taken it
-            await process.look(at(host, "/memory"), NOW)
-        looked = await process.look(at(host, "/memory"), NOW)
+    for path, lack in (("/memory", "memory"), ("/files", "files")):  # another may have taken it
+        with pytest.raises(MachineFailed, match=lack):
+            await process.look(at(host, path), NOW)
+    for path, reason in (("/memory", "memory"), ("/fault", "an unknown fault")):
+        looked = await process.look(at(host, path), NOW)
         assert (looked.failure, looked.content) == (Failure.CRASHED, None)
-        assert "memory" in looked.reason
-        assert (await process.look(at(host, "/a"), NOW)).content is not None
-
-    run(settings_for(host), work)
+        assert reason in looked.reason
+    assert (await process.look(at(host, "/a"), NOW)).content is not None
 
 
-def test_a_process_without_a_file_to_ask_with_makes_no_feed_fail(web, monkeypatch):
-    host = web.host("show.example")
-    host.answers = {"/a": reply(FEED)}
+async def test_process_without_a_file_to_ask_with_makes_no_feed_fail(host, process, monkeypatch):
     monkeypatch.setattr(looking, "REST_SECONDS", 0.0)
-
-    async def work(process):
-        await process.look(at(host, "/a"), NOW)
-        (child,) = children()
-        some, most = resource.prlimit(child, resource.RLIMIT_NOFILE)
-        open_now = open_files(child)
-        resource.prlimit(child, resource.RLIMIT_NOFILE, (open_now, most))
-        for _ in range(2):
-            with pytest.raises(MachineFailed, match="files"):
-                await process.look(at(host, "/a"), NOW)
-        resource.prlimit(child, resource.RLIMIT_NOFILE, (some, most))
-        assert (await process.look(at(host, "/a"), NOW)).content is not None
-        assert children() == {child}
-
-    run(settings_for(host), work)
+    await process.look(at(host, "/a"), NOW)
+    (child,) = children()
+    some, most = resource.prlimit(child, resource.RLIMIT_NOFILE)
+    resource.prlimit(child, resource.RLIMIT_NOFILE, (open_files(child), most))
+    for _ in range(2):
+        with pytest.raises(MachineFailed, match="files"):
+            await process.look(at(host, "/a"), NOW)
+    resource.prlimit(child, resource.RLIMIT_NOFILE, (some, most))
+    assert (await process.look(at(host, "/a"), NOW)).content is not None
+    assert children() == {child}
 
 
-def test_a_look_that_takes_too_long_ends_the_process(web, monkeypatch):
+async def test_look_that_takes_too_long_ends_the_process(host, process, monkeypatch):
     monkeypatch.setattr(looking, "LOOK_SECONDS", 0.0)
-    host = web.host("show.example")
-
-    async def work(process):
-        looked = await process.look(at(host, "/a"), NOW)
-        assert looked.failure is Failure.CRASHED
-        assert looked.reason.endswith(".")
-        assert not children()
-
-    run(settings_for(host), work)
+    looked = await process.look(at(host, "/a"), NOW)
+    assert looked.failure is Failure.CRASHED
+    assert looked.reason.endswith(".")
+    assert not children()
 
 
-def test_a_report_that_comes_too_late_keeps_no_other_look_from_its_own(web, monkeypatch):
-    host = web.host("show.example")
-    is_over, is_answered = threading.Event(), threading.Event()
+async def test_report_that_comes_too_late_disturbs_no_other_look(host, process, monkeypatch):
+    is_over, is_answered, looked = threading.Event(), threading.Event(), []
 
     async def late(_, writer):
         await asyncio.to_thread(is_over.wait)
@@ -364,8 +324,6 @@ def test_a_report_that_comes_too_late_keeps_no_other_look_from_its_own(web, monk
     async def after(_, writer):
         await asyncio.to_thread(is_answered.wait)
         writer.write(reply(FEED))
-
-    host.answers = {"/a": reply(FEED), "/late": late, "/after": after}
 
     class Hesitant(looking._Process):
         """Ends its process only after one more report."""
@@ -377,55 +335,26 @@ def test_a_report_that_comes_too_late_keeps_no_other_look_from_its_own(web, monk
                 looked.append(await process.look(at(host, "/after"), NOW))
             await super().end()
 
-    async def work():
-        nonlocal process
-        process = FetcherProcess(settings_for(host))
-        await process.look(at(host, "/a"), NOW)
-        monkeypatch.setattr(looking, "LOOK_SECONDS", 0.01)
-        looked.append(await process.look(at(host, "/late"), NOW))
-        await process.close()
-
-    looked: list[FetchResult] = []
-    process: FetcherProcess
+    host.answers |= {"/late": late, "/after": after}
     monkeypatch.setattr(looking, "_Process", Hesitant)
-    asyncio.run(work())
+    await process.look(at(host, "/a"), NOW)
+    monkeypatch.setattr(looking, "LOOK_SECONDS", 0.01)
+    looked.append(await process.look(at(host, "/late"), NOW))
     assert [one.failure for one in looked] == [None, Failure.CRASHED]
 
 
-def test_where_no_process_can_be_started_no_feed_fails_and_it_is_logged_once(web, monkeypatch):
-    host = web.host("show.example")
-    host.answers = {"/a": reply(FEED)}
-
-    async def work(process):
-        with monkeypatch.context() as without, capture_logs() as logs:
-            without.setattr(sys, "executable", "/nowhere/python")
-            without.setattr(looking, "REST_SECONDS", 3_600.0)
-            for _ in range(3):
-                with pytest.raises(MachineFailed):
-                    await process.look(at(host, "/a"), NOW)
-        (log,) = logs
-        assert "/nowhere/python" in log["reason"]
-        with pytest.raises(MachineFailed, match="just now"):  # nothing is tried meanwhile
-            await process.look(at(host, "/a"), NOW)
-        process._rests_until = 0.0
-        looked = await process.look(at(host, "/a"), NOW)
-        assert looked.content is not None
-
-    run(settings_for(host), work)
-
-
-def test_the_process_is_given_nothing_of_this_ones_environment_but_what_it_needs(web, monkeypatch):
-    monkeypatch.setenv("FEEDKEEP_DATABASE", "postgresql://feedkeep:secret@db.example/feedkeep")
-    monkeypatch.setenv("HTTP_PROXY", "http://proxy.example")
-    host = web.host("show.example")
-    host.answers = {"/a": reply(FEED)}
-
-    async def work(process):
+async def test_where_no_process_can_start_no_feed_fails_and_it_is_logged_once(
+    host, process, monkeypatch
+):
+    with monkeypatch.context() as without, capture_logs() as logs:
+        without.setattr(sys, "executable", "/nowhere/python")
+        without.setattr(looking, "REST_SECONDS", 3_600.0)
+        for _ in range(3):
+            with pytest.raises(MachineFailed):
+                await process.look(at(host, "/a"), NOW)
+    (log,) = logs
+    assert "/nowhere/python" in log["reason"]
+    with pytest.raises(MachineFailed, match="just now"):  # nothing is tried meanwhile
         await process.look(at(host, "/a"), NOW)
-        (child,) = children()
-        environment = _told(Path(f"/proc/{child}/environ"))
-        assert b"secret" not in environment
-        assert b"HTTP_PROXY" not in environment
-        assert b"RES_OPTIONS=timeout:2 attempts:2" in environment
-
-    run(settings_for(host), work)
+    process._rests_until = 0.0
+    assert (await process.look(at(host, "/a"), NOW)).content is not None

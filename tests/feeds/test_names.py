@@ -3,9 +3,6 @@
 import asyncio
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
 
 import pytest
 
@@ -15,36 +12,29 @@ from feedkeep.outbound.policy import ClientPolicy
 from feedkeep.outbound.targets import SystemNames
 
 
-def looked_up(host: str) -> list[str]:
-    async def look_up() -> list[str]:
-        return list(await SystemNames(1).look_up(host))
-
-    return asyncio.run(look_up())
-
-
-def test_a_name_has_the_addresses_that_the_machine_finds():
-    assert "127.0.0.1" in looked_up("localhost")
-
-
-def test_an_address_is_told_once(monkeypatch):
-    asked: list[object] = []
+async def test_name_has_the_addresses_that_the_machine_finds_each_once(monkeypatch):
+    assert "127.0.0.1" in await SystemNames(1).look_up("localhost")
+    async with GuardedClient(ClientPolicy()) as client:
+        with pytest.raises(RequestRefused, match="not on the public internet"):
+            await client.get("http://localhost/")
+    asked = []
 
     def resolver(host, *_, **__):
         asked.append(host)
         return [(0, 0, 0, "", (address, 0)) for address in ("::1", "127.0.0.1", "::1")]
 
     monkeypatch.setattr(socket, "getaddrinfo", resolver)
-    assert looked_up("xn--bcher-kva.example") == ["::1", "127.0.0.1"]
+    assert list(await SystemNames(1).look_up("xn--bcher-kva.example")) == ["::1", "127.0.0.1"]
     assert asked == [b"xn--bcher-kva.example"]
 
 
-def test_what_the_resolver_says_is_told(monkeypatch):
+async def test_what_the_resolver_says_is_told(monkeypatch):
     def resolver(*_, **__):
         raise socket.gaierror(socket.EAI_AGAIN, "later")
 
     monkeypatch.setattr(socket, "getaddrinfo", resolver)
     with pytest.raises(socket.gaierror) as raised:
-        looked_up("a.example")
+        await SystemNames(1).look_up("a.example")
     assert raised.value.errno == socket.EAI_AGAIN
 
 
@@ -60,18 +50,12 @@ async def test_where_the_system_has_no_thread_to_give_a_name_is_looked_up_later(
     assert "127.0.0.1" in await system.look_up("localhost")
 
 
-async def test_a_door_looks_up_names_as_the_machine_does():
-    async with GuardedClient(ClientPolicy()) as client:
-        with pytest.raises(RequestRefused, match="not on the public internet"):
-            await client.get("http://localhost/")
-
-
-@contextmanager
-def silent_resolver(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Semaphore]:
-    """A resolver that answers when the test is over; counts who asks it."""
+@pytest.fixture
+def asked(monkeypatch):
+    """Counts the names that a resolver is asked, which answers when the test is over."""
     is_over, asked = threading.Event(), threading.Semaphore(0)
 
-    def resolver(*_: object, **__: object) -> list[Any]:
+    def resolver(*_, **__):
         asked.release()
         is_over.wait()
         return []
@@ -84,31 +68,17 @@ def silent_resolver(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Semap
         thread.join()
 
 
-def test_who_gives_up_waits_for_no_resolver(monkeypatch):
-    with silent_resolver(monkeypatch) as asked:
-
-        async def give_up():
-            looking = asyncio.create_task(SystemNames(1).look_up("a.example"))
+def test_silent_resolver_is_asked_so_many_names_at_a_time_and_who_gives_up_waits_no_longer(asked):
+    async def give_up():
+        system = SystemNames(2)
+        tasks = [asyncio.create_task(system.look_up("a.example")) for _ in range(3)]
+        for _ in range(2):
             await asyncio.to_thread(asked.acquire)
-            looking.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await looking
+        assert system._free.locked()
+        assert not asked.acquire(blocking=False)
+        for task in tasks:
+            task.cancel()
+        given_up = await asyncio.gather(*tasks, return_exceptions=True)
+        assert [type(one) for one in given_up] == [asyncio.CancelledError] * 3
 
-        asyncio.run(give_up())
-
-
-def test_a_resolver_is_asked_so_many_names_at_a_time(monkeypatch):
-    with silent_resolver(monkeypatch) as asked:
-
-        async def ask_many():
-            system = SystemNames(2)
-            tasks = [asyncio.create_task(system.look_up("a.example")) for _ in range(3)]
-            for _ in range(2):
-                await asyncio.to_thread(asked.acquire)
-            assert system._free.locked()
-            assert not asked.acquire(blocking=False)
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-
-        asyncio.run(ask_many())
+    asyncio.run(give_up())  # the end of the loop waits for no look-up either

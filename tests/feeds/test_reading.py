@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from urllib.parse import urljoin
+from uuid import UUID
 from xml.parsers import expat
 
 import pytest
@@ -13,26 +14,26 @@ from feedkeep.feeds.plain_text import plain_text
 from feedkeep.feeds.reading import MAX_BYTES, MAX_OBJECTS, read_with_episodes
 from feedkeep.feeds.xml_feeds import MAX_ATTRIBUTES, MAX_BASES, MAX_TAGS
 from feedkeep.feeds.xml_tags import MAX_OPEN, MAX_PARTS
-from feedkeep.model import FeedContent, Stamp
+from feedkeep.model import FeedContent
 from feedkeep.model.errors import NotAFeed
 
 EXAMPLES = examples()
-LAST = Stamp(253_370_764_800_000_000)
+LAST = 253_370_764_800_000_000
 """Start of the year 9999."""
 
 
-def read_feed(document: bytes, content_type: str, url: str, until: Stamp = LAST) -> FeedContent:
-    content, _ = read_with_episodes(document, content_type, url, until, 0)
+def read_feed(document, content_type="", until=LAST):
+    content, _ = read_with_episodes(document, content_type, URL, until, 0)
     return content
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=[example.name for example in EXAMPLES])
 def test_what_a_document_of_the_corpus_says_is_read(example):
     if isinstance(example.expected, FeedContent):
-        assert read_feed(example.document, example.content_type, URL) == example.expected
+        assert read_feed(example.document, example.content_type) == example.expected
     else:
         with pytest.raises(NotAFeed) as refusal:
-            read_feed(example.document, example.content_type, URL)
+            read_feed(example.document, example.content_type)
         assert str(refusal.value) == example.expected
 
 
@@ -41,32 +42,32 @@ def test_every_document_of_the_corpus_is_in_the_table():
     assert names == {example.name for example in EXAMPLES}
 
 
-def read(inside: str | bytes, attributes: str = "") -> FeedContent:
-    inside = inside.encode() if isinstance(inside, str) else inside
-    return read_feed(f"<rss {attributes}><channel>".encode() + inside, "", URL)
+def read(inside, attributes=""):
+    return read_feed(f"<rss {attributes}><channel>{inside}".encode())
 
 
 def test_what_is_beyond_the_bound_is_not_read():
     before = b"<rss><channel><title>x</title><item><guid>a</guid></item>"
     item = b"<item><guid>b</guid></item>"
     document = before + b" " * (MAX_BYTES - len(before + item)) + item
-    assert len(read_feed(document + item + b"</channel></rss>", "", URL).items) == 2
+    assert len(read_feed(document + item + b"</channel></rss>").items) == 2
 
 
 def test_the_newest_date_is_that_of_an_item_which_is_not_still_to_come():
-    dates = [
+    dates = (
         "Sun, 01 Mar 2026 10:00:00 GMT",
         "2026-11-30T00:00:00Z",
         "soon",
         "1 Jan 2026 10:00 -0100",
-    ]
+    )
     items = "".join(f"<item><pubDate>{date}</pubDate></item>" for date in dates)
     document = f"<rss><channel><title>x</title>{items}</channel></rss>".encode()
-    first_of_march = Stamp(1_772_359_200_000_000)
-    assert read_feed(document, "", URL, Stamp(first_of_march + 1)).newest == first_of_march
-    assert read_feed(document, "", URL, Stamp(first_of_march - 1)).newest == 1_767_265_200_000_000
-    assert read_feed(document, "", URL, Stamp(0)).newest is None
-    assert read_feed(document, "", URL).newest == 1_795_996_800_000_000
+    march = 1_772_359_200_000_000
+    for until, newest in (
+        (march + 1, march), (march - 1, 1_767_265_200_000_000), (0, None),
+        (LAST, 1_795_996_800_000_000),
+    ):  # fmt: skip
+        assert read_feed(document, until=until).newest == newest
 
 
 @pytest.mark.parametrize(
@@ -76,14 +77,14 @@ def test_a_json_feed_beyond_the_bound_is_read_as_far_as_that(end):
     begin = b'{"version": "https://jsonfeed.org/version/1.1", "title": "x", "items": [{"id": "a"},'
     item = b'{"id": "b"}' + b"," * (end[:1] == b"{")
     document = begin + b" " * (MAX_BYTES - len(begin + item + end)) + item + end
-    found = read_feed(document + b', {"id": "d"}]}', "", URL)
+    found = read_feed(document + b', {"id": "d"}]}')
     assert (found.title, len(found.items)) == ("x", 2)
 
 
 def test_a_json_feed_that_is_cut_without_a_whole_item_is_refused():
     begin = b'{"version": "https://jsonfeed.org/version/1.1", "items": ["' + b"}" * 99
     with pytest.raises(NotAFeed):
-        read_feed(begin + b"x" * MAX_BYTES, "", URL)
+        read_feed(begin + b"x" * MAX_BYTES)
 
 
 AROUND = {
@@ -123,158 +124,128 @@ def test_what_is_before_around_and_after_a_mistake_is_read(mistake, kind):
     shape = shapes[kind]
     for place in range(5):
         holes = [mistake if number == place else "" for number in range(5)]
-        content = read_feed(shape.format(*holes).encode(), "", URL)
+        content = read_feed(shape.format(*holes).encode())
         read_of_it = (content.title, content.site_url, content.items)
         assert read_of_it == ("x", "https://a.example/", (hashed("a"), hashed("b"))), place
 
 
-@pytest.mark.parametrize(
-    ("inside", "title", "site_url"),
-    [
-        ("<title>x</titel><link>https://a.example/</link>", "x", "https://a.example/"),
-        ("<title>x<link>https://a.example/<description>y", "x", "https://a.example/"),
-        ("<title>x<b>y</title><link>https://a.example/</link></b>", "xy", "https://a.example/"),
-        ("<title>x</title><atom:link href=https://a.example/?b='c rel=alternate>", "x",
-         "https://a.example/?b="),
-        ('<title a="b>x</title><link>https://a.example/</link>', "x", "https://a.example/"),
-    ],
-)  # fmt: skip
-def test_of_a_mistake_itself_what_there_is_is_read(inside, title, site_url):
-    content = read(f"{inside}<item><guid>a</guid></item></channel></rss>")
-    assert (content.title, content.site_url) == (title, site_url)
+X, ITEM, A = "<title>x</title>", "<item><guid>a</guid></item>", "https://a.example/"
+LINK = f"<link>{A}</link>"
+LONG = A + "x" * (MAX_URL - 18)
+GOOD = f"<image><url>{A}good.png</url></image>"
+GUID = "9b024349-ccf0-5f69-a609-6b82873eab3c"
+IS, LOCKED = "<podcast:guid>{}</podcast:guid>", "<podcast:locked>{}</podcast:locked>"
+NEW = "<itunes:new-feed-url>{}</itunes:new-feed-url>"
+FIELDS = [
+    # Of a mistake itself, what there is is read.
+    (f"<title>x</titel>{LINK}", {"title": "x", "site_url": A}),
+    (f"<title>x<link>{A}<description>y", {"title": "x", "site_url": A}),
+    (f"<title>x<b>y</title>{LINK}</b>", {"title": "xy", "site_url": A}),
+    (f"{X}<atom:link href={A}?b='c rel=alternate>", {"title": "x", "site_url": f"{A}?b="}),
+    (f'<title a="b>x</title>{LINK}', {"title": "x", "site_url": A}),
+    # A value that is none hides no other of its field.
+    (f"{X}<itunes:image>A logo</itunes:image>{GOOD}", {"picture_url": f"{A}good.png"}),
+    (f"{X}<itunes:image>logo</itunes:image>{GOOD}", {"picture_url": f"{A}good.png"}),
+    (f"{X}<itunes:image href='null'/>{GOOD}", {"picture_url": f"{A}good.png"}),
+    (f"{X}<itunes:image href='file:///a.png'/>{GOOD}", {"picture_url": f"{A}good.png"}),
+    (f"{X}<itunes:image href='https://'/>{GOOD}", {"picture_url": f"{A}good.png"}),
+    (f"{X}<itunes:image href='a.png'/>{GOOD}", {"picture_url": f"{A}good.png"}),
+    (f"{X}<itunes:image href='null'/>", {"picture_url": ""}),
+    (f"{X}<itunes:image href='//b.example/a.png'/>{GOOD}", {"picture_url": "https://b.example/a.png"}),
+    (f"{X}<itunes:image href='a.png'/>", {"picture_url": "https://feeds.example/shows/a.png"}),
+    (f"{X}<itunes:image url='{A}a.png'/>", {"picture_url": f"{A}a.png"}),
+    (f"{X}<itunes:image href='' url='{A}a.png'/>", {"picture_url": f"{A}a.png"}),
+    ("<title>&lt;br&gt;</title><itunes:title>x</itunes:title>", {"title": "x"}),
+    (f"{X}<language>none of them</language><dc:language>de</dc:language>", {"language": "de"}),
+    (f"{X}<link>javascript:alert(1)</link>{LINK}", {"site_url": A}),
+    (X + NEW.format("TODO") + NEW.format(A), {"new_feed_url": A}),
+    (X + LOCKED.format("?") + LOCKED.format("yes"), {"is_locked": True}),
+    (X + IS.format("x") + IS.format(UUID(int=0)) + IS.format(GUID), {"podcast_guid": GUID}),
+    # Of very many values, some are judged.
+    (X + IS.format("x") * (MAX_OFFERS - 1) + IS.format(GUID), {"podcast_guid": GUID}),
+    (X + IS.format("x") * MAX_OFFERS + IS.format(GUID), {"podcast_guid": ""}),
+    (f"{X}<link>{LONG}</link>", {"site_url": LONG}),
+    (f"{X}<link>{LONG}x</link>", {"site_url": ""}),
+    # What would end an attribute is escaped.
+    (f"{X}<link>{A}&quot;&gt;&lt;b&gt;'</link>", {"site_url": f"{A}%22%3E%3Cb%3E'"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("inside", "fields"), FIELDS, ids=range(len(FIELDS)))
+def test_of_values_and_mistakes_what_is_valid_is_read(inside, fields):
+    content = read(f"{inside}{ITEM}</channel></rss>")
+    assert {name: getattr(content, name) for name in fields} == fields
     assert content.items == (hashed("a"),)
-
-
-def test_what_is_open_when_items_begin_holds_none_of_them():
-    unclosed = "<item><guid>a</guid><title>y<item><guid>b</guid></item>"
-    assert read(f"<title>x</title><image><a>{unclosed}").items == (hashed("a"), hashed("b"))
-
-
-GOOD_URL = "<image><url>https://a.example/good.png</url></image>"
-
-
-@pytest.mark.parametrize(
-    ("inside", "picture_url"),
-    [
-        (f"<itunes:image>A logo</itunes:image>{GOOD_URL}", "https://a.example/good.png"),
-        (f"<itunes:image>logo</itunes:image>{GOOD_URL}", "https://a.example/good.png"),
-        (f"<itunes:image href='null'/>{GOOD_URL}", "https://a.example/good.png"),
-        (f"<itunes:image href='file:///a.png'/>{GOOD_URL}", "https://a.example/good.png"),
-        (f"<itunes:image href='https://'/>{GOOD_URL}", "https://a.example/good.png"),
-        (f"<itunes:image href='a.png'/>{GOOD_URL}", "https://a.example/good.png"),
-        ("<itunes:image href='null'/>", ""),
-        ("<itunes:image href='//b.example/a.png'/>" + GOOD_URL, "https://b.example/a.png"),
-        ("<itunes:image href='a.png'/>", "https://feeds.example/shows/a.png"),
-        ("<itunes:image url='https://a.example/a.png'/>", "https://a.example/a.png"),
-        ("<itunes:image href='' url='https://a.example/a.png'/>", "https://a.example/a.png"),
-    ],
-)
-def test_a_picture_that_is_none_hides_no_other(inside, picture_url):
-    assert read(f"<title>x</title>{inside}<item/>").picture_url == picture_url
-
-
-def test_a_value_that_is_none_hides_no_other_of_its_field():
-    guid = "9b024349-ccf0-5f69-a609-6b82873eab3c"
-    nil = "00000000-0000-0000-0000-000000000000"
-    content = read(
-        "<title>&lt;br&gt;</title><itunes:title>x</itunes:title>"
-        "<language>none of them</language><dc:language>de</dc:language>"
-        "<link>javascript:alert(1)</link><link>https://a.example/</link>"
-        "<itunes:new-feed-url>TODO</itunes:new-feed-url>"
-        "<itunes:new-feed-url>https://new.example/</itunes:new-feed-url>"
-        "<podcast:locked>?</podcast:locked><podcast:locked>yes</podcast:locked>"
-        f"<podcast:guid>x</podcast:guid><podcast:guid>{nil}</podcast:guid>"
-        f"<podcast:guid>{guid}</podcast:guid><item/>"
-    )
-    assert (content.title, content.language, content.site_url) == ("x", "de", "https://a.example/")
-    assert (content.new_feed_url, content.podcast_guid) == ("https://new.example/", guid)
-    assert content.is_locked
-
-
-def test_of_very_many_values_some_are_judged():
-    guid = "<podcast:guid>9b024349-ccf0-5f69-a609-6b82873eab3c</podcast:guid>"
-    for count, is_found in ((MAX_OFFERS - 1, True), (MAX_OFFERS, False)):
-        content = read(f"<title>x</title>{'<podcast:guid>x</podcast:guid>' * count}{guid}<item/>")
-        assert bool(content.podcast_guid) is is_found
 
 
 def test_the_type_of_a_web_page_before_a_feed_makes_none_of_it():
     feed = b"<rss><channel><title>x</title></channel></rss>"
-    assert read_feed(b"<!DOCTYPE html>" + feed, "", URL).title == "x"
+    assert read_feed(b"<!DOCTYPE html>" + feed).title == "x"
     for page in (b"<!DOCTYPE html><title>x</title>", b"<!DOCTYPE html><body>" + feed):
         with pytest.raises(NotAFeed, match="This is a web page"):
-            read_feed(page, "", URL)
+            read_feed(page)
 
 
 @pytest.mark.parametrize("codec", ["utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be"])
 def test_wide_letters_without_a_mark_are_read(codec):
     feed = '<?xml version="1.0"?><rss><channel><title>Müller</title></channel></rss>'
-    assert read_feed(feed.encode(codec), "", URL).title == "Müller"
+    assert read_feed(feed.encode(codec)).title == "Müller"
 
 
 def test_too_many_objects_of_json_are_refused():
     document = b'{"version": "https://jsonfeed.org/version/1", "title": "x", "items": ['
-    assert read_feed(document + b"{}," * 9 + b"{}]}", "", URL).title == "x"
+    assert read_feed(document + b"{}," * 9 + b"{}]}").title == "x"
     with pytest.raises(NotAFeed, match="more than 50,000 objects"):
-        read_feed(document + b"{}," * MAX_OBJECTS + b"{}]}", "", URL)
+        read_feed(document + b"{}," * MAX_OBJECTS + b"{}]}")
 
 
-def test_too_many_tags_count_if_they_come_after_an_item():
-    tags = "<a/>" * (MAX_TAGS + 1)
-    assert read(f"<title>x</title><item><guid>a</guid></item>{tags}").title == "x"
-    with pytest.raises(NotAFeed, match="too many tags in the XML before its first item"):
-        read(f"<title>x</title>{tags}<item/></channel></rss>")
+MANY_TAGS, MANY_MISTAKES = "<a/>" * (MAX_TAGS + 1), "&nbsp;" * 300_001
+ATTRIBUTES = " ".join(f"a{number}=''" for number in range(MAX_ATTRIBUTES + 1))
 
 
-def test_a_tag_with_too_many_attributes_is_refused():
-    attributes = " ".join(f"a{number}=''" for number in range(MAX_ATTRIBUTES + 1))
-    with pytest.raises(NotAFeed, match="A tag in the XML has more than 50,000 attributes"):
-        read(f"<title {attributes}>x</title><item/>")
+@pytest.mark.parametrize(
+    ("inside", "reason"),
+    [
+        (MANY_TAGS, "too many tags in the XML before its first item"),
+        (f"<y {ATTRIBUTES}/>", "A tag in the XML has more than 50,000 attributes"),
+        (MANY_MISTAKES, "The XML is broken before its first item: undefined entity"),
+        ("</c>" + "<y>" * (MAX_OPEN + 1), "too many tags in the XML before its first item"),
+        (
+            "</c>" + f"<y {'b=c ' * 40_000}/>" * (MAX_PARTS // 40_000 + 1),
+            "The document ends before its first item",
+        ),
+    ],
+    ids=["tags", "attributes", "mistakes", "open tags", "attributes after a mistake"],
+)
+def test_too_much_of_anything_before_the_first_item_is_refused(inside, reason):
+    with pytest.raises(NotAFeed, match=reason):
+        read(f"<title>x</title>{inside}<item/></channel></rss>")
 
 
-def test_a_long_text_without_tags_is_no_tag():
-    text = "a=b &lt;a href='x'&gt; " * 10_000
-    assert (
-        len(read(f"<title>x</title><description>{text}</description><item>").description) == 2_000
-    )
+@pytest.mark.parametrize(
+    ("inside", "items"),
+    [
+        (f"{ITEM}{MANY_TAGS}", "a"),
+        (f"<item><guid>a</guid>{MANY_MISTAKES}</item>", "a"),
+        (f"</a>{ITEM * (MAX_PARTS // 4 + 1)}<item><guid>b</guid></item>", "a" * 50),
+        ("<item><guid>a</guid><br></item><item><guid>b</guid></item>", "ab"),
+        ("<image><a><item><guid>a</guid><title>y<item><guid>b</guid></item>", "ab"),
+        *((ITEM + end, "a") for end in ("<!-- a", "<it", "<item a='", "&", "&am")),
+        *((ITEM + end, "a") for end in ("<![CDATA[", "<?x")),
+    ],
+    ids=range(12),
+)
+def test_too_much_or_a_mistake_after_the_first_item_costs_what_follows_at_most(inside, items):
+    content = read(f"<title>x</title>{inside}")
+    assert (content.title, content.items) == ("x", tuple(map(hashed, items)))
 
 
-def test_a_text_is_read_up_to_its_bound():
+def test_texts_are_read_up_to_their_bounds():
+    text = "a=b &lt;a href='x'&gt; " * 10_000  # which is no tag
+    content = read(f"<title>x</title><description>{text}</description><item>")
+    assert len(content.description) == 2_000
     parts = "<b>" + "x" * 15_000 + "</b>"
-    content = read(f"<title>{parts * 3}</title><item>")
-    assert content.title == "x" * 199 + "…"
-
-
-def test_more_mistakes_than_are_mended_break_a_document_off():
-    content = read("<title>x</title><item><guid>a</guid>" + "&nbsp;" * 300_001 + "</item>")
-    assert content.title == "x"
-    assert len(content.items) == 1
-
-
-def test_more_mistakes_than_are_mended_before_the_first_item_are_refused():
-    with pytest.raises(NotAFeed, match="The XML is broken before its first item: undefined entity"):
-        read("<title>x</title>" + "&nbsp;" * 300_001 + "<item/>")
-
-
-def test_more_tags_than_are_mended_break_a_document_off():
-    items = "<item><guid>a</guid></item>" * (MAX_PARTS // 4 + 1)
-    assert read(f"<title>x</title></a>{items}<item><guid>b</guid></item>").items == (
-        *[hashed("a")] * 50,
-    )
-    attributes = f"<y {'b=c ' * 40_000}/>" * (MAX_PARTS // 40_000 + 1)
-    for many in ("<y>" * (MAX_OPEN + 1), attributes):
-        with pytest.raises(NotAFeed):
-            read(f"<title>x</title></c>{many}<item/></channel></rss>")
-
-
-def test_html_that_was_not_escaped_ends_nothing_after_the_first_item():
-    content = read("<title>x</title><item><guid>a</guid><br></item><item><guid>b</guid></item>")
-    assert len(content.items) == 2
-
-
-def test_what_breaks_off_within_a_comment_or_a_tag_counts_up_to_there():
-    for end in ("<!-- a", "<it", "<item a='", "&", "&am", "<![CDATA[", "<?x"):
-        assert len(read(f"<title>x</title><item><guid>a</guid></item>{end}").items) == 1, end
+    assert read(f"<title>{parts * 3}</title><item>").title == "x" * 199 + "…"
 
 
 # C10.5
@@ -308,21 +279,10 @@ def test_marks_that_no_language_has_so_many_of_are_left_out():
     assert len(plain_text("a" + "\u0301\u0323" * 9_000, 200)) < 40
 
 
-def test_a_url_of_the_greatest_length_is_kept():
-    url = "https://a.example/" + "x" * (MAX_URL - 18)
-    assert read(f"<title>x</title><link>{url}</link><item>").site_url == url
-    assert not read(f"<title>x</title><link>{url}x</link><item>").site_url
-
-
 def test_bases_that_are_too_long_or_too_many_are_ignored():
     many = "<channel xml:base='b/'>" * MAX_BASES + "<title>x</title><link>y</link><item>"
     found = read(many, f"xml:base='https://a.example/{'/' * MAX_URL}'")
     assert found.site_url == urljoin(URL, "b/" * (MAX_BASES - 1) + "y")
-
-
-def test_marks_that_would_end_an_attribute_are_escaped_in_urls():
-    content = read("<title>x</title><link>https://a.example/&quot;&gt;&lt;b&gt;'</link><item>")
-    assert content.site_url == "https://a.example/%22%3E%3Cb%3E'"
 
 
 def test_what_was_read_says_so_in_a_log_in_one_line():

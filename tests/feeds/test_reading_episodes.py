@@ -10,38 +10,32 @@ from hypothesis import strategies as st
 
 from feedkeep.feeds.found import MAX_ITEMS
 from feedkeep.feeds.reading import limit_of, newest_episodes, read_with_episodes
-from feedkeep.model import Episode, FeedContent, Stamp
+from feedkeep.model import Episode, FeedContent
 from feedkeep.rules.episodes import digest_of_file, digest_of_guid
 
 SECOND = 1_000_000
-NOW = Stamp(1_795_370_000 * SECOND)
+NOW = 1_795_370_000 * SECOND
 DATE = "Sun, 22 Nov 2026 10:00:00 GMT"
-PUBLISHED = Stamp(1_795_341_600 * SECOND)
+PUBLISHED = 1_795_341_600 * SECOND
 FILE = "https://show.example/1.mp3?token=secret"
-FULL = Episode(
-    "The first one",
-    PUBLISHED,
-    3_723,
-    "https://show.example/1",
-    digest_of_guid("g1"),
-    digest_of_file(FILE),
-)
+HASHES = (digest_of_guid("g1"), digest_of_file(FILE))
+FULL = Episode("The first one", PUBLISHED, 3_723, "https://show.example/1", *HASHES)
 NAMESPACES = (
     'xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd"'
     ' xmlns:media="http://search.yahoo.com/mrss/" xmlns:dc="http://purl.org/dc/elements/1.1/"'
 )
 
 
-def rss(*items: str) -> bytes:
+def rss(*items):
     inside = "".join(f"<item>{item}</item>" for item in items)
     return f"<rss {NAMESPACES}><channel><title>Show</title>{inside}</channel></rss>".encode()
 
 
-def read(document: bytes, limit: int = 10) -> tuple[Episode, ...]:
+def read(document, limit=10):
     return tuple(read_with_episodes(document, "", URL, NOW, limit)[1])
 
 
-def one(item: str) -> Episode:
+def one(item):
     (episode,) = read(rss(item))
     return episode
 
@@ -88,20 +82,12 @@ def test_an_episode_is_read_from_each_format_and_is_the_newest_of_its_feed(docum
 @pytest.mark.parametrize(
     ("duration", "seconds"),
     [
-        ("3600", 3_600),
-        ("60:00", 3_600),
-        ("1:00:00", 3_600),
-        ("00:59:60", 3_600),
-        ("3600.5", 3_600),
-        ("1:00:00,25", 3_600),
+        *((one, 3_600) for one in ("3600", "60:00", "1:00:00", "00:59:60", "3600.5", "1:00:00,25")),
         ("90:00:00", 324_000),
-        ("0", None),
-        ("00:00:00", None),
-        ("-5", None),
-        ("an hour", None),
-        ("1:2:3:4", None),
-        ("٣٦٠٠", None),
-        ("9999999", None),
+        *(
+            (none, None)
+            for none in ("0", "00:00:00", "-5", "an hour", "1:2:3:4", "٣٦٠٠", "9999999")
+        ),
         ("9" * 5_000, None),
         ("", None),
     ],
@@ -158,12 +144,9 @@ def test_titles_are_one_line_of_bounded_length_and_items_without_one_are_left_ou
     assert (content.newest, content.newest_title) == (None, "a")
 
 
-def dated(moment: int, title: int) -> str:
-    return f"<title>{title}</title><pubDate>{day(moment)}</pubDate>"
-
-
-def day(moment: int) -> str:
-    return format_datetime(datetime.fromtimestamp(moment, UTC))
+def dated(moment, title):
+    day = format_datetime(datetime.fromtimestamp(moment, UTC))
+    return f"<title>{title}</title><pubDate>{day}</pubDate>"
 
 
 @given(

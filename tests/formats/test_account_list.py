@@ -11,7 +11,7 @@ from feedkeep.service.accounts import ImportedAccount
 HASH = "$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ$aGFzaGhhc2hoYXNoaGFzaA"
 
 
-def read(text: str | bytes) -> list[tuple[int, ImportedAccount | str]]:
+def read(text):
     data = text.encode() if isinstance(text, str) else text
     return [
         (number, found if isinstance(found, ImportedAccount) else str(found))
@@ -42,39 +42,31 @@ def test_a_header_that_does_not_name_the_columns_refuses_the_file(header):
         read(f"{header}\nBob\n")
 
 
+CSV, JSON = "name,is_admin\n{}\nEve,1\n", '{{"name":"Ada"}}\n{}\n{{"name":"Eve","is_admin":true}}'
+
+
 @pytest.mark.parametrize(
-    ("line", "reason"),
+    ("text", "line", "reason"),
     [
-        ("Bob", "There are 1 columns, and the header has 2"),
-        ("Bob,maybe", "is_admin has to be"),
-        ('"Bob,1', "not valid CSV"),
-        ("x" * MAX_LINE_BYTES + ",1", "16,384 bytes"),
-        ("x" * 10 * MAX_LINE_BYTES + ",1", "16,384 bytes"),
+        (CSV, "Bob", "There are 1 columns, and the header has 2"),
+        (CSV, "Bob,maybe", "is_admin has to be"),
+        (CSV, '"Bob,1', "not valid CSV"),
+        (CSV, "x" * MAX_LINE_BYTES + ",1", "16,384 bytes"),
+        (CSV, "x" * 10 * MAX_LINE_BYTES + ",1", "16,384 bytes"),
+        (JSON, '{"name":"Bob"', "not valid JSON"),
+        (JSON, '{"name":1}', "not valid JSON"),
+        (JSON, "{}", "not valid JSON"),
+        (JSON, '{"name":"Bob","mail":"x"}', "not valid JSON"),
+        (JSON, '{"name":"Bob","password":"\\ud800"}', "not valid JSON"),
+        (JSON, f'{{"name":{"[" * 5_000}', "not valid JSON"),
     ],
+    ids=range(11),
 )
-def test_a_line_that_cannot_be_read_is_refused_and_the_next_one_is_read(line, reason):
-    refused, good = read(f"name,is_admin\n{line}\nEve,1\n")
-    assert refused[0] == 2
-    assert reason in refused[1]
+def test_line_that_cannot_be_read_is_refused_and_the_next_one_is_read(text, line, reason):
+    *_, (number, why), good = read(text.format(line))
+    assert number == 2
+    assert reason in why
     assert good == (3, ImportedAccount("Eve", is_admin=True))
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        '{"name":"Bob"',
-        '{"name":1}',
-        "{}",
-        '{"name":"Bob","mail":"x"}',
-        '{"name":"Bob","password":"\\ud800"}',
-        f'{{"name":{"[" * 5_000}',
-    ],
-)
-def test_a_line_of_json_that_cannot_be_read_is_refused_and_the_next_one_is_read(line):
-    _, refused, good = read(f'{{"name":"Ada"}}\n{line}\n{{"name":"Eve"}}')
-    assert refused[0] == 2
-    assert "not valid JSON" in refused[1]
-    assert good == (3, ImportedAccount("Eve"))
 
 
 def test_what_is_no_text_is_refused():

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import forms
 import hostile
-import pytest
 from forms import IS_FULL
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -51,16 +50,3 @@ def test_every_encoding_that_is_read_is_one_of_pythons():
     for codec in set(_CODECS.values()):
         assert b"<opml/>".decode(codec) == "<opml/>"
     assert codec_of("Windows-1251") == "cp1251"
-
-
-@pytest.mark.parametrize(
-    "label", ["punycode", "idna", "utf-7", "rot13", "hex", "zip", "unicode_escape", "raw", "cp437"]
-)
-def test_an_encoding_that_browsers_do_not_know_is_never_used(label):
-    data = f'<?xml version="1.0" encoding="{label}"?><opml><outline xmlUrl="a-ü"/></opml>'.encode()
-    assert [feed.feed_url for feed in read_feed_list(data).feeds] == ["a-ü"]
-
-
-def test_a_readable_declaration_of_utf_16_means_utf_8():
-    data = '<?xml version="1.0" encoding="utf-16"?><opml><outline xmlUrl="ü"/></opml>'.encode()
-    assert [feed.feed_url for feed in read_feed_list(data).feeds] == ["ü"]

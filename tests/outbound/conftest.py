@@ -1,5 +1,16 @@
-"""What tests of requests to other hosts share: a web of hosts."""
+"""What tests of requests to other hosts share: a web, and two of its hosts."""
 
+import pytest
 from web_of_hosts import web
 
 __all__ = ["web"]
+
+
+@pytest.fixture
+def a(web):
+    return web.host("a.example")
+
+
+@pytest.fixture
+def b(web):
+    return web.host("b.example")

@@ -2,34 +2,39 @@
 
 import asyncio
 import threading
-from collections.abc import Coroutine
 from contextlib import nullcontext, suppress
-from typing import Any
 
 import pytest
-from web_of_hosts import Request, Victim, WebOfHosts, redirect, reply
+from web_of_hosts import Victim, redirect, reply
 
 from feedkeep.feeds.fetcher import Fetcher
-from feedkeep.model import Failure, Feed, FetchResult, Stamp
-from feedkeep.outbound.client import Answer, GuardedClient
+from feedkeep.model import Failure, Feed
+from feedkeep.outbound.client import GuardedClient
 from feedkeep.outbound.failures import RequestError
 from feedkeep.outbound.host_locks import HostLocks
 from feedkeep.rules.feed_urls import parse_feed_url
 
-NOW = Stamp(1_795_370_000_000_000)
-STRANGERS = 8
+NOW = 1_795_370_000_000_000
+STRANGERS = 5
 PATIENCE_SECONDS = 0.1
 ITUNES = 'xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd"'
-WAYS = ("redirect", "picture", "new address", "itself")
 
 
-def rss(more: str = "") -> bytes:
+def rss(more=""):
     item = "<item><guid>1</guid></item>"
     return f"<rss {ITUNES}><channel><title>A Show</title>{more}{item}</channel></rss>".encode()
 
 
-def lead_there(web: WebOfHosts, way: str) -> tuple[Victim, list[Feed]]:
-    """Return a host, and feeds of as many others that lead there."""
+@pytest.fixture
+async def client(web, a, b):
+    async with GuardedClient(web.policy(), web.look_up) as client:
+        yield client
+
+
+@pytest.mark.parametrize("way", ["redirect", "picture", "new address", "itself"])
+async def test_feeds_of_many_hosts_that_lead_to_one_connect_to_it_one_at_a_time(
+    web, way, monkeypatch
+):
     victim = Victim(web.host("victim.example"), reply(rss()), PATIENCE_SECONDS)
     feeds = []
     for number in range(STRANGERS):
@@ -44,84 +49,52 @@ def lead_there(web: WebOfHosts, way: str) -> tuple[Victim, list[Feed]]:
         }[way]
         url = there if way == "itself" else stranger.url("/")
         feeds.append(Feed(parse_feed_url(url).guid, url, NOW, NOW))
-    return victim, feeds
 
-
-def look_at_all(web: WebOfHosts, feeds: list[Feed]) -> list[FetchResult]:
-    async def go() -> list[FetchResult]:
+    async def look_at_all():
         async with GuardedClient(web.policy(), web.look_up) as client:
-            looking = Fetcher(client)
-            return await asyncio.gather(*(looking.look(feed, NOW) for feed in feeds))
+            looks = (Fetcher(client).look(feed, NOW) for feed in feeds)
+            return await asyncio.gather(*looks)
 
-    return asyncio.run(go())
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_feeds_of_many_hosts_that_lead_to_one_connect_to_it_one_at_a_time(web, way):
-    victim, feeds = lead_there(web, way)
-    looked = look_at_all(web, feeds)
-    assert victim.host.connections == STRANGERS
-    assert victim.most_at_once == 1
+    looked = await look_at_all()
+    assert (victim.host.connections, victim.most_at_once) == (STRANGERS, 1)
     assert [one.failure for one in looked] == [None] * STRANGERS
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_the_victim_notices_where_no_caller_waits_for_the_others(web, way, monkeypatch):
     monkeypatch.setattr(HostLocks, "at", lambda *_: nullcontext())
-    victim, feeds = lead_there(web, way)
-    look_at_all(web, feeds)
-    assert victim.most_at_once > 1
+    await look_at_all()
+    assert victim.most_at_once > 1  # the victim notices where no caller waits for the others
 
 
-class Together:
-    """Answers once so many are asked at the same time; a web that waits in vain ends by itself."""
+def together(count):
+    """Return what answers once so many are asked at the same time."""
+    barrier = asyncio.Barrier(count)
 
-    def __init__(self, count: int) -> None:
-        self._barrier = asyncio.Barrier(count)
-
-    def then(self, answer: bytes) -> Any:
-        async def answering(_: Request, writer: asyncio.StreamWriter) -> None:
-            await self._barrier.wait()
+    def then(answer):
+        async def answering(_, writer):
+            await barrier.wait()  # a web that waits in vain ends by itself
             writer.write(answer)
 
         return answering
 
-
-def get_all(web: WebOfHosts, *urls: str, **policy: Any) -> list[Answer | BaseException]:
-    async def go() -> list[Answer | BaseException]:
-        async with GuardedClient(web.policy(**policy), web.look_up) as client:
-            gets: list[Coroutine[Any, Any, Answer]] = [client.get(url) for url in urls]
-            return await asyncio.gather(*gets, return_exceptions=True)
-
-    return asyncio.run(go())
+    return then
 
 
-def statuses(answers: list[Answer | BaseException]) -> list[object]:
-    return [one.status if isinstance(one, Answer) else one for one in answers]
+async def test_different_hosts_are_asked_at_the_same_time(a, b, client):
+    then = together(2)
+    a.answers["/"] = b.answers["/"] = then(reply(b"here"))
+    answers = await asyncio.gather(client.get(a.url()), client.get(b.url()))
+    assert [one.status for one in answers] == [200, 200]
 
 
-def test_different_hosts_are_asked_at_the_same_time(web):
-    together, hosts = Together(3), [web.host(f"{number}.example") for number in range(3)]
-    for host in hosts:
-        host.answers["/"] = together.then(reply(b"here"))
-    assert statuses(get_all(web, *(host.url() for host in hosts))) == [200, 200, 200]
+async def test_two_that_lead_to_each_others_hosts_at_the_same_time_both_get_there(a, b, client):
+    then = together(2)
+    a.answers = {"/1": then(redirect(b.url("/2"))), "/2": reply(b"a")}
+    b.answers = {"/1": then(redirect(a.url("/2"))), "/2": reply(b"b")}
+    answers = await asyncio.gather(client.get(a.url("/1")), client.get(b.url("/1")))
+    assert [one.body for one in answers] == [b"b", b"a"]
+    a.answers["/1"] = redirect(a.url("/2"))  # a host does not wait for itself
+    assert (await client.get(a.url("/1"))).body == b"a"
 
 
-def test_two_that_lead_to_each_others_hosts_at_the_same_time_both_get_there(web):
-    together, a, b = Together(2), web.host("a.example"), web.host("b.example")
-    a.answers = {"/1": together.then(redirect(b.url("/2"))), "/2": reply(b"a")}
-    b.answers = {"/1": together.then(redirect(a.url("/2"))), "/2": reply(b"b")}
-    assert statuses(get_all(web, a.url("/1"), b.url("/1"))) == [200, 200]
-
-
-def test_a_host_that_leads_to_itself_does_not_wait_for_itself(web):
-    a = web.host("a.example")
-    a.answers = {"/1": redirect(a.url("/2")), "/2": reply(b"a")}
-    assert statuses(get_all(web, a.url("/1"))) == [200]
-
-
-def test_waiting_for_others_counts_as_time_of_a_look_and_asks_no_host(web):
-    a, b = web.host("a.example"), web.host("b.example")
+async def test_waiting_for_others_counts_as_time_of_a_look_and_asks_no_host(web, a, b):
     b_is_asked, a_is_asked, is_over = (threading.Event() for _ in range(3))
 
     async def mute(_, __):
@@ -134,8 +107,7 @@ def test_waiting_for_others_counts_as_time_of_a_look_and_asks_no_host(web):
         writer.write(redirect(a.url()))
 
     a.answers, b.answers = {"/mute": mute, "/": reply(b"a")}, {"/": then_to_a}
-
-    async def go():
+    try:
         async with GuardedClient(web.policy(whole_seconds=0.5), web.look_up) as client:
             waits = asyncio.create_task(client.get(b.url()))
             await asyncio.to_thread(b_is_asked.wait)
@@ -144,26 +116,17 @@ def test_waiting_for_others_counts_as_time_of_a_look_and_asks_no_host(web):
                 await waits
             with suppress(RequestError):
                 await holds
-            return raised.value
-
-    try:
-        assert asyncio.run(go()).kind is Failure.TOO_SLOW
     finally:
         is_over.set()
+    assert raised.value.kind is Failure.TOO_SLOW
     assert (a.connections, len(b.requests)) == (1, 1)
 
 
-def test_who_fails_or_gives_up_makes_room_for_the_next(web):
-    a = web.host("a.example")
+async def test_who_fails_or_gives_up_makes_room_for_the_next(a, client):
     a.answers = {"/": reply(b"a"), "/nonsense": b"nonsense\r\n\r\n"}
-
-    async def go():
-        async with GuardedClient(web.policy(), web.look_up) as client:
-            with suppress(RequestError):
-                await client.get(a.url("/nonsense"))
-            gives_up = asyncio.create_task(client.get(a.url()))
-            await asyncio.sleep(0)
-            gives_up.cancel()
-            return [(await client.get(a.url())).status for _ in range(2)]
-
-    assert asyncio.run(go()) == [200, 200]
+    with suppress(RequestError):
+        await client.get(a.url("/nonsense"))
+    gives_up = asyncio.create_task(client.get(a.url()))
+    await asyncio.sleep(0)
+    gives_up.cancel()
+    assert [(await client.get(a.url())).status for _ in range(2)] == [200, 200]
