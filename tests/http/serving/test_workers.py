@@ -3,7 +3,6 @@
 import multiprocessing
 import signal
 import socket
-from multiprocessing.connection import Connection
 
 import pytest
 
@@ -23,8 +22,9 @@ def signals():
         signal.signal(number, handler)
 
 
-async def serve(*_: object) -> None:
-    """Never started here."""
+def run_two_workers() -> None:
+    with socket.socket() as listener:
+        workers.Workers(Settings(workers=2), [Sockets(listener)], None, lambda _: None, None).run()
 
 
 def test_workers_that_cannot_be_started_are_tried_again_until_a_stop(monkeypatch):
@@ -43,20 +43,18 @@ def test_workers_that_cannot_be_started_are_tried_again_until_a_stop(monkeypatch
 
     monkeypatch.setattr(workers, "PAUSE_SECONDS", 0)
     monkeypatch.setattr(workers._spawn, "Process", Unstartable)
-    with socket.socket() as listener:
-        places = [Sockets(listener)]
-        workers.Workers(Settings(workers=2), places, serve, lambda _: None, None).run()
+    run_two_workers()
     assert tries == 3
 
 
 def test_successor_of_a_worker_that_was_ready_starts_without_a_pause(monkeypatch):
-    started: list[int] = []
+    started = []
 
     class ReadyThenDead:
         pid, exitcode = 1, -signal.SIGKILL
 
         def __init__(self, *, args, **_):
-            self._telling: Connection = args[3]
+            self._telling = args[3]
             self._lives, held = multiprocessing.Pipe(duplex=False)
             held.close()
             self.sentinel = self._lives.fileno()
@@ -80,9 +78,7 @@ def test_successor_of_a_worker_that_was_ready_starts_without_a_pause(monkeypatch
 
     monkeypatch.setattr(workers.time, "sleep", pause)
     monkeypatch.setattr(workers._spawn, "Process", ReadyThenDead)
-    with socket.socket() as listener:
-        places = [Sockets(listener)]
-        workers.Workers(Settings(workers=2), places, serve, lambda _: None, None).run()
+    run_two_workers()
     assert len(started) == 2
 
 
