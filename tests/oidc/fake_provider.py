@@ -1,16 +1,16 @@
 """A provider of OpenID Connect that lies as a test tells it to."""
 
-from __future__ import annotations
-
 import json
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from itertools import count
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 
+import httpx
+from feedkeep_process import FeedkeepProcess, from_elsewhere
 from joserfc import jwt
 from joserfc.jwk import KeySet, RSAKey
 
@@ -22,6 +22,9 @@ ODD_KEYS = [
 
 CLIENT, SECRET = "feedkeep", "s:e/cret"
 LOGOUT = {"http://schemas.openid.net/event/backchannel-logout": {}}
+
+
+_numbers = count(1)
 
 
 def new_key() -> RSAKey:
@@ -43,51 +46,73 @@ class FakeProvider:
         asked: The paths that were asked, with their forms.
     """
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.key = new_key()
-        self.person: dict[str, Any] = {"sub": "person-1", "preferred_username": "zoë"}
-        self.change: Callable[[dict[str, Any]], dict[str, Any]] = lambda claims: claims
-        self.sign: Callable[[dict[str, Any]], str] = self.signed
-        self.metadata: dict[str, Any] = {}
-        self.description = b""
-        self.token_status = self.description_status = 200
-        self.asked: list[tuple[str, dict[str, str]]] = []
-        self._codes: dict[str, dict[str, str]] = {}
+        self._codes = {}
+        self._port = 0
+        self.be_honest()
 
-    def __enter__(self) -> Self:
+    def be_honest(self):
+        """Forget what was asked, and all lies; from now on, another person signs in."""
+        number = next(_numbers)
+        self.person = {"sub": f"person-{number}", "preferred_username": f"zoë{number}"}
+        self.change, self.sign = lambda claims: claims, self.signed
+        self.metadata, self.description = {}, b""
+        self.token_status = self.description_status = 200
+        self.asked = []
+
+    @property
+    def name(self) -> str:
+        """The name of the account that the person is given."""
+        return self.person["preferred_username"]
+
+    def count(self, path: str) -> int:
+        return sum(asked == f"/realm/{path}" for asked, _ in self.asked)
+
+    def __enter__(self):
         provider = self
 
         class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
+            def do_GET(self):
                 self._send(*provider._get(self.path))
 
-            def do_POST(self) -> None:
+            def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"])).decode()
                 credential = self.headers.get("Authorization", "")
                 self._send(*provider._post(self.path, dict(parse_qsl(body)), credential))
 
-            def _send(self, status: int, body: Any) -> None:
+            def _send(self, status, body):
                 content = body if isinstance(body, bytes) else json.dumps(body).encode()
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
                 self.wfile.write(content)
 
-            def log_message(self, *_: object) -> None:
+            def log_message(self, *_):
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.issuer = f"http://127.0.0.1:{self._server.server_address[1]}/realm"
-        self._thread = threading.Thread(target=self._server.serve_forever)
+        self._server = ThreadingHTTPServer(("127.0.0.1", self._port), Handler)
+        self._port = self._server.server_address[1]
+        self.issuer = f"http://127.0.0.1:{self._port}/realm"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
         self._thread.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
 
-    def signed(self, claims: dict[str, Any]) -> str:
+    @contextmanager
+    def away(self):
+        """Have nobody listen at its address meanwhile."""
+        self.__exit__()
+        try:
+            yield
+        finally:
+            self.__enter__()
+
+    def signed(self, claims):
         return jwt.encode({"alg": "RS256", "kid": self.key.kid}, claims, self.key)
 
     def answer_to(self, location: str) -> dict[str, str]:
@@ -97,12 +122,12 @@ class FakeProvider:
         self._codes[code] = asked
         return {"code": code, "state": asked["state"], "iss": self.issuer}
 
-    def logout_token(self, **claims: Any) -> str:
+    def logout_token(self, **claims) -> str:
         now = int(time.time())
         told = {"iss": self.issuer, "aud": CLIENT, "iat": now, "exp": now + 120, "jti": "1"}
         return self.sign({**told, "events": LOGOUT, "sub": self.person["sub"], **claims})
 
-    def _get(self, path: str) -> tuple[int, Any]:
+    def _get(self, path):
         self.asked.append((path, {}))
         if path == "/realm/.well-known/openid-configuration":
             return self.description_status, self.description or {
@@ -118,30 +143,34 @@ class FakeProvider:
             return 200, {"keys": [*ODD_KEYS, *keys]}
         return 404, {}
 
-    def _post(self, path: str, form: dict[str, str], credential: str) -> tuple[int, Any]:
+    def _post(self, path, form, credential):
         self.asked.append((path, form | {"credential": credential}))
         asked = self._codes.pop(form.get("code", ""), None)
         if path != "/realm/token" or asked is None:
             return 400, {"error": "invalid_grant"}
         now = int(time.time())
-        claims = {
-            "iss": self.issuer,
-            "aud": asked["client_id"],
-            "iat": now,
-            "exp": now + 120,
-            "nonce": asked["nonce"],
-            **self.person,
-        }
-        token = self.sign(self.change(claims))
+        claims = {"iss": self.issuer, "aud": asked["client_id"], "iat": now, "exp": now + 120}
+        token = self.sign(self.change(claims | {"nonce": asked["nonce"], **self.person}))
         return self.token_status, {"access_token": "x", "token_type": "Bearer", "id_token": token}
 
 
 def settings_for(provider: FakeProvider, **more: str) -> dict[str, str]:
-    return {
-        "oidc_issuer": provider.issuer,
-        "oidc_client_id": CLIENT,
-        "oidc_client_secret": SECRET,
-        "oidc_name": "Home",
-        "oidc_new_accounts": "true",
-        **more,
-    }
+    client = {"oidc_client_id": CLIENT, "oidc_client_secret": SECRET, "oidc_name": "Home"}
+    return {"oidc_issuer": provider.issuer, "oidc_new_accounts": "true", **client, **more}
+
+
+def browser_of(service: FeedkeepProcess) -> httpx.Client:
+    """Return a client without a token, at an address of its own."""
+    return httpx.Client(base_url=service.base_url, headers=from_elsewhere())
+
+
+@contextmanager
+def signing_in(provider: FakeProvider, folder, *broken: str, **settings: str):
+    """Run a service of a test's own, which has an account; yield it with a browser."""
+    settings = settings_for(provider, trusted_proxies="127.0.0.1", **settings)
+    service = FeedkeepProcess(folder, **settings)
+    if broken:
+        service.run_first(*broken)
+    with service, browser_of(service) as browser:
+        service.new_account()  # the first one is not what is looked at here
+        yield service, browser
