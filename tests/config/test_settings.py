@@ -224,9 +224,8 @@ def test_database_lies_in_the_data_directory_of_the_user(monkeypatch):
 
 
 def test_database_url_names_a_relative_or_an_absolute_file():
-    assert settings.sqlite_path("sqlite:////var/lib/feeds%20of%20us.db") == Path(
-        "/var/lib/feeds of us.db"
-    )
+    spaced = settings.sqlite_path("sqlite:////var/lib/feeds%20of%20us.db")
+    assert spaced == Path("/var/lib/feeds of us.db")
     assert settings.sqlite_path("sqlite:///feeds.db") == Path("feeds.db").absolute()
 
 

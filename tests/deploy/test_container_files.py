@@ -3,7 +3,6 @@
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -12,71 +11,48 @@ import yaml
 from feedkeep.config.settings import ENVIRONMENT_PREFIX, IN_A_FILE, Settings
 
 PROJECT = Path(__file__).parents[2]
-COMPOSED = ["compose.yaml", "compose.postgres.yaml"]
+CONTAINERFILE = (PROJECT / "Containerfile").read_text("utf-8")
 SETTINGS = {field.name for field in msgspec.structs.fields(Settings)}
 
 
-def composed(name: str) -> dict[str, Any]:
-    content: dict[str, Any] = yaml.safe_load((PROJECT / name).read_text("utf-8"))
-    return content
+def settings_of(variables) -> set[str]:
+    prefix = ENVIRONMENT_PREFIX
+    return {one.removeprefix(prefix).removesuffix(IN_A_FILE).lower() for one in variables}
 
 
-def setting_of(variable: str) -> str:
-    return variable.removeprefix(ENVIRONMENT_PREFIX).removesuffix(IN_A_FILE).lower()
-
-
-@pytest.mark.parametrize("name", COMPOSED)
-def test_every_service_of_compose_runs_without_rights(name):
-    for service in composed(name)["services"].values():
+@pytest.mark.parametrize("name", ["compose.yaml", "compose.postgres.yaml"])
+def test_compose_runs_services_without_rights_and_rotates_logs_and_takes_secrets_from_files(name):
+    content = yaml.safe_load((PROJECT / name).read_text("utf-8"))
+    for service in content["services"].values():
         assert service["read_only"] is True
         assert service["cap_drop"] == ["ALL"]
         assert service["security_opt"] == ["no-new-privileges:true"]
         assert service["healthcheck"]["test"][0] == "CMD"  # without a shell
-
-
-@pytest.mark.parametrize("name", COMPOSED)
-def test_the_log_of_every_service_of_compose_is_rotated(name):
-    for service in composed(name)["services"].values():
         options = service["logging"]["options"]
         assert (options["max-size"], options["max-file"]) == ("10m", "5")
-
-
-@pytest.mark.parametrize("name", COMPOSED)
-def test_what_compose_sets_are_settings_and_every_secret_comes_from_a_file(name):
-    content = composed(name)
     feedkeep = content["services"]["feedkeep"]
-    variables: dict[str, str] = feedkeep["environment"]
-    assert {setting_of(variable) for variable in variables} <= SETTINGS
+    variables = feedkeep["environment"]
+    assert settings_of(variables) <= SETTINGS
     read = {v for variable, v in variables.items() if variable.endswith(IN_A_FILE)}
     assert read == {f"/run/secrets/{secret}" for secret in feedkeep.get("secrets", [])}
     for secret in content.get("secrets", {}).values():
         assert secret["file"].startswith("./secrets/")
-    ignored = (PROJECT / ".gitignore").read_text("utf-8").splitlines()
-    assert "secrets/" in ignored
+    assert "secrets/" in (PROJECT / ".gitignore").read_text("utf-8").splitlines()
 
 
-def test_what_the_image_sets_are_settings():
-    told = (PROJECT / "Containerfile").read_text("utf-8")
-    found = re.findall(rf"\b{ENVIRONMENT_PREFIX}\w+(?==)", told)
+def test_image_sets_settings_and_copies_what_is_not_ignored():
+    found = re.findall(rf"\b{ENVIRONMENT_PREFIX}\w+(?==)", CONTAINERFILE)
     assert len(found) == 2
-    assert {setting_of(variable) for variable in found} <= SETTINGS
-
-
-def test_what_is_copied_into_the_image_is_not_ignored():
-    told = (PROJECT / "Containerfile").read_text("utf-8")
-    copied = {
-        path
-        for line in re.findall(r"^COPY (?!--from)(.*)", told, re.MULTILINE)
-        for path in line.split()[:-1]
-    }
-    lines = (PROJECT / ".containerignore").read_text("utf-8").splitlines()
-    assert copied == {line.removeprefix("!") for line in lines if line.startswith("!")}
+    assert settings_of(found) <= SETTINGS
+    lines = re.findall(r"^COPY (?!--from)(.*)", CONTAINERFILE, re.MULTILINE)
+    copied = {path for line in lines for path in line.split()[:-1]}
+    ignored = (PROJECT / ".containerignore").read_text("utf-8").splitlines()
+    assert copied == {line.removeprefix("!") for line in ignored if line.startswith("!")}
     assert all((PROJECT / path).exists() for path in copied)
 
 
 def test_the_labels_of_the_image_say_what_the_project_says_and_on_which_base_it_was_built():
-    told = (PROJECT / "Containerfile").read_text("utf-8")
-    final = told.rpartition("\nFROM ")[2]
+    final = CONTAINERFILE.rpartition("\nFROM ")[2]
     labels = dict(re.findall(r'org\.opencontainers\.image\.([\w.]+)="([^"]*)"', final))
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))["project"]
     assert labels == {

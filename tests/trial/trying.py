@@ -1,10 +1,7 @@
 """`feedkeep try` as a process, and what an app's test tells it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import Any
 
 import httpx
 from feedkeep_process import FeedkeepProcess
@@ -20,9 +17,7 @@ class Trial(FeedkeepProcess):
         self.environment["TMPDIR"] = str(folder)
 
     def _told(self, pattern: str) -> str:
-        found = re.search(pattern, "".join(self.printed))
-        assert found is not None
-        return found[1]
+        return re.search(pattern, "".join(self.printed))[1]
 
     @property
     def token(self) -> str:
@@ -35,7 +30,7 @@ class Trial(FeedkeepProcess):
     def do(self, what: str, **form: str) -> None:
         httpx.post(f"{self.base_url}/try/{what}", data=form).raise_for_status()
 
-    def requests(self) -> Any:
+    def requests(self):
         return httpx.get(f"{self.base_url}/try/requests.json").json()
 
     def app(self, name: str = "an-app/1.0") -> httpx.Client:
