@@ -10,7 +10,9 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 from test_sync import Restorable, listed
-from trying import Trial
+from trying import Trial, trial
+
+__all__ = ["trial"]
 
 PAGE = Path(__file__).parents[2] / "docs" / "apps.md"
 _BLOCK = re.compile(r"^```(sh|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -24,31 +26,35 @@ def client_of_the_page(folder: Path) -> list[tuple[str, str]]:
     return blocks
 
 
-def test_the_pieces_of_the_page_are_a_client_that_does_what_the_page_shows(tmp_path):
-    blocks = client_of_the_page(tmp_path)
-    with Trial(tmp_path) as trial:
-        told = ""
-        for kind, text in blocks:
-            if kind == "sh":
-                told = "".join(done(line, trial, tmp_path) for line in text.splitlines())
-            elif kind == "text":
-                assert told == text
-        seen = trial.requests()
+def run(folder: Path, url: str, token: str, *words: str) -> str:
+    environment = os.environ | {"FEEDKEEP_URL": url, "FEEDKEEP_TOKEN": token}
+    options = {"cwd": folder, "env": environment, "capture_output": True, "text": True}
+    result = subprocess.run([sys.executable, *words], **options, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_pieces_of_the_page_are_a_client_that_does_what_the_page_shows(tmp_path, trial):
+    told = ""
+    for kind, text in client_of_the_page(tmp_path):
+        if kind == "sh":
+            told = "".join(done(line, trial, tmp_path) for line in text.splitlines())
+        elif kind == "text":
+            assert told == text
+    seen = trial.requests()
     assert [one for one in seen["requests"] if one["objections"]] == []
     assert {one["fault"] for one in seen["requests"]} == {None, "lost", "unavailable"}
 
 
-def test_a_restore_costs_the_client_no_feed_and_no_queued_change(tmp_path):
+def test_restore_costs_the_client_no_feed_and_no_queued_change(tmp_path):
     client_of_the_page(tmp_path)
     file = tmp_path / "list.json"
     with Restorable(tmp_path) as process:
         name = process.new_account()
         token = process.new_token(name)
 
-        def run(*words):
-            environment = os.environ | {"FEEDKEEP_URL": process.base_url, "FEEDKEEP_TOKEN": token}
-            command = [sys.executable, "client.py", *words]
-            subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True)
+        def do(*words):
+            run(tmp_path, process.base_url, token, "client.py", *words)
             return json.loads(file.read_text())
 
         def guid(number):
@@ -59,13 +65,13 @@ def test_a_restore_costs_the_client_no_feed_and_no_queued_change(tmp_path):
             return f"https://{number}.example"
 
         for number in (0, 1):
-            run("add", url(number))
-        run("delete", guid(0))
+            do("add", url(number))
+        do("delete", guid(0))
         process.back_up()
         for number in (0, 2, 3, 4):
-            run("add", url(number))
-        run("unsubscribe", guid(3))
-        state = run("unsubscribe", guid(4))
+            do("add", url(number))
+        do("unsubscribe", guid(3))
+        state = do("unsubscribe", guid(4))
         with process.client(name) as account:  # of which the device does not hear before
             account.delete(f"/subscriptions/{guid(1)}").raise_for_status()
         changes = [
@@ -80,7 +86,7 @@ def test_a_restore_costs_the_client_no_feed_and_no_queued_change(tmp_path):
         ]
         file.write_text(json.dumps(state))
         process.restore()
-        feeds = run()["feeds"]
+        feeds = do()["feeds"]
         found = {one: (feed["url"], feed["on"]) for one, feed in feeds.items()}
         assert set(found.values()) == {
             (url(0), True), (url(1), True), ("https://new.example", True), (url(3), True),
@@ -100,10 +106,4 @@ def done(line: str, trial: Trial, folder: Path) -> str:
         trial.do(address.removeprefix("$FEEDKEEP_URL/try/"), **form)
     if word != "python":
         return ""
-    environment = {**os.environ, "FEEDKEEP_URL": trial.base_url, "FEEDKEEP_TOKEN": trial.token}
-    result = subprocess.run(
-        [sys.executable, *words],
-        cwd=folder, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert result.returncode == 0, result.stderr
-    return result.stdout
+    return run(folder, trial.base_url, trial.token, *words)

@@ -1,21 +1,15 @@
 """The example programs keep the contract, whatever goes wrong: a strict reader has no objection."""
 
-from pathlib import Path
-
-import pytest
 from podsync_check.watching.exchanges import Fault
-from test_sync import PROGRAMS, Device
-from trying import Trial
+from test_sync import Device, each_program
+from trying import trial
+
+__all__ = ["trial"]
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: Path(program[1]).name)
-def test_an_example_is_not_objected_to_whatever_goes_wrong(tmp_path, program):
-    with Trial(tmp_path) as trial:
-        use(trial, program, tmp_path)
-
-
-def use(trial: Trial, program: list[str], folder: Path) -> None:
-    one, two = (Device(program, folder / name, trial.base_url, trial.token) for name in "12")
+@each_program
+def test_example_is_not_objected_to_whatever_goes_wrong(tmp_path, program, trial):
+    one, two = (Device(program, tmp_path / name, trial.base_url, trial.token) for name in "12")
     faults = (Fault.UNAVAILABLE, Fault.TOO_MANY, Fault.LOST, Fault.TORN)
     for number, fault in enumerate(faults):
         one.must("add", f"https://feeds.example/{number}")

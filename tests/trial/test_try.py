@@ -7,7 +7,9 @@ import time
 import httpx
 import pytest
 from podsync_check.watching.exchanges import WHAT_HAPPENS, Fault
-from trying import Trial
+from trying import Trial, trial
+
+__all__ = ["trial"]
 
 FEED = {"subscriptions": [{"feed_url": "https://feeds.example/one"}]}
 

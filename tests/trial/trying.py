@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import httpx
+import pytest
 from feedkeep_process import FeedkeepProcess
 
 
@@ -36,3 +37,9 @@ class Trial(FeedkeepProcess):
     def app(self, name: str = "an-app/1.0") -> httpx.Client:
         headers = {"Authorization": f"Bearer {self.token}", "User-Agent": name}
         return httpx.Client(base_url=self.base_url, headers=headers, timeout=30)
+
+
+@pytest.fixture
+def trial(tmp_path_factory):
+    with Trial(tmp_path_factory.mktemp("trial")) as process:
+        yield process
