@@ -28,31 +28,19 @@ NOON = stamp(2026, 3, 29, 12, 5)
 @pytest.mark.parametrize(
     ("stored", "accepted", "language"),
     [
-        (None, "", "en"),
-        (None, "de", "de"),
-        (None, "de-AT", "de"),
-        (None, "FR-ca", "fr"),
-        (None, "es-419,es;q=0.9", "es"),
+        (None, "", "en"), (None, "de", "de"), (None, "de-AT", "de"), (None, "FR-ca", "fr"),
+        (None, "es-419,es;q=0.9", "es"), (None, "en;q=0.5, de;q=0.8", "de"),
         (None, "fr-CH, fr;q=0.9, en;q=0.8, de;q=0.7, *;q=0.5", "fr"),
-        (None, "en;q=0.5, de;q=0.8", "de"),
-        (None, "de;q=0.8 , en ; q=0.9", "en"),
-        (None, "es;q=0.5, fr;q=0.5", "es"),
-        (None, "it, pt-BR, de;q=0.1", "de"),
-        (None, "de;q=0", "en"),
-        (None, "*", "en"),
-        (None, "zh, ja", "en"),
-        (None, "german", "en"),
-        (None, "de;q=2, fr;q=0.1", "fr"),
-        (None, "de;q=x, fr", "fr"),
+        (None, "de;q=0.8 , en ; q=0.9", "en"), (None, "es;q=0.5, fr;q=0.5", "es"),
+        (None, "it, pt-BR, de;q=0.1", "de"), (None, "de;q=0", "en"), (None, "*", "en"),
+        (None, "zh, ja", "en"), (None, "german", "en"), (None, "de;q=2, fr;q=0.1", "fr"),
+        (None, "de;q=x, fr", "fr"), (None, ",,;q=1,de,", "de"),
         (None, "e\u017f,fr", "fr"),  # a long s, which is an s if case does not matter
-        (None, ",,;q=1,de,", "de"),
         # An account knows better than its browser.
-        ("fr", "de", "fr"),
-        ("en", "de", "en"),
+        ("fr", "de", "fr"), ("en", "de", "en"), ("it", "", "en"),
         *((unknown, "de", "de") for unknown in ("it", "", "DE", "de-DE", "../de")),
-        ("it", "", "en"),
     ],
-)
+)  # fmt: skip
 def test_language_of_an_account_is_chosen_or_the_best_one_that_its_browser_accepts(
     stored, accepted, language
 ):
@@ -130,14 +118,10 @@ def test_numbers_days_moments_sizes_and_rows_are_written_as_the_language_writes_
 @pytest.mark.parametrize(
     ("count", "size"),
     [
-        (0, "0 kB"),
-        (4_096, "4.1 kB"),
-        (999_949, "999.9 kB"),
-        (999_950, "1 MB"),
-        (999_950_000, "1 GB"),
-        (5_000_000_000_000, "5,000 GB"),
+        (0, "0 kB"), (4_096, "4.1 kB"), (999_949, "999.9 kB"), (999_950, "1 MB"),
+        (999_950_000, "1 GB"), (5_000_000_000_000, "5,000 GB"),
     ],
-)
+)  # fmt: skip
 def test_size_has_the_unit_in_which_it_is_short(count, size):
     assert Localizer("en").size(count) == size
 
@@ -275,14 +259,9 @@ def test_everything_is_read_before_the_first_page(monkeypatch):
 @pytest.mark.parametrize(
     ("seconds", "said"),
     [
-        (0, "0:00"),
-        (65, "1:05"),
-        (3_600, "60:00"),
-        (5_999, "99:59"),
-        (6_000, "1:40:00"),
-        (7_325, "2:02:05"),
-        (2_147_483, "596:31:23"),
+        (0, "0:00"), (65, "1:05"), (3_600, "60:00"), (5_999, "99:59"), (6_000, "1:40:00"),
+        (7_325, "2:02:05"), (2_147_483, "596:31:23"),
     ],
-)
+)  # fmt: skip
 def test_a_length_is_said_as_players_do(seconds, said):
     assert Localizer.length(seconds) == said

@@ -134,11 +134,6 @@ def later(monkeypatch):
     return pass_by
 
 
-@pytest.fixture
-def hasty(monkeypatch):
-    monkeypatch.setattr(backpressure, "WAIT_SECONDS", 0.01)
-
-
 async def test_replies_and_bodies_count_until_they_are_taken_or_cancelled():
     async with traffic_to() as traffic:
         client, task = await traffic.unread(3 * CHUNK_BYTES + 1)
@@ -180,7 +175,8 @@ async def test_streamed_reply_counts_piece_by_piece():
         assert client.chunks == [1_000, 1_000, 1_000, 0]
 
 
-async def test_new_request_without_room_waits_for_it():
+# C7.12
+async def test_new_request_without_room_waits_for_it_and_is_503_if_it_waits_too_long(monkeypatch):
     async with traffic_to() as traffic:
         holder, task = await traffic.unread(ROOM)
         client, waiting = traffic.begin(1)
@@ -190,10 +186,7 @@ async def test_new_request_without_room_waits_for_it():
         await asyncio.gather(task, waiting)
         assert client.status == 200
 
-
-# C7.12
-async def test_request_that_waits_too_long_for_room_is_503(hasty):
-    async with traffic_to() as traffic:
+        monkeypatch.setattr(backpressure, "WAIT_SECONDS", 0.01)
         await traffic.unread(ROOM)
         client = await traffic.get(1)
         assert client.status == 503
@@ -286,19 +279,13 @@ async def test_accounts_share_the_room_for_what_is_made_of_bodies(bodies, at_fir
         assert traffic.bounded.made_bytes == 0
 
 
-async def test_body_that_is_too_large_to_be_read_beside_others_is_read_alone():
+async def test_body_that_is_too_large_is_read_alone_and_counts_as_made_until_its_reply_begins():
     reading = Reading()
     reading.goes_on.set()
     async with traffic_to(reading) as traffic:
         client, task = traffic.begin(1, ROOM)
         await task
         assert client.status == 200
-
-
-async def test_nothing_counts_as_made_of_a_body_once_its_reply_begins():
-    reading = Reading()
-    reading.goes_on.set()
-    async with traffic_to(reading) as traffic:
         client, task = traffic.begin(1, 10)
         client.reads.clear()
         await until(lambda: client.sent)
@@ -307,7 +294,8 @@ async def test_nothing_counts_as_made_of_a_body_once_its_reply_begins():
         await task
 
 
-async def test_body_that_waits_too_long_to_be_read_is_503(hasty):
+async def test_body_that_waits_too_long_to_be_read_is_503(monkeypatch):
+    monkeypatch.setattr(backpressure, "WAIT_SECONDS", 0.01)
     reading = Reading()
     async with traffic_to(reading) as traffic:
         # There is room for both bodies, and not for what is made of them.
@@ -397,37 +385,26 @@ async def test_body_that_takes_too_long_is_408_however_much_of_it_comes_now_and_
         assert dict(client.sent[0]["headers"])[b"connection"] == b"close"
 
 
-async def test_client_that_reads_a_piece_now_and_then_is_not_cut_until_it_reads_nothing(later):
-    async with traffic_to() as traffic:
-        client, task = await traffic.unread(10 * CHUNK_BYTES)
-        for number in range(2, 6):
-            later(29)
-            traffic.bounded.cut_the_slow()
-            client.reads.set()
-            client.reads.clear()
-            await until(lambda number=number: len(client.chunks) == number)
-        assert not task.done()
-        later(31)
-        traffic.bounded.cut_the_slow()
-        await task
-        assert not client.is_complete  # so that the server cuts the connection
-        assert traffic.bounded.held_bytes == 0
-
-
-async def test_client_that_reads_less_than_a_piece_at_a_time_is_not_cut_either(later):
+async def test_client_that_reads_a_piece_or_less_now_and_then_is_cut_once_it_does_not(later):
     unsent_bytes = CHUNK_BYTES
     async with traffic_to() as traffic:
-        client, task = await traffic.unread(10 * CHUNK_BYTES, unsent=lambda: unsent_bytes)
-        for _ in range(5):
+        steady, reading = await traffic.unread(10 * CHUNK_BYTES)
+        slow, trickling = await traffic.unread(5 * CHUNK_BYTES, unsent=lambda: unsent_bytes)
+        for number in range(2, 7):
             unsent_bytes -= 1
             later(29)
             traffic.bounded.cut_the_slow()
-        await asyncio.sleep(0)
-        assert not task.done()
+            steady.reads.set()
+            steady.reads.clear()
+            await until(lambda number=number: len(steady.chunks) == number)
+        assert not reading.done()
+        assert not trickling.done()
         later(31)
         traffic.bounded.cut_the_slow()
-        await task
-        assert not client.is_complete
+        await asyncio.gather(reading, trickling)
+        assert not steady.is_complete  # so that the server cuts the connection
+        assert not slow.is_complete
+        assert traffic.bounded.held_bytes == 0
 
 
 async def test_request_that_waits_for_its_client_to_leave_is_not_cut(later):

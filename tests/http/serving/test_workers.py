@@ -3,6 +3,7 @@
 import multiprocessing
 import signal
 import socket
+from unittest import mock
 
 import pytest
 
@@ -28,23 +29,18 @@ def run_two_workers() -> None:
 
 
 def test_workers_that_cannot_be_started_are_tried_again_until_a_stop(monkeypatch):
-    tries = 0
+    unstartable = mock.Mock()
 
-    class Unstartable:
-        def __init__(self, **_):
-            pass
+    def start():
+        if unstartable.call_count == 3:
+            signal.raise_signal(signal.SIGTERM)
+        raise BlockingIOError("Resource temporarily unavailable")
 
-        def start(self):
-            nonlocal tries
-            tries += 1
-            if tries == 3:
-                signal.raise_signal(signal.SIGTERM)
-            raise BlockingIOError("Resource temporarily unavailable")
-
+    unstartable.return_value.start = start
     monkeypatch.setattr(workers, "PAUSE_SECONDS", 0)
-    monkeypatch.setattr(workers._spawn, "Process", Unstartable)
+    monkeypatch.setattr(workers._spawn, "Process", unstartable)
     run_two_workers()
-    assert tries == 3
+    assert unstartable.call_count == 3
 
 
 def test_successor_of_a_worker_that_was_ready_starts_without_a_pause(monkeypatch):
