@@ -11,7 +11,6 @@ from fake_provider import CLIENT, SECRET, FakeProvider, browser_of, signing_in
 from feedkeep_process import FeedkeepProcess
 from test_signing_in import BACK, begin, name_in, sign_in
 
-from feedkeep.model import Purpose, Stamp, TokenDecision, replace
 from feedkeep.oidc.flow import Flow, FlowCookies
 from feedkeep.web.authenticator import seal
 from feedkeep.web.provider_sign_in import _LINKING
@@ -143,7 +142,7 @@ def test_who_has_no_password_comes_by_the_provider_and_cannot_unlink(browser, pr
 
 
 def test_who_has_no_password_confirms_with_the_provider_once_a_session_is_old(provider, tmp_path):
-    with signing_in(provider, tmp_path, "no_session_is_fresh") as (_, old):
+    with signing_in(provider, tmp_path, "no_session_is_fresh") as (service, old):
         sign_in(old, provider)
         refused = old.post("/account/delete", data={"name": provider.name})
         assert (refused.status_code, "/sign-in/provider" in refused.text) == (403, True)
@@ -153,6 +152,9 @@ def test_who_has_no_password_confirms_with_the_provider_once_a_session_is_old(pr
             assert refused.status_code == 403
             assert f'href="/sign-in/provider?next={place}"' in refused.text
             assert "password." not in refused.text
+        page = httpx.post(f"{service.base_url}/index.php/login/v2").json()["login"]
+        assert "You are signed in as" not in old.get(page).text
+        assert " again." in old.get("/account").text
 
 
 @pytest.fixture
@@ -200,41 +202,20 @@ def test_app_is_let_in_by_who_has_signed_in_with_the_provider(without_passwords,
     location = browser.get(html.unescape(link_to)).headers["Location"]
     back = browser.get(BACK, params=provider.answer_to(location)).headers["Location"]
     assert f"You are signed in as {provider.name}." in browser.get(back).text
+    assert "You are signed in as" not in browser.get(f"{back}&other=1").text
     secret = secret_at(back)
     assert browser.post(back, data={"secret": "guessed"}).status_code == 403
     assert browser.post(f"{back}&other=1", data={"secret": secret}).status_code == 403
     assert fetched() == 404
     assert browser.post(back, data={"secret": secret_at(back)}).status_code == 303
     assert fetched() == 200
+    browser.post("/sign-out")
+    page = httpx.post(f"{service.base_url}/index.php/login/v2").json()["login"]
+    assert "You are signed in as" not in browser.get(page).text
     typed = {"name": provider.name, "password": PASSWORD, "secret": "x"}
     with browser_of(service) as stranger:
         assert stranger.post(page, data=typed).status_code == 403
-        page = httpx.post(f"{service.base_url}/index.php/login/v2").json()["login"]
         stranger.cookies.set("feedkeep", "fp_" + "x" * 44)
         assert "You are signed in as" not in stranger.get(page).text
         typed["secret"] = stranger.cookies["feedkeep_login"]
         assert stranger.post(page, data=typed).status_code == 403
-
-
-def test_session_that_is_not_fresh_lets_no_app_in_by_itself(service, browser, provider):
-    sign_in(browser, provider)
-    page = httpx.post(f"{service.base_url}/index.php/login/v2").json()["login"]
-    assert "You are signed in as" in browser.get(page).text
-    assert "You are signed in as" not in browser.get(f"{page}&other=1").text
-
-    async def grow_old(service):
-        account = await service.accounts.named(provider.name)
-        hour_us = 3_600_000_000
-
-        def older(_, known):
-            aged = [replace(one, created=Stamp(one.created - hour_us)) for one in known]
-            return TokenDecision(aged, [one.id for one in known])
-
-        await service.store.tokens.change(account.id, Purpose.PAGES, older)
-
-    service.use(grow_old)
-    assert name_in(browser) == provider.name
-    assert "You are signed in as" not in browser.get(page).text
-    assert " again." in browser.get("/account").text
-    browser.post("/sign-out")
-    assert "You are signed in as" not in browser.get(page).text

@@ -22,17 +22,9 @@ from feedkeep.store.base import Store
 from feedkeep.store.sqlite.runner import SqliteRunner
 
 async def work(
-    store: Store,
-    service: Service,
-    runner: SqliteRunner,
-    resource: SubscriptionResource,
-    admitted: Admitted,
-    account_id: AccountId,
-    token: Token,
-    clock: Stamp,
-    second: Second,
-    told: SyncProgress,
-    rename: Callable[[apsw.Connection, AccountId, str], None],
+    store: Store, service: Service, runner: SqliteRunner, resource: SubscriptionResource,
+    admitted: Admitted, account_id: AccountId, token: Token, clock: Stamp, second: Second,
+    told: SyncProgress, rename: Callable[[apsw.Connection, AccountId, str], None],
 ) -> None:
     """
 """What each line below comes after, in a file of its own."""
