@@ -270,7 +270,7 @@ def put_together(module: str) -> list[int]:
 
 
 @pytest.mark.parametrize("module", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
-def test_no_error_that_a_page_can_show_is_put_together(module):
+def test_error_that_a_page_can_show_is_not_put_together_and_has_a_value_for_each_name(module):
     lines = put_together(module.read_text())
     if module == SOURCE / "model/errors.py":
         assert len(lines) == 1  # the root of all errors passes on what it is given
@@ -278,6 +278,14 @@ def test_no_error_that_a_page_can_show_is_put_together(module):
         assert lines, "take it out of those that are on no page"
     else:
         assert lines == []
+    for call in (one for one in said(module.read_text()) if text_of(one) is not None):
+        names = set(re.findall(r"\{(\w*)\}", text_of(call)))
+        if call.keywords:
+            assert {keyword.arg for keyword in call.keywords} == names
+        elif len(call.args) == 1:
+            assert not names
+        elif isinstance(call.args[1], ast.Dict):
+            assert {ast.literal_eval(key) for key in call.args[1].keys if key} == names
 
 
 @pytest.mark.parametrize(
@@ -293,17 +301,3 @@ def test_no_error_that_a_page_can_show_is_put_together(module):
 )
 def test_error_that_is_put_together_is_found(module):
     assert put_together(module) == [1]
-
-
-@pytest.mark.parametrize("module", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
-def test_error_has_a_value_for_each_name_in_its_text(module):
-    for call in said(module.read_text()):
-        if (text := text_of(call)) is None:
-            continue
-        names = set(re.findall(r"\{(\w*)\}", text))
-        if call.keywords:
-            assert {keyword.arg for keyword in call.keywords} == names, text
-        elif len(call.args) == 1:
-            assert not names, text
-        elif isinstance(call.args[1], ast.Dict):
-            assert {ast.literal_eval(key) for key in call.args[1].keys if key} == names, text

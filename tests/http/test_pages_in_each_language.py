@@ -194,10 +194,8 @@ PEOPLE = {
     "has_more": True, "is_part": True, "beginning": "", "invitations": [(ZOE, INVITED)],
     "registration": "invited", "now": NOW, "health": HEALTHY, "fetch": Fetch.PUBLIC,
 }  # fmt: skip
-IMPORT = {
-    "max_bytes": 1_048_576, "count": 1_234, "can_move": True, "moving": None, "is_moving": False,
-    "columns": (),
-}  # fmt: skip
+IMPORT = {"max_bytes": 1_048_576, "count": 1_234, "can_move": True, "columns": ()}
+IMPORT |= {"moving": None, "is_moving": False}
 MOVING = Moving("a.example", NOW, 1_234)
 DOUBTED = PreviewRow("1", "a.example", "2", LINK_DOUBT)
 PREVIEW = {
@@ -217,23 +215,24 @@ SHOWN_APPS = [
     ShownApp(TOKEN, "1", USES, sent=1, sent_at=NOW),
     ShownApp(TOKEN, "1", sent=2, sent_at=NOW),
 ]
-CONNECTED = {
-    "made": None, "app": None, "server": LINK, "now": NOW, "qr": lambda _: "data:",
-}  # fmt: skip
-
-GUIDE = {
-    "base_path": "/feedkeep", "refusing": apps_that_refuse("zoë+ł"),
-    "problems": {"label": TOO_LONG, "password": TOO_LONG},
-}  # fmt: skip
+CONNECTED = {"made": None, "app": None, "server": LINK, "now": NOW, "qr": lambda _: "data:"}
+GUIDE = {"base_path": "/feedkeep", "refusing": apps_that_refuse("zoë+ł")}
 MISSING = Missing("https://a.example/1", TOO_LONG, TOO_LONG)
 SIGN_IN = {"is_new": False, "next": "/", "is_open": False}
-ADD = {
-    "questions": [Question("1", [FoundFeed("2", "3", has_enclosures=True), FoundFeed("4")])],
-    "missing": [MISSING],
-    "shown": 20,
-    "can_add_anyway": True,
-    "advice": [TOO_LONG],
-}
+FOUND = [FoundFeed("2", "3", has_enclosures=True), FoundFeed("4")]
+ADD = {"questions": [Question("1", FOUND)], "missing": [MISSING], "shown": 20}
+ADD |= {"can_add_anyway": True, "advice": [TOO_LONG]}
+
+
+def states(usual, *changes):
+    return [usual, *(usual | change for change in changes)]
+
+
+def wrong(*names):
+    return {"problems": dict.fromkeys(names, TOO_LONG)}
+
+
+LISTED_ODD = {"listing": listed(ODD, folder="1"), "folder": "1", "is_grid": True} | wrong("name")
 STATES = {
     "shared/problem.html": [
         *(
@@ -251,125 +250,115 @@ STATES = {
         LOGIN | {"state": "asking", "provider": "1", "password_login": False},
         LOGIN | {"state": "asking", "signed_in": "ben"},
     ],
-    "web/account.html": [
+    "web/account.html": states(
         ACCOUNT,
-        ACCOUNT | {"codes_left": 0, "problems": {"name": TOO_LONG, "new_password": TOO_LONG}},
-        ACCOUNT | {"provider": "1", "problems": {"provider": TOO_LONG}},
-        ACCOUNT | {"provider": "1", "account": replace(ZOE, identity=b"1")},
-        ACCOUNT | {"provider": "1", "types_password": False},
-    ],
+        {"codes_left": 0} | wrong("name", "new_password"),
+        {"provider": "1"} | wrong("provider"),
+        {"provider": "1", "account": replace(ZOE, identity=b"1")},
+        {"provider": "1", "types_password": False},
+    ),
     "web/apps.html": [{"apps": apps, "now": NOW} for apps in ([], SHOWN_APPS)],
     "web/codes.html": [{}, {"note": Note("codes", {"codes": CODES})}],
     "web/connect.html": [{}],
-    "web/connected.html": [
+    "web/connected.html": states(
         CONNECTED,
-        *(CONNECTED | {"made": NewPassword(TokenId(1), "2", kind, "1")} for kind in GUIDES),
-        CONNECTED | {"made": NewPassword(TokenId(1), "2", "kasts", ""), "app": USED_APP},
-    ],
+        *({"made": NewPassword(TokenId(1), "2", kind, "1")} for kind in GUIDES),
+        {"made": NewPassword(TokenId(1), "2", "kasts", ""), "app": USED_APP},
+    ),
     "web/disconnect.html": [
         {"app": ShownApp(app(kind, Scope.WRITE, None), name)}
         for kind, name in ((AppKind.PASSWORD, ""), (AppKind.TOKEN, "1"))
     ],
-    "web/add.html": [
+    "web/add.html": states(
         ADD,
-        ADD | {"questions": [], "can_add_anyway": False},
-        ADD | {"questions": [], "missing": [Missing("1", WHY[Failure.GONE])]},
-        *(ADD | {"missing": [MISSING] * count} for count in (0, 2, 22)),
+        {"questions": [], "can_add_anyway": False},
+        {"questions": [], "missing": [Missing("1", WHY[Failure.GONE])]},
+        *({"missing": [MISSING] * count} for count in (0, 2, 22)),
         *(
-            ADD | {"advice": [advice(f"https://{host}", Failure.NOT_A_FEED)]}
+            {"advice": [advice(f"https://{host}", Failure.NOT_A_FEED)]}
             for host in ("open.spotify.com", "podcasts.apple.com", "a.example")
         ),
-    ],
-    "web/feed.html": [
+    ),
+    "web/feed.html": states(
         FEED_PAGE,
-        FEED_PAGE | {"about": replace(PAGE, advice=TOO_LONG)},
-        *(FEED_PAGE | {"about": About(not_fetched=why)} for why in NotFetched),
-        FEED_PAGE | {"about": About(not_fetched=NotFetched.PERSONAL, can_permit=True)},
-        *(FEED_PAGE | {"about": replace(PAGE, page_feeds=ADDRESSES[:n])} for n in range(3)),
-        *(FEED_PAGE | {"about": KNOWN, "row": ODD, "there": one} for one in (None, GONE, FEED)),
-        *(FEED_PAGE | {"about": replace(KNOWN, trouble=Trouble(NOW, why))} for why in WHY.values()),
-        FEED_PAGE | {"about": replace(KNOWN, moved_to="", by_https="https://a.example/1")},
-        FEED_PAGE | {"about": KNOWN, "duplicates": TWINS, "episodes": EPISODES},
-        FEED_PAGE | {"feed": GONE, "problems": {"new_url": TOO_LONG, "other_url": TOO_LONG}},
-    ],
-    "web/feeds.html": [
+        {"about": replace(PAGE, advice=TOO_LONG)},
+        *({"about": About(not_fetched=why)} for why in NotFetched),
+        {"about": About(not_fetched=NotFetched.PERSONAL, can_permit=True)},
+        *({"about": replace(PAGE, page_feeds=ADDRESSES[:n])} for n in range(3)),
+        *({"about": KNOWN, "row": ODD, "there": one} for one in (None, GONE, FEED)),
+        *({"about": replace(KNOWN, trouble=Trouble(NOW, why))} for why in WHY.values()),
+        {"about": replace(KNOWN, moved_to="", by_https="https://a.example/1")},
+        {"about": KNOWN, "duplicates": TWINS, "episodes": EPISODES},
+        {"feed": GONE} | wrong("new_url", "other_url"),
+    ),
+    "web/feeds.html": states(
         FEEDS,
-        FEEDS | UNSUBSCRIBED | {"listing": listed(row(GONE))},
+        UNSUBSCRIBED | {"listing": listed(row(GONE))},
         *(
-            FEEDS | {"shown": show, "listing": listed(ODD, count=count)}
+            {"shown": show, "listing": listed(ODD, count=count)}
             for show in (Filter.SUBSCRIBED, Filter.FAILING, Filter.TWICE)
             for count in (1, 2)
         ),
-        *(FEEDS | {"shown": show, "listing": listed()} for show in (Filter.FAILING, Filter.TWICE)),
-        FEEDS | {"listing": listed(), "query": "x"},
-        FEEDS | {"listing": listed(replace(row(FEED), newest=NOW, episode="1"))},
-        FEEDS | {"checking": Checking(1, 1_234)},
-        *(FEEDS | {"news": NEWS_ROWS, "more_news": more} for more in range(3)),
-        FEEDS | {"listing": listed()},
-        FEEDS | {"listing": listed(), "is_subscribed": False},
-        FEEDS | {"listing": listed(), "folder": "/"},
-        *(
-            FEEDS
-            | {"listing": listed(ODD, folder=folder), "folder": "1", "is_grid": True}
-            | {"problems": {"name": TOO_LONG}}
-            for folder in ("1", "")
-        ),
-        FEEDS | {"subscribed_count": 0, "unsubscribed_count": 0},
-        FEEDS | {"listing": listed(row(FEED), page=2, pages=1_234)},
-        FEEDS | {"problems": {"urls": [("x", TOO_LONG)] * 22, "list": TOO_LONG}},
-        *(FEEDS | {"note": Note(kind, v)} for kind, values in NOTES.items() for v in values),
-    ],
-    "web/changed_since.html": [
-        CHANGED_SINCE,
-        CHANGED_SINCE | {"more": 2, "count": 2, "others": 2},
-        CHANGED_SINCE | {"others": 0},
-    ],
-    "web/listening.html": [
+        *({"shown": show, "listing": listed()} for show in (Filter.FAILING, Filter.TWICE)),
+        {"listing": listed(), "query": "x"},
+        {"listing": listed(replace(row(FEED), newest=NOW, episode="1"))},
+        {"checking": Checking(1, 1_234)},
+        *({"news": NEWS_ROWS, "more_news": more} for more in range(3)),
+        {"listing": listed()},
+        {"listing": listed(), "is_subscribed": False},
+        {"listing": listed(), "folder": "/"},
+        LISTED_ODD,
+        LISTED_ODD | {"listing": listed(ODD, folder="")},
+        {"subscribed_count": 0, "unsubscribed_count": 0},
+        {"listing": listed(row(FEED), page=2, pages=1_234)},
+        {"problems": {"urls": [("x", TOO_LONG)] * 22, "list": TOO_LONG}},
+        *({"note": Note(kind, v)} for kind, values in NOTES.items() for v in values),
+    ),
+    "web/changed_since.html": states(
+        CHANGED_SINCE, {"more": 2, "count": 2, "others": 2}, {"others": 0}
+    ),
+    "web/listening.html": states(
         LISTENING,
-        LISTENING | {"show": Show.FINISHED, "earlier": "/listening?before=1.1"},
-        LISTENING | {"problems": {"episode": TOO_LONG}},
-        *(LISTENING | {"episodes": [], "show": show} for show in Show),
-        LISTENING | {"episodes": [], "before": "1.1"},
-        LISTENING | {"episodes": [], "is_new": True},
-    ],
+        {"show": Show.FINISHED, "earlier": "/listening?before=1.1"},
+        wrong("episode"),
+        *({"episodes": [], "show": show} for show in Show),
+        {"episodes": [], "before": "1.1"},
+        {"episodes": [], "is_new": True},
+    ),
     "web/history.html": [
-        HISTORY,
-        *(HISTORY | {"mass_unsubscribe": wipe} for wipe in WIPES),
+        *states(HISTORY, *({"mass_unsubscribe": wipe} for wipe in WIPES)),
         HISTORY | {"is_all": False, "is_newest": False, "days": 1},
-        HISTORY | {"has_more": True, "problems": {"undo": TOO_LONG}},
+        HISTORY | {"has_more": True} | wrong("undo"),
         HISTORY | {"lines": []},
         HISTORY | {"lines": [], "is_newest": False},
         {"lines": [], "days": 0, "mass_unsubscribe": None},
     ],
     "web/restore.html": [
-        RESTORE,
-        RESTORE | {"days": 0},
-        RESTORE | {"problems": {"moment": TOO_LONG}, "moment": NOW},
-        PREVIEWED,
-        PREVIEWED | {"counts": [3, 2, 1_234], "keep_added": False, "ahead_until": NOW},
-        PREVIEWED | NO_CHANGES,
-        PREVIEWED | NO_CHANGES | {"keep_added": False},
+        *states(RESTORE, {"days": 0}, {"moment": NOW} | wrong("moment")),
+        *states(
+            PREVIEWED,
+            {"counts": [3, 2, 1_234], "keep_added": False, "ahead_until": NOW},
+            NO_CHANGES,
+            NO_CHANGES | {"keep_added": False},
+        ),
     ],
     "web/guide.html": [
-        GUIDE | {"app": kind, "name": name, "server": server}
+        GUIDE | {"app": kind, "name": name, "server": server} | wrong("label", "password")
         for kind, name in GUIDES.items()
         for server in (LINK, "http://f.example")
     ],
-    "web/import.html": [
+    "web/import.html": states(
         IMPORT,
-        IMPORT | {"count": 0, "problems": {"file": TOO_LONG}, "can_move": False},
-        IMPORT | {"moving": MOVING, "is_moving": True},
-        IMPORT | {"moving": replace(MOVING, is_done=True)},
-        IMPORT | {"moving": replace(MOVING, problem="x"), "problems": {"server": TOO_LONG}},
-        IMPORT | {"moving": MOVING},
-        IMPORT | {"columns": ["x", "y"], "problems": {"column": TOO_LONG}},
-    ],
+        {"count": 0, "can_move": False} | wrong("file"),
+        {"moving": MOVING, "is_moving": True},
+        {"moving": replace(MOVING, is_done=True)},
+        {"moving": replace(MOVING, problem="x")} | wrong("server"),
+        {"moving": MOVING},
+        {"columns": ["x", "y"]} | wrong("column"),
+    ),
     "web/import_preview.html": [
-        PREVIEW,
-        PREVIEW | {"shown": 0, "notes": ()},
-        NOTHING_NEW,
-        NOTHING_NEW | {"labels": 0},
-        NOTHING_NEW | {"labels": 0, "source": "x"},
+        *states(PREVIEW, {"shown": 0, "notes": ()}),
+        *states(NOTHING_NEW, {"labels": 0}, {"labels": 0, "source": "x"}),
     ],
     "web/link.html": [
         {"note": note, "qr": lambda _: "data:", "is_loopback": True}
@@ -390,32 +379,28 @@ STATES = {
             (NEWS_ROWS, True, Note("news-address", {"link": LINK})),
         )
     ],
-    "web/people.html": [
+    "web/people.html": states(
         PEOPLE,
-        PEOPLE | {"registration": "closed", "invitations": []},
-        PEOPLE | {"health": Health("1.2.3", "1", 12_345_678, True, NOW, 1_234)},
-        PEOPLE | {"health": Health("1.2.3", "1", 12_345_678, False, None, 1_234)},
-        PEOPLE | {"has_more": False, "is_part": False, "fetch": Fetch.OFF},
-        PEOPLE | {"people": [], "has_more": False, "beginning": "zo", "fetch": Fetch.ALL},
-    ],
-    "web/person.html": [
-        {"person": person, "is_fresh": False, "problems": {"action": TOO_LONG}}
-        for person in (ZOE, BEN)
-    ],
+        {"registration": "closed", "invitations": []},
+        {"health": Health("1.2.3", "1", 12_345_678, True, NOW, 1_234)},
+        {"health": Health("1.2.3", "1", 12_345_678, False, None, 1_234)},
+        {"has_more": False, "is_part": False, "fetch": Fetch.OFF},
+        {"people": [], "has_more": False, "beginning": "zo", "fetch": Fetch.ALL},
+    ),
+    "web/person.html": [{"person": one, "is_fresh": False} | wrong("action") for one in (ZOE, BEN)],
     "web/provider.html": [{"provider": "1", "url": "https://auth.example/?a=1&b=2"}],
-    "web/recover.html": [{}, {"problems": {"code": UNUSED}}, {"problems": {"code": TOO_LONG}}],
-    "web/reset.html": [{"name": "ben"}, {"name": "ben", "problems": {"password": TOO_LONG}}],
-    "web/sign_in.html": [
+    "web/recover.html": [{}, {"problems": {"code": UNUSED}}, wrong("code")],
+    "web/reset.html": states({"name": "ben"}, wrong("password")),
+    "web/sign_in.html": states(
         SIGN_IN,
-        SIGN_IN | {"is_open": True, "problems": {"password": UNUSED}},
-        SIGN_IN | {"is_new": True},
-        SIGN_IN | {"next": "/1", "provider": "1"},
-        SIGN_IN | {"provider": "1", "password_login": False, "problems": {"provider": TOO_LONG}},
-    ],
-    "web/sign_up.html": [
-        {"is_first": True, "max": 64},
-        {"is_first": False, "max": 64, "problems": {"name": TOO_LONG, "password": TOO_LONG}},
-    ],
+        {"is_open": True, "problems": {"password": UNUSED}},
+        {"is_new": True},
+        {"next": "/1", "provider": "1"},
+        {"provider": "1", "password_login": False} | wrong("provider"),
+    ),
+    "web/sign_up.html": states(
+        {"is_first": True, "max": 64}, {"is_first": False} | wrong("name", "password")
+    ),
 }
 """What each page is given, in each state that has words of its own."""
 

@@ -35,14 +35,10 @@ class FakeProvider:
     """Signs whatever it is told to; it is open from entering to leaving.
 
     Attributes:
-        key: What it signs with; only this one is published.
-        person: The claims of the person who signs in.
         change: Changes the claims of an ID token before it is signed.
         sign: Makes a token of claims, in place of the honest way.
         description: What it sends in place of all of its description.
         metadata: What its description has in place of the honest values.
-        token_status: What it answers to a code.
-        description_status: What it answers to who asks for its description.
         asked: The paths that were asked, with their forms.
     """
 
@@ -130,14 +126,11 @@ class FakeProvider:
     def _get(self, path):
         self.asked.append((path, {}))
         if path == "/realm/.well-known/openid-configuration":
-            return self.description_status, self.description or {
-                "issuer": self.issuer,
-                "authorization_endpoint": f"{self.issuer}/authorize",
-                "token_endpoint": f"{self.issuer}/token",
-                "jwks_uri": f"{self.issuer}/keys",
-                "scopes_supported": ["openid", "profile", "groups"],
-                **self.metadata,
-            }
+            names = {"authorization_endpoint": "authorize", "token_endpoint": "token"}
+            places = names | {"jwks_uri": "keys"}
+            metadata = {name: f"{self.issuer}/{place}" for name, place in places.items()}
+            scopes = {"issuer": self.issuer, "scopes_supported": ["openid", "profile", "groups"]}
+            return self.description_status, self.description or metadata | scopes | self.metadata
         if path == "/realm/keys":
             keys = KeySet([self.key]).as_dict(private=False)["keys"]
             return 200, {"keys": [*ODD_KEYS, *keys]}
