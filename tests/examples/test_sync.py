@@ -1,7 +1,8 @@
-"""The example programs of docs/apps.md, on two devices, against a real service."""
+"""The example programs of docs/apps.md, against a real service and a strict reader."""
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,12 @@ from urllib.parse import quote
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
+from podsync_check.watching.exchanges import Fault
+from trying import trial
 
+__all__ = ["trial"]
+
+PASSWORD = "a good passphrase"
 SHOWN = ("feed_url", "is_subscribed")
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 NODE = shutil.which("node")
@@ -402,3 +408,56 @@ def test_long_pause_ends_the_sync_with_a_sentence_and_the_next_one_sends_what_is
         device.must()
     assert device.feeds() == listed(account)
     assert len(device.feeds()) == 1
+
+
+@each_program
+def test_example_is_not_objected_to_whatever_goes_wrong(tmp_path, program, trial):
+    one, two = (Device(program, tmp_path / name, trial.base_url, trial.token) for name in "12")
+    faults = (Fault.UNAVAILABLE, Fault.TOO_MANY, Fault.LOST, Fault.TORN)
+    for number, fault in enumerate(faults):
+        one.must("add", f"https://feeds.example/{number}")
+        trial.do("faults", fault=fault)
+        one.must()
+        two.must()
+        two.must("unsubscribe", min(two.feeds()))
+    one.must("add", "feeds.example/no-protocol")
+    assert one.run().returncode in {0, 1}
+    trial.do("keep")
+    one.must("delete", sorted(one.feeds())[1])
+    for device in (one, two):
+        device.must()
+    trial.do("restore")
+    for device in (one, two, one):
+        device.must()
+    trial.do("faults", fault=Fault.EXPIRED)
+    assert two.run().returncode == 1
+    told = trial.requests()
+    assert [one for one in told["requests"] if one["objections"]] == []
+    assert {one["fault"] for one in told["requests"]} == {None, *faults, Fault.EXPIRED}
+    assert one.feeds().keys() == two.feeds().keys()
+
+
+@each_program
+@pytest.mark.parametrize(("scope", "status"), [([], 200), (["read"], 403)])
+def test_program_gets_a_token_once_its_owner_has_signed_in(service, program, scope, status):
+    name = service.new_account(PASSWORD)
+    path = EXAMPLES / Path(program[1]).name.replace("sync", "sign_in")
+    runs = [program[0], path, service.base_url, "My app", *scope]
+    pipe, no_browser = subprocess.PIPE, {**os.environ, "BROWSER": "true"}
+    with subprocess.Popen(runs, stdout=pipe, stderr=pipe, text=True, env=no_browser) as running:
+        try:
+            page = running.stderr.readline().removeprefix("Sign in here: ").strip()
+            with httpx.Client() as browser:
+                form = browser.get(page)
+                assert "<strong>My app</strong>" in form.text
+                secret = re.findall(r'name="secret" value="([^"]+)"', form.text)[0]
+                typed = {"name": name, "password": PASSWORD, "secret": secret}
+                assert browser.post(page, data=typed).is_redirect
+            told, complaint = running.communicate(timeout=60)
+        finally:
+            running.kill()
+    assert running.returncode == 0, complaint
+    service.tokens.append(token := told.strip())
+    with httpx.Client(headers={"Authorization": f"Bearer {token}"}) as app:
+        reply = app.post(f"{service.base_url}/subscriptions", json={"subscriptions": []})
+    assert reply.status_code == status
