@@ -391,9 +391,7 @@ def test_what_passes_is_waited_for_and_then_sent_again(account, device, service,
     assert len(device.feeds()) == 1
 
 
-def test_long_pause_ends_the_sync_with_a_sentence_and_the_next_one_sends_what_is_kept(
-    account, device, service
-):
+def test_long_pause_ends_the_sync_and_the_next_one_sends_what_is_kept(account, device, service):
     device.must("add", "https://kept.example/feed")
     with Front(service.base_url, [(429, {"Retry-After": "3600"})]) as front:
         device.environment["FEEDKEEP_URL"] = front.url

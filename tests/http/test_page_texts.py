@@ -86,9 +86,7 @@ def forms_of(message: Message) -> list[str]:
 
 
 @pytest.mark.parametrize("language", TRANSLATED)
-def test_catalogue_has_a_translation_of_every_text_of_the_sources_and_no_other_text(
-    sources, language
-):
+def test_catalogue_translates_each_text_of_the_sources_and_no_other(sources, language):
     translated, texts = catalogue(language), list(messages(sources))
     assert len(texts) > 300
     for text in texts:

@@ -25,8 +25,7 @@ VALID = f"00-{TRACE}-{PARENT}-01"
 
 
 @pytest.mark.parametrize(
-    "traceparent",
-    [VALID, VALID[:-1] + "0", f"cc{VALID[2:]}", f"cc{VALID[2:]}-what-comes-later"],
+    "traceparent", [VALID, VALID[:-1] + "0", f"cc{VALID[2:]}", f"cc{VALID[2:]}-what-comes-later"]
 )
 def test_valid_header_names_its_trace(traceparent):
     assert trace_id_of(traceparent) == TRACE
@@ -151,9 +150,7 @@ def piece(body: bytes, *, more: bool = True) -> dict[str, object]:
         ([piece(b"1234"), {"type": "http.disconnect"}], 2, 1),
     ],
 )
-async def test_body_is_discarded_up_to_a_limit_or_until_its_client_has_left(
-    messages, received, discarded
-):
+async def test_body_is_discarded_up_to_a_limit_or_the_end(messages, received, discarded):
     seen = []
 
     async def receive():

@@ -78,7 +78,7 @@ def test_batches_commits_wrong_passwords_and_what_runs_are_told(of_sqlite):
     assert "feedkeep_history_states " in of_sqlite.text
 
 
-def test_sizes_of_the_files_are_those_of_the_files(sqlite):
+def test_sizes_of_the_files_whether_they_are_there_and_the_last_backup_are_told(sqlite, tmp_path):
     found = scrape(sqlite.urls[0])
     for name, file in (("file", "feedkeep.db"), ("wal", "feedkeep.db-wal")):
         size = (sqlite.process.folder / file).stat().st_size
@@ -86,23 +86,17 @@ def test_sizes_of_the_files_are_those_of_the_files(sqlite):
     assert found.of("feedkeep_sqlite_free_bytes") > 0
     assert "postgres" not in found.text
 
-
-def test_service_without_its_file_is_not_ready_until_it_is_back(sqlite):
-    [url] = sqlite.urls
-    assert scrape(url).of("feedkeep_ready") == 1
+    url, name = sqlite.urls[0], "feedkeep_last_backup_timestamp_seconds"
+    assert (found.of("feedkeep_ready"), found.of(name)) == (1, 0)
     file, elsewhere = (sqlite.process.folder / name for name in ("feedkeep.db", "elsewhere.db"))
     file.rename(elsewhere)
     once(url, lambda found: found.of("feedkeep_ready") == 0)
     elsewhere.rename(file)
     once(url, lambda found: found.of("feedkeep_ready") == 1)
 
-
-def test_last_backup_is_told(sqlite, of_sqlite, tmp_path):
-    name = "feedkeep_last_backup_timestamp_seconds"
-    assert of_sqlite.of(name) == 0
     began = time.time()
     sqlite.process.must("backup", str(tmp_path / "copy.db"))
-    found = once(sqlite.urls[0], lambda found: found.of(name) > 0)
+    found = once(url, lambda found: found.of(name) > 0)
     assert began - 1 < found.of(name) < time.time() + 1
 
 

@@ -103,9 +103,7 @@ async def test_sqlite_counts_its_batches_and_commits(tmp_path):
         store._runner._writer.set_commit_hook(None)
 
 
-async def test_sizes_are_those_of_the_file_behind_a_link_and_its_log_and_0_once_gone(
-    tmp_path,
-):
+async def test_sizes_are_of_the_file_behind_a_link_and_0_once_it_is_gone(tmp_path):
     folder, link = tmp_path / "data", tmp_path / "feedkeep.db"
     folder.mkdir()
     link.symlink_to(folder / "real.db")
@@ -151,9 +149,7 @@ async def test_postgres_counts_its_batches_its_commits_and_its_connections(datab
 
 
 @pytest.mark.parametrize("error", [StoreUnavailable("It is locked."), RuntimeError("unexpected")])
-async def test_counting_what_is_stored_goes_on_after_whatever_happened(
-    tmp_path, monkeypatch, error
-):
+async def test_counting_what_is_stored_goes_on_after_any_error(tmp_path, monkeypatch, error):
     for name in ("SECONDS_BETWEEN_STEPS", "SECONDS_BETWEEN_ROUNDS"):
         monkeypatch.setattr(counting, name, 0.0)
     settings = Settings(database=f"sqlite:///{tmp_path}/x.db")

@@ -43,9 +43,7 @@ def link(browser: httpx.Client, provider: FakeProvider) -> httpx.Response:
     return browser.get(BACK, params=provider.answer_to(begin_to_link(browser)))
 
 
-def test_account_with_a_password_is_linked_to_one_person_and_unlinked(
-    service, browser, provider, anna
-):
+def test_account_is_linked_to_one_person_and_unlinked(service, browser, provider, anna):
     with with_password(service, anna) as own:
         reply = link(own, provider)
         assert (reply.status_code, reply.headers["Location"]) == (303, "/account")

@@ -189,6 +189,8 @@ def test_answer_counts_once_and_in_the_browser_that_began(service, browser, prov
     assert is_refused(browser, browser.get(BACK, params=again | {"code": answer["code"]}))
     assert is_refused(browser, sign_in(browser, provider, state=""))
     assert is_refused(browser, sign_in(browser, provider, code=""))
+    assert is_refused(browser, sign_in(browser, provider, iss="https://auth.example"))
+    assert sign_in(browser, provider, iss="").status_code == 303
 
 
 @pytest.mark.parametrize("secret", ["", "of another service"])
@@ -218,14 +220,7 @@ def test_refused_codes_are_counted_by_address_apart_from_passwords(service, brow
         assert sign_in(elsewhere, provider).status_code == 303
 
 
-def test_answer_of_another_issuer_is_refused_and_one_that_names_none_is_not(browser, provider):
-    assert is_refused(browser, sign_in(browser, provider, iss="https://auth.example"))
-    assert sign_in(browser, provider, iss="").status_code == 303
-
-
-def test_provider_describes_whether_its_answers_name_it_and_how_it_wants_secrets(
-    provider, tmp_path
-):
+def test_provider_says_whether_answers_name_it_and_how_it_wants_secrets(provider, tmp_path):
     provider.metadata = {
         "authorization_response_iss_parameter_supported": True,
         "token_endpoint_auth_methods_supported": ["client_secret_post"],
@@ -280,7 +275,7 @@ FLOW = Flow("s", "n", "v", "/")
     ],
     ids=lambda value: str(value)[:40],
 )
-async def test_provider_that_describes_itself_wrongly_is_away_and_rests(
+async def test_provider_described_wrongly_is_away_and_rests(
     asking, provider, monkeypatch, attribute, wrong
 ):
     setattr(provider, attribute, wrong)
@@ -312,12 +307,6 @@ def test_provider_that_fails_is_asked_again_once_it_has_rested(own, provider):
     assert sign_in(browser, provider).status_code == 303
 
 
-def test_who_cancels_there_is_told_so(browser, provider):
-    answer = provider.answer_to(begin(browser))
-    reply = browser.get(BACK, params={"error": "access_denied", "state": answer["state"]})
-    assert is_refused(browser, reply, "You did not allow it there")
-
-
 def test_it_leads_back_to_where_the_person_was_and_never_elsewhere(browser, provider):
     for place, led in (
         ("/history?x=1", "/history?x=1"), ("https://evil.example", "/"), ("//evil.example", "/"),
@@ -327,7 +316,10 @@ def test_it_leads_back_to_where_the_person_was_and_never_elsewhere(browser, prov
         assert reply.headers["Location"] == led
 
 
-def test_disabled_account_is_not_let_in(service, browser, provider):
+def test_who_cancels_there_or_is_disabled_here_is_told_so(service, browser, provider):
+    answer = provider.answer_to(begin(browser))
+    reply = browser.get(BACK, params={"error": "access_denied", "state": answer["state"]})
+    assert is_refused(browser, reply, "You did not allow it there")
     sign_in(browser, provider)
     service.must("account", "disable", provider.name)
     assert is_refused(browser, sign_in(browser, provider), "is disabled")

@@ -230,9 +230,7 @@ def test_https_is_served_and_its_connections_end_at_once(tmp_path, settings):
 
 
 @pytest.mark.parametrize("has_tls", first_of(True, False))
-def test_connections_that_are_closed_leave_no_more_memory_in_use_than_a_first_crowd(
-    tmp_path, settings, has_tls
-):
+def test_closed_connections_leave_no_more_memory_in_use(tmp_path, settings, has_tls):
     request = HEAD + b"".join(b"%02x:%02x\r\n" % (n, n) for n in range(99)) + b"\r\n"
     with FeedkeepProcess(tmp_path, **(settings if has_tls else {})) as process:
         while_open = []

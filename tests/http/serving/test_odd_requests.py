@@ -193,9 +193,7 @@ def test_client_that_goes_on_to_send_receives_its_refusal(feedkeep, head, status
         assert until_closed(connection).startswith(b"HTTP/1.1 %d " % status)
 
 
-def test_body_that_breaks_gets_no_second_reply_and_puts_nothing_into_one_that_has_begun(
-    feedkeep, served
-):
+def test_body_that_breaks_gets_no_second_reply_and_changes_none(feedkeep, served):
     for rest in (b"ZZ\r\n", b"5;" + b"x" * 20_000):
         with answered(feedkeep, POST + CHUNKED[:-4], 401) as connection:
             connection.sendall(rest)

@@ -19,9 +19,7 @@ STREAMED, COUNTED = b"5\r\none, \r\n5\r\ntwo, \r\n5\r\nthree\r\n0\r\n\r\n", b"on
         ("HEAD", "/counted", "1.1", b"", b"content-length: 15\r\n"),
     ],
 )
-def test_body_is_framed_as_its_length_and_the_version_allow(
-    served, method, path, version, body, framing
-):
+def test_body_is_framed_as_it_may_be(served, method, path, version, body, framing):
     head, _, sent = served.reply(path, method, version).partition(b"\r\n\r\n")
     assert sent == body
     assert framing in head + b"\r\n"
