@@ -58,10 +58,9 @@ def sources(tmp_path_factory):
     collected = tmp_path_factory.mktemp("texts") / "feedkeep.pot"
     keywords = [option for name in SAID_BY for option in ("-k", name)]
     arguments = ["-F", "pyproject.toml", *keywords, "-o", str(collected)]
+    places = [f"src/feedkeep/{name}" for name in SAY]
     with contextlib.chdir(PROJECT):
-        CommandLineInterface().run(
-            ["pybabel", "-q", "extract", *arguments, *(f"src/feedkeep/{name}" for name in SAY)]
-        )
+        CommandLineInterface().run(["pybabel", "-q", "extract", *arguments, *places])
     with collected.open("rb") as file:
         return read_po(file)
 
@@ -207,21 +206,15 @@ def test_template_has_no_text_that_is_not_marked(template):
 @pytest.mark.parametrize(
     "template",
     [
-        "<p>Hello</p>",
-        "{% if new %}<p>Hello{% else %}<p>{% endif %}</p>",
-        "{% for i in all %}<p>{{ i }} Hello</p>{% endfor %}",
-        "{% block main %}Hello{% endblock %}",
-        "{% macro part() %}Hello{% endmacro %}",
-        "<p>{{ 'Hello' if new else _('Bye') }}</p>",
-        "<p>{{ name or 'Hello' }}</p>",
-        "<p>{{ 'Hello'|upper }}</p>",
-        "<p>{{ 'Hello ' ~ name }}</p>",
-        "<img alt='Hello'>",
-        "<input placeholder='Hello' value='{{ name }}'>",
+        "<p>Hello</p>", "{% if new %}<p>Hello{% else %}<p>{% endif %}</p>", "<img alt='Hello'>",
+        "{% for i in all %}<p>{{ i }} Hello</p>{% endfor %}", "<p>{{ 'Hello ' ~ name }}</p>",
+        "{% block main %}Hello{% endblock %}", "{% macro part() %}Hello{% endmacro %}",
+        "<p>{{ 'Hello' if new else _('Bye') }}</p>", "<p>{{ name or 'Hello' }}</p>",
+        "<p>{{ 'Hello'|upper }}</p>", "<input placeholder='Hello' value='{{ name }}'>",
         "<button data-done='Hello'>{% trans %}Copy{% endtrans %}</button>",
         "<nav aria-label=\"{{ 'Hello' }}\">",
     ],
-)
+)  # fmt: skip
 def test_text_that_is_not_marked_is_found(template):
     assert [text.lower() for text in not_marked(template)] == ["hello"]
 
@@ -289,13 +282,11 @@ def test_error_that_a_page_can_show_is_not_put_together_and_has_a_value_for_each
 @pytest.mark.parametrize(
     "module",
     [
-        'AccountError(f"{name} is there already.")',
+        'AccountError(f"{name} is there already.")', 'Sentence("At most " + most)',
         'AccountError(f"{name} is the last: make another one" " first.")',
-        'InvalidInput("At most %d." % most)',
-        'InvalidInput("At most {}.".format(most))',
-        'Sentence("At most " + most)',
+        'InvalidInput("At most %d." % most)', 'InvalidInput("At most {}.".format(most))',
         "InvalidInput(str(error))",
     ],
-)
+)  # fmt: skip
 def test_error_that_is_put_together_is_found(module):
     assert put_together(module) == [1]

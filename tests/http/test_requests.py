@@ -65,18 +65,13 @@ def test_log_has_the_trace_of_a_request(feedkeep):
 @pytest.mark.parametrize(
     ("sent", "value"),
     [
-        (b"sessionid=abc", "abc"),
-        (b"other=1; sessionid=abc; sessionid2=2", "abc"),
-        (b"sessionid=abc; sessionid=of-a-neighbour", "abc"),
-        (b'sessionid="abc"', "abc"),
-        (b"sessionid=a=b", "a=b"),
-        (b"sessionid=", ""),
-        (b"other=1", ""),
-        (b"sessionid", ""),
+        (b"sessionid=abc", "abc"), (b"other=1; sessionid=abc; sessionid2=2", "abc"),
+        (b"sessionid=abc; sessionid=of-a-neighbour", "abc"), (b'sessionid="abc"', "abc"),
+        (b"sessionid=a=b", "a=b"), (b"sessionid=", ""), (b"other=1", ""), (b"sessionid", ""),
         # Python's way of unescaping took half a second for 16 KB of backslashes.
         (rb'sessionid="\101\\"', r"\101\\"),
     ],
-)
+)  # fmt: skip
 def test_cookie_is_found_by_its_name_and_not_unescaped(sent, value):
     scope = {"type": "http", "method": "GET", "path": "/", "headers": [(b"cookie", sent)]}
     assert Request(HTTPRequest(scope)).cookie("sessionid") == value

@@ -84,14 +84,12 @@ def test_alerts_and_dashboard_name_what_is_told(of_both):
 @pytest.mark.parametrize(
     "expression",
     [
-        "feedkeep_nothing",
-        "rate(feedkeep_http_requests[5m])",
-        'feedkeep_http_requests_total{path="/"}',
+        "feedkeep_nothing", "rate(feedkeep_http_requests[5m])",
+        'feedkeep_http_requests_total{path="/"}', 'feedkeep_fetches_total{result=~"crashed|burnt"}',
         "sum by (path) (feedkeep_http_requests_total)",
-        'feedkeep_fetches_total{result=~"crashed|burnt"}',
         'feedkeep_http_request_duration_seconds{route="/"}',
     ],
-)
+)  # fmt: skip
 def test_the_comparison_notices(expression, of_sqlite):
     assert list(mistakes(expression, labels_of(of_sqlite))) != []
 

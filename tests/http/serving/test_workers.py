@@ -61,18 +61,9 @@ def test_successor_of_a_worker_that_was_ready_starts_without_a_pause(monkeypatch
             if len(started) == 2:
                 signal.raise_signal(signal.SIGTERM)
 
-        def is_alive(self):
-            return False
+        is_alive = kill = terminate = mock.Mock(return_value=False)
 
-        def terminate(self):
-            pass
-
-        kill = terminate
-
-    def pause(_):
-        raise AssertionError("its clients wait meanwhile")
-
-    monkeypatch.setattr(workers.time, "sleep", pause)
+    monkeypatch.setattr(workers.time, "sleep", None)  # its clients would wait meanwhile
     monkeypatch.setattr(workers._spawn, "Process", ReadyThenDead)
     run_two_workers()
     assert len(started) == 2
