@@ -1,8 +1,6 @@
 """What the log tells of an outage of the store: when it began, and when it ended."""
 
 import asyncio
-from collections.abc import MutableMapping
-from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -12,7 +10,7 @@ from feedkeep.http.error_responses import Outages
 from feedkeep.model.errors import StoreUnavailable
 
 AWAY = StoreUnavailable("It is away.")
-WRITE, READ, POLL = ("POST", "/lists"), ("GET", "/lists"), ("GET", "/readyz")
+KINDS = {"write": ("POST", "/lists"), "read": ("GET", "/lists"), "poll": ("GET", "/readyz")}
 
 
 @pytest.fixture(autouse=True)
@@ -20,47 +18,38 @@ def hasty(monkeypatch):
     monkeypatch.setattr(module, "QUIET_SECONDS", 0)
 
 
-def logged(*steps: str) -> list[MutableMapping[str, Any]]:
+async def logged(*steps):
     """Return the log of requests that failed (-) or succeeded (+); `...` lets time pass."""
-
-    async def work() -> None:
-        outages = Outages()
-        kinds = {"write": WRITE, "read": READ, "poll": POLL}
+    outages = Outages()
+    with capture_logs() as lines:
         for step in steps:
             if step == "...":
                 await asyncio.sleep(0.001)
             elif step[0] == "-":
-                outages.failed(kinds[step[1:]], AWAY, is_poll=step == "-poll")
+                outages.failed(KINDS[step[1:]], AWAY, is_poll=step == "-poll")
             else:
-                outages.succeeded(kinds[step[1:]])
-
-    with capture_logs() as lines:
-        asyncio.run(work())
+                outages.succeeded(KINDS[step[1:]])
     return lines
 
 
-def events(*steps: str) -> list[str]:
-    return [line["event"].rpartition(" ")[2] for line in logged(*steps)]
-
-
-def test_outage_that_ended_is_logged_with_its_reason_and_failed_requests():
-    began, ended = logged("-poll", "-write", "-read", "+write", "...")
+async def test_outage_that_ended_is_logged_with_its_reason_and_failed_requests():
+    began, ended = await logged("-poll", "-write", "-read", "+write", "...")
     assert (began["event"], began["reason"]) == ("store outage began", "It is away.")
     assert (ended["event"], ended["failed_requests"]) == ("store outage ended", 2)
     assert ended["duration_seconds"] >= 0
 
 
-def test_outage_does_not_end_by_requests_of_other_kinds():
-    assert events("-write", "+read", "+poll", "...") == ["began"]
-
-
-def test_outage_does_not_end_while_other_requests_fail_soon_after_a_success():
-    assert events("-write", "+write", "-read", "...") == ["began"]
-    assert events("-write", "+write", "-write", "+write", "...") == ["began", "ended"]
-
-
-def test_failure_after_the_end_begins_another_outage():
-    assert events("-write", "+write", "...", "+write", "...", "-write") == [
-        "began", "ended", "began",
-    ]  # fmt: skip
-    assert logged("-write", "+write", "...", "-read", "+read", "...")[3]["failed_requests"] == 1
+@pytest.mark.parametrize(
+    ("steps", "events", "failed"),
+    [
+        ("-write +read +poll ...", "began", []),  # requests of other kinds
+        ("-write +write -read ...", "began", []),  # others fail soon after a success
+        ("-write +write -write +write ...", "began ended", [2]),
+        ("-write +write ... +write ... -write", "began ended began", [1]),
+        ("-write +write ... -read +read ...", "began ended began ended", [1, 1]),
+    ],
+)
+async def test_outage_ends_once_requests_succeed_that_failed_before(steps, events, failed):
+    lines = await logged(*steps.split())
+    assert [line["event"] for line in lines] == [f"store outage {one}" for one in events.split()]
+    assert [line["failed_requests"] for line in lines if "failed_requests" in line] == failed

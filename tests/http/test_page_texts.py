@@ -28,17 +28,17 @@ TEMPLATES = sorted(
 )
 
 MAKEFILE = (PROJECT / "Makefile").read_text()
-SAID_BY = re.search(r"^SAID_BY = (.+)$", MAKEFILE, re.MULTILINE)[1].split()
-SAY = re.search(r"^SAY = .*src/feedkeep/,(.+)\)$", MAKEFILE, re.MULTILINE)[1].split()
+
+
+def of_make(line: str) -> list[str]:
+    return re.search(f"^{line}$", MAKEFILE, re.MULTILINE)[1].split()
+
+
+SAID_BY, SAY = of_make("SAID_BY = (.+)"), of_make(r"SAY = .*src/feedkeep/,(.+)\)")
 
 ON_NO_PAGE = {
-    "formats/account_list.py",
-    "http/json_bodies.py",
-    "http/routing.py",
-    "rules/url_lists.py",
-    "service/devices.py",
-    "service/preferences.py",
-    "service/tokens.py",
+    *("formats/account_list.py", "http/json_bodies.py", "http/routing.py", "rules/url_lists.py"),
+    *("service/devices.py", "service/preferences.py", "service/tokens.py"),
 }
 """Modules with errors that only programs and commands meet."""
 
@@ -58,10 +58,9 @@ def sources(tmp_path_factory):
     collected = tmp_path_factory.mktemp("texts") / "feedkeep.pot"
     keywords = [option for name in SAID_BY for option in ("-k", name)]
     arguments = ["-F", "pyproject.toml", *keywords, "-o", str(collected)]
+    places = [f"src/feedkeep/{name}" for name in SAY]
     with contextlib.chdir(PROJECT):
-        CommandLineInterface().run(
-            ["pybabel", "-q", "extract", *arguments, *(f"src/feedkeep/{name}" for name in SAY)]
-        )
+        CommandLineInterface().run(["pybabel", "-q", "extract", *arguments, *places])
     with collected.open("rb") as file:
         return read_po(file)
 
@@ -76,53 +75,43 @@ def messages(texts: Catalog) -> Iterator[Message]:
 
 
 def test_texts_are_collected_for_every_language_of_the_pages():
-    collected = re.search(r"^LANGUAGES = (.+)$", MAKEFILE, re.MULTILINE)[1].split()
+    collected = of_make(r"LANGUAGES = (.+)")
     assert sorted(collected) == sorted(TRANSLATED)
     assert sorted(file.stem for file in LOCALE.iterdir()) == sorted(TRANSLATED)
 
 
+def forms_of(message: Message) -> list[str]:
+    return [message.string] if isinstance(message.string, str) else message.string
+
+
 @pytest.mark.parametrize("language", TRANSLATED)
-def test_every_text_of_the_sources_has_a_translation(sources, language):
-    translated = catalogue(language)
-    texts = list(messages(sources))
+def test_catalogue_translates_each_text_of_the_sources_and_no_other(sources, language):
+    translated, texts = catalogue(language), list(messages(sources))
     assert len(texts) > 300
     for text in texts:
         found = translated.get(text.id)
         assert found is not None, f"run `make texts`, then translate: {text.id}"
-        forms = [found.string] if isinstance(found.string, str) else found.string
+        forms = forms_of(found)
         assert all(forms), f"translate: {text.id}"
         assert len(forms) == (translated.num_plurals if text.pluralizable else 1)
         assert not found.fuzzy
-
-
-@pytest.mark.parametrize("language", TRANSLATED)
-def test_a_catalogue_has_no_text_that_nothing_says_any_more(sources, language):
-    translated = catalogue(language)
-    assert {message.id for message in messages(translated)} <= {m.id for m in messages(sources)}
+    assert {message.id for message in messages(translated)} <= {text.id for text in texts}
     assert not translated.obsolete
 
 
 @pytest.mark.parametrize("language", TRANSLATED)
-def test_a_catalogue_says_how_its_language_counts(language):
-    header = (LOCALE / f"{language}.po").read_text().partition("\n\n")[0]
+def test_catalogue_says_how_its_language_counts_and_nothing_that_each_run_changes(language):
+    text = (LOCALE / f"{language}.po").read_text()
+    header = text.partition("\n\n")[0]
     plural = get_plural(Locale.parse(language))
     assert f'"Language: {language}\\n"' in header
     assert f'"Plural-Forms: {plural.plural_forms}\\n"' in header
     assert '"Content-Type: text/plain; charset=utf-8\\n"' in header
-
-
-@pytest.mark.parametrize("language", TRANSLATED)
-def test_a_catalogue_has_nothing_that_each_run_changes(language):
-    text = (LOCALE / f"{language}.po").read_text()
     assert not re.search(r"^#[ :~]|-Date:|Generated-By", text, re.MULTILINE)
 
 
 def test_french_lines_do_not_begin_with_their_punctuation():
-    said = [
-        text
-        for one in messages(catalogue("fr"))
-        for text in ([one.string] if isinstance(one.string, str) else one.string)
-    ]
+    said = [text for one in messages(catalogue("fr")) for text in forms_of(one)]
     assert [text for text in said if re.search(r"« | (?=[:;?!»](?:\W|$))", text)] == []
 
 
@@ -132,28 +121,26 @@ def kept(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("language", TRANSLATED)
-def test_a_translation_has_the_same_values_markup_and_code(language):
+def test_translation_has_the_values_markup_code_and_end_of_the_original(language):
     for message in messages(catalogue(language)):
-        if not isinstance(message.id, str):
-            one, many = message.id
+        one, many = (message.id, "") if isinstance(message.id, str) else message.id
+        first, *others = forms_of(message)
+        assert kept(first) == kept(one), one
+        if many:
             assert kept(one) in (kept(many), [])  # "Your feed" needs no number
-            for form, like in zip(message.string, (one, many), strict=True):
-                assert kept(form) == kept(like), message.id
-        else:
-            assert kept(message.string) == kept(message.id), message.id
+            assert [kept(form) for form in others] == [kept(many)], one
+        assert first == first.strip()
+        assert "  " not in first
+        assert re.search(r"[.:?…]?$", one)[0] == re.search(r"[.:?…]?$", first)[0], one
 
 
 @pytest.mark.parametrize("language", TRANSLATED)
-def test_a_translation_ends_as_the_original_does(language):
-    for message in messages(catalogue(language)):
-        one, form = (
-            (message.id, message.string)
-            if isinstance(message.id, str)
-            else (message.id[0], message.string[0])
-        )
-        assert form == form.strip()
-        assert "  " not in form
-        assert re.search(r"[.:?…]?$", one)[0] == re.search(r"[.:?…]?$", form)[0], message.id
+def test_translation_has_no_other_sentence_before_it(language):
+    texts = {m.id: m.string for m in messages(catalogue(language)) if isinstance(m.id, str)}
+    long = {said: text for text, said in texts.items() if len(said) > 60}
+    for text, said in texts.items():
+        for other in (one for one in long if said != one and said.startswith(one)):
+            assert text.startswith(long[other]), text
 
 
 # The templates.
@@ -185,19 +172,19 @@ def shown(node: nodes.Node) -> str:
 class Seen(HTMLParser):
     """Collects what a person sees or hears of HTML, but for the names."""
 
-    def __init__(self, html: str) -> None:
+    def __init__(self, html):
         super().__init__()
-        self.texts: list[str] = []
+        self.texts = []
         self.feed(html)
         self.close()
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         for name in NAMES:
             data = data.replace(name, "")
         if any(letter.isalpha() for letter in data):
             self.texts.append(data.strip())
 
-    def handle_starttag(self, _tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, _tag, attrs):
         for name, value in attrs:
             if name in SEEN and value:
                 self.handle_data(value)
@@ -205,16 +192,13 @@ class Seen(HTMLParser):
 
 def not_marked(template: str) -> list[str]:
     environment = Environment(extensions=["jinja2.ext.i18n"], autoescape=True)
-    environment.install_null_translations(newstyle=True)  # type: ignore[attr-defined]
+    environment.install_null_translations(newstyle=True)
     return Seen(shown(environment.parse(template))).texts
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.name)
-def test_a_template_has_no_text_that_is_not_marked(template):
+def test_template_has_no_text_that_is_not_marked(template):
     assert not_marked(template.read_text()) == []
-
-
-def test_all_templates_are_looked_at():
     assert {path.name for path in TEMPLATES} >= {"layout.html", "feeds.html", "login.html"}
     assert len(TEMPLATES) > 20
 
@@ -222,22 +206,16 @@ def test_all_templates_are_looked_at():
 @pytest.mark.parametrize(
     "template",
     [
-        "<p>Hello</p>",
-        "{% if new %}<p>Hello{% else %}<p>{% endif %}</p>",
-        "{% for i in all %}<p>{{ i }} Hello</p>{% endfor %}",
-        "{% block main %}Hello{% endblock %}",
-        "{% macro part() %}Hello{% endmacro %}",
-        "<p>{{ 'Hello' if new else _('Bye') }}</p>",
-        "<p>{{ name or 'Hello' }}</p>",
-        "<p>{{ 'Hello'|upper }}</p>",
-        "<p>{{ 'Hello ' ~ name }}</p>",
-        "<img alt='Hello'>",
-        "<input placeholder='Hello' value='{{ name }}'>",
+        "<p>Hello</p>", "{% if new %}<p>Hello{% else %}<p>{% endif %}</p>", "<img alt='Hello'>",
+        "{% for i in all %}<p>{{ i }} Hello</p>{% endfor %}", "<p>{{ 'Hello ' ~ name }}</p>",
+        "{% block main %}Hello{% endblock %}", "{% macro part() %}Hello{% endmacro %}",
+        "<p>{{ 'Hello' if new else _('Bye') }}</p>", "<p>{{ name or 'Hello' }}</p>",
+        "<p>{{ 'Hello'|upper }}</p>", "<input placeholder='Hello' value='{{ name }}'>",
         "<button data-done='Hello'>{% trans %}Copy{% endtrans %}</button>",
         "<nav aria-label=\"{{ 'Hello' }}\">",
     ],
-)
-def test_a_text_that_is_not_marked_is_found(template):
+)  # fmt: skip
+def test_text_that_is_not_marked_is_found(template):
     assert [text.lower() for text in not_marked(template)] == ["hello"]
 
 
@@ -250,7 +228,7 @@ def test_a_text_that_is_not_marked_is_found(template):
         "{% set place = 'apps' %}{# Hello #}<p>{{ shown('hello', text) }}</p>",
     ],
 )
-def test_a_text_that_is_marked_is_passed_over(template):
+def test_text_that_is_marked_is_passed_over(template):
     assert not_marked(template) == []
 
 
@@ -268,25 +246,22 @@ def modules() -> list[Path]:
 def said(module: str) -> list[ast.Call]:
     """Return the calls of a module that make a sentence for a person."""
     calls = (node for node in ast.walk(ast.parse(module)) if isinstance(node, ast.Call))
-    names = {name for name in SAID_BY if name != "__init__"}
-    return [
-        call
-        for call in calls
-        if isinstance(call.func, ast.Name) and call.func.id in names and call.args
-    ]
+    names = set(SAID_BY) - {"__init__"}
+    return [call for call in calls if getattr(call.func, "id", "") in names and call.args]
+
+
+def text_of(call: ast.Call) -> str | None:
+    text = getattr(call.args[0], "value", None)
+    return text if isinstance(text, str) else None
 
 
 def put_together(module: str) -> list[int]:
     """Return the lines of sentences that cannot be translated, since they are no constant."""
-    return [
-        call.lineno
-        for call in said(module)
-        if not (isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, str))
-    ]
+    return [call.lineno for call in said(module) if text_of(call) is None]
 
 
 @pytest.mark.parametrize("module", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
-def test_no_error_that_a_page_can_show_is_put_together(module):
+def test_error_that_a_page_can_show_is_not_put_together_and_has_a_value_for_each_name(module):
     lines = put_together(module.read_text())
     if module == SOURCE / "model/errors.py":
         assert len(lines) == 1  # the root of all errors passes on what it is given
@@ -294,42 +269,24 @@ def test_no_error_that_a_page_can_show_is_put_together(module):
         assert lines, "take it out of those that are on no page"
     else:
         assert lines == []
+    for call in (one for one in said(module.read_text()) if text_of(one) is not None):
+        names = set(re.findall(r"\{(\w*)\}", text_of(call)))
+        if call.keywords:
+            assert {keyword.arg for keyword in call.keywords} == names
+        elif len(call.args) == 1:
+            assert not names
+        elif isinstance(call.args[1], ast.Dict):
+            assert {ast.literal_eval(key) for key in call.args[1].keys if key} == names
 
 
 @pytest.mark.parametrize(
     "module",
     [
-        'AccountError(f"{name} is there already.")',
+        'AccountError(f"{name} is there already.")', 'Sentence("At most " + most)',
         'AccountError(f"{name} is the last: make another one" " first.")',
-        'InvalidInput("At most %d." % most)',
-        'InvalidInput("At most {}.".format(most))',
-        'Sentence("At most " + most)',
+        'InvalidInput("At most %d." % most)', 'InvalidInput("At most {}.".format(most))',
         "InvalidInput(str(error))",
     ],
-)
-def test_an_error_that_is_put_together_is_found(module):
+)  # fmt: skip
+def test_error_that_is_put_together_is_found(module):
     assert put_together(module) == [1]
-
-
-@pytest.mark.parametrize("module", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
-def test_an_error_has_a_value_for_each_name_in_its_text(module):
-    for call in said(module.read_text()):
-        text = call.args[0]
-        if not isinstance(text, ast.Constant):
-            continue
-        names = set(re.findall(r"\{(\w*)\}", text.value))
-        if call.keywords:
-            assert {keyword.arg for keyword in call.keywords} == names, text.value
-        elif len(call.args) == 1:
-            assert not names, text.value
-        elif isinstance(call.args[1], ast.Dict):
-            assert {ast.literal_eval(key) for key in call.args[1].keys if key} == names, text.value
-
-
-@pytest.mark.parametrize("language", TRANSLATED)
-def test_a_translation_has_no_other_sentence_before_it(language):
-    texts = {m.id: m.string for m in messages(catalogue(language)) if isinstance(m.id, str)}
-    long = {said: text for text, said in texts.items() if len(said) > 60}
-    for text, said in texts.items():
-        for other in (one for one in long if said != one and said.startswith(one)):
-            assert text.startswith(long[other]), text

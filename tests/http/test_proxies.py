@@ -1,8 +1,8 @@
-"""Who is believed about whom they ask for."""
+"""Who is believed about whom they ask for, and the one address of a client."""
 
 import pytest
 
-from feedkeep.http.proxies import MAX_HOPS, SECONDS_BETWEEN_HINTS, Proxies
+from feedkeep.http.proxies import MAX_HOPS, SECONDS_BETWEEN_HINTS, Proxies, plain_address
 
 
 @pytest.mark.parametrize(
@@ -16,11 +16,12 @@ from feedkeep.http.proxies import MAX_HOPS, SECONDS_BETWEEN_HINTS, Proxies
         ("0.0.0.0/0", ["1.2.3.4"], ["", "unknown", "::1"]),
     ],
 )
-def test_a_network_of_proxies_is_trusted_and_no_other_address(named, trusted, others):
+def test_network_of_proxies_is_trusted_and_no_other_address(named, trusted, others):
     proxies = Proxies([named])
-    assert [proxies.trusts(one) for one in trusted + others] == [True] * len(trusted) + [
-        False
-    ] * len(others)
+    assert [one for one in trusted + others if proxies.trusts(one)] == trusted
+
+
+FAR, NEAR = (", ".join(["192.0.2.1", *["10.0.0.2"] * (MAX_HOPS - less)]) for less in (0, 1))
 
 
 @pytest.mark.parametrize(
@@ -31,20 +32,33 @@ def test_a_network_of_proxies_is_trusted_and_no_other_address(named, trusted, ot
         ("10.0.0.50", "10.0.0.50"),
         ("unknown, 10.0.0.50", "unknown"),
         ("", "10.0.0.1"),
+        (NEAR, "192.0.2.1"),
+        (FAR, "10.0.0.2"),  # only the last ones are read
     ],
 )
-def test_the_client_is_the_last_hop_outside_of_the_proxies(told, address):
+def test_client_is_the_last_hop_outside_of_the_proxies(told, address):
     assert Proxies(["10.0.0.0/8"]).client_behind("10.0.0.1", told) == address
 
 
-def test_of_many_hops_only_the_last_ones_are_read():
-    far = ", ".join(["192.0.2.1", *["10.0.0.2"] * MAX_HOPS])
-    assert Proxies(["10.0.0.0/8"]).client_behind("10.0.0.1", far) == "10.0.0.2"
-    near = ", ".join(["192.0.2.1", *["10.0.0.2"] * (MAX_HOPS - 1)])
-    assert Proxies(["10.0.0.0/8"]).client_behind("10.0.0.1", near) == "192.0.2.1"
-
-
-def test_a_proxy_that_is_not_trusted_is_hinted_at_once_an_hour():
+def test_proxy_that_is_not_trusted_is_hinted_at_once_an_hour():
     seconds = iter([0.0, 1.0, SECONDS_BETWEEN_HINTS - 1, SECONDS_BETWEEN_HINTS, 3_601.0])
     proxies = Proxies(clock=lambda: next(seconds))
     assert [proxies.may_hint() for _ in range(5)] == [True, False, False, True, False]
+
+
+# C2.16
+@pytest.mark.parametrize(
+    ("told", "address"),
+    [
+        ("192.0.2.1", "192.0.2.1"), ("192.0.2.1:5678", "192.0.2.1"),
+        ("::ffff:192.0.2.1", "192.0.2.1"), ("::FFFF:c000:201", "192.0.2.1"),
+        ("[::ffff:192.0.2.1]:443", "192.0.2.1"), ("2001:db8::1", "2001:db8::1"),
+        ("2001:DB8:0::1", "2001:db8::1"), ("[2001:db8::1]:443", "2001:db8::1"),
+        ("[2001:db8::1]", "2001:db8::1"), ("fe80::1%eth0", "fe80::1%eth0"),
+        # What is no address stays as it is.
+        *((told, told) for told in ("", "unknown", "a socket", "_hidden:80", "1:2", "[]:1", "::x")),
+        ("[x]", "[x]"),
+    ],
+)  # fmt: skip
+def test_client_has_one_address_however_it_is_told(told, address):
+    assert plain_address(told) == address

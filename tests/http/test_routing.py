@@ -1,7 +1,5 @@
 """Which route answers a path that two of them have."""
 
-from typing import Any, cast
-
 import pytest
 from route_table import all_pages, all_routes
 from starlette.requests import Request as HTTPRequest
@@ -12,20 +10,18 @@ from feedkeep.http.requests import Request, own_path
 from feedkeep.http.routing import Edge, PublicRoute, Router
 
 
-async def answer(_request: Request) -> Response:
-    return Response()
-
-
 @pytest.mark.parametrize("path", ["/", "/feeds/{name}"])
 def test_of_two_routes_with_one_path_the_first_one_counts(path):
-    authenticator = cast("Any", None)
-    first, second = (Edge([PublicRoute(path, get=answer)], authenticator, 400) for _ in range(2))
+    first, second = (Edge([PublicRoute(path, get=Response)], None, 400) for _ in range(2))
     asked = {"type": "http", "method": "GET", "path": path.replace("{name}", "x"), "headers": ()}
     assert Router([first, second]).find(Request(HTTPRequest(asked))).edge is first
 
 
-def test_no_path_of_a_proxy_can_be_taken_for_one_of_the_service():
-    firsts = {target.path.split("/")[1] for target in [*all_pages(), *all_routes()]} - {""}
+def test_no_page_hides_what_is_no_page_and_no_path_of_a_proxy_is_one_of_the_service():
+    """Pages come first, so one with the path of another route would answer in its place."""
+    pages, routes = ({target.path for target in found} for found in (all_pages(), all_routes()))
+    assert pages & routes == set()
+    firsts = {path.split("/")[1] for path in pages | routes} - {""}
     named = {first for first in firsts if "{" not in first}
     named |= {f"{name}.{end}" for name in ("search", "toplist") for end in ("json", "opml", "txt")}
     assert named == OWN_PLACES
@@ -44,10 +40,3 @@ def test_no_path_of_a_proxy_can_be_taken_for_one_of_the_service():
 def test_the_path_of_a_proxy_is_taken_off_where_it_was_left(path, own):
     assert own_path(path, "/home/keep") == own
     assert own_path(own, "") == own
-
-
-def test_no_page_hides_what_is_no_page():
-    """Pages come first, so one with the path of another route would answer in its place."""
-    assert {target.path for target in all_pages()} & {
-        target.path for target in all_routes()
-    } == set()

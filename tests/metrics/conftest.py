@@ -1,46 +1,29 @@
-"""Services whose metrics are on, and what one of each kind tells, which is read and not changed."""
+"""Services whose metrics are on: one on each store, for all tests."""
 
 import pytest
 from feedkeep_process import FeedkeepProcess
 from postgres_server import drop_database, new_database
-from told_metrics import metrics_urls, once_counted, some_traffic
-
-
-@pytest.fixture
-def told(tmp_path):
-    """A service on SQLite with metrics, of the test's own."""
-    with FeedkeepProcess(tmp_path, metrics_port="0", trusted_proxies="127.0.0.1") as process:
-        yield process
-
-
-@pytest.fixture
-def told_by_two(tmp_path, postgres):
-    """Two processes on PostgreSQL with metrics, of the test's own."""
-    database = new_database(postgres)
-    process = FeedkeepProcess(tmp_path, database, workers="2", metrics_port="0")
-    with process:
-        process.wait_for_workers(2)
-        yield process
-    drop_database(postgres, database)
+from told_metrics import Told
 
 
 @pytest.fixture(scope="package")
-def of_sqlite(tmp_path_factory):
-    """What a service on SQLite tells after some traffic, once it has counted what is stored."""
-    folder = tmp_path_factory.mktemp("of_sqlite")
+def sqlite(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sqlite")
     with FeedkeepProcess(folder, metrics_port="0", trusted_proxies="127.0.0.1") as process:
-        some_traffic(process)
-        return once_counted(metrics_urls(process)[0])
+        yield Told(process)
 
 
 @pytest.fixture(scope="package")
-def of_postgres(tmp_path_factory, postgres):
-    """The same of the first one of two processes on PostgreSQL."""
-    database = new_database(postgres)
-    folder = tmp_path_factory.mktemp("of_postgres")
+def two_workers(tmp_path_factory, postgres):
+    """Two processes on PostgreSQL."""
+    database, folder = new_database(postgres), tmp_path_factory.mktemp("postgres")
     with FeedkeepProcess(folder, database, workers="2", metrics_port="0") as process:
         process.wait_for_workers(2)
-        some_traffic(process)
-        found = once_counted(metrics_urls(process)[0])
-    yield found
+        yield Told(process)
     drop_database(postgres, database)
+
+
+@pytest.fixture
+def of_sqlite(sqlite):
+    """What the service on SQLite told after some traffic."""
+    return sqlite.each[0]

@@ -4,12 +4,10 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 import yaml
-from told_metrics import Scrape
 
 ROOT = Path(__file__).parents[2]
 ALERTS = ROOT / "deploy" / "prometheus" / "alerts.yml"
@@ -28,9 +26,9 @@ _MATCHER = re.compile(r'(\w+)(=~|!~|!=|=)"([^"]*)"')
 _GROUPED = re.compile(r"\b(?:by|without|on|ignoring) \(([^)]*)\)")
 
 
-def rules() -> list[dict]:
-    groups = yaml.safe_load(ALERTS.read_text("utf-8"))["groups"]
-    return [rule for group in groups for rule in group["rules"]]
+RULES = [
+    rule for group in yaml.safe_load(ALERTS.read_text("utf-8"))["groups"] for rule in group["rules"]
+]
 
 
 def expressions_of_the_dashboard() -> list[str]:
@@ -39,9 +37,9 @@ def expressions_of_the_dashboard() -> list[str]:
     return [one.replace("$__rate_interval", "5m").replace("$instance", ".*") for one in found]
 
 
-def labels_of(*scrapes: Scrape) -> dict[str, dict[str, set[str]]]:
+def labels_of(*scrapes):
     """Return the labels of each sample that is told, and their values."""
-    found: dict[str, dict[str, set[str]]] = {}
+    found = {}
     for sample in (sample for scrape in scrapes for sample in scrape.samples):
         labels = found.setdefault(sample.name, {})
         for name, value in sample.labels.items():
@@ -49,7 +47,7 @@ def labels_of(*scrapes: Scrape) -> dict[str, dict[str, set[str]]]:
     return found
 
 
-def mistakes(expression: str, told: Mapping[str, Mapping[str, set[str]]]) -> Iterator[str]:
+def mistakes(expression, told):
     """Yield what an expression names that is not told."""
     grouped_by = ADDED.copy()
     for name, matchers in _SELECTOR.findall(expression):
@@ -68,42 +66,40 @@ def mistakes(expression: str, told: Mapping[str, Mapping[str, set[str]]]) -> Ite
 
 
 @pytest.fixture
-def told_labels(of_sqlite, of_postgres):
-    return labels_of(of_sqlite, of_postgres)
+def of_both(sqlite, two_workers):
+    """What a service on each store tells."""
+    return sqlite.each[0], two_workers.each[0]
 
 
-def test_alerts_and_dashboard_name_what_is_told(told_labels):
-    expressions = [*(rule["expr"] for rule in rules()), *expressions_of_the_dashboard()]
+def test_alerts_and_dashboard_name_what_is_told(of_both):
+    told = labels_of(*of_both)
+    expressions = [*(rule["expr"] for rule in RULES), *expressions_of_the_dashboard()]
     assert len(expressions) > 40
-    assert {one: found for one in expressions if (found := list(mistakes(one, told_labels)))} == {}
+    assert {one: found for one in expressions if (found := list(mistakes(one, told)))} == {}
     shown = " ".join(expressions)
-    own = {
-        re.sub("_(bucket|count|sum)$", "", name) for name in told_labels if name.startswith("feed")
-    }
+    own = {re.sub("_(bucket|count|sum)$", "", name) for name in told if name.startswith("feed")}
     assert [name for name in own if name not in shown] == []
 
 
 @pytest.mark.parametrize(
     "expression",
     [
-        "feedkeep_nothing",
-        "rate(feedkeep_http_requests[5m])",
-        'feedkeep_http_requests_total{path="/"}',
+        "feedkeep_nothing", "rate(feedkeep_http_requests[5m])",
+        'feedkeep_http_requests_total{path="/"}', 'feedkeep_fetches_total{result=~"crashed|burnt"}',
         "sum by (path) (feedkeep_http_requests_total)",
-        'feedkeep_fetches_total{result=~"crashed|burnt"}',
         'feedkeep_http_request_duration_seconds{route="/"}',
     ],
-)
+)  # fmt: skip
 def test_the_comparison_notices(expression, of_sqlite):
     assert list(mistakes(expression, labels_of(of_sqlite))) != []
 
 
-def test_every_metric_is_in_the_documents_as_it_is_told(of_sqlite, of_postgres):
+def test_every_metric_is_in_the_documents_as_it_is_told(of_both):
     _, _, behind = MONITORING.partition("| metric | type | labels | meaning |\n|---|---|---|---|\n")
     rows = [line.strip("| ").split(" | ") for line in behind.partition("\n\n")[0].splitlines()]
     written = {name.strip("`"): (kind, labels, text) for name, kind, labels, text in rows}
-    found: dict[str, tuple[str, str, str]] = {}
-    for family in (*of_sqlite.families, *of_postgres.families):
+    found = {}
+    for family in (family for one in of_both for family in one.families):
         # Of two processes, one has answered nothing yet; and a library describes the process.
         if not family.samples or not family.name.startswith("feedkeep"):
             continue
@@ -114,56 +110,51 @@ def test_every_metric_is_in_the_documents_as_it_is_told(of_sqlite, of_postgres):
     assert written == found
 
 
-def test_every_alert_has_a_summary_a_reason_and_a_severity():
-    assert all(rule["annotations"]["summary"] and rule["annotations"]["reason"] for rule in rules())
-    assert all(rule["labels"]["severity"] for rule in rules())
-
-
-def test_no_alert_fires_at_once_and_each_comparison_of_requests_asks_for_enough_of_them():
-    assert [rule["alert"] for rule in rules() if "for" not in rule] == []
-    shares = [rule for rule in rules() if "/ sum" in rule["expr"] or "_quantile" in rule["expr"]]
+def test_every_alert_says_why_waits_compares_enough_requests_and_has_a_case_in_which_it_fires():
+    for rule in RULES:
+        notes = rule["annotations"]
+        assert all((notes["summary"], notes["reason"], rule["labels"]["severity"])), rule
+    assert [rule["alert"] for rule in RULES if "for" not in rule] == []
+    shares = [rule for rule in RULES if "/ sum" in rule["expr"] or "_quantile" in rule["expr"]]
     assert len(shares) == 4
     assert [rule["alert"] for rule in shares if "and sum" not in rule["expr"]] == []
+    assert FIRES.keys() == {rule["alert"] for rule in RULES}
 
 
-def test_every_alert_has_a_case_in_which_it_fires():
-    assert FIRES.keys() == {rule["alert"] for rule in rules()}
-
-
-def test_prometheus_itself_takes_them_and_each_alert_fires_when_it_should(
-    of_sqlite, of_postgres, tmp_path
-):
+def test_prometheus_itself_takes_them_and_each_alert_fires_when_it_should(of_both, tmp_path):
     """Where there is no promtool, the summary of the tests says that this was not checked."""
     promtool = shutil.which("promtool")
     if promtool is None:
         return
-    for scrape in (of_sqlite, of_postgres):
+    for scrape in of_both:
         run([promtool, "check", "metrics"], scrape.text)
     shown = [{"record": f"x:{n}", "expr": e} for n, e in enumerate(expressions_of_the_dashboard())]
     as_rules, cases = tmp_path / "dashboard.yml", tmp_path / "cases.yml"
     as_rules.write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": shown}]}))
     run([promtool, "check", "rules", str(ALERTS), str(as_rules)])
-    tests = [case(series, at, {alert}) for alert, (series, at) in FIRES.items()]
-    tests.append(case(FIRES_TOO["FeedkeepDiskFull"], "420m", {"FeedkeepDiskFull"}))
-    tests.append(case(ALL_IS_WELL, "420m", set()))
-    tests += [case(FEW_FAILURES_IN_A_FAMILY, f"{at}m", set()) for at in (*range(1, 40), 70, 90)]
+    tests = [case(series, {at: alert}) for alert, (series, at) in FIRES.items()]
+    tests.append(case(FILLS_THE_DISK, {"420m": "FeedkeepDiskFull"}))
+    tests.append(case(ALL_IS_WELL, {"420m": None}))
+    each_minute = (f"{minute}m" for minute in (*range(1, 40), 70, 90))
+    tests.append(case(FEW_FAILURES_IN_A_FAMILY, dict.fromkeys(each_minute)))
     cases.write_text(yaml.safe_dump({"rule_files": [str(ALERTS)], "tests": tests}))
     run([promtool, "test", "rules", str(cases)])
 
 
-def case(series: Mapping[str, str], at: str, firing: set[str]) -> dict:
-    """Return a test in promtool's words: which alerts fire after these series."""
-    expected = [{"labels": f'{{alertname="{alert}"}}', "value": 1} for alert in sorted(firing)]
-    series = {f"up{{{PROCESS}}}": "1x3000"} | dict(series)
+def case(series, firing):
+    """Return a test in promtool's words: which alert, or none, fires at some times."""
+    series = {of_a("up"): "1x3000"} | series
+    expression = 'count by (alertname) (ALERTS{alertstate="firing"})'
+    samples = {
+        at: [{"labels": f'{{alertname="{alert}"}}', "value": 1}] if alert else []
+        for at, alert in firing.items()
+    }
     return {
         "interval": "1m",
         "input_series": [{"series": name, "values": values} for name, values in series.items()],
         "promql_expr_test": [
-            {
-                "expr": 'count by (alertname) (ALERTS{alertstate="firing"})',
-                "eval_time": at,
-                "exp_samples": expected,
-            }
+            {"expr": expression, "eval_time": at, "exp_samples": expected}
+            for at, expected in samples.items()
         ],
     }
 
@@ -173,117 +164,85 @@ def run(command: list[str], stdin: str = "") -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-PROCESS = 'job="feedkeep",instance="a"'
-SECONDS = "feedkeep_http_request_duration_seconds_bucket"
-COMMITS = "feedkeep_store_commit_duration_seconds_bucket"
-FIRES: dict[str, tuple[dict[str, str], str]] = {
-    "FeedkeepDown": ({f"up{{{PROCESS}}}": "0x10"}, "5m"),
-    "FeedkeepNotReady": ({f"feedkeep_ready{{{PROCESS}}}": "1x5 0x20"}, "10m"),
-    "FeedkeepRestarts": ({f"process_start_time_seconds{{{PROCESS}}}": "1+1x70"}, "60m"),
-    "FeedkeepErrors": (
-        {
-            'feedkeep_http_requests_total{status="200"}': "0+100x30",
-            'feedkeep_http_requests_total{status="503"}': "0+5x30",
-        },
-        "20m",
-    ),
-    "FeedkeepSlow": (
-        {
-            f'{SECONDS}{{le="2.5"}}': "0+50x60",
-            f'{SECONDS}{{le="5.0"}}': "0+100x60",
-            f'{SECONDS}{{le="+Inf"}}': "0+100x60",
-            "feedkeep_http_request_duration_seconds_count": "0+100x60",
-        },
-        "40m",
-    ),
+def of_a(name: str, labels: str = "") -> str:
+    """Return the series of one process."""
+    return f'{name}{{{labels}job="feedkeep",instance="a"}}'
+
+
+def replies(ok: str, failed: str) -> dict[str, str]:
+    name = "feedkeep_http_requests_total"
+    return {f'{name}{{status="200"}}': ok, f'{name}{{status="503"}}': failed}
+
+
+def durations(of: str, bounds: tuple[str, str], fast: str, all_of_them: str) -> dict[str, str]:
+    """Return a histogram: how many took as long as one bound at most, and all as the other."""
+    shares = {bounds[0]: fast, bounds[1]: all_of_them, "+Inf": all_of_them}
+    buckets = {f'{of}_bucket{{le="{bound}"}}': share for bound, share in shares.items()}
+    return buckets | {f"{of}_count": all_of_them}
+
+
+def pool(busy: str, idle: str, most: str) -> dict[str, str]:
+    name, states = "feedkeep_postgres_connections", {"busy": busy, "idle": idle}
+    shares = {of_a(name, f'state="{state}",'): count for state, count in states.items()}
+    return shares | {of_a("feedkeep_postgres_max_connections"): most}
+
+
+def fetches(result: str, count: str) -> dict[str, str]:
+    return {f'feedkeep_fetches_total{{result="{result}"}}': count}
+
+
+def files(opened: str, most: str) -> dict[str, str]:
+    return {of_a("process_open_fds"): opened, of_a("process_max_fds"): most}
+
+
+HTTP = "feedkeep_http_request_duration_seconds", ("2.5", "5.0")
+COMMIT = "feedkeep_store_commit_duration_seconds", ("0.25", "1.0")
+READ_FEEDS = 'feedkeep_feeds{health="read"}'
+FIRES = {
+    "FeedkeepDown": ({of_a("up"): "0x10"}, "5m"),
+    "FeedkeepNotReady": ({of_a("feedkeep_ready"): "1x5 0x20"}, "10m"),
+    "FeedkeepRestarts": ({of_a("process_start_time_seconds"): "1+1x70"}, "60m"),
+    "FeedkeepErrors": (replies("0+100x30", "0+5x30"), "20m"),
+    "FeedkeepSlow": (durations(*HTTP, "0+50x60", "0+100x60"), "40m"),
     "FeedkeepCommitsFail": ({"feedkeep_store_failed_commits_total": "0x5 10x20"}, "12m"),
-    "FeedkeepCommitsSlow": (
-        {
-            f'{COMMITS}{{le="0.25"}}': "0+10x60",
-            f'{COMMITS}{{le="1.0"}}': "0+100x60",
-            f'{COMMITS}{{le="+Inf"}}': "0+100x60",
-            "feedkeep_store_commit_duration_seconds_count": "0+100x60",
-        },
-        "40m",
-    ),
-    "FeedkeepPoolExhausted": (
-        {
-            f'feedkeep_postgres_connections{{state="busy",{PROCESS}}}': "8x20",
-            f'feedkeep_postgres_connections{{state="idle",{PROCESS}}}': "0x20",
-            f"feedkeep_postgres_max_connections{{{PROCESS}}}": "8x20",
-        },
-        "10m",
-    ),
+    "FeedkeepCommitsSlow": (durations(*COMMIT, "0+10x60", "0+100x60"), "40m"),
+    "FeedkeepPoolExhausted": (pool("8x20", "0x20", "8x20"), "10m"),
     "FeedkeepDiskFull": ({"feedkeep_sqlite_free_bytes": "400000000x40"}, "30m"),
     "FeedkeepBackupOld": ({"feedkeep_last_backup_timestamp_seconds": "0x3000"}, "2900m"),
     "FeedkeepWalGrows": ({"feedkeep_sqlite_wal_bytes": "300000000x40"}, "30m"),
     "FeedkeepFailedLogins": ({"feedkeep_wrong_passwords_total": "0+10x40"}, "30m"),
-    "FeedkeepNoFetches": (
-        {
-            'feedkeep_fetches_total{result="read"}': "5x1500",
-            'feedkeep_feeds{health="read"}': "200x1500",
-        },
-        "1460m",
-    ),
-    "FeedkeepNetwork": (
-        {
-            'feedkeep_fetches_total{result="no-connection"}': "0+10x200",
-            'feedkeep_fetches_total{result="read"}': "0+5x200",
-        },
-        "180m",
-    ),
-    "FeedkeepReaderCrashes": (
-        {'feedkeep_fetches_total{result="crashed"}': "0+1x100"},
-        "80m",
-    ),
-    "FeedkeepOpenFiles": (
-        {f"process_open_fds{{{PROCESS}}}": "900x40", f"process_max_fds{{{PROCESS}}}": "1000x40"},
-        "30m",
-    ),
+    "FeedkeepNoFetches": (fetches("read", "5x1500") | {READ_FEEDS: "200x1500"}, "1460m"),
+    "FeedkeepNetwork": (fetches("no-connection", "0+10x200") | fetches("read", "0+5x200"), "180m"),
+    "FeedkeepReaderCrashes": (fetches("crashed", "0+1x100"), "80m"),
+    "FeedkeepOpenFiles": (files("900x40", "1000x40"), "30m"),
 }
-FIRES_TOO = {"FeedkeepDiskFull": {"feedkeep_sqlite_free_bytes": "10000000000-10000000x500"}}
+FILLS_THE_DISK = {"feedkeep_sqlite_free_bytes": "10000000000-10000000x500"}
 ALL_IS_WELL = {
-    f"up{{{PROCESS}}}": "1x500",
-    f"process_start_time_seconds{{{PROCESS}}}": "1x500",
-    f"feedkeep_ready{{{PROCESS}}}": "1x500",
+    of_a("up"): "1x500",
+    of_a("process_start_time_seconds"): "1x500",
+    of_a("feedkeep_ready"): "1x500",
     "feedkeep_last_backup_timestamp_seconds": "0x500",
-    'feedkeep_http_requests_total{status="200"}': "0+1000x500",
-    'feedkeep_http_requests_total{status="503"}': "0+1x500",
-    f'{SECONDS}{{le="2.5"}}': "0+1000x500",
-    f'{SECONDS}{{le="5.0"}}': "0+1001x500",
-    f'{SECONDS}{{le="+Inf"}}': "0+1001x500",
-    "feedkeep_http_request_duration_seconds_count": "0+1001x500",
+    **replies("0+1000x500", "0+1x500"),
+    **durations(*HTTP, "0+1000x500", "0+1001x500"),
     "feedkeep_store_failed_commits_total": "0x500",
-    f'{COMMITS}{{le="0.25"}}': "0+95x500",
-    f'{COMMITS}{{le="1.0"}}': "0+100x500",
-    f'{COMMITS}{{le="+Inf"}}': "0+100x500",
-    "feedkeep_store_commit_duration_seconds_count": "0+100x500",
-    f'feedkeep_postgres_connections{{state="busy",{PROCESS}}}': "7x500",
-    f'feedkeep_postgres_connections{{state="idle",{PROCESS}}}': "1x500",
-    f"feedkeep_postgres_max_connections{{{PROCESS}}}": "8x500",
+    **durations(*COMMIT, "0+95x500", "0+100x500"),
+    **pool("7x500", "1x500", "8x500"),
     "feedkeep_sqlite_free_bytes": "10000000000-1000000x500",
     "feedkeep_sqlite_wal_bytes": "4000000x500",
     "feedkeep_wrong_passwords_total": "0+1x500",
-    'feedkeep_fetches_total{result="read"}': "0+5x500",
-    'feedkeep_fetches_total{result="no-connection"}': "0+1x500",
-    'feedkeep_fetches_total{result="crashed"}': "0x500",
-    'feedkeep_feeds{health="read"}': "200x500",
-    f"process_open_fds{{{PROCESS}}}": "100x500",
-    f"process_max_fds{{{PROCESS}}}": "1000x500",
+    **fetches("read", "0+5x500"),
+    **fetches("no-connection", "0+1x500"),
+    **fetches("crashed", "0x500"),
+    READ_FEEDS: "200x500",
+    **files("100x500", "1000x500"),
 }
 
+FEW = "0x5 1x3 2x3 3x60"
 FEW_FAILURES_IN_A_FAMILY = {
-    'feedkeep_http_requests_total{status="200"}': "0x5 1x60",
-    'feedkeep_http_requests_total{status="503"}': "0x5 1x3 2x3 3x60",
-    f'{SECONDS}{{le="2.5"}}': "0x60",
-    f'{SECONDS}{{le="5.0"}}': "0x5 1x3 2x3 3x60",
-    f'{SECONDS}{{le="+Inf"}}': "0x5 1x3 2x3 3x60",
-    "feedkeep_http_request_duration_seconds_count": "0x5 1x3 2x3 3x60",
-    "feedkeep_store_failed_commits_total": "0x5 1x3 2x3 3x60",
-    f'{COMMITS}{{le="0.25"}}': "0x60",
-    f'{COMMITS}{{le="1.0"}}': "0x5 1x3 2x3 3x60",
-    f'{COMMITS}{{le="+Inf"}}': "0x5 1x3 2x3 3x60",
-    "feedkeep_store_commit_duration_seconds_count": "0x5 1x3 2x3 3x60",
-    'feedkeep_fetches_total{result="no-connection"}': "0x5 1x200",
+    **replies("0x5 1x60", FEW),
+    **durations(*HTTP, "0x60", FEW),
+    "feedkeep_store_failed_commits_total": FEW,
+    **durations(*COMMIT, "0x60", FEW),
+    **fetches("no-connection", "0x5 1x200"),
 }
 """Of a few requests within ten minutes, three are slow, and fail; one feed is away."""

@@ -11,23 +11,15 @@ from urllib.parse import urlsplit, urlunsplit
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
-from forms import first_of, in_the_long_form
+from forms import first_of
 from postgres_server import drop_database, execute, new_database
-from told_metrics import (
-    ELSEWHERE,
-    FEED,
-    metrics_urls,
-    once,
-    once_counted,
-    scrape,
-    some_traffic,
-)
+from told_metrics import ELSEWHERE, FEED, metrics_urls, once, scrape
 
 from feedkeep import __version__
 from feedkeep.http.serving.server import METRICS_CONNECTIONS
 
 REQUESTS = "feedkeep_http_requests_total"
-SECONDS = "feedkeep_http_request_duration_seconds_count"
+SECONDS = "feedkeep_http_request_duration_seconds"
 
 
 def test_without_the_setting_nothing_is_told_and_nothing_else_listens(tmp_path):
@@ -46,14 +38,11 @@ def test_requests_are_counted_by_route_method_and_status(of_sqlite):
         ({"route": "/api/2/devices/{user}.json", "method": "GET", "status": "200"}, 1),
     ):
         assert of_sqlite.of(REQUESTS, **labels) == count, labels
-    assert of_sqlite.of(SECONDS, route="/subscriptions", method="GET") == 2
-    assert of_sqlite.of(SECONDS) == of_sqlite.of(REQUESTS)
-    name = "feedkeep_http_request_duration_seconds"
-    assert of_sqlite.of(f"{name}_bucket", le="10.0") == of_sqlite.of(REQUESTS)
-    assert 0 < of_sqlite.of(f"{name}_sum") < 10 * of_sqlite.of(REQUESTS)
-
-
-def test_whatever_strangers_try_is_one_route_and_one_method(of_sqlite):
+    assert of_sqlite.of(f"{SECONDS}_count", route="/subscriptions", method="GET") == 2
+    assert of_sqlite.of(f"{SECONDS}_count") == of_sqlite.of(REQUESTS)
+    assert of_sqlite.of(f"{SECONDS}_bucket", le="10.0") == of_sqlite.of(REQUESTS)
+    assert 0 < of_sqlite.of(f"{SECONDS}_sum") < 10 * of_sqlite.of(REQUESTS)
+    # Whatever strangers try is one route and one method.
     assert of_sqlite.of(REQUESTS, route="none", method="GET", status="404") == 2
     assert of_sqlite.of(REQUESTS, route="none", method="other", status="404") == 1
     assert of_sqlite.of(REQUESTS, route="/subscriptions", method="other") == 1
@@ -61,15 +50,14 @@ def test_whatever_strangers_try_is_one_route_and_one_method(of_sqlite):
     assert of_sqlite.values(REQUESTS, "method") <= known
 
 
-@pytest.mark.parametrize("kind", ["told", "told_by_two"])
+@pytest.mark.parametrize("kind", ["sqlite", "two_workers"])
 def test_no_account_no_url_and_no_address_is_told(kind, request):
-    process: FeedkeepProcess = request.getfixturevalue(kind)
-    name = some_traffic(process)
-    found = [scrape(url) for url in metrics_urls(process)]
-    assert sum(one.of(REQUESTS) for one in found) == 9
-    for text in (one.text.replace("feedkeep_http_", "") for one in found):
-        for private in (name, FEED, "podcast", "http", "where", "yesterday", *ELSEWHERE.values()):
+    told = request.getfixturevalue(kind)
+    assert sum(one.of(REQUESTS) for one in told.each) == 9
+    for text in (one.text.replace("feedkeep_http_", "") for one in told.each):
+        for private in (told.account, FEED, "podcast", "http", "where", "yesterday"):
             assert private not in text
+        assert ELSEWHERE["X-Forwarded-For"] not in text
         assert re.search(r"\d+\.\d+\.\d+\.\d+|::", text) is None
 
 
@@ -83,51 +71,45 @@ def test_batches_commits_wrong_passwords_and_what_runs_are_told(of_sqlite):
     assert of_sqlite.of("feedkeep_wrong_passwords_total") == 1
     assert of_sqlite.of("feedkeep_build_info", version=__version__, database="SQLite") == 1
     assert of_sqlite.of("process_cpu_seconds_total") > 0
+    # What is stored:
+    assert of_sqlite.values("feedkeep_feeds", "health") == {"new", "read", "failing"}
+    assert of_sqlite.values("feedkeep_sessions", "purpose") == {"apps", "pages"}
+    assert "feedkeep_accounts " in of_sqlite.text
+    assert "feedkeep_history_states " in of_sqlite.text
 
 
-def test_the_sizes_of_the_files_are_those_of_the_files(told):
-    some_traffic(told)
-    found = scrape(metrics_urls(told)[0])
-    file = told.folder / "feedkeep.db"
-    log = told.folder / "feedkeep.db-wal"
-    assert found.of("feedkeep_sqlite_file_bytes") == file.stat().st_size > 0
-    assert found.of("feedkeep_sqlite_wal_bytes") == log.stat().st_size > 0
+def test_sizes_of_the_files_whether_they_are_there_and_the_last_backup_are_told(sqlite, tmp_path):
+    found = scrape(sqlite.urls[0])
+    for name, file in (("file", "feedkeep.db"), ("wal", "feedkeep.db-wal")):
+        size = (sqlite.process.folder / file).stat().st_size
+        assert found.of(f"feedkeep_sqlite_{name}_bytes") == size > 0
     assert found.of("feedkeep_sqlite_free_bytes") > 0
     assert "postgres" not in found.text
 
-
-def test_a_service_without_its_file_is_not_ready_until_it_is_back(told):
-    url = metrics_urls(told)[0]
-    assert scrape(url).of("feedkeep_ready") == 1
-    file, elsewhere = told.folder / "feedkeep.db", told.folder / "elsewhere.db"
+    url, name = sqlite.urls[0], "feedkeep_last_backup_timestamp_seconds"
+    assert (found.of("feedkeep_ready"), found.of(name)) == (1, 0)
+    file, elsewhere = (sqlite.process.folder / name for name in ("feedkeep.db", "elsewhere.db"))
     file.rename(elsewhere)
     once(url, lambda found: found.of("feedkeep_ready") == 0)
     elsewhere.rename(file)
     once(url, lambda found: found.of("feedkeep_ready") == 1)
 
-
-def test_the_last_backup_is_told(told):
-    url, name = metrics_urls(told)[0], "feedkeep_last_backup_timestamp_seconds"
-    assert scrape(url).of(name) == 0
     began = time.time()
-    assert told.run("backup", str(told.folder / "copy.db")).returncode == 0
+    sqlite.process.must("backup", str(tmp_path / "copy.db"))
     found = once(url, lambda found: found.of(name) > 0)
     assert began - 1 < found.of(name) < time.time() + 1
 
 
 @pytest.mark.parametrize("right", first_of("INSERT", "SELECT", "UPDATE", "DELETE"))
-def test_a_service_without_a_right_is_not_ready_until_it_has_it(tmp_path, postgres, right):
+def test_service_without_a_right_is_not_ready_until_it_has_it(tmp_path, postgres, right):
     database = new_database(postgres)
     rights = "SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA feedkeep"
     role = "reader_" + urlsplit(database).path[1:]
     owner = FeedkeepProcess(tmp_path, database)
     assert owner.run("migrate").returncode == 0
-    for statement in (
-        f"CREATE ROLE {role} LOGIN",
-        f"GRANT USAGE ON SCHEMA feedkeep TO {role}",
-        f"GRANT {rights} TO {role}",
-    ):
-        execute(database, statement)
+    for statement in ("CREATE ROLE {} LOGIN", "GRANT USAGE ON SCHEMA feedkeep TO {}"):
+        execute(database, statement.format(role))
+    execute(database, f"GRANT {rights} TO {role}")
     of_role = urlsplit(database)
     url = urlunsplit(of_role._replace(netloc=f"{role}@{of_role.hostname}:{of_role.port}"))
     with FeedkeepProcess(tmp_path, url, metrics_port="0") as process:
@@ -143,67 +125,50 @@ def test_a_service_without_a_right_is_not_ready_until_it_has_it(tmp_path, postgr
     drop_database(postgres, database)
 
 
-def test_what_is_stored_is_told(of_sqlite):
-    assert of_sqlite.values("feedkeep_feeds", "health") == {"new", "read", "failing"}
-    assert of_sqlite.values("feedkeep_sessions", "purpose") == {"apps", "pages"}
-    assert "feedkeep_accounts " in of_sqlite.text
-    assert "feedkeep_history_states " in of_sqlite.text
-
-
-def test_each_worker_tells_of_itself_and_their_sum_is_all(told_by_two):
-    urls = metrics_urls(told_by_two)
+def test_each_worker_tells_of_itself_and_its_successor_has_its_port(two_workers):
+    process, urls = two_workers.process, two_workers.urls
     assert len(set(urls)) == 2
     for _ in range(60):  # each on a connection of its own, which the kernel gives to either
-        assert httpx.get(f"{told_by_two.base_url}/livez").status_code == 200
+        assert httpx.get(f"{process.base_url}/livez").status_code == 200
     found = [scrape(url) for url in urls]
     each = [one.of(REQUESTS, route="/livez", status="200") for one in found]
     assert sum(each) == 60
     assert min(each) > 0
-    assert all(one.of("feedkeep_build_info", database="PostgreSQL") == 1 for one in found)
     for one in found:
+        assert one.of("feedkeep_build_info", database="PostgreSQL") == 1
         most = one.of("feedkeep_postgres_max_connections")
         assert 0 <= one.of("feedkeep_postgres_connections") <= most == 8
-    assert "feedkeep_accounts" in once_counted(urls[0]).text
-    assert "feedkeep_accounts" not in scrape(urls[1]).text
+    assert "feedkeep_accounts" not in found[1].text
 
-
-@in_the_long_form
-def test_the_successor_of_a_worker_has_its_port(told_by_two):
-    before = set(told_by_two.workers())
-    urls = metrics_urls(told_by_two)
-    starts = {scrape(url).of("process_start_time_seconds") for url in urls}
-    os.kill(min(before), signal.SIGKILL)
-    told_by_two.wait_for_line("worker died")
+    starts = {one.of("process_start_time_seconds") for one in found}
+    os.kill(min(process.workers()), signal.SIGKILL)
+    process.wait_for_line("worker died")
     after = {scrape(url).of("process_start_time_seconds") for url in urls}
     assert len(after - starts) == 1
 
 
-def test_a_port_that_is_taken_is_told_at_the_start(tmp_path):
+def test_port_that_is_taken_is_told_at_the_start(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        process = FeedkeepProcess(tmp_path, metrics_port=str(port))
-        done = process.run("serve", "--port", "0")
+        done = FeedkeepProcess(tmp_path, metrics_port=str(port)).run("serve", "--port", "0")
     assert done.returncode == 1
     assert f"Cannot listen on 127.0.0.1 port {port}" in done.stderr
 
 
-def test_the_page_is_the_only_one_and_can_only_be_read(told):
-    url = metrics_urls(told)[0]
+def test_page_is_the_only_one_is_read_only_and_shared_by_those_who_ask_at_once(sqlite):
+    [url] = sqlite.urls
     head = httpx.head(url)
     assert (head.status_code, head.content) == (200, b"")
     assert head.headers["content-type"].startswith("text/plain; version=")
     assert httpx.post(url).status_code == 405
-    assert httpx.get(url.replace("/metrics", "/")).status_code == 404
-    assert httpx.get(told.base_url + "/metrics").status_code == 404
+    for elsewhere in (url.replace("/metrics", "/"), f"{sqlite.process.base_url}/metrics"):
+        assert httpx.get(elsewhere).status_code == 404
+    assert len({httpx.get(url).text for _ in range(20)}) < 10
 
 
-def test_those_who_ask_at_once_share_an_answer(told):
-    url = metrics_urls(told)[0]
-    texts = {httpx.get(url).text for _ in range(20)}
-    assert len(texts) < 10
-
-
-def test_strangers_who_hold_all_connections_keep_no_client_out_and_no_stop_up(told):
+def test_strangers_who_hold_all_connections_keep_no_client_out_and_no_stop_up(tmp_path):
+    told = FeedkeepProcess(tmp_path, metrics_port="0")
+    told.start()
     url = httpx.URL(metrics_urls(told)[0])
     held = []
     for _ in range(METRICS_CONNECTIONS + 4):
@@ -217,10 +182,9 @@ def test_strangers_who_hold_all_connections_keep_no_client_out_and_no_stop_up(to
         one.close()
 
 
-def test_a_process_that_only_looks_tells_of_its_looks(tmp_path, postgres):
+def test_process_that_only_looks_tells_of_its_looks(tmp_path, postgres):
     database = new_database(postgres)
-    looking = LookingProcess(tmp_path, database, fetch="public", metrics_port="0")
-    with looking:
+    with LookingProcess(tmp_path, database, fetch="public", metrics_port="0") as looking:
         [url] = metrics_urls(looking)
         found = scrape(url)
         assert found.of("feedkeep_build_info", database="PostgreSQL") == 1
@@ -232,9 +196,8 @@ def test_a_process_that_only_looks_tells_of_its_looks(tmp_path, postgres):
 class LookingProcess(FeedkeepProcess):
     """`feedkeep fetch`, which serves no requests."""
 
-    def start(self) -> None:
+    def start(self):
         self.process = self._launched("fetch")
-        assert self.process.stdout is not None
         for line in self.process.stdout:
             self.printed.append(line)
             if "Fetching" in line:

@@ -1,7 +1,7 @@
-"""Counting: what is counted of requests, batches and commits, and that nothing else is."""
+"""Counting: of requests, batches, commits and what is stored, and of nothing else."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from contextlib import asynccontextmanager
 from itertools import count
 
 import apsw
@@ -9,13 +9,17 @@ import asyncpg
 import pytest
 from recorded import COMMITS, FAILED_COMMITS, recorded
 from stores import database
+from structlog.testing import capture_logs
 
-from feedkeep.model import Account, AccountId, Decision, Snapshot
+from feedkeep.assembly import open_service
+from feedkeep.config.settings import Settings
+from feedkeep.metrics import counting
+from feedkeep.model import Account, AccountId, Decision
 from feedkeep.model.errors import StoreUnavailable
 from feedkeep.runtime import wall_clock
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.store import batch
-from feedkeep.store.base import Pool, Store
+from feedkeep.store.base import Pool
 from feedkeep.store.batch import Batcher, Done
 from feedkeep.store.postgres import PostgresStore
 from feedkeep.store.sqlite import SqliteStore
@@ -25,11 +29,26 @@ __all__ = ["database"]
 JOBS = "feedkeep_store_batch_jobs"
 WAITS = "feedkeep_store_batch_wait_seconds"
 READS, WRITES = "read", "write"
+FIRST = AccountId(1)
 
 
 def count_and_sum(recorder: Recorder, name: str, kind: str) -> tuple[float, float]:
     number = recorded(recorder, f"{name}_count", kind=kind)
     return number, recorded(recorder, f"{name}_sum", kind=kind)
+
+
+@asynccontextmanager
+async def opened(opening):
+    store = await opening
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+async def create(store, number: int) -> None:
+    account = Account(AccountId(number), f"user{number}", None, False, 0)
+    await store.accounts.create(account, account.name)
 
 
 def test_requests_are_counted_by_what_is_known_before_they_come():
@@ -49,44 +68,29 @@ def test_requests_are_counted_by_what_is_known_before_they_come():
     assert seen.seconds == pytest.approx(109.0035)
 
 
-def test_a_batch_is_counted_with_its_jobs_and_the_wait_of_the_first(monkeypatch):
-    recorder = Recorder()
-    clock = count()
+async def test_batch_is_counted_with_its_jobs_and_the_wait_of_the_first(monkeypatch):
+    recorder, clock = Recorder(), count()
     monkeypatch.setattr(batch.time, "perf_counter", lambda: next(clock))
 
     async def run(jobs):
         await asyncio.sleep(0)
         return [Done(job) for job in jobs]
 
-    async def work():
-        batcher: Batcher[int, int] = Batcher(run, 3, batches=recorder.reads)
-        await asyncio.gather(*(batcher.submit(number) for number in range(4)))
-
-    asyncio.run(work())
+    batcher = Batcher(run, 3, batches=recorder.reads)
+    await asyncio.gather(*(batcher.submit(number) for number in range(4)))
     assert count_and_sum(recorder, JOBS, READS) == (2, 4)
     # The jobs came at 0, 1, 2 and 3, and their batches began at 4 and 5.
     assert count_and_sum(recorder, WAITS, READS) == (2, (4 - 0) + (5 - 3))
 
 
-def nothing(given: Snapshot) -> Decision[None]:
-    return Decision(None, [], [], given.last_stamp, given.counts)
-
-
-async def create(store: Store, number: int) -> None:
-    account = Account(AccountId(number), f"user{number}", None, False, 0)
-    await store.accounts.create(account, account.name)
-
-
 async def test_sqlite_counts_its_batches_and_commits(tmp_path):
     recorder = Recorder()
-    path = tmp_path / "feedkeep.db"
-    store = await SqliteStore.open(path, wall_clock.now, recorder=recorder)
-    try:
+    opening = SqliteStore.open(tmp_path / "feedkeep.db", wall_clock.now, recorder=recorder)
+    async with opened(opening) as store:
         await asyncio.gather(*(create(store, number) for number in range(1, 4)))
         assert count_and_sum(recorder, JOBS, WRITES) == (1, 3)
-        assert recorded(recorder, COMMITS) == 1
-        assert recorded(recorder, FAILED_COMMITS) == 0
-        await store.tokens.find(AccountId(1), b"\0" * 32)
+        assert (recorded(recorder, COMMITS), recorded(recorder, FAILED_COMMITS)) == (1, 0)
+        await store.tokens.find(FIRST, b"\0" * 32)
         assert count_and_sum(recorder, JOBS, READS) == (1, 1)
 
         def refuse():
@@ -95,61 +99,44 @@ async def test_sqlite_counts_its_batches_and_commits(tmp_path):
         store._runner._writer.set_commit_hook(refuse)
         with pytest.raises(StoreUnavailable):
             await create(store, 9)
-        assert recorded(recorder, COMMITS) == 1
-        assert recorded(recorder, FAILED_COMMITS) == 1
+        assert (recorded(recorder, COMMITS), recorded(recorder, FAILED_COMMITS)) == (1, 1)
         store._runner._writer.set_commit_hook(None)
-    finally:
-        await store.close()
 
 
-async def test_a_file_that_is_gone_has_no_size(tmp_path):
-    folder = tmp_path / "folder"
+async def test_sizes_are_of_the_file_behind_a_link_and_0_once_it_is_gone(tmp_path):
+    folder, link = tmp_path / "data", tmp_path / "feedkeep.db"
     folder.mkdir()
-    store = await SqliteStore.open(folder / "feedkeep.db", wall_clock.now)
-    files = store.state().files
-    assert files is not None
-    assert min(files.data_bytes, files.free_bytes) > 0
-    folder.rename(tmp_path / "elsewhere")
-    gone = store.state().files
-    assert gone is not None
-    assert (gone.data_bytes, gone.log_bytes, gone.free_bytes) == (0, 0, 0)
-    (tmp_path / "elsewhere").rename(folder)
-    await store.close()
+    link.symlink_to(folder / "real.db")
+    async with opened(SqliteStore.open(link, wall_clock.now)) as store:
+        await create(store, 1)
+        files = store.state().files
+        assert files.data_bytes == (folder / "real.db").stat().st_size > 0
+        assert files.log_bytes == (folder / "real.db-wal").stat().st_size > 0
+        assert files.free_bytes > 0
+        folder.rename(tmp_path / "elsewhere")
+        gone = store.state().files
+        assert (gone.data_bytes, gone.log_bytes, gone.free_bytes) == (0, 0, 0)
+        (tmp_path / "elsewhere").rename(folder)
 
 
-async def test_a_link_to_the_file_has_the_size_of_the_file_and_its_log(tmp_path):
-    (tmp_path / "data").mkdir()
-    link = tmp_path / "feedkeep.db"
-    link.symlink_to(tmp_path / "data" / "real.db")
-    store = await SqliteStore.open(link, wall_clock.now)
-    await create(store, 1)
-    files = store.state().files
-    assert files is not None
-    assert files.data_bytes == (tmp_path / "data" / "real.db").stat().st_size > 0
-    assert files.log_bytes == (tmp_path / "data" / "real.db-wal").stat().st_size > 0
-    await store.close()
-
-
-def on_postgres(url: str, work: Callable[[PostgresStore, Recorder], Awaitable[None]]) -> None:
-    async def go() -> None:
-        recorder = Recorder()
-        store = await PostgresStore.open(url, 3, wall_clock.now, recorder=recorder)
-        try:
-            await work(store, recorder)
-        finally:
-            await store.close()
-
-    asyncio.run(go())
-
-
-def test_postgres_counts_its_batches_and_commits(database):
-    async def work(store, recorder):
+async def test_postgres_counts_its_batches_its_commits_and_its_connections(database):
+    recorder = Recorder()
+    async with opened(PostgresStore.open(database, 3, wall_clock.now, recorder=recorder)) as store:
         before = recorded(recorder, COMMITS)
         await create(store, 1)
         assert recorded(recorder, COMMITS) == before + 1
-        await asyncio.gather(*(store.tokens.find(AccountId(1), b"\0" * 32) for _ in range(3)))
+        assert store.state().pool == Pool(0, 1, 3)
+        connections = store._runner.connections
+        async with connections.reading(), connections.reading():
+            assert store.state().pool == Pool(2, 0, 3)
+        assert store.state().pool == Pool(0, 2, 3)
+        await asyncio.gather(*(store.tokens.find(FIRST, b"\0" * 32) for _ in range(3)))
         assert count_and_sum(recorder, JOBS, READS) == (1, 3)
-        await store.entries.change(AccountId(1), [], nothing)
+
+        def nothing(given):
+            return Decision(None, [], [], given.last_stamp, given.counts)
+
+        await store.entries.change(FIRST, [], nothing)
         assert count_and_sum(recorder, JOBS, WRITES) == (1, 1)
 
         async def swallow(connection):
@@ -160,16 +147,29 @@ def test_postgres_counts_its_batches_and_commits(database):
             await store._runner.write(swallow)
         assert recorded(recorder, FAILED_COMMITS) == 1
 
-    on_postgres(database, work)
 
+@pytest.mark.parametrize("error", [StoreUnavailable("It is locked."), RuntimeError("unexpected")])
+async def test_counting_what_is_stored_goes_on_after_any_error(tmp_path, monkeypatch, error):
+    for name in ("SECONDS_BETWEEN_STEPS", "SECONDS_BETWEEN_ROUNDS"):
+        monkeypatch.setattr(counting, name, 0.0)
+    settings = Settings(database=f"sqlite:///{tmp_path}/x.db")
+    with capture_logs() as logs:
+        async with open_service(settings) as service:
+            await service.accounts.create("anna", None)
+            totals = service.store.totals
+            ask, is_back = totals.of_accounts, asyncio.Event()
 
-def test_the_pool_says_how_many_connections_are_in_use(database):
-    async def work(store, _):
-        await create(store, 1)
-        assert store.state().pool == Pool(0, 1, 3)
-        connections = store._runner.connections
-        async with connections.reading(), connections.reading():
-            assert store.state().pool == Pool(2, 0, 3)
-        assert store.state().pool == Pool(0, 2, 3)
+            async def away(*_):
+                monkeypatch.setattr(totals, "of_accounts", here)
+                raise error
 
-    on_postgres(database, work)
+            async def here(*arguments):
+                if counted.last:  # this is the round after the first whole one
+                    is_back.set()
+                return await ask(*arguments)
+
+            monkeypatch.setattr(totals, "of_accounts", away)
+            async with counting.Counting(service.store, wall_clock.now) as counted:
+                await is_back.wait()
+            assert counted.last.accounts == 1
+    assert [line["reason"] for line in logs if line["log_level"] == "warning"] == [repr(error)]

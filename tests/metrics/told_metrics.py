@@ -1,11 +1,7 @@
 """What tests read of metrics, as Prometheus reads it."""
 
-from __future__ import annotations
-
 import re
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import httpx
 from feedkeep_process import FeedkeepProcess, from_elsewhere
@@ -16,24 +12,13 @@ FEED = "https://podcast.example/rss"
 ELSEWHERE = from_elsewhere()
 
 
-@dataclass(frozen=True)
-class Sample:
-    name: str
-    labels: Mapping[str, str]
-    value: float
-
-
 class Scrape:
     """One answer of the page of metrics."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.families = list(text_string_to_metric_families(text))
-        self.samples = [
-            Sample(sample.name, sample.labels, sample.value)
-            for family in self.families
-            for sample in family.samples
-        ]
+        self.samples = [sample for family in self.families for sample in family.samples]
 
     def of(self, name: str, **labels: str) -> float:
         """Return the sum of all samples of a name that have these labels."""
@@ -78,13 +63,21 @@ def some_traffic(process: FeedkeepProcess) -> str:
     return name
 
 
-def once_counted(url: str) -> Scrape:
-    """Return what is told once a round of counting is over."""
-    return once(url, lambda found: "feedkeep_accounts" in found.text)
-
-
-def once(url: str, is_so: Callable[[Scrape], bool]) -> Scrape:
+def once(url: str, is_so) -> Scrape:
     """Return what is told once something is so; each answer is shared for a second."""
     while not is_so(found := scrape(url)):
         time.sleep(0.02)
     return found
+
+
+class Told:
+    """A service that tells metrics, and what its processes told after some traffic.
+
+    The first of them has counted what is stored.
+    """
+
+    def __init__(self, process: FeedkeepProcess) -> None:
+        self.process, self.urls = process, metrics_urls(process)
+        self.account = some_traffic(process)
+        first = once(self.urls[0], lambda found: "feedkeep_accounts" in found.text)
+        self.each = [first, *map(scrape, self.urls[1:])]

@@ -1,25 +1,43 @@
 """What the tests of signing in with a provider share."""
 
-import httpx
+from contextlib import ExitStack
+
 import pytest
-from fake_provider import FakeProvider, settings_for
-from feedkeep_process import FeedkeepProcess
+from fake_provider import FakeProvider, browser_of, signing_in
+
+
+@pytest.fixture(scope="package")
+def shared(tmp_path_factory):
+    """A provider, and a service that lets its people in."""
+    with ExitStack() as stack:
+        provider = stack.enter_context(FakeProvider())
+        folder = tmp_path_factory.mktemp("oidc")
+        service, _ = stack.enter_context(signing_in(provider, folder))
+        stack.enter_context(service.used_often())
+        yield provider, service
 
 
 @pytest.fixture
-def provider():
-    with FakeProvider() as fake:
-        yield fake
+def provider(shared):
+    """The provider, honest, and with another person for each test."""
+    provider, _ = shared
+    provider.be_honest()
+    return provider
 
 
 @pytest.fixture
-def service(provider, tmp_path):
-    with FeedkeepProcess(tmp_path, **settings_for(provider)) as process:
-        process.new_account()  # the first one is not what is looked at here
-        yield process
+def service(shared):
+    return shared[1]
+
+
+@pytest.fixture
+def own(provider, tmp_path):
+    """A service of the test's own, and a browser."""
+    with signing_in(provider, tmp_path) as own:
+        yield own
 
 
 @pytest.fixture
 def browser(service):
-    with httpx.Client(base_url=service.base_url) as client:
+    with browser_of(service) as client:
         yield client

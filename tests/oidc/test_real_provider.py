@@ -6,14 +6,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Page, sync_playwright
 from postgres_server import drop_database, new_database
 
 PATIENCE_SECONDS = 30
@@ -32,7 +31,7 @@ WORDS = {
 
 
 @contextmanager
-def real_provider(folder: Path) -> Iterator[str]:
+def real_provider(folder: Path):
     """Run the provider of a package; yield its address."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -56,67 +55,65 @@ def real_provider(folder: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def database(request, postgres):
-    name = new_database(postgres)
+def store(request):
+    """The URL of a database, or "" for a file of SQLite."""
+    if request.param == "sqlite":
+        yield ""
+        return
+    server = request.getfixturevalue("postgres")
+    name = new_database(server)
     yield name
-    drop_database(postgres, name)
+    drop_database(server, name)
 
 
-def use(folder: Path, language: str, database: str = "") -> None:
+def use(page: Page, language: str, service: FeedkeepProcess) -> None:
     """Sign in with a new account, sign out, and again; then link one that has a password."""
     sign_in, link = WORDS[language]
-    with real_provider(folder) as address:
+    owner = service.new_account("a good passphrase")
+
+    def authorize(person):
+        page.locator("input[name=sub]").fill(f"{person}-{language}")
+        page.get_by_role("button", name=re.compile("Authorize", re.IGNORECASE)).first.click()
+        page.wait_for_url(f"{service.base_url}/**")
+
+    names = []
+    for _ in range(2):
+        page.goto("/account")
+        page.get_by_role("link", name=sign_in).click()
+        authorize("zoe")
+        assert page.url == f"{service.base_url}/account"
+        names.append(page.locator("h1").inner_text())
+        page.locator("form[action='/sign-out'] button").click()
+    assert names[0] == names[1]
+    assert names[0].startswith("listener")
+    page.locator("input[name=name]").fill(owner)
+    page.locator("input[name=password]").fill("a good passphrase")
+    page.locator("form[action='/sign-in'] button").click()
+    page.goto("/account")
+    page.get_by_role("button", name=link).click()
+    authorize("anna-there")
+    assert page.locator("h1").inner_text() == owner
+    page.locator("form[action='/sign-out'] button").click()
+    page.get_by_role("link", name=sign_in).click()
+    authorize("anna-there")
+    page.goto("/account")
+    assert page.locator("h1").inner_text() == owner
+
+
+@pytest.mark.skipif(
+    CHROMIUM is None and os.environ.get("FEEDKEEP_BROWSER") != "required", reason="no browser"
+)
+@pytest.mark.parametrize(
+    ("store", "languages"), [("sqlite", WORDS), ("postgres", ["en"])], indirect=["store"]
+)
+def test_people_sign_in_with_a_real_provider_in_their_language(tmp_path, store, languages):
+    with real_provider(tmp_path) as address:
         settings = {"oidc_issuer": address, "oidc_client_id": "feedkeep", "oidc_name": "Home"}
         settings |= {"oidc_client_secret": "secret", "oidc_new_accounts": "true"}
-        with (
-            FeedkeepProcess(folder, database, **settings) as service,
-            sync_playwright() as playwright,
-        ):
-            anna = service.new_account("a good passphrase")
-            browser = playwright.chromium.launch(
-                executable_path=CHROMIUM, args=["--no-sandbox", "--disable-background-networking"]
-            )
-            page = browser.new_context(locale=language, base_url=service.base_url).new_page()
-
-            def authorize(person: str) -> None:
-                page.locator("input[name=sub]").fill(person)
-                page.get_by_role(
-                    "button", name=re.compile("Authorize", re.IGNORECASE)
-                ).first.click()
-                page.wait_for_url(f"{service.base_url}/**")
-
-            for _ in range(2):
-                page.goto("/account")
-                page.get_by_role("link", name=sign_in).click()
-                authorize("zoe")
-                assert page.url == f"{service.base_url}/account"
-                assert page.locator("h1").inner_text() == "listener"
-                page.locator("form[action='/sign-out'] button").click()
-            page.locator("input[name=name]").fill(anna)
-            page.locator("input[name=password]").fill("a good passphrase")
-            page.locator("form[action='/sign-in'] button").click()
-            page.goto("/account")
-            page.get_by_role("button", name=link).click()
-            authorize("anna-there")
-            assert page.locator("h1").inner_text() == anna
-            page.locator("form[action='/sign-out'] button").click()
-            page.get_by_role("link", name=sign_in).click()
-            authorize("anna-there")
-            page.goto("/account")
-            assert page.locator("h1").inner_text() == anna
+        with FeedkeepProcess(tmp_path, store, **settings) as service, sync_playwright() as started:
+            options = ["--no-sandbox", "--disable-background-networking"]
+            browser = started.chromium.launch(executable_path=CHROMIUM, args=options)
+            for language in languages:
+                context = browser.new_context(locale=language, base_url=service.base_url)
+                use(context.new_page(), language, service)
             browser.close()
-
-
-@pytest.mark.skipif(
-    CHROMIUM is None and os.environ.get("FEEDKEEP_BROWSER") != "required", reason="no browser"
-)
-@pytest.mark.parametrize("language", WORDS)
-def test_people_sign_in_with_a_real_provider_in_their_language(tmp_path, language):
-    use(tmp_path, language)
-
-
-@pytest.mark.skipif(
-    CHROMIUM is None and os.environ.get("FEEDKEEP_BROWSER") != "required", reason="no browser"
-)
-def test_people_sign_in_with_a_real_provider_on_postgresql(tmp_path, database):
-    use(tmp_path, "en", database)

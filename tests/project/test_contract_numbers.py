@@ -1,11 +1,11 @@
 """The numbers of the contract: each has code that carries it out, and a test that proves it."""
 
-from pathlib import Path
-
 import pytest
 
 from handbook.contract import faults, index_page
 
+DOC = "docs/contract.md"
+SOME, TESTS = "src/feedkeep/rules/some.py", "tests/contract/test_some.py"
 CONTRACT = """# Contract
 
 Before the first section there is nothing.
@@ -65,64 +65,52 @@ def project(tmp_path):
     """A project in which each number has code and a test."""
     for name in ("docs", "src/feedkeep/rules", "tests/contract"):
         (tmp_path / name).mkdir(parents=True)
-    (tmp_path / "docs/contract.md").write_text(CONTRACT)
-    (tmp_path / "src/feedkeep/rules/some.py").write_text(CODE)
-    (tmp_path / "tests/contract/test_some.py").write_text(TEST)
+    for name, text in ((DOC, CONTRACT), (SOME, CODE), (TESTS, TEST)):
+        (tmp_path / name).write_text(text)
     return tmp_path
-
-
-def changed(project: Path, name: str, old: str, new: str) -> list[str]:
-    """Return what is wrong once a text in a file of a project is another one."""
-    path = project / name
-    assert old in path.read_text()
-    path.write_text(path.read_text().replace(old, new))
-    return faults(project)
 
 
 def test_nothing_is_wrong_where_each_number_has_code_and_a_test(project):
     assert faults(project) == []
 
 
+NO_CODE, NO_TEST = "no code in src/feedkeep cites it", "no test cites it"
+
+
 @pytest.mark.parametrize(
     ("name", "old", "new", "told"),
     [
-        ("src/feedkeep/rules/some.py", "# C2.1", "#", ["C2.1: no code in src/feedkeep cites it"]),
+        (SOME, "# C2.1", "#", [f"C2.1: {NO_CODE}"]),
+        (SOME, "  # C2.1", " + 'C2.1'", [f"C2.1: {NO_CODE}"]),
+        (SOME, "for C1.3", "", [f"C1.3: {NO_CODE}"]),
+        (TESTS, "# C1.5, C2.1", "# C1.5", [f"C2.1: {NO_TEST}"]),
+        (TESTS, "proves C1.3", "proves", [f"C1.3: {NO_TEST}"]),
+        (TESTS, "Tests.", "Tests of C1.1.", [f"{TESTS}:1: C1.1 is cited outside of a test"]),
+        (SOME, "A module", "C1.10, a module", [f"{SOME}:1: C1.10 is not in {DOC}"]),
+        (TESTS, "# C1.1,", "# C3.1, C1.1,", [f"{TESTS}:4: C3.1 is not in {DOC}"]),
         (
-            "src/feedkeep/rules/some.py", "  # C2.1", " + 'C2.1'",
-            ["C2.1: no code in src/feedkeep cites it"],
-        ),
-        ("src/feedkeep/rules/some.py", "for C1.3", "", ["C1.3: no code in src/feedkeep cites it"]),
-        ("tests/contract/test_some.py", "# C1.5, C2.1", "# C1.5", ["C2.1: no test cites it"]),
-        ("tests/contract/test_some.py", "proves C1.3", "proves", ["C1.3: no test cites it"]),
-        (
-            "tests/contract/test_some.py", "Tests.", "Tests of C1.1.",
-            ["tests/contract/test_some.py:1: C1.1 is cited outside of a test"],
-        ),
-        (
-            "src/feedkeep/rules/some.py", "A module", "C1.10, a module",
-            ["src/feedkeep/rules/some.py:1: C1.10 is not in docs/contract.md"],
+            DOC,
+            "nothing",
+            "**C1.1**",
+            [f"{DOC}:3: C1.1 stands outside of its section", f"{DOC}:7: C1.1 is there already"],
         ),
         (
-            "tests/contract/test_some.py", "# C1.1,", "# C3.1, C1.1,",
-            ["tests/contract/test_some.py:4: C3.1 is not in docs/contract.md"],
+            DOC,
+            "**C1.3** They end.",
+            "They end.\n- More.",
+            [f"{DOC}:11: this has no number"]
+            + [f"{file}:7: C1.3 is not in {DOC}" for file in (SOME, TESTS)],
         ),
-        ("docs/contract.md", "nothing", "**C1.1**",
-         ["docs/contract.md:3: C1.1 stands outside of its section",
-          "docs/contract.md:7: C1.1 is there already"]),
-        ("docs/contract.md", "**C1.3** They end.", "They end.\n- More.",
-         ["docs/contract.md:11: this has no number",
-          "src/feedkeep/rules/some.py:7: C1.3 is not in docs/contract.md",
-          "tests/contract/test_some.py:7: C1.3 is not in docs/contract.md"]),
-        ("docs/contract.md", "| **C1.5** | 404 |", "| **C1.5** | 404 |\n| | 405 |",
-         ["docs/contract.md:17: this has no number"]),
-        ("docs/contract.md", "**C2.1** Last.", "**C2.1** Last.\n\nMore.",
-         ["docs/contract.md:22: this has no number"]),
-        ("docs/contract.md", "**C1.4** First.", "**C1.4** First.\n2. Second.",
-         ["docs/contract.md:13: this has no number"]),
+        (DOC, "| 404 |", "| 404 |\n| | 405 |", [f"{DOC}:17: this has no number"]),
+        (DOC, "Last.", "Last.\n\nMore.", [f"{DOC}:22: this has no number"]),
+        (DOC, "First.", "First.\n2. Second.", [f"{DOC}:13: this has no number"]),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_told(project, name, old, new, told):
-    assert changed(project, name, old, new) == told
+    path = project / name
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    assert faults(project) == told
 
 
 def test_the_index_names_for_each_number_the_code_and_the_tests(project):

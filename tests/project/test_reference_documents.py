@@ -4,7 +4,6 @@ import ast
 import re
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -18,15 +17,8 @@ from handbook.reference import commands, commands_page, pages_page, settings_pag
 
 PROJECT = Path(__file__).parents[2]
 DOCS = PROJECT / "docs"
-PAGES = sorted(
-    [
-        *DOCS.glob("*.md"),
-        *PROJECT.glob("*.md"),
-        PROJECT / "bench" / "README.md",
-        *(PROJECT / "src" / "feedkeep").rglob("README.md"),
-    ],
-    key=str,
-)
+READ_ME = (PROJECT / "src" / "feedkeep").rglob("README.md")
+PAGES = [*DOCS.glob("*.md"), *PROJECT.glob("*.md"), *READ_ME, PROJECT / "bench" / "README.md"]
 _CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ +(.*)", re.MULTILINE)
@@ -48,11 +40,7 @@ def qualified_names(body: list[ast.stmt], prefix: str = "") -> set[str]:
     return names
 
 
-def has_option(command: Any, name: str) -> bool:
-    return any(name in param.opts for param in command.params)
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
+@pytest.mark.parametrize("page", sorted(PAGES), ids=lambda page: str(page.relative_to(PROJECT)))
 def test_every_link_leads_to_a_file_and_a_heading_that_is_there(page):
     dead = []
     for link in _LINK.findall(_CODE.sub("", page.read_text("utf-8"))):
@@ -81,9 +69,8 @@ def test_the_page_about_what_is_known_names_every_table_and_cookie(tmp_path):
 
 @pytest.mark.parametrize("title", ["A change", "A fetch"])
 def test_each_station_of_a_request_is_a_function_that_is_there(title):
-    walk = (
-        (DOCS / "design.md").read_text("utf-8").partition(f"### {title}\n")[2].partition("\n#")[0]
-    )
+    design = (DOCS / "design.md").read_text("utf-8")
+    walk = design.partition(f"### {title}\n")[2].partition("\n#")[0]
     stations = re.findall(r"^\d+\. `([\w/]+\.py)` `([\w.]+)`", walk, re.MULTILINE)
     assert 5 < len(stations) <= 12
     for file, name in stations:
@@ -110,13 +97,11 @@ def test_the_commands_are_documented_as_the_code_says_them():
     page = (DOCS / "commands.md").read_text("utf-8")
     assert page == commands_page(), "Run `make reference`."
     common, _, _ = page.partition("\n## ")
-    without = [path for path, command in commands() if not has_option(command, "--database")]
-    assert without == [
-        "feedkeep try",
-        "feedkeep health",
-        "feedkeep copy",
-        "feedkeep version",
-    ]  # as it says there
+    options = {
+        path: {name for one in command.params for name in one.opts} for path, command in commands()
+    }
+    without = [path for path, names in options.items() if "--database" not in names]
+    assert without == [f"feedkeep {name}" for name in ("try", "health", "copy", "version")]
     for path, command in commands():
         section = page.partition(f"## {path}\n")[2].partition("\n## ")[0]
         for param in command.params:
@@ -129,11 +114,28 @@ def test_every_page_is_documented_as_the_code_says_it():
     assert page == pages_page(), "Run `make reference`."
     for target in all_pages():
         for method in target.route.methods.keys() - {"HEAD"}:
-            [what] = re.findall(
-                rf"^- `{method} {re.escape(bare(target.path))}`: (.*)$", page, re.MULTILINE
-            )
+            line = rf"^- `{method} {re.escape(bare(target.path))}`: (.*)$"
+            [what] = re.findall(line, page, re.MULTILINE)
             assert what
 
 
 def test_the_index_lists_each_promise_of_the_contract_with_its_code_and_tests():
     assert (DOCS / "contract-index.md").read_text("utf-8") == index_page(), "Run `make reference`."
+
+
+def test_each_module_that_a_document_names_is_there():
+    modules = {f"/{path.relative_to(PROJECT)}" for path in PROJECT.glob("*/**/*.py")}
+    of_the_tree = [f"{folder}/**/*.md" for folder in ("docs", "src", "tests", "bench", "deploy")]
+    documents = [path for pattern in ("*.md", *of_the_tree) for path in PROJECT.glob(pattern)]
+    named = {
+        (path.name, name)
+        for path in documents
+        for name in re.findall(r"`([\w/.-]+\.py)`", path.read_text())
+    }
+    assert len(named) > 20
+    missing = {
+        (document, name)
+        for document, name in named
+        if not any(one.endswith(f"/{name}") for one in modules)
+    }
+    assert missing == set()

@@ -1,12 +1,10 @@
 """`feedkeep try` as a process, and what an app's test tells it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import Any
 
 import httpx
+import pytest
 from feedkeep_process import FeedkeepProcess
 
 
@@ -20,9 +18,7 @@ class Trial(FeedkeepProcess):
         self.environment["TMPDIR"] = str(folder)
 
     def _told(self, pattern: str) -> str:
-        found = re.search(pattern, "".join(self.printed))
-        assert found is not None
-        return found[1]
+        return re.search(pattern, "".join(self.printed))[1]
 
     @property
     def token(self) -> str:
@@ -35,9 +31,15 @@ class Trial(FeedkeepProcess):
     def do(self, what: str, **form: str) -> None:
         httpx.post(f"{self.base_url}/try/{what}", data=form).raise_for_status()
 
-    def requests(self) -> Any:
+    def requests(self):
         return httpx.get(f"{self.base_url}/try/requests.json").json()
 
     def app(self, name: str = "an-app/1.0") -> httpx.Client:
         headers = {"Authorization": f"Bearer {self.token}", "User-Agent": name}
         return httpx.Client(base_url=self.base_url, headers=headers, timeout=30)
+
+
+@pytest.fixture
+def trial(tmp_path_factory):
+    with Trial(tmp_path_factory.mktemp("trial")) as process:
+        yield process

@@ -4,8 +4,7 @@ import select
 import socket
 import ssl
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import httpx
@@ -14,61 +13,44 @@ import trustme
 from feedkeep_process import FeedkeepProcess
 from forms import IS_FULL, first_of
 from process_memory import memory_bytes
+from served import connected, reply_to, until_closed
 
 from feedkeep.http.serving.server import OTHER_FILES, connections_within
 
 HEAD = b"GET /livez HTTP/1.1\r\nHost: x\r\n"
+LAST = b"Connection: close\r\n\r\n"
 LARGEST = 16 * 1024
 CONNECTIONS = 1_500 if IS_FULL else 500
 
 
-@contextmanager
-def connected(process: FeedkeepProcess) -> Iterator[socket.socket]:
-    url = httpx.URL(process.base_url)
-    with socket.create_connection((url.host, url.port or 80), timeout=20) as connection:
-        yield connection
+def head_by(process: FeedkeepProcess, name: str, asked: str = "POST /subscriptions") -> bytes:
+    """Return the head of a request of an account, without its end."""
+    bearer = f"Authorization: Bearer {process.new_token(name)}"
+    return f"{asked} HTTP/1.1\r\nHost: x\r\n{bearer}\r\n".encode()
 
 
-def reply_to(process: FeedkeepProcess, sent: bytes) -> bytes:
-    """Send bytes, and return all that comes back until the service closes the connection."""
-    with connected(process) as connection:
-        with suppress(ConnectionError):
-            connection.sendall(sent)
-        return until_closed(connection)
-
-
-def until_closed(connection: socket.socket) -> bytes:
-    reply = b""
-    with suppress(ConnectionResetError):
-        while piece := connection.recv(65_536):
-            reply += piece
-    return reply
+def add_long_feeds(client: httpx.Client, count: int) -> None:
+    items = [{"feed_url": f"https://{number}.example/{'x' * 4_000}"} for number in range(count)]
+    assert client.post("/subscriptions", json={"subscriptions": items}).status_code == 200
 
 
 # C1.6
-def test_headers_up_to_the_bound_are_read(feedkeep):
-    filler = b"X-Filler: " + b"x" * (LARGEST - 200) + b"\r\n"
-    reply = reply_to(feedkeep, HEAD + filler + b"Connection: close\r\n\r\n")
-    assert reply.startswith(b"HTTP/1.1 200 ")
-
-
-# C1.6
-def test_headers_up_to_their_maximum_number_are_read(feedkeep):
-    most = HEAD + b"a:b\r\n" * 98
-    assert reply_to(feedkeep, most + b"Connection: close\r\n\r\n").startswith(b"HTTP/1.1 200 ")
-    assert reply_to(feedkeep, most + b"a:b\r\n" * 2 + b"\r\n").startswith(b"HTTP/1.1 431 ")
+def test_heads_up_to_their_bounds_are_read(feedkeep):
+    for most in (b"X-Filler: " + b"x" * (LARGEST - 200) + b"\r\n", b"a:b\r\n" * 98):
+        assert reply_to(feedkeep, HEAD + most + LAST).startswith(b"HTTP/1.1 200 ")
 
 
 # C1.6
 @pytest.mark.parametrize(
     "sent",
     [
+        HEAD + b"a:b\r\n" * 100 + b"\r\n",
         HEAD + b"X-Filler: " + b"x" * LARGEST + b"\r\n\r\n",
         HEAD + b"X-Filler: x\r\n" * (LARGEST // 10) + b"\r\n",
         b"GET /" + b"x" * LARGEST + b" HTTP/1.1\r\nHost: x\r\n\r\n",
         HEAD + b"X-Filler: " + b"x" * (10 * LARGEST),
     ],
-    ids=["one header", "many headers", "a URL", "a header without an end"],
+    ids=["one header too many", "one header", "many headers", "a URL", "a header without an end"],
 )
 def test_larger_heads_are_refused_in_the_shape_of_errors(feedkeep, sent):
     reply = reply_to(feedkeep, sent)
@@ -80,27 +62,27 @@ def test_larger_heads_are_refused_in_the_shape_of_errors(feedkeep, sent):
     assert httpx.get(f"{feedkeep.base_url}/livez").status_code == 200
 
 
-def test_a_trailer_without_an_end_is_refused(feedkeep):
-    token = feedkeep.new_token(feedkeep.new_account())
-    head = (
-        f"POST /subscriptions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
-        "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\nX-Filler: "
-    )
-    reply = reply_to(feedkeep, head.encode() + b"x" * (40 * LARGEST))
-    assert reply.startswith(b"HTTP/1.1 431 ") or reply == b""  # cut while it was sending
+def test_bodies_and_trailers_without_an_end_are_refused(feedkeep):
+    head = head_by(feedkeep, feedkeep.new_account())
+    chunked = head + b"Transfer-Encoding: chunked\r\n\r\n"
+    trailer = chunked + b"1\r\n{\r\n0\r\nX-Filler: " + b"x" * (40 * LARGEST)
+    announced = head + b"Content-Length: %d\r\n\r\n" % 2**30 + b"x" * 99
+    assert reply_to(feedkeep, announced).startswith(b"HTTP/1.1 413 ")
+    chunks = chunked + (b"100000\r\n" + b"x" * 0x100000 + b"\r\n") * 8
+    for sent, status in ((trailer, b"431"), (chunks, b"413")):
+        reply = reply_to(feedkeep, sent)  # none if it was cut while it was sending
+        assert reply.startswith(b"HTTP/1.1 %b " % status) or reply == b"", status
 
 
 # C1.7
 def test_clients_that_keep_it_waiting_are_cut_and_the_others_are_not(impatient):
     name = impatient.new_account()
-    token = impatient.new_token(name)
     slow = [
         b"",
         b"GET /livez HTT",
         HEAD,
         b"\r\n",
-        f"POST /subscriptions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
-        'Content-Length: 99\r\n\r\n{"subscriptions":['.encode(),
+        head_by(impatient, name) + b'Content-Length: 99\r\n\r\n{"subscriptions":[',
         HEAD + b"\r\n" + HEAD,  # after a whole request, half of the next one
     ]
     started = time.monotonic()
@@ -112,22 +94,10 @@ def test_clients_that_keep_it_waiting_are_cut_and_the_others_are_not(impatient):
         for connection in connections:
             until_closed(connection)
         assert 1 <= time.monotonic() - started < 6
-        used = patient.get("/subscriptions")
-        assert used.status_code == 200
+        assert patient.get("/subscriptions").status_code == 200
 
 
-def test_a_defect_in_looking_for_slow_clients_is_logged_and_spares_none_of_the_others(tmp_path):
-    process = FeedkeepProcess(tmp_path)
-    process.run_first("patience_is_short", "looking_for_slow_replies_fails")
-    with process, connected(process) as connection:
-        connection.sendall(HEAD)
-        assert until_closed(connection).startswith(b"HTTP/1.1 408 ")
-    log = process.log.read_text()
-    assert '"event":"cannot abort a connection"' in log
-    assert "ZeroDivisionError" in log
-
-
-def test_a_client_that_sends_a_little_all_the_time_is_cut_too(impatient):
+def test_client_that_sends_a_little_all_the_time_is_cut_too(impatient):
     started = time.monotonic()
     with connected(impatient) as connection, suppress(ConnectionError):
         while time.monotonic() - started < 10:
@@ -136,48 +106,50 @@ def test_a_client_that_sends_a_little_all_the_time_is_cut_too(impatient):
     assert time.monotonic() - started < 6
 
 
+def test_defect_in_looking_for_slow_clients_is_logged_and_spares_none_of_the_others(tmp_path):
+    process = FeedkeepProcess(tmp_path)
+    process.run_first("patience_is_short", "looking_for_slow_replies_fails")
+    with process:
+        assert reply_to(process, HEAD).startswith(b"HTTP/1.1 408 ")
+    assert "ZeroDivisionError" in process.log.read_text()
+    assert '"event":"cannot abort a connection"' in process.log.read_text()
+
+
 # C1.7
-def test_a_client_that_does_not_read_its_reply_is_cut(impatient):
+def test_client_that_does_not_read_its_reply_is_cut(impatient):
     name = impatient.new_account()
-    items = [{"feed_url": f"https://{number}.example/{'x' * 4_000}"} for number in range(900)]
     with impatient.client(name) as client:
-        assert client.post("/subscriptions", json={"subscriptions": items}).status_code == 200
-    request = (
-        "GET /subscriptions?per_page=1000 HTTP/1.1\r\nHost: x\r\n"
-        f"Authorization: Bearer {impatient.new_token(name)}\r\n\r\n"
-    ).encode()
+        add_long_feeds(client, 900)
+    get = head_by(impatient, name, "GET /subscriptions?per_page=1000")
     with connected(impatient) as connection:
-        connection.sendall(request * 4)
+        connection.sendall((get + b"\r\n") * 4)
         was_cut = select.poll()
         was_cut.register(connection, select.POLLERR | select.POLLHUP)  # whatever can be read
         assert was_cut.poll(20_000)
         assert len(until_closed(connection)) < 4 * 3_600_000
 
 
-def test_a_client_that_reads_a_little_all_the_time_is_not_cut(impatient):
+def test_client_that_reads_a_little_all_the_time_is_not_cut(impatient):
     url = httpx.URL(impatient.base_url)
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)  # before it connects
         connection.settimeout(20)
         connection.connect((url.host, url.port))
-        get = b"GET /docs HTTP/1.1\r\nHost: x\r\n\r\n"
-        connection.sendall(get * 4)
+        connection.sendall(b"GET /docs HTTP/1.1\r\nHost: x\r\n\r\n" * 4)
         for _ in range(30):  # for three times as long as others may read nothing
             assert connection.recv(2_000)
             time.sleep(0.1)
 
 
-def test_a_reply_without_room_is_logged_as_what_was_sent(tmp_path):
+def test_reply_without_room_is_logged_as_what_was_sent(tmp_path):
     bounds = {"max_body_bytes": "1500000", "max_in_flight_bytes": "2000000"}
     with FeedkeepProcess(tmp_path, **bounds) as process, connected(process) as unread:
         name = process.new_account()
         path = "/subscriptions?per_page=1000"
-        items = [{"feed_url": f"https://{n}.example/{'x' * 4_000}"} for n in range(300)]
         with process.client(name) as client:
-            assert client.post("/subscriptions", json={"subscriptions": items}).status_code == 200
+            add_long_feeds(client, 300)
             unread.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
-            head = f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "
-            unread.sendall(f"{head}{process.new_token(name)}\r\n\r\n".encode())
+            unread.sendall(head_by(process, name, f"GET {path}") + b"\r\n")
             assert unread.recv(1)
             # One is refused when it is made, and one when its texts are known.
             for asked in (path, f"/subscriptions/{name}.txt"):
@@ -188,46 +160,16 @@ def test_a_reply_without_room_is_logged_as_what_was_sent(tmp_path):
                 assert "max_in_flight_bytes" in str(line["reason"])
 
 
-def test_idle_clients_make_room_when_there_is_none_left(tmp_path):
-    process = FeedkeepProcess(tmp_path)
-    process.run_first("few_places")
-    with process, ExitStack() as stack:
-        name = process.new_account()
-        first = stack.enter_context(process.client(name))
-        assert first.get("/subscriptions").status_code == 200
-        for _ in range(400):
-            stack.enter_context(connected(process))
-        assert httpx.get(f"{process.base_url}/livez").status_code == 200
-        with process.client(name) as last:
-            assert last.get("/subscriptions").status_code == 200
-
-
-@pytest.mark.parametrize("files", [64, 100, 256, 1_024, 65_536])
-def test_connections_within_a_file_limit_leave_files_for_the_rest(files):
-    connections = connections_within(files, postgres_connections=8)
-    assert files // 2 <= connections <= max(files // 2, files - OTHER_FILES - 8)
-
-
-def test_a_huge_body_is_refused_without_being_kept(feedkeep):
-    token = feedkeep.new_token(feedkeep.new_account())
-    head = f"POST /subscriptions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
-    announced = reply_to(feedkeep, f"{head}Content-Length: {2**30}\r\n\r\n".encode() + b"x" * 99)
-    chunk = b"100000\r\n" + b"x" * 0x100000 + b"\r\n"
-    chunked = reply_to(feedkeep, f"{head}Transfer-Encoding: chunked\r\n\r\n".encode() + chunk * 8)
-    assert announced.startswith(b"HTTP/1.1 413 ")
-    assert chunked.startswith(b"HTTP/1.1 413 ") or chunked == b""  # the reply was not waited for
-
-
 def test_few_requests_of_a_connection_wait_for_the_one_that_is_answered(feedkeep):
     # Each that waits takes some kilobytes: who sent thousands, and read nothing, took 80 MB.
     reply = reply_to(feedkeep, (HEAD + b"\r\n") * 5_000)
     assert reply.count(b"HTTP/1.1 200 ") < 100
     assert reply.count(b"HTTP/1.1 503 ") <= 1  # a client that sends on may see the end alone
-    few = reply_to(feedkeep, (HEAD + b"\r\n") * 9 + HEAD + b"Connection: close\r\n\r\n")
+    few = reply_to(feedkeep, (HEAD + b"\r\n") * 9 + HEAD + LAST)
     assert few.count(b"HTTP/1.1 200 ") == 10
 
 
-def test_a_download_that_is_not_read_holds_no_file_besides_its_connection(tmp_path):
+def test_download_that_is_not_read_holds_no_file_besides_its_connection(tmp_path):
     with FeedkeepProcess(tmp_path) as process, ExitStack() as stack:
         files = Path(f"/proc/{process.process.pid}/fd")
         connections = [stack.enter_context(connected(process)) for _ in range(40)]
@@ -239,57 +181,65 @@ def test_a_download_that_is_not_read_holds_no_file_besides_its_connection(tmp_pa
 
 # HTTPS
 
+AUTHORITY = trustme.CA()
+TRUSTING = ssl.create_default_context()
+AUTHORITY.configure_trust(TRUSTING)
+
 
 @pytest.fixture(scope="module")
-def authority():
-    return trustme.CA()
-
-
-@pytest.fixture
-def certificate(authority, tmp_path):
-    issued = authority.issue_cert("127.0.0.1")
-    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+def settings(tmp_path_factory):
+    """The settings of a service with a certificate."""
+    folder = tmp_path_factory.mktemp("tls")
+    cert, key = str(folder / "cert.pem"), str(folder / "key.pem")
+    issued = AUTHORITY.issue_cert("127.0.0.1")
     for pem in issued.cert_chain_pems:
         pem.write_to_path(cert, append=True)
     issued.private_key_pem.write_to_path(key)
-    return cert, key
+    return {"tls_cert": cert, "tls_key": key}
 
 
-def test_it_serves_https_by_itself(tmp_path, authority, certificate):
-    cert, key = certificate
-    trusting = ssl.create_default_context()
-    authority.configure_trust(trusting)
-    with FeedkeepProcess(tmp_path, tls_cert=str(cert), tls_key=str(key)) as process:
-        assert process.base_url.startswith("https://")
-        with httpx.Client(verify=trusting, timeout=30) as client:
-            token = process.new_token(process.new_account())
-            reply = client.get(
-                f"{process.base_url}/subscriptions", headers={"Authorization": f"Bearer {token}"}
-            )
-            assert reply.json()["total"] == 0
-            assert reply.http_version == "HTTP/1.1"
-        with pytest.raises(httpx.HTTPError):
-            httpx.get(process.base_url.replace("https", "http") + "/livez")
+def secured(connection: socket.socket) -> ssl.SSLSocket:
+    return TRUSTING.wrap_socket(connection, server_hostname="127.0.0.1")
+
+
+def test_https_is_served_and_its_connections_end_at_once(tmp_path, settings):
+    with ExitStack() as stack:
+        with FeedkeepProcess(tmp_path, **settings) as process:
+            assert process.base_url.startswith("https://")
+            bearer = {"Authorization": f"Bearer {process.new_token(process.new_account())}"}
+            with httpx.Client(verify=TRUSTING, timeout=30, headers=bearer) as client:
+                reply = client.get(f"{process.base_url}/subscriptions")
+            assert (reply.json()["total"], reply.http_version) == (0, "HTTP/1.1")
+            with pytest.raises(httpx.HTTPError):
+                httpx.get(process.base_url.replace("https", "http") + "/livez")
+
+            # A client that reads to the end cannot see sooner that all has come.
+            body = b"Content-Length: 100000\r\n\r\n" + b"x" * 100_000
+            sent = HEAD.replace(b"GET", b"POST") + body + HEAD + b"\r\n" + HEAD + LAST
+            with connected(process) as connection, secured(connection) as client:
+                began_at = time.monotonic()
+                client.sendall(sent)
+                assert until_closed(client).count(b"HTTP/1.1 ") == 3
+                assert time.monotonic() - began_at < 4  # where it cannot tell, it waits 5 seconds
+
+            idle = stack.enter_context(secured(stack.enter_context(connected(process))))
+            idle.sendall(HEAD + b"\r\n")
+            assert idle.recv(65_536)
+            told_at = time.monotonic()
+        assert time.monotonic() - told_at < 5  # the grace period is 8 seconds
 
 
 @pytest.mark.parametrize("has_tls", first_of(True, False))
-def test_connections_that_are_closed_leave_no_more_memory_in_use_than_a_first_crowd(
-    tmp_path, authority, certificate, has_tls
-):
-    trusting = ssl.create_default_context()
-    authority.configure_trust(trusting)
-    cert, key = map(str, certificate)
+def test_closed_connections_leave_no_more_memory_in_use(tmp_path, settings, has_tls):
     request = HEAD + b"".join(b"%02x:%02x\r\n" % (n, n) for n in range(99)) + b"\r\n"
-    settings = {"tls_cert": cert, "tls_key": key} if has_tls else {}
-    with FeedkeepProcess(tmp_path, **settings) as process:
+    with FeedkeepProcess(tmp_path, **(settings if has_tls else {})) as process:
         while_open = []
         for _ in range(3):
             with ExitStack() as stack:
                 for _ in range(CONNECTIONS):
                     client = stack.enter_context(connected(process))
                     if has_tls:
-                        wrapped = trusting.wrap_socket(client, server_hostname="127.0.0.1")
-                        client = stack.enter_context(wrapped)
+                        client = stack.enter_context(secured(client))
                     client.sendall(request)
                     assert client.recv(65_536).startswith(b"HTTP/1.1 200 ")
                 while_open.append(memory_bytes(process, "VmRSS"))
@@ -299,53 +249,15 @@ def test_connections_that_are_closed_leave_no_more_memory_in_use_than_a_first_cr
             time.sleep(0.1)
 
 
-def test_a_stop_does_not_wait_for_idle_clients_to_agree_to_the_end_of_tls(
-    tmp_path, authority, certificate
-):
-    cert, key = certificate
-    trusting = ssl.create_default_context()
-    authority.configure_trust(trusting)
-    with ExitStack() as stack:
-        with FeedkeepProcess(tmp_path, tls_cert=str(cert), tls_key=str(key)) as process:
-            connection = stack.enter_context(connected(process))
-            idle = stack.enter_context(
-                trusting.wrap_socket(connection, server_hostname="127.0.0.1")
-            )
-            idle.sendall(HEAD + b"\r\n")
-            assert idle.recv(65_536)
-            told_at = time.monotonic()
-        assert time.monotonic() - told_at < 5  # the grace period is 8 seconds
-
-
-def test_the_last_reply_ends_a_connection_of_tls_at_once(tmp_path, authority, certificate):
-    """A client that reads to the end cannot see sooner that all has come."""
-    cert, key = certificate
-    trusting = ssl.create_default_context()
-    authority.configure_trust(trusting)
-    heads = [f"{method} /livez HTTP/1.1\r\nHost: x\r\n" for method in ("POST", "GET", "GET")]
-    heads[0] += "Content-Length: 100000\r\n"
-    heads[-1] += "Connection: close\r\n"
-    sent = "\r\n".join([heads[0], "x" * 100_000 + "\r\n".join([*heads[1:], ""])])
-    with (
-        FeedkeepProcess(tmp_path, tls_cert=str(cert), tls_key=str(key)) as process,
-        connected(process) as connection,
-        trusting.wrap_socket(connection, server_hostname="127.0.0.1") as client,
-    ):
-        began_at = time.monotonic()
-        client.sendall(sent.encode())
-        assert until_closed(client).count(b"HTTP/1.1 ") == len(heads)
-        assert time.monotonic() - began_at < 4  # where it cannot tell, it waits 5 seconds
-
-
-def test_a_certificate_that_cannot_be_used_is_told_in_one_sentence(tmp_path, certificate):
-    cert, key = certificate
-    other = trustme.CA().issue_cert("127.0.0.1").private_key_pem
-    other.write_to_path(tmp_path / "other.pem")
+def test_certificate_that_cannot_be_used_is_told_in_one_sentence(tmp_path, settings):
+    cert, key = settings["tls_cert"], settings["tls_key"]
+    other = str(tmp_path / "other.pem")
+    trustme.CA().issue_cert("127.0.0.1").private_key_pem.write_to_path(other)
     for arguments, reason in (
         (["--tls-cert", "nowhere.pem"], "No such file"),
-        (["--tls-key", str(key)], "tls_key is set without a certificate"),
-        (["--tls-cert", str(cert), "--tls-key", str(tmp_path / "other.pem")], "belong together"),
-        (["--tls-cert", str(key), "--tls-key", str(key)], "not PEM"),
+        (["--tls-key", key], "tls_key is set without a certificate"),
+        (["--tls-cert", cert, "--tls-key", other], "belong together"),
+        (["--tls-cert", key, "--tls-key", key], "not PEM"),
     ):
         done = FeedkeepProcess(tmp_path).run("serve", "--port", "0", *arguments)
         assert (done.returncode, done.stderr.count("\n")) == (1, 1)
@@ -355,47 +267,40 @@ def test_a_certificate_that_cannot_be_used_is_told_in_one_sentence(tmp_path, cer
 # Places
 
 
-def test_silent_handshakes_are_the_first_to_go_when_there_is_no_place_left(
-    tmp_path, authority, certificate
-):
-    cert, key = certificate
-    trusting = ssl.create_default_context()
-    authority.configure_trust(trusting)
-    process = FeedkeepProcess(tmp_path, tls_cert=str(cert), tls_key=str(key))
+@pytest.mark.parametrize("files", [64, 100, 256, 1_024, 65_536])
+def test_connections_within_a_file_limit_leave_files_for_the_rest(files):
+    connections = connections_within(files, postgres_connections=8)
+    assert files // 2 <= connections <= max(files // 2, files - OTHER_FILES - 8)
+
+
+def test_idle_connections_and_owed_bodies_are_the_first_to_go_without_places(tmp_path):
+    process = FeedkeepProcess(tmp_path)
+    process.run_first("few_places")
+    with process:
+        name = process.new_account()
+        owing = head_by(process, name) + b"Content-Length: 99\r\n\r\n"
+        for count, sent in ((400, b""), (250, owing), (250, owing + b"{")):
+            with ExitStack() as stack, process.client(name) as first:
+                assert first.get("/subscriptions").status_code == 200
+                for connection in [stack.enter_context(connected(process)) for _ in range(count)]:
+                    with suppress(ConnectionError):  # it had to go already
+                        connection.sendall(sent)
+                assert httpx.get(f"{process.base_url}/livez").status_code == 200
+                with process.client(name) as last:
+                    assert last.get("/subscriptions").status_code == 200
+                if sent:
+                    assert first.get("/subscriptions").status_code == 200
+
+
+def test_silent_handshakes_are_the_first_to_go_without_places(tmp_path, settings):
+    process = FeedkeepProcess(tmp_path, **settings)
     process.run_first("few_places")
     with process, ExitStack() as stack:
-        name = process.new_account()
-        headers = {"Authorization": f"Bearer {process.new_token(name)}"}
-        first, last = (
-            stack.enter_context(
-                httpx.Client(
-                    base_url=process.base_url, verify=trusting, headers=headers, timeout=10
-                )
-            )
-            for _ in range(2)
-        )
+        bearer = {"Authorization": f"Bearer {process.new_token(process.new_account())}"}
+        usual = {"base_url": process.base_url, "verify": TRUSTING, "headers": bearer}
+        first, last = (stack.enter_context(httpx.Client(**usual, timeout=10)) for _ in range(2))
         assert first.get("/subscriptions").status_code == 200
         for _ in range(300):
             stack.enter_context(connected(process))
-        assert last.get("/subscriptions").status_code == 200
-        assert first.get("/subscriptions").status_code == 200
-
-
-@pytest.mark.parametrize("sent", first_of("{", ""))
-def test_owed_bodies_are_the_first_to_go_when_there_is_no_place_left(tmp_path, sent):
-    process = FeedkeepProcess(tmp_path)
-    process.run_first("few_places")
-    with process, ExitStack() as stack:
-        name = process.new_account()
-        token = process.new_token(name)
-        head = f"POST /subscriptions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
-        owing = f"{head}Content-Length: 99\r\n\r\n{sent}".encode()
-        with process.client(name) as first:
-            assert first.get("/subscriptions").status_code == 200
-            connections = [stack.enter_context(connected(process)) for _ in range(250)]
-            for connection in connections:
-                with suppress(ConnectionError):  # it had to go already
-                    connection.sendall(owing)
-            with process.client(name) as last:
-                assert last.get("/subscriptions").status_code == 200
-            assert first.get("/subscriptions").status_code == 200
+        for client in (last, first):
+            assert client.get("/subscriptions").status_code == 200

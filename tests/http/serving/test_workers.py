@@ -3,7 +3,7 @@
 import multiprocessing
 import signal
 import socket
-from multiprocessing.connection import Connection
+from unittest import mock
 
 import pytest
 
@@ -23,40 +23,34 @@ def signals():
         signal.signal(number, handler)
 
 
-async def serve(*_: object) -> None:
-    """Never started here."""
+def run_two_workers() -> None:
+    with socket.socket() as listener:
+        workers.Workers(Settings(workers=2), [Sockets(listener)], None, lambda _: None, None).run()
 
 
 def test_workers_that_cannot_be_started_are_tried_again_until_a_stop(monkeypatch):
-    tries = 0
+    unstartable = mock.Mock()
 
-    class Unstartable:
-        def __init__(self, **_):
-            pass
+    def start():
+        if unstartable.call_count == 3:
+            signal.raise_signal(signal.SIGTERM)
+        raise BlockingIOError("Resource temporarily unavailable")
 
-        def start(self):
-            nonlocal tries
-            tries += 1
-            if tries == 3:
-                signal.raise_signal(signal.SIGTERM)
-            raise BlockingIOError("Resource temporarily unavailable")
-
+    unstartable.return_value.start = start
     monkeypatch.setattr(workers, "PAUSE_SECONDS", 0)
-    monkeypatch.setattr(workers._spawn, "Process", Unstartable)
-    with socket.socket() as listener:
-        places = [Sockets(listener)]
-        workers.Workers(Settings(workers=2), places, serve, lambda _: None, None).run()
-    assert tries == 3
+    monkeypatch.setattr(workers._spawn, "Process", unstartable)
+    run_two_workers()
+    assert unstartable.call_count == 3
 
 
 def test_successor_of_a_worker_that_was_ready_starts_without_a_pause(monkeypatch):
-    started: list[int] = []
+    started = []
 
     class ReadyThenDead:
         pid, exitcode = 1, -signal.SIGKILL
 
         def __init__(self, *, args, **_):
-            self._telling: Connection = args[3]
+            self._telling = args[3]
             self._lives, held = multiprocessing.Pipe(duplex=False)
             held.close()
             self.sentinel = self._lives.fileno()
@@ -67,22 +61,11 @@ def test_successor_of_a_worker_that_was_ready_starts_without_a_pause(monkeypatch
             if len(started) == 2:
                 signal.raise_signal(signal.SIGTERM)
 
-        def is_alive(self):
-            return False
+        is_alive = kill = terminate = mock.Mock(return_value=False)
 
-        def terminate(self):
-            pass
-
-        kill = terminate
-
-    def pause(_):
-        raise AssertionError("its clients wait meanwhile")
-
-    monkeypatch.setattr(workers.time, "sleep", pause)
+    monkeypatch.setattr(workers.time, "sleep", None)  # its clients would wait meanwhile
     monkeypatch.setattr(workers._spawn, "Process", ReadyThenDead)
-    with socket.socket() as listener:
-        places = [Sockets(listener)]
-        workers.Workers(Settings(workers=2), places, serve, lambda _: None, None).run()
+    run_two_workers()
     assert len(started) == 2
 
 
