@@ -40,9 +40,7 @@ def test_a_token_is_read_with_every_reading_of_its_name():
     assert read_basic(f"mé:{TOKEN}".encode()) == named("mé", "m\u00c3\u00a9")
 
 
-async def test_every_refusal_looks_up_all_names_computes_once_and_counts_once(
-    tmp_path, monkeypatch
-):
+async def test_every_refusal_costs_the_same(tmp_path, monkeypatch):
     looked_up: list[str] = []
     computed: list[str] = []
     counted: list[str] = []
