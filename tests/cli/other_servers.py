@@ -182,6 +182,9 @@ class Nextcloud(OtherServer):
         return found
 
 
+KINDS = [Mygpo, Opodsync, Gpodder2go, Gopodder, Podsync, Nextcloud]
+
+
 @contextmanager
 def serving(server: OtherServer) -> Iterator[str]:
     """Serve on loopback; yields the address."""

@@ -81,6 +81,13 @@ def examined(
     return found
 
 
+def fault(owner: FeedkeepProcess, subject: str, feed: str = "", *, faults: int = 1) -> str:
+    """Return what is said of a subject, which has to be a fault, among so many."""
+    verdict, text = examined(owner, feed, faults=faults)[subject]
+    assert verdict == "fault"
+    return text
+
+
 def test_where_all_is_well_each_thing_is_told_and_nothing_changes(serving, host):
     feed = fetching(serving, host)
     serving.must("backup", str(serving.folder / "copy.db"))
@@ -148,8 +155,7 @@ def test_a_setting_that_does_not_work_is_a_fault_that_says_what_to_do(migrated, 
 def test_a_feed_that_cannot_be_read_is_a_fault(migrated, host, feed, said):
     fetching(migrated, host)
     url = feed.format(host=f"{host.address}:{host.port}")
-    verdict, text = examined(migrated, url, faults=1)["feed"]
-    assert (verdict, said in text) == ("fault", True), text
+    assert said in fault(migrated, "feed", url)
 
 
 async def test_a_name_that_the_resolver_does_not_know_is_a_fault(monkeypatch):
@@ -166,8 +172,7 @@ async def test_a_name_that_the_resolver_does_not_know_is_a_fault(monkeypatch):
 def test_a_database_file_that_all_users_may_read_is_a_fault(serving, name):
     assert examined(serving)["rights"][0] == "ok"
     (serving.folder / name).chmod(0o644)
-    verdict, text = examined(serving, faults=1)["rights"]
-    assert (verdict, f"chmod o= {serving.folder / name}" in text) == ("fault", True), text
+    assert f"chmod o= {serving.folder / name}" in fault(serving, "rights")
 
 
 def test_stamps_far_ahead_of_the_clock_are_a_fault(migrated):
@@ -178,8 +183,7 @@ def test_stamps_far_ahead_of_the_clock_are_a_fault(migrated):
         await service.store.accounts.note_restored(account.id, lambda *_: decided)
 
     migrated.use(set_clock_ahead)
-    verdict, text = examined(migrated, faults=1)["clock"]
-    assert (verdict, "If the clock is behind, set it" in text) == ("fault", True), text
+    assert "If the clock is behind, set it" in fault(migrated, "clock")
 
 
 def test_a_provider_that_does_not_answer_is_a_fault(migrated):
@@ -189,12 +193,11 @@ def test_a_provider_that_does_not_answer_is_a_fault(migrated):
         }
         assert examined(migrated)["provider"][0] == "ok"
         fake.description_status = 503
-        verdict, text = examined(migrated, faults=1)["provider"]
-        assert (verdict, "it answered 503" in text) == ("fault", True), text
+        assert "it answered 503" in fault(migrated, "provider")
     for password_login in ("true", "false"):
         migrated.environment["FEEDKEEP_PASSWORD_LOGIN"] = password_login
-        verdict, text = examined(migrated, faults=1)["provider"]
-        assert (verdict, fake.issuer in text) == ("fault", True), text
+        text = fault(migrated, "provider")
+        assert fake.issuer in text
         assert ("password_login is off" in text) is (password_login == "false")
 
 
@@ -211,28 +214,23 @@ def test_a_service_without_its_database_is_one_that_is_not_ready(serving):
     database.rename(serving.folder / "moved")
     while httpx.get(f"{serving.base_url}/readyz").status_code != 503:
         time.sleep(0.05)
-    verdict, text = examined(serving, faults=2)["address"]
+    text = fault(serving, "address", faults=2)
     (serving.folder / "moved").rename(database)
-    assert (verdict, text.startswith("feedkeep at")) == ("fault", True), text
+    assert text.startswith("feedkeep at")
     assert "--port" not in text
 
 
 def test_another_program_at_the_port_is_a_fault(migrated, host):
     migrated.environment |= {"FEEDKEEP_HOST": host.address, "FEEDKEEP_PORT": str(host.port)}
-    verdict, text = examined(migrated, faults=1)["address"]
-    assert (verdict, "no feedkeep" in text) == ("fault", True), text
+    assert "no feedkeep" in fault(migrated, "address")
 
 
 def test_a_public_url_that_does_not_lead_here_is_told(serving, host):
-    nowhere = f"http://{host.address}:{host.port}/nowhere"
-    closed = f"http://127.0.0.1:{free_port()}"
-    for url, expected, said in (
-        (nowhere, "fault", "Check the proxy"),
-        (closed, "note", "from this machine"),
-    ):
-        serving.environment["FEEDKEEP_PUBLIC_URL"] = url
-        verdict, text = examined(serving, faults=int(expected == "fault"))["public_url"]
-        assert (verdict, said in text) == (expected, True), text
+    serving.environment["FEEDKEEP_PUBLIC_URL"] = f"http://{host.address}:{host.port}/nowhere"
+    assert "Check the proxy" in fault(serving, "public_url")
+    serving.environment["FEEDKEEP_PUBLIC_URL"] = f"http://127.0.0.1:{free_port()}"
+    verdict, text = examined(serving)["public_url"]
+    assert (verdict, "from this machine" in text) == ("note", True), text
 
 
 @pytest.mark.parametrize(
@@ -260,7 +258,7 @@ def test_a_certificate_is_tried_as_clients_do(migrated, name, days, expected, sa
 def test_on_postgres_rights_connections_and_both_clocks_are_examined(owner, postgres):
     database = new_database(postgres)
     owner.environment["FEEDKEEP_DATABASE"] = database
-    assert examined(owner, faults=1)["database"][1].endswith("creates them.\n")
+    assert fault(owner, "database").endswith("creates them.\n")
     owner.must("migrate")
     assert examined(owner)["rights"][0] == "ok"
     parts = urlsplit(database)
@@ -271,13 +269,11 @@ def test_on_postgres_rights_connections_and_both_clocks_are_examined(owner, post
     execute(database, f"GRANT UPDATE ON feedkeep.schema_version TO {role}")
     netloc = f"{role}@{parts.hostname}:{parts.port}"
     owner.environment["FEEDKEEP_DATABASE"] = urlunsplit(parts._replace(netloc=netloc))
-    verdict, text = examined(owner, faults=1)["rights"]
-    assert (verdict, "entry, " in text) == ("fault", True)
+    assert "entry, " in fault(owner, "rights")
     owner.environment |= {"FEEDKEEP_DATABASE": database, "FEEDKEEP_WORKERS": "3"}
     assert examined(owner)["connections"][0] == "ok"
     execute(database, f'ALTER DATABASE "{parts.path[1:]}" CONNECTION LIMIT 23')
-    verdict, text = examined(owner, faults=1)["connections"]
-    assert (verdict, "allows 23 connections" in text) == ("fault", True), text
+    assert "allows 23 connections" in fault(owner, "connections")
     execute(database, f"DROP OWNED BY {role}")
     execute(database, f"DROP ROLE {role}")
     drop_database(postgres, database)

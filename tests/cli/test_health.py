@@ -1,17 +1,17 @@
 """`feedkeep health` says whether the service is ready: in a sentence, and by its exit status."""
 
-import contextlib
 import resource
-import socket
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler
 
 import httpx
 import pytest
 import trustme
 from command_line import refusal
 from feedkeep_process import FeedkeepProcess
+from other_servers import listening
+from postgres_server import free_port
 
 NO_FEEDKEEP = (
     b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
@@ -25,23 +25,18 @@ NO_FEEDKEEP = (
 
 
 @contextmanager
-def something_else(answer: bytes) -> Iterator[int]:
-    """Let something answer on a port of loopback that is no feedkeep, as often as it is asked."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+def something_else(answer: bytes) -> Iterator[str]:
+    """Let another server answer at an address on loopback."""
 
-        def answer_all() -> None:
-            with contextlib.suppress(OSError):  # once the test is over
-                while True:
-                    connection, _ = listener.accept()
-                    with connection:
-                        connection.recv(65_536)
-                        connection.sendall(answer)
+    class Another(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.wfile.write(answer)
 
-        thread = threading.Thread(target=answer_all)
-        thread.start()
-        yield listener.getsockname()[1]
-        listener.shutdown(socket.SHUT_RDWR)
-        thread.join()
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with listening(Another) as url:
+        yield url
 
 
 def test_a_ready_service_is_found_by_its_settings_or_its_address(feedkeep):
@@ -58,14 +53,11 @@ def test_a_ready_service_is_found_by_its_settings_or_its_address(feedkeep):
 
 
 def test_where_nothing_listens_it_says_so(offline):
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        port = unused.getsockname()[1]
-        offline.environment["FEEDKEEP_PORT"] = str(port)
-        assert refusal(offline, "health") == (
-            f"No feedkeep answers at http://127.0.0.1:{port}. There is no connection to"
-            " 127.0.0.1: connection refused."
-        )
+    port = offline.environment["FEEDKEEP_PORT"] = str(free_port())
+    assert refusal(offline, "health") == (
+        f"No feedkeep answers at http://127.0.0.1:{port}. There is no connection to 127.0.0.1:"
+        " connection refused."
+    )
 
 
 def test_a_service_that_cannot_write_is_not_ready_and_is_again_later(tmp_path):
@@ -87,8 +79,8 @@ def test_a_service_that_cannot_write_is_not_ready_and_is_again_later(tmp_path):
 
 @pytest.mark.parametrize("answer", NO_FEEDKEEP)
 def test_another_server_is_not_taken_for_feedkeep(offline, answer):
-    with something_else(answer) as port:
-        told = refusal(offline, "health", "--url", f"http://127.0.0.1:{port}")
+    with something_else(answer) as url:
+        told = refusal(offline, "health", "--url", url)
     assert told.startswith(("What answers at ", "No feedkeep answers "))
 
 
