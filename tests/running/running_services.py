@@ -6,14 +6,16 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from feedkeep_process import FeedkeepProcess
+from feedkeep_process import FEEDKEEP, FeedkeepProcess
 
 ITEM = {"subscriptions": [{"feed_url": "https://a.example"}]}
 INTERVAL_SECONDS = 0.25
@@ -26,6 +28,27 @@ def until(condition: Callable[[], object], seconds: float = _SOON_SECONDS) -> No
     while not condition():
         assert time.monotonic() < deadline, "it took too long"
         time.sleep(0.02)
+
+
+def refusal(process: FeedkeepProcess, *arguments: str) -> str:
+    """Run a command that has to fail; return its one sentence."""
+    done = process.run(*arguments)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), arguments
+    return done.stderr.removeprefix("feedkeep: ").strip()
+
+
+@contextmanager
+def served(
+    process: FeedkeepProcess, *arguments: str, **streams: Any
+) -> Iterator[subprocess.Popen[str]]:
+    """Run `feedkeep serve` as users do, with streams of a test; it has to stop in order."""
+    command = [FEEDKEEP, "serve", *arguments]
+    with subprocess.Popen(command, env=process.environment, text=True, **streams) as running:
+        try:
+            yield running
+        finally:
+            running.terminate()
+            assert running.wait(20) == 0
 
 
 def status_of(process: FeedkeepProcess, path: str = "/readyz") -> int:

@@ -8,7 +8,7 @@ import time
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
-from forms import first_of, in_the_long_form
+from forms import first_of
 from running_services import ITEM, begun_post, connected, is_alive, rest, status_of, until
 
 LONGER_THAN_A_TEST = "300"
@@ -132,13 +132,6 @@ def test_workers_end_with_their_parent(serving):
     serving.process.kill()
     serving.wait()
     until(lambda: not any(is_alive(pid) for pid in workers), SOON_SECONDS)
-
-
-@in_the_long_form
-@ON_TWO_WORKERS
-def test_several_workers_wait_for_no_pause_after_ctrl_c(serving):
-    serving.process.send_signal(signal.SIGINT)
-    assert ends_soon(serving)
 
 
 @pytest.mark.parametrize("status", [413, 401])

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import httpx
 import pytest
-from feedkeep_process import FEEDKEEP, FeedkeepProcess
+from feedkeep_process import FeedkeepProcess
 from forms import first_of
 from postgres_server import free_port
+from running_services import refusal, served
 
 PASSWORD = "correct horse battery"
 
@@ -82,31 +83,24 @@ def test_of_processes_that_start_at_once_one_makes_the_account(tmp_path, databas
 
 def test_a_first_account_that_cannot_be_made_is_told(tmp_path, database):
     process = with_administrator(tmp_path, database, "short")
-    done = process.run("serve", "--port", "0")
-    assert done.returncode == 1
-    assert re.fullmatch(r"feedkeep: .*password.*\n", done.stderr)
+    assert "password" in refusal(process, "serve", "--port", "0")
     assert accounts(process) == []
-    done = process.run("serve", "--port", "0", "--setup", "ben")
-    both = "feedkeep: Both --setup and admin_name say who is the first: give one.\n"
-    assert (done.returncode, done.stderr) == (1, both)
+    process = with_administrator(tmp_path, database)
+    both = "Both --setup and admin_name say who is the first: give one."
+    assert refusal(process, "serve", "--port", "0", "--setup", "ben") == both
 
 
 def test_the_link_is_in_a_file_as_soon_as_the_service_can_be_asked(tmp_path):
     """As a container's engine and a journal have it: nothing is a terminal."""
     process = FeedkeepProcess(tmp_path, host="0.0.0.0", port=str(free_port()))  # noqa: S104
     out = tmp_path / "out"
-    with out.open("wb") as printed, process.log.open("wb") as log:
-        served = subprocess.Popen(
-            [FEEDKEEP, "serve"], env=process.environment, stdin=subprocess.DEVNULL,
-            stdout=printed, stderr=log,
-        )  # fmt: skip
-    try:
+    with (
+        out.open("wb") as printed,
+        process.log.open("wb") as log,
+        served(process, stdin=subprocess.DEVNULL, stdout=printed, stderr=log) as running,
+    ):
         while process.run("health").returncode:
-            assert served.poll() is None
+            assert running.poll() is None
         link = re.search(r"http://127\.0\.0\.1:[0-9]+/sign-up/\S+", out.read_text())
         assert link is not None
-        with httpx.Client(follow_redirects=True) as browser:
-            assert browser.get(link[0]).status_code == 200
-    finally:
-        served.terminate()
-        served.wait(20)
+        assert httpx.get(link[0], follow_redirects=True).status_code == 200

@@ -14,7 +14,7 @@ import pytest
 from feedkeep_process import DidNotStart, FeedkeepProcess
 from forms import first_of
 from postgres_server import execute, free_port
-from running_services import WATCHDOG_USEC, lines, status_of, until
+from running_services import WATCHDOG_USEC, lines, refusal, status_of, until
 
 from feedkeep.store.sqlite.connection import open_file
 
@@ -178,11 +178,10 @@ def test_commands_refuse_an_older_database_and_copy_migrates(newer, store, tmp_p
         "postgres": ["account list", "database distribute"],
     }[store]
     for command in commands:
-        done = newer.run(*command.split())
-        assert (done.returncode, done.stdout) == (1, ""), command
-        assert f"has version {before} of the schema" in done.stderr
-        assert "Stop the service, and run `" in done.stderr
-        assert " migrate`" in done.stderr
+        told = refusal(newer, *command.split())
+        assert f"has version {before} of the schema" in told
+        assert "Stop the service, and run `" in told
+        assert " migrate`" in told
     assert version(newer) == before
     newer.run_first("a_version_with_no_way_on")
     newer.must("copy", newer.database, f"sqlite:///{tmp_path / 'copy.db'}")
@@ -194,9 +193,8 @@ def test_no_migration_runs_beneath_a_service_and_no_command_beneath_a_migration(
     before = version(older)
     in_use = "is in use: stop the service"
     with older:
-        refused = newer.run("migrate")
-        assert refused.returncode == 1
-        assert f"{in_use}, and all commands that use it, first." in refused.stderr
+        told = refusal(newer, "migrate")
+        assert f"{in_use}, and all commands that use it, first." in told
         with pytest.raises(DidNotStart, match=in_use):
             newer.start()
         newer.wait()
@@ -204,8 +202,7 @@ def test_no_migration_runs_beneath_a_service_and_no_command_beneath_a_migration(
         older.wait_until_ready()
     done: list[int] = []
     with held(newer, lambda: done.append(newer.run("migrate").returncode)):
-        refused = older.run("account", "list")
-        assert refused.returncode == 1
-        assert "is being restored or migrated; try again" in refused.stderr
+        told = refusal(older, "account", "list")
+        assert "is being restored or migrated; try again" in told
     assert done == [0]
     assert newer.must("export", NAME, "--format", "urls").split() == [FEED]

@@ -1,6 +1,5 @@
 """Running the service: starting, stopping, dying, health, and what the log tells."""
 
-import json
 import os
 import re
 import resource
@@ -11,15 +10,25 @@ import sqlite3
 import subprocess
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import httpx
 import pytest
-from feedkeep_process import FEEDKEEP, FeedkeepProcess, write_while
+from feedkeep_process import FeedkeepProcess, write_while
 from forms import IS_LONG, in_the_long_form
 from postgres_server import free_port
-from running_services import ITEM, begun_post, connected, lines, rest, status_of
+from running_services import (
+    ITEM,
+    begun_post,
+    connected,
+    lines,
+    refusal,
+    rest,
+    served,
+    status_of,
+    until,
+)
 
 SECRET_URL = "https://user:hunter2@feeds.example/private?key=abracadabra"
 
@@ -51,33 +60,21 @@ def broken(tmp_path, request):
 
 
 def test_a_service_starts_where_what_it_prints_goes_to_a_full_disk(tmp_path):
-    port, log = free_port(), tmp_path / "log"
-    with Path("/dev/full").open("w") as full, log.open("w") as errors:
-        process = subprocess.Popen(
-            [FEEDKEEP, "serve", "--port", str(port)],
-            env=FeedkeepProcess(tmp_path).environment,
-            stdout=full,
-            stderr=errors,
-        )
-    try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=20) as client:
-            until_ready(client, process)
-    finally:
-        process.terminate()
-        assert process.wait(20) == 0
-    told = [json.loads(line) for line in log.read_text().splitlines()]
-    assert [line["event"] for line in told].count("cannot write standard output") == 1
+    process, port = FeedkeepProcess(tmp_path), free_port()
+    process.base_url = f"http://127.0.0.1:{port}"
 
+    def is_ready():
+        assert running.poll() is None
+        with suppress(httpx.ConnectError):
+            return status_of(process) == 200
 
-def until_ready(client: httpx.Client, process: subprocess.Popen[bytes]) -> None:
-    while process.poll() is None:
-        try:
-            assert client.get("/readyz").status_code == 200
-        except httpx.ConnectError:
-            time.sleep(0.01)
-        else:
-            return
-    raise AssertionError("it has ended")
+    with (
+        Path("/dev/full").open("w") as full,
+        process.log.open("w") as log,
+        served(process, "--port", str(port), stdout=full, stderr=log) as running,
+    ):
+        until(is_ready)
+    assert len(lines(process, "cannot write standard output")) == 1
 
 
 def test_where_no_file_can_be_opened_idle_connections_give_way(serving):
@@ -116,6 +113,14 @@ def test_a_stop_under_load_loses_nothing_and_folds_the_log_into_the_file(own):
     assert set(acknowledged) <= set(exported)
 
 
+def is_refused(process: FeedkeepProcess) -> bool:
+    try:
+        connected(process).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
 @pytest.mark.parametrize("broken", ["adding_waits_for_a_word"], indirect=True)
 def test_a_request_that_was_accepted_is_answered_before_the_end(broken):
     replies: list[httpx.Response] = []
@@ -126,10 +131,7 @@ def test_a_request_that_was_accepted_is_answered_before_the_end(broken):
         thread.start()
         (broken.folder / "begun").read_text()
         broken.process.send_signal(signal.SIGTERM)
-        with pytest.raises(ConnectionRefusedError):  # noqa: PT012 - it takes some until then
-            while True:
-                connected(broken).close()
-                time.sleep(0.01)
+        until(lambda: is_refused(broken))
         assert replies == []
         (broken.folder / "go").write_text("")
         thread.join()
@@ -332,18 +334,16 @@ def test_each_start_prints_another_link_until_there_is_an_account(serving):
     assert misspelt in serving.log.read_text()
 
 
-def test_the_first_start_makes_an_account_with_a_curl_line_that_works(tmp_path):
-    process = FeedkeepProcess(tmp_path)
-    with process.log.open("wb") as log:
-        served = subprocess.Popen(
-            [FEEDKEEP, "serve", "--port", "0", "--setup", "me"],
-            env=process.environment, stdout=subprocess.PIPE, stderr=log, text=True,
-        )  # fmt: skip
-    assert served.stdout is not None
-    try:
-        told: list[str] = []
+def test_setup_makes_an_account_with_a_curl_line_that_works(tmp_path):
+    process, arguments = FeedkeepProcess(tmp_path), ["--port", "0", "--setup", "me"]
+    told: list[str] = []
+    with (
+        process.log.open("wb") as log,
+        served(process, *arguments, stdout=subprocess.PIPE, stderr=log) as running,
+    ):
+        assert running.stdout is not None
         while not told or not told[-1].startswith("curl"):
-            told.append(served.stdout.readline())
+            told.append(running.stdout.readline())
         printed = "".join(told)
         assert process.database.removeprefix("sqlite:///") in printed
         assert "Account:   me" in printed
@@ -353,24 +353,16 @@ def test_the_first_start_makes_an_account_with_a_curl_line_that_works(tmp_path):
         reply = httpx.post(url, headers={name: value}, content=body)
         assert reply.json()["success"][0]["is_subscribed"] is True
         assert re.search("^me .* administrator ", process.must("account", "list"), re.MULTILINE)
-    finally:
-        served.terminate()
-        served.wait(20)
-        served.stdout.close()
 
 
 def test_an_address_that_is_taken_is_told_in_one_sentence(tmp_path):
     process = FeedkeepProcess(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        done = process.run("serve", "--port", port)
-    assert (done.returncode, done.stderr) == (
-        1,
-        f"feedkeep: Cannot listen on 127.0.0.1 port {port}: Address already in use;"
-        " --port names another.\n",
-    )
-    done = process.run("serve", "--host", "x" * 80)
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        assert refusal(process, "serve", "--port", port) == (
+            f"Cannot listen on 127.0.0.1 port {port}: Address already in use; --port names another."
+        )
+    refusal(process, "serve", "--host", "x" * 80)
 
 
 # C7.13

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import signal
 import sys
 import threading
@@ -18,7 +17,7 @@ import pytest
 from feedkeep_process import FeedkeepProcess, write_while
 from forms import in_the_long_form
 from postgres_server import PostgresServer, execute
-from running_services import ITEM, connected, is_alive, lines, status_of, until
+from running_services import ITEM, connected, is_alive, lines, refusal, status_of, until
 
 
 @pytest.fixture(scope="module")
@@ -123,18 +122,6 @@ def test_an_end_under_load_loses_nothing_and_ends_all_processes(tmp_path, server
         assert set(acknowledged) <= set(own.must("export", name, "--format", "urls").split())
 
 
-def test_a_worker_that_dies_is_replaced(serving):
-    first, second = serving.workers()
-    with serving.client(serving.new_account()) as client:
-        assert client.post("/subscriptions", json=ITEM).status_code == 200
-    os.kill(first, signal.SIGKILL)
-    until(lambda: len(serving.workers()) == 2 and first not in serving.workers())
-    assert second in serving.workers()
-    until(lambda: all_are_ready(serving))
-    (line,) = [line for line in lines(serving) if line["event"].startswith("worker died")]
-    assert line["status"] == -signal.SIGKILL
-
-
 @contextlib.contextmanager
 def locked(database: str, table: str) -> Iterator[None]:
     """Lock a table as an administrator's transaction does that stays open."""
@@ -173,8 +160,7 @@ def test_connections_that_come_at_once_are_spread_over_the_workers(serving):
         taken = [now - old for now, old in zip(files(), before, strict=True)]
     assert min(taken) > 8
     port = str(httpx.URL(serving.base_url).port)
-    done = serving.run("serve", "--port", port)
-    assert (done.returncode, "Address already in use" in done.stderr) == (1, True)
+    assert "Address already in use" in refusal(serving, "serve", "--port", port)
 
 
 def test_the_password_of_the_database_is_shown_nowhere(tmp_path, server):
@@ -197,9 +183,6 @@ def test_without_its_package_postgres_is_told_how_to_get_it(tmp_path):
     (tmp_path / "asyncpg.py").write_text("raise ModuleNotFoundError('asyncpg', name='asyncpg')")
     process = FeedkeepProcess(tmp_path, "postgresql://127.0.0.1/feedkeep")
     process.environment["PYTHONPATH"] = str(tmp_path)
-    done = process.run("migrate")
-    assert done.returncode == 1
-    assert done.stderr == (
-        f"feedkeep: PostgreSQL needs one more package: {sys.executable} -m pip install"
-        ' "feedkeep[postgres]".\n'
+    assert refusal(process, "migrate") == (
+        f'PostgreSQL needs one more package: {sys.executable} -m pip install "feedkeep[postgres]".'
     )

@@ -50,7 +50,7 @@ def test_processes_show_the_same_list_and_replace_one_that_is_killed(two):
         client.close()
     first, second = two.workers()
     os.kill(first, signal.SIGKILL)
-    two.wait_for_line("worker died")
+    assert two.wait_for_line("worker died")["status"] == -signal.SIGKILL
     with two.client(name) as client:
         add(client, "https://b.example/feed")
     two.wait_for_workers(2)
