@@ -3,10 +3,11 @@
 import os
 import re
 import subprocess
+from contextlib import closing
 
 import httpx
 from command_line import refusal, talk
-from feedkeep_process import FEEDKEEP, FeedkeepProcess
+from feedkeep_process import FEEDKEEP
 from typer.testing import CliRunner
 
 from feedkeep.cli.main import app
@@ -145,10 +146,9 @@ def test_check_tells_damage_and_fails(offline):
     assert offline.must("check") == f"{offline.database} is intact.\n"
     name = offline.new_account()
     offline.must("import", name, "-", stdin="https://a.example\nhttps://b.example\n")
-    database = open_file(offline.folder / "feedkeep.db")
-    database.execute("UPDATE entry SET feed_url = 'https://moved.example'")
-    database.execute("INSERT INTO deletion (account_id, id, guid) VALUES (5, 5, x'00')")
-    database.close()
+    with closing(open_file(offline.folder / "feedkeep.db")) as database:
+        database.execute("UPDATE entry SET feed_url = 'https://moved.example'")
+        database.execute("INSERT INTO deletion (account_id, id, guid) VALUES (5, 5, x'00')")
     done = offline.run("check")
     assert done.returncode == 1
     assert done.stderr.count("does not lead to it") == 2
@@ -208,11 +208,7 @@ def test_errors_are_one_sentence_and_exit_with_1(offline, tmp_path):
         ("restore-list you --at 2999-01-01", no_account, ""),
         ("restore-list me --at yesterday", "Not a moment: write one such as", ""),
         ("restore-list me --at 1980-01-01", "does not go back that far", ""),
-        (
-            "restore-list me --at 2999-01-01T00:00:00Z",
-            "2999-01-01T00:00:00Z is in the future",
-            "",
-        ),
+        ("restore-list me --at 2999-01-01T00:00:00Z", "T00:00:00Z is in the future", ""),
         ("check --database mysql://x", 'Cannot use "mysql://x" as the database', ""),
         ("check --database sqlite://[x", "as the database", ""),
         ("check --database sqlite:///%00", "as the database", ""),
@@ -226,20 +222,18 @@ def test_errors_are_one_sentence_and_exit_with_1(offline, tmp_path):
     ):
         assert message in refusal(offline, *usage.split(" "), stdin=stdin), usage
     assert "use 1 to 64 letters" in refusal(offline, "account", "create", "a b")
-    assert re.findall(r"^(\S+) .* (yes|no) ", offline.must("account", "list"), re.MULTILINE) == [
-        ("me", "no")
-    ]
+    [_, me] = offline.must("account", "list").splitlines()
+    assert re.match(r"me +\S+ +no ", me)
     assert offline.must("account", "delete", "me", "--yes") == "Deleted me.\n"
     assert "me" not in offline.must("account", "list").split()
 
 
 def test_a_database_of_a_newer_feedkeep_is_refused(offline):
     offline.must("migrate")
-    database = open_file(offline.folder / "feedkeep.db")
-    database.execute("PRAGMA user_version = 999")
-    database.close()
-    assert "has schema version 99" in refusal(offline, "account", "list")
-    assert "has schema version 99" in refusal(offline, "serve", "--port", "0")
+    with closing(open_file(offline.folder / "feedkeep.db")) as database:
+        database.pragma("user_version", 999)
+    for command in ("account list", "serve --port 0"):
+        assert "has schema version 99" in refusal(offline, *command.split())
 
 
 def test_a_defect_is_told_in_one_sentence_too(offline):
@@ -269,23 +263,3 @@ def test_a_terminal_asks_for_a_password_twice_and_before_a_deletion(offline):
     talk(offline, ["account", "delete", "me"], b"n\n")
     assert "me" in offline.must("account", "list")
     assert "Deleted me." in talk(offline, ["account", "delete", "me"], b"y\n")
-
-
-def test_a_backup_of_a_running_service_is_restored_where_nothing_is(tmp_path):
-    own = FeedkeepProcess(tmp_path)
-    own.must("account", "create", "alice")
-    own.must("import", "alice", "-", stdin="https://a.example\n")
-    backup = tmp_path / "backup.db"
-    with own:
-        assert own.must("backup", str(backup)) == f"Backed up to {backup}.\n"
-        assert refusal(own, "backup", str(backup)) == (
-            f"{backup} exists, and is not overwritten; move it away first."
-        )
-    assert "not overwritten" in refusal(own, "restore", str(backup))
-    elsewhere = f"sqlite:///{tmp_path / 'new' / 'restored.db'}"
-    (tmp_path / "new").mkdir()
-    own.must("restore", str(backup), "--database", elsewhere)
-    assert own.must("export", "alice", "--format", "urls", "--database", elsewhere) == (
-        "https://a.example\n"
-    )
-    own.must("check", "--database", elsewhere)

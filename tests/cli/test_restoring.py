@@ -107,16 +107,28 @@ def test_no_clock_is_moved_while_the_service_runs_or_where_nothing_is(offline):
     assert not (offline.folder / "other").exists()
 
 
-def test_a_restored_backup_has_its_clocks_moved_and_tells_what_apps_have_to_do(offline, tmp_path):
-    name = offline.new_account()
+def test_a_backup_of_a_running_service_is_restored_where_nothing_is(offline, tmp_path):
+    """Its clocks are moved, and people are told what to do in apps."""
+    name, feed = offline.new_account(), "https://a.example\n"
+    offline.must("import", name, "-", stdin=feed)
     backup, file = str(tmp_path / "backup"), tmp_path / "feedkeep.db"
-    offline.must("backup", backup)
+    with offline:
+        assert offline.must("backup", backup) == f"Backed up to {backup}.\n"
+        assert refusal(offline, "backup", backup) == (
+            f"{backup} exists, and is not overwritten; move it away first."
+        )
+    assert "not overwritten" in refusal(offline, "restore", backup)
     file.unlink()
     told = offline.must("restore", backup)
     assert told.startswith(f"{offline.database} is restored.\n")
     assert 'in AntennaPod, choose "Force full synchronization"' in told
     assert "in other apps, log out and in again" in told
     assert_moved(account(offline, name))
+    elsewhere = ["--database", f"sqlite:///{tmp_path / 'new' / 'restored.db'}"]
+    (tmp_path / "new").mkdir()
+    offline.must("restore", backup, *elsewhere)
+    assert offline.must("export", name, "--format", "urls", *elsewhere) == feed
+    offline.must("check", *elsewhere)
     file.unlink()
     with closing(open_file(tmp_path / "backup")) as opened:
         opened.pragma("user_version", 999)
