@@ -19,6 +19,7 @@ BASIC = "Basic YWxpY2U6c2VjcmV0"  # alice:secret
 FEEDS = ["https://a.example/feed", "https://b.example/feed?x=é"]
 REMOVED = "https://removed.example/feed"
 NOW = 1_760_000_000
+LATER = NOW + 100
 NOT_THERE = 404, "<html>Page not found</html>"
 
 Answer = tuple[int, Any]
@@ -38,16 +39,24 @@ def play(number: int) -> dict[str, Any]:
 
 @dataclass
 class OtherServer:
-    """An account's things, and how they are told."""
+    """An account's things, and how they are told.
+
+    Attributes:
+        failures: Statuses of the replies to the next requests for episode actions.
+        asked: Methods and targets of all requests.
+    """
 
     devices: list[str] = field(default_factory=lambda: ["phone", "laptop"])
     plays: int = 250
+    failures: list[int] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
 
     def answer(self, method: str, target: str, authorization: str, cookie: str) -> Answer:
         self.asked.append(f"{method} {target}")
         if not self.admits(authorization, cookie):
             return 401, {"code": 401, "message": "\x1b[31mno\x1b[0m"}
+        if "/episodes/" in target and self.failures:
+            return self.failures.pop(0), {}
         parts = urlsplit(target)
         since = int(parse_qs(parts.query).get("since", ["0"])[0])
         return self.reply(parts.path, since)
@@ -75,8 +84,17 @@ class OtherServer:
         return 200, {"add": FEEDS, "remove": [REMOVED], "timestamp": NOW}
 
     def actions(self, since: int) -> dict[str, Any]:
-        plays = range(self.plays) if since < NOW else ()
-        return {"actions": [play(number) for number in plays], "timestamp": NOW}
+        if since >= NOW:
+            return {"actions": [], "timestamp": LATER}
+        return {"actions": [play(number) for number in range(self.plays)], "timestamp": NOW}
+
+
+class GpodderNet(OtherServer):
+    """It has URLs that no app fetches, and a device with an id that no app sends."""
+
+    def changes(self, _device: str) -> Answer:
+        add = [FEEDS[0], f"feed:{FEEDS[1]}", "file:///c"]
+        return 200, {"add": add, "remove": [], "timestamp": NOW}
 
 
 class Mygpo(OtherServer):
@@ -164,6 +182,9 @@ class Nextcloud(OtherServer):
         return found
 
 
+KINDS = [Mygpo, Opodsync, Gpodder2go, Gopodder, Podsync, Nextcloud]
+
+
 @contextmanager
 def serving(server: OtherServer) -> Iterator[str]:
     """Serve on loopback; yields the address."""
@@ -174,6 +195,8 @@ def serving(server: OtherServer) -> Iterator[str]:
             authorization = self.headers["Authorization"] or ""
             status, body = server.answer(self.command, self.path, authorization, cookie)
             self.send_response(status)
+            if status == 301:
+                self.send_header("Location", "https://elsewhere.example/x")
             if self.path.endswith("/login.json") and status == 200:
                 self.send_header("Set-Cookie", "sessionid=theirs; Path=/; SameSite=Lax")
             self.end_headers()

@@ -7,13 +7,11 @@ import signal
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 import typer
-from feedkeep_process import FeedkeepProcess
-from forms import first_of
-from postgres_server import drop_database, execute, new_database
 
 from feedkeep.cli import checking
 from feedkeep.cli.checking import check, check_part
@@ -27,18 +25,13 @@ from feedkeep.store.sqlite.connection import open_file
 DAMAGED = [3, PAGE + 1, 3 * PAGE]
 
 
-@pytest.fixture(params=first_of("sqlite", "postgres"))
-def url(request, tmp_path):
+@pytest.fixture
+def url(offline):
     """A database with three pages of accounts, and one more."""
-    server = request.getfixturevalue("postgres") if request.param == "postgres" else ""
-    database = new_database(server) if server else f"sqlite:///{tmp_path / 'feedkeep.db'}"
-    process = FeedkeepProcess(tmp_path, database)
     names = "".join(f"person{number}\n" for number in range(3 * PAGE + 1))
-    process.must("migrate")
-    process.must("account", "import", "-", stdin="name\n" + names)
-    yield database
-    if server:
-        drop_database(server, database)
+    offline.must("migrate")
+    offline.must("account", "import", "-", stdin="name\n" + names)
+    return offline.database
 
 
 @pytest.fixture
@@ -52,20 +45,11 @@ def checked(url: str, processes: int, after: int = 0) -> None:
 
 def damage(url: str) -> None:
     """Let the counts of three accounts be wrong."""
-    table = "account" if is_sqlite(url) else "feedkeep.account"
-    for number in DAMAGED:
-        one = f"SELECT account_id FROM {table} ORDER BY account_id LIMIT 1 OFFSET {number}"
-        statement = f"UPDATE {table} SET announced_count = 7 WHERE account_id = ({one})"
-        if is_sqlite(url):
-            database = open_file(Path(url.removeprefix("sqlite:///")))
-            database.execute(statement)
-            database.close()
-        else:
-            execute(url, statement)
-
-
-def is_sqlite(url: str) -> bool:
-    return url.startswith("sqlite:///")
+    one = "SELECT account_id FROM account ORDER BY account_id LIMIT 1 OFFSET {}"
+    with closing(open_file(Path(url.removeprefix("sqlite:///")))) as database:
+        for number in DAMAGED:
+            where = f"account_id = ({one.format(number)})"
+            database.execute(f"UPDATE account SET announced_count = 7 WHERE {where}")
 
 
 @pytest.mark.usefixtures("_by_page")
@@ -109,7 +93,6 @@ def _called(monkeypatch):
 
 
 @pytest.mark.usefixtures("_by_page", "_its_processes_end_and_no_others")
-@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_a_check_of_which_a_process_is_killed_says_how_to_go_on(url, monkeypatch, capsys):
     monkeypatch.setattr(checking, "check_part", killed)
     with pytest.raises(StoreUnavailable, match="was killed"):
@@ -125,7 +108,6 @@ def stuck(chosen: Settings, after: AccountId, until: AccountId) -> Checked:
 
 
 @pytest.mark.usefixtures("_by_page", "_its_processes_end_and_no_others")
-@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_ctrl_c_ends_all_processes_of_a_check(url, monkeypatch, capsys):
     monkeypatch.setattr(checking, "check_part", stuck)
 
@@ -147,9 +129,9 @@ def test_ctrl_c_ends_all_processes_of_a_check(url, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("end", [StoreUnavailable("away"), asyncio.CancelledError()])
-def test_a_check_that_does_not_end_says_how_to_go_on(tmp_path, end, monkeypatch, capsys):
-    url = f"sqlite:///{tmp_path / 'feedkeep.db'}"
-    FeedkeepProcess(tmp_path).must("migrate", "--database", url)
+def test_a_check_that_does_not_end_says_how_to_go_on(offline, end, monkeypatch, capsys):
+    url = offline.database
+    offline.must("migrate")
 
     async def interrupted(_, after):
         yield Checked(after, 0, [])

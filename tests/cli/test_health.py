@@ -1,16 +1,17 @@
 """`feedkeep health` says whether the service is ready: in a sentence, and by its exit status."""
 
-import contextlib
 import resource
-import socket
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler
 
 import httpx
 import pytest
 import trustme
+from command_line import refusal
 from feedkeep_process import FeedkeepProcess
+from other_servers import listening
+from postgres_server import free_port
 
 NO_FEEDKEEP = (
     b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
@@ -23,58 +24,39 @@ NO_FEEDKEEP = (
 )
 
 
-@pytest.fixture
-def nothing(tmp_path):
-    """Commands where no service runs."""
-    return FeedkeepProcess(tmp_path)
-
-
 @contextmanager
-def something_else(answer: bytes) -> Iterator[int]:
-    """Let something answer on a port of loopback that is no feedkeep, as often as it is asked."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+def something_else(answer: bytes) -> Iterator[str]:
+    """Let another server answer at an address on loopback."""
 
-        def answer_all() -> None:
-            with contextlib.suppress(OSError):  # once the test is over
-                while True:
-                    connection, _ = listener.accept()
-                    with connection:
-                        connection.recv(65_536)
-                        connection.sendall(answer)
+    class Another(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.wfile.write(answer)
 
-        thread = threading.Thread(target=answer_all)
-        thread.start()
-        yield listener.getsockname()[1]
-        listener.shutdown(socket.SHUT_RDWR)
-        thread.join()
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with listening(Another) as url:
+        yield url
 
 
-def test_a_service_that_is_ready_is_found_by_the_settings_that_it_was_started_with(feedkeep):
+def test_a_ready_service_is_found_by_its_settings_or_its_address(feedkeep):
     port = str(httpx.URL(feedkeep.base_url).port)
+    ready = f"feedkeep at http://127.0.0.1:{port} is ready.\n"
     for host in ("127.0.0.1", "0.0.0.0"):  # noqa: S104 - it is asked, not bound
         feedkeep.environment |= {"FEEDKEEP_PORT": port, "FEEDKEEP_HOST": host}
         try:
-            said = feedkeep.must("health")
+            assert feedkeep.must("health") == ready
         finally:
             del feedkeep.environment["FEEDKEEP_PORT"], feedkeep.environment["FEEDKEEP_HOST"]
-        assert said == f"feedkeep at http://127.0.0.1:{port} is ready.\n"
+    for end in ("", "/"):
+        assert feedkeep.must("health", "--url", feedkeep.base_url + end) == ready
 
 
-@pytest.mark.parametrize("end", ["", "/"])
-def test_a_service_is_asked_by_its_address(feedkeep, end):
-    assert feedkeep.must("health", "--url", feedkeep.base_url + end).endswith("is ready.\n")
-
-
-def test_where_nothing_listens_it_says_so(nothing):
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        port = unused.getsockname()[1]
-        nothing.environment["FEEDKEEP_PORT"] = str(port)
-        done = nothing.run("health")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (
-        f"feedkeep: No feedkeep answers at http://127.0.0.1:{port}. There is no connection to"
-        " 127.0.0.1: connection refused.\n"
+def test_where_nothing_listens_it_says_so(offline):
+    port = offline.environment["FEEDKEEP_PORT"] = str(free_port())
+    assert refusal(offline, "health") == (
+        f"No feedkeep answers at http://127.0.0.1:{port}. There is no connection to 127.0.0.1:"
+        " connection refused."
     )
 
 
@@ -85,24 +67,21 @@ def test_a_service_that_cannot_write_is_not_ready_and_is_again_later(tmp_path):
         pid = process.process.pid
         before = resource.prlimit(pid, resource.RLIMIT_FSIZE)
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (4_096, before[1]))  # no file grows any more
-        done = process.run("health", "--url", process.base_url)
+        told = refusal(process, "health", "--url", process.base_url)
         resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
-        assert (done.returncode, done.stdout) == (1, "")
-        assert done.stderr == (
-            f"feedkeep: feedkeep at {process.base_url} is not ready: it cannot use its database"
-            " now, or is about to stop.\n"
+        assert told == (
+            f"feedkeep at {process.base_url} is not ready: it cannot use its database now, or is"
+            " about to stop."
         )
         process.wait_until_ready()
         process.must("health", "--url", process.base_url)
 
 
 @pytest.mark.parametrize("answer", NO_FEEDKEEP)
-def test_what_is_no_feedkeep_is_not_taken_for_one(nothing, answer):
-    with something_else(answer) as port:
-        done = nothing.run("health", "--url", f"http://127.0.0.1:{port}")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(("feedkeep: What answers at ", "feedkeep: No feedkeep answers "))
-    assert done.stderr.count("\n") == 1
+def test_another_server_is_not_taken_for_feedkeep(offline, answer):
+    with something_else(answer) as url:
+        told = refusal(offline, "health", "--url", url)
+    assert told.startswith(("What answers at ", "No feedkeep answers "))
 
 
 def test_with_a_certificate_it_is_asked_by_https_whatever_name_that_is_for(tmp_path):
@@ -113,22 +92,15 @@ def test_with_a_certificate_it_is_asked_by_https_whatever_name_that_is_for(tmp_p
         assert process.base_url.startswith("https://")
         process.environment["FEEDKEEP_PORT"] = str(httpx.URL(process.base_url).port)
         assert process.must("health") == f"feedkeep at {process.base_url} is ready.\n"
-        done = process.run("health", "--url", process.base_url)
-    assert done.returncode == 1  # an address that is named has to have a certificate for it
-    assert "certificate" in done.stderr
+        # An address that is named has to have a certificate for it.
+        assert "certificate" in refusal(process, "health", "--url", process.base_url)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "port", "said"),
-    [
+def test_an_address_that_is_not_valid_is_told(offline):
+    for url, port, said in (
         ([], "0", "name the address"),
         (["--url", "127.0.0.1:8080"], "8080", "http://"),
         (["--url", "http://127.0.0.1:x"], "8080", "host"),
-    ],
-)
-def test_an_address_that_is_none_is_told(nothing, arguments, port, said):
-    nothing.environment["FEEDKEEP_PORT"] = port
-    done = nothing.run("health", *arguments)
-    assert done.returncode == 1
-    assert said in done.stderr
-    assert done.stderr.count("\n") == 1
+    ):
+        offline.environment["FEEDKEEP_PORT"] = port
+        assert said in refusal(offline, "health", *url)

@@ -1,106 +1,28 @@
 """feedkeep migrate-from: from another feedkeep, and from a server that does as gpodder.net does."""
 
-import json
 import threading
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import httpx
+import other_servers
 import pytest
 from authors import TESTER
+from command_line import refusal
 from feedkeep_process import FeedkeepProcess
-from other_servers import (
-    FEEDS,
-    Gopodder,
-    Gpodder2go,
-    Mygpo,
-    Nextcloud,
-    Opodsync,
-    OtherServer,
-    Podsync,
-    listening,
-    serving,
-)
+from other_servers import FEEDS, LATER, GpodderNet, OtherServer, listening, play, serving
 
 from feedkeep.model import Admitted
 
 PASSWORD = "a long enough password"
-PODCAST = "https://a.example/feed"
-
-
-def action(number: int) -> dict[str, Any]:
-    return {
-        "podcast": PODCAST,
-        "episode": f"https://a.example/{number}.mp3",
-        "device": "phone",
-        "action": "play",
-        "timestamp": "2026-01-01T12:00:00",
-        "position": 1 + number,
-        "total": 3_600,
-    }
-
-
-class GpodderNet:
-    """A stand-in for gpodder.net: it tells the time of each reply, and can fail.
-
-    Attributes:
-        asked: The paths that were asked for.
-        failures: With which statuses the next requests for episode actions are answered.
-    """
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-        self.failures: list[int] = []
-        self.actions = [action(number) for number in range(2_500)]
-        self.url = ""
-
-    def answer(self, path: str, authorization: str) -> tuple[int, Any]:
-        self.asked.append(path)
-        if authorization != "Basic YWxpY2U6c2VjcmV0":  # alice:secret
-            return 401, {}
-        if path.startswith("/api/2/episodes/alice.json") and self.failures:
-            return self.failures.pop(0), {}
-        return 200, {
-            "/api/2/devices/alice.json": [
-                {"id": "phone", "caption": "My phone", "type": "mobile", "subscriptions": 2},
-                {"id": "not an id", "caption": "", "type": "other", "subscriptions": 0},
-            ],
-            "/api/2/subscriptions/alice/phone.json?since=0": {
-                "add": [PODCAST, "feed:https://b.example", "file:///c"],
-                "remove": [],
-                "timestamp": 1_700,
-            },
-            "/api/2/episodes/alice.json?since=0": {"actions": self.actions, "timestamp": 1_700},
-            "/api/2/episodes/alice.json?since=1700": {"actions": [], "timestamp": 1_800},
-        }.get(path, {"actions": [], "timestamp": 1_900})
 
 
 @pytest.fixture
-def gpodder_net():
-    server = GpodderNet()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
-            status, body = server.answer(self.path, self.headers["Authorization"])
-            self.send_response(status)
-            self.send_header("Location", "https://elsewhere.example/x")
-            self.end_headers()
-            self.wfile.write(json.dumps(body).encode())
-
-        def log_message(self, *_):
-            pass
-
-    with listening(Handler) as server.url:
-        yield server
-
-
-@pytest.fixture
-def here(tmp_path):
+def here(offline):
     """A database of our own, without a service."""
-    process = FeedkeepProcess(tmp_path)
-    process.use(lambda service: service.accounts.create("alice", None))
-    return process
+    offline.use(lambda service: service.accounts.create("alice", None))
+    return offline
 
 
 def migrate(here: FeedkeepProcess, url: str, *options: str, password: str = "secret") -> str:  # noqa: S107 - the stand-in's
@@ -124,111 +46,85 @@ def kept(here: FeedkeepProcess) -> tuple[list[str], int, list[str]]:
     return here.use(look)
 
 
-def test_everything_comes_over_and_a_second_run_doubles_nothing(here, gpodder_net):
-    told = migrate(here, gpodder_net.url)
-    assert told.splitlines() == [
-        "1 devices.",
-        "Subscriptions: 2 added, 0 already there, 1 refused.",
-        "2500 episode actions; 0 URLs refused.",
-    ]
-    whole = ([PODCAST, "https://b.example"], 2_500, ["phone"])
-    assert kept(here) == whole
-    assert "0 added, 2 already there" in migrate(here, gpodder_net.url)
-    assert kept(here) == whole
-
-
-def test_what_was_left_here_after_the_first_run_stays_left(here, gpodder_net):
-    migrate(here, gpodder_net.url)
-
+def test_everything_comes_over_once_and_later_runs_continue(here):
     async def leave(service):
         account = await service.accounts.named("alice")
-        await service.url_lists.upload(Admitted(account, "test"), [], [PODCAST], TESTER)
+        await service.url_lists.upload(Admitted(account, "test"), [], FEEDS[:1], TESTER)
 
-    here.use(leave)
-    migrate(here, gpodder_net.url)
-    assert kept(here)[0] == ["https://b.example"]
-
-
-def test_a_second_run_goes_on_where_the_first_one_ended(here, gpodder_net):
-    migrate(here, gpodder_net.url)
-    gpodder_net.asked.clear()
-    assert "0 episode actions" in migrate(here, gpodder_net.url)
-    assert [path for path in gpodder_net.asked if "episodes" in path] == [
-        "/api/2/episodes/alice.json?since=1800"
-    ]
-
-
-def test_what_came_before_a_failure_stays_and_the_next_run_brings_the_rest(here, gpodder_net):
-    gpodder_net.failures = [400]
-    assert "The other server answered 400" in migrate(here, gpodder_net.url)
-    assert kept(here) == ([PODCAST, "https://b.example"], 0, ["phone"])
-    migrate(here, gpodder_net.url)
-    assert kept(here)[1] == 2_500
+    server, everything = GpodderNet(["phone", "not an id"], 2_500), (FEEDS, 2_500, ["phone"])
+    with serving(server) as url:
+        assert migrate(here, url).splitlines() == [
+            "1 devices.",
+            "Subscriptions: 2 added, 0 already there, 1 refused.",
+            "2500 episode actions; 0 URLs refused.",
+        ]
+        assert kept(here) == everything
+        server.asked.clear()
+        again = migrate(here, url)
+        assert "0 added, 2 already there" in again
+        assert "0 episode actions" in again
+        since = f"GET /api/2/episodes/alice.json?since={LATER}"
+        assert [path for path in server.asked if "episodes" in path] == [since]
+        assert kept(here) == everything
+        here.use(leave)  # what was left here after the first run stays left
+        migrate(here, url)
+        assert kept(here)[0] == FEEDS[1:]
 
 
-def test_a_fault_that_passes_is_waited_for(here, gpodder_net):
-    gpodder_net.failures = [503]
-    assert "2500 episode actions" in migrate(here, gpodder_net.url)
+def test_what_came_before_a_failure_stays_and_the_next_run_brings_the_rest(here):
+    server = GpodderNet(["phone"], 50, failures=[400])
+    with serving(server) as url:
+        assert "The other server answered 400" in migrate(here, url)
+        assert kept(here) == (FEEDS, 0, ["phone"])
+        server.failures = [301]
+        told = migrate(here, url)
+        assert "The other server redirects to https://elsewhere.example; use that address." in told
+        told = migrate(here, url, password="wrong")
+        refused = "feedkeep: The other server does not accept that name with that password.\n"
+        assert told == refused
+        server.failures = [503]  # a fault that passes is waited for
+        assert "50 episode actions" in migrate(here, url)
+    assert kept(here)[1] == 50
 
 
-def test_a_wrong_password_is_told_in_one_sentence(here, gpodder_net):
-    told = migrate(here, gpodder_net.url, password="wrong")
-    assert told == ("feedkeep: The other server does not accept that name with that password.\n")
-
-
-def test_a_redirect_is_told_and_not_followed(here, gpodder_net):
-    gpodder_net.failures = [301]
-    told = migrate(here, gpodder_net.url)
-    assert "The other server redirects to https://elsewhere.example; use that address." in told
-
-
-@pytest.mark.parametrize(
-    "url", ["gpodder.net", "ftp://gpodder.net", "https://", "https://[", "file:///etc"]
-)
-def test_an_address_that_is_none_is_told(here, url):
-    assert "The address is not valid; it should look like https://gpodder.net." in migrate(
-        here, url
-    )
-
-
-def test_without_a_terminal_the_password_has_to_come_on_standard_input(here):
-    done = here.run("migrate-from", "https://gpodder.net", "alice")
-    assert done.returncode == 1
-    assert "--password-stdin" in done.stderr
+def test_an_address_that_is_not_valid_or_a_missing_password_is_told(here):
+    for url in ("gpodder.net", "ftp://gpodder.net", "https://", "https://[", "file:///etc"):
+        told = migrate(here, url)
+        assert "The address is not valid; it should look like https://gpodder.net." in told
+    told = refusal(here, "migrate-from", "https://gpodder.net", "alice")
+    assert "--password-stdin" in told
 
 
 def test_an_account_moves_from_one_feedkeep_to_another(here, feedkeep):
     name = feedkeep.new_account(PASSWORD)
     with httpx.Client(base_url=feedkeep.base_url, auth=(name, PASSWORD)) as there:
         there.post(f"/api/2/devices/{name}/phone.json", json={"caption": "Phone"})
-        there.post(f"/api/2/subscriptions/{name}/phone.json", json={"add": [PODCAST]})
-        actions = [action(number) for number in range(50)]
-        there.post(f"/api/2/episodes/{name}.json", json=actions)
+        there.post(f"/api/2/subscriptions/{name}/phone.json", json={"add": FEEDS[:1]})
+        there.post(f"/api/2/episodes/{name}.json", json=[play(number) for number in range(50)])
     migrate(here, feedkeep.base_url, "--remote-name", name, password=PASSWORD)
-    assert kept(here) == ([PODCAST], 50, ["phone"])
+    assert kept(here) == (FEEDS[:1], 50, ["phone"])
 
 
-@pytest.mark.parametrize("kind", [Mygpo, Opodsync, Gpodder2go, Gopodder, Podsync, Nextcloud])
-def test_what_is_subscribed_to_comes_over_from_each_kind_of_server_and_nothing_else(here, kind):
+@pytest.mark.parametrize("kind", other_servers.KINDS)
+def test_everything_comes_over_from_each_kind_of_server(here, kind):
     server = kind()
     with serving(server) as url:
         told = migrate(here, url)
         feeds, actions, devices = kept(here)
-        assert "2 added, 0 already there, 0 refused" in migrate(here, url).replace(
-            "0 added, 2 already there", "2 added, 0 already there"
-        )
+        assert "0 added, 2 already there, 0 refused" in migrate(here, url)
+    assert "2 added, 0 already there, 0 refused" in told
     assert feeds == FEEDS, told
-    assert actions == (0 if kind is Gpodder2go else server.plays)
-    assert devices == ([] if kind is Nextcloud else ["laptop", "phone"])
+    assert actions == (0 if kind is other_servers.Gpodder2go else server.plays)
+    assert devices == ([] if kind is other_servers.Nextcloud else ["laptop", "phone"])
 
 
-@pytest.mark.parametrize("kind", [Mygpo, Opodsync, Gopodder, Podsync])
-def test_without_devices_the_whole_list_comes_over_without_what_was_removed(here, kind):
-    with serving(kind(devices=[])) as url:
+@pytest.mark.parametrize("name", ["Mygpo", "Opodsync", "Gopodder", "Podsync"])
+def test_without_devices_the_whole_list_comes_over_without_what_was_removed(here, name):
+    with serving(getattr(other_servers, name)(devices=[])) as url:
         migrate(here, url)
-    assert kept(here)[0] == ([] if kind is Podsync else FEEDS)
+    assert kept(here)[0] == ([] if name == "Podsync" else FEEDS)
     listed = here.must("export", "alice")
-    assert listed.count('text="A" title="A"') == (2 if kind is Mygpo else 0)  # which tells titles
+    assert listed.count('text="A" title="A"') == (2 if name == "Mygpo" else 0)  # it tells titles
 
 
 class Odd(OtherServer):
@@ -246,39 +142,27 @@ class Odd(OtherServer):
 @pytest.mark.parametrize("devices", [["phone"], []])
 def test_an_answer_of_an_unknown_shape_is_an_error_that_shows_its_beginning(here, devices):
     server = Odd(devices)
-    for server.body, beginning in (
-        ({"subscriptions": FEEDS}, '{   "subscriptions": ['),
-        ([{"href": FEEDS[0]}], '[   {     "href": "https://a.example'),
-        ({"add": [{"url": FEEDS[0]}]}, '{   "add": [     {'),
-        ("<html>\x1b]0;pwned\x07 log in</html>", "<html>\ufffd]0;pwned\ufffd log in</html>"),
-        ("[[[[", "[[[["),
-        (None, "null"),
-    ):
-        with serving(server) as url:
+    with serving(server) as url:
+        for server.body, beginning in (
+            ({"subscriptions": FEEDS}, '{   "subscriptions": ['),
+            ([{"href": FEEDS[0]}], '[   {     "href": "https://a.example'),
+            ({"add": [{"url": FEEDS[0]}]}, '{   "add": [     {'),
+            ("<html>\x1b]0;pwned\x07 log in</html>", "<html>\ufffd]0;pwned\ufffd log in</html>"),
+            ("[[[[", "[[[["),
+            (None, "null"),
+        ):
             told = migrate(here, url)
-        assert told.startswith("feedkeep: The other server's subscriptions are not ")
-        assert f". They begin with: {beginning}" in told
-        assert told.rstrip("\n").isprintable()
+            assert told.startswith("feedkeep: The other server's subscriptions are not ")
+            assert f". They begin with: {beginning}" in told
+            assert told.rstrip("\n").isprintable()
     assert kept(here)[0] == []
-
-
-def test_what_a_server_says_cannot_command_the_terminal(here):
-    class Hostile(BaseHTTPRequestHandler):
-        def do_GET(self):
-            self.wfile.write(b"\x1b]0;pwned\x07HTTP/9 \x9b31m" + b"x" * 9_999 + b"\r\n\r\n")
-
-    here.run_first("another_server_has_a_second")
-    with listening(Hostile) as url:
-        told = migrate(here, url)
-    assert told.rstrip("\n").isprintable()
-    assert len(told) < 400
 
 
 class Endless(OtherServer):
     """A server that always has one action more, at a later time."""
 
     def actions(self, since: int) -> dict[str, Any]:
-        return {"actions": [action(since)], "timestamp": since + 1}
+        return {"actions": [play(since)], "timestamp": since + 1}
 
 
 def test_episode_actions_without_an_end_are_told_and_those_that_came_are_kept(here):
@@ -289,7 +173,14 @@ def test_episode_actions_without_an_end_are_told_and_those_that_came_are_kept(he
     assert kept(here)[1] == 20
 
 
-def test_a_reply_that_comes_drop_by_drop_is_waited_for_so_long_only(here):
+class Hostile(BaseHTTPRequestHandler):
+    """It answers what would command a terminal."""
+
+    def do_GET(self):
+        self.wfile.write(b"\x1b]0;pwned\x07HTTP/9 \x9b31m" + b"x" * 9_999 + b"\r\n\r\n")
+
+
+def test_a_reply_that_is_no_http_or_comes_drop_by_drop_is_told(here):
     is_over = threading.Event()
 
     class Dripping(BaseHTTPRequestHandler):
@@ -303,6 +194,10 @@ def test_a_reply_that_comes_drop_by_drop_is_waited_for_so_long_only(here):
             pass
 
     here.run_first("another_server_has_a_second")
+    with listening(Hostile) as url:
+        told = migrate(here, url)
+    assert told.rstrip("\n").isprintable()
+    assert len(told) < 400
     with listening(Dripping) as url:
         told = migrate(here, url)
         is_over.set()

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 import pytest
 from authors import TESTER
+from command_line import refusal
 from feedkeep_process import FeedkeepProcess
-from postgres_server import drop_database, new_database
 
 from feedkeep.model import Account, Clock, Stamp
 from feedkeep.rules.clock import DAY_US, RESTORED_AHEAD_US
@@ -18,16 +18,8 @@ from feedkeep.store.sqlite.connection import open_file
 ACCOUNTS = 300
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def offline(request, tmp_path):
-    """Commands on a database of each kind that no service runs on."""
-    if request.param == "sqlite":
-        yield FeedkeepProcess(tmp_path)
-        return
-    server: str = request.getfixturevalue("postgres")
-    database = new_database(server)
-    yield FeedkeepProcess(tmp_path, database)
-    drop_database(server, database)
+ON_BOTH = pytest.mark.parametrize("offline", ["sqlite", "postgres"], indirect=True)
+"""On a database of each kind."""
 
 
 def account(process: FeedkeepProcess, name: str) -> Account:
@@ -40,7 +32,8 @@ def assert_moved(found: Account) -> None:
     assert found.last_action_stamp > a_while_ago + RESTORED_AHEAD_US
 
 
-def test_the_clocks_of_all_accounts_are_moved_where_other_means_restored_a_database(offline):
+@ON_BOTH
+def test_database_restored_moves_the_clocks_of_all_accounts(offline):
     names = [f"user{number}" for number in range(ACCOUNTS)]
 
     async def create_all(service):
@@ -53,17 +46,15 @@ def test_the_clocks_of_all_accounts_are_moved_where_other_means_restored_a_datab
     for name in (names[0], names[-1]):
         assert_moved(account(offline, name))
     before = account(offline, names[0])
-    changed = offline.use(
-        lambda service: service.subscriptions.add(
-            before.id, [want("https://a.example", None)], TESTER
-        )
-    )
+    wanted = [want("https://a.example", None)]
+    changed = offline.use(lambda service: service.subscriptions.add(before.id, wanted, TESTER))
     [added] = changed.outcome
     assert isinstance(added, Added)
     assert added.subscription.subscription_changed > before.last_stamp
 
 
 # C6.4, C6.5, C6.6, C6.9
+@ON_BOTH
 def test_a_client_that_followed_a_lost_state_gets_the_whole_list_and_another_epoch(offline):
     offline.start()
     anna, empty = (offline.client(offline.new_account()) for _ in range(2))
@@ -103,58 +94,53 @@ def test_a_client_that_followed_a_lost_state_gets_the_whole_list_and_another_epo
     assert offline.stop() == 0
 
 
-@pytest.mark.parametrize("offline", ["sqlite"], indirect=True)
 def test_no_clock_is_moved_while_the_service_runs_or_where_nothing_is(offline):
-    offline.start()
-    name = offline.new_account()
-    before = account(offline, name)
-    refused = offline.run("database", "restored")
-    assert refused.returncode == 1
-    assert "is in use: stop the service, and all commands that use it, first." in refused.stderr
-    assert account(offline, name) == before
-    assert offline.stop() == 0
+    with offline:
+        name = offline.new_account()
+        before = account(offline, name)
+        told = refusal(offline, "database", "restored")
+        assert "is in use: stop the service, and all commands that use it, first." in told
+        assert account(offline, name) == before
     nowhere = f"sqlite:///{offline.folder}/other/feedkeep.db"
-    refused = offline.run("database", "restored", "--database", nowhere)
-    assert refused.returncode == 1
-    assert "There is no database" in refused.stderr
+    told = refusal(offline, "database", "restored", "--database", nowhere)
+    assert "There is no database" in told
     assert not (offline.folder / "other").exists()
 
 
-def test_a_restored_backup_has_its_clocks_moved_and_tells_what_apps_have_to_do(tmp_path):
-    process = FeedkeepProcess(tmp_path)
-    name = process.new_account()
-    process.must("backup", str(tmp_path / "backup"))
-    (tmp_path / "feedkeep.db").unlink()
-    told = process.must("restore", str(tmp_path / "backup"))
-    assert told.startswith(f"{process.database} is restored.\n")
+def test_a_backup_of_a_running_service_is_restored_where_nothing_is(offline, tmp_path):
+    """Its clocks are moved, and people are told what to do in apps."""
+    name, feed = offline.new_account(), "https://a.example\n"
+    offline.must("import", name, "-", stdin=feed)
+    backup, file = str(tmp_path / "backup"), tmp_path / "feedkeep.db"
+    with offline:
+        assert offline.must("backup", backup) == f"Backed up to {backup}.\n"
+        assert refusal(offline, "backup", backup) == (
+            f"{backup} exists, and is not overwritten; move it away first."
+        )
+    assert "not overwritten" in refusal(offline, "restore", backup)
+    file.unlink()
+    told = offline.must("restore", backup)
+    assert told.startswith(f"{offline.database} is restored.\n")
     assert 'in AntennaPod, choose "Force full synchronization"' in told
     assert "in other apps, log out and in again" in told
-    assert_moved(account(process, name))
-
-
-@pytest.mark.parametrize("content", [b"", b"hello", b"\0" * 600, b"a letter to my aunt\n" * 100])
-def test_a_file_that_is_no_backup_restores_nothing(tmp_path, content):
-    process = FeedkeepProcess(tmp_path)
-    (tmp_path / "backup").write_bytes(content)
-    done = process.run("restore", str(tmp_path / "backup"))
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.count("\n") == 1
-    assert not (tmp_path / "feedkeep.db").exists()
-
-
-def test_a_backup_of_a_newer_feedkeep_is_not_restored(tmp_path):
-    process = FeedkeepProcess(tmp_path)
-    process.new_account()
-    process.must("backup", str(tmp_path / "backup"))
-    (tmp_path / "feedkeep.db").unlink()
+    assert_moved(account(offline, name))
+    elsewhere = ["--database", f"sqlite:///{tmp_path / 'new' / 'restored.db'}"]
+    (tmp_path / "new").mkdir()
+    offline.must("restore", backup, *elsewhere)
+    assert offline.must("export", name, "--format", "urls", *elsewhere) == feed
+    offline.must("check", *elsewhere)
+    file.unlink()
     with closing(open_file(tmp_path / "backup")) as opened:
         opened.pragma("user_version", 999)
-    done = process.run("restore", str(tmp_path / "backup"))
-    assert "has schema version 99" in done.stderr
-    assert not (tmp_path / "feedkeep.db").exists()
+    assert "has schema version 99" in refusal(offline, "restore", backup)
+    for content in (b"", b"hello", b"\0" * 600, b"a letter to my aunt\n" * 100):
+        (tmp_path / "backup").write_bytes(content)
+        refusal(offline, "restore", backup)
+    assert not file.exists()
 
 
-def test_a_clock_that_is_ten_years_ahead_is_reported_and_set_right_when_that_is_confirmed(offline):
+@ON_BOTH
+def test_a_clock_ten_years_ahead_is_reported_and_corrected_once_confirmed(offline):
     names = [offline.new_account() for _ in range(2)]
     ahead = Stamp(time.time_ns() // 1_000 + 10 * 366 * DAY_US)
 

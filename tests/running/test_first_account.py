@@ -1,30 +1,23 @@
 """The first account without a terminal: by the link in the output, or by settings."""
 
 import re
-import socket
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 import pytest
-from feedkeep_process import FEEDKEEP, FeedkeepProcess
+from feedkeep_process import FeedkeepProcess
 from forms import first_of
-from postgres_server import drop_database, new_database
+from postgres_server import free_port
+from running_services import refusal, served
 
 PASSWORD = "correct horse battery"
 
 
 @pytest.fixture(params=first_of("sqlite", "postgres"))
-def database(request, tmp_path):
-    """The URL of an empty database."""
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path / 'feedkeep.db'}"
-        return
-    server: str = request.getfixturevalue("postgres")
-    url = new_database(server)
-    yield url
-    drop_database(server, url)
+def store(request):
+    return request.param
 
 
 def with_administrator(folder: Path, database: str, password: str = PASSWORD) -> FeedkeepProcess:
@@ -38,12 +31,6 @@ def with_administrator(folder: Path, database: str, password: str = PASSWORD) ->
     return process
 
 
-def free_port() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return str(probe.getsockname()[1])
-
-
 def lets_in(process: FeedkeepProcess, password: str) -> bool:
     reply = httpx.get(f"{process.base_url}/subscriptions", auth=("anna", password))
     assert reply.status_code in {200, 401}
@@ -54,9 +41,8 @@ def accounts(process: FeedkeepProcess) -> list[str]:
     return process.must("account", "list").splitlines()[1:]
 
 
-def test_the_first_start_makes_the_administrator_of_the_settings_and_says_so(tmp_path, database):
-    process = with_administrator(tmp_path, database)
-    with process:
+def test_the_first_start_makes_the_administrator_of_the_settings(tmp_path, database):
+    with with_administrator(tmp_path, database) as process:
         printed = "".join(process.printed)
         assert "Account:   anna, an administrator, created just now" in printed
         assert "sign-up" not in printed
@@ -64,12 +50,9 @@ def test_the_first_start_makes_the_administrator_of_the_settings_and_says_so(tmp
         assert lets_in(process, PASSWORD)
         (account,) = accounts(process)
         assert re.match("anna .* administrator ", account)
-
-
-def test_later_starts_change_nothing_whatever_the_settings_say(tmp_path, database):
-    with with_administrator(tmp_path, database) as process:
         changed = "another horse battery"
         process.must("account", "password", "anna", "--password-stdin", stdin=f"{changed}\n")
+    # Later starts change nothing, whatever the settings say.
     with with_administrator(tmp_path, database, "short") as process:  # which is not even looked at
         assert "created just now" not in "".join(process.printed)
         assert lets_in(process, changed)
@@ -81,8 +64,8 @@ def test_later_starts_change_nothing_whatever_the_settings_say(tmp_path, databas
         assert account.startswith("ben ")
 
 
-def test_of_processes_that_start_at_once_one_makes_the_account(tmp_path, postgres):
-    database = new_database(postgres)
+@pytest.mark.parametrize("store", ["postgres"])
+def test_of_processes_that_start_at_once_one_makes_the_account(tmp_path, database):
     processes = [with_administrator(tmp_path / f"{number}", database) for number in range(4)]
     with ThreadPoolExecutor(len(processes)) as threads:
         list(threads.map(FeedkeepProcess.start, processes))
@@ -93,49 +76,33 @@ def test_of_processes_that_start_at_once_one_makes_the_account(tmp_path, postgre
     found = accounts(processes[0])
     for process in processes:
         assert process.stop() == 0
-    drop_database(postgres, database)
     assert sorted(told) == [False, False, False, True]
     assert let_in == [True] * 4
     assert len(found) == 1
 
 
-def test_a_password_that_is_too_short_is_told_and_no_account_is_made(tmp_path, database):
+def test_a_first_account_that_cannot_be_made_is_told(tmp_path, database):
     process = with_administrator(tmp_path, database, "short")
     done = process.run("serve", "--port", "0")
     assert done.returncode == 1
     assert re.fullmatch(r"feedkeep: .*password.*\n", done.stderr)
     assert accounts(process) == []
-
-
-def test_two_ways_to_name_the_first_account_are_one_too_many(tmp_path):
-    process = with_administrator(tmp_path, "")
-    done = process.run("serve", "--port", "0", "--setup", "ben")
-    assert done.returncode == 1
-    assert done.stderr == (
-        "feedkeep: Both --setup and admin_name say who is the first: give one.\n"
-    )
+    process = with_administrator(tmp_path, database)
+    both = "Both --setup and admin_name say who is the first: give one."
+    assert refusal(process, "serve", "--port", "0", "--setup", "ben") == both
 
 
 def test_the_link_is_in_a_file_as_soon_as_the_service_can_be_asked(tmp_path):
-    """As a container's engine and a journal have it: no person reads along, and nothing is a
-    terminal.
-
-    The service is asked for its health with the settings that it was started with.
-    """
-    process = FeedkeepProcess(tmp_path, host="0.0.0.0", port=free_port())  # noqa: S104
+    """As a container's engine and a journal have it: nothing is a terminal."""
+    process = FeedkeepProcess(tmp_path, host="0.0.0.0", port=str(free_port()))  # noqa: S104
     out = tmp_path / "out"
-    with out.open("wb") as printed, process.log.open("wb") as log:
-        served = subprocess.Popen(
-            [FEEDKEEP, "serve"], env=process.environment, stdin=subprocess.DEVNULL,
-            stdout=printed, stderr=log,
-        )  # fmt: skip
-    try:
+    with (
+        out.open("wb") as printed,
+        process.log.open("wb") as log,
+        served(process, stdin=subprocess.DEVNULL, stdout=printed, stderr=log) as running,
+    ):
         while process.run("health").returncode:
-            assert served.poll() is None
+            assert running.poll() is None
         link = re.search(r"http://127\.0\.0\.1:[0-9]+/sign-up/\S+", out.read_text())
         assert link is not None
-        with httpx.Client(follow_redirects=True) as browser:
-            assert browser.get(link[0]).status_code == 200
-    finally:
-        served.terminate()
-        served.wait(20)
+        assert httpx.get(link[0], follow_redirects=True).status_code == 200

@@ -4,18 +4,15 @@ import fcntl
 import json
 import os
 import pty
-import re
 import select
 import socket
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import httpx
 import pytest
-from feedkeep_process import FEEDKEEP, FeedkeepProcess
+from feedkeep_process import FeedkeepProcess
 from forms import first_of
+from running_services import served
 
 from feedkeep.runtime import logs
 
@@ -33,29 +30,6 @@ def sockets() -> tuple[int, int]:
     return reader.detach(), writer.detach()
 
 
-@contextmanager
-def served(folder: Path, errors: int) -> Iterator[str]:
-    """Run the service with that as its standard error; its URL."""
-    process = subprocess.Popen(
-        [FEEDKEEP, "serve", "--port", "0"],
-        env=FeedkeepProcess(folder).environment,
-        stdout=subprocess.PIPE,
-        stderr=errors,
-        text=True,
-    )
-    assert process.stdout is not None
-    try:
-        yield next(
-            found[1]
-            for line in process.stdout
-            if (found := re.search(r"Listening: (http[^;]+)", line))
-        )
-    finally:
-        process.terminate()
-        process.wait(20)
-        process.stdout.close()
-
-
 def all_that_waits(reader: int) -> bytes:
     read = b""
     while select.select([reader], [], [], 0)[0]:
@@ -66,7 +40,11 @@ def all_that_waits(reader: int) -> bytes:
 @pytest.mark.parametrize("kind", first_of(os.pipe, sockets, terminal))
 def test_a_log_that_is_not_read_loses_lines_and_holds_up_nothing(tmp_path, kind):
     reader, writer = kind()
-    with served(tmp_path, writer) as url, httpx.Client(base_url=url, timeout=20) as client:
+    process, streams = FeedkeepProcess(tmp_path), {"stdout": subprocess.PIPE, "stderr": writer}
+    with (
+        served(process, "--port", "0", **streams) as process.process,
+        httpx.Client(base_url=process._told_address(), timeout=20) as client,
+    ):
         for _ in range(MORE_THAN_FITS):
             assert client.get("/livez").status_code == 200
         lines = all_that_waits(reader).splitlines()

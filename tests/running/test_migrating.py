@@ -1,7 +1,6 @@
 """A newer version starts on an older database: what it answers meanwhile, and who may migrate."""
 
 import asyncio
-import json
 import os
 import signal
 import threading
@@ -14,9 +13,8 @@ import httpx
 import pytest
 from feedkeep_process import DidNotStart, FeedkeepProcess
 from forms import first_of
-from postgres_server import drop_database, execute, free_port, new_database
-from test_service_manager import WATCHDOG_USEC, Manager, managed
-from test_waiting import until
+from postgres_server import execute, free_port
+from running_services import WATCHDOG_USEC, lines, refusal, status_of, until
 
 from feedkeep.store.sqlite.connection import open_file
 
@@ -28,14 +26,8 @@ BEGAN, ENDED = "schema step began", "schema step ended"
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def database(request, tmp_path):
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path / 'feedkeep.db'}"
-        return
-    server = request.getfixturevalue("postgres")
-    url = new_database(server)
-    yield url
-    drop_database(server, url)
+def store(request):
+    return request.param
 
 
 @pytest.fixture
@@ -57,13 +49,6 @@ def newer(tmp_path, older):
     process.environment["PIPE_OF_THE_TEST"] = str(tmp_path / "pipe")
     os.mkfifo(tmp_path / "pipe")
     return process
-
-
-@pytest.fixture
-def manager(tmp_path):
-    manager = Manager(str(tmp_path / "notify"))
-    yield manager
-    manager.socket.close()
 
 
 @contextmanager
@@ -91,7 +76,7 @@ def held_by_lock(process: FeedkeepProcess, beginning: threading.Thread) -> Itera
         connection = runner.run(asyncpg.connect(process.database))
         runner.run(connection.execute(HOLD_THE_LOCK))
         beginning.start()
-        until(lambda: bool(runner.run(connection.fetchval(is_waiting))))
+        until(lambda: runner.run(connection.fetchval(is_waiting)))
         yield
         runner.run(connection.close())
 
@@ -111,19 +96,11 @@ def version(process: FeedkeepProcess) -> int:
         file.close()
 
 
-def lines(process: FeedkeepProcess, message: str) -> list[dict[str, object]]:
-    logged = [json.loads(line) for line in process.log.read_text().splitlines()]
-    return [line for line in logged if line["event"] == message]
-
-
 # C7.19
 @pytest.mark.parametrize("workers", first_of("1", "2"))
-def test_service_while_migrating_is_live_and_refuses_requests_with_the_reason(
-    newer, manager, tmp_path, workers
-):
+def test_a_migrating_service_is_live_and_refuses_requests(newer, manager, workers):
     newer.environment["FEEDKEEP_WORKERS"] = workers
-    managed(newer, str(tmp_path / "notify"), WATCHDOG_USEC)
-    with held(newer, newer.start):
+    with held(manager.of(newer, WATCHDOG_USEC), newer.start):
         [port] = newer.ports()
         with httpx.Client(base_url=f"http://127.0.0.1:{port}") as client:
             assert client.get("/livez").status_code == 200
@@ -148,7 +125,8 @@ def test_service_while_migrating_is_live_and_refuses_requests_with_the_reason(
     assert all(isinstance(line["duration_seconds"], float) for line in lines(newer, ENDED))
 
 
-def test_health_and_doctor_while_migrating_tell_it(newer):
+@pytest.mark.parametrize("store", first_of("sqlite", "postgres"))
+def test_health_and_doctor_tell_of_a_migration(newer):
     port = str(free_port())
 
     def start():
@@ -165,20 +143,18 @@ def test_health_and_doctor_while_migrating_tell_it(newer):
     assert doctor.returncode == 0
 
 
-@pytest.mark.parametrize("database", ["postgres"], indirect=True)
-def test_older_process_serves_while_a_newer_one_beside_it_migrates(older, newer):
+@pytest.mark.parametrize("store", ["postgres"])
+def test_an_older_process_serves_while_a_newer_one_migrates(older, newer):
     with older, held(newer, newer.start):
         [port] = newer.ports()
         assert httpx.get(f"http://127.0.0.1:{port}/readyz").status_code == 503
-        assert httpx.get(f"{older.base_url}/readyz").status_code == 200
+        assert status_of(older) == 200
     newer.wait_until_ready()
     assert newer.stop() == 0
 
 
-@pytest.mark.parametrize("database", first_of("sqlite", "postgres"), indirect=True)
-def test_replaced_worker_of_a_newer_version_leaves_the_database_and_its_clients_to_the_others(
-    older, tmp_path
-):
+@pytest.mark.parametrize("store", first_of("sqlite", "postgres"))
+def test_a_replaced_worker_of_a_newer_version_leaves_the_clients_to_others(older, tmp_path):
     older.run_first("replaced_workers_are_newer")
     older.environment |= {"REPLACED_IF": str(tmp_path / "new"), "FEEDKEEP_WORKERS": "2"}
     with older:
@@ -189,54 +165,44 @@ def test_replaced_worker_of_a_newer_version_leaves_the_database_and_its_clients_
         # Its socket is closed by now.
         until(lambda: len(lines(older, "worker failed to start")) > 1)
         for _ in range(20):
-            assert httpx.get(f"{older.base_url}/readyz").status_code == 200
+            assert status_of(older) == 200
         [reason, *_] = {str(line["reason"]) for line in lines(older, "worker failed to start")}
         assert f"has version {before} of the schema" in reason
         assert version(older) == before
 
 
-def test_command_refuses_an_older_database_and_says_what_to_do(newer):
+def test_commands_refuse_an_older_database_and_copy_migrates(newer, store, tmp_path):
     before = version(newer)
-    commands = [["list", NAME], ["account", "list"], ["token", "create", NAME], ["check"]]
-    commands += [["account", "create", "bob"], ["database", "restored"]]
-    commands += [] if is_sqlite(newer) else [["database", "distribute"]]
+    commands = {
+        "sqlite": ["account list", "account create bob", "check", "database restored"],
+        "postgres": ["account list", "database distribute"],
+    }[store]
     for command in commands:
-        done = newer.run(*command)
-        assert (done.returncode, done.stdout) == (1, ""), command
-        assert f"has version {before} of the schema" in done.stderr
-        assert "Stop the service, and run `" in done.stderr
-        assert " migrate`" in done.stderr
+        told = refusal(newer, *command.split())
+        assert f"has version {before} of the schema" in told
+        assert "Stop the service, and run `" in told
+        assert " migrate`" in told
     assert version(newer) == before
+    newer.run_first("a_version_with_no_way_on")
+    newer.must("copy", newer.database, f"sqlite:///{tmp_path / 'copy.db'}")
+    assert version(newer) > before
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
-def test_migration_beneath_a_running_service_is_refused(older, newer):
+@pytest.mark.parametrize("store", ["sqlite"])
+def test_no_migration_runs_beneath_a_service_and_no_command_beneath_a_migration(older, newer):
     before = version(older)
+    in_use = "is in use: stop the service"
     with older:
-        done = newer.run("migrate")
-        assert done.returncode == 1
-        assert "is in use: stop the service, and all commands that use it, first." in done.stderr
-        with pytest.raises(DidNotStart, match="is in use: stop the service"):
+        told = refusal(newer, "migrate")
+        assert f"{in_use}, and all commands that use it, first." in told
+        with pytest.raises(DidNotStart, match=in_use):
             newer.start()
         newer.wait()
         assert version(older) == before
         older.wait_until_ready()
-
-
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
-def test_command_while_the_database_is_migrated_is_refused(older, newer):
     done: list[int] = []
     with held(newer, lambda: done.append(newer.run("migrate").returncode)):
-        for process in (older, newer):
-            refused = process.run("account", "list")
-            assert refused.returncode == 1
-            assert "is being restored or migrated; try again" in refused.stderr
+        told = refusal(older, "account", "list")
+        assert "is being restored or migrated; try again" in told
     assert done == [0]
     assert newer.must("export", NAME, "--format", "urls").split() == [FEED]
-
-
-def test_copy_of_an_older_database_migrates_it(newer, tmp_path):
-    newer.run_first("a_version_with_no_way_on")
-    before = version(newer)
-    newer.must("copy", newer.database, f"sqlite:///{tmp_path / 'copy.db'}")
-    assert version(newer) > before

@@ -1,6 +1,5 @@
 """Running the service: starting, stopping, dying, health, and what the log tells."""
 
-import json
 import os
 import re
 import resource
@@ -11,16 +10,25 @@ import sqlite3
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
-from feedkeep_process import FEEDKEEP, FeedkeepProcess, write_while
+from feedkeep_process import FeedkeepProcess, write_while
 from forms import IS_LONG, in_the_long_form
 from postgres_server import free_port
+from running_services import (
+    ITEM,
+    begun_post,
+    connected,
+    lines,
+    refusal,
+    rest,
+    served,
+    status_of,
+    until,
+)
 
 SECRET_URL = "https://user:hunter2@feeds.example/private?key=abracadabra"
 
@@ -28,44 +36,55 @@ SECRET_URL = "https://user:hunter2@feeds.example/private?key=abracadabra"
 @pytest.fixture
 def own(tmp_path):
     """A service of this test's own, to be stopped and killed, which began as users begin it."""
-    yield from started(FeedkeepProcess(tmp_path, is_from_nothing=True))
+    with FeedkeepProcess(tmp_path, is_from_nothing=True) as process:
+        yield process
 
 
 @pytest.fixture
 def serving(tmp_path):
     """A service of this test's own, where how it begins and stops is not what is looked at."""
-    yield from started(FeedkeepProcess(tmp_path))
+    with FeedkeepProcess(tmp_path) as process:
+        yield process
 
 
-def started(process: FeedkeepProcess) -> Iterator[FeedkeepProcess]:
-    process.start()
-    yield process
-    if process.process.poll() is None:
-        process.stop()
+@pytest.fixture
+def broken(tmp_path, request):
+    """A service that has run a program of `tests/proofs/broken` first."""
+    process = FeedkeepProcess(tmp_path)
+    process.run_first(request.param)
+    process.environment["ASKED"] = str(tmp_path / "asked")
+    for name in ("begun", "go"):
+        os.mkfifo(tmp_path / name)
+    with process:
+        yield process
 
 
 def test_a_service_starts_where_what_it_prints_goes_to_a_full_disk(tmp_path):
-    port, log = free_port(), tmp_path / "log"
-    with Path("/dev/full").open("w") as full, log.open("w") as errors:
-        process = subprocess.Popen(
-            [FEEDKEEP, "serve", "--port", str(port)],
-            env=FeedkeepProcess(tmp_path).environment,
-            stdout=full,
-            stderr=errors,
-        )
-    try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=20) as client:
-            until_ready(client, process)
-    finally:
-        process.terminate()
-        assert process.wait(20) == 0
-    told = [json.loads(line) for line in log.read_text().splitlines()]
-    assert [line["event"] for line in told].count("cannot write standard output") == 1
+    process, port = FeedkeepProcess(tmp_path), free_port()
+    process.base_url = f"http://127.0.0.1:{port}"
+
+    def is_ready():
+        assert running.poll() is None
+        with suppress(httpx.ConnectError):
+            return status_of(process) == 200
+
+    with (
+        Path("/dev/full").open("w") as full,
+        process.log.open("w") as log,
+        served(process, "--port", str(port), stdout=full, stderr=log) as running,
+    ):
+        until(is_ready)
+    assert len(lines(process, "cannot write standard output")) == 1
 
 
 def test_where_no_file_can_be_opened_idle_connections_give_way(serving):
     pid = serving.process.pid
     _, most = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+
+    def limit(more):
+        last = max(int(file.name) for file in Path(f"/proc/{pid}/fd").iterdir())
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (last + more, most))
+
     with ExitStack() as stack:
 
         def answered():
@@ -73,120 +92,76 @@ def test_where_no_file_can_be_opened_idle_connections_give_way(serving):
             return client.get("/livez").is_success
 
         assert all(answered() for _ in range(5))
-        last = max(int(file.name) for file in Path(f"/proc/{pid}/fd").iterdir())
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, (last + 1, most))
+        limit(1)
         assert all(answered() for _ in range(10))
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, most))
-
-
-def test_readyz_answers_while_idle_connections_exceed_the_file_limit(serving):
-    pid = serving.process.pid
-    _, most = resource.prlimit(pid, resource.RLIMIT_NOFILE)
-    url = httpx.URL(serving.base_url)
-    with ExitStack() as stack:
-        assert httpx.get(f"{serving.base_url}/readyz").is_success
-        last = max(int(file.name) for file in Path(f"/proc/{pid}/fd").iterdir())
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, (last + 5, most))
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, most))
+    with ExitStack() as stack:  # of connections that have never sent anything
+        assert status_of(serving) == 200
+        limit(5)
         for _ in range(300):
-            stack.enter_context(socket.create_connection((url.host, url.port or 80), timeout=5))
+            stack.enter_context(connected(serving))
         assert httpx.get(f"{serving.base_url}/readyz", timeout=5).is_success
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, most))
 
 
-def until_ready(client: httpx.Client, process: subprocess.Popen[bytes]) -> None:
-    while process.poll() is None:
-        try:
-            assert client.get("/readyz").status_code == 200
-        except httpx.ConnectError:
-            time.sleep(0.01)
-        else:
-            return
-    raise AssertionError("it has ended")
-
-
-def log_lines(process: FeedkeepProcess) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in process.log.read_text().splitlines()]
-
-
-# In the short form, tests/running/test_running_on_postgres.py has the other signal.
 # C8.1
-@pytest.mark.parametrize(
-    "number", [pytest.param(signal.SIGTERM, marks=in_the_long_form), signal.SIGINT]
-)
-def test_a_stop_under_load_loses_nothing_and_folds_the_log_into_the_file(own, number):
-    acknowledged, name, status = write_while(own, number)
+def test_a_stop_under_load_loses_nothing_and_folds_the_log_into_the_file(own):
+    acknowledged, name, status = write_while(own, signal.SIGINT)
     assert status == 0
     assert not list(own.folder.glob("*.db-*"))
     exported = own.must("export", name, "--format", "urls").split()
     assert set(acknowledged) <= set(exported)
 
 
-def test_a_request_that_was_accepted_is_answered_before_the_end(serving):
-    serving.stop()
-    begun, go = serving.folder / "begun", serving.folder / "go"
-    os.mkfifo(begun)
-    os.mkfifo(go)
-    serving.run_first("adding_waits_for_a_word")
-    serving.start()
-    body = {"subscriptions": [{"feed_url": "https://a.example"}]}
+def is_refused(process: FeedkeepProcess) -> bool:
+    try:
+        connected(process).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("broken", ["adding_waits_for_a_word"], indirect=True)
+def test_a_request_that_was_accepted_is_answered_before_the_end(broken):
     replies: list[httpx.Response] = []
-    with serving.client(serving.new_account()) as client:
+    with broken.client(broken.new_account()) as client:
         thread = threading.Thread(
-            target=lambda: replies.append(client.post("/subscriptions", json=body))
+            target=lambda: replies.append(client.post("/subscriptions", json=ITEM))
         )
         thread.start()
-        begun.read_text()
-        serving.process.send_signal(signal.SIGTERM)
-        wait_until_refused(serving)
+        (broken.folder / "begun").read_text()
+        broken.process.send_signal(signal.SIGTERM)
+        until(lambda: is_refused(broken))
         assert replies == []
-        go.write_text("")
+        (broken.folder / "go").write_text("")
         thread.join()
-    assert serving.wait() == 0
+    assert broken.wait() == 0
     assert len(replies[0].json()["success"]) == 1
 
 
 def test_what_only_the_kernel_has_accepted_at_a_stop_is_answered_before_the_end(own):
-    url = httpx.URL(own.base_url)
-    assert httpx.get(f"{url}/livez").status_code == 200
+    assert status_of(own, "/livez") == 200
     own.process.send_signal(signal.SIGSTOP)
     os.waitid(os.P_PID, own.process.pid, os.WSTOPPED)
     with ExitStack() as stack:
-        connections = [
-            stack.enter_context(socket.create_connection((url.host, url.port or 80), timeout=20))
-            for _ in range(100)
-        ]
+        connections = [stack.enter_context(connected(own)) for _ in range(100)]
         for connection in connections:
             connection.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
         own.process.send_signal(signal.SIGTERM)
         own.process.send_signal(signal.SIGCONT)
-        replies = [b"".join(iter(lambda c=one: c.recv(65_536), b"")) for one in connections]
+        replies = [rest(one) for one in connections]
     assert {reply[:16] for reply in replies} == {b"HTTP/1.1 200 OK\r"}
     assert own.wait() == 0
-
-
-def wait_until_refused(process: FeedkeepProcess) -> None:
-    """Wait until the service takes no connection any more."""
-    url = httpx.URL(process.base_url)
-    with pytest.raises(ConnectionRefusedError):  # noqa: PT012 - it takes some until then
-        while True:
-            socket.create_connection((url.host, url.port or 80), timeout=20).close()
-            time.sleep(0.01)
 
 
 # C7.12
 @in_the_long_form
 def test_a_request_that_does_not_end_is_told_to_come_back_and_stores_nothing(own):
-    name = own.new_account()
-    token = own.new_token(name)
-    url = httpx.URL(own.base_url)
-    assert httpx.get(f"{url}/livez").status_code == 200  # it does not only listen, it serves
-    with socket.create_connection((url.host, url.port or 80), timeout=20) as connection:
-        head = f"POST /subscriptions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
-        connection.sendall(f"{head}Expect: 100-continue\r\nContent-Length: 99\r\n\r\n".encode())
-        assert connection.recv(65_536).startswith(b"HTTP/1.1 100 ")  # it waits for the body
+    assert status_of(own, "/livez") == 200  # it does not only listen, it serves
+    with begun_post(own, 99) as connection:
         connection.sendall(b'{"subscriptions":[]')
         assert own.stop() == 0
-        reply = b"".join(iter(lambda: connection.recv(65_536), b""))
+        reply = rest(connection)
     assert reply.startswith(b"HTTP/1.1 503 ")
     assert b"retry-after: 5" in reply
     assert b'{"code":"503",' in reply
@@ -200,87 +175,68 @@ def test_a_stop_while_it_is_starting_is_no_failure(own):
         assert own.stop() == 0
 
 
-def test_a_variable_that_is_no_setting_is_told_at_the_start(own):
-    own.stop()
-    own.environment["FEEDKEEP_FETHC"] = "off"
-    own.start()
-    told = "FEEDKEEP_FETHC is not a setting, and has no effect; FEEDKEEP_FETCH is one."
-    assert told in own.log.read_text()
-
-
-def test_it_is_live_and_ready(serving):
-    for path in ("/livez", "/readyz"):
-        assert httpx.get(serving.base_url + path).json() == {"status": "ok"}
-
-
 # C7.12
-def test_while_the_database_is_locked_it_is_live_reads_and_says_503_to_writers(serving):
-    serving.stop()
-    serving.run_first("writers_wait_half_a_second")
-    serving.start()
-    name = serving.new_account()
-    with serving.client(name) as client, serving.client(name) as reader:
-        item = {"subscriptions": [{"feed_url": "https://a.example"}]}
-        client.post("/subscriptions", json=item)
-        blocker = sqlite3.connect(serving.folder / "feedkeep.db", isolation_level=None)
+@pytest.mark.parametrize("broken", ["writers_wait_half_a_second"], indirect=True)
+def test_while_the_database_is_locked_it_is_live_reads_and_says_503_to_writers(broken):
+    name = broken.new_account()
+    with broken.client(name) as client, broken.client(name) as reader:
+        client.post("/subscriptions", json=ITEM)
+        blocker = sqlite3.connect(broken.folder / "feedkeep.db", isolation_level=None)
         blocker.execute("BEGIN IMMEDIATE")
         refused: list[httpx.Response] = []
         thread = threading.Thread(
-            target=lambda: refused.append(client.post("/subscriptions", json=item))
+            target=lambda: refused.append(client.post("/subscriptions", json=ITEM))
         )
         thread.start()
         while thread.is_alive():
-            assert httpx.get(f"{serving.base_url}/livez").status_code == 200
+            assert status_of(broken, "/livez") == 200
             assert reader.get("/subscriptions").json()["total"] == 1
             thread.join(0.05)
-        not_ready = httpx.get(f"{serving.base_url}/readyz", timeout=20)
+        not_ready = httpx.get(f"{broken.base_url}/readyz", timeout=20)
         thread.join()
         blocker.execute("ROLLBACK")
         blocker.close()
         for reply in (refused[0], not_ready):
             assert (reply.status_code, reply.json()["code"]) == (503, "503")
             assert int(reply.headers["Retry-After"]) > 0
-        assert client.post("/subscriptions", json=item).status_code == 200
-        serving.wait_until_ready()  # it looks once a second
+        assert client.post("/subscriptions", json=ITEM).status_code == 200
+        broken.wait_until_ready()  # it looks once a second
+    for path in ("/livez", "/readyz"):
+        assert httpx.get(broken.base_url + path).json() == {"status": "ok"}
 
 
 # C7.12
 def test_a_full_disk_is_not_ready_and_says_503_until_there_is_room(serving):
-    item = {"subscriptions": [{"feed_url": "https://a.example"}]}
     with serving.client(serving.new_account()) as client:
-        assert client.post("/subscriptions", json=item).status_code == 200
+        assert client.post("/subscriptions", json=ITEM).status_code == 200
         pid = serving.process.pid
         before = resource.prlimit(pid, resource.RLIMIT_FSIZE)
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (4_096, before[1]))  # no file grows any more
-        for _ in range(3):
-            assert client.post("/subscriptions", json=item).status_code == 503
-            assert httpx.get(f"{serving.base_url}/readyz").status_code == 503
-            assert httpx.get(f"{serving.base_url}/livez").status_code == 200
+        for _ in range(2):
+            assert client.post("/subscriptions", json=ITEM).status_code == 503
+            assert (status_of(serving), status_of(serving, "/livez")) == (503, 200)
             assert client.get("/subscriptions").json()["total"] == 1
         resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
         serving.wait_until_ready()
-        assert client.post("/subscriptions", json=item).status_code == 200
-    assert serving.wait_for_line("store outage ended")["failed_requests"] == 3
-    failed = [line for line in log_lines(serving) if line.get("status") == 503]
+        assert client.post("/subscriptions", json=ITEM).status_code == 200
+    assert serving.wait_for_line("store outage ended")["failed_requests"] == 2
+    failed = [line for line in lines(serving) if line.get("status") == 503]
     assert {(one["level"], one["route"]) for one in failed} == {
         ("warning", "/subscriptions"), ("warning", "/readyz"),
     }  # fmt: skip
     assert all("full" in one["reason"] or "I/O" in one["reason"] for one in failed)
-    (began,) = [line for line in log_lines(serving) if line["event"] == "store outage began"]
+    (began,) = lines(serving, "store outage began")
     assert began["level"] == "error"
 
 
-def test_however_many_ask_whether_it_is_ready_the_store_is_asked_once_a_second(serving):
-    serving.stop()
-    serving.run_first("readiness_is_counted")
-    serving.environment["ASKED"] = str(serving.folder / "asked")
-    serving.start()
+@pytest.mark.parametrize("broken", ["readiness_is_counted"], indirect=True)
+def test_readiness_is_checked_once_a_second(broken):
     started = time.monotonic()
-    with httpx.Client(base_url=serving.base_url) as client:
+    with httpx.Client(base_url=broken.base_url) as client:
         statuses = {client.get(f"{prefix}/readyz").status_code for prefix in ("", "/v1") * 100}
     seconds = time.monotonic() - started
     assert statuses == {200}
-    assert len((serving.folder / "asked").read_text()) <= seconds + 1
+    assert len((broken.folder / "asked").read_text()) <= seconds + 1
 
 
 # C1.19
@@ -296,14 +252,14 @@ def test_the_log_has_a_line_of_json_for_each_request_and_keeps_secrets_out(servi
         client.get("/subscriptions?since=x%0d%0a%7b%7d", headers=headers)
         client.get(f"/{SECRET_URL}%0d%0aforged")
     serving.stop()
-    lines = [line for line in log_lines(serving) if line["event"] == "request"]
-    assert [line["status"] for line in lines] == [200, 200, 401, 405, 404]
-    assert [line["credential"] for line in lines] == ["token", "password", None, "token", None]
-    (refused,) = [line for line in log_lines(serving) if line["event"] == "login refused"]
+    told = lines(serving, "request")
+    assert [line["status"] for line in told] == [200, 200, 401, 405, 404]
+    assert [line["credential"] for line in told] == ["token", "password", None, "token", None]
+    (refused,) = lines(serving, "login refused")
     assert (refused["level"], refused["address"]) == ("warning", "127.0.0.1")
     assert (refused["credential"], refused["reason"]) == ("password", "not valid")
-    assert refused["request_id"] == lines[2]["request_id"]
-    first = lines[0]
+    assert refused["request_id"] == told[2]["request_id"]
+    first = told[0]
     assert first["request_id"] == added.headers["X-Request-Id"]
     assert (first["method"], first["route"], first["account"]) == ("POST", "/subscriptions", name)
     assert first["address"] == "127.0.0.1"
@@ -313,139 +269,113 @@ def test_the_log_has_a_line_of_json_for_each_request_and_keeps_secrets_out(servi
     for secret in (token, "opensesame", "wrongpassword", "hunter2", "abracadabra", "feeds.example",
                    "knows", guid, "forged"):  # fmt: skip
         assert secret not in log
-
-
-def test_the_address_behind_a_trusted_proxy_is_logged_and_others_are_not_believed(tmp_path):
-    forwarded = {"X-Forwarded-For": "203.0.113.9, 198.51.100.7, 127.0.0.9"}
-    for trusted, address in (("127.0.0.0/8", "198.51.100.7"), ("", "127.0.0.1")):
-        folder = tmp_path / (trusted or "none").replace("/", "-")
-        folder.mkdir()
-        with FeedkeepProcess(folder, trusted_proxies=trusted) as process:
-            for given in ("0190-f00:ba_r.7", "x" * 65, 'a"b', "ü"):
-                named = {**forwarded, "X-Request-Id": given.encode()}
-                told = httpx.get(f"{process.base_url}/livez", headers=named).headers["X-Request-Id"]
-                assert (told == given) is (bool(trusted) and given[0] == "0")  # C1.19
-        lines = log_lines(process)
-        assert ("0190-f00:ba_r.7" in {line.get("request_id") for line in lines}) is bool(trusted)
-        assert {line["address"] for line in lines if line["event"] == "request"} == {address}
-        hints = [line for line in lines if line["event"] == "X-Forwarded-For ignored"]
-        assert [(line["level"], line["address"]) for line in hints] == (
-            [] if trusted else [("warning", address)]
-        )
-        assert all("FEEDKEEP_TRUSTED_PROXIES" in line["remedy"] for line in hints)
-
-
-def test_a_log_that_cannot_be_written_fails_no_request(serving):
-    serving.stop()
-    serving.log = Path("/dev/full")
+    serving.log = Path("/dev/full")  # a log that cannot be written fails no request
     serving.start()
-    with serving.client(serving.new_account()) as client:
-        body = {"subscriptions": [{"feed_url": SECRET_URL}]}
-        assert client.post("/subscriptions", json=body).status_code == 200
-        assert client.get("/subscriptions").json()["total"] == 1
+    with serving.client(name) as client:
+        assert client.post("/subscriptions", json=ITEM).status_code == 200
+        assert client.get("/subscriptions").json()["total"] == 2
 
 
-def test_polls_of_balancers_are_logged_only_where_they_find_something(tmp_path):
-    with FeedkeepProcess(tmp_path, log_level="info") as process:
-        for path in ("/livez", "/readyz", "/v1/readyz", "/nothing"):
+@pytest.mark.parametrize(
+    ("trusted", "address"), [("127.0.0.0/8", "198.51.100.7"), ("", "127.0.0.1")]
+)
+def test_the_address_behind_a_trusted_proxy_alone_is_logged(tmp_path, trusted, address):
+    forwarded = {"X-Forwarded-For": "203.0.113.9, 198.51.100.7, 127.0.0.9"}
+    with FeedkeepProcess(tmp_path, trusted_proxies=trusted) as process:
+        for given in ("0190-f00:ba_r.7", "x" * 65, 'a"b', "ü"):
+            named = {**forwarded, "X-Request-Id": given.encode()}
+            told = httpx.get(f"{process.base_url}/livez", headers=named).headers["X-Request-Id"]
+            assert (told == given) is (bool(trusted) and given[0] == "0")  # C1.19
+    log = lines(process)
+    assert ("0190-f00:ba_r.7" in {line.get("request_id") for line in log}) is bool(trusted)
+    assert {line["address"] for line in log if line["event"] == "request"} == {address}
+    hints = lines(process, "X-Forwarded-For ignored")
+    assert [(line["level"], line["address"]) for line in hints] == (
+        [] if trusted else [("warning", address)]
+    )
+    assert all("FEEDKEEP_TRUSTED_PROXIES" in line["remedy"] for line in hints)
+
+
+@pytest.mark.parametrize(("level", "statuses"), [("info", [404]), ("warning", None)])
+def test_a_quieter_log_leaves_polls_or_all_requests_out(tmp_path, level, statuses):
+    with FeedkeepProcess(tmp_path, log_level=level) as process:
+        paths = ("/livez", "/readyz", "/v1/readyz", *(["/nothing"] if statuses else []))
+        for path in paths:
             httpx.get(process.base_url + path)
-    lines = [line for line in log_lines(process) if line["event"] == "request"]
-    assert [line["status"] for line in lines] == [404]
+    if statuses is None:
+        assert process.log.read_text() == ""
+    else:
+        assert [line["status"] for line in lines(process, "request")] == statuses
 
 
-def test_a_quieter_log_level_leaves_requests_out(tmp_path):
-    with FeedkeepProcess(tmp_path, log_level="warning") as process:
-        httpx.get(f"{process.base_url}/livez")
-    assert process.log.read_text() == ""
+def test_each_start_prints_another_link_until_there_is_an_account(serving):
+    printed = ["".join(serving.printed)]
+    assert serving.database.removeprefix("sqlite:///") in printed[0]
+    serving.stop()
+    serving.start()
+    printed.append("".join(serving.printed))
+    links = [re.search(r"http://\S+/sign-up/\S+", text)[0] for text in printed]
+    assert links[1].startswith(serving.base_url)
+
+    def statuses():
+        paths = [httpx.URL(link).path for link in links]
+        return [
+            httpx.get(serving.base_url + path, follow_redirects=True).status_code for path in paths
+        ]
+
+    assert statuses() == [403, 200]
+    serving.must("account", "create", "me")
+    assert statuses() == [403, 403]
+    serving.stop()
+    serving.environment["FEEDKEEP_FETHC"] = "off"
+    serving.start()
+    assert "sign-up" not in "".join(serving.printed)
+    misspelt = "FEEDKEEP_FETHC is not a setting, and has no effect; FEEDKEEP_FETCH is one."
+    assert misspelt in serving.log.read_text()
 
 
-def test_serve_tells_where_the_database_is_and_a_link_for_the_first_account(tmp_path):
-    process = FeedkeepProcess(tmp_path)
-    process.start()
-    printed = "".join(process.printed)
-    link = re.search(r"http://\S+/sign-up/\S+", printed)
-    assert link is not None
-    assert process.database.removeprefix("sqlite:///") in printed
-    assert httpx.get(link[0], follow_redirects=True).status_code == 200
-    process.stop()
-
-
-def test_the_link_for_the_first_account_is_another_one_with_each_start_and_gone_with_the_account(
-    tmp_path,
-):
-    process = FeedkeepProcess(tmp_path)
-    process.start()
-    old = re.search(r"/sign-up/\S+", "".join(process.printed))
-    process.stop()
-    process.start()
-    new = re.search(r"/sign-up/\S+", "".join(process.printed))
-    assert old is not None
-    assert new is not None
-    statuses = {}
-    for link in (old[0], new[0]):
-        with httpx.Client(base_url=process.base_url, follow_redirects=True) as browser:
-            statuses[link] = browser.get(link).status_code
-    assert statuses == {old[0]: 403, new[0]: 200}
-    process.must("account", "create", "me")
-    with httpx.Client(base_url=process.base_url, follow_redirects=True) as browser:
-        assert browser.get(new[0]).status_code == 403
-    process.stop()
-    process.start()
-    assert "sign-up" not in "".join(process.printed)
-    process.stop()
-
-
-def test_the_first_start_makes_an_account_with_a_curl_line_that_works(tmp_path):
-    process = FeedkeepProcess(tmp_path)
-    with process.log.open("wb") as log:
-        served = subprocess.Popen(
-            [FEEDKEEP, "serve", "--port", "0", "--setup", "me"],
-            env=process.environment, stdout=subprocess.PIPE, stderr=log, text=True,
-        )  # fmt: skip
-    assert served.stdout is not None
-    try:
-        lines: list[str] = []
-        while not lines or not lines[-1].startswith("curl"):
-            lines.append(served.stdout.readline())
-        printed = "".join(lines)
+def test_setup_makes_an_account_with_a_curl_line_that_works(tmp_path):
+    process, arguments = FeedkeepProcess(tmp_path), ["--port", "0", "--setup", "me"]
+    told: list[str] = []
+    with (
+        process.log.open("wb") as log,
+        served(process, *arguments, stdout=subprocess.PIPE, stderr=log) as running,
+    ):
+        assert running.stdout is not None
+        while not told or not told[-1].startswith("curl"):
+            told.append(running.stdout.readline())
+        printed = "".join(told)
         assert process.database.removeprefix("sqlite:///") in printed
         assert "Account:   me" in printed
-        curl, header_flag, header, data_flag, body, url = shlex.split(lines[-1])
+        curl, header_flag, header, data_flag, body, url = shlex.split(told[-1])
         assert (curl, header_flag, data_flag) == ("curl", "-H", "-d")
         name, _, value = header.partition(": ")
         reply = httpx.post(url, headers={name: value}, content=body)
         assert reply.json()["success"][0]["is_subscribed"] is True
         assert re.search("^me .* administrator ", process.must("account", "list"), re.MULTILINE)
-    finally:
-        served.terminate()
-        served.wait(20)
-        served.stdout.close()
 
 
-def test_an_address_that_is_taken_is_told_in_one_sentence(feedkeep):
-    port = str(httpx.URL(feedkeep.base_url).port)
-    done = feedkeep.run("serve", "--port", port)
-    assert done.returncode == 1
-    assert done.stderr == (
-        f"feedkeep: Cannot listen on 127.0.0.1 port {port}: Address already in use;"
-        " --port names another.\n"
-    )
-    done = feedkeep.run("serve", "--host", "x" * 80)
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+def test_an_address_that_is_taken_is_told_in_one_sentence(tmp_path):
+    process = FeedkeepProcess(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert refusal(process, "serve", "--port", port) == (
+            f"Cannot listen on 127.0.0.1 port {port}: Address already in use; --port names another."
+        )
+    refusal(process, "serve", "--host", "x" * 80)
 
 
 # C7.13
 @pytest.mark.parametrize("error", ["ZeroDivisionError", "AccountError", "StoreUnusable"])
-def test_a_defect_is_500_with_the_fixed_text_alone_and_the_log_tells_the_rest(serving, error):
-    serving.stop()
-    serving.run_first("the_list_has_a_defect")
-    serving.environment["DEFECT"] = error
-    serving.start()
-    with serving.client(serving.new_account()) as client:
+def test_a_defect_is_500_with_the_fixed_text_alone_and_the_log_tells_the_rest(tmp_path, error):
+    process = FeedkeepProcess(tmp_path)
+    process.run_first("the_list_has_a_defect")
+    process.environment["DEFECT"] = error
+    with process, process.client(process.new_account()) as client:
         reply = client.get("/subscriptions")
         assert client.get("/livez").status_code == 200
     assert reply.status_code == 500
     assert reply.json() == {"code": "500", "message": "An internal error occurred."}
-    (line,) = [line for line in log_lines(serving) if line["event"] == "internal error"]
+    (line,) = lines(process, "internal error")
     assert line["request_id"] == reply.headers["X-Request-Id"]
     assert f"{error}: the details" in line["exception"]

@@ -2,15 +2,12 @@
 
 import asyncio
 import contextlib
-import json
-import os
 import signal
-import socket
 import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -18,11 +15,9 @@ import asyncpg
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess, write_while
-from forms import first_of, in_the_long_form
+from forms import in_the_long_form
 from postgres_server import PostgresServer, execute
-
-ITEM = {"subscriptions": [{"feed_url": "https://a.example"}]}
-READY_SECONDS = 5
+from running_services import ITEM, connected, is_alive, lines, refusal, status_of, until
 
 
 @pytest.fixture(scope="module")
@@ -32,31 +27,12 @@ def server():
 
 
 @pytest.fixture
-def own(tmp_path, server):
-    """Two processes of this test's own, on a server that may be stopped, begun as by users."""
-    yield from started(FeedkeepProcess(tmp_path, server.url, is_from_nothing=True, workers="2"))
-
-
-@pytest.fixture
 def serving(tmp_path, server):
-    """The same, where how they begin and stop is not what is looked at."""
-    yield from started(FeedkeepProcess(tmp_path, server.url, workers="2"))
-
-
-def started(process: FeedkeepProcess) -> Iterator[FeedkeepProcess]:
-    execute(process.database, "DROP SCHEMA IF EXISTS feedkeep CASCADE")
-    process.start()
-    process.wait_for_workers(2)
-    yield process
-    if process.process.poll() is None:
-        process.stop()
-
-
-def until(condition: Callable[[], object], seconds: float = READY_SECONDS) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it took too long"
-        time.sleep(0.02)
+    """Two processes of this test's own, on a server that may be stopped."""
+    execute(server.url, "DROP SCHEMA IF EXISTS feedkeep CASCADE")
+    with FeedkeepProcess(tmp_path, server.url, workers="2") as process:
+        process.wait_for_workers(2)
+        yield process
 
 
 def until_more(things: Sequence[object], count: int = 50) -> None:
@@ -64,25 +40,14 @@ def until_more(things: Sequence[object], count: int = 50) -> None:
     until(lambda: len(things) >= enough)
 
 
-def answers(process: FeedkeepProcess, path: str, status: int) -> bool:
-    return httpx.get(process.base_url + path, timeout=20).status_code == status
+def all_are_ready(process: FeedkeepProcess) -> bool:
+    return all(status_of(process) == 200 for _ in range(10))
 
 
-def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
-
-
-@pytest.mark.parametrize("number", first_of(signal.SIGKILL, signal.SIGINT))
-def test_while_the_database_is_away_it_lives_and_says_503_and_then_goes_on_by_itself(
-    serving, server, number
-):
+def test_without_its_database_it_lives_and_says_503_and_then_continues(serving, server):
     with serving.client(serving.new_account()) as client:
         assert client.post("/subscriptions", json=ITEM).status_code == 200
-        server.stop(number)
+        server.stop(signal.SIGKILL)
         started = time.monotonic()
         for _ in range(10):  # both processes
             for reply in (
@@ -93,51 +58,48 @@ def test_while_the_database_is_away_it_lives_and_says_503_and_then_goes_on_by_it
                 assert (reply.status_code, reply.json()["code"]) == (503, "503")
                 assert int(reply.headers["Retry-After"]) > 0
                 assert "127.0.0.1" not in reply.text
-            assert answers(serving, "/livez", 200)
+            assert status_of(serving, "/livez") == 200
         assert time.monotonic() - started < 10
         server.start()
-        until(lambda: all(answers(serving, "/readyz", 200) for _ in range(10)))
+        until(lambda: all_are_ready(serving))
         assert client.post("/subscriptions", json=ITEM).status_code == 200
         assert client.get("/subscriptions").json()["total"] == 1
     assert "Traceback" not in serving.log.read_text()
 
 
-def test_a_database_that_restarts_under_load_loses_nothing_and_leaves_nothing_half_done(
-    serving, server
-):
+def test_a_database_that_restarts_under_load_loses_nothing(serving, server):
+    """Nor does it leave anything half done."""
     name = serving.new_account()
-    token = serving.new_token(name)
     acknowledged: list[str] = []
     refused: list[int] = []
     stop = threading.Event()
 
-    def write(thread):
-        headers = {"Authorization": f"Bearer {token}"}
-        with httpx.Client(base_url=serving.base_url, headers=headers, timeout=30) as client:
-            for number in range(100_000):
-                if stop.is_set():
-                    return
-                urls = [f"https://{thread}.example/{number}/{half}" for half in "ab"]
-                items = {"subscriptions": [{"feed_url": url} for url in urls]}
-                reply = client.post("/subscriptions", json=items)
-                if reply.status_code == 200:
-                    acknowledged.extend(urls)
-                else:
-                    refused.append(reply.status_code)
+    def write(client, thread):
+        for number in range(100_000):
+            if stop.is_set():
+                return
+            urls = [f"https://{thread}.example/{number}/{half}" for half in "ab"]
+            items = {"subscriptions": [{"feed_url": url} for url in urls]}
+            reply = client.post("/subscriptions", json=items)
+            if reply.status_code == 200:
+                acknowledged.extend(urls)
+            else:
+                refused.append(reply.status_code)
 
-    threads = [threading.Thread(target=write, args=(number,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for number in (signal.SIGINT, signal.SIGKILL):
+    with serving.client(name) as client:
+        threads = [threading.Thread(target=write, args=(client, number)) for number in range(6)]
+        for thread in threads:
+            thread.start()
+        for number in (signal.SIGINT, signal.SIGKILL):
+            until_more(acknowledged)
+            server.stop(number)
+            until_more(refused)
+            server.start()
+            until(lambda: status_of(serving) == 200)
         until_more(acknowledged)
-        server.stop(number)
-        until_more(refused)
-        server.start()
-        until(lambda: answers(serving, "/readyz", 200))
-    until_more(acknowledged)
-    stop.set()
-    for thread in threads:
-        thread.join()
+        stop.set()
+        for thread in threads:
+            thread.join()
     assert set(refused) == {503}
     kept = set(serving.must("export", name, "--format", "urls").split())
     assert set(acknowledged) <= kept
@@ -145,30 +107,19 @@ def test_a_database_that_restarts_under_load_loses_nothing_and_leaves_nothing_ha
     serving.must("check")
 
 
+# In the short form, tests/running/test_running.py stops a service under load.
 @in_the_long_form
-# In the short form, tests/running/test_running.py has the other signal.
-@pytest.mark.parametrize("number", first_of(signal.SIGTERM, signal.SIGINT))
-def test_a_stop_under_load_loses_nothing_and_ends_all_processes(own, number):
-    until(lambda: len(own.workers()) == 2)
-    workers = own.workers()
-    acknowledged, name, status = write_while(own, number)
-    assert status == 0
-    assert not any(is_alive(pid) for pid in workers)
-    assert set(acknowledged) <= set(own.must("export", name, "--format", "urls").split())
-
-
-def test_a_worker_that_dies_is_replaced_and_nothing_acknowledged_is_lost(serving):
-    until(lambda: len(serving.workers()) == 2)
-    first, second = serving.workers()
-    with serving.client(serving.new_account()) as client:
-        assert client.post("/subscriptions", json=ITEM).status_code == 200
-    os.kill(first, signal.SIGKILL)
-    until(lambda: len(serving.workers()) == 2 and first not in serving.workers())
-    assert second in serving.workers()
-    until(lambda: all(answers(serving, "/readyz", 200) for _ in range(10)))
-    log = [json.loads(line) for line in serving.log.read_text().splitlines()]
-    (line,) = [line for line in log if line["event"].startswith("worker died")]
-    assert line["status"] == -signal.SIGKILL
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_an_end_under_load_loses_nothing_and_ends_all_processes(tmp_path, server, number):
+    execute(server.url, "DROP SCHEMA IF EXISTS feedkeep CASCADE")
+    with FeedkeepProcess(tmp_path, server.url, is_from_nothing=True, workers="2") as own:
+        own.wait_for_workers(2)
+        workers = own.workers()
+        until(lambda: all_are_ready(own))
+        acknowledged, name, status = write_while(own, number)
+        assert status == (0 if number == signal.SIGTERM else -signal.SIGKILL)
+        until(lambda: not any(is_alive(pid) for pid in workers), 0 if status == 0 else 5)
+        assert set(acknowledged) <= set(own.must("export", name, "--format", "urls").split())
 
 
 @contextlib.contextmanager
@@ -192,45 +143,24 @@ def test_outage_of_a_locked_table_ends_only_when_its_requests_succeed(tmp_path, 
         assert client.post("/subscriptions", json=ITEM).status_code == 200
         ended = process.wait_for_line("store outage ended")
     assert ended["failed_requests"] == 2
-    log = [json.loads(line) for line in process.log.read_text().splitlines()]
-    (began,) = [line for line in log if line["event"] == "store outage began"]
+    (began,) = lines(process, "store outage began")
     assert "waits for a lock that another session holds" in began["reason"]
     assert "standby" not in began["reason"]
 
 
 def test_connections_that_come_at_once_are_spread_over_the_workers(serving):
-    serving.wait_for_workers(2)
-    url = httpx.URL(serving.base_url)
-    before = [files_of(pid) for pid in serving.workers()]
+    def files():
+        return [len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in serving.workers()]
+
+    before = files()
     with ExitStack() as stack:
         for _ in range(64):
-            address = url.host, url.port or 80
-            stack.enter_context(contextlib.closing(socket.create_connection(address)))
-        until(lambda: sum(files_of(pid) for pid in serving.workers()) > sum(before) + 56)
-        taken = [files_of(pid) - old for pid, old in zip(serving.workers(), before, strict=True)]
+            stack.enter_context(connected(serving))
+        until(lambda: sum(files()) > sum(before) + 56)
+        taken = [now - old for now, old in zip(files(), before, strict=True)]
     assert min(taken) > 8
-
-
-def files_of(pid: int) -> int:
-    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
-
-
-@in_the_long_form
-def test_a_second_service_on_the_same_port_is_told(serving):
     port = str(httpx.URL(serving.base_url).port)
-    done = serving.run("serve", "--port", port)
-    assert done.returncode == 1
-    assert "Address already in use" in done.stderr
-
-
-@in_the_long_form
-def test_the_workers_end_when_the_process_that_watches_them_is_killed(serving):
-    until(lambda: len(serving.workers()) == 2)
-    workers = serving.workers()
-    until(lambda: all(answers(serving, "/readyz", 200) for _ in range(10)))
-    acknowledged, name, _ = write_while(serving, signal.SIGKILL)
-    until(lambda: not any(is_alive(pid) for pid in workers))
-    assert set(acknowledged) <= set(serving.must("export", name, "--format", "urls").split())
+    assert "Address already in use" in refusal(serving, "serve", "--port", port)
 
 
 def test_the_password_of_the_database_is_shown_nowhere(tmp_path, server):
@@ -253,9 +183,6 @@ def test_without_its_package_postgres_is_told_how_to_get_it(tmp_path):
     (tmp_path / "asyncpg.py").write_text("raise ModuleNotFoundError('asyncpg', name='asyncpg')")
     process = FeedkeepProcess(tmp_path, "postgresql://127.0.0.1/feedkeep")
     process.environment["PYTHONPATH"] = str(tmp_path)
-    done = process.run("migrate")
-    assert done.returncode == 1
-    assert done.stderr == (
-        f"feedkeep: PostgreSQL needs one more package: {sys.executable} -m pip install"
-        ' "feedkeep[postgres]".\n'
+    assert refusal(process, "migrate") == (
+        f'PostgreSQL needs one more package: {sys.executable} -m pip install "feedkeep[postgres]".'
     )

@@ -6,7 +6,6 @@ import socket
 import ssl
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import httpx
@@ -14,10 +13,15 @@ import pytest
 import trustme
 from feedkeep_process import FEEDKEEP, DidNotStart, FeedkeepProcess
 from forms import in_the_long_form
-from postgres_server import PostgresServer
-
-INTERVAL_SECONDS = 0.25
-WATCHDOG_USEC = str(int(2 * INTERVAL_SECONDS * 1_000_000))
+from running_services import (
+    INTERVAL_SECONDS,
+    WATCHDOG_USEC,
+    Manager,
+    hold,
+    rest,
+    status_of,
+    until,
+)
 
 # As systemd does, it leaves the number of the process that is to take the socket.
 WITH_A_SOCKET = """
@@ -28,81 +32,10 @@ os.execv(sys.argv[2], sys.argv[2:])
 """
 
 
-class Manager:
-    """Stands for systemd: it hears the signs of a service."""
-
-    def __init__(self, address: str) -> None:
-        self.heard: list[str] = []
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.socket.bind(address)
-        self.socket.settimeout(30)
-
-    def wait_for(self, sign: str) -> None:
-        """Take signs until there is this one."""
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            self.heard.append(self.socket.recv(100).decode())
-            if self.heard[-1] == sign:
-                return
-        pytest.fail(f"it never said {sign}, but {self.heard}")
-
-    def forget(self) -> None:
-        """Take all signs that are there."""
-        self.socket.setblocking(False)
-        try:
-            while True:
-                self.socket.recv(100)
-        except BlockingIOError:
-            self.socket.settimeout(30)
-
-    def is_silent_for(self, seconds: float) -> bool:
-        self.socket.settimeout(seconds)
-        try:
-            self.socket.recv(100)
-        except TimeoutError:
-            return True
-        finally:
-            self.socket.settimeout(30)
-        return False
-
-
-@pytest.fixture
-def manager(tmp_path):
-    manager = Manager(str(tmp_path / "notify"))
-    yield manager
-    manager.socket.close()
-
-
-def managed(process: FeedkeepProcess, address: str, watchdog: str = "") -> FeedkeepProcess:
-    process.environment["NOTIFY_SOCKET"] = address
-    if watchdog:
-        process.environment["WATCHDOG_USEC"] = watchdog
-    return process
-
-
-def status_of(process: FeedkeepProcess, path: str) -> int:
-    return httpx.get(process.base_url + path).status_code
-
-
-def until_not_ready(process: FeedkeepProcess) -> None:
-    deadline = time.monotonic() + 20
-    while status_of(process, "/readyz") != 503:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
-def hold(pid: int) -> None:
-    """Stop a process for a while; it does nothing more once this returns (proc(5))."""
-    os.kill(pid, signal.SIGSTOP)
-    while Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
-        time.sleep(0.001)
-
-
 def test_it_is_ready_when_it_answers_and_says_when_it_stops(tmp_path, manager):
-    process = managed(FeedkeepProcess(tmp_path, is_from_nothing=True), str(tmp_path / "notify"))
-    with process:
+    with manager.of(FeedkeepProcess(tmp_path, is_from_nothing=True)) as process:
         manager.wait_for("READY=1")
-        assert status_of(process, "/readyz") == 200
+        assert status_of(process) == 200
         process.process.send_signal(signal.SIGTERM)
         manager.wait_for("STOPPING=1")
     assert manager.heard == ["READY=1", "STOPPING=1"]  # no watchdog was asked for
@@ -110,51 +43,45 @@ def test_it_is_ready_when_it_answers_and_says_when_it_stops(tmp_path, manager):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_it_says_that_it_stops_before_it_turns_clients_away(tmp_path, manager, number):
-    process = FeedkeepProcess(tmp_path, drain_seconds="300")
-    with managed(process, str(tmp_path / "notify"), WATCHDOG_USEC):
+    with manager.of(FeedkeepProcess(tmp_path, drain_seconds="300"), WATCHDOG_USEC) as process:
         manager.wait_for("READY=1")
         process.process.send_signal(number)
         manager.wait_for("STOPPING=1")
-        until_not_ready(process)
+        until(lambda: status_of(process) == 503)
         manager.forget()
         assert manager.is_silent_for(2 * INTERVAL_SECONDS)  # whose watchdog is over by then
 
 
-def test_an_abstract_name_is_understood(tmp_path):
-    name = f"feedkeep-test-{os.getpid()}"
-    manager = Manager(f"\0{name}")
-    with managed(FeedkeepProcess(tmp_path), f"@{name}"):
-        manager.wait_for("READY=1")
-    manager.socket.close()
-
-
-@pytest.mark.parametrize("address", ["/nothing/listens/here", "vsock:2:1234"])
-def test_a_manager_that_cannot_be_told_does_not_keep_it_from_serving(tmp_path, address):
-    with managed(FeedkeepProcess(tmp_path), address, "not a number") as process:
-        assert status_of(process, "/readyz") == 200
-
-
-@in_the_long_form
-def test_the_watchdog_of_another_process_is_not_its_own(tmp_path, manager):
-    process = managed(FeedkeepProcess(tmp_path), str(tmp_path / "notify"), WATCHDOG_USEC)
+def test_an_abstract_name_is_understood_and_another_process_has_its_watchdog(tmp_path):
+    manager = Manager(f"\0feedkeep-test-{os.getpid()}")
+    process = manager.of(FeedkeepProcess(tmp_path), WATCHDOG_USEC)
     process.environment["WATCHDOG_PID"] = str(os.getpid())
     with process:
         manager.wait_for("READY=1")
         assert manager.is_silent_for(2 * INTERVAL_SECONDS)
+    manager.socket.close()
+
+
+@pytest.mark.parametrize("address", ["/nothing/listens/here", "vsock:2:1234"])
+def test_what_a_manager_says_in_vain_keeps_no_service_from_serving(tmp_path, address):
+    process = FeedkeepProcess(tmp_path)
+    process.environment |= {"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "not a number"}
+    process.environment |= {"LISTEN_FDS": "1", "LISTEN_PID": str(os.getpid())}  # of another one
+    with process:
+        assert status_of(process) == 200
 
 
 @in_the_long_form
 def test_the_watchdog_is_fed_while_the_store_does_not_answer(tmp_path, manager):
-    process = managed(FeedkeepProcess(tmp_path), str(tmp_path / "notify"), WATCHDOG_USEC)
-    with process:
+    with manager.of(FeedkeepProcess(tmp_path), WATCHDOG_USEC) as process:
         manager.wait_for("READY=1")
         file, elsewhere = tmp_path / "feedkeep.db", tmp_path / "elsewhere"
         file.rename(elsewhere)
-        until_not_ready(process)
+        until(lambda: status_of(process) == 503)
         manager.forget()
         for _ in range(3):
             manager.wait_for("WATCHDOG=1")
-        assert status_of(process, "/readyz") == 503
+        assert status_of(process) == 503
         hold(process.process.pid)
         manager.forget()
         assert manager.is_silent_for(4 * INTERVAL_SECONDS)
@@ -164,14 +91,10 @@ def test_the_watchdog_is_fed_while_the_store_does_not_answer(tmp_path, manager):
     assert manager.heard.count("READY=1") == 1
 
 
-@pytest.mark.parametrize("store", ["sqlite", "postgres"])
-def test_a_worker_that_hangs_is_replaced_and_the_watchdog_is_fed_all_the_while(
-    tmp_path, manager, request, store
-):
-    database = request.getfixturevalue("postgres") if store == "postgres" else ""
-    process = FeedkeepProcess(tmp_path, database, workers="2")
+def test_a_worker_that_hangs_is_replaced_and_the_watchdog_is_fed(tmp_path, manager):
+    process = FeedkeepProcess(tmp_path, workers="2")
     process.run_first("hung_workers_end_soon")
-    with managed(process, str(tmp_path / "notify"), WATCHDOG_USEC):
+    with manager.of(process, WATCHDOG_USEC):
         manager.wait_for("READY=1")
         hung, _ = process.workers()
         hold(hung)
@@ -191,9 +114,9 @@ class Activated(FeedkeepProcess):
     """A service that is started with a socket, as systemd starts it."""
 
     def __init__(
-        self, folder: Path, handed: socket.socket, *, count: str = "1", **more: str
+        self, folder: Path, handed: socket.socket, *, count: str = "1", **settings: str
     ) -> None:
-        super().__init__(folder, more.pop("database", ""), **more)
+        super().__init__(folder, **settings)
         self.handed = handed
         self.environment["LISTEN_FDS"] = count
 
@@ -224,9 +147,9 @@ def asked(listener: socket.socket) -> socket.socket:
     return client
 
 
-def answer(client: socket.socket) -> bytes:
+def is_answered(client: socket.socket) -> bool:
     with client:
-        return b"".join(iter(lambda: client.recv(65_536), b""))
+        return rest(client).startswith(b"HTTP/1.1 200 ")
 
 
 def test_what_waits_at_the_socket_before_and_between_starts_is_answered(tmp_path, listener):
@@ -234,30 +157,25 @@ def test_what_waits_at_the_socket_before_and_between_starts_is_answered(tmp_path
     for _ in range(2):
         client = asked(listener)
         with process:
-            assert answer(client).startswith(b"HTTP/1.1 200 ")
+            assert is_answered(client)
             host, port = listener.getsockname()
             assert process.base_url == f"http://{host}:{port}"
 
 
 @in_the_long_form
 def test_several_workers_share_the_socket_that_was_handed_over(tmp_path, listener):
-    with PostgresServer() as server:
-        process = Activated(tmp_path, listener, database=server.url, workers="2")
-        client = asked(listener)
-        with process:
-            process.wait_for_workers(2)
-            assert answer(client).startswith(b"HTTP/1.1 200 ")
-            one, other = process.workers()
-            for pid in (one, other):  # each of them answers, if it is alone
-                hold(pid)
-                assert answer(asked(listener)).startswith(b"HTTP/1.1 200 ")
-                os.kill(pid, signal.SIGCONT)
-        assert answer_after_a_start(process, asked(listener)).startswith(b"HTTP/1.1 200 ")
-
-
-def answer_after_a_start(process: FeedkeepProcess, client: socket.socket) -> bytes:
+    process = Activated(tmp_path, listener, workers="2")
+    client = asked(listener)
     with process:
-        return answer(client)
+        process.wait_for_workers(2)
+        assert is_answered(client)
+        for pid in process.workers():  # each of them answers, if it is alone
+            hold(pid)
+            assert is_answered(asked(listener))
+            os.kill(pid, signal.SIGCONT)
+    client = asked(listener)
+    with process:
+        assert is_answered(client)
 
 
 def test_the_socket_that_was_handed_over_speaks_tls_as_its_own_would(tmp_path, listener):
@@ -269,13 +187,6 @@ def test_the_socket_that_was_handed_over_speaks_tls_as_its_own_would(tmp_path, l
     with Activated(tmp_path, listener, tls_cert=str(certificate)) as process:
         assert process.base_url.startswith("https://")
         assert httpx.get(f"{process.base_url}/readyz", verify=context).status_code == 200
-
-
-def test_a_socket_for_another_process_is_left_alone(tmp_path, listener):
-    process = FeedkeepProcess(tmp_path)
-    process.environment |= {"LISTEN_FDS": "1", "LISTEN_PID": str(os.getpid())}
-    with process:
-        assert status_of(process, "/readyz") == 200
 
 
 def refusal(process: FeedkeepProcess) -> str:

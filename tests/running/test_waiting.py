@@ -2,13 +2,12 @@
 
 import contextlib
 import os
-import re
 import signal
 import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -17,9 +16,10 @@ import trustme
 from feedkeep_process import FeedkeepProcess
 from forms import first_of, in_the_long_form
 from postgres_server import PostgresServer, execute
-from test_service_manager import Manager, managed
+from running_services import refusal, until
 
 WAITING = "waiting for the database"
+CANNOT_BE_USED = "The PostgreSQL database cannot be used now: "
 SOON_SECONDS = 20
 
 
@@ -29,36 +29,27 @@ def server():
         yield server
 
 
-@pytest.fixture
-def manager(tmp_path):
-    manager = Manager(str(tmp_path / "notify"))
-    yield manager
-    manager.socket.close()
+def until_it_waits(process: FeedkeepProcess) -> None:
+    until(process.log.exists)
+    process.wait_for_line(WAITING)
 
 
-class Starting:
-    """A service that starts in a thread, since it may take until something else happens."""
-
-    def __init__(self, process: FeedkeepProcess) -> None:
-        self.process = process
-        self._thread = threading.Thread(target=process.start, daemon=True)
-
-    def __enter__(self) -> None:
-        self._thread.start()
-        until_it_waits(self.process)
-
-    def __exit__(self, *_: object) -> None:
-        self._thread.join()
+@contextlib.contextmanager
+def starting(process: FeedkeepProcess) -> Iterator[None]:
+    """Start a service in a thread, since it may take until something else happens."""
+    thread = threading.Thread(target=process.start, daemon=True)
+    thread.start()
+    until_it_waits(process)
+    yield
+    thread.join()
 
 
 @pytest.mark.parametrize("workers", first_of("2", "1"))
-def test_who_starts_while_the_database_is_away_waits_for_it_and_then_serves(
-    tmp_path, server, manager, workers
-):
+def test_serve_waits_for_the_database(tmp_path, server, manager, workers):
     server.stop()
     public_url = "https://site.example/home"
     process = FeedkeepProcess(tmp_path, server.url, workers=workers, public_url=public_url)
-    with Starting(managed(process, str(tmp_path / "notify"))):
+    with starting(manager.of(process)):
         assert manager.is_silent_for(0.5)  # it is not ready yet
         [port] = process.ports()
         places = (("/livez", 200), ("/home/livez", 200), ("/readyz", 503), ("/subscriptions", 503))
@@ -72,13 +63,12 @@ def test_who_starts_while_the_database_is_away_waits_for_it_and_then_serves(
     assert process.stop() == 0
     assert "duration_seconds" in process.wait_for_line("database available")
     reason = process.wait_for_line(WAITING)["reason"]
-    assert isinstance(reason, str)
-    assert reason.startswith("The PostgreSQL database cannot be used now: ")
+    assert str(reason).startswith(CANNOT_BE_USED)
 
 
-@pytest.mark.parametrize("number", first_of(signal.SIGTERM, signal.SIGINT))
-@pytest.mark.parametrize("command", ["serve", "fetch"])
-def test_who_waits_ends_at_once_when_told_to(tmp_path, server, number, command):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_who_waits_ends_at_once_when_told_to(tmp_path, server, number):
+    command = "serve" if number == signal.SIGTERM else "fetch"
     server.stop()
     process = FeedkeepProcess(tmp_path, server.url, fetch="all", port="0")
     process.process = process._launched(command)
@@ -88,9 +78,10 @@ def test_who_waits_ends_at_once_when_told_to(tmp_path, server, number, command):
     assert time.monotonic() - since < SOON_SECONDS
 
 
-def test_what_looks_at_feeds_waits_too(tmp_path, server):
+def test_fetch_waits_too_and_other_commands_do_not(tmp_path, server):
     server.stop()
     process = FeedkeepProcess(tmp_path, server.url, fetch="all")
+    assert refusal(process, "account", "list").startswith(CANNOT_BE_USED)
     process.process = process._launched("fetch")
     until_it_waits(process)
     server.start()
@@ -102,7 +93,7 @@ def test_what_looks_at_feeds_waits_too(tmp_path, server):
 def test_a_server_that_takes_no_writes_yet_is_waited_for(tmp_path, server):
     with server.standby() as standby:
         process = FeedkeepProcess(tmp_path, standby.url)
-        with Starting(process):
+        with starting(process):
             server.stop(signal.SIGKILL)
             execute(standby.url, "SELECT pg_promote()")
         process.wait_until_ready()
@@ -136,71 +127,44 @@ def test_a_wrong_password_or_name_is_told_at_once(tmp_path, server):
         (known.replace("wrong", "right"), "permission denied"),
     ):
         for command in ("serve", "fetch"):
-            done = FeedkeepProcess(tmp_path, url, fetch="all", port="0").run(command)
-            assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
-            assert re.match("feedkeep: The PostgreSQL database cannot be used now: ", done.stderr)
-            assert reason in done.stderr
+            told = refusal(FeedkeepProcess(tmp_path, url, fetch="all", port="0"), command)
+            assert told.startswith(CANNOT_BE_USED)
+            assert reason in told
 
 
-def test_a_certificate_that_is_not_the_servers_is_told_at_once(tmp_path):
-    trusted = tmp_path / "another_authority.pem"
-    trustme.CA().cert_pem.write_to_path(trusted)
-    with OfAnotherAuthority(tmp_path) as port:
-        url = f"postgresql://me@127.0.0.1:{port}/mine?sslmode=verify-full&sslrootcert={trusted}"
-        done = FeedkeepProcess(tmp_path, url, port="0").run("serve")
-    assert done.returncode == 1
-    assert "certificate verify failed" in done.stderr
+@contextlib.contextmanager
+def of_another_authority(folder: Path) -> Iterator[int]:
+    """Stand for a server of PostgreSQL up to its handshake of TLS; gives its port."""
+    file = folder / "both.pem"
+    issued = trustme.CA().issue_cert("127.0.0.1")
+    issued.private_key_and_cert_chain_pem.write_to_path(file)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(file)
+    listener = socket.create_server(("127.0.0.1", 0))
 
-
-class OfAnotherAuthority:
-    """Stands for a server of PostgreSQL up to its handshake of TLS; gives its port."""
-
-    def __init__(self, folder: Path) -> None:
-        file = folder / "both.pem"
-        issued = trustme.CA().issue_cert("127.0.0.1")
-        issued.private_key_and_cert_chain_pem.write_to_path(file)
-        self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        self._context.load_cert_chain(file)
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._thread = threading.Thread(target=self._shake_hands)
-
-    def __enter__(self) -> int:
-        self._thread.start()
-        port: int = self._listener.getsockname()[1]
-        return port
-
-    def __exit__(self, *_: object) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self._thread.join()
-
-    def _shake_hands(self) -> None:
+    def shake_hands() -> None:
         while True:
             try:
-                client, _ = self._listener.accept()
+                client, _ = listener.accept()
             except OSError:  # the test is over
                 return
             with client, contextlib.suppress(OSError):
                 client.recv(8)  # PostgreSQL's question for TLS
                 client.sendall(b"S")
-                self._context.wrap_socket(client, server_side=True).close()
+                context.wrap_socket(client, server_side=True).close()
+
+    thread = threading.Thread(target=shake_hands)
+    thread.start()
+    yield listener.getsockname()[1]
+    listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
+    thread.join()
 
 
-def test_a_command_does_not_wait(tmp_path, server):
-    server.stop()
-    done = FeedkeepProcess(tmp_path, server.url).run("account", "list")
-    assert done.returncode == 1
-    assert done.stderr.startswith("feedkeep: The PostgreSQL database cannot be used now: ")
-    assert done.stderr.count("\n") == 1
-
-
-def until_it_waits(process: FeedkeepProcess) -> None:
-    until(process.log.exists)
-    process.wait_for_line(WAITING)
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + SOON_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+def test_a_certificate_that_is_not_the_servers_is_told_at_once(tmp_path):
+    trusted = tmp_path / "another_authority.pem"
+    trustme.CA().cert_pem.write_to_path(trusted)
+    with of_another_authority(tmp_path) as port:
+        url = f"postgresql://me@127.0.0.1:{port}/mine?sslmode=verify-full&sslrootcert={trusted}"
+        told = refusal(FeedkeepProcess(tmp_path, url, port="0"), "serve")
+    assert "certificate verify failed" in told

@@ -1,8 +1,7 @@
-"""Work that takes long lets others have their turn."""
+"""Work that takes long lets others have their turn, and answers are shared by those who wait."""
 
 import asyncio
 from collections.abc import Awaitable
-from pathlib import Path
 from threading import Event
 
 import pytest
@@ -15,10 +14,8 @@ from feedkeep.rules.subscriptions import want
 from feedkeep.runtime import cooperative as turns
 from feedkeep.runtime import wall_clock
 from feedkeep.runtime.cooperative import TimeSlice, Yielding
-from feedkeep.service import Service
+from feedkeep.runtime.shared import Shared
 from feedkeep.store.sqlite import SqliteStore
-
-A = "https://a.example/feed"
 
 
 async def turns_of_others(work: Awaitable[object]) -> int:
@@ -45,9 +42,7 @@ def three() -> Yielding[str]:
 
 
 @pytest.mark.parametrize(("longest", "expected"), [(-1, True), (3_600, False)])
-async def test_others_have_their_turn_between_the_parts_of_what_takes_long_and_only_then(
-    monkeypatch, longest, expected
-):
+async def test_others_have_their_turn_between_parts_that_take_long(monkeypatch, longest, expected):
     monkeypatch.setattr(turns, "LONGEST_SECONDS", longest)
     assert await TimeSlice().through(three()) == "done"
     assert (await turns_of_others(TimeSlice().through(three())) >= 3) is expected
@@ -70,34 +65,49 @@ async def test_an_account_that_has_much_computed_keeps_another_one_waiting_for_o
         await asyncio.gather(*greedy)
 
 
-async def test_a_long_list_that_is_added_or_put_lets_others_have_their_turn(monkeypatch, tmp_path):
+async def test_a_long_list_or_upload_lets_others_have_their_turn(monkeypatch, tmp_path):
     monkeypatch.setattr(turns, "LONGEST_SECONDS", -1)
-    urls = [f"https://a.example/{number}" for number in range(1_000)]
-    service = await opened(tmp_path)
+    store = await SqliteStore.open(tmp_path / "feedkeep.db", wall_clock.now)
+    service = service_on(store, wall_clock.now)
     account = await service.accounts.create("alice", None)
-    items = [want(url, None) for url in urls]
-    looked_up_and_saved = len(urls) // 100 + len(urls) // 20
-    assert (
-        await turns_of_others(service.subscriptions.add(account.id, items, TESTER))
-        >= looked_up_and_saved
-    )
-    app = Admitted(account, "password")
+    app, count = Admitted(account, "password"), 1_000
+    items = [want(f"https://a.example/{number}", None) for number in range(count)]
+    looked_up_and_saved = count // 100 + count // 20
+    adding = service.subscriptions.add(account.id, items, TESTER)
+    assert await turns_of_others(adding) >= looked_up_and_saved
     assert await turns_of_others(service.url_lists.replace(app, [], TESTER)) >= looked_up_and_saved
+    feed, judged = "https://a.example/feed", count
+    sent = [SentAction(feed, f"https://a.example/{n}", "phone", "new", 5) for n in range(count)]
+    recording = service.episode_actions.record(app, sent)
+    assert await turns_of_others(recording) >= judged + 2 * count // 20
     await service.close()
 
 
-async def opened(folder: Path) -> Service:
-    store = await SqliteStore.open(folder / "feedkeep.db", wall_clock.now)
-    return service_on(store, wall_clock.now)
+class Counter:
+    def __init__(self, kept_seconds: float) -> None:
+        self.asked = 0
+        self.may_answer = asyncio.Event()
+        self.shared = Shared(self._ask, kept_seconds)
+
+    async def _ask(self) -> int:
+        self.asked += 1
+        await self.may_answer.wait()
+        if self.asked == 2:
+            raise ValueError("the second one fails")
+        return self.asked
 
 
-async def test_an_upload_of_many_actions_lets_others_have_their_turn(monkeypatch, tmp_path):
-    monkeypatch.setattr(turns, "LONGEST_SECONDS", -1)
-    sent = [SentAction(A, f"https://cdn.example/{n}", "phone", "new", 5) for n in range(1_000)]
-    service = await opened(tmp_path)
-    app = Admitted(await service.accounts.create("alice", None), "password")
-    judged = len(sent)
-    looked_up_and_saved = 2 * len(sent) // 20
-    least = judged + looked_up_and_saved
-    assert await turns_of_others(service.episode_actions.record(app, sent)) >= least
-    await service.close()
+async def test_all_that_ask_meanwhile_share_an_answer_even_if_the_first_gives_up():
+    counter = Counter(kept_seconds=0.0)
+    first, second = (asyncio.create_task(counter.shared.get()) for _ in range(2))
+    await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.wait([first])
+    counter.may_answer.set()
+    assert await second == 1
+    with pytest.raises(ValueError, match="the second"):
+        await counter.shared.get()
+    assert await counter.shared.get() == 3
+    counter = Counter(kept_seconds=3_600.0)
+    counter.may_answer.set()
+    assert [await counter.shared.get() for _ in range(3)] == [1, 1, 1]

@@ -25,9 +25,7 @@ MANY = 64
         (None, {}, MANY),
     ],
 )
-def test_quota_of_a_group_or_of_one_above_it_limits_the_processors(
-    tmp_path, monkeypatch, own_groups, quotas, expected
-):
+def test_quotas_limit_the_processors(tmp_path, monkeypatch, own_groups, quotas, expected):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(MANY))
     own = tmp_path / "cgroup"
     if own_groups is not None:

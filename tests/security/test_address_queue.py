@@ -1,7 +1,6 @@
 """The queue of passwords: addresses take turns, and none can take all places."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 
 from feedkeep.model.errors import TooManyAttempts
 from feedkeep.security import address_queue
@@ -28,20 +27,13 @@ class Served:
         return [asyncio.ensure_future(self.take(address)) for address in addresses]
 
 
-def run(work: Callable[[], Awaitable[None]]) -> None:
-    asyncio.run(work())
-
-
 # C2.21
-async def test_addresses_take_turns():
+async def test_addresses_take_turns_a_number_at_a_time():
     served = Served()
     await asyncio.gather(*served.tasks("aaaabbc"))
     assert "".join(served.order) == "aabcaba"
     assert served.most == 1
     assert served.queue._free == 1
-
-
-async def test_so_many_have_a_turn_at_a_time():
     served = Served(3)
     await asyncio.gather(*served.tasks("abcdefgh"))
     assert served.most == 3
@@ -59,8 +51,8 @@ async def test_what_is_no_login_has_its_turn_when_no_login_waits():
     assert served.order == ["a", "b", "c", "d", "later"]
 
 
-# C2.23
-async def test_the_address_with_the_most_loses_its_last_where_too_many_wait(monkeypatch):
+# C2.23, C7.11
+async def test_where_too_many_wait_the_address_with_the_most_loses_its_last(monkeypatch):
     monkeypatch.setattr(address_queue, "MAX_WAITING", 4)
     served = Served()
     tasks = served.tasks("aaaaa" + "a" + "bc" + "d")
@@ -69,18 +61,14 @@ async def test_the_address_with_the_most_loses_its_last_where_too_many_wait(monk
     # Its own sixth; then the last of those that wait, for each new address.
     assert refused == [False, False, True, True, True, True, False, False, False]
     assert served.order == ["a", "a", "b", "c", "d"]
-
-
-# C2.23, C7.11
-async def test_where_all_addresses_have_one_a_further_one_is_refused(monkeypatch):
+    # Where all addresses have one, a further one is refused.
     monkeypatch.setattr(address_queue, "MAX_WAITING", 2)
-    served = Served()
-    found = await asyncio.gather(*served.tasks("abcd"), return_exceptions=True)
+    found = await asyncio.gather(*Served().tasks("abcd"), return_exceptions=True)
     assert [isinstance(one, TooManyAttempts) for one in found] == [False, False, False, True]
     assert found[3].retry_after_seconds == 5
 
 
-async def test_a_turn_is_passed_on_whenever_its_task_is_cancelled():
+async def test_a_cancelled_task_passes_on_its_turn_or_its_place(monkeypatch):
     served = Served()
     async with served.queue.turn("a"):
         waits, has_its_turn, last = served.tasks("bcd")
@@ -91,9 +79,6 @@ async def test_a_turn_is_passed_on_whenever_its_task_is_cancelled():
     await last
     assert served.order == ["d"]
     assert served.queue._free == 1
-
-
-async def test_a_place_of_a_cancelled_task_may_be_taken_too(monkeypatch):
     monkeypatch.setattr(address_queue, "MAX_WAITING", 2)
     served = Served()
     first, second, third = served.tasks("aaa")

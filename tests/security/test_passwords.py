@@ -4,7 +4,6 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -39,23 +38,17 @@ def computed(monkeypatch):
 
 
 @pytest.fixture
-async def checked():
+def at_once():
+    """The number of concurrent hashes; None: as on this machine."""
+
+
+@pytest.fixture
+async def checked(monkeypatch, at_once):
+    if at_once is not None:
+        monkeypatch.setattr(passwords, "hashed_at_once", lambda *_: at_once)
     checked = Passwords(Throttle())
-    try:
-        yield checked
-    finally:
-        checked.close()
-
-
-def run(work: Callable[[Passwords], Awaitable[None]]) -> None:
-    async def go() -> None:
-        checked = Passwords(Throttle())
-        try:
-            await work(checked)
-        finally:
-            checked.close()
-
-    asyncio.run(go())
+    yield checked
+    checked.close()
 
 
 def counted(checked: Passwords) -> int:
@@ -87,42 +80,42 @@ async def test_a_fault_of_the_server_is_not_reported_as_a_wrong_password(checked
 
 
 # C2.9
-async def test_a_right_password_is_remembered_while_the_stored_hash_stays(checked):
-    hashed = await checked.hash("right")
-    assert not checked.remembers("me", "right", hashed)
-    await verify(checked, "me", "right", hashed)
+async def test_a_right_password_is_cached_with_its_stored_hash(monkeypatch, checked):
+    hashed = await checked.hash("opensesame")
+    assert not checked.remembers("me", "opensesame", hashed)
+    await verify(checked, "me", "opensesame", hashed)
     await verify(checked, "me", "wrong", hashed)
-    assert checked.remembers("me", "right", hashed)
+    assert checked.remembers("me", "opensesame", hashed)
     assert not checked.remembers("me", "wrong", hashed)
-    assert not checked.remembers("you", "right", hashed)
-    assert not checked.remembers("me", "right", "another hash")
-    assert not checked.remembers("me", "right", None)
-    checked.remember("me", "right", "another hash")
-    assert checked.remembers("me", "right", "another hash")
+    assert not checked.remembers("you", "opensesame", hashed)
+    assert not checked.remembers("me", "opensesame", "another hash")
+    assert not checked.remembers("me", "opensesame", None)
+    checked.remember("me", "opensesame", "another hash")
+    assert checked.remembers("me", "opensesame", "another hash")
+    assert b"opensesame" not in repr(checked.__dict__).encode()
+    monkeypatch.setattr(passwords, "MAX_REMEMBERED", 2)
+    monkeypatch.setattr(argon2id, "matches", lambda *_: True)
+    for name in ("b", "c"):
+        await verify(checked, name, "x", "hash")
+    assert not checked.remembers("me", "opensesame", "another hash")
+    assert [checked.remembers(name, "x", "hash") for name in "bc"] == [True, True]
 
 
 # C2.20
-async def test_the_same_password_shown_at_once_is_checked_once_and_counts_once(computed, checked):
+async def test_the_same_password_shown_at_once_is_checked_once(computed, checked):
     hashed = await checked.hash("right")
-    shown = [verify(checked, "me", "right", hashed) for _ in range(30)]
-    assert await asyncio.gather(*shown) == [True] * 30
-    assert computed == ["right"]
-
-
-async def test_a_caller_that_goes_away_does_not_take_the_check_from_the_others(checked):
-    hashed = await checked.hash("right")
-    first, second = (
-        asyncio.ensure_future(verify(checked, "me", "right", hashed)) for _ in range(2)
+    first, *others = (
+        asyncio.ensure_future(verify(checked, "me", "right", hashed)) for _ in range(30)
     )
     await asyncio.sleep(0)
-    first.cancel()
-    assert await second
+    first.cancel()  # a caller that goes away does not take the check from the others
+    assert await asyncio.gather(*others) == [True] * 29
+    assert computed == ["right"]
+    assert counted(checked) == 0
 
 
-async def test_right_passwords_wait_in_place_of_a_refusal_however_many_there_are(
-    monkeypatch, checked
-):
-    monkeypatch.setattr(passwords, "hashed_at_once", lambda *_: 3)
+@pytest.mark.parametrize("at_once", [3])
+async def test_right_passwords_wait_in_place_of_a_refusal(checked):
     hashed = await checked.hash("right")
     people = [verify(checked, f"user{n}", "right", hashed) for n in range(4 * PER_ADDRESS)]
     assert all(await asyncio.gather(*people))
@@ -131,10 +124,7 @@ async def test_right_passwords_wait_in_place_of_a_refusal_however_many_there_are
 
 # C2.22
 @pytest.mark.parametrize("at_once", [1, 4, 16])
-async def test_of_wrong_passwords_only_as_many_are_computed_as_may_be_tried_however_many_come_at_once(
-    at_once, computed, monkeypatch, checked
-):
-    monkeypatch.setattr(passwords, "hashed_at_once", lambda *_: at_once)
+async def test_wrong_passwords_at_once_are_computed_up_to_the_limit(computed, checked):
     hashed = await checked.hash("right")
     tried = [verify(checked, "me", f"wrong{number}", hashed) for number in range(60)]
     found = await asyncio.gather(*tried, return_exceptions=True)
@@ -145,10 +135,8 @@ async def test_of_wrong_passwords_only_as_many_are_computed_as_may_be_tried_howe
 
 
 # C2.22
-async def test_who_finds_the_last_attempts_under_way_waits_and_is_let_in_if_one_was_right(
-    monkeypatch, checked
-):
-    monkeypatch.setattr(passwords, "hashed_at_once", lambda *_: 2)
+@pytest.mark.parametrize("at_once", [2])
+async def test_an_attempt_beyond_pending_ones_waits_for_them(monkeypatch, checked):
     may_end = threading.Event()
     matches = argon2id.matches
 
@@ -171,15 +159,16 @@ async def test_who_finds_the_last_attempts_under_way_waits_and_is_let_in_if_one_
     assert await second
 
 
+@pytest.mark.parametrize("at_once", [1])
 async def test_beyond_a_limit_no_password_waits(monkeypatch, checked):
     monkeypatch.setattr(address_queue, "MAX_WAITING", 3)
-    monkeypatch.setattr(passwords, "hashed_at_once", lambda *_: 1)
     hashed = await checked.hash("x")
     shown = [verify(checked, f"user{number}", "x", hashed) for number in range(6)]
     found = await asyncio.gather(*shown, checked.hash("x"), return_exceptions=True)
     assert [type(one) for one in found] == [bool] * 3 + [TooManyAttempts] * 3 + [str]
     assert counted(checked) == 0
-    assert await checked.hash("x")
+    renewed = await checked.renewed("x", await checked.hash("x"))
+    assert argon2id.matches(renewed, "x")
 
 
 async def test_a_code_takes_as_long_and_counts_as_a_password_does(checked):
@@ -193,33 +182,12 @@ async def test_a_code_takes_as_long_and_counts_as_a_password_does(checked):
         await checked.hash_if_right("x", "me", HOME, is_right=True)
 
 
-async def test_a_renewed_hash_is_of_the_same_password(checked):
-    renewed = await checked.renewed("x", await checked.hash("x"))
-    assert argon2id.matches(renewed, "x")
-
-
-async def test_the_number_of_remembered_passwords_is_limited(monkeypatch, checked):
-    monkeypatch.setattr(passwords, "MAX_REMEMBERED", 2)
-    monkeypatch.setattr(argon2id, "matches", lambda *_: True)
-    for name in ("a", "b", "c"):
-        await verify(checked, name, "x", "hash")
-    assert [checked.remembers(name, "x", "hash") for name in "abc"] == [False, True, True]
-
-
-# C2.9
-async def test_nothing_that_is_remembered_holds_a_password(checked):
-    await verify(checked, "me", "opensesame", await checked.hash("opensesame"))
-    assert b"opensesame" not in repr(checked.__dict__).encode()
-
-
 @pytest.mark.parametrize(
-    ("processors", "workers", "at_once"),
+    ("processors", "workers", "expected"),
     [(1, 1, 1), (2, 1, 1), (4, 1, 2), (64, 1, 4), (64, 2, 2), (64, 3, 1), (2, 8, 1)],
 )
-def test_hashes_have_half_of_the_processors_and_each_process_can_compute_one(
-    processors, workers, at_once
-):
-    assert hashed_at_once(processors, workers) == at_once
+def test_hashes_have_half_of_the_processors(processors, workers, expected):
+    assert hashed_at_once(processors, workers) == expected
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="threads have priorities on Linux only")

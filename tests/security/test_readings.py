@@ -5,19 +5,13 @@ from stores import service_on
 
 from feedkeep.model import AccountId
 from feedkeep.model.errors import NotAuthorized
-from feedkeep.rules.credentials import (
-    PasswordCredential,
-    TokenCredential,
-    read_basic,
-    read_token,
-    write_token,
-)
+from feedkeep.rules import credentials
+from feedkeep.rules.credentials import PasswordCredential, TokenCredential, read_basic
 from feedkeep.runtime import wall_clock
 from feedkeep.security import argon2id
 from feedkeep.store.sqlite import SqliteStore
-from feedkeep.store.sqlite.accounts import SqliteAccounts
 
-TOKEN = write_token(AccountId(7), bytes(21))
+TOKEN = credentials.write_token(AccountId(7), bytes(21))
 
 
 def test_plain_letters_have_one_reading_and_the_others_what_utf_8_and_latin_1_say():
@@ -29,7 +23,7 @@ def test_plain_letters_have_one_reading_and_the_others_what_utf_8_and_latin_1_sa
 
 
 def test_a_token_is_read_with_every_reading_of_its_name():
-    token = read_token(TOKEN)
+    token = credentials.read_token(TOKEN)
     assert token is not None
 
     def named(*names):
@@ -40,41 +34,24 @@ def test_a_token_is_read_with_every_reading_of_its_name():
     assert read_basic(f"mé:{TOKEN}".encode()) == named("mé", "m\u00c3\u00a9")
 
 
-async def test_every_refusal_looks_up_all_names_computes_once_and_counts_once(
-    tmp_path, monkeypatch
-):
-    looked_up: list[str] = []
-    computed: list[str] = []
-    counted: list[str] = []
-
-    async def find(accounts, name_key):
-        looked_up.append(name_key)
-        return await find_account(accounts, name_key)
-
-    find_account = SqliteAccounts.find
-    monkeypatch.setattr(SqliteAccounts, "find", find)
-
-    def matches(stored_hash, password):
-        computed.append(password)
-        return False
-
+async def test_every_refusal_costs_the_same(tmp_path, monkeypatch):
+    looked_up, computed, counted = [], [], []
     store = await SqliteStore.open(tmp_path / "feedkeep.db", wall_clock.now)
     service = service_on(store, wall_clock.now)
     for name in ("zoê", "zu\u00c3\u00aa", "disablê"):
         await service.accounts.create(name, "a good passphrase")
     await service.accounts.set_disabled("disablê", True)
-    monkeypatch.setattr(argon2id, "matches", matches)
-    begin = service._throttle.begin
+    find, begin = store.accounts.find, service._throttle.begin
 
-    def counting(name_key, *others):
-        counted.append(name_key)
-        return begin(name_key, *others)
+    def noting(calls, original):
+        return lambda *arguments: calls.append(arguments) or original(*arguments)
 
-    monkeypatch.setattr(service._throttle, "begin", counting)
+    monkeypatch.setattr(store.accounts, "find", noting(looked_up, find))
+    monkeypatch.setattr(argon2id, "matches", noting(computed, lambda *_: False))
+    monkeypatch.setattr(service._throttle, "begin", noting(counted, begin))
     for number, name in enumerate(("zoê", "zuê", "nobodê", "disablê")):
-        looked_up.clear()
-        computed.clear()
-        counted.clear()
+        for calls in (looked_up, computed, counted):
+            calls.clear()
         shown = read_basic(f"{name}:wrong".encode())
         assert shown is not None
         with pytest.raises(NotAuthorized):

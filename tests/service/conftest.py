@@ -5,7 +5,7 @@ In the short form, one store shows it: `tests/store` has what all stores have in
 
 import pytest
 from forms import IS_LONG
-from running import Clock
+from running import PASSWORD, Clock
 from stores import database, emptied_database, path, service_on, shared_database
 
 from feedkeep.model import Registration
@@ -47,3 +47,9 @@ async def service(store, clock, registration):
     yield service
     await service._last_uses.close()
     service._passwords.close()
+
+
+@pytest.fixture
+async def bob(service):
+    """An account with a password."""
+    return await service.accounts.create("Bob", PASSWORD)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
+import pytest
+
 from feedkeep.model import Stamp
+from feedkeep.model.errors import NotAuthorized
 
 MINUTE = 60_000_000
 DAY = 1_440 * MINUTE
@@ -21,3 +26,10 @@ class Clock:
 
     def go_on(self, us: int) -> None:
         self.at += us
+
+
+async def assert_refused(
+    work: Awaitable[object], error: type[Exception] = NotAuthorized, match: str | None = None
+) -> None:
+    with pytest.raises(error, match=match):
+        await work

@@ -1,10 +1,9 @@
 """The apps of an account, as its owner sees, connects and disconnects them."""
 
-import pytest
-from running import DAY, HOME, MINUTE, PASSWORD
+from running import DAY, HOME, MINUTE, PASSWORD, assert_refused
 
 from feedkeep.model import Account, Admitted, CredentialKind, Preferences, Scope, Stamp
-from feedkeep.model.errors import AccountError, InvalidInput, NotAuthorized
+from feedkeep.model.errors import AccountError, InvalidInput
 from feedkeep.rules.apps import MAX_ENDED_TOKENS, MAX_TOKENS, AppKind, AppUse
 from feedkeep.rules.clock import minute_of
 from feedkeep.rules.credentials import read_session, read_token
@@ -21,10 +20,7 @@ async def begin(service: Service, account: Account, label: str, text: str = "") 
     return (await service.logins.begin_session(admitted, label)).text
 
 
-async def test_an_app_is_a_token_with_its_sessions_or_the_sessions_of_a_password_with_one_label(
-    service, store, clock
-):
-    bob = await service.accounts.create("Bob", PASSWORD)
+async def test_an_app_is_a_token_or_the_sessions_of_one_label(service, clock, bob):
     began = clock.at
     phone = await service.apps.connect(bob, "phone", Scope.READ)
     clock.go_on(DAY)
@@ -53,9 +49,8 @@ async def test_an_app_is_a_token_with_its_sessions_or_the_sessions_of_a_password
         assert seen == expected[name], name
 
 
-async def test_the_use_of_a_token_by_one_product_is_no_sign_of_life_of_another(service, clock):
+async def test_a_token_has_the_last_use_of_each_product(service, clock, bob):
     """Kasts with the phone's password, which asks for the phone's device, too."""
-    bob = await service.accounts.create("Bob", PASSWORD)
     phone = await service.apps.connect(bob, "phone", Scope.WRITE)
     for label in ("AntennaPod/3.5", "AntennaPod/3.6"):
         await begin(service, bob, label, phone.text)
@@ -68,68 +63,46 @@ async def test_the_use_of_a_token_by_one_product_is_no_sign_of_life_of_another(s
     assert app.used_by == [AppUse("Kasts/24.02", began + DAY), AppUse("AntennaPod/3.6", began)]
 
 
-async def test_an_app_with_the_own_password_is_one_whatever_versions_it_had(service):
-    bob = await service.accounts.create("Bob", PASSWORD)
+async def test_versions_of_an_app_with_the_password_are_one_app(service, bob):
     for label in ("AntennaPod/3.5", "AntennaPod/3.6", "Kasts/24"):
         await begin(service, bob, label)
     names = sorted(app.name for app in await service.apps.of(bob.id))
     assert names == ["AntennaPod/3.6", "Kasts/24"]
 
 
-async def test_a_token_is_disconnected_with_its_sessions(service, store, clock):
-    bob = await service.accounts.create("Bob", PASSWORD)
-    phone = await service.apps.connect(bob, "phone", Scope.WRITE)
-    session = await begin(service, bob, "gPodder", phone.text)
-    other = await begin(service, bob, "gPodder")
-    await service.apps.disconnect(bob.id, phone.token.id)
-    for ended in (read_token(phone.text), read_session(session)):
-        with pytest.raises(NotAuthorized):
-            await service.authentication.admit(ended, HOME)
-    await service.authentication.admit(read_session(other), HOME)
-    assert [app.name for app in await service.apps.of(bob.id)] == ["gPodder"]
-    with pytest.raises(AccountError, match="not connected"):
-        await service.apps.disconnect(bob.id, phone.token.id)
-
-
-async def test_any_session_of_a_password_disconnects_all_with_its_label(service, store, clock):
-    bob = await service.accounts.create("Bob", PASSWORD)
-    phone = await service.apps.connect(bob, "AntennaPod", Scope.WRITE)
-    kept = [
-        await begin(service, bob, "AntennaPod", phone.text),
-        await begin(service, bob, "Kasts"),
-    ]
-    ended = [await begin(service, bob, "AntennaPod") for _ in range(3)]
-    app = next(app for app in await service.apps.of(bob.id) if len(app.ids) == 3)
-    await service.apps.disconnect(bob.id, app.ids[1])
-    for text in ended:
-        with pytest.raises(NotAuthorized):
-            await service.authentication.admit(read_session(text), HOME)
-    for text in kept:
-        await service.authentication.admit(read_session(text), HOME)
-
-
-async def test_no_account_disconnects_the_app_of_another(service, store, clock):
-    bob = await service.accounts.create("Bob", PASSWORD)
+async def test_disconnect_ends_a_token_with_its_sessions_or_all_of_a_label(service, bob):
     eve = await service.accounts.create("Eve", PASSWORD)
     phone = await service.apps.connect(bob, "phone", Scope.WRITE)
     browser = await service.page_sessions.begin(bob, "")
+    admit, disconnect = service.authentication.admit, service.apps.disconnect
     for account_id, token_id in ((eve.id, phone.token.id), (bob.id, browser.token.id)):
-        with pytest.raises(AccountError):
-            await service.apps.disconnect(account_id, token_id)
-    await service.authentication.admit(read_token(phone.text), HOME)
+        await assert_refused(disconnect(account_id, token_id), AccountError)
+    session = await begin(service, bob, "gPodder", phone.text)
+    other = await begin(service, bob, "gPodder")
+    await disconnect(bob.id, phone.token.id)
+    for ended in (read_token(phone.text), read_session(session)):
+        await assert_refused(admit(ended, HOME))
+    await admit(read_session(other), HOME)
+    assert [app.name for app in await service.apps.of(bob.id)] == ["gPodder"]
+    await assert_refused(disconnect(bob.id, phone.token.id), AccountError, "not connected")
+    tablet = await service.apps.connect(bob, "AntennaPod", Scope.WRITE)
+    kept = [await begin(service, bob, "AntennaPod", tablet.text), other]
+    sessions = [await begin(service, bob, "AntennaPod") for _ in range(3)]
+    app = next(app for app in await service.apps.of(bob.id) if len(app.ids) == 3)
+    await disconnect(bob.id, app.ids[1])
+    for text in sessions:
+        await assert_refused(admit(read_session(text), HOME))
+    for text in kept:
+        await admit(read_session(text), HOME)
 
 
-async def test_an_account_has_a_limited_number_of_tokens_and_of_those_that_ended(
-    service, store, clock
-):
-    bob = await service.accounts.create("Bob", PASSWORD)
+async def test_tokens_and_ended_tokens_are_limited(service, clock, bob):
     kept = await service.tokens.create("bob", "expires", 1)
     expired = await service.tokens.create("bob", "expires earlier", 1)
     await begin(service, bob, "gPodder", expired.text)
     for _ in range(MAX_TOKENS - 2):
         await service.apps.connect(bob, "", Scope.WRITE)
-    with pytest.raises(AccountError, match="200 apps"):
-        await service.apps.connect(bob, "", Scope.WRITE)
+    await assert_refused(service.apps.connect(bob, "", Scope.WRITE), AccountError, "200 apps")
     clock.go_on(DAY)
     alive = await service.apps.connect(bob, "alive", Scope.WRITE)
     for app in await service.apps.of(bob.id):
@@ -144,18 +117,14 @@ async def test_an_account_has_a_limited_number_of_tokens_and_of_those_that_ended
     assert await service.tokens.sessions_of("bob") == []
 
 
-async def test_the_list_of_apps_is_cut(service, store, clock):
-    bob = await service.accounts.create("Bob", PASSWORD)
+async def test_the_list_of_apps_is_cut(service, bob):
     for number in range(MAX_SHOWN + 1):
         await service.tokens.create("bob", str(number), None)
     assert len(await service.apps.of(bob.id)) == MAX_SHOWN
 
 
 # C2.11
-async def test_the_last_use_is_stored_once_a_minute_for_a_token_and_for_that_of_a_session(
-    service, store, clock
-):
-    bob = await service.accounts.create("Bob", PASSWORD)
+async def test_the_last_use_is_stored_once_a_minute(service, store, clock, bob):
     phone = await service.apps.connect(bob, "phone", Scope.WRITE)
     unused = await service.apps.connect(bob, "unused", Scope.WRITE)
     session = await begin(service, bob, "gPodder", phone.text)
@@ -179,30 +148,23 @@ async def test_the_last_use_is_stored_once_a_minute_for_a_token_and_for_that_of_
     assert len([mark for mark in marks if mark[1] == minute]) == 1
 
 
-async def test_preferences_are_stored_for_each_account_and_bounded(service, store, clock):
-    bob = await service.accounts.create("Bob", PASSWORD)
+async def test_preferences_are_stored_for_each_account_and_bounded(service, bob):
     eve = await service.accounts.create("Eve", PASSWORD)
-    assert await service.preferences.of(bob.id) == Preferences()
+    preferences = service.preferences
+    assert await preferences.of(bob.id) == Preferences()
     for wanted in (Preferences("de", "Europe/Berlin", "dark"), Preferences(theme="light")):
-        await service.preferences.change(bob.id, wanted)
-        assert await service.preferences.of(bob.id) == wanted
-    with pytest.raises(InvalidInput, match="64"):
-        await service.preferences.change(bob.id, Preferences(theme="x" * 65))
-    assert await service.preferences.of(bob.id) == Preferences(theme="light")
-    assert await service.preferences.of(eve.id) == Preferences()
-
-
-async def test_a_wipe_that_was_meant_is_kept_beside_the_preferences_and_only_rises(
-    service, store, clock
-):
-    bob = await service.accounts.create("Bob", PASSWORD)
-    await service.preferences.change(bob.id, Preferences(theme="dark"))
-    for meant in (5, 9, 7):
-        await service.preferences.dismiss_mass_unsubscribe(bob.id, Stamp(meant))
-    assert await service.preferences.of(bob.id) == Preferences(
-        theme="dark", dismissed_mass_unsubscribe=Stamp(9)
+        await preferences.change(bob.id, wanted)
+        assert await preferences.of(bob.id) == wanted
+    too_long = Preferences(theme="x" * 65)
+    await assert_refused(preferences.change(bob.id, too_long), InvalidInput, "64")
+    for dismissed in (5, 9, 7):  # the newest one is kept
+        await preferences.dismiss_mass_unsubscribe(bob.id, Stamp(dismissed))
+    newest = Stamp(9)
+    assert await preferences.of(bob.id) == Preferences(
+        theme="light", dismissed_mass_unsubscribe=newest
     )
-    await service.preferences.change(bob.id, Preferences(language="de"))
-    assert await service.preferences.of(bob.id) == Preferences(
-        language="de", dismissed_mass_unsubscribe=Stamp(9)
+    await preferences.change(bob.id, Preferences(language="de"))
+    assert await preferences.of(bob.id) == Preferences(
+        language="de", dismissed_mass_unsubscribe=newest
     )
+    assert await preferences.of(eve.id) == Preferences()

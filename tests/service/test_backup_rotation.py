@@ -22,9 +22,7 @@ def kept(made: set[Stamp], keep_daily: int, keep_weekly: int) -> set[Stamp]:
 
 
 @given(st.sets(moments, min_size=1), counts, st.integers(0, 9))
-def test_the_last_of_each_of_the_newest_days_and_weeks_stays_and_nothing_else(
-    made, keep_daily, keep_weekly
-):
+def test_the_last_backup_of_newest_days_and_weeks_stays(made, keep_daily, keep_weekly):
     newest_days = sorted({day_number(stamp) for stamp in made})[-keep_daily:]
     newest_weeks = sorted({week_of(stamp) for stamp in made})[-keep_weekly:] if keep_weekly else []
     wanted = {max(one for one in made if day_number(one) == day) for day in newest_days}
@@ -33,9 +31,7 @@ def test_the_last_of_each_of_the_newest_days_and_weeks_stays_and_nothing_else(
 
 
 @given(st.sets(moments), moments, counts, st.integers(0, 9))
-def test_the_one_that_was_just_made_stays_whatever_the_clock_said_before(
-    others, newest, keep_daily, keep_weekly
-):
+def test_the_newest_backup_stays_whatever_the_clock_said(others, newest, keep_daily, keep_weekly):
     made = others | {newest}
     gone = superseded(made, newest, keep_daily, keep_weekly)
     assert newest not in gone
@@ -47,9 +43,7 @@ def test_the_one_that_was_just_made_stays_whatever_the_clock_said_before(
     st.integers(1, 10),
     st.integers(1, 6),
 )
-def test_what_is_kept_one_backup_after_the_other_is_what_would_be_kept_of_all(
-    pauses, keep_daily, keep_weekly
-):
+def test_rotation_step_by_step_keeps_the_same_as_at_once(pauses, keep_daily, keep_weekly):
     now, ever, there = Stamp(0), set[Stamp](), set[Stamp]()
     for pause in pauses:
         now = Stamp(now + pause * HOUR_US // 10)

@@ -1,7 +1,5 @@
 """A history that was tampered with is noticed by `feedkeep check`, on every store."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from pathlib import Path

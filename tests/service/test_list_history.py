@@ -7,17 +7,18 @@ from typing import Any
 
 import pytest
 from authors import TESTER
-from running import DAY, MINUTE
+from running import DAY, MINUTE, assert_refused
 from stores import service_on
 from structlog.testing import capture_logs
 
-from feedkeep.model import Account, AccountId, Admitted, CredentialKind, Second, replace
+from feedkeep.model import Account, AccountId, Admitted, CredentialKind, Second, Stamp, replace
 from feedkeep.model.errors import InvalidInput, StoreUnavailable
+from feedkeep.rules.clock import DAY_US, SECOND_US
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import Update, want
 from feedkeep.rules.undo import ConflictPolicy, Undo
 from feedkeep.service import Service, forgetting, list_changes
-from feedkeep.service.forgetting import SteadyClock
+from feedkeep.service.forgetting import AFTER_JUMP_SECONDS, AFTER_START_SECONDS, SteadyClock
 from feedkeep.service.history import NEWEST
 
 URLS = [f"https://{number}.example/feed" for number in range(12)]
@@ -26,6 +27,7 @@ TOKEN = CredentialKind.TOKEN
 PHONE, TABLET = (
     replace(TESTER, kind=CredentialKind.SESSION, device=device) for device in ("phone", "tablet")
 )
+BROWSER = replace(TESTER, kind=CredentialKind.BROWSER)
 
 
 async def filled(service: Service, name: str = "alice") -> Account:
@@ -52,12 +54,14 @@ async def forget_all(service: Service) -> int:
     return steps
 
 
+@pytest.fixture
+async def account(service):
+    return await filled(service)
+
+
 # C9.1, C9.2, C9.10
-async def test_what_is_older_than_is_promised_is_forgotten_in_steps_and_the_rest_stays(
-    monkeypatch, service, store, clock
-):
+async def test_older_states_are_forgotten(monkeypatch, service, store, clock, account):
     monkeypatch.setattr(forgetting, "STATES_IN_A_STEP", 5)
-    account = await filled(service)
     await leave(service, account, *range(8))
     clock.go_on(60 * DAY)
     await leave(service, account, 8)
@@ -68,15 +72,12 @@ async def test_what_is_older_than_is_promised_is_forgotten_in_steps_and_the_rest
     assert {state.ended for state in kept.states if state.ended} == {first}
     listed = await service.history.page(account.id)
     assert [change.stamp for change in listed.changes] == [first]
-    with pytest.raises(InvalidInput, match="does not go back that far"):
-        await service.history.undo(account.id, Undo([second]), TESTER)
-    assert (await service.history.undo(account.id, Undo([first]), TESTER)).feeds == 1
+    undo = partial(service.history.undo, account.id, author=TESTER)
+    await assert_refused(undo(Undo([second])), InvalidInput, "does not go back that far")
+    assert (await undo(Undo([first]))).feeds == 1
 
 
-async def test_without_a_history_all_of_it_is_forgotten_and_nothing_can_be_brought_back(
-    service, store, clock
-):
-    account = await filled(service)
+async def test_without_a_history_nothing_is_kept_or_restored(service, store, clock, account):
     await leave(service, account, 0)
     without = service_on(store, clock, history_days=0)
     await leave(without, account, 1)
@@ -85,11 +86,10 @@ async def test_without_a_history_all_of_it_is_forgotten_and_nothing_can_be_broug
     kept = await store.history.page(account.id, NEWEST, 10)
     assert [state for state in kept.states if state.ended or state.author] == []
     assert (await without.history.page(account.id)).changes == []
-    with pytest.raises(InvalidInput, match="No history is kept"):
-        await without.history.restore(account.id, account.created, keep_added=False, author=TESTER)
     # Once it is kept again, the list cannot be restored from a time when it was not.
-    with pytest.raises(InvalidInput, match="does not go back that far"):
-        await service.history.restore(account.id, account.created, keep_added=False, author=TESTER)
+    for one, reason in ((without, "No history is kept"), (service, "does not go back that far")):
+        restored = one.history.restore(account.id, account.created, keep_added=False, author=TESTER)
+        await assert_refused(restored, InvalidInput, reason)
     without._passwords.close()
 
 
@@ -116,8 +116,27 @@ async def test_forgetting_goes_on_after_whatever_happened(monkeypatch, error, se
     assert [line["log_level"] for line in logs] == ["warning"]
 
 
-async def test_a_clock_that_is_years_ahead_for_an_hour_makes_no_history_go(
-    monkeypatch, service, store, clock
+def test_a_clock_that_jumped_ahead_is_believed_after_a_day_or_once_it_is_back():
+    wall, counted = 0, 0.0
+    clock = SteadyClock(lambda: Stamp(wall), lambda: counted)
+
+    def believed_after(seconds, drift_us=0):
+        nonlocal wall, counted
+        counted += seconds
+        wall += int(seconds * SECOND_US) + drift_us
+        return clock.is_believed()
+
+    assert believed_after(AFTER_START_SECONDS, DAY_US)
+    assert not believed_after(1, DAY_US + 1)
+    assert not believed_after(1, -DAY_US)
+    assert believed_after(1, -DAY_US - 1)
+    assert not believed_after(1, DAY_US + 1)
+    assert not believed_after(AFTER_JUMP_SECONDS - 1)
+    assert believed_after(1)
+
+
+async def test_nothing_is_forgotten_while_the_clock_is_ahead(
+    monkeypatch, service, store, clock, account
 ):
     counted_seconds = 0.0
 
@@ -127,7 +146,6 @@ async def test_a_clock_that_is_years_ahead_for_an_hour_makes_no_history_go(
 
     for name in ("_SECONDS_WHILE_IT_WAITS", "_SECONDS_BETWEEN_STEPS", "_SECONDS_BETWEEN_ROUNDS"):
         monkeypatch.setattr(forgetting, name, 0.0)
-    account = await filled(service)
     await leave(service, account, 0)
     looks = asyncio.Queue[bool]()
     steady = SteadyClock(clock, lambda: counted_seconds)
@@ -162,10 +180,7 @@ async def test_a_clock_that_is_years_ahead_for_an_hour_makes_no_history_go(
     await service.forgetting.close()
 
 
-async def test_a_list_is_back_also_if_what_was_played_cannot_be_told_anew(
-    monkeypatch, service, store
-):
-    account = await filled(service)
+async def test_undo_works_without_resending_plays(monkeypatch, service, store, account):
     await leave(service, account, 0)
     newest = (await service.history.page(account.id)).changes[0]
 
@@ -184,40 +199,30 @@ def warnings(logs: list[Any]) -> list[tuple[int, int]]:
     return [(line["feeds"], line["of"]) for line in logs if line["log_level"] == "warning"]
 
 
-async def test_a_wipe_by_one_app_within_ten_minutes_is_logged_once(service, clock):
-    account = await filled(service)
+OF_TWO_APPS = [(0, PHONE, [0, 1]), (0, TABLET, [3, 4]), (9, PHONE, [6])]
+
+
+@pytest.mark.parametrize(
+    ("left", "logged"),
+    [
+        (OF_TWO_APPS, []),
+        ([*OF_TWO_APPS, (0, PHONE, [8, 9]), (0, PHONE, [10])], [(5, 12)]),
+        ([(0, PHONE, [0, 1, 2]), (11, PHONE, [5, 6])], []),
+        ([(0, BROWSER, range(12))], []),
+    ],
+    ids=["two apps", "one app, once", "too slow", "a person"],
+)
+async def test_a_mass_unsubscribe_by_an_app_is_logged_once(service, clock, account, left, logged):
     with capture_logs() as logs:
-        await leave(service, account, 0, 1)
-        await leave(service, account, 3, 4, by=TABLET)
-        clock.go_on(9 * MINUTE)
-        await leave(service, account, 6)
-        assert warnings(logs) == []
-        await leave(service, account, 8, 9)
-        assert warnings(logs) == [(5, 12)]
-        await leave(service, account, 10)
-    assert warnings(logs) == [(5, 12)]
+        for minutes, by, numbers in left:
+            clock.go_on(minutes * MINUTE)
+            await leave(service, account, *numbers, by=by)
+    assert warnings(logs) == logged
 
 
-async def test_what_a_person_leaves_in_a_browser_is_no_wipe_for_the_log(service):
-    account = await filled(service)
-    by = replace(TESTER, kind=CredentialKind.BROWSER)
-    with capture_logs() as logs:
-        await leave(service, account, *range(12), by=by)
-    assert warnings(logs) == []
-
-
-async def test_what_an_app_left_longer_ago_counts_no_more(service, clock):
-    account = await filled(service)
-    with capture_logs() as logs:
-        await leave(service, account, 0, 1, 2)
-        clock.go_on(11 * MINUTE)
-        await leave(service, account, 5, 6)
-    assert warnings(logs) == []
-
-
-async def test_only_so_many_apps_are_counted(monkeypatch, service):
+async def test_apps_that_are_counted_are_bounded(monkeypatch, service, account):
     monkeypatch.setattr(list_changes, "_MAX_TALLIES", 1)
-    account, other = await filled(service), await filled(service, "ben")
+    other = await filled(service, "ben")
     with capture_logs() as logs:
         await leave(service, account, 0, 1, 2)
         await leave(service, other, 0)
@@ -225,9 +230,9 @@ async def test_only_so_many_apps_are_counted(monkeypatch, service):
     assert warnings(logs) == []
 
 
-async def moved(service: Service) -> tuple[Account, Undo]:
-    """Return an account of which a feed moved to `MOVED`, and what takes the move back."""
-    account = await filled(service)
+@pytest.fixture
+async def moved(service, account):
+    """An account of which a feed moved to `MOVED`, and what takes the move back."""
     await service.url_lists.move(account.id, URLS[0], MOVED, TESTER, notify_apps=False)
     change = (await service.history.page(account.id)).changes[0]
     return await service.accounts.named(account.name), Undo([change.stamp])
@@ -246,10 +251,8 @@ def once(ask: Callable[..., Any], then: Callable[[], Any]) -> Callable[..., Any]
     return asked
 
 
-async def test_an_app_is_not_told_an_address_that_was_taken_back_while_it_asked(
-    monkeypatch, service, store
-):
-    account, back = await moved(service)
+async def test_a_poll_skips_a_url_that_is_undone_meanwhile(monkeypatch, service, store, moved):
+    account, back = moved
     take_back = partial(undo, service, account, back)
     monkeypatch.setattr(store.entries, "changed", once(store.entries.changed, take_back))
     told = await service.url_lists.changes(Admitted(account, TOKEN), Second(0), "phone")
@@ -278,10 +281,10 @@ async def follow(service: Service, account: Account, _: Undo) -> None:
 
 
 @pytest.mark.parametrize("go_back", [undo, patch, move, follow])
-async def test_an_address_that_an_app_takes_while_a_move_is_taken_back_goes_on_leading_to_the_feed(
-    go_back, monkeypatch, service, store
+async def test_a_url_sent_during_an_undo_stays_the_feeds(
+    go_back, monkeypatch, service, store, moved
 ):
-    account, back = await moved(service)
+    account, back = moved
     lists = service.url_lists
     ask = partial(lists.changes, Admitted(account, TOKEN), Second(0), "phone")
     monkeypatch.setattr(store.entries, "change", once(store.entries.change, ask))
@@ -292,10 +295,8 @@ async def test_an_address_that_an_app_takes_while_a_move_is_taken_back_goes_on_l
     assert sorted(feed.feed_url for feed in listed) == sorted(URLS[1:])
 
 
-async def test_an_app_that_missed_a_removal_is_told_all_addresses_again_after_a_move_was_taken_back(
-    service,
-):
-    account, back = await moved(service)
+async def test_an_undone_move_is_sent_with_all_urls_after_a_lost_reply(service, moved):
+    account, back = moved
     lists = service.url_lists
 
     async def poll(since):

@@ -7,9 +7,6 @@ from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.service import known_feeds
 from feedkeep.service.known_feeds import New, NewFeeds
 
-PATIENCE_SECONDS = 10.0
-"""Far more than a test here takes; a feed that is lost ends it with an error."""
-
 ALICE, BEN = AccountId(1), AccountId(2)
 URLS = [f"https://show.example/{number}" for number in range(250)]
 
@@ -30,14 +27,7 @@ async def waiting(new: NewFeeds, at_most: int) -> asyncio.Task[object]:
     return task
 
 
-async def test_one_that_is_new_is_handed_over_at_once():
-    new = NewFeeds()
-    taking = await waiting(new, 100)
-    new.note(ALICE, subscriptions(URLS[:1]))
-    assert await taking == of_alice(URLS[:1])
-
-
-async def test_of_many_a_few_are_handed_over_and_the_rest_waits_in_its_order():
+async def test_take_waits_for_new_feeds_and_returns_a_few_in_their_order():
     new = NewFeeds()
     taking = await waiting(new, 100)
     new.note(ALICE, subscriptions(URLS))
@@ -49,9 +39,13 @@ async def test_of_many_a_few_are_handed_over_and_the_rest_waits_in_its_order():
     assert not taking.done()
     new.note(ALICE, subscriptions(URLS[:1]))
     assert await taking == of_alice(URLS[:1])
+    (feed,) = subscriptions(URLS[:1])
+    for account_id, first_had in ((ALICE, Stamp(5)), (BEN, Stamp(9))):
+        new.note(account_id, [replace(feed, first_had=first_had)])
+    assert await new.take(100) == [(ALICE, URLS[0], 5), (BEN, URLS[0], 9)]
 
 
-async def test_who_adds_many_leaves_room_for_others_and_they_are_handed_over_in_turn(monkeypatch):
+async def test_accounts_with_many_new_feeds_take_turns_and_leave_room(monkeypatch):
     monkeypatch.setattr(known_feeds, "MAX_NEW", 20)
     new = NewFeeds()
     taking = await waiting(new, 1)
@@ -63,24 +57,11 @@ async def test_who_adds_many_leaves_room_for_others_and_they_are_handed_over_in_
     taken = await new.take(100)
     in_turn = [(ALICE, URLS[0]), (BEN, URLS[100]), (ALICE, URLS[1]), (BEN, URLS[101])]
     assert [(who, url) for who, url, _ in taken[:4]] == in_turn
-    assert [[url for one, url, _ in taken if one == who] for who in (ALICE, BEN)] == [
-        URLS[:10],
-        URLS[100:105],
-    ]
+    for account_id, urls in ((ALICE, URLS[:10]), (BEN, URLS[100:105])):
+        assert [url for who, url, _ in taken if who == account_id] == urls
 
 
-async def test_of_accounts_that_add_the_same_feed_each_is_handed_over_with_when_it_first_had_it():
-    new = NewFeeds()
-    taking = await waiting(new, 100)
-    new.note(ALICE, subscriptions(URLS[:1]))
-    await taking
-    (feed,) = subscriptions(URLS[:1])
-    for account_id, first_had in ((ALICE, Stamp(5)), (BEN, Stamp(9))):
-        new.note(account_id, [replace(feed, first_had=first_had)])
-    assert await new.take(100) == [(ALICE, URLS[0], 5), (BEN, URLS[0], 9)]
-
-
-def test_what_is_there_can_be_taken_without_waiting_for_more():
+def test_take_now_does_not_wait():
     new = NewFeeds()
     new.note(ALICE, subscriptions(URLS[:1]))
     assert new.take_now(100) == [], "nobody had said that any would be taken"

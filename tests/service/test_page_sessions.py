@@ -1,7 +1,6 @@
 """Sessions of browsers: what opens the pages, and nothing else."""
 
-import pytest
-from running import DAY, HOME, MINUTE, PASSWORD
+from running import DAY, HOME, MINUTE, PASSWORD, assert_refused
 
 from feedkeep.model import Admitted, CredentialKind, Purpose, Scope
 from feedkeep.model.errors import NotAuthorized, TooManyAttempts
@@ -10,36 +9,25 @@ from feedkeep.rules.credentials import SessionCredential, TokenCredential
 from feedkeep.service.logins import MAX_SESSIONS_OF_AN_APP
 
 
-async def test_a_person_who_signs_in_can_use_the_pages_until_they_sign_out(service, store, clock):
-    bob = await service.accounts.create("Bob", PASSWORD)
-    session = await service.page_sessions.sign_in("BOB", PASSWORD, HOME, "Firefox\n")
+async def test_sign_in_with_the_password_alone_opens_the_pages_until_sign_out(service, bob):
+    pages = service.page_sessions
+    token = await service.apps.connect(bob, "", Scope.WRITE)
+    for wrong in (token.text, *(f"wrong {number}" for number in range(9))):
+        await assert_refused(pages.sign_in("bob", wrong, "192.0.2.2", ""))
+    await assert_refused(pages.sign_in("bob", PASSWORD, "192.0.2.2", ""), TooManyAttempts)
+    session = await pages.sign_in("BOB", PASSWORD, HOME, "Firefox\n")
     assert session.text.startswith("fp_")
     assert session.token.label == "Firefox"
-    admitted = await service.page_sessions.admit(session.text)
+    admitted = await pages.admit(session.text)
     assert (admitted.account, admitted.token) == (bob, session.token)
     assert admitted.credential_kind is CredentialKind.BROWSER
     assert not admitted.is_read_only
-    await service.page_sessions.sign_out(admitted)
-    with pytest.raises(NotAuthorized):
-        await service.page_sessions.admit(session.text)
-    await service.page_sessions.sign_out(admitted)  # once more, from another tab
+    await pages.sign_out(admitted)
+    await assert_refused(pages.admit(session.text))
+    await pages.sign_out(admitted)  # again, from another tab
 
 
-async def test_a_wrong_password_and_a_token_do_not_sign_in(service, store, clock):
-    bob = await service.accounts.create("Bob", PASSWORD)
-    token = await service.apps.connect(bob, "", Scope.WRITE)
-    for wrong in ("wrong word", token.text):
-        with pytest.raises(NotAuthorized):
-            await service.page_sessions.sign_in("bob", wrong, HOME, "")
-    for number in range(8):
-        with pytest.raises(NotAuthorized):
-            await service.page_sessions.sign_in("bob", f"wrong {number}", HOME, "")
-    with pytest.raises(TooManyAttempts):
-        await service.page_sessions.sign_in("bob", PASSWORD, HOME, "")
-
-
-async def test_a_session_ends_thirty_days_after_its_last_use(service, store, clock):
-    bob = await service.accounts.create("Bob", PASSWORD)
+async def test_a_session_ends_thirty_days_after_its_last_use(service, clock, bob):
     session = await service.page_sessions.begin(bob, "")
     for _ in range(3):
         clock.go_on(30 * DAY - 1)
@@ -49,11 +37,10 @@ async def test_a_session_ends_thirty_days_after_its_last_use(service, store, clo
     again = (await service.page_sessions.admit(session.text)).token
     assert again.expires == moved.expires  # it is moved once a day
     clock.go_on(30 * DAY)
-    with pytest.raises(NotAuthorized):
-        await service.page_sessions.admit(session.text)
+    await assert_refused(service.page_sessions.admit(session.text))
 
 
-async def test_a_secret_of_one_purpose_never_works_for_another(service, store, clock):
+async def test_a_secret_of_one_purpose_never_works_for_another(service):
     ada = await service.accounts.create("Ada", PASSWORD, is_admin=True)
     by_password = Admitted(ada, CredentialKind.PASSWORD)
     texts = {
@@ -66,7 +53,7 @@ async def test_a_secret_of_one_purpose_never_works_for_another(service, store, c
     codes = await service.recovery.new_codes(ada)
     hashes = {name: credentials.token_hash(text) for name, text in texts.items()}
     hashes["code"] = credentials.recovery_hash(codes[0])
-    opened = {name: set() for name in hashes}
+    opened = set()
     for name, stored in hashes.items():
         # As if its prefix had been exchanged, and the hash were still the same.
         for kind in (TokenCredential, SessionCredential, credentials.BrowserCredential):
@@ -74,57 +61,40 @@ async def test_a_secret_of_one_purpose_never_works_for_another(service, store, c
                 await service.authentication.admit(kind(ada.id, stored), HOME)
             except NotAuthorized:
                 continue
-            opened[name].add(kind.purpose)
-    assert opened == {
-        "token": {Purpose.APPS},
-        "session": {Purpose.APPS},
-        "browser": {Purpose.PAGES},
-        "invitation": set(),
-        "reset": set(),
-        "code": set(),
-    }
+            opened.add((name, kind.purpose))
+    apps, pages = Purpose.APPS, Purpose.PAGES
+    assert opened == {("token", apps), ("session", apps), ("browser", pages)}
     for name, text in texts.items():
         for prefix in ("fk_", "fs_", "fp_", "fi_", "fr_"):
             written = prefix + text[3:]
-            is_itself = written == text
-            assert await service.invitations.is_open(written) is (
-                is_itself and name == "invitation"
-            )
+            opens = name if written == text else None
+            assert await service.invitations.is_open(written) is (opens == "invitation")
             found = await service.recovery.account_of(written)
-            assert (found is not None) is (is_itself and name == "reset")
-            try:
+            assert (found is not None) is (opens == "reset")
+            if opens == "browser":
                 await service.page_sessions.admit(written)
-            except NotAuthorized:
-                assert not (is_itself and name == "browser")
             else:
-                assert is_itself
-                assert name == "browser"
-        with pytest.raises(NotAuthorized):
-            await service.recovery.recover("ada", text, "battery staple", name)
+                await assert_refused(service.page_sessions.admit(written))
+        await assert_refused(service.recovery.recover("ada", text, "battery staple", name))
 
 
-async def test_a_password_counts_as_typed_just_now_for_ten_minutes_and_again_once_confirmed(
-    service, store, clock
-):
-    bob = await service.accounts.create("Bob", PASSWORD)
-    session = await service.page_sessions.sign_in("bob", PASSWORD, HOME, "")
+async def test_a_typed_password_is_fresh_for_ten_minutes(service, store, clock, bob):
+    pages = service.page_sessions
+    session = await pages.sign_in("bob", PASSWORD, HOME, "")
     clock.go_on(10 * MINUTE - 1)
-    admitted = await service.page_sessions.admit(session.text)
-    assert service.page_sessions.is_fresh(admitted)
+    admitted = await pages.admit(session.text)
+    assert pages.is_fresh(admitted)
     clock.go_on(1)
-    assert not service.page_sessions.is_fresh(admitted)
-    with pytest.raises(NotAuthorized):
-        await service.page_sessions.confirm(admitted, "wrong word", HOME, "")
-    await service.page_sessions.admit(session.text)  # it goes on
-    confirmed = await service.page_sessions.confirm(admitted, PASSWORD, HOME, "")
-    assert service.page_sessions.is_fresh(await service.page_sessions.admit(confirmed.text))
-    with pytest.raises(NotAuthorized):
-        await service.page_sessions.admit(session.text)
+    assert not pages.is_fresh(admitted)
+    await assert_refused(pages.confirm(admitted, "wrong word", HOME, ""))
+    await pages.admit(session.text)  # it goes on
+    confirmed = await pages.confirm(admitted, PASSWORD, HOME, "")
+    assert pages.is_fresh(await pages.admit(confirmed.text))
+    await assert_refused(pages.admit(session.text))
     assert len(await store.tokens.of(bob.id)) == 1
 
 
-async def test_one_browser_ends_the_sessions_of_all_others_and_of_no_app(service, store, clock):
-    bob = await service.accounts.create("Bob", PASSWORD)
+async def test_a_browser_ends_the_other_browser_sessions_of_its_account(service, store, bob):
     eve = await service.accounts.create("Eve", PASSWORD)
     sessions = [await service.page_sessions.begin(bob, "") for _ in range(3)]
     hers = await service.page_sessions.begin(eve, "")
@@ -136,8 +106,7 @@ async def test_one_browser_ends_the_sessions_of_all_others_and_of_no_app(service
     await service.page_sessions.admit(hers.text)
 
 
-async def test_neither_browsers_nor_apps_end_the_sessions_of_the_others(service, store, clock):
-    bob = await service.accounts.create("Bob", PASSWORD)
+async def test_the_oldest_sessions_of_browsers_and_of_apps_end_apart(service, store, clock, bob):
     browser = await service.page_sessions.begin(bob, "same")
     by_password = Admitted(bob, CredentialKind.PASSWORD)
     app = await service.logins.begin_session(by_password, "same")
@@ -153,18 +122,13 @@ async def test_neither_browsers_nor_apps_end_the_sessions_of_the_others(service,
     assert app.token.id in known
 
 
-async def test_a_session_ends_with_its_password_and_while_its_account_is_disabled(
-    service, store, clock
-):
-    bob = await service.accounts.create("Bob", PASSWORD)
+async def test_a_session_ends_with_its_password_and_pauses_with_its_account(service, bob):
     session = await service.page_sessions.begin(bob, "")
     await service.accounts.set_disabled("bob", True)
-    with pytest.raises(NotAuthorized):
-        await service.page_sessions.admit(session.text)
+    await assert_refused(service.page_sessions.admit(session.text))
     await service.accounts.set_disabled("bob", False)
+    await service.page_sessions.admit(session.text)
     changed = await service.accounts.set_password("bob", "battery staple")
-    with pytest.raises(NotAuthorized):
-        await service.page_sessions.admit(session.text)
-    with pytest.raises(NotAuthorized):
-        await service.page_sessions.begin(bob, "")  # by the old password
+    await assert_refused(service.page_sessions.admit(session.text))
+    await assert_refused(service.page_sessions.begin(bob, ""))  # by the old password
     await service.page_sessions.begin(changed, "")

@@ -8,9 +8,7 @@ from feedkeep.rules import devices
 from feedkeep.service.progress import Progress
 
 
-async def test_what_was_read_with_the_credential_counts_only_if_nothing_was_waited_for_since(
-    service, store
-):
+async def test_progress_from_the_credential_counts_unless_the_clock_moved(service, store):
     """A clock is set by a commit, and meanwhile another request of the app is answered."""
     await service.accounts.create("Bob", PASSWORD)
 
@@ -41,12 +39,9 @@ async def test_what_was_read_with_the_credential_counts_only_if_nothing_was_wait
     assert await poll() == (sent, sent)
 
 
-async def test_progress_of_apps_without_cookies_is_bounded_for_each_account(
-    monkeypatch, service, store
-):
+async def test_progress_of_apps_without_cookies_is_bounded(monkeypatch, service, store, bob):
     monkeypatch.setattr(devices, "MAX_DOCUMENTS", 2)
-    account = await service.accounts.create("Bob", PASSWORD)
     for app in ("Kasts", "GlassCast", "cliamp", "Kasts"):
-        admitted = Admitted(account, CredentialKind.PASSWORD, user_agent=app)
+        admitted = Admitted(bob, CredentialKind.PASSWORD, user_agent=app)
         await service.url_lists.changes(admitted, Second(5), "a")
-    assert len(await store.documents.of(account.id, DocumentKind.COOKIELESS)) == 2
+    assert len(await store.documents.of(bob.id, DocumentKind.COOKIELESS)) == 2

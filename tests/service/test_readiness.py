@@ -3,6 +3,7 @@
 from contextlib import closing
 
 import pytest
+from running import assert_refused
 
 from feedkeep import service as service_module
 from feedkeep.model.errors import StoreUnavailable
@@ -15,5 +16,4 @@ async def test_a_store_that_does_not_answer_in_time_is_not_ready(path, service, 
     monkeypatch.setattr(service_module, "READY_SECONDS", 0.05)
     with closing(connect(path, 1)) as blocker:
         blocker.execute("BEGIN IMMEDIATE")  # writers wait for seconds
-        with pytest.raises(StoreUnavailable, match="does not answer"):
-            await service.assert_ready()
+        await assert_refused(service.assert_ready(), StoreUnavailable, "does not answer")

@@ -29,22 +29,15 @@ async def all_replaced(service: Service) -> None:
 
 
 @pytest.fixture
-def make_former(monkeypatch):
-    """Create an account with a hash of an earlier version."""
-
-    async def make(service):
-        monkeypatch.setattr(argon2id, "OURS", FORMER)
-        await service.accounts.create("Bob", PASSWORD)
-        monkeypatch.setattr(argon2id, "OURS", OURS)
-
-    return make
+async def former(monkeypatch, service, store):
+    """A hash of an earlier version, of Bob's password."""
+    monkeypatch.setattr(argon2id, "OURS", FORMER)
+    await service.accounts.create("Bob", PASSWORD)
+    monkeypatch.setattr(argon2id, "OURS", OURS)
+    return await hash_of_bob(store)
 
 
-async def test_a_right_password_replaces_an_older_hash_after_the_reply_and_ends_nothing(
-    make_former, monkeypatch, service, store, clock
-):
-    await make_former(service)
-    former = await hash_of_bob(store)
+async def test_a_right_password_replaces_an_older_hash(former, monkeypatch, service, store):
     renewed, may_begin = service._passwords.renewed, asyncio.Event()
 
     async def renewed_later(*given):
@@ -69,10 +62,8 @@ async def test_a_right_password_replaces_an_older_hash_after_the_reply_and_ends_
     assert not service.authentication._rehashing._tasks
 
 
-async def test_a_new_password_is_not_replaced_by_a_hash_of_the_old_one(
-    make_former, service, store, clock
-):
-    await make_former(service)
+@pytest.mark.usefixtures("former")
+async def test_a_new_password_is_not_replaced_by_a_hash_of_the_old_one(service, store):
     await service.authentication.admit(SHOWN, HOME)
     await service.accounts.set_password("Bob", "battery staple")
     new = await hash_of_bob(store)
@@ -80,12 +71,7 @@ async def test_a_new_password_is_not_replaced_by_a_hash_of_the_old_one(
     assert await hash_of_bob(store) == new
 
 
-async def test_what_was_not_replaced_is_replaced_after_the_next_start(
-    make_former, monkeypatch, service, store, clock
-):
-    await make_former(service)
-    former = await hash_of_bob(store)
-
+async def test_a_hash_is_replaced_after_the_next_start(former, monkeypatch, service, store, clock):
     async def unavailable(*_):
         raise StoreUnavailable
 

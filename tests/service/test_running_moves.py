@@ -6,9 +6,7 @@ from feedkeep.model import AccountId
 from feedkeep.service import migrations
 
 
-async def test_a_move_ends_after_its_time_and_makes_room(
-    monkeypatch, capsys, service, store, clock
-):
+async def test_a_move_ends_after_its_time_and_makes_room(monkeypatch, capsys, service):
     monkeypatch.setattr(migrations, "MAX_MOVES", 2)
     moves, ended = service.migrations, asyncio.Event()
 

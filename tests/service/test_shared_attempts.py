@@ -3,15 +3,16 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 
+import pytest
 import structlog
 from recorded import COMMITS, recorded
 from running import HOME, MINUTE, PASSWORD, Clock
 from stores import service_on
 
-from feedkeep.model import Stamp
+from feedkeep.model import CountedAttempts, Stamp
 from feedkeep.model.errors import NotAuthorized, StoreUnavailable, TooManyAttempts
 from feedkeep.rules.credentials import PasswordCredential
 from feedkeep.runtime import wall_clock
@@ -57,20 +58,20 @@ async def looked_at(service: Service, most: int) -> int:
     return most
 
 
-def run(work: Callable[[], Awaitable[None]]) -> None:
-    asyncio.run(work())
+@pytest.fixture
+def clock():
+    return wall_clock.now
 
 
-async def test_four_processes_that_tell_each_other_let_as_many_through_as_one(open_store):
+async def rows(service: Service) -> list[CountedAttempts]:
+    return (await service.store.attempts.saved_since(Stamp(0), 99))[1]
+
+
+async def test_four_processes_let_as_many_attempts_through_as_one(open_store):
     clock = Clock()
-    async with (
-        serving(open_store, clock) as a,
-        serving(open_store, clock) as b,
-        serving(open_store, clock) as c,
-        serving(open_store, clock) as d,
-    ):
-        every = (a, b, c, d)
-        await a.accounts.create("Bob", PASSWORD)
+    async with AsyncExitStack() as stack:
+        every = [await stack.enter_async_context(serving(open_store, clock)) for _ in range(4)]
+        await every[0].accounts.create("Bob", PASSWORD)
         let = 0
         for number in range(40):
             let += await wait_for_word(every[number % 4], f"wrong{number}") is None
@@ -109,13 +110,15 @@ async def test_a_restart_forgets_nothing_that_was_counted(open_store):
 
 
 # C2.18
-async def test_others_learn_it_without_being_asked(open_store):
+async def test_others_learn_it_without_being_asked(open_store, monkeypatch):
+    monkeypatch.setattr(shared_attempts, "_SECONDS_BETWEEN_EXCHANGES", 0.1)
     async with (
         serving(open_store, wall_clock.now) as one,
         serving(open_store, wall_clock.now) as other,
     ):
         await one.shared_attempts.start()
         await other.shared_attempts.start()
+        monkeypatch.setattr(shared_attempts, "_SECONDS_WHEN_QUIET", 0.3)
         assert await looked_at(one, 20) == 10
         known = other._throttle._others
         deadline = time.monotonic() + 30
@@ -154,45 +157,38 @@ async def test_right_passwords_and_idle_processes_write_nothing(path):
     await service.close()
 
 
-async def test_so_many_rows_and_no_more_are_written_at_once(open_store, monkeypatch):
+async def test_a_number_of_rows_is_written_at_once(service, monkeypatch):
     monkeypatch.setattr(shared_attempts, "WRITTEN_AT_ONCE", 4)
-    async with serving(open_store, wall_clock.now) as service:
-        attempts = service.store.attempts
-        for number in range(3):
-            await wait_for_word(service, "wrong", f"user{number}", f"192.0.2.{number}")
-        for rows in (4, 8, 9, 9):
-            await service.shared_attempts.exchange()
-            assert len((await attempts.saved_since(Stamp(0), 99))[1]) == rows
+    for number in range(3):
+        await wait_for_word(service, "wrong", f"user{number}", f"192.0.2.{number}")
+    for count in (4, 8, 9, 9):
+        await service.shared_attempts.exchange()
+        assert len(await rows(service)) == count
 
 
-async def test_old_rows_are_forgotten_as_fast_as_new_ones_come(open_store, monkeypatch):
+async def test_old_rows_are_forgotten_as_fast_as_new_ones_come(service, monkeypatch):
     monkeypatch.setattr(shared_attempts, "FORGOTTEN_AT_ONCE", 6)
     monkeypatch.setattr(shared_attempts, "MAX_KEYS", 12)
-    async with serving(open_store, wall_clock.now) as service:
-        for number in range(20):
-            await wait_for_word(service, "wrong", f"user{number}", f"192.0.2.{number}")
-            await service.shared_attempts.exchange()
-            _, found = await service.store.attempts.saved_since(Stamp(0), 99)
-            assert len(found) <= 12 + 6
+    for number in range(20):
+        await wait_for_word(service, "wrong", f"user{number}", f"192.0.2.{number}")
+        await service.shared_attempts.exchange()
+        assert len(await rows(service)) <= 12 + 6
 
 
-async def test_after_an_hour_and_a_minute_nothing_is_stored(open_store, monkeypatch):
-
+async def test_after_an_hour_and_a_minute_nothing_is_stored(service, monkeypatch):
     assert KEPT_SECONDS == 3_600
-    async with serving(open_store, wall_clock.now) as service:
-        await wait_for_word(service, "wrong")
-        await service.shared_attempts.exchange()
-        assert len((await service.store.attempts.saved_since(Stamp(0), 99))[1]) == 3
-        monkeypatch.setattr(shared_attempts, "KEPT_SECONDS", 0)
-        minute_later = time.monotonic() + 61
-        monkeypatch.setattr(shared_attempts.time, "monotonic", lambda: minute_later)
-        await service.shared_attempts.exchange()
-        assert (await service.store.attempts.saved_since(Stamp(0), 99))[1] == []
+    await wait_for_word(service, "wrong")
+    await service.shared_attempts.exchange()
+    assert len(await rows(service)) == 3
+    monkeypatch.setattr(shared_attempts, "KEPT_SECONDS", 0)
+    minute_later = time.monotonic() + 61
+    monkeypatch.setattr(shared_attempts.time, "monotonic", lambda: minute_later)
+    await service.shared_attempts.exchange()
+    assert await rows(service) == []
 
 
-async def test_while_the_store_is_away_each_counts_by_itself_and_tells_it_afterwards(path):
-    store = await SqliteStore.open(path, wall_clock.now)
-    service = service_on(store, wall_clock.now)
+@pytest.mark.parametrize("open_store", ["sqlite"], indirect=True)
+async def test_attempts_during_an_outage_are_written_after_it(path, service):
     for number in range(3):
         assert await wait_for_word(service, f"wrong{number}") is None
     away = path.with_name("away.db")
@@ -208,6 +204,4 @@ async def test_while_the_store_is_away_each_counts_by_itself_and_tells_it_afterw
         assert time.monotonic() < deadline
         with contextlib.suppress(StoreUnavailable):
             await service.shared_attempts.exchange()
-    found = (await store.attempts.saved_since(Stamp(0), 99))[1]
-    assert [len(one.seconds) for one in found] == [3] * 3
-    await service.close()
+    assert [len(one.seconds) for one in await rows(service)] == [3] * 3
