@@ -205,9 +205,7 @@ async def test_a_clock_that_was_ahead_is_set_right_and_what_it_stamped_keeps_its
 @pytest.mark.parametrize(
     ("ahead", "is_away"), [(8 * DAY, False), (8 * DAY, True), (10 * YEAR, False)]
 )
-async def test_after_a_clock_was_set_right_no_app_or_client_misses_anything(
-    ahead, is_away, service, store, clock
-):
+async def test_no_app_misses_anything_after_a_clock_was_set_right(ahead, is_away, service, clock):
     anna = Household(service)
     await anna.begin()
     await anna.add(URLS[0])

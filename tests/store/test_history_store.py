@@ -1,6 +1,7 @@
 """What every store keeps of a list's former states, and how it forgets them."""
 
 import asyncio
+from functools import partial
 
 import asyncpg
 import pytest
@@ -35,12 +36,8 @@ def change(stamp, *saved, forgotten=(), **more):
 
 async def make(store, *decisions, author=ANNA, of=ALICE):
     """Carry out decisions, one after the other, which may share a transaction."""
-    await asyncio.gather(
-        *(
-            store.entries.change(of, [G1, G2, G3], lambda _, made=made: made, author=author)
-            for made in decisions
-        )
-    )
+    commit = partial(store.entries.change, of, [G1, G2, G3], author=author)
+    await asyncio.gather(*(commit(lambda _, made=made: made) for made in decisions))
 
 
 async def add_and_leave(store, of=ALICE):
@@ -75,12 +72,8 @@ async def page(store, before=END, limit=100, *guid):
 async def known(store, of=ALICE):
     """Return from when on the list is known, and how many former states are counted."""
     async with store.archive() as archive:
-        [found] = [
-            record
-            async for records in archive.records()
-            for account_id, record in records
-            if account_id == of and isinstance(record, model.AccountRecord)
-        ]
+        records = [one async for some in archive.records() for one in some if one[0] == of]
+    [found] = [record for _, record in records if isinstance(record, model.AccountRecord)]
     former = [state for state in (await history(store, 0, of)).states if state.ended]
     assert found.former_count == sum(weight_of_entry(state.entry) for state in former)
     return found.known_from, found.former_count

@@ -194,11 +194,9 @@ async def test_job_that_is_refused_after_it_wrote_leaves_nothing_and_others_are_
         connection.execute(rename, ("refused", ALICE))
         raise NotAuthorized
 
-    outcomes = await answers(
-        store._runner.write(lambda connection: connection.execute(rename, ("Ben", BOB))),
-        store._runner.write(refuse),
-    )
-    assert outcomes[1] is NotAuthorized
+    write = store._runner.write
+    renaming = write(lambda connection: connection.execute(rename, ("Ben", BOB)))
+    assert (await answers(renaming, write(refuse)))[1] is NotAuthorized
     assert [account.name for account in await store.accounts.by_id(0, 9)] == ["Ben", "Alice"]
 
 
@@ -231,9 +229,7 @@ async def test_others_write_while_a_change_of_a_large_account_is_decided(monkeyp
 
 
 @pytest.mark.parametrize("what", ["the list", "a document", "the history"])
-async def test_large_account_that_changes_meanwhile_is_decided_anew_and_last_in_its_turn(
-    path, monkeypatch, what, store
-):
+async def test_large_account_that_changes_meanwhile_is_decided_anew(path, monkeypatch, what, store):
     monkeypatch.setattr(entries, "MAX_ROWS_IN_A_BATCH", 0)
     name = model.DocumentName(model.DocumentKind.DEVICE, "phone")
     seen = []
@@ -282,12 +278,9 @@ def rows_of(path, account_id):
     """Return how many rows an account has besides its own; all references have to be whole."""
     with closing(connect(path, 1)) as opened:
         assert opened.execute("PRAGMA foreign_key_check").fetchall() == []
-        return sum(
-            opened.execute(
-                f"SELECT count(*) FROM {table.name} WHERE account_id = ?", (account_id,)
-            ).get
-            for table in TABLES[1:]
-        )
+        count = "SELECT count(*) FROM {} WHERE account_id = ?"
+        counts = [opened.execute(count.format(table.name), (account_id,)) for table in TABLES[1:]]
+        return sum(found.get for found in counts)
 
 
 async def shown(store):
@@ -414,12 +407,9 @@ def test_history_costs_no_more_with_more_states_stored(path):
         file = path.with_name(f"{states}.db")
         prepare(file)
         with closing(connect(file, 1)) as opened, opened:
-            opened.execute(
-                "INSERT INTO account"
-                " (account_id, name, name_key, created, known_from, former_count)"
-                " VALUES (?, 'alice', 'alice', 0, 2, 1)",
-                (ALICE,),
-            )
+            columns = "account_id, name, name_key, created, known_from, former_count"
+            values = f"{ALICE}, 'alice', 'alice', 0, 2, 1"
+            opened.execute(f"INSERT INTO account ({columns}) VALUES ({values})")
             insert_feeds(opened, [G1])
             opened.execute("UPDATE entry SET began = ?", (10 * states,))
             opened.executemany(
@@ -626,9 +616,7 @@ def read_only(monkeypatch):
 
 
 @pytest.mark.parametrize("how", ["full", "read-only"])
-async def test_store_on_a_disk_that_takes_no_writes_is_read_until_the_disk_does(
-    path, how, monkeypatch
-):
+async def test_store_on_a_disk_that_takes_no_writes_is_still_read(path, how, monkeypatch):
     await fill(path)
     with no_room() if how == "full" else read_only(monkeypatch):
         store = await SqliteStore.open(path, wall_clock.now)

@@ -468,17 +468,14 @@ INSERT INTO pg_extension
     (oid, extname, extowner, extnamespace, extrelocatable, extversion)
 SELECT 4242, 'citus', 10, oid, false, '13.0' FROM pg_namespace WHERE nspname = 'public';
 """
+BY_ACCOUNT = (
+    "token", "entry", "former_entry", "feed_label", "deletion", "episode_action", "document"
+)  # fmt: skip
 SPLIT = {
     "account_name": "reference",
     "login_grant": "reference",
     "account": "account_id with none",
-    "token": "account_id with feedkeep.account",
-    "entry": "account_id with feedkeep.account",
-    "former_entry": "account_id with feedkeep.account",
-    "feed_label": "account_id with feedkeep.account",
-    "deletion": "account_id with feedkeep.account",
-    "episode_action": "account_id with feedkeep.account",
-    "document": "account_id with feedkeep.account",
+    **dict.fromkeys(BY_ACCOUNT, "account_id with feedkeep.account"),
     "feed": "guid with none",
     "feed_picture": "guid with feedkeep.feed",
     "feed_episodes": "guid with feedkeep.feed",
@@ -567,9 +564,7 @@ def test_database_without_citus_and_a_file_cannot_be_split(command, tmp_path):
     assert done.stderr == "feedkeep: Only a PostgreSQL database with Citus can be distributed.\n"
 
 
-async def test_batch_of_a_split_database_is_of_one_shard_and_other_shards_run_beside_it(
-    split, monkeypatch
-):
+async def test_batches_of_each_shard_run_side_by_side(split, monkeypatch):
     most = under_way = 0
     batches = []
     for account_id in range(1, 5):

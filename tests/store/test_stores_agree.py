@@ -89,6 +89,11 @@ def stores(path, database, postgres):
     drop_database(postgres, other)
 
 
+def run(machine, stores, steps):
+    told = settings(max_examples=RUNS, stateful_step_count=steps)
+    run_state_machine_as_test(lambda: machine(stores), settings=told)
+
+
 @dataclass
 class Request:
     """What a store was asked, and what the rules answered."""
@@ -133,32 +138,26 @@ class EveryStore(Rules):
         def at_that_time(snapshot):
             return decide(replace(snapshot, now=now, limits=self.limits))
 
+        request = Request(named, at_that_time, None, history_from)
         try:
-            answer = super().decide(now, guids, decide, history_from)
+            request.answer = super().decide(now, guids, decide, history_from)
         except FeedkeepError as error:
-            self.ask_or_wait(Request(named, at_that_time, answer_of(error), history_from))
+            request.answer = answer_of(error)
             raise
-        self.ask_or_wait(Request(named, at_that_time, answer, history_from))
-        return answer
-
-    def ask_or_wait(self, request):
-        if self.waiting is None:
-            self.ask([request])
-        else:
-            self.waiting.append(request)
+        finally:
+            if self.waiting is None:
+                self.ask([request])
+            else:
+                self.waiting.append(request)
+        return request.answer
 
     def ask(self, requests):
         async def ask(store):
-            changes = [
-                store.entries.change(
-                    self.account_id,
-                    one.guids,
-                    one.decide,
-                    author=f"{number} of {len(requests)}",
-                    history_from=one.history_from,
-                )
-                for number, one in enumerate(requests)
-            ]
+            changes = []
+            for number, one in enumerate(requests):
+                more = {"author": f"{number} of {len(requests)}", "history_from": one.history_from}
+                change = store.entries.change(self.account_id, one.guids, one.decide, **more)
+                changes.append(change)
             outcomes = await asyncio.gather(*changes, return_exceptions=True)
             return [answer_of(outcome) for outcome in outcomes]
 
@@ -195,16 +194,13 @@ class EveryStore(Rules):
             whole = await store.entries.whole(self.account_id)
             first = await page(-1, 1, 50)
             later = [await page(view.entry.revision or 0, 1, 50) for view in first.views]
-            views = [
-                await store.entries.view(self.account_id, guid) for guid in sorted(self.entries)
-            ]
+            guids = sorted(self.entries)
+            views = [await store.entries.view(self.account_id, guid) for guid in guids]
             kept = (whole.entries, whole.last_stamp, whole.counts)
             return kept, [first, *later], await page(5, 2, 2), views
 
-        listed = sorted(
-            (e for e in self.entries.values() if e.revision is not None),
-            key=lambda entry: entry.revision or 0,
-        )
+        announced = [entry for entry in self.entries.values() if entry.revision is not None]
+        listed = sorted(announced, key=lambda entry: entry.revision)
         found = self.stores.on_each(look)
         for name, (whole, pages, _, views) in found.items():
             everything = pages[0]
@@ -220,10 +216,7 @@ class EveryStore(Rules):
 
 
 def test_no_store_differs_from_the_rules_and_the_reference(stores):
-    run_state_machine_as_test(
-        lambda: EveryStore(stores),
-        settings=settings(max_examples=RUNS, stateful_step_count=20),
-    )
+    run(EveryStore, stores, 20)
 
 
 ACTIONS = st.builds(
@@ -267,12 +260,10 @@ class EveryAppStore(RuleBasedStateMachine):
         def decide(snapshot, some):
             return episode_actions.record(replace(snapshot, now=now), some)
 
-        known = {
-            one.key: one
-            for one in self.known.values()
-            if any(is_looked_up(one, sent) for sent in actions)
-        }
-        decision = decide(ActionSnapshot(known, self.last_stamp, now), actions)
+        stored = self.known.values()
+        known = [one for one in stored if any(is_looked_up(one, sent) for sent in actions)]
+        given = ActionSnapshot({one.key: one for one in known}, self.last_stamp, now)
+        decision = decide(given, actions)
         self.known |= {one.key: one for one in decision.saved}
         self.last_stamp = decision.last_stamp if decision.saved else self.last_stamp
         self.on_each(
@@ -342,7 +333,4 @@ class EveryAppStore(RuleBasedStateMachine):
 
 
 def test_no_store_keeps_anything_else_for_apps_than_the_others(stores):
-    run_state_machine_as_test(
-        lambda: EveryAppStore(stores),
-        settings=settings(max_examples=RUNS, stateful_step_count=15),
-    )
+    run(EveryAppStore, stores, 15)
