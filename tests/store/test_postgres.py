@@ -38,14 +38,7 @@ from feedkeep.runtime.recorder import Recorder
 from feedkeep.store import migrate
 from feedkeep.store.migrate import newest_version
 from feedkeep.store.portable.episode_actions import NEWEST_PLAYS
-from feedkeep.store.postgres import (
-    PostgresStore,
-    accounts,
-    breaker,
-    connections,
-    entry_writes,
-    runner,
-)
+from feedkeep.store.postgres import PostgresStore, breaker, connections, entry_writes, runner
 from feedkeep.store.postgres import store as store_module
 from feedkeep.store.postgres.entries import ESCAPED
 from feedkeep.store.postgres.entry_write_statements import ChangeStatements
@@ -181,12 +174,16 @@ async def test_statements_prepared_before_a_migration_are_prepared_again(databas
         await first()  # which is the one to find out
 
 
-async def test_page_from_the_start_counts_no_entries(url, store):
+async def test_page_from_the_start_counts_no_entries_and_a_check_follows_names(url, store):
     await subscribing(store)
     execute(url, "UPDATE feedkeep.account SET announced_count = 9")
-    for since, total in ((0, 9), (1, 0)):
-        page = await store.entries.page(ALICE, model.PageRequest(since, None, 1, 50))
-        assert page.total == total
+    pages = [model.PageRequest(since, None, 1, 50) for since in (0, 1)]
+    assert [(await store.entries.page(ALICE, page)).total for page in pages] == [9, 0]
+    execute(url, "UPDATE feedkeep.account_name SET account_id = 9 WHERE name_key = 'bob'")
+    assert await store.faults() == [
+        "account Bob cannot be found by its name",
+        "the name bob leads to an account that is missing",
+    ]
 
 
 async def test_statements_of_an_account_read_no_entries_of_others(database):
@@ -430,6 +427,11 @@ async def test_locked_account_is_busy_but_read_and_others_are_written(url, monke
         assert (await store.entries.page(ALICE, FIRST_PAGE)).total == 1
         assert (await store.entries.whole(ALICE)).last_stamp == 1
     assert await subscribing(store) == 2
+    async with holding(url, ALICE_LOCKED) as other:
+        changes = [asyncio.create_task(subscribing(store)) for _ in "123"]
+        await until_waiting(url)
+        await other.execute("COMMIT")
+        assert await asyncio.gather(*changes) == [100, 101, 102]
 
 
 async def test_account_whose_change_loads_much_has_its_own_transaction(monkeypatch, store):
@@ -477,8 +479,8 @@ CREATE CONSTRAINT TRIGGER refuse_late AFTER DELETE ON feedkeep.entry DEFERRABLE 
 
 
 async def test_rows_of_an_account_are_deleted_by_short_statements(database, monkeypatch, store):
-    monkeypatch.setattr(accounts, "_ROWS_AT_ONCE", 4)
-    monkeypatch.setattr(accounts, "_FULL", "DELETE 4")
+    monkeypatch.setattr("feedkeep.store.postgres.accounts._ROWS_AT_ONCE", 4)
+    monkeypatch.setattr("feedkeep.store.postgres.accounts._FULL", "DELETE 4")
     await add(store, *renamed("https://b.example", G1, 8))  # pointers
     await add(store, *((f"https://a.example/{number}", None) for number in range(9)))
     run_script(database, _REFUSE_LONG_DELETES)
@@ -506,14 +508,6 @@ async def test_look_up_by_key_does_not_wait_for_long_lists(url):
                 assert await store.documents.body(BOB, "device", "phone") is None
                 assert await store.accounts.find("nobody") is None
         await asyncio.gather(*lists)
-
-
-async def test_change_that_waits_for_an_account_continues_once_it_is_free(url, store):
-    async with holding(url, ALICE_LOCKED) as other:
-        changes = [asyncio.create_task(subscribing(store)) for _ in "123"]
-        await until_waiting(url)
-        await other.execute("COMMIT")
-        assert await asyncio.gather(*changes) == [100, 101, 102]
 
 
 async def test_jobs_of_one_account_take_only_one_connection_at_a_time(url, monkeypatch):
@@ -884,14 +878,6 @@ async def test_damaged_table_is_unavailable(server):
             await store.entries.view(ALICE, G1)
         assert await answers(subscribing(store)) == [StoreUnavailable]
         assert await answers(store.entries.whole(ALICE)) == [StoreUnavailable]
-
-
-async def test_names_and_accounts_that_do_not_lead_to_one_another_are_damages(url, store):
-    execute(url, "UPDATE feedkeep.account_name SET account_id = 9 WHERE name_key = 'bob'")
-    assert await store.faults() == [
-        "account Bob cannot be found by its name",
-        "the name bob leads to an account that is missing",
-    ]
 
 
 async def test_database_whose_table_is_locked_is_not_ready(url, monkeypatch, store):
