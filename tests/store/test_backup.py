@@ -21,13 +21,10 @@ from feedkeep.runtime import wall_clock
 from feedkeep.store.migrate import newest_version
 from feedkeep.store.sqlite import SqliteStore, backup, copy_file, restore_file
 from feedkeep.store.sqlite.connection import APPLICATION_ID, connect, has_checksums, open_file
+from feedkeep.store.tables import TABLES
 
 NOBODY = 65_534
 ACCOUNT = 2**62
-TABLES = (
-    "account", "token", "entry", "former_entry", "deletion", "episode_action", "document",
-    "feed_label",
-)  # fmt: skip
 CACHE_BYTES = 2_000 * 1_024
 """How much of a file SQLite keeps in memory by default."""
 
@@ -200,7 +197,7 @@ async def test_file_without_checksums_is_refused_and_its_copy_has_them(filled, t
         f"c.execute('PRAGMA application_id = {APPLICATION_ID}')",
         f"c.execute('PRAGMA user_version = {newest_version('sqlite')}')",
         f"c.execute('ATTACH ? AS other', ({str(filled)!r},))",
-        f"for table in {TABLES!r}:",
+        f"for table in {[table.name for table in TABLES]!r}:",
         "    c.execute(f'INSERT INTO {table} SELECT * FROM other.{table}')",
     )
     with pytest.raises(StoreUnusable, match="no checksums"):

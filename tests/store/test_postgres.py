@@ -1010,3 +1010,56 @@ async def test_read_after_an_answered_write_sees_it(store):
         assert (await store.entries.view(ALICE, G1)).subscription.revision >= stamp
     is_over = True
     await asyncio.gather(*reading)
+
+
+@pytest.fixture
+def no_waits(monkeypatch):
+    monkeypatch.setattr(breaker, "SUSPECT_SECONDS", 0)
+    monkeypatch.setattr(breaker, "PAUSE_SECONDS", 0)
+
+
+@pytest.mark.usefixtures("no_waits")
+async def test_server_that_nothing_answers_for_is_silent_until_a_probe_succeeds():
+    answers = asyncio.Queue()
+
+    async def probe():
+        if error := await answers.get():
+            raise error
+
+    async def wait():
+        async with one.use():
+            await asyncio.Event().wait()
+
+    one = breaker.Breaker(probe)
+    waiting = [asyncio.create_task(wait()) for _ in range(3)]
+    answers.put_nowait(ConnectionRefusedError())
+    cut = await asyncio.gather(*waiting, return_exceptions=True)
+    assert [type(error) for error in cut] == [StoreUnavailable] * 3
+    entered = False
+    with pytest.raises(StoreUnavailable, match="does not answer"):
+        async with one.use():
+            entered = True
+    assert not entered
+    answers.put_nowait(None)
+    await one._probing
+    async with one.use():
+        pass
+    await one.close()
+
+
+@pytest.mark.usefixtures("no_waits")
+async def test_server_that_refuses_a_probe_is_not_silent_and_a_closed_breaker_does_not_probe():
+    async def probe():
+        raise asyncpg.TooManyConnectionsError
+
+    one = breaker.Breaker(probe)
+    async with one.use():
+        one._suspect()
+        await one._probing
+    async with one.use():
+        pass
+    one = breaker.Breaker(asyncio.Event().wait)
+    async with one.use():
+        one._suspect()
+    await one.close()
+    assert one._probing.done()
