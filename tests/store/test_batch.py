@@ -26,13 +26,11 @@ class Transactions:
         return [UnknownSubscription() if job < 0 else Done(job) for job in jobs]
 
 
-async def results(transactions, jobs, max_jobs=100, begin=None, **more):
-    """Return what is answered to jobs that are submitted at once; `more` are functions of a job."""
-    batcher = Batcher(transactions.run, max_jobs, **({"begin": begin} if begin else {}))
-    found = await asyncio.gather(
-        *(batcher.submit(job, **{name: of(job) for name, of in more.items()}) for job in jobs),
-        return_exceptions=True,
-    )
+async def results(transactions, jobs, max_jobs=100, of=lambda _: {}, **more):
+    """Return what is answered to jobs that are submitted at once, each with what is `of` it."""
+    batcher = Batcher(transactions.run, max_jobs, **more)
+    submitted = (batcher.submit(job, **of(job)) for job in jobs)
+    found = await asyncio.gather(*submitted, return_exceptions=True)
     await batcher.close()
     return found
 
@@ -115,7 +113,7 @@ async def test_turn_that_does_not_come_fails_its_batch_and_not_the_next_one():
         if turns:
             raise turns.pop()
 
-    failed, also_failed, *done = await results(transactions, range(4), 2, turn)
+    failed, also_failed, *done = await results(transactions, range(4), 2, begin=turn)
     assert isinstance(failed, StoreUnavailable)
     assert also_failed is failed
     assert done == [2, 3]
@@ -129,20 +127,17 @@ async def test_jobs_that_run_alone_have_a_turn_each():
     async def turn():
         turns.append(len(transactions.batches))
 
-    assert await results(transactions, (1, 2, 3), 100, turn) == [1, DEFECT, 3]
+    assert await results(transactions, (1, 2, 3), begin=turn) == [1, DEFECT, 3]
     assert turns == [0, 1, 2, 3]
 
 
-async def test_heavy_job_leaves_less_room_in_its_batch_and_no_job_is_too_heavy():
+async def test_heavy_jobs_and_those_of_one_account_leave_room_in_a_batch():
     transactions = Transactions()
-    await results(transactions, (4, 6, 1, 99, 2), 10, weight=int)
+    await results(transactions, (4, 6, 1, 99, 2), 10, of=lambda job: {"weight": job})
     assert transactions.batches == [[4, 6], [99], [1, 2]]
-
-
-async def test_account_takes_its_share_of_a_batch_and_leaves_the_rest_to_others():
     transactions = Transactions()
-    batcher = Batcher(transactions.run, 100, max_share=2)
-    await asyncio.gather(*(batcher.submit(job, owner=job // 10) for job in (10, 11, 12, 20)))
+    jobs = (10, 11, 12, 20)
+    await results(transactions, jobs, of=lambda job: {"owner": job // 10}, max_share=2)
     assert transactions.batches == [[10, 11, 20], [12]]
 
 
@@ -158,7 +153,7 @@ async def test_batches_of_different_keys_run_side_by_side_and_of_one_key_in_turn
             return await super().run(jobs)
 
     transactions = Slow()
-    await results(transactions, (1, 2, 11, 12), 1, key=lambda job: job % 10)
+    await results(transactions, (1, 2, 11, 12), 1, of=lambda job: {"key": job % 10})
     assert transactions.batches == [[1], [2], [11], [12]]
     assert transactions.most == 2
 
@@ -187,7 +182,7 @@ async def test_error_that_no_future_can_carry_is_reported_as_a_defect():
         await Batcher(transaction, 1).submit(1)
 
 
-async def test_closing_answers_what_was_accepted_and_takes_no_more():
+async def test_closing_answers_or_fails_what_was_accepted_and_takes_no_more():
     transactions = Transactions()
     batcher = Batcher(transactions.run, 1)
     accepted = [asyncio.create_task(batcher.submit(job)) for job in (1, 2, 3)]
@@ -197,18 +192,16 @@ async def test_closing_answers_what_was_accepted_and_takes_no_more():
     with pytest.raises(StoreUnavailable, match="stopping"):
         await batcher.submit(4)
 
-
-async def test_job_that_is_not_answered_while_a_batcher_closes_fails():
     async def transaction(_):
         await asyncio.sleep(0)
         return []
 
     batcher = Batcher(transaction, 1)
-    accepted = asyncio.create_task(batcher.submit(1))
+    unanswered = asyncio.create_task(batcher.submit(1))
     await asyncio.sleep(0)
     await batcher.close()
     with pytest.raises(StoreUnavailable, match="stopped"):
-        await accepted
+        await unanswered
 
 
 async def test_caller_that_went_away_does_not_disturb_the_others():
@@ -251,9 +244,7 @@ def test_write_waits_for_only_one_batch_of_anothers_bulk():
         queue.add(("other", 1), 1, "other")
         assert [queue.next_batch() for _ in range(2)] == [[("bulk", 5_000)], [("other", 1)]]
     assert not queue
-
-
-def test_write_is_in_the_next_batch_however_many_small_ones_another_has_queued():
+    # And small ones leave it room in the next batch, however many there are.
     queue = queue_of(*[("many", 1)] * 1_000, ("other", 1))
     assert Counter(owner for owner, _ in queue.next_batch()) == {"many": MAX_SHARE, "other": 1}
 

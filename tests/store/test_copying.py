@@ -143,13 +143,12 @@ async def test_copy_that_differs_is_noticed(tmp_path, database, table, which, be
 
 def with_other(record, number):
     """Return a record as often as it has fields, each time with another value in one of them."""
+    others = [replace(record, **{name: number}) for name in record.__struct_fields__]
     if isinstance(record, AccountRecord):
-        kept = record.account
-        accounts = [replace(kept, **{name: number}) for name in kept.__struct_fields__]
-        others = [replace(record, account=account) for account in accounts]
-        names = [name for name in record.__struct_fields__ if name != "account"]
-        return [*others, *(replace(record, **{name: number}) for name in names)]
-    return [replace(record, **{name: number}) for name in record.__struct_fields__]
+        names = record.account.__struct_fields__
+        accounts = [replace(record.account, **{name: number}) for name in names]
+        others += [replace(record, account=account) for account in accounts]
+    return others
 
 
 async def test_checksum_sees_every_field_of_every_record():

@@ -162,25 +162,16 @@ async def test_to_want_what_was_wanted_today_writes_nothing(hold_everything, sto
         assert time.monotonic() - begun < 1
 
 
-async def test_hundreds_are_wanted_at_once_whether_new_or_known(store):
-    await store.feeds.want({}, NOW)
-    await store.feeds.want(urls(*range(0, 500, 2)), NOW)
-    wanted = urls(*range(500))
-    await store.feeds.want(wanted, TOMORROW)
-    expected = {guid: model.Feed(guid, url, TOMORROW, 0) for guid, url in wanted.items()}
-    assert await store.feeds.known(list(wanted)) == expected
-
-
-async def test_processes_that_want_the_same_feeds_at_once_do_not_wait_in_a_circle(open_store):
-    async with AsyncExitStack() as opened:
-        stores = [await opened.enter_async_context(open_store()) for _ in range(2)]
-        up, down = urls(*range(150)), urls(*reversed(range(150)))
+async def test_hundreds_are_wanted_at_once_also_by_processes_that_want_the_same(open_store):
+    async with open_store() as one, open_store() as other:
+        await one.feeds.want({}, NOW)
+        await one.feeds.want(urls(*range(0, 300, 2)), NOW)
+        up, down = urls(*range(300)), urls(*reversed(range(300)))
         for now in (NOW, TOMORROW):
-            both = zip(stores * 3, (up, down) * 3, strict=True)
+            both = zip((one, other) * 3, (up, down) * 3, strict=True)
             await asyncio.gather(*(store.feeds.want(some, now) for store, some in both))
-        known = await stores[0].feeds.known(list(up))
-        assert {feed.wanted for feed in known.values()} == {TOMORROW}
-        assert len(known) == 150
+        expected = {guid: model.Feed(guid, url, TOMORROW, 0) for guid, url in up.items()}
+        assert await one.feeds.known(list(up)) == expected
 
 
 async def test_what_was_saved_is_known_to_the_last_field(store):
@@ -297,7 +288,7 @@ async def test_save_ends_the_lease_and_keeps_a_later_wish(store):
     assert (await only(store)).looked == UNTIL + DAY
 
 
-async def test_feed_that_is_forgotten_meanwhile_is_not_saved(store):
+async def test_forgotten_feed_is_not_saved_and_a_wanted_one_not_forgotten(monkeypatch, store):
     await store.feeds.want(urls(1), NOW)
     [feed] = await store.feeds.lease(NOW, UNTIL, 1)
     assert await store.feeds.forget(UNTIL, 9) == 1
@@ -305,6 +296,19 @@ async def test_feed_that_is_forgotten_meanwhile_is_not_saved(store):
     await store.feeds.release([G1], UNTIL)
     assert await store.feeds.known([G1]) == {}
     assert await store.feeds.picture(G1) is None
+    await store.feeds.want(urls(1, 2), NOW)
+    driver = store.feeds._driver
+    read = driver.read
+
+    async def read_before_it_is_wanted(*statement):
+        found = await read(*statement)
+        monkeypatch.undo()
+        await store.feeds.want(urls(1), TOMORROW)
+        return found
+
+    monkeypatch.setattr(driver, "read", read_before_it_is_wanted)
+    assert await store.feeds.forget(TOMORROW, 9) == 1
+    assert await known_guids(store, 1, 2) == {G1}
 
 
 async def test_released_feed_waits_as_before_and_no_lease_of_another_ends(store):
@@ -397,29 +401,26 @@ async def test_next_look_is_when_a_feed_is_due_or_a_lease_ends(store):
     assert await feeds.next_fetch() == 0
 
 
-async def test_picture_is_replaced_by_the_next_one_and_stays_without_one(store):
-    assert await store.feeds.picture(G1) is None
-    await looked_at(store, waiting(1, NOW), picture=PICTURE)
-    assert await store.feeds.picture(G1) == PICTURE
-    other = model.Picture("image/jpeg", b"other", digest="2e")
-    for given, kept in ((None, PICTURE), (other, other)):
-        [feed] = await store.feeds.lease(NOW, UNTIL, 1)
-        assert await store.feeds.save(feed, UNTIL, given)
-        assert await store.feeds.picture(G1) == kept
-    assert await store.feeds.picture(G2) is None
-
-
-async def test_episodes_are_replaced_by_the_next_ones_and_stay_without_any(store):
-    await looked_at(store, waiting(1, NOW), waiting(2, NOW))
+async def test_picture_and_episodes_are_replaced_by_the_next_ones_and_stay_without(store):
+    await looked_at(store, waiting(2, NOW), waiting(1, NOW), picture=PICTURE)
     assert await store.feeds.episodes([G1, G2]) == {}
+    assert await store.feeds.picture(G3) is None
+    other = model.Picture("image/jpeg", b"other", digest="2e")
     later = UNTIL + DAY
-    for given, kept in ((EPISODES, EPISODES), (None, EPISODES), (EPISODES[1:],) * 2, ((),) * 2):
+    for picture, picture_kept, episodes, episodes_kept in (
+        (None, PICTURE, EPISODES, EPISODES),
+        (other, other, None, EPISODES),
+        (None, other, EPISODES[1:], EPISODES[1:]),
+        (PICTURE, PICTURE, (), ()),
+    ):
         [feed, _] = await store.feeds.lease(NOW, later, 2)
-        found = None if given is None else model.NewestEpisodes("", given)
-        assert not await store.feeds.save(feed, UNTIL, None, None, model.NewestEpisodes(""))
-        assert await store.feeds.save(feed, later, None, None, found)
-        await store.feeds.release([G2], later)
-        assert await store.feeds.episodes([G2, G1]) == {G1: kept}
+        found = None if episodes is None else model.NewestEpisodes("", episodes)
+        late = (PICTURE, None, model.NewestEpisodes(""))
+        assert not await store.feeds.save(feed, UNTIL, *late)
+        assert await store.feeds.save(feed, later, picture, None, found)
+        await store.feeds.release([G1, G2], later)
+        assert await store.feeds.picture(feed.guid) == picture_kept
+        assert await store.feeds.episodes([G2, G1]) == {feed.guid: episodes_kept}
 
 
 @pytest.mark.parametrize(
@@ -460,22 +461,6 @@ async def test_unwanted_feeds_are_forgotten_a_few_at_a_time_with_pictures_and_ep
     # Not even if the feed is wanted again.
     await store.feeds.want(urls(3), NOW)
     assert await store.feeds.episodes([G3]) == {}
-
-
-async def test_feed_that_is_wanted_again_meanwhile_is_not_forgotten(monkeypatch, store):
-    await store.feeds.want(urls(1, 2), NOW)
-    driver = store.feeds._driver
-    read = driver.read
-
-    async def read_before_it_is_wanted(*statement):
-        found = await read(*statement)
-        monkeypatch.undo()
-        await store.feeds.want(urls(1), TOMORROW)
-        return found
-
-    monkeypatch.setattr(driver, "read", read_before_it_is_wanted)
-    assert await store.feeds.forget(TOMORROW, 9) == 1
-    assert await known_guids(store, 1, 2) == {G1}
 
 
 async def all_subscribed(store, limit):

@@ -38,14 +38,7 @@ from feedkeep.runtime.recorder import Recorder
 from feedkeep.store import migrate
 from feedkeep.store.migrate import newest_version
 from feedkeep.store.portable.episode_actions import NEWEST_PLAYS
-from feedkeep.store.postgres import (
-    PostgresStore,
-    accounts,
-    breaker,
-    connections,
-    entry_writes,
-    runner,
-)
+from feedkeep.store.postgres import PostgresStore, breaker, connections, entry_writes, runner
 from feedkeep.store.postgres import store as store_module
 from feedkeep.store.postgres.entries import ESCAPED
 from feedkeep.store.postgres.entry_write_statements import ChangeStatements
@@ -181,12 +174,16 @@ async def test_statements_prepared_before_a_migration_are_prepared_again(databas
         await first()  # which is the one to find out
 
 
-async def test_page_from_the_start_counts_no_entries(url, store):
+async def test_page_from_the_start_counts_no_entries_and_a_check_follows_names(url, store):
     await subscribing(store)
     execute(url, "UPDATE feedkeep.account SET announced_count = 9")
-    for since, total in ((0, 9), (1, 0)):
-        page = await store.entries.page(ALICE, model.PageRequest(since, None, 1, 50))
-        assert page.total == total
+    pages = [model.PageRequest(since, None, 1, 50) for since in (0, 1)]
+    assert [(await store.entries.page(ALICE, page)).total for page in pages] == [9, 0]
+    execute(url, "UPDATE feedkeep.account_name SET account_id = 9 WHERE name_key = 'bob'")
+    assert await store.faults() == [
+        "account Bob cannot be found by its name",
+        "the name bob leads to an account that is missing",
+    ]
 
 
 async def test_statements_of_an_account_read_no_entries_of_others(database):
@@ -325,18 +322,14 @@ async def test_unknown_parameter_or_database_and_unsuitable_encoding_are_told(po
     with pytest.raises(StoreUnavailable, match='database "nowhere" does not exist'):
         await prepare(of_database(postgres, "nowhere"))
     execute(postgres, "DROP DATABASE IF EXISTS narrow")
-    execute(
-        postgres,
-        "CREATE DATABASE narrow ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0",
-    )
+    latin = "ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"
+    execute(postgres, f"CREATE DATABASE narrow {latin}")
     with pytest.raises(StoreUnusable, match="encoding LATIN1"):
         await prepare(of_database(postgres, "narrow"))
     execute(postgres, "DROP DATABASE narrow")
 
 
-async def test_file_without_certificates_is_told_and_not_waited_for(
-    postgres, tmp_path, monkeypatch
-):
+async def test_file_without_certificates_is_told(postgres, tmp_path, monkeypatch):
     none = tmp_path / "none.crt"
     none.write_text("no certificate")
     url = f"{postgres}?sslmode=verify-full"
@@ -434,6 +427,11 @@ async def test_locked_account_is_busy_but_read_and_others_are_written(url, monke
         assert (await store.entries.page(ALICE, FIRST_PAGE)).total == 1
         assert (await store.entries.whole(ALICE)).last_stamp == 1
     assert await subscribing(store) == 2
+    async with holding(url, ALICE_LOCKED) as other:
+        changes = [asyncio.create_task(subscribing(store)) for _ in "123"]
+        await until_waiting(url)
+        await other.execute("COMMIT")
+        assert await asyncio.gather(*changes) == [100, 101, 102]
 
 
 async def test_account_whose_change_loads_much_has_its_own_transaction(monkeypatch, store):
@@ -480,11 +478,9 @@ CREATE CONSTRAINT TRIGGER refuse_late AFTER DELETE ON feedkeep.entry DEFERRABLE 
 """
 
 
-async def test_rows_of_a_large_account_are_deleted_by_short_statements(
-    database, monkeypatch, store
-):
-    monkeypatch.setattr(accounts, "_ROWS_AT_ONCE", 4)
-    monkeypatch.setattr(accounts, "_FULL", "DELETE 4")
+async def test_rows_of_an_account_are_deleted_by_short_statements(database, monkeypatch, store):
+    monkeypatch.setattr("feedkeep.store.postgres.accounts._ROWS_AT_ONCE", 4)
+    monkeypatch.setattr("feedkeep.store.postgres.accounts._FULL", "DELETE 4")
     await add(store, *renamed("https://b.example", G1, 8))  # pointers
     await add(store, *((f"https://a.example/{number}", None) for number in range(9)))
     run_script(database, _REFUSE_LONG_DELETES)
@@ -494,9 +490,7 @@ async def test_rows_of_a_large_account_are_deleted_by_short_statements(
     assert execute(database, "SELECT count(*) FROM feedkeep.entry") == 0
 
 
-async def test_last_use_waits_for_no_token_that_another_transaction_changes(
-    url, monkeypatch, store
-):
+async def test_last_use_waits_for_no_locked_token(url, monkeypatch, store):
     patient(monkeypatch, 1)
     for number in range(2):
         await store.tokens.add(ALICE, model.Token(0, bytes([number]) * 32, "", 0))
@@ -514,14 +508,6 @@ async def test_look_up_by_key_does_not_wait_for_long_lists(url):
                 assert await store.documents.body(BOB, "device", "phone") is None
                 assert await store.accounts.find("nobody") is None
         await asyncio.gather(*lists)
-
-
-async def test_change_that_waits_for_an_account_continues_once_it_is_free(url, store):
-    async with holding(url, ALICE_LOCKED) as other:
-        changes = [asyncio.create_task(subscribing(store)) for _ in "123"]
-        await until_waiting(url)
-        await other.execute("COMMIT")
-        assert await asyncio.gather(*changes) == [100, 101, 102]
 
 
 async def test_jobs_of_one_account_take_only_one_connection_at_a_time(url, monkeypatch):
@@ -641,12 +627,8 @@ async def test_statement_that_is_cancelled_before_its_commit_is_repeated(url, ho
 
 
 async def test_connection_that_ends_in_the_commit_is_unavailable_and_not_repeated(database, store):
-    meddle(
-        database,
-        "PERFORM nextval('tries'), pg_sleep(30); RETURN NULL;",
-        "CONSTRAINT TRIGGER meddle AFTER INSERT",
-        late="DEFERRABLE INITIALLY DEFERRED",
-    )
+    late = {"trigger": "CONSTRAINT TRIGGER meddle AFTER INSERT", "late": "INITIALLY DEFERRED"}
+    meddle(database, "PERFORM nextval('tries'), pg_sleep(30); RETURN NULL;", **late)
     change = asyncio.create_task(answers(subscribing(store)))
     committing = "datname = current_database() AND query = 'COMMIT' AND state = 'active'"
     pid = await until_waiting(database, committing)
@@ -666,9 +648,7 @@ async def test_transaction_that_postgres_ends_by_itself_is_not_acknowledged(stor
         await store._runner.connections.transact(swallow)
 
 
-async def test_connection_is_usable_after_its_caller_left_or_could_not_end_its_transaction(
-    url, monkeypatch
-):
+async def test_connection_is_usable_after_its_caller_left_or_failed(url, monkeypatch):
     async def refuse(_):
         monkeypatch.setattr(connections, "CLOSE_SECONDS", 0)
         raise InvalidInput("no")
@@ -728,12 +708,8 @@ async def test_silent_server_is_noticed_and_refused_at_once_until_it_answers(ser
         with server.held(), monkeypatch.context() as silent:
             silent.setattr(breaker, "SUSPECT_SECONDS", 0.01)
             silent.setattr(breaker, "PROBE_SECONDS", 0.2)
-            asked = (
-                subscribing(store),
-                store.entries.view(ALICE, G1),
-                store.accounts.find("alice"),
-            )
-            for error in await asyncio.gather(*asked, return_exceptions=True):
+            read = store.entries.view(ALICE, G1), store.accounts.find("alice")
+            for error in await asyncio.gather(subscribing(store), *read, return_exceptions=True):
                 assert "it does not answer" in str(error)
             taken = mock.Mock()
             silent.setattr(store._runner.connections, "_acquire", taken)
@@ -825,9 +801,7 @@ async def test_another_server_takes_over(server):
             assert await subscribing(store) == 2
 
 
-async def test_host_that_does_not_answer_delays_requests_to_the_next_one_only_once(
-    url, monkeypatch
-):
+async def test_host_that_does_not_answer_delays_requests_only_once(url, monkeypatch):
     monkeypatch.setattr(connections, "CONNECT_SECONDS", 3.0)  # half of it for each host
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -846,11 +820,8 @@ async def test_server_without_a_free_connection_is_unavailable_until_it_has_one(
         execute(server.url, "GRANT CREATE ON DATABASE postgres TO plain")
         url = server.url.replace("feedkeep@", "plain@")
         async with opened(url, 1) as store:
-            execute(
-                server.url,
-                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
-                " WHERE usename = 'plain'",
-            )
+            ended = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+            execute(server.url, f"{ended} WHERE usename = 'plain'")
             taken = [await asyncpg.connect(url) for _ in range(3)]
             assert await answers(subscribing(store)) == [StoreUnavailable]
             for connection in taken:
@@ -880,9 +851,7 @@ async def test_each_connection_tries_every_host_while_others_look_for_the_writab
     silent.close()
 
 
-async def test_database_that_became_read_only_refuses_writes_and_is_not_ready(
-    database, postgres, store
-):
+async def test_read_only_database_refuses_writes_and_is_not_ready(database, postgres, store):
     await subscribing(store)
     name = database.rpartition("/")[2]
     execute(database, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
@@ -909,14 +878,6 @@ async def test_damaged_table_is_unavailable(server):
             await store.entries.view(ALICE, G1)
         assert await answers(subscribing(store)) == [StoreUnavailable]
         assert await answers(store.entries.whole(ALICE)) == [StoreUnavailable]
-
-
-async def test_names_and_accounts_that_do_not_lead_to_one_another_are_damages(url, store):
-    execute(url, "UPDATE feedkeep.account_name SET account_id = 9 WHERE name_key = 'bob'")
-    assert await store.faults() == [
-        "account Bob cannot be found by its name",
-        "the name bob leads to an account that is missing",
-    ]
 
 
 async def test_database_whose_table_is_locked_is_not_ready(url, monkeypatch, store):
@@ -1003,15 +964,10 @@ async def test_store_works_behind_a_pooler_in_transaction_mode(url):
     async with pooler.running() as pooled, opened(pooled, 4) as store:
         for _ in range(3):  # nobody is refused who waits while the pooler is detected
             other = await PostgresStore.open(pooled, 2, wall_clock.now)
-            requests = (
-                request
-                for number in range(40)
-                for request in (
-                    other.accounts.find(f"user{number}"),
-                    other.entries.view(ALICE, G1),
-                    other.entries.deletion(ALICE, number),
-                )
-            )
+            requests = []
+            for number in range(40):
+                requests += [other.accounts.find(f"user{number}"), other.entries.view(ALICE, G1)]
+                requests += [other.entries.deletion(ALICE, number)]
             assert await asyncio.gather(*requests) == [None] * 120
             await other.close()
         assert await store.connection_limit() is None
@@ -1019,11 +975,8 @@ async def test_store_works_behind_a_pooler_in_transaction_mode(url):
         for number in range(30):
             stamps = await asyncio.gather(*(subscribing(store) for _ in range(3)))
             assert stamps == [3 * number + 1, 3 * number + 2, 3 * number + 3]
-            view, page, _ = await asyncio.gather(
-                store.entries.view(ALICE, G1),
-                store.entries.page(ALICE, FIRST_PAGE),
-                store.accounts.find("alice"),
-            )
+            reading = store.entries.view(ALICE, G1), store.entries.page(ALICE, FIRST_PAGE)
+            view, page, _ = await asyncio.gather(*reading, store.accounts.find("alice"))
             assert view.subscription.revision == stamps[-1]
             assert [view.entry for view in page.views] == [view.entry]
         await store.tokens.add(ALICE, model.Token(0, b"\1" * 32, "", 0))
@@ -1034,10 +987,8 @@ async def test_store_works_behind_a_pooler_in_transaction_mode(url):
 
 async def test_no_setting_of_a_request_outlives_its_transaction(url):
     async def settings(connection):
-        return await connection.fetch(
-            "SELECT name, setting FROM pg_settings"
-            " WHERE name LIKE '%timeout' OR name = 'synchronous_commit'"
-        )
+        which = "name LIKE '%timeout' OR name = 'synchronous_commit'"
+        return await connection.fetch(f"SELECT name, setting FROM pg_settings WHERE {which}")
 
     async with opened(url, 1) as store:
         before = with_connection(url, settings)
@@ -1059,3 +1010,56 @@ async def test_read_after_an_answered_write_sees_it(store):
         assert (await store.entries.view(ALICE, G1)).subscription.revision >= stamp
     is_over = True
     await asyncio.gather(*reading)
+
+
+@pytest.fixture
+def no_waits(monkeypatch):
+    monkeypatch.setattr(breaker, "SUSPECT_SECONDS", 0)
+    monkeypatch.setattr(breaker, "PAUSE_SECONDS", 0)
+
+
+@pytest.mark.usefixtures("no_waits")
+async def test_server_that_nothing_answers_for_is_silent_until_a_probe_succeeds():
+    answers = asyncio.Queue()
+
+    async def probe():
+        if error := await answers.get():
+            raise error
+
+    async def wait():
+        async with one.use():
+            await asyncio.Event().wait()
+
+    one = breaker.Breaker(probe)
+    waiting = [asyncio.create_task(wait()) for _ in range(3)]
+    answers.put_nowait(ConnectionRefusedError())
+    cut = await asyncio.gather(*waiting, return_exceptions=True)
+    assert [type(error) for error in cut] == [StoreUnavailable] * 3
+    entered = False
+    with pytest.raises(StoreUnavailable, match="does not answer"):
+        async with one.use():
+            entered = True
+    assert not entered
+    answers.put_nowait(None)
+    await one._probing
+    async with one.use():
+        pass
+    await one.close()
+
+
+@pytest.mark.usefixtures("no_waits")
+async def test_server_that_refuses_a_probe_is_not_silent_and_a_closed_breaker_does_not_probe():
+    async def probe():
+        raise asyncpg.TooManyConnectionsError
+
+    one = breaker.Breaker(probe)
+    async with one.use():
+        one._suspect()
+        await one._probing
+    async with one.use():
+        pass
+    one = breaker.Breaker(asyncio.Event().wait)
+    async with one.use():
+        one._suspect()
+    await one.close()
+    assert one._probing.done()

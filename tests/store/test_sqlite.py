@@ -22,15 +22,7 @@ from recorded import COMMITS, recorded
 from small_lists import answers, look, opened, subscribe
 
 from feedkeep import model
-from feedkeep.model import replace
-from feedkeep.model.errors import (
-    AccountBusy,
-    NotAuthorized,
-    StoreDamaged,
-    StoreReadOnly,
-    StoreUnavailable,
-    StoreUnusable,
-)
+from feedkeep.model import errors, replace
 from feedkeep.rules.list_limits import count
 from feedkeep.runtime import wall_clock
 from feedkeep.runtime.cooperative import at_once
@@ -41,15 +33,7 @@ from feedkeep.store.migrate import newest_version
 from feedkeep.store.portable import history
 from feedkeep.store.portable.episode_actions import NEWEST_PLAYS
 from feedkeep.store.sql import sql, sqlite_form
-from feedkeep.store.sqlite import (
-    SqliteStore,
-    accounts,
-    connection,
-    entries,
-    entry_writes,
-    reading,
-    runner,
-)
+from feedkeep.store.sqlite import SqliteStore, accounts, connection, entries, entry_writes, runner
 from feedkeep.store.sqlite.accounts import SqliteAccounts
 from feedkeep.store.sqlite.connection import APPLICATION_ID, connect, prepare, verifying_vfs
 from feedkeep.store.sqlite.driver import SqliteDriver
@@ -76,7 +60,7 @@ def test_every_connection_is_durable_and_keeps_references_whole(path, monkeypatc
     with connect(path, 1) as opened:
         assert {name: opened.pragma(name) for name in settings} == settings
     monkeypatch.setitem(connection._SETTINGS, "synchronous", 99)
-    with pytest.raises(StoreUnusable, match="does not accept synchronous=99"):
+    with pytest.raises(errors.StoreUnusable, match="does not accept synchronous=99"):
         connect(path, 1)
 
 
@@ -187,27 +171,23 @@ async def test_small_write_waits_for_one_heavy_change_and_not_for_later_ones(pat
     assert recorded(recorder, COMMITS) - before == 3
 
 
-async def test_job_that_is_refused_after_it_wrote_leaves_nothing_and_others_are_stored(store):
+async def test_job_that_fails_after_it_wrote_leaves_nothing_and_others_are_stored(store):
     rename = "UPDATE account SET name = ? WHERE account_id = ?"
 
     def refuse(connection):
         connection.execute(rename, ("refused", ALICE))
-        raise NotAuthorized
+        raise errors.NotAuthorized
 
-    outcomes = await answers(
-        store._runner.write(lambda connection: connection.execute(rename, ("Ben", BOB))),
-        store._runner.write(refuse),
-    )
-    assert outcomes[1] is NotAuthorized
+    write = store._runner.write
+    renaming = write(lambda connection: connection.execute(rename, ("Ben", BOB)))
+    assert (await answers(renaming, write(refuse)))[1] is errors.NotAuthorized
     assert [account.name for account in await store.accounts.by_id(0, 9)] == ["Ben", "Alice"]
 
-
-async def test_job_of_both_stores_that_waits_for_something_else_is_a_defect(store):
     async def wait(statements):
         await statements.execute(sql("UPDATE feedkeep.account AS a SET name = $1"), "other")
         await asyncio.sleep(0)
 
-    with pytest.raises(RuntimeError, match="waits"):
+    with pytest.raises(RuntimeError, match="waits"):  # for something else than the database
         await SqliteDriver(store._runner).write(wait)
     assert (await store.accounts.find("alice")).name == "Alice"
 
@@ -231,9 +211,7 @@ async def test_others_write_while_a_change_of_a_large_account_is_decided(monkeyp
 
 
 @pytest.mark.parametrize("what", ["the list", "a document", "the history"])
-async def test_large_account_that_changes_meanwhile_is_decided_anew_and_last_in_its_turn(
-    path, monkeypatch, what, store
-):
+async def test_large_account_that_changes_meanwhile_is_decided_anew(path, monkeypatch, what, store):
     monkeypatch.setattr(entries, "MAX_ROWS_IN_A_BATCH", 0)
     name = model.DocumentName(model.DocumentKind.DEVICE, "phone")
     seen = []
@@ -266,7 +244,7 @@ async def test_large_account_that_changes_meanwhile_is_decided_anew_and_last_in_
     assert await change(entries._TRIES) == entries._TRIES + 1
     assert seen == [False] * entries._TRIES + [True]
     monkeypatch.setattr(entries, "_MOST_ROWS_HELD", 0)
-    with pytest.raises(AccountBusy, match="again and again"):
+    with pytest.raises(errors.AccountBusy, match="again and again"):
         await change(1_000)
     assert len(seen) == entries._TRIES
 
@@ -282,12 +260,9 @@ def rows_of(path, account_id):
     """Return how many rows an account has besides its own; all references have to be whole."""
     with closing(connect(path, 1)) as opened:
         assert opened.execute("PRAGMA foreign_key_check").fetchall() == []
-        return sum(
-            opened.execute(
-                f"SELECT count(*) FROM {table.name} WHERE account_id = ?", (account_id,)
-            ).get
-            for table in TABLES[1:]
-        )
+        count = "SELECT count(*) FROM {} WHERE account_id = ?"
+        counts = [opened.execute(count.format(table.name), (account_id,)) for table in TABLES[1:]]
+        return sum(found.get for found in counts)
 
 
 async def shown(store):
@@ -322,7 +297,7 @@ async def test_deleted_account_is_gone_at_once_and_its_rows_in_small_steps(path,
         store.entries.change(GONE, None, look),
         store.accounts.advance(GONE, model.Clock.ACTIONS, lambda clock: clock),
     ):
-        with pytest.raises(NotAuthorized):
+        with pytest.raises(errors.NotAuthorized):
             await work
     await store.accounts.set_disabled(GONE, False)
     await store.accounts.set_password(GONE, "a hash")
@@ -347,7 +322,7 @@ async def test_rows_that_a_stop_leaves_of_a_deleted_account_go_after_a_start(pat
         is_finished.set()
 
     def stop(_, account_id):
-        raise StoreUnavailable(f"the machine stops before the rows of {account_id} are gone")
+        raise errors.StoreUnavailable(f"the machine stops before the rows of {account_id} are gone")
 
     monkeypatch.setattr(SqliteAccounts, "finish_deleting", finish_and_tell)
     store = await SqliteStore.open(await filled(path, 1, 400), wall_clock.now)
@@ -414,12 +389,9 @@ def test_history_costs_no_more_with_more_states_stored(path):
         file = path.with_name(f"{states}.db")
         prepare(file)
         with closing(connect(file, 1)) as opened, opened:
-            opened.execute(
-                "INSERT INTO account"
-                " (account_id, name, name_key, created, known_from, former_count)"
-                " VALUES (?, 'alice', 'alice', 0, 2, 1)",
-                (ALICE,),
-            )
+            columns = "account_id, name, name_key, created, known_from, former_count"
+            values = f"{ALICE}, 'alice', 'alice', 0, 2, 1"
+            opened.execute(f"INSERT INTO account ({columns}) VALUES ({values})")
             insert_feeds(opened, [G1])
             opened.execute("UPDATE entry SET began = ?", (10 * states,))
             opened.executemany(
@@ -472,7 +444,7 @@ def of_no_database(path):
 def test_file_that_is_not_ours_is_refused_and_left_alone(path, make, told):
     make(path)
     before = path.read_bytes()
-    with pytest.raises(StoreUnusable, match=told):
+    with pytest.raises(errors.StoreUnusable, match=told):
         prepare(path)
     assert path.read_bytes() == before
 
@@ -487,7 +459,7 @@ def test_locked_database_is_tried_for_a_while(path, monkeypatch):
     monkeypatch.setattr(connection, "WRITER_PATIENCE_SECONDS", 0.05)
     other = connect(path, 1)
     other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(StoreUnavailable, match="locked"):
+    with pytest.raises(errors.StoreUnavailable, match="locked"):
         prepare(path)
 
 
@@ -499,8 +471,8 @@ async def test_while_another_process_writes_reads_work_and_writes_fail(path, mon
         other.execute("BEGIN IMMEDIATE")
         other.execute("UPDATE account SET last_stamp = 99")
         results = await answers(*(store.entries.change(ALICE, [G1], subscribe) for _ in range(5)))
-        assert results == [StoreUnavailable] * 5
-        with pytest.raises(StoreUnavailable, match="locked"):
+        assert results == [errors.StoreUnavailable] * 5
+        with pytest.raises(errors.StoreUnavailable, match="locked"):
             await store.assert_ready()
         assert await store.entries.view(ALICE, G1) is not None
         assert (await store.entries.page(ALICE, model.PageRequest(-1, None, 1, 50))).total == 1
@@ -521,7 +493,7 @@ async def test_full_disk_refuses_whole_changes_until_there_is_room(guids, store)
         entries = [model.Subscription(guid_of(i), url, True, stamp + i) for i in range(100)]
         return model.Decision(None, entries, [], stamp + 100, count(entries))
 
-    with pytest.raises(StoreUnavailable, match="full"):
+    with pytest.raises(errors.StoreUnavailable, match="full"):
         await store.entries.change(ALICE, guids, big)
     assert (await store.entries.whole(ALICE)).entries == {}
     store._runner._writer.pragma("max_page_count", 1_000_000)
@@ -533,7 +505,7 @@ async def test_commit_that_fails_is_unavailable_for_its_whole_batch_and_tried_on
     refuse = mock.Mock(side_effect=apsw.IOError("the disk is gone"))
     store._runner._writer.set_commit_hook(refuse)
     results = await answers(*(store.entries.change(ALICE, [G1], subscribe) for _ in range(3)))
-    assert results == [StoreUnavailable] * 3
+    assert results == [errors.StoreUnavailable] * 3
     assert refuse.call_count == 1
     store._runner._writer.set_commit_hook(None)
     assert (await store.entries.whole(ALICE)).entries == {}
@@ -553,11 +525,11 @@ async def test_damaged_file_is_noticed(path):
     async with opened(path) as store:
         await store.assert_ready()
         assert await store.faults() != []
-        with pytest.raises(StoreDamaged, match=r"docs/backup\.md"):
+        with pytest.raises(errors.StoreDamaged, match=r"docs/backup\.md"):
             await store.entries.view(ALICE, G1)
         change = store.entries.change(ALICE, [G1], subscribe)
-        assert await answers(change) == [StoreDamaged]
-        assert await answers(store.assert_ready()) == [StoreDamaged]
+        assert await answers(change) == [errors.StoreDamaged]
+        assert await answers(store.assert_ready()) == [errors.StoreDamaged]
         await store.tokens.add(ALICE, model.Token(0, b"x" * 32, "", 0))  # what is whole is served
 
 
@@ -576,20 +548,20 @@ def test_file_whose_checksums_cannot_be_verified_is_refused(path, monkeypatch):
     with monkeypatch.context() as patched:
         verifying_vfs.cache_clear()
         patched.setattr(apsw.sqlite_extra, "load", missing)
-        with pytest.raises(StoreUnusable, match="binary package"):
+        with pytest.raises(errors.StoreUnusable, match="binary package"):
             prepare(path)
     content = bytearray(path.read_bytes())
     content[20] ^= 8  # the mark that it has any
     path.write_bytes(content)
-    with pytest.raises((StoreUnusable, StoreDamaged)):
+    with pytest.raises((errors.StoreUnusable, errors.StoreDamaged)):
         prepare(path)
 
 
 async def test_check_reports_rows_without_their_account_and_no_damage_if_it_cannot_run(path, store):
     store._runner._scanner.exec_trace = mock.Mock(side_effect=apsw.BusyError("another has it"))
-    with pytest.raises(StoreUnavailable) as told:
+    with pytest.raises(errors.StoreUnavailable) as told:
         await store.faults()
-    assert not isinstance(told.value, StoreDamaged)
+    assert not isinstance(told.value, errors.StoreDamaged)
     store._runner._scanner.exec_trace = None
     await store.entries.change(ALICE, [G1], subscribe)
     apsw.Connection(str(path)).execute("DELETE FROM account")
@@ -621,28 +593,26 @@ def read_only(monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(os, "open", opened)
         error = apsw.CantOpenError("unable to open database file")
-        patched.setattr(reading, "connect", mock.Mock(side_effect=error))
+        patched.setattr("feedkeep.store.sqlite.reading.connect", mock.Mock(side_effect=error))
         yield
 
 
 @pytest.mark.parametrize("how", ["full", "read-only"])
-async def test_store_on_a_disk_that_takes_no_writes_is_read_until_the_disk_does(
-    path, how, monkeypatch
-):
+async def test_store_on_a_disk_that_takes_no_writes_is_still_read(path, how, monkeypatch):
     await fill(path)
     with no_room() if how == "full" else read_only(monkeypatch):
         store = await SqliteStore.open(path, wall_clock.now)
         for _ in range(2):  # the second time it is not even tried
-            with pytest.raises(StoreReadOnly):
+            with pytest.raises(errors.StoreReadOnly):
                 await store.entries.change(ALICE, [G1], subscribe)
-        with pytest.raises(StoreReadOnly):
+        with pytest.raises(errors.StoreReadOnly):
             await store.assert_ready()
         assert await store.entries.view(ALICE, G1) is not None
         assert len((await store.entries.whole(ALICE)).entries) == 1
         async with store.archive() as archive:
             assert await archive.count() > 0
         monkeypatch.setattr(store._runner, "_next_try", 0.0)
-        with pytest.raises(StoreReadOnly):
+        with pytest.raises(errors.StoreReadOnly):
             await store.assert_ready()
         assert await store.entries.view(ALICE, G1) is not None
     monkeypatch.setattr(store._runner, "_next_try", 0.0)
@@ -680,7 +650,7 @@ async def test_file_with_a_log_is_opened_read_and_closed_on_a_full_disk(path, tm
 async def test_migration_on_a_full_disk_changes_nothing_and_is_done_later(path, name, monkeypatch):
     await filled(path, 1, 500)
     monkeypatch.setattr(migrate, "migrations", with_further(name))
-    with no_room(40_000), pytest.raises(StoreUnavailable):
+    with no_room(40_000), pytest.raises(errors.StoreUnavailable):
         prepare(path)
     with closing(connect(path, 1)) as opened:
         assert opened.pragma("user_version") == newest_version("sqlite") - 1
@@ -698,7 +668,7 @@ async def test_store_reads_on_if_the_system_lacks_what_it_writes_with(path, erro
         store = await SqliteStore.open(path, wall_clock.now)
     with monkeypatch.context() as patched:
         patched.setattr(runner, "Checkpoints", mock.Mock(side_effect=error))
-        with pytest.raises(StoreReadOnly):
+        with pytest.raises(errors.StoreReadOnly):
             await store.entries.change(ALICE, [G1], subscribe)
         assert await store.entries.view(ALICE, G1) is not None
         assert len((await store.entries.whole(ALICE)).entries) == 1
@@ -711,21 +681,21 @@ async def test_file_that_cannot_be_read_whole_without_a_write_is_refused(path, m
     await fill(path)
     log = path.with_name(f"{path.name}-wal")
     log.write_bytes(b"commits that only a read-only disk has")
-    with read_only(monkeypatch), pytest.raises(StoreUnusable, match="Read-only file system"):
+    with read_only(monkeypatch), pytest.raises(errors.StoreUnusable, match="Read-only file system"):
         await SqliteStore.open(path, wall_clock.now)
     log.unlink()
     with closing(connect(path, 1)) as opened:
         opened.pragma("user_version", newest_version("sqlite") - 1)
-    with no_room(), pytest.raises(StoreUnavailable):
+    with no_room(), pytest.raises(errors.StoreUnavailable):
         await SqliteStore.open(path, wall_clock.now)
 
 
 async def test_place_that_is_no_file_or_not_permitted_is_refused(path, monkeypatch):
-    with pytest.raises(StoreUnusable, match="Is a directory"):
+    with pytest.raises(errors.StoreUnusable, match="Is a directory"):
         prepare(path.parent)
     error = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     monkeypatch.setattr(os, "open", mock.Mock(side_effect=error))
-    with pytest.raises(StoreUnusable, match="Permission denied"):
+    with pytest.raises(errors.StoreUnusable, match="Permission denied"):
         await SqliteStore.open(path, wall_clock.now)
 
 

@@ -89,9 +89,7 @@ async def test_process_that_gives_its_turn_away_waits_behind_the_next_one(path, 
         first.give()
 
 
-async def test_process_continues_without_a_turn_that_does_not_come_and_keeps_no_late_one(
-    path, monkeypatch, first, second
-):
+async def test_process_continues_without_a_late_turn(path, monkeypatch, first, second):
     monkeypatch.setattr(turns, "PATIENCE_SECONDS", 0.01)
     await first.take()
     for _ in range(3):  # the same thread waits all the time
@@ -106,9 +104,7 @@ async def test_process_continues_without_a_turn_that_does_not_come_and_keeps_no_
     second.give()
 
 
-def test_process_that_is_closed_while_it_waits_keeps_no_turn_nor_after_its_loop(
-    path, monkeypatch, first
-):
+def test_process_that_is_closed_while_it_waits_keeps_no_turn(path, monkeypatch, first):
     monkeypatch.setattr(turns, "PATIENCE_SECONDS", 0.01)
     for is_closed in (True, False):
         asyncio.run(first.take())
@@ -168,9 +164,7 @@ def test_process_that_is_killed_leaves_its_turn(path, first):
         asyncio.run(kill(other))
 
 
-async def test_store_writes_while_another_process_hangs_in_its_turn(
-    path, monkeypatch, store, first
-):
+async def test_store_writes_while_another_hangs_in_its_turn(path, monkeypatch, store, first):
     monkeypatch.setattr(turns, "PATIENCE_SECONDS", 0.1)
     await first.take()
     for _ in range(3):
@@ -182,9 +176,7 @@ async def test_store_writes_while_another_process_hangs_in_its_turn(
     await first.take()  # and the store can be closed, too
 
 
-async def test_turn_ends_in_the_thread_of_the_commit_before_the_event_loop_knows_of_it(
-    path, monkeypatch, store
-):
+async def test_turn_ends_in_the_thread_of_the_commit(path, monkeypatch, store):
     were_held = []
     check = FileIdentity.assert_in_place
 
@@ -352,9 +344,7 @@ def put_back(file):
 
 @pytest.mark.parametrize("lose", [renamed, replaced])
 @pytest.mark.parametrize("ending", ["", "-wal", "-shm"])
-async def test_nothing_is_acknowledged_while_a_file_is_not_in_its_place(
-    path, monkeypatch, ending, lose
-):
+async def test_nothing_is_acknowledged_while_a_file_is_lost(path, monkeypatch, ending, lose):
     file = Path(f"{path}{ending}")
     async with opened(path) as store:
         await store.entries.change(ALICE, [G1], subscribe)

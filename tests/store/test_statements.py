@@ -468,17 +468,14 @@ INSERT INTO pg_extension
     (oid, extname, extowner, extnamespace, extrelocatable, extversion)
 SELECT 4242, 'citus', 10, oid, false, '13.0' FROM pg_namespace WHERE nspname = 'public';
 """
+BY_ACCOUNT = (
+    "token", "entry", "former_entry", "feed_label", "deletion", "episode_action", "document"
+)  # fmt: skip
 SPLIT = {
     "account_name": "reference",
     "login_grant": "reference",
     "account": "account_id with none",
-    "token": "account_id with feedkeep.account",
-    "entry": "account_id with feedkeep.account",
-    "former_entry": "account_id with feedkeep.account",
-    "feed_label": "account_id with feedkeep.account",
-    "deletion": "account_id with feedkeep.account",
-    "episode_action": "account_id with feedkeep.account",
-    "document": "account_id with feedkeep.account",
+    **dict.fromkeys(BY_ACCOUNT, "account_id with feedkeep.account"),
     "feed": "guid with none",
     "feed_picture": "guid with feedkeep.feed",
     "feed_episodes": "guid with feedkeep.feed",
@@ -567,9 +564,7 @@ def test_database_without_citus_and_a_file_cannot_be_split(command, tmp_path):
     assert done.stderr == "feedkeep: Only a PostgreSQL database with Citus can be distributed.\n"
 
 
-async def test_batch_of_a_split_database_is_of_one_shard_and_other_shards_run_beside_it(
-    split, monkeypatch
-):
+async def test_batches_of_each_shard_run_side_by_side(split, monkeypatch):
     most = under_way = 0
     batches = []
     for account_id in range(1, 5):
@@ -614,38 +609,23 @@ async def test_machines_of_a_split_database_are_told_to_wait_for_their_disks(dat
     assert seen == ["on", "local"]
 
 
-class Coordinator:
-    """Counts what it is asked; accounts are in ten shards, and later in others."""
-
-    def __init__(self):
-        self.asked = 0
-        self.first = 100
-
-    async def find(self, account_id):
-        self.asked += 1
-        return self.first + account_id % 10
-
-
-async def test_shard_is_requested_once_a_minute(monkeypatch):
-    now = 1_000.0
+async def test_shard_is_requested_once_a_minute_and_few_are_remembered(monkeypatch):
+    now, first, asked = 1_000.0, 100, []
     monkeypatch.setattr(runner, "time", SimpleNamespace(monotonic=lambda: now))
-    coordinator = Coordinator()
-    known = Shards(coordinator.find)
 
-    async def shards_of(*account_ids):
-        return [await known.of(account_id) for account_id in account_ids]
+    async def find(account_id):
+        asked.append(account_id)
+        return first + account_id % 10
 
-    assert await shards_of(7, 17, 8, 7) == [107, 107, 108, 107]
-    assert coordinator.asked == 3
-    coordinator.first = 200  # it was split
-    assert await shards_of(7) == [107]
+    known = Shards(find)
+    assert [await known.of(account_id) for account_id in (7, 17, 8, 7)] == [107, 107, 108, 107]
+    assert asked == [7, 17, 8]
+    first = 200  # it was split
+    assert await known.of(7) == 107
     now += REMEMBERED_SECONDS + 1
-    assert await shards_of(7, 8) == [207, 208]
-    assert coordinator.asked == 5
-
-
-async def test_remembered_shards_are_bounded():
-    known = Shards(Coordinator().find)
+    assert [await known.of(account_id) for account_id in (7, 8)] == [207, 208]
+    assert asked == [7, 17, 8, 7, 8]
+    known = Shards(find)
     for number in range(MAX_REMEMBERED + 10):
         await known.of(number)
     assert len(known._known) == 10

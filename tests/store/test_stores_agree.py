@@ -24,18 +24,8 @@ from postgres_server import drop_database, new_database
 from test_episode_actions import is_looked_up
 from test_machine import CLOCK, GUIDS, KNOWN, URLS, Rules
 
-from feedkeep.model import (
-    ActionRequest,
-    ActionSnapshot,
-    Clock,
-    EpisodeAction,
-    PageRequest,
-    Pointer,
-    SyncProgress,
-    Token,
-    TokenProgress,
-    replace,
-)
+from feedkeep import model
+from feedkeep.model import replace
 from feedkeep.model.errors import FeedkeepError, NotAuthorized
 from feedkeep.rules import episode_actions
 from feedkeep.rules.entry_states import states_at
@@ -89,6 +79,11 @@ def stores(path, database, postgres):
     drop_database(postgres, other)
 
 
+def run(machine, stores, steps):
+    told = settings(max_examples=RUNS, stateful_step_count=steps)
+    run_state_machine_as_test(lambda: machine(stores), settings=told)
+
+
 @dataclass
 class Request:
     """What a store was asked, and what the rules answered."""
@@ -133,32 +128,26 @@ class EveryStore(Rules):
         def at_that_time(snapshot):
             return decide(replace(snapshot, now=now, limits=self.limits))
 
+        request = Request(named, at_that_time, None, history_from)
         try:
-            answer = super().decide(now, guids, decide, history_from)
+            request.answer = super().decide(now, guids, decide, history_from)
         except FeedkeepError as error:
-            self.ask_or_wait(Request(named, at_that_time, answer_of(error), history_from))
+            request.answer = answer_of(error)
             raise
-        self.ask_or_wait(Request(named, at_that_time, answer, history_from))
-        return answer
-
-    def ask_or_wait(self, request):
-        if self.waiting is None:
-            self.ask([request])
-        else:
-            self.waiting.append(request)
+        finally:
+            if self.waiting is None:
+                self.ask([request])
+            else:
+                self.waiting.append(request)
+        return request.answer
 
     def ask(self, requests):
         async def ask(store):
-            changes = [
-                store.entries.change(
-                    self.account_id,
-                    one.guids,
-                    one.decide,
-                    author=f"{number} of {len(requests)}",
-                    history_from=one.history_from,
-                )
-                for number, one in enumerate(requests)
-            ]
+            changes = []
+            for number, one in enumerate(requests):
+                more = {"author": f"{number} of {len(requests)}", "history_from": one.history_from}
+                change = store.entries.change(self.account_id, one.guids, one.decide, **more)
+                changes.append(change)
             outcomes = await asyncio.gather(*changes, return_exceptions=True)
             return [answer_of(outcome) for outcome in outcomes]
 
@@ -190,21 +179,20 @@ class EveryStore(Rules):
     def every_store_has_what_the_rules_have(self):
         async def look(store):
             async def page(since, *more):
-                return await store.entries.page(self.account_id, PageRequest(since, None, *more))
+                return await store.entries.page(
+                    self.account_id, model.PageRequest(since, None, *more)
+                )
 
             whole = await store.entries.whole(self.account_id)
             first = await page(-1, 1, 50)
             later = [await page(view.entry.revision or 0, 1, 50) for view in first.views]
-            views = [
-                await store.entries.view(self.account_id, guid) for guid in sorted(self.entries)
-            ]
+            guids = sorted(self.entries)
+            views = [await store.entries.view(self.account_id, guid) for guid in guids]
             kept = (whole.entries, whole.last_stamp, whole.counts)
             return kept, [first, *later], await page(5, 2, 2), views
 
-        listed = sorted(
-            (e for e in self.entries.values() if e.revision is not None),
-            key=lambda entry: entry.revision or 0,
-        )
+        announced = [entry for entry in self.entries.values() if entry.revision is not None]
+        listed = sorted(announced, key=lambda entry: entry.revision)
         found = self.stores.on_each(look)
         for name, (whole, pages, _, views) in found.items():
             everything = pages[0]
@@ -215,15 +203,12 @@ class EveryStore(Rules):
             assert [view.entry for view in views if view] == entries, name
             for view in everything.views:
                 assert view.subscription.guid == self.target(view.entry.guid), name
-                assert isinstance(view.entry, Pointer) or view.entry == view.subscription
+                assert isinstance(view.entry, model.Pointer) or view.entry == view.subscription
         assert len({repr(middle) for _, _, middle, _ in found.values()}) == 1
 
 
 def test_no_store_differs_from_the_rules_and_the_reference(stores):
-    run_state_machine_as_test(
-        lambda: EveryStore(stores),
-        settings=settings(max_examples=RUNS, stateful_step_count=20),
-    )
+    run(EveryStore, stores, 20)
 
 
 ACTIONS = st.builds(
@@ -262,26 +247,24 @@ class EveryAppStore(RuleBasedStateMachine):
     @rule(sent=st.lists(ACTIONS, min_size=1, max_size=3), now=CLOCK)
     def record(self, sent, now):
         judged = [episode_actions.judge(one) for one in sent]
-        actions = [one for one in judged if isinstance(one, EpisodeAction)]
+        actions = [one for one in judged if isinstance(one, model.EpisodeAction)]
 
         def decide(snapshot, some):
             return episode_actions.record(replace(snapshot, now=now), some)
 
-        known = {
-            one.key: one
-            for one in self.known.values()
-            if any(is_looked_up(one, sent) for sent in actions)
-        }
-        decision = decide(ActionSnapshot(known, self.last_stamp, now), actions)
+        stored = self.known.values()
+        known = [one for one in stored if any(is_looked_up(one, sent) for sent in actions)]
+        given = model.ActionSnapshot({one.key: one for one in known}, self.last_stamp, now)
+        decision = decide(given, actions)
         self.known |= {one.key: one for one in decision.saved}
         self.last_stamp = decision.last_stamp if decision.saved else self.last_stamp
         self.on_each(
             lambda store: store.episode_actions.record(self.account_id, actions, decide, max)
         )
 
-    @rule(clock=st.sampled_from(Clock), step=st.integers(0, 9))
+    @rule(clock=st.sampled_from(model.Clock), step=st.integers(0, 9))
     def advance(self, clock, step):
-        self.last_stamp += step if clock is Clock.ACTIONS else 0
+        self.last_stamp += step if clock is model.Clock.ACTIONS else 0
         self.on_each(
             lambda store: store.accounts.advance(self.account_id, clock, lambda at: at + step)
         )
@@ -297,7 +280,7 @@ class EveryAppStore(RuleBasedStateMachine):
     def begin_session(self, expires, label, of_token):
         self.sessions += 1
         hashed = self.sessions.to_bytes(32, "big")
-        token = Token(0, hashed, label, 0, expires, is_session=True, of_token=of_token)
+        token = model.Token(0, hashed, label, 0, expires, is_session=True, of_token=of_token)
 
         async def begin(store):
             with contextlib.suppress(NotAuthorized):  # where there is no such token any more
@@ -305,11 +288,13 @@ class EveryAppStore(RuleBasedStateMachine):
 
         self.on_each(begin)
 
-    @rule(token_id=NUMBERS, number=st.integers(0, 9), clock=st.sampled_from(Clock))
+    @rule(token_id=NUMBERS, number=st.integers(0, 9), clock=st.sampled_from(model.Clock))
     def use_session(self, token_id, number, clock):
         async def use(store):
-            told = SyncProgress(number, None if number % 3 else number - 1)
-            await store.tokens.save_progress(self.account_id, TokenProgress(token_id, clock, told))
+            told = model.SyncProgress(number, None if number % 3 else number - 1)
+            await store.tokens.save_progress(
+                self.account_id, model.TokenProgress(token_id, clock, told)
+            )
             await store.tokens.extend(self.account_id, token_id, number)
 
         self.on_each(use)
@@ -322,11 +307,11 @@ class EveryAppStore(RuleBasedStateMachine):
     def every_store_has_the_same_and_the_actions_that_the_rules_have(self):
         async def look(store):
             of, kept, podcast = self.account_id, store.episode_actions, derived("https://a.example")
-            actions = await kept.page(of, ActionRequest(0, None, 100, with_superseded=True))
-            requests = [ActionRequest(1, one, 1, 10**9) for one in (None, podcast)]
+            actions = await kept.page(of, model.ActionRequest(0, None, 100, with_superseded=True))
+            requests = [model.ActionRequest(1, one, 1, 10**9) for one in (None, podcast)]
             tokens = await store.tokens.of(of)
             return actions, [
-                await kept.page(of, ActionRequest(2, podcast, 2)),
+                await kept.page(of, model.ActionRequest(2, podcast, 2)),
                 *[list(await kept.last_of_each(of, request)) for request in requests],
                 await store.accounts.find(self.account.name),
                 *[await store.documents.of(of, kind) for kind in ("device", "settings")],
@@ -342,7 +327,4 @@ class EveryAppStore(RuleBasedStateMachine):
 
 
 def test_no_store_keeps_anything_else_for_apps_than_the_others(stores):
-    run_state_machine_as_test(
-        lambda: EveryAppStore(stores),
-        settings=settings(max_examples=RUNS, stateful_step_count=15),
-    )
+    run(EveryAppStore, stores, 15)

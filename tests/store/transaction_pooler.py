@@ -3,8 +3,6 @@
 It is harsher than pgbouncer, which gives another session when it has to: this one always does.
 """
 
-from __future__ import annotations
-
 import asyncio
 import struct
 from collections import deque
@@ -12,8 +10,6 @@ from contextlib import asynccontextmanager
 from urllib.parse import urlsplit, urlunsplit
 
 SESSIONS = 3
-
-Session = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class Pooler:
@@ -47,8 +43,6 @@ class Pooler:
                 writer.close()
 
     async def _log_in(self):
-        assert self._url.hostname
-        assert self._url.port
         reader, writer = await asyncio.open_connection(self._url.hostname, self._url.port)
         names = {"user": self._url.username, "database": self._url.path[1:]}
         body = b"".join(f"{key}\0{value}\0".encode() for key, value in names.items()) + b"\0"
@@ -65,7 +59,6 @@ class Pooler:
 
     async def _serve(self, client, out):
         serving = asyncio.current_task()
-        assert serving is not None
         self._clients.add(serving)
         try:
             await self._greet(client, out)
