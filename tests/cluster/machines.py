@@ -39,10 +39,7 @@ class Cluster:
 
 
 def programs_with_citus(prefix):
-    """Return the folder of the programs of a PostgreSQL that has Citus, under a prefix.
-
-    Without a prefix, it is the PostgreSQL that pg_config is of.
-    """
+    """Return where the programs of a PostgreSQL with Citus are: under a prefix, or pg_config's."""
     if prefix:
         found = sorted(Path(prefix).resolve().glob("**/bin/postgres"))
         folders = [program.parent for program in found]

@@ -34,26 +34,23 @@ def show(client, user, asked, protocol):
 
 def _sent(user, kind, what, is_nextcloud):
     nextcloud = "/index.php/apps/gpoddersync"
+    changes, actions = f"/api/2/subscriptions/{user}/phone.json", f"/api/2/episodes/{user}.json"
+    if is_nextcloud:
+        changes, actions = f"{nextcloud}/subscriptions", f"{nextcloud}/episode_action"
     match kind, what:
         case "change", (device, url, is_added):
             path = f"/api/2/subscriptions/{user}/{device}.json"
             return "POST", path, {"add": [url], "remove": []} if is_added else {"remove": [url]}
         case "changes", _:
-            ours = f"/api/2/subscriptions/{user}/phone.json"
-            where = f"{nextcloud}/subscriptions" if is_nextcloud else ours
-            return "GET", f"{where}?since=1", None  # since 0, what was removed would be left out
+            return "GET", f"{changes}?since=1", None  # since 0, removals would be left out
         case "urls", _:
             return "GET", f"/subscriptions/{user}/phone.json", None
         case "act", (podcast, episode, device, position):
-            action = {
-                "podcast": podcast, "episode": episode, "device": device, "action": "play",
-                "position": position, "total": 10**6,
-            }  # fmt: skip
-            ours = f"/api/2/episodes/{user}.json"
-            return "POST", f"{nextcloud}/episode_action/create" if is_nextcloud else ours, [action]
+            action = {"podcast": podcast, "episode": episode, "device": device, "action": "play"}
+            action |= {"position": position, "total": 10**6}
+            return "POST", f"{actions}/create" if is_nextcloud else actions, [action]
         case "acts", _:
-            ours = f"/api/2/episodes/{user}.json"
-            return "GET", f"{nextcloud}/episode_action" if is_nextcloud else ours, None
+            return "GET", actions, None
         case "describe", (device, caption):
             return "POST", f"/api/2/devices/{user}/{device}.json", {"caption": caption}
         case "devices", _:

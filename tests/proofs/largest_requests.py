@@ -74,10 +74,7 @@ class Asked:
 
 
 def largest_requests(account):
-    """Return requests for each method of each route: first those that read.
-
-    A prefix of all routes of a protocol leads to the same handlers, so it is asked without.
-    """
+    """Return requests for each method of each route, without its prefix: first those that read."""
     targets = [t for t in (*all_routes(), *all_pages()) if not t.path.startswith("/v1/")]
     found = [asked for target in targets for asked in _requests(account, target)]
     return sorted(found, key=lambda asked: (asked.method != "GET", _place(asked.template)))

@@ -162,15 +162,9 @@ def serving(folder, account, database, *first, workers="1"):
 def what_is_done(folder, database="", *first, names=()):
     """Return what each request cost; with some names, of these alone."""
     account = LargestAccount(SUBSCRIPTIONS)
-    answered = []
+    requests = [one for one in largest_requests(account) if not names or one.name in names]
     with serving(folder, account, database, *first, "work_is_counted") as (_, ask):
-        for asked in largest_requests(account):
-            if not names or asked.name in names:
-                reply = ask(asked)
-                is_html = reply.headers.get("content-type", "").startswith("text/html")
-                if asked.method == "GET" and is_html:  # templates are compiled once
-                    reply = ask(asked)
-                answered.append((asked, reply))
+        answered = [(asked, ask(asked)) for asked in requests]
     lines = map(json.loads, (folder / "work.jsonl").read_text().splitlines())
     work = {line.pop("id"): line for line in lines}
     return [

@@ -17,9 +17,8 @@ def test_an_upload_is_one_commit_also_from_an_unknown_device(start, monkeypatch,
     with httpx.Client(base_url=process.base_url) as app:
         login = f"/api/2/auth/{name}/login.json"
         assert app.post(login, auth=(name, PASSWORD)).status_code == httpx.codes.OK
-        sent = {"add": [FEED], "remove": []}
         for path, body in (
-            (f"/api/2/subscriptions/{name}/new-phone.json", sent),
+            (f"/api/2/subscriptions/{name}/new-phone.json", {"add": [FEED], "remove": []}),
             (f"/api/2/subscriptions/{name}/new-phone.json", {"add": [], "remove": [FEED]}),
             (f"/subscriptions/{name}/newer-phone.json", [FEED]),
             (f"/api/2/episodes/{name}.json", [PLAYED]),

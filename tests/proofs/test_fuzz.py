@@ -13,7 +13,7 @@ from itertools import product
 
 import httpx
 import pytest
-from forms import IS_FULL, in_the_long_form
+from forms import IS_FULL, first_of, in_the_long_form
 from route_table import all_pages, all_routes, names_of, path_of
 
 SENDERS = 32
@@ -334,7 +334,7 @@ def in_each_place(user):
                 yield method, path, target.edge.is_for_own_pages
 
 
-@pytest.mark.parametrize("store_kind", ["sqlite", "postgres, 2 workers"])
+@pytest.mark.parametrize("store_kind", first_of("postgres, 2 workers", "sqlite"))
 def test_nothing_in_a_path_makes_a_server_error(start, store_kind):
     process = start(store_kind)
     name = process.new_account(PASSWORD)

@@ -138,10 +138,7 @@ def violations(operations):
 
 
 def _explaining_places(writes, others):
-    """Carry the writes out in order; say after how many of them each other answer would be right.
-
-    Or that a write itself was answered wrongly.
-    """
+    """Carry the writes out in order; say after how many each answer is right, or what is wrong."""
     # The writes that ended before an operation was sent come before it; those that were sent after
     # it ended come after it.
     ended = [write.received for write in writes]

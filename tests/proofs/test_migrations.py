@@ -14,6 +14,7 @@ from feedkeep.store.sqlite.connection import open_file
 
 NEWER = "a_version_with_no_way_on"
 NAME, FEED = "alice", "https://feed.example/1"
+FEEDS, STATISTICS = "SELECT feed_url FROM entry", "SELECT * FROM sqlite_stat1"
 _numbers = count()
 
 
@@ -30,12 +31,13 @@ class OnSqlite:
             shutil.copy(file, self._folder)
         return FeedkeepProcess(self._folder)
 
-    def schema(self, process):
+    def content(self, process):
+        """Return the schema, and the feeds."""
         with closing(open_file(process.folder / "feedkeep.db")) as opened:
             names = ("user_version", "application_id", "journal_mode", "checksum_verification")
-            pragmas = [opened.pragma(name) for name in names]
             tables = opened.execute("SELECT type, name, sql FROM sqlite_schema").fetchall()
-            return pragmas, tables, opened.execute("SELECT * FROM sqlite_stat1").fetchall()
+            rows = [opened.execute(query).fetchall() for query in (FEEDS, STATISTICS)]
+            return [opened.pragma(name) for name in names], tables, rows
 
 
 class OnPostgres(OnSqlite):
@@ -48,8 +50,9 @@ class OnPostgres(OnSqlite):
         execute(self._server.url, f"CREATE DATABASE {name} TEMPLATE {older}")
         return FeedkeepProcess(self._folder, of_database(self._server.url, name))
 
-    def schema(self, process):
-        return self._server.schema(process.database)
+    def content(self, process):
+        feeds = execute(process.database, FEEDS.replace("entry", "feedkeep.entry"))
+        return self._server.schema(process.database), feeds
 
 
 def wrong_ends(databases, step, *programs):
@@ -60,13 +63,9 @@ def wrong_ends(databases, step, *programs):
         process.run_first(NEWER, *programs)
         return process
 
-    def end_of(process):
-        feeds = process.run("export", NAME, "--format", "urls").stdout
-        return databases.schema(process), feeds
-
     fresh = new()
     fresh.must("migrate")
-    right = end_of(fresh)
+    right = databases.content(fresh)
     for at in range(1, 1_000, step):
         process = new()
         process.environment["KILL_AT"] = str(at)
@@ -77,7 +76,7 @@ def wrong_ends(databases, step, *programs):
             return []
         assert killed.returncode == -signal.SIGKILL, killed
         again = process.run("migrate")
-        if again.returncode or end_of(process) != right:
+        if again.returncode or databases.content(process) != right:
             return [f"killed at statement {at}: {again.stderr}"]
     raise AssertionError("it never ended")
 

@@ -26,10 +26,7 @@ TRIES = 3
 
 @contextmanager
 def waiting(process):
-    """Give the seconds of the slowest of a hundred replies to a neighbour, and its longest gap.
-
-    They are there at the end.
-    """
+    """Give, at the end, the seconds of the slowest of a hundred replies, and of the longest gap."""
     token = process.new_token(process.new_account())
     address, pipe = urlsplit(process.base_url).netloc, subprocess.PIPE
     program = [sys.executable, str(Path(__file__).with_name("neighbour.py")), address, token]

@@ -16,10 +16,7 @@ LONGEST_SECONDS = 10
 
 
 async def stop_under_load(process, token, seconds, seen):
-    """Write until the service has stopped; return how long it took to stop.
-
-    What became of requests is `seen`, by the feed that each of them adds.
-    """
+    """Write until the service has stopped; note what was `seen`, and return how long that took."""
 
     async def write(client_number, _):
         for number in range(100_000):

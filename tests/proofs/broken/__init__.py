@@ -123,6 +123,10 @@ _PUT_IN_PLACE: dict[str, dict[str, Any]] = {
     },
     "reading_is_slow_and_large": {"feeds.reading.read_with_episodes": _From(ways.slow_and_large)},
     "reads_are_stale": {"postgres.tokens.PostgresTokens.find": _From(ways.stale)},
+    "sqlite_commits_later": {
+        "sqlite.runner.SqliteRunner._begin": ways.begin_once,
+        "sqlite.runner.SqliteRunner._run_batch": ways.commit_now_and_then,
+    },
     "sqlite_syncs_now_and_then": {  # NORMAL
         "sqlite.connection._SETTINGS": _From(lambda those: {**those, "synchronous": 1})
     },

