@@ -332,9 +332,11 @@ def test_the_last_administrator_stays_and_finds_people_by_the_beginning_of_their
             ("/people/change", "action", {"name": name, "action": "no-admin"}),
             ("/account/delete", "name", {"name": name}),
         ):
-            page = chief.post(form, data)
+            grow_old(chief)
+            page = chief.post(form, {**data, "password": PASSWORD})
             assert page.status == 400, data
             assert "administrator" in page.problem(field)
+            assert chief.get("/").path == "/"  # the password began a new session
         assert 'role="search"' not in chief.get("/people").reply.text
         names = [f"zoe{number}" for number in range(100, 302)]
         process.must("account", "import", "-", stdin="\n".join(["name", *names]))
