@@ -48,11 +48,8 @@ def test_the_steps_of_a_request_are_one_line_and_others_are_not():
     assert [line.total for line in lines] == [1, 5, 1, 1, 1]
     assert lines[1].before == 3
     assert lines[1].counts == [(ChangeKind.ADDED, 5)]
-
-
-def test_changes_without_a_request_id_are_a_line_each():
-    known = replace(listed((2, "a", 1), (1, "a", 1)), authors={"a": Author(APP)})
-    assert len(lines_of(known, {}, {})) == 2
+    unnamed = replace(listed((2, "a", 1), (1, "a", 1)), authors={"a": Author(APP)})
+    assert len(lines_of(unnamed, {}, {})) == 2  # no request of theirs is known
 
 
 def test_a_request_that_may_go_on_is_left_to_the_next_page_unless_it_is_the_only_one():

@@ -110,6 +110,9 @@ def test_an_app_that_fell_silent_is_pointed_out(anna):
     told = "Old phone It has not synced for weeks, although others have."
     assert told in cards
     assert cards.count("It has not synced for weeks") == 1
+    ids = anna.get("/apps").values("id")
+    asked = "".join(anna.get(f"/apps/disconnect?id={one}").text for one in ids)
+    assert (asked.count("Disconnect Old phone?"), asked.count("Disconnect New phone?")) == (1, 1)
     assert "Old phone has not synced for weeks, although other apps have." in above(anna)
 
 

@@ -158,8 +158,7 @@ def test_a_phone_can_install_the_pages_and_share_links_with_them(stranger):
 
 
 def test_the_cookie_of_a_session_is_the_service_s_own_and_of_https_only_where_that_is_used(service):
-    name = service.new_account(PASSWORD)
-    data = {"name": name, "password": PASSWORD}
+    data = {"name": service.new_account(PASSWORD), "password": PASSWORD}
     browser = PageClient(service)
     plain = browser.bare_post("/sign-in", data)
     assert plain.headers["Set-Cookie"].startswith("feedkeep=fp_")
