@@ -88,30 +88,21 @@ def test_the_words_of_a_hostile_feed_are_one_line_and_bounded(api, add, feedkeep
 
 
 # C10.4
-def test_any_guid_leads_to_the_feed_of_its_subscription(api, add, feedkeep):
+def test_any_guid_leads_to_the_feed_of_its_subscription_until_that_is_deleted(api, add, feedkeep):
     know(feedkeep, FEED, "Radio")
     know(feedkeep, MOVED, "Radio, elsewhere")
+    assert feed(api, derived(FEED)).status_code == 404  # although another account may have it
     add((FEED, G1))
-    patch(api, G1, new_guid=G2)
-    titles = [feed(api, guid).json()["title"] for guid in (G1, G2, derived(FEED))]
+    patch(api, G1, new_guid=G2, is_subscribed=False)
+    titles = [told(feed(api, guid))["title"] for guid in (G1, G2, derived(FEED))]
     assert titles == ["Radio"] * 3
     patch(api, G2, new_feed_url=MOVED)
-    assert feed(api, G1.upper()).json()["title"] == "Radio, elsewhere"
-
-
-# C10.4
-def test_an_unsubscribed_feed_is_told_a_deleted_one_is_410_and_others_are_404(api, add, feedkeep):
-    know(feedkeep, FEED, "Radio")
-    assert feed(api, derived(FEED)).status_code == 404  # although another account has it
-    add(FEED)
-    patch(api, derived(FEED), is_subscribed=False)
-    assert feed(api, derived(FEED)).json()["title"] == "Radio"
-    delete(api, derived(FEED))
-    assert feed(api, derived(FEED)).status_code == 410
-    assert feed(api, UNKNOWN).status_code == 404
-    assert feed(api, "x").status_code == 405
+    assert told(feed(api, G1.upper()))["title"] == "Radio, elsewhere"
     with feedkeep.client(feedkeep.new_account()) as other:
-        assert feed(other, derived(FEED)).status_code == 404
+        assert feed(other, G2).status_code == 404
+    delete(api, G2)
+    statuses = {G1: 410, G2: 410, derived(FEED): 410, UNKNOWN: 404, "x": 405}
+    assert {guid: feed(api, guid).status_code for guid in statuses} == statuses
     assert httpx.get(f"{feedkeep.base_url}/subscriptions/{UNKNOWN}/feed").status_code == 401
 
 

@@ -24,6 +24,7 @@ def test_a_field_is_set_and_stamped_also_when_it_was_so_already(api, add, name, 
     shown = get(api, G1)
     assert shown[name.removeprefix("new_")] == value
     assert shown["subscription_changed"] == stamps[-1]
+    assert "guid_changed" not in shown
 
 
 # C3.7, C4.3, C4.4, C5.20

@@ -35,8 +35,8 @@ def test_what_is_added_on_one_side_is_on_the_other_and_removing_is_no_deletion(p
     entry = listed(person)[parse_feed_url(A).guid]
     assert entry["is_subscribed"] is False
     assert "deleted" not in entry
-    add(person, A)
-    assert listed(person)[parse_feed_url(A).guid]["is_subscribed"] is True
+    person.push(add=[A, B], remove=[HTTP_A, B])  # at once, they are added
+    assert person.subscribed() == {A, B}
 
 
 def test_unsubscribing_and_deleting_over_the_interface_is_removing_for_apps(person):
@@ -171,12 +171,6 @@ def test_who_has_a_feed_by_its_old_url_alone_unsubscribes_by_it_and_all_others_h
     told = person.pull("laptop", other, since=since)
     assert told["add"] == []
     assert set(told["remove"]) == {*usual_spellings(A), *usual_spellings(B)}
-
-
-def test_a_url_that_is_added_and_removed_at_once_is_added(person):
-    add(person, B)
-    person.push(add=[A, B], remove=[HTTP_A, B])
-    assert person.subscribed() == {A, B}
 
 
 def test_a_first_sync_that_is_tried_again_has_nothing_to_remove_either(person):

@@ -65,16 +65,6 @@ def extended(person):
     return session.expires
 
 
-def test_the_cookie_is_for_all_paths_for_180_days_and_for_no_script(person):
-    reply = person.client().post(LOGIN.format(person.name), headers={"Authorization": person.basic})
-    given = reply.headers["Set-Cookie"]
-    value, *attributes = given.split("; ")
-    assert re.fullmatch(r"sessionid=fs_[\w-]{44}", value)
-    person.process.tokens.append(value.removeprefix("sessionid="))
-    assert set(attributes) == {"Path=/", "Max-Age=15552000", "HttpOnly", "SameSite=Lax"}
-    assert reply.headers["Cache-Control"] == "no-store"
-
-
 def show_password(person, **headers):
     """Ask with name and password and no cookie; return the session that was given."""
     client = person.client(Authorization=person.basic, **headers)
@@ -208,6 +198,12 @@ def test_a_login_begins_a_session_of_its_own_of_which_the_hash_is_stored(person)
     assert "sessionid" not in clients[0].cookies
     assert statuses(person, texts[:1]) == {401}
     assert status(person, clients[1]) == 200
+    reply = person.client().post(LOGIN.format(person.name), headers={"Authorization": person.basic})
+    value, *attributes = reply.headers["Set-Cookie"].split("; ")
+    assert re.fullmatch(r"sessionid=fs_[\w-]{44}", value)
+    person.process.tokens.append(value.removeprefix("sessionid="))
+    assert set(attributes) == {"Path=/", "Max-Age=15552000", "HttpOnly", "SameSite=Lax"}
+    assert reply.headers["Cache-Control"] == "no-store"
 
 
 def test_sessions_are_listed_and_revoked_by_command_and_are_no_tokens(person):

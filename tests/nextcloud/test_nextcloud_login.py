@@ -182,7 +182,7 @@ def test_polling_with_what_began_no_login_is_404(app):
 
 def test_an_app_may_poll_with_json(app, browser, owner, login, page):
     """Cardo and PinePods."""
-    by_json = {"json": {"token": login.token}}
+    by_json = {"content": f' {{"token": "{login.token}"}}'}
     assert app.post(login.endpoint, **by_json).status_code == 404
     grant(browser, page, owner)
     assert status(app, login.fetched(owner, **by_json)) == 200
