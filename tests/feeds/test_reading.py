@@ -151,7 +151,7 @@ FIELDS = [
     (f"{X}<itunes:image href='https://'/>{GOOD}", {"picture_url": f"{A}good.png"}),
     (f"{X}<itunes:image href='a.png'/>{GOOD}", {"picture_url": f"{A}good.png"}),
     (f"{X}<itunes:image href='null'/>", {"picture_url": ""}),
-    (f"{X}<itunes:image href='//b.example/a.png'/>{GOOD}", {"picture_url": "https://b.example/a.png"}),
+    (f"{X}<itunes:image href='//b.example/a'/>{GOOD}", {"picture_url": "https://b.example/a"}),
     (f"{X}<itunes:image href='a.png'/>", {"picture_url": "https://feeds.example/shows/a.png"}),
     (f"{X}<itunes:image url='{A}a.png'/>", {"picture_url": f"{A}a.png"}),
     (f"{X}<itunes:image href='' url='{A}a.png'/>", {"picture_url": f"{A}a.png"}),

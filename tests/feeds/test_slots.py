@@ -10,6 +10,11 @@ PATIENCE_SECONDS = 10.0
 """Far more than a test here takes; a slot that is lost ends it with an error."""
 
 
+async def in_time(*work):
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        return await asyncio.gather(*work)
+
+
 async def test_in_a_lane_the_lowest_rank_gets_the_next_slot():
     slots, order = Slots(1, A_SECOND), []
 
@@ -18,7 +23,7 @@ async def test_in_a_lane_the_lowest_rank_gets_the_next_slot():
             order.append(rank)
             await asyncio.sleep(0)
 
-    await asyncio.gather(*(hold(rank) for rank in (5, 9, 3, 7)))
+    await in_time(*(hold(rank) for rank in (5, 9, 3, 7)))
     assert order == [5, 3, 7, 9]
 
 
@@ -33,7 +38,7 @@ async def test_of_each_host_one_feed_has_a_slot_and_those_of_other_hosts_pass():
             await has_passed.wait()
 
     hosts = ((1, "one.example"), (2, "one.example"), (3, "other.example"))
-    await asyncio.gather(*(hold(rank, host) for rank, host in hosts))
+    await in_time(*(hold(rank, host) for rank, host in hosts))
     assert order == [1, 3, 2]
 
 
@@ -48,10 +53,10 @@ async def test_a_feed_that_waits_for_a_slot_of_its_lane_keeps_no_other_of_its_ho
 
     silent = asyncio.create_task(hold(Lane.SLOW, "silent.example", 1))
     failing = asyncio.create_task(hold(Lane.SLOW, "popular.example", 2))
-    assert await hold(Lane.QUICK, "popular.example", 3) == Lane.QUICK
+    assert await in_time(hold(Lane.QUICK, "popular.example", 3)) == [Lane.QUICK]
     assert not failing.done()
     is_over.set()
-    await asyncio.gather(silent, failing)
+    await in_time(silent, failing)
 
 
 async def test_who_gives_up_waiting_or_is_ended_just_then_holds_no_slot():
@@ -70,5 +75,6 @@ async def test_who_gives_up_waiting_or_is_ended_just_then_holds_no_slot():
     await asyncio.sleep(0)
     tasks[2].cancel()  # it was just given the slot
     is_over.set()
-    await asyncio.wait(tasks)
+    await asyncio.wait(tasks, timeout=PATIENCE_SECONDS)
+    assert tasks[3].done()
     assert not tasks[3].cancelled()

@@ -26,7 +26,7 @@ class _Whole(Exception):
 
 @given(st.lists(st.sampled_from(PARTS), max_size=40).map(b"".join))
 def test_expat_reads_it_to_its_end(inside):
-    is_open: list[str] = []
+    is_open = []
 
     def end(name):
         assert is_open.pop() == name

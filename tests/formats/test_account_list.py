@@ -78,7 +78,6 @@ def test_a_file_that_never_ends_a_line_is_not_held_in_memory():
         asked = 0
 
         def readline(self, size=-1, /):
-            assert size is not None
             assert 0 < size <= MAX_LINE_BYTES + 1
             self.asked += 1
             return b"x" * size if self.asked < 1_000 else b""

@@ -70,7 +70,8 @@ def test_opml_of_any_version_and_encoding_is_read_from_all_its_folders(version, 
 
 MIXED = """<opml><body><outline text="Füße" xmlUrl="https://a.example"/>
 <outline xmlUrl="https://b.example"/></body></opml>"""
-AMPERSANDS = """<opml><body><outline text="Q & A &nbsp; &lt;" xmlUrl="https://a.example/?x=1&y=2&copy=3"/>
+AMPERSANDS = """<opml><body><outline text="Q & A &nbsp; &lt;"
+xmlUrl="https://a.example/?x=1&y=2&copy=3"/>
 <outline text="&#38;&#x26;" xmlUrl="https://b.example/?x=1&amp;y=2"/></body></opml>"""
 DECLARED = '<?xml version="1.0" encoding=\'{}\'?>\n<opml><outline xmlUrl="http://{}"/></opml>'
 UNUSED = ["punycode", "idna", "utf-7", "rot13", "hex", "zip", "unicode_escape", "raw", "cp437"]
