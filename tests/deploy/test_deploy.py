@@ -140,13 +140,11 @@ def test_systemd_finds_nothing_wrong_with_the_units(tmp_path):
         assert (told.returncode, told.stdout, told.stderr) == (0, "", "")
 
 
-def test_the_timer_catches_up_on_what_it_missed_and_does_not_run_everywhere_at_once():
+def test_timer_catches_up_without_running_everywhere_at_once_and_the_package_does_not_wait():
     timer = directives("feedkeep-backup.timer")
     told = [timer[name] for name in ("OnCalendar", "Persistent", "RandomizedDelaySec")]
     assert told == [["daily"], ["true"], ["1h"]]
-
-
-def test_the_package_waits_for_no_service_which_may_itself_wait_for_a_database():
+    # The package waits for no service, which may itself wait for a database.
     told = (UNITS.parent / "debian" / "postinst").read_text()
     commands = re.findall(r"^[^#\n]*systemctl (.*\b(?:re)?start\b.*)", told, re.MULTILINE)
     assert len(commands) == 2
