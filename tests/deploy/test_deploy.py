@@ -134,9 +134,8 @@ def test_systemd_finds_nothing_wrong_with_the_units(tmp_path):
         (tmp_path / path.name).write_text(text)
     if ANALYZE is not None:  # the next tests look at the lines that are not rated
         units = [str(path) for path in tmp_path.iterdir() if path.suffix != ".env"]
-        told = subprocess.run(
-            [ANALYZE, "verify", "--man=no", *units], capture_output=True, text=True, check=False
-        )
+        command = [ANALYZE, "verify", "--man=no", *units]
+        told = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (told.returncode, told.stdout, told.stderr) == (0, "", "")
 
 
@@ -176,12 +175,10 @@ def test_their_commands_serve_and_back_up_what_they_name(tmp_path):
 
 
 def test_who_guesses_on_is_banned_and_a_phone_with_an_old_password_is_not(tmp_path):
-    asked_as = {"X-Forwarded-For": "2001:db8::7"}
+    shown = {"auth": ("anna", "guess"), "headers": {"X-Forwarded-For": "2001:db8::7"}}
     with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1") as process:
         for _ in range(PER_ACCOUNT_AND_ADDRESS + 1):
-            reply = httpx.get(
-                f"{process.base_url}/subscriptions", auth=("anna", "guess"), headers=asked_as
-            )
+            reply = httpx.get(f"{process.base_url}/subscriptions", **shown)
         assert reply.status_code == 429
     lines = process.log.read_text().splitlines()  # all of it, since the service has stopped
     told = configparser.RawConfigParser()

@@ -69,13 +69,10 @@ async def read(path: str) -> str:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("Module.", "Other.\n\nText."),
-        ('"""Constant."""', ""),
-        ('"""Class."""', "pass"),
-        ('"""Function."""', ""),
-        ("# comment", "# other"),
+        ("Module.", "Other.\n\nText."), ('"""Constant."""', ""), ('"""Class."""', "pass"),
+        ('"""Function."""', ""), ("# comment", "# other"),
     ],
-)
+)  # fmt: skip
 def test_docstrings_and_comments_are_no_code(old, new):
     assert code(MODULE.replace(old, new)) == code(MODULE)
 

@@ -17,7 +17,6 @@ from feedkeep.http.serving.listening import CannotListen
 from feedkeep.http.serving.server import METRICS_CONNECTIONS, Server, serving_metrics
 
 HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n"
-TRIES = 50
 
 
 @contextlib.asynccontextmanager
@@ -121,7 +120,7 @@ def test_each_process_has_the_next_port_of_metrics_or_a_free_one_or_none_without
     for host in ("192.0.2.1", "nowhere.invalid", "a" * 70):  # not of this machine
         with pytest.raises(CannotListen, match=f"Cannot listen on {host} port 0"):
             listen_for_metrics(Settings(metrics_host=host, metrics_port=0), 1)
-    for _ in range(TRIES):  # until three in a row are free
+    for _ in range(50):  # until three in a row are free
         with socket.create_server(("127.0.0.1", 0)) as free:
             first = free.getsockname()[1]
         with contextlib.suppress(CannotListen, ValueError, OverflowError):
