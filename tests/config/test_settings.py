@@ -81,6 +81,8 @@ def test_refusal_names_what_was_given_and_not_what_a_file_holds(tmp_path):
     assert by_flag.startswith('--log-level is "loud", and has to be debug,')
     both = {"FEEDKEEP_METRICS_PORT": "65535", "FEEDKEEP_WORKERS": "2"}  # each has a port
     assert "metrics_port" in refusal(both)
+    in_a_file["FEEDKEEP_PORT"] = "2"
+    assert "Both FEEDKEEP_PORT and FEEDKEEP_PORT_FILE are set" in refusal(in_a_file)
 
 
 @pytest.mark.parametrize("end", ["", "\n", "\r\n"])
@@ -118,12 +120,6 @@ def test_variable_that_looks_like_a_setting_and_is_none_is_told_with_what_was_me
     assert dict(misspelt(dict.fromkeys(given, "1"))) == meant
 
 
-def test_setting_and_its_file_are_not_given_both(tmp_path):
-    (tmp_path / "port").write_text("1")
-    environment = {"FEEDKEEP_PORT": "2", "FEEDKEEP_PORT_FILE": str(tmp_path / "port")}
-    assert "Both FEEDKEEP_PORT and FEEDKEEP_PORT_FILE are set" in refusal(environment)
-
-
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -146,13 +142,10 @@ def test_file_that_cannot_be_used_is_told_and_what_is_in_it_is_not(tmp_path, con
         assert "Cannot use" in refusal({"FEEDKEEP_DATABASE_FILE": name})
 
 
-def test_password_of_a_person_is_not_taken_from_the_environment():
+def test_first_account_has_a_name_and_a_password_which_is_in_a_file(tmp_path):
     told = refusal({"FEEDKEEP_ADMIN_NAME": "anna", "FEEDKEEP_ADMIN_PASSWORD": "opensesame"})
     assert "FEEDKEEP_ADMIN_PASSWORD_FILE" in told
     assert "opensesame" not in told
-
-
-def test_first_account_has_a_name_and_a_password(tmp_path):
     (tmp_path / "value").write_text("opensesame")
     for name in ("ADMIN_NAME", "ADMIN_PASSWORD"):
         told = refusal({f"FEEDKEEP_{name}_FILE": str(tmp_path / "value")})

@@ -134,19 +134,16 @@ def test_systemd_finds_nothing_wrong_with_the_units(tmp_path):
         (tmp_path / path.name).write_text(text)
     if ANALYZE is not None:  # the next tests look at the lines that are not rated
         units = [str(path) for path in tmp_path.iterdir() if path.suffix != ".env"]
-        told = subprocess.run(
-            [ANALYZE, "verify", "--man=no", *units], capture_output=True, text=True, check=False
-        )
+        command = [ANALYZE, "verify", "--man=no", *units]
+        told = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (told.returncode, told.stdout, told.stderr) == (0, "", "")
 
 
-def test_the_timer_catches_up_on_what_it_missed_and_does_not_run_everywhere_at_once():
+def test_timer_catches_up_without_running_everywhere_at_once_and_the_package_does_not_wait():
     timer = directives("feedkeep-backup.timer")
     told = [timer[name] for name in ("OnCalendar", "Persistent", "RandomizedDelaySec")]
     assert told == [["daily"], ["true"], ["1h"]]
-
-
-def test_the_package_waits_for_no_service_which_may_itself_wait_for_a_database():
+    # The package waits for no service, which may itself wait for a database.
     told = (UNITS.parent / "debian" / "postinst").read_text()
     commands = re.findall(r"^[^#\n]*systemctl (.*\b(?:re)?start\b.*)", told, re.MULTILINE)
     assert len(commands) == 2
@@ -178,12 +175,10 @@ def test_their_commands_serve_and_back_up_what_they_name(tmp_path):
 
 
 def test_who_guesses_on_is_banned_and_a_phone_with_an_old_password_is_not(tmp_path):
-    asked_as = {"X-Forwarded-For": "2001:db8::7"}
+    shown = {"auth": ("anna", "guess"), "headers": {"X-Forwarded-For": "2001:db8::7"}}
     with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1") as process:
         for _ in range(PER_ACCOUNT_AND_ADDRESS + 1):
-            reply = httpx.get(
-                f"{process.base_url}/subscriptions", auth=("anna", "guess"), headers=asked_as
-            )
+            reply = httpx.get(f"{process.base_url}/subscriptions", **shown)
         assert reply.status_code == 429
     lines = process.log.read_text().splitlines()  # all of it, since the service has stopped
     told = configparser.RawConfigParser()

@@ -91,15 +91,20 @@ def guid_of(device: Device, url: str) -> str:
     return next(guid for guid, feed in device.feeds().items() if feed["feed_url"] == url)
 
 
+def in_step(account: httpx.Client, one: Device, two: Device):
+    for device in (one, two, one):
+        device.must()
+    assert one.feeds() == two.feeds() == listed(account)
+    return one.feeds()
+
+
 def test_two_devices_have_the_list_of_the_account_whatever_happened_to_it(account, devices):
     one, two = devices
     for number in range(4):
         one.must("add", f"https://one.example/{number}")
         two.must("add", f"https://two.example/{number}")
-    for device in (one, two, one):
-        device.must()
-    assert one.feeds() == two.feeds() == listed(account)
-    assert len(one.feeds()) == 8
+    feeds = in_step(account, one, two)
+    assert len(feeds) == 8
 
     guids = [guid_of(one, f"https://one.example/{number}") for number in range(4)]
     merged = guid_of(one, "https://two.example/0")
@@ -109,17 +114,13 @@ def test_two_devices_have_the_list_of_the_account_whatever_happened_to_it(accoun
     one.must("delete", guids[2])
     two.must("delete", guids[2])
     two.must("unsubscribe", guids[3])
-    for device in (one, two, one):
-        device.must()
-    assert one.feeds() == two.feeds() == listed(account)
-    assert len(one.feeds()) == 6
-    assert one.feeds()[guids[0]]["feed_url"] == "https://moved.example/feed"
-    assert one.feeds()[guids[3]]["is_subscribed"] is False
+    feeds = in_step(account, one, two)
+    assert len(feeds) == 6
+    assert feeds[guids[0]]["feed_url"] == "https://moved.example/feed"
+    assert feeds[guids[3]]["is_subscribed"] is False
 
 
-def test_change_without_a_reply_is_sent_again_and_a_token_that_is_not_valid_keeps_the_list(
-    account, device
-):
+def test_lost_reply_repeats_a_change_and_a_token_that_is_not_valid_loses_none(account, device):
     device.must("add", "https://lost.example/feed")
     before = device.file.read_bytes()
     device.must()

@@ -3,7 +3,6 @@
 import ast
 import contextlib
 import re
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -70,8 +69,8 @@ def catalogue(language: str) -> Catalog:
         return read_po(file, locale=language)
 
 
-def messages(texts: Catalog) -> Iterator[Message]:
-    return (message for message in texts if message.id)
+def messages(texts: Catalog) -> list[Message]:
+    return [message for message in texts if message.id]
 
 
 def test_texts_are_collected_for_every_language_of_the_pages():
@@ -86,7 +85,7 @@ def forms_of(message: Message) -> list[str]:
 
 @pytest.mark.parametrize("language", TRANSLATED)
 def test_catalogue_translates_each_text_of_the_sources_and_no_other(sources, language):
-    translated, texts = catalogue(language), list(messages(sources))
+    translated, texts = catalogue(language), messages(sources)
     assert len(texts) > 300
     for text in texts:
         found = translated.get(text.id)

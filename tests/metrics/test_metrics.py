@@ -6,6 +6,7 @@ import select
 import signal
 import socket
 import time
+from contextlib import ExitStack
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx
@@ -30,14 +31,14 @@ def test_without_the_setting_nothing_is_told_and_nothing_else_listens(tmp_path):
 
 
 def test_requests_are_counted_by_route_method_and_status(of_sqlite):
-    for labels, count in (
-        ({"route": "/subscriptions", "method": "POST", "status": "200"}, 1),
-        ({"route": "/subscriptions/{guid}", "method": "GET", "status": "200"}, 1),
-        ({"route": "/subscriptions", "method": "GET", "status": "405"}, 1),
-        ({"route": "/subscriptions", "method": "GET", "status": "401"}, 1),
-        ({"route": "/api/2/devices/{user}.json", "method": "GET", "status": "200"}, 1),
+    for route, method, status in (
+        ("/subscriptions", "POST", "200"),
+        ("/subscriptions/{guid}", "GET", "200"),
+        ("/subscriptions", "GET", "405"),
+        ("/subscriptions", "GET", "401"),
+        ("/api/2/devices/{user}.json", "GET", "200"),
     ):
-        assert of_sqlite.of(REQUESTS, **labels) == count, labels
+        assert of_sqlite.of(REQUESTS, route=route, method=method, status=status) == 1, route
     assert of_sqlite.of(f"{SECONDS}_count", route="/subscriptions", method="GET") == 2
     assert of_sqlite.of(f"{SECONDS}_count") == of_sqlite.of(REQUESTS)
     assert of_sqlite.of(f"{SECONDS}_bucket", le="10.0") == of_sqlite.of(REQUESTS)
@@ -184,22 +185,15 @@ def test_strangers_who_hold_all_connections_keep_no_client_out_and_no_stop_up(tm
 
 def test_process_that_only_looks_tells_of_its_looks(tmp_path, postgres):
     database = new_database(postgres)
-    with LookingProcess(tmp_path, database, fetch="public", metrics_port="0") as looking:
-        [url] = metrics_urls(looking)
-        found = scrape(url)
-        assert found.of("feedkeep_build_info", database="PostgreSQL") == 1
-        assert found.values("feedkeep_fetches_total", "result") >= {"read", "crashed"}
-        assert "feedkeep_accounts" not in found.text
+    looking = FeedkeepProcess(tmp_path, database, fetch="public", metrics_port="0")
+    looking.process = looking._launched("fetch")  # which serves no requests
+    with ExitStack() as stack:
+        stack.push(looking)
+        while "Fetching" not in "".join(looking.printed):
+            looking.printed.append(looking.process.stdout.readline())
+            assert looking.printed[-1], looking.log.read_text()
+        found = scrape(*metrics_urls(looking))
+    assert found.of("feedkeep_build_info", database="PostgreSQL") == 1
+    assert found.values("feedkeep_fetches_total", "result") >= {"read", "crashed"}
+    assert "feedkeep_accounts" not in found.text
     drop_database(postgres, database)
-
-
-class LookingProcess(FeedkeepProcess):
-    """`feedkeep fetch`, which serves no requests."""
-
-    def start(self):
-        self.process = self._launched("fetch")
-        for line in self.process.stdout:
-            self.printed.append(line)
-            if "Fetching" in line:
-                return
-        raise AssertionError(self.log.read_text())

@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import asynccontextmanager
 from itertools import count
+from unittest import mock
 
 import apsw
 import asyncpg
@@ -92,11 +93,7 @@ async def test_sqlite_counts_its_batches_and_commits(tmp_path):
         assert (recorded(recorder, COMMITS), recorded(recorder, FAILED_COMMITS)) == (1, 0)
         await store.tokens.find(FIRST, b"\0" * 32)
         assert count_and_sum(recorder, JOBS, READS) == (1, 1)
-
-        def refuse():
-            raise apsw.IOError("the disk is gone")
-
-        store._runner._writer.set_commit_hook(refuse)
+        store._runner._writer.set_commit_hook(mock.Mock(side_effect=apsw.IOError("it is gone")))
         with pytest.raises(StoreUnavailable):
             await create(store, 9)
         assert (recorded(recorder, COMMITS), recorded(recorder, FAILED_COMMITS)) == (1, 1)
@@ -132,11 +129,9 @@ async def test_postgres_counts_its_batches_its_commits_and_its_connections(datab
         assert store.state().pool == Pool(0, 2, 3)
         await asyncio.gather(*(store.tokens.find(FIRST, b"\0" * 32) for _ in range(3)))
         assert count_and_sum(recorder, JOBS, READS) == (1, 3)
-
-        def nothing(given):
-            return Decision(None, [], [], given.last_stamp, given.counts)
-
-        await store.entries.change(FIRST, [], nothing)
+        await store.entries.change(
+            FIRST, [], lambda given: Decision(None, [], [], given.last_stamp, given.counts)
+        )
         assert count_and_sum(recorder, JOBS, WRITES) == (1, 1)
 
         async def swallow(connection):

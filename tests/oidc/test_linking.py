@@ -88,7 +88,7 @@ def answer_to(provider: FakeProvider, browser: httpx.Client, linking: str = "") 
 
 
 @pytest.mark.parametrize("sealed_by", ["", "fks_another"], ids=["nobody", "another session"])
-def test_cookie_that_another_page_has_set_links_nobody(service, provider, anna, sealed_by):
+def test_cookie_that_another_page_has_set_links_nobody(service, browser, provider, anna, sealed_by):
     """Even one that the attacker has made here, for a session of their own."""
     linking = seal(sealed_by, _LINKING, STATE.encode())
     with with_password(service, anna) as own:
@@ -97,9 +97,7 @@ def test_cookie_that_another_page_has_set_links_nobody(service, provider, anna, 
         address = own.headers["X-Forwarded-For"]
     assert service.wait_for_line("another session asked", address)["level"] == "warning"
     assert provider.count("token") == 0
-
-
-def test_answer_leads_to_no_other_site(browser, provider):
+    # Nor does an answer lead to another site.
     reply = browser.get(BACK, params=answer_to(provider, browser))
     assert (reply.status_code, reply.headers["Location"]) == (303, "/")
 

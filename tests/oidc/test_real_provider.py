@@ -13,7 +13,9 @@ import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
 from playwright.sync_api import Page, sync_playwright
-from postgres_server import drop_database, new_database
+from stores import database
+
+__all__ = ["database"]
 
 PATIENCE_SECONDS = 30
 CHROMIUM = next(
@@ -57,13 +59,7 @@ def real_provider(folder: Path):
 @pytest.fixture
 def store(request):
     """The URL of a database, or "" for a file of SQLite."""
-    if request.param == "sqlite":
-        yield ""
-        return
-    server = request.getfixturevalue("postgres")
-    name = new_database(server)
-    yield name
-    drop_database(server, name)
+    return request.getfixturevalue("database") if request.param == "postgres" else ""
 
 
 def use(page: Page, language: str, service: FeedkeepProcess) -> None:

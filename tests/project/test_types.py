@@ -31,11 +31,7 @@ async def work(
 
 MISTAKES = [  # each right line, what may be mistaken in it, and the mistake
     ("await store.accounts.set_password({})", 'account_id, "hash"', '"hash", account_id'),
-    (
-        "await runner.write(lambda connection: rename(connection, {}))",
-        'account_id, "name"',
-        '"name", account_id',
-    ),
+    ("await runner.write(lambda c: rename(c, {}))", 'account_id, "name"', '"name", account_id'),
     ("await store.entries.changed({})", "account_id, clock", "clock"),
     ("await store.tokens.revoke({}, clock)", "account_id, token.id", "token.id, account_id"),
     ('await service.tokens.revoke("alice", {})', "TokenId(1)", "1"),

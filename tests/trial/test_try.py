@@ -14,8 +14,8 @@ __all__ = ["trial"]
 FEED = {"subscriptions": [{"feed_url": "https://feeds.example/one"}]}
 
 
-def test_it_answers_as_the_real_one_with_the_token_that_it_printed(trial):
-    with trial.app() as app:
+def test_it_answers_as_the_real_one_until_it_ends_and_all_of_it_is_gone(tmp_path):
+    with Trial(tmp_path) as trial, trial.app() as app:
         assert len(app.post("/subscriptions", json=FEED).json()["success"]) == 1
         assert app.get("/v1/subscriptions").json()["total"] == 1
         assert app.get("/docs").status_code == 200
@@ -40,11 +40,6 @@ def test_it_answers_as_the_real_one_with_the_token_that_it_printed(trial):
             replies.append(app.get("/subscriptions"))
         assert [one.json()["total"] for one in replies] == [2, 1, 1]
         assert len({one.headers["Feedkeep-Epoch"] for one in replies}) == 3
-
-
-def test_all_of_it_is_gone_when_it_ends(tmp_path):
-    with Trial(tmp_path) as trial, trial.app() as app:
-        app.post("/subscriptions", json=FEED)
         assert list(tmp_path.glob("feedkeep-try-*/*.db"))
     assert not list(tmp_path.glob("feedkeep-try-*"))
 

@@ -65,7 +65,7 @@ async def app(scope, receive, send):
     except (NoRoom, BodyTooSlow) as error:
         await refusal_of(error, "").response()(scope, receive, send)
     else:
-        await Response(b"x" * int(scope["path"]))(scope, receive, send)
+        await Response(b"x" * int(scope["path"][1:]))(scope, receive, send)
 
 
 class Traffic:
@@ -79,7 +79,7 @@ class Traffic:
         if body_size is not None:
             client.put(body_size, more=more)
         method = "GET" if body_size is None else "POST"
-        scope = {"type": "http", "method": method, "path": str(path), UNSENT: unsent}
+        scope = {"type": "http", "method": method, "path": f"/{path}", UNSENT: unsent}
         scope |= {"headers": [], "query_string": b"", "scheme": "http", "server": ("x", 80)}
         return client, asyncio.create_task(self.bounded(scope, client.receive, client.send))
 
@@ -195,24 +195,21 @@ async def test_new_request_without_room_waits_for_it_and_is_503_if_it_waits_too_
         assert traffic.bounded.held_bytes == ROOM
 
 
-async def test_large_reply_without_room_is_not_kept_and_one_alone_always_has_room():
-    async with traffic_to() as traffic:
+async def reply(request):
+    return Response(b"x" * int(request.path[1:]))
+
+
+EDGE = Edge([PublicRoute("/{size}", get=reply)], None, 405)
+
+
+@pytest.mark.parametrize("app", [app, Application([EDGE], Settings())])
+async def test_large_reply_without_room_is_503_and_one_alone_always_has_room(app):
+    async with traffic_to(app) as traffic:
         assert (await traffic.get(3 * ROOM)).chunks[-1] > 0
-        await traffic.unread(LARGE)
-        large = await traffic.get(LARGE)
-        assert large.status == 503
+        slow, task = await traffic.unread(LARGE)
+        assert (await traffic.get(LARGE)).status == 503
         assert traffic.bounded.held_bytes == LARGE
         assert (await traffic.get(CHUNK_BYTES)).status == 200
-
-
-async def test_application_refuses_a_large_reply_without_room_and_sends_the_other_whole():
-    async def large(_):
-        return Response(b"x" * LARGE)
-
-    edge = Edge([PublicRoute("/large", get=large)], None, 405)
-    async with traffic_to(Application([edge], Settings())) as traffic:
-        slow, task = await traffic.unread("/large")
-        assert (await traffic.get("/large")).status == 503
         slow.reads.set()
         await task
         assert slow.status == 200
@@ -222,7 +219,7 @@ async def test_reply_is_refused_without_room_for_what_it_is_made_of():
     goes_on = asyncio.Event()
 
     async def holding(scope, receive, send):
-        scope[HOLD](int(scope["path"]))
+        scope[HOLD](int(scope["path"][1:]))
         await goes_on.wait()
         await Response(b"short")(scope, receive, send)
 

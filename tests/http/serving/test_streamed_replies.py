@@ -32,11 +32,11 @@ def test_next_request_of_a_pipeline_is_answered_behind_a_streamed_reply(served):
     assert replies.count(b"HTTP/1.1 200 OK") == replies.count(b"\r\n0\r\n\r\n") == 2
 
 
-@pytest.mark.parametrize("version", ["1.0", "1.1"])
+@pytest.mark.parametrize("version", [b"1.0", b"1.1"])
 def test_reply_that_fails_half_way_is_cut_without_an_end(served, version):
+    received = []
     with connected(served) as connection:
-        connection.sendall(f"GET /broken HTTP/{version}\r\nHost: x\r\n\r\n".encode())
-        received: list[bytes] = []
+        connection.sendall(b"GET /broken HTTP/%b\r\nHost: x\r\n\r\n" % version)
         with pytest.raises(ConnectionResetError):
             received.extend(iter(lambda: connection.recv(65_536), b""))
     assert not b"".join(received).endswith(b"0\r\n\r\n")
