@@ -64,9 +64,7 @@ def fetching(owner: FeedkeepProcess, host: Host) -> str:
     return f"http://{host.address}:{host.port}/feed"
 
 
-def examined(
-    owner: FeedkeepProcess, feed: str = "", *, faults: int = 0
-) -> dict[str, tuple[str, str]]:
+def examined(owner, feed="", *, faults=0):
     """Return by subject what was found, and how bad that is."""
     done = owner.run("doctor", *(["--feed", feed] if feed else []))
     assert (done.returncode, done.stderr) == (int(faults > 0), ""), done.stdout

@@ -341,7 +341,6 @@ def test_setup_makes_an_account_with_a_curl_line_that_works(tmp_path):
         process.log.open("wb") as log,
         served(process, *arguments, stdout=subprocess.PIPE, stderr=log) as running,
     ):
-        assert running.stdout is not None
         while not told or not told[-1].startswith("curl"):
             told.append(running.stdout.readline())
         printed = "".join(told)

@@ -169,7 +169,6 @@ def test_the_password_of_the_database_is_shown_nowhere(tmp_path, server):
     process.start()
     httpx.get(f"{process.base_url}/readyz")
     process.process.send_signal(signal.SIGTERM)
-    assert process.process.stdout is not None
     printed = "".join(process.printed) + process.process.stdout.read()
     process.wait()
     assert "postgresql://feedkeep:***@127.0.0.1" in printed

@@ -6,7 +6,6 @@ import socket
 import ssl
 import subprocess
 import sys
-from pathlib import Path
 
 import httpx
 import pytest
@@ -113,9 +112,7 @@ def test_a_worker_that_hangs_is_replaced_and_the_watchdog_is_fed(tmp_path, manag
 class Activated(FeedkeepProcess):
     """A service that is started with a socket, as systemd starts it."""
 
-    def __init__(
-        self, folder: Path, handed: socket.socket, *, count: str = "1", **settings: str
-    ) -> None:
+    def __init__(self, folder, handed, *, count="1", **settings):
         super().__init__(folder, **settings)
         self.handed = handed
         self.environment["LISTEN_FDS"] = count
@@ -206,5 +203,5 @@ def test_what_is_not_one_listening_socket_is_refused_with_a_reason(tmp_path, lis
         assert "not one of TCP" in refusal(Activated(tmp_path, local))
     with (tmp_path / "file").open("w") as file:
         process = Activated(tmp_path, listener)
-        process.handed = file  # type: ignore[assignment]
+        process.handed = file
         assert "without the socket that was promised" in refusal(process)

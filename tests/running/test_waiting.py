@@ -85,7 +85,6 @@ def test_fetch_waits_too_and_other_commands_do_not(tmp_path, server):
     process.process = process._launched("fetch")
     until_it_waits(process)
     server.start()
-    assert process.process.stdout is not None
     assert process.process.stdout.readline().startswith("Fetching the feeds")
     assert process.stop() == 0
 

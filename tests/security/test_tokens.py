@@ -19,9 +19,7 @@ def test_tokens_and_ids_are_unique_and_a_token_has_its_account():
     assert len({tokens.new_token(AccountId(5)) for _ in range(1_000)}) == 1_000
     assert len({tokens.new_account_id() for _ in range(1_000)}) == 1_000
     account_id = tokens.new_account_id()
-    token = read_token(tokens.new_token(account_id))
-    assert token is not None
-    assert token.account_id == account_id
+    assert read_token(tokens.new_token(account_id)).account_id == account_id
 
 
 def test_a_recovery_code_has_80_random_bits_and_is_read_however_it_is_typed():

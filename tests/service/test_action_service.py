@@ -128,9 +128,7 @@ async def test_an_upload_with_a_total_sends_plays_that_waited(is_first_alone, se
     """Its app has uploaded nothing of it itself, and polls from the timestamp of its upload."""
 
     async def admitted(secret):
-        credential = read_session(secret)
-        assert credential is not None
-        return await service.authentication.admit(credential, "127.0.0.1")
+        return await service.authentication.admit(read_session(secret), "127.0.0.1")
 
     async def told(secret, second):
         listed = await since(service, await admitted(secret), second)

@@ -5,7 +5,7 @@ from functools import partial
 from itertools import count
 
 from authors import TESTER
-from running import DAY, MINUTE, Clock
+from running import DAY, MINUTE
 from structlog.testing import capture_logs
 
 from feedkeep import model
@@ -17,7 +17,6 @@ from feedkeep.rules.feed_names import title_of
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import want
 from feedkeep.service import Service, known_feeds
-from feedkeep.store.base import Store
 
 URLS = [f"https://{number}.example/feed" for number in range(7)]
 URL, MOVED = URLS[0], "https://moved.example/feed"
@@ -45,13 +44,7 @@ def episodes(*numbers: int) -> tuple[Episode, ...]:
     )
 
 
-async def look(
-    store: Store,
-    clock: Clock,
-    *urls: str,
-    title: str = "Radio",
-    found: tuple[Episode, ...] | None = None,
-) -> None:
+async def look(store, clock, *urls, title="Radio", found=None):
     """Fetch feeds, to be fetched again the next day; without episodes, these are unchanged."""
     clock.go_on(MINUTE)
     await store.feeds.want({guid(url): url for url in urls}, clock())
@@ -78,15 +71,11 @@ async def subscribed(service: Service, name: str, url: str = URL) -> AccountId:
 
 
 async def subscription(service: Service, account_id: AccountId, url: str = URL) -> Subscription:
-    view = await service.subscriptions.view(account_id, guid(url))
-    assert view is not None
-    return view.subscription
+    return (await service.subscriptions.view(account_id, guid(url))).subscription
 
 
 def play(podcast: str, episode: str, episode_guid: str | None = None) -> EpisodeAction:
-    action = judge(SentAction(podcast, episode, "", "play", None, None, 9, 60, episode_guid))
-    assert isinstance(action, EpisodeAction)
-    return action
+    return judge(SentAction(podcast, episode, "", "play", None, None, 9, 60, episode_guid))
 
 
 async def test_titles_are_cached_until_the_next_fetch_or_for_ten_minutes(service, store, clock):

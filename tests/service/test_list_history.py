@@ -265,7 +265,6 @@ async def undo(service: Service, account: Account, change: Undo) -> None:
 
 async def patch(service: Service, account: Account, _: Undo) -> None:
     feed = await service.subscriptions.view(account.id, parse_feed_url(MOVED).guid)
-    assert feed is not None
     await service.subscriptions.update(
         account.id, feed.subscription.guid, Update(parse_feed_url(URLS[0])), TESTER
     )

@@ -15,7 +15,6 @@ async def test_progress_from_the_credential_counts_unless_the_clock_moved(servic
     async def poll():
         """Poll; return what is known of the app, and what is if nothing was read of it."""
         account = await store.accounts.find("bob")
-        assert account is not None
         kind = CredentialKind.PASSWORD
         asked = [Admitted(account, kind, user_agent="Kasts")] * 2
         asked[1] = Admitted(account, kind, user_agent="Kasts", document=None)
@@ -32,7 +31,6 @@ async def test_progress_from_the_credential_counts_unless_the_clock_moved(servic
     assert sent.last_sent is not None
     assert read_before == nothing  # the clock stands where it was: nothing was waited for
     account = await store.accounts.find("bob")
-    assert account is not None
     other = Author(CredentialKind.BROWSER)
     added = ["https://a.example/feed"]
     await service.url_lists.upload(Admitted(account, CredentialKind.BROWSER), added, [], other)

@@ -18,10 +18,7 @@ SHOWN = PasswordCredential("Bob", PASSWORD)
 
 
 async def hash_of_bob(store: Store) -> str:
-    bob = await store.accounts.find("bob")
-    assert bob is not None
-    assert bob.password_hash is not None
-    return bob.password_hash
+    return (await store.accounts.find("bob")).password_hash
 
 
 async def all_replaced(service: Service) -> None:
