@@ -7,6 +7,7 @@ import pytest
 from authors import TESTER
 from running import assert_refused
 from structlog.testing import capture_logs
+from whole_store import damages_of
 
 from feedkeep.model import Admitted, EpisodeAction, Second, replace
 from feedkeep.model.errors import InvalidInput, StoreUnavailable
@@ -38,10 +39,6 @@ def app(bob):
 async def since(service: Service, app: Admitted, second: int = 0) -> list[EpisodeAction]:
     told = await service.episode_actions.since(app, Second(second))
     return [action async for page in told.pages for action in page]
-
-
-async def faults(service: Service) -> list[str]:
-    return [fault async for one in service.check() for fault in one.faults]
 
 
 async def test_an_account_has_room_for_a_number_of_actions(monkeypatch, service, clock, app):
@@ -80,7 +77,7 @@ async def test_actions_count_once_for_each_kib(monkeypatch, service, store, bob,
         await service.subscriptions.update(bob.id, old, change, TESTER)
     assert [line["log_level"] for line in logs] == ["warning"]
     assert await store.episode_actions.weights(bob.id) == (30, 30)
-    assert await faults(service) == []
+    assert await damages_of(service) == []
 
 
 async def test_a_wrong_count_of_actions_is_found_by_a_check(service, store, bob):
@@ -90,7 +87,7 @@ async def test_a_wrong_count_of_actions_is_found_by_a_check(service, store, bob)
     judged = [episode_actions.judge(one) for one in played(OLD, 1, 2)]
     sent = [one for one in judged if isinstance(one, EpisodeAction)]
     await store.episode_actions.record(bob.id, sent, miscount, max)
-    assert await faults(service) == [
+    assert await damages_of(service) == [
         "account Bob: the stored count of episode actions is 7, but it should be 2"
     ]
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from typing import Any
 
@@ -10,6 +11,7 @@ from authors import TESTER
 from running import DAY, MINUTE, assert_refused
 from stores import service_on
 from structlog.testing import capture_logs
+from whole_store import damages_of
 
 from feedkeep.model import Account, AccountId, Admitted, CredentialKind, Second, Stamp, replace
 from feedkeep.model.errors import InvalidInput, StoreUnavailable
@@ -20,6 +22,7 @@ from feedkeep.rules.undo import ConflictPolicy, Undo
 from feedkeep.service import Service, forgetting, list_changes
 from feedkeep.service.forgetting import AFTER_JUMP_SECONDS, AFTER_START_SECONDS, SteadyClock
 from feedkeep.service.history import NEWEST
+from feedkeep.store.sqlite.connection import open_file
 
 URLS = [f"https://{number}.example/feed" for number in range(12)]
 MOVED = "https://moved.example/feed"
@@ -310,3 +313,31 @@ async def test_an_undone_move_is_sent_with_all_urls_after_a_lost_reply(service, 
     await service.history.undo(account.id, overwrite, TESTER)
     again = (await poll(told.timestamp)).changes
     assert (again.add, again.remove) == ([URLS[0]], [MOVED])
+
+
+# tests/rules/test_history_invariants.py has each fault.
+@pytest.mark.parametrize(
+    ("statement", "fault"),
+    [
+        ("UPDATE former_entry SET began = ended WHERE began IS NOT NULL", "have one that began at"),
+        ("UPDATE entry SET began = NULL", "overlap at"),
+        ("UPDATE former_entry SET ended = ended + 1000000000000", "which is after the clock"),
+        ("UPDATE former_entry SET feed_url = 'https://c.example'", "does not lead to it"),
+    ],
+)
+@pytest.mark.parametrize("open_store", ["sqlite"], indirect=True)
+async def test_a_check_finds_faults_of_a_history(path, service, clock, account, statement, fault):
+    first, second = [parse_feed_url(url).guid for url in URLS[:2]]
+    change = partial(service.subscriptions.update, account.id, first, author=TESTER)
+    off, on = Update(is_subscribed=False), Update(is_subscribed=True)
+    for update in (off, on, Update(new_guid=second)):
+        clock.go_on(1_000_000)
+        await change(update)
+    assert await damages_of(service) == []
+    with closing(open_file(path)) as database:
+        database.execute(statement)
+        found = await damages_of(service)
+        assert any(line.startswith("account alice: ") and fault in line for line in found), found
+        if "began = ended" in statement:  # of what is no longer known, nothing is looked at
+            database.execute("UPDATE account SET known_from = last_stamp")
+            assert await damages_of(service) == []
