@@ -12,15 +12,7 @@ import pytest
 import trustme
 from feedkeep_process import FEEDKEEP, DidNotStart, FeedkeepProcess
 from forms import in_the_long_form
-from running_services import (
-    INTERVAL_SECONDS,
-    WATCHDOG_USEC,
-    Manager,
-    hold,
-    rest,
-    status_of,
-    until,
-)
+from running_services import INTERVAL_SECONDS, WATCHDOG_USEC, Manager, hold, rest, status_of, until
 
 # As systemd does, it leaves the number of the process that is to take the socket.
 WITH_A_SOCKET = """

@@ -38,10 +38,7 @@ async def test_addresses_take_turns_a_number_at_a_time():
     await asyncio.gather(*served.tasks("abcdefgh"))
     assert served.most == 3
     assert served.queue._free == 3
-
-
-async def test_what_is_no_login_has_its_turn_when_no_login_waits():
-    served = Served()
+    served = Served()  # what is no login has its turn when no login waits
     first, *logins = served.tasks("abc")
     await asyncio.sleep(0)
     other = asyncio.ensure_future(served.take("later", is_login=False))

@@ -5,8 +5,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import feedkeep
 
 FILES = sorted(Path(feedkeep.__file__).parent.rglob("*.py"))
@@ -29,17 +27,11 @@ def comparisons_of_secrets(source: str) -> Iterator[str]:
 def test_no_secret_is_compared_with_an_operator():
     found = {path: [*comparisons_of_secrets(path.read_text("utf-8"))] for path in FILES}
     assert {path: lines for path, lines in found.items() if lines} == {}
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
+    for source in (
         "token == shown",
         "if x and account.password_hash != stored: pass",
         "a < b == secret",
         "sha256(text).digest() in known",
         'req.get_header("Authorization") == expected',
-    ],
-)
-def test_the_rule_notices(source):
-    assert list(comparisons_of_secrets(source)) != []
+    ):
+        assert [*comparisons_of_secrets(source)] != []

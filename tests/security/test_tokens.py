@@ -31,14 +31,9 @@ def test_a_recovery_code_has_80_random_bits_and_is_read_however_it_is_typed():
     plain = code.replace("-", "")
     for typed in (code, code.upper(), plain, f" {code.replace('-', ' ')}\n", "-".join(plain)):
         assert recovery_hash(typed) == hashlib.sha256(plain.encode()).digest()
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "abcd-efgh-ijkm", "abcd-efgh-ijkm-npq1", "abcd-efgh-ijkm-npqo", "a" * 17, "- " * 99],
-)
-def test_what_cannot_be_a_recovery_code_has_no_hash(text):
-    assert recovery_hash(text) is None
+    cut, odd = "abcd-efgh-ijkm", "abcd-efgh-ijkm-npq"
+    for text in ("", cut, f"{odd}1", f"{odd}o", "a" * 17, "- " * 99):
+        assert recovery_hash(text) is None
 
 
 class Begun:

@@ -26,15 +26,13 @@ def in_one_window(counted: Sequence[Sequence[float]], limit: int) -> float:
     return max(0.0, times[-limit] + WINDOW_SECONDS - NOW) if len(times) >= limit else 0.0
 
 
+# C2.19
 def test_up_to_the_limit_no_attempt_waits_and_then_until_the_first_one_is_over():
     assert wait_seconds([], 2, NOW) == 0
     assert wait_seconds([[NOW - 10]], 2, NOW) == 0
     assert wait_seconds([[NOW - 10], [NOW - 4]], 2, NOW) == WINDOW_SECONDS - 10
     assert wait_seconds([[NOW - WINDOW_SECONDS], [NOW - 4]], 2, NOW) == 0
-
-
-# C2.19
-def test_attempts_beyond_the_limit_are_waited_for_up_to_an_hour():
+    # Attempts beyond the limit are waited for, up to an hour.
     four_times_too_many = [[NOW] * 10 for _ in range(4)]
     assert wait_seconds(four_times_too_many, 10, NOW) == 4 * WINDOW_SECONDS
     assert wait_seconds(four_times_too_many, 10, NOW + 4 * WINDOW_SECONDS - 1) == 1

@@ -53,14 +53,6 @@ def test_rotation_step_by_step_keeps_the_same_as_at_once(pauses, keep_daily, kee
         assert there == kept(ever, keep_daily, keep_weekly)
 
 
-def test_after_weeks_of_daily_backups_there_are_seven_days_and_the_sundays_of_four_weeks():
-    made = {Stamp(at("2026-11-22T03:00") - day * DAY_US) for day in range(60)}  # until a Sunday
-    assert kept(made, 7, 4) == {
-        *(at(f"2026-11-{day}T03:00") for day in range(16, 23)),
-        *(at(f"2026-11-{day}T03:00") for day in ("15", "08", "01")),
-    }
-
-
 def test_a_week_begins_on_monday():
     sunday, monday = at("2026-11-22T23:59"), at("2026-11-23T00:00")
     assert week_of(monday) == week_of(sunday) + 1

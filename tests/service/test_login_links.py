@@ -22,20 +22,12 @@ def test_a_secret_has_its_time_and_scope_and_its_link_does_not_give_it_away():
     assert logins.scope_of("no secret") is Scope.WRITE
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "5", "5.x", RANDOM]
-    + [text.format(RANDOM) for text in (".{}", "5.{} ", "\u0665.{}", "-5.{}", "5.write.{}")],
-)
-def test_a_text_that_is_not_a_secret_has_no_second(text):
-    assert begun_at(text) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "second"), [("5", 5), ("", None), ("\u0665", None), ("9" * 13, None)]
-)
-def test_a_link_has_a_second_or_is_not_valid(text, second):
-    assert logins.read_begun(text) == second
+def test_what_is_no_secret_or_no_link_has_no_second():
+    wrong = [form.format(RANDOM) for form in (".{}", "5.{} ", "\u0665.{}", "-5.{}", "5.write.{}")]
+    for text in ("", "5", "5.x", RANDOM, *wrong):
+        assert begun_at(text) is None, text
+    for text, second in (("5", 5), ("", None), ("\u0665", None), ("9" * 13, None)):
+        assert logins.read_begun(text) == second
 
 
 @pytest.mark.parametrize(
