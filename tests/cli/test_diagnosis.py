@@ -12,27 +12,25 @@ YEAR_US = 365 * DAY_US
 OK, NOTE, FAULT = Verdict
 
 
-@pytest.mark.parametrize(
-    ("free_bytes", "verdict"), [(0, FAULT), (499_999_999, FAULT), (500_000_000, OK)]
-)
-def test_a_disk_that_is_nearly_full_is_a_fault(free_bytes, verdict):
-    assert diagnosis.disk(free_bytes).verdict is verdict
+def test_a_full_disk_is_a_fault_and_an_old_backup_or_a_certificate_near_its_end_a_note():
+    for free_bytes, verdict in ((0, FAULT), (499_999_999, FAULT), (500_000_000, OK)):
+        assert diagnosis.disk(free_bytes).verdict is verdict
+    assert diagnosis.backup(None, NOW).verdict is NOTE
+    for age_us, verdict in ((0, OK), (2 * DAY_US - 1, OK), (2 * DAY_US, NOTE), (-DAY_US, OK)):
+        assert diagnosis.backup(Stamp(NOW - age_us), NOW).verdict is verdict
+    for days, verdict in ((13, NOTE), (14, OK), (90, OK)):
+        assert diagnosis.certificate(Stamp(NOW + days * DAY_US), NOW).verdict is verdict
 
 
-@pytest.mark.parametrize(
-    ("age_us", "verdict"),
-    [(None, NOTE), (0, OK), (2 * DAY_US - 1, OK), (2 * DAY_US, NOTE), (-DAY_US, OK)],
-)
-def test_a_backup_of_two_days_ago_is_worth_a_note(age_us, verdict):
-    last = None if age_us is None else Stamp(NOW - age_us)
-    assert diagnosis.backup(last, NOW).verdict is verdict
-
-
-def test_a_right_that_is_missing_is_a_fault_that_names_the_tables():
+def test_missing_rights_and_connections_beyond_the_limit_are_faults():
     assert diagnosis.rights([]).verdict is OK
     found = diagnosis.rights(["token", "entry"])
+    assert (found.verdict, "entry, token" in found.text) == (FAULT, True)
+    assert diagnosis.connections(workers=4, of_each=25, limit=100).verdict is OK
+    found = diagnosis.connections(workers=4, of_each=25, limit=99)
     assert found.verdict is FAULT
-    assert "entry, token" in found.text
+    assert "99" in found.text
+    assert "100" in found.text
 
 
 @pytest.mark.parametrize(
@@ -57,19 +55,6 @@ def test_clock_that_contradicts_database_or_release_is_a_fault(
 ):
     there = None if of_database is None else Stamp(of_database)
     assert diagnosis.clock(Stamp(now), there, Stamp(newest), is_set).verdict is verdict
-
-
-def test_connections_beyond_the_limit_of_the_server_are_a_fault():
-    assert diagnosis.connections(workers=4, of_each=25, limit=100).verdict is OK
-    found = diagnosis.connections(workers=4, of_each=25, limit=99)
-    assert found.verdict is FAULT
-    assert "99" in found.text
-    assert "100" in found.text
-
-
-@pytest.mark.parametrize(("days", "verdict"), [(13, NOTE), (14, OK), (90, OK)])
-def test_a_certificate_is_told_two_weeks_before_its_end(days, verdict):
-    assert diagnosis.certificate(Stamp(NOW + days * DAY_US), NOW).verdict is verdict
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def test_everything_comes_over_from_each_kind_of_server(here, kind):
     assert devices == ([] if kind is other_servers.Nextcloud else ["laptop", "phone"])
 
 
-@pytest.mark.parametrize("name", ["Mygpo", "Opodsync", "Gopodder", "Podsync"])
+@pytest.mark.parametrize("name", ["Mygpo", "Opodsync", "OtherServer", "Podsync"])
 def test_without_devices_the_whole_list_comes_over_without_what_was_removed(here, name):
     with serving(getattr(other_servers, name)(devices=[])) as url:
         migrate(here, url)
