@@ -16,7 +16,7 @@ from web_of_hosts import Host, WebOfHosts, reply
 from feedkeep.cli.diagnosis import Verdict
 from feedkeep.cli.doctor import one_feed
 from feedkeep.config.settings import Settings
-from feedkeep.model import Restored, replace
+from feedkeep.model import Clock
 from feedkeep.outbound.targets import SystemNames
 from feedkeep.rules.clock import DAY_US, shift
 from feedkeep.runtime import wall_clock
@@ -176,9 +176,8 @@ def test_a_database_file_that_all_users_may_read_is_a_fault(serving, name):
 def test_stamps_far_ahead_of_the_clock_are_a_fault(migrated):
     async def set_clock_ahead(service):
         account = await service.accounts.create("alice", None)
-        ahead = replace(account, last_action_stamp=shift(wall_clock.now(), 60 * DAY_US))
-        decided = Restored(ahead, newest=None)
-        await service.store.accounts.note_restored(account.id, lambda *_: decided)
+        ahead = shift(wall_clock.now(), 60 * DAY_US)
+        await service.store.accounts.advance(account.id, Clock.ACTIONS, lambda _: ahead)
 
     migrated.use(set_clock_ahead)
     assert "If the clock is behind, set it" in fault(migrated, "clock")

@@ -17,6 +17,7 @@ from feedkeep.rules.feed_names import title_of
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import want
 from feedkeep.service import Service, known_feeds
+from feedkeep.service.known_feeds import New, NewFeeds
 
 URLS = [f"https://{number}.example/feed" for number in range(7)]
 URL, MOVED = URLS[0], "https://moved.example/feed"
@@ -247,3 +248,63 @@ async def test_playing_states_are_of_the_account_and_under_the_first_url(service
     assert await service.episodes.playing(anna, hers, ()) == {}
     his = await subscription(service, ben)
     assert await service.episodes.playing(ben, his, some) == {}
+
+
+ALICE, BEN = AccountId(1), AccountId(2)
+MANY = [f"https://show.example/{number}" for number in range(250)]
+
+
+def of_alice(urls: list[str]) -> list[New]:
+    return [(ALICE, url, 0) for url in urls]
+
+
+async def waiting(new: NewFeeds, at_most: int) -> asyncio.Task[object]:
+    """Return a task that takes, once it waits for something to take."""
+    task = asyncio.create_task(new.take(at_most))
+    await asyncio.sleep(0)
+    return task
+
+
+async def test_take_waits_for_new_feeds_and_returns_a_few_in_their_order():
+    new = NewFeeds()
+    taking = await waiting(new, 100)
+    new.note(ALICE, feeds(*MANY))
+    assert await taking == of_alice(MANY[:100])
+    new.note(ALICE, feeds(MANY[7], MANY[240]))  # the second one waits already
+    assert await new.take(100) == of_alice(MANY[100:200])
+    assert await new.take(100) == of_alice([*MANY[200:], MANY[7]])
+    taking = await waiting(new, 100)
+    assert not taking.done()
+    new.note(ALICE, feeds(*MANY[:1]))
+    assert await taking == of_alice(MANY[:1])
+    (feed,) = feeds(*MANY[:1])
+    for account_id, first_had in ((ALICE, Stamp(5)), (BEN, Stamp(9))):
+        new.note(account_id, [replace(feed, first_had=first_had)])
+    assert await new.take(100) == [(ALICE, MANY[0], 5), (BEN, MANY[0], 9)]
+
+
+async def test_accounts_with_many_new_feeds_take_turns_and_leave_room(monkeypatch):
+    monkeypatch.setattr(known_feeds, "MAX_NEW", 20)
+    new = NewFeeds()
+    taking = await waiting(new, 1)
+    new.note(ALICE, feeds(*MANY[:1]))
+    await taking
+    new.note(ALICE, feeds(*MANY[:50]))
+    new.note(ALICE, feeds(*MANY[:50]))
+    new.note(BEN, feeds(*MANY[100:]))
+    taken = await new.take(100)
+    in_turn = [(ALICE, MANY[0]), (BEN, MANY[100]), (ALICE, MANY[1]), (BEN, MANY[101])]
+    assert [(who, url) for who, url, _ in taken[:4]] == in_turn
+    for account_id, urls in ((ALICE, MANY[:10]), (BEN, MANY[100:105])):
+        assert [url for who, url, _ in taken if who == account_id] == urls
+
+
+def test_take_now_does_not_wait():
+    new = NewFeeds()
+    new.note(ALICE, feeds(*MANY[:1]))
+    assert new.take_now(100) == [], "nobody had said that any would be taken"
+    new.keep()
+    new.note(ALICE, feeds(*MANY[:3]))
+    assert new.take_now(2) == of_alice(MANY[:2])
+    assert new.take_now(2) == of_alice(MANY[2:3])
+    assert new.take_now(2) == []
