@@ -33,11 +33,11 @@ def backups(tmp_path):
     return backups
 
 
-def days_ago(days: int) -> str:
+def days_ago(days):
     return backup_name(Stamp(wall_clock.now() - days * DAY_US))
 
 
-def names(folder: Path) -> set[str]:
+def names(folder):
     return {path.name for path in folder.iterdir()}
 
 

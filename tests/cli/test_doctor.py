@@ -11,7 +11,7 @@ import trustme
 from fake_provider import FakeProvider, settings_for
 from feedkeep_process import FeedkeepProcess
 from postgres_server import drop_database, execute, free_port, new_database
-from web_of_hosts import Host, WebOfHosts, reply
+from web_of_hosts import WebOfHosts, reply
 
 from feedkeep.cli import diagnosis
 from feedkeep.cli.diagnosis import Entrance, Verdict
@@ -55,7 +55,7 @@ def serving(owner):
         yield owner
 
 
-def fetching(owner: FeedkeepProcess, host: Host) -> str:
+def fetching(owner, host):
     """Let feeds be fetched from a host; return the address of one that it has."""
     owner.environment |= {
         "FEEDKEEP_FETCH": "public",
@@ -80,7 +80,7 @@ def examined(owner, feed="", *, faults=0):
     return found
 
 
-def fault(owner: FeedkeepProcess, subject: str, feed: str = "", *, faults: int = 1) -> str:
+def fault(owner, subject, feed="", *, faults=1):
     """Return what is said of a subject, which has to be a fault, among so many."""
     verdict, text = examined(owner, feed, faults=faults)[subject]
     assert verdict == "fault"
@@ -199,13 +199,6 @@ def test_a_provider_that_does_not_answer_is_a_fault(migrated):
         assert ("password_login is off" in text) is (password_login == "false")
 
 
-def test_without_fetches_no_host_is_asked(migrated, host):
-    feed = fetching(migrated, host)
-    migrated.environment |= {"FEEDKEEP_FETCH": "off", "FEEDKEEP_PORT": "0"}
-    assert examined(migrated, feed)["address"][0] == "note"
-    assert host.requests == []
-
-
 def test_a_service_without_its_database_is_one_that_is_not_ready(serving):
     assert httpx.get(f"{serving.base_url}/readyz").status_code == 200
     database = serving.folder / "feedkeep.db"
@@ -218,7 +211,11 @@ def test_a_service_without_its_database_is_one_that_is_not_ready(serving):
     assert "--port" not in text
 
 
-def test_another_program_at_the_port_is_a_fault(migrated, host):
+def test_another_program_at_the_port_is_a_fault_and_no_port_or_fetch_is_none(migrated, host):
+    feed = fetching(migrated, host)
+    migrated.environment |= {"FEEDKEEP_FETCH": "off", "FEEDKEEP_PORT": "0"}
+    assert examined(migrated, feed)["address"][0] == "note"
+    assert host.requests == []
     migrated.environment |= {"FEEDKEEP_HOST": host.address, "FEEDKEEP_PORT": str(host.port)}
     assert "no feedkeep" in fault(migrated, "address")
 

@@ -50,12 +50,6 @@ def test_a_postgres_database_without_tables_is_told_and_left_alone(offline):
     offline.must("check")
 
 
-@pytest.mark.parametrize("command", ["migrate", "account create me"])
-def test_a_command_that_makes_a_database_says_which(offline, command):
-    assert offline.database in offline.must(*command.split())
-    assert (offline.folder / "feedkeep.db").exists()
-
-
 def test_serve_prints_how_to_reach_it_over_ssh_and_that_it_has_no_administrator(offline):
     offline.must("account", "create", "me")
     offline.environment.pop("SSH_CONNECTION", None)

@@ -1,7 +1,6 @@
 """`feedkeep health` says whether the service is ready: in a sentence, and by its exit status."""
 
 import resource
-from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 
@@ -25,14 +24,14 @@ NO_FEEDKEEP = (
 
 
 @contextmanager
-def something_else(answer: bytes) -> Iterator[str]:
+def something_else(answer):
     """Let another server answer at an address on loopback."""
 
     class Another(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+        def do_GET(self):
             self.wfile.write(answer)
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, *_):
             pass
 
     with listening(Another) as url:

@@ -8,9 +8,8 @@ from urllib.parse import urlsplit
 import pytest
 from authors import TESTER
 from command_line import refusal
-from feedkeep_process import FeedkeepProcess
 
-from feedkeep.model import Account, Clock, Stamp
+from feedkeep.model import Clock, Stamp
 from feedkeep.rules.clock import DAY_US, RESTORED_AHEAD_US
 from feedkeep.rules.subscriptions import want
 from feedkeep.store.sqlite.connection import open_file
@@ -22,11 +21,11 @@ ON_BOTH = pytest.mark.parametrize("offline", ["sqlite", "postgres"], indirect=Tr
 """On a database of each kind."""
 
 
-def account(process: FeedkeepProcess, name: str) -> Account:
+def account(process, name):
     return process.use(lambda service: service.accounts.named(name))
 
 
-def assert_moved(found: Account) -> None:
+def assert_moved(found):
     a_while_ago = time.time_ns() // 1_000 - 600_000_000
     assert found.last_stamp > a_while_ago + RESTORED_AHEAD_US
     assert found.last_action_stamp > a_while_ago + RESTORED_AHEAD_US

@@ -26,12 +26,12 @@ def service(tmp_path_factory):
         yield process
 
 
-def get(service: FeedkeepProcess, path: str, name: str, password: str) -> httpx.Response:
+def get(service, path, name, password):
     url = service.base_url + path.format(name=name)
     return httpx.request("POST" if path == LOGIN else "GET", url, auth=(name, password))
 
 
-def opened_by(service: FeedkeepProcess, name: str, secret: str) -> list[str]:
+def opened_by(service, name, secret):
     return [path for path in PROTOCOLS if get(service, path, name, secret).status_code == 200]
 
 

@@ -15,11 +15,11 @@ GOOD = "$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A"
 OF_AN_EARLIER_VERSION = Cost(64 * 1024, 3, 4)
 
 
-def made_elsewhere(password: str, cost: Cost) -> str:
+def made_elsewhere(password, cost):
     return PasswordHasher(cost.passes, cost.memory_kib, cost.lanes).hash(password)
 
 
-def account_with(password_hash: str | None) -> Account:
+def account_with(password_hash):
     return Account(AccountId(1), "Bob", password_hash, False, Stamp(1))
 
 
@@ -41,7 +41,7 @@ def test_one_thread_computes_what_a_thread_for_each_lane_does(lanes):
     assert not argon2id.matches(hashed, "uni")
 
 
-def work_of(costs: list[Cost]) -> tuple[int, int]:
+def work_of(costs):
     """Return what is filled, and what is passed over, of memory."""
     return sum(c.memory_kib for c in costs), sum(c.memory_kib * c.passes for c in costs)
 

@@ -2,7 +2,6 @@
 
 import ast
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import feedkeep
@@ -16,7 +15,7 @@ NO_SECRET = re.compile(r"\blen\([^()]*\)|\b[A-Z][A-Z_]+\b")
 COMPARING = ast.Eq | ast.NotEq | ast.In | ast.NotIn
 
 
-def comparisons_of_secrets(source: str) -> Iterator[str]:
+def comparisons_of_secrets(source):
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Compare) and any(isinstance(op, COMPARING) for op in node.ops):
             compared = (node.left, *node.comparators)

@@ -51,7 +51,7 @@ async def checked(monkeypatch, at_once):
     checked.close()
 
 
-def counted(checked: Passwords) -> int:
+def counted(checked):
     """Return for how many names and addresses an attempt is counted."""
     return len(checked._throttle._attempts)
 

@@ -39,11 +39,11 @@ def test_a_recovery_code_has_80_random_bits_and_is_read_however_it_is_typed():
 class Begun:
     """Begins sessions, and counts them; each takes until the loop comes round again."""
 
-    def __init__(self, *failures: Exception) -> None:
+    def __init__(self, *failures):
         self.failures = list(failures)
         self.count = 0
 
-    async def __call__(self) -> SharedSession:
+    async def __call__(self):
         self.count += 1
         await asyncio.sleep(0)
         if self.failures:

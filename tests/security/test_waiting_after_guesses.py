@@ -20,7 +20,7 @@ moments = st.lists(
 counts = st.lists(moments, max_size=4)
 
 
-def in_one_window(counted: Sequence[Sequence[float]], limit: int) -> float:
+def in_one_window(counted, limit):
     """Return the wait for a limit in the last window, for whatever all have counted together."""
     times = sorted(at for some in counted for at in some)
     return max(0.0, times[-limit] + WINDOW_SECONDS - NOW) if len(times) >= limit else 0.0
@@ -54,22 +54,22 @@ def test_who_knows_more_waits_no_less_whichever_process_counted_it(counted, more
 class Crowd:
     """Processes that let an attacker through by the rule, and tell each other now and then."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count):
         self.own: list[Sequence[float]] = [[] for _ in range(count)]
         self.known: list[list[Sequence[float]]] = [[] for _ in range(count)]
 
-    def exchange(self) -> None:
+    def exchange(self):
         for number in range(len(self.own)):
             self.known[number] = [own for i, own in enumerate(self.own) if i != number]
 
-    def tries(self, process: int, now: float) -> bool:
+    def tries(self, process, now):
         own, others = self.own[process], self.known[process]
         is_let = wait_seconds([own, *others], LIMIT, now) == 0
         if is_let:
             self.own[process] = with_attempt(own, others, LIMIT, now)
         return is_let
 
-    def let_up_to(self, count: int, now: float) -> int:
+    def let_up_to(self, count, now):
         """Try until so many were let through, or no process lets any through; return the number."""
         processes = [process for process in range(len(self.own)) for _ in range(LIMIT)]
         return sum(self.tries(process, now) for process in processes[:count])

@@ -9,7 +9,7 @@ from running import assert_refused
 from structlog.testing import capture_logs
 from whole_store import damages_of
 
-from feedkeep.model import Admitted, EpisodeAction, Second, replace
+from feedkeep.model import Admitted, Second, replace
 from feedkeep.model.errors import InvalidInput, StoreUnavailable
 from feedkeep.rules import episode_actions
 from feedkeep.rules.credentials import read_session
@@ -17,14 +17,13 @@ from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import Update, want
 from feedkeep.rules.undo import Undo
-from feedkeep.service import Service
 from feedkeep.service import episode_actions as service_actions
 
 OLD, NEW = (f"https://{name}.example/feed" for name in ("old", "new"))
 UNAVAILABLE, CANCELLED = StoreUnavailable("The database is locked."), asyncio.CancelledError()
 
 
-def played(url: str, *numbers: int, at: int | None = None, position: int = 1) -> list[SentAction]:
+def played(url, *numbers, at=None, position=1):
     return [
         SentAction(url, f"https://cdn.example/{n}", "phone", "play", at or n, 0, position, 10)
         for n in numbers
@@ -36,7 +35,7 @@ def app(bob):
     return Admitted(bob, "test")
 
 
-async def since(service: Service, app: Admitted, second: int = 0) -> list[EpisodeAction]:
+async def since(service, app, second=0):
     told = await service.episode_actions.since(app, Second(second))
     return [action async for page in told.pages for action in page]
 

@@ -2,17 +2,16 @@
 
 from running import DAY, HOME, MINUTE, PASSWORD, assert_refused
 
-from feedkeep.model import Account, Admitted, CredentialKind, Preferences, Scope, Stamp
+from feedkeep.model import Admitted, CredentialKind, Preferences, Scope, Stamp
 from feedkeep.model.errors import AccountError, InvalidInput
 from feedkeep.rules.apps import MAX_ENDED_TOKENS, MAX_TOKENS, AppKind, AppUse
 from feedkeep.rules.clock import minute_of
 from feedkeep.rules.credentials import read_session, read_token
-from feedkeep.service import Service
 from feedkeep.service.devices import MAX_SHOWN
 from feedkeep.service.logins import login_of
 
 
-async def begin(service: Service, account: Account, label: str, text: str = "") -> str:
+async def begin(service, account, label, text=""):
     """Begin a session of an app by a token; by the password without one."""
     admitted = Admitted(account, CredentialKind.PASSWORD)
     if text:

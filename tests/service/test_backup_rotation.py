@@ -13,11 +13,11 @@ moments = st.integers(0, 100 * DAY_US).map(Stamp)
 counts = st.integers(1, 9)
 
 
-def at(text: str) -> Stamp:
+def at(text):
     return read_stamp(f"{text}:00Z")
 
 
-def kept(made: set[Stamp], keep_daily: int, keep_weekly: int) -> set[Stamp]:
+def kept(made, keep_daily, keep_weekly):
     return made - superseded(made, max(made), keep_daily, keep_weekly)
 
 

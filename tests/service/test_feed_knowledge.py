@@ -9,15 +9,15 @@ from running import DAY, MINUTE
 from structlog.testing import capture_logs
 
 from feedkeep import model
-from feedkeep.model import AccountId, Episode, EpisodeAction, Guid, Stamp, Subscription, replace
+from feedkeep.model import AccountId, Episode, Stamp, Subscription, replace
 from feedkeep.model.errors import StoreUnavailable
 from feedkeep.rules.episode_actions import SentAction, judge
 from feedkeep.rules.episodes import Playing, digest_of_file, digest_of_guid
 from feedkeep.rules.feed_names import title_of
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import want
-from feedkeep.service import Service, known_feeds
-from feedkeep.service.known_feeds import New, NewFeeds
+from feedkeep.service import known_feeds
+from feedkeep.service.known_feeds import NewFeeds
 
 URLS = [f"https://{number}.example/feed" for number in range(7)]
 URL, MOVED = URLS[0], "https://moved.example/feed"
@@ -25,20 +25,20 @@ LONG = "https://long.example/" + "x" * 400
 PICTURE = model.Picture("image/webp", b"picture", digest="0123")
 
 
-def guid(url: str) -> Guid:
+def guid(url):
     return parse_feed_url(url).guid
 
 
-def feeds(*urls: str) -> list[Subscription]:
+def feeds(*urls):
     """Return feeds of a list that has had them always."""
     return [Subscription(guid(url), url, True, Stamp(1)) for url in urls]
 
 
-def file(number: int) -> str:
+def file(number):
     return f"https://show.example/{number}.mp3"
 
 
-def episodes(*numbers: int) -> tuple[Episode, ...]:
+def episodes(*numbers):
     return tuple(
         Episode(f"Episode {n}", Stamp(n), 60, "", digest_of_guid(f"g{n}"), digest_of_file(file(n)))
         for n in numbers
@@ -65,17 +65,17 @@ async def look(store, clock, *urls, title="Radio", found=None):
     clock.go_on(MINUTE)
 
 
-async def subscribed(service: Service, name: str, url: str = URL) -> AccountId:
+async def subscribed(service, name, url=URL):
     account = await service.accounts.create(name, None)
     await service.subscriptions.add(account.id, [want(url, None)], TESTER)
     return account.id
 
 
-async def subscription(service: Service, account_id: AccountId, url: str = URL) -> Subscription:
+async def subscription(service, account_id, url=URL):
     return (await service.subscriptions.view(account_id, guid(url))).subscription
 
 
-def play(podcast: str, episode: str, episode_guid: str | None = None) -> EpisodeAction:
+def play(podcast, episode, episode_guid=None):
     return judge(SentAction(podcast, episode, "", "play", None, None, 9, 60, episode_guid))
 
 
@@ -254,11 +254,11 @@ ALICE, BEN = AccountId(1), AccountId(2)
 MANY = [f"https://show.example/{number}" for number in range(250)]
 
 
-def of_alice(urls: list[str]) -> list[New]:
+def of_alice(urls):
     return [(ALICE, url, 0) for url in urls]
 
 
-async def waiting(new: NewFeeds, at_most: int) -> asyncio.Task[object]:
+async def waiting(new, at_most):
     """Return a task that takes, once it waits for something to take."""
     task = asyncio.create_task(new.take(at_most))
     await asyncio.sleep(0)

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
@@ -12,20 +11,20 @@ from recorded import COMMITS, recorded
 from running import HOME, MINUTE, PASSWORD, Clock
 from stores import service_on
 
-from feedkeep.model import CountedAttempts, Stamp
+from feedkeep.model import Stamp
 from feedkeep.model.errors import NotAuthorized, StoreUnavailable, TooManyAttempts
 from feedkeep.rules.credentials import PasswordCredential
 from feedkeep.runtime import wall_clock
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.security.throttle import KEPT_SECONDS, PER_ACCOUNT_AND_ADDRESS
-from feedkeep.service import Service, shared_attempts
+from feedkeep.service import shared_attempts
 from feedkeep.store.sqlite import SqliteStore
 
 HOUR = 60 * MINUTE
 
 
 @asynccontextmanager
-async def serving(open_store: Callable, clock: Callable[[], Stamp]) -> AsyncIterator[Service]:
+async def serving(open_store, clock):
     """Give the service of a process; it is closed as that of a process is."""
     async with open_store(clock) as store:
         service = service_on(store, clock)
@@ -48,7 +47,7 @@ async def wait_for_word(service, password, name="Bob", address=HOME):
     raise AssertionError("the password was right")
 
 
-async def looked_at(service: Service, most: int) -> int:
+async def looked_at(service, most):
     """Return how many wrong passwords were looked at before one had to wait."""
     for number in range(most):
         if await wait_for_word(service, f"wrong{number}{time.monotonic()}") is not None:
@@ -61,7 +60,7 @@ def clock():
     return wall_clock.now
 
 
-async def rows(service: Service) -> list[CountedAttempts]:
+async def rows(service):
     return (await service.store.attempts.saved_since(Stamp(0), 99))[1]
 
 
