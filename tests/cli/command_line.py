@@ -11,7 +11,7 @@ from feedkeep_process import FEEDKEEP, FeedkeepProcess
 _SILENCE_SECONDS = 20
 
 
-def refusal(process: FeedkeepProcess, *arguments: str, stdin: str = "") -> str:
+def refusal(process: FeedkeepProcess, *arguments: str, stdin: str | bytes = "") -> str:
     """Run a command that has to fail; return its one sentence."""
     done = process.run(*arguments, stdin=stdin)
     assert (done.returncode, done.stdout) == (1, ""), arguments

@@ -39,7 +39,7 @@ def play(number: int) -> dict[str, Any]:
 
 @dataclass
 class OtherServer:
-    """An account's things, and how they are told.
+    """An account's things, and how they are told; goPodder does it so.
 
     Attributes:
         failures: Statuses of the replies to the next requests for episode actions.
@@ -150,13 +150,6 @@ class Gpodder2go(OtherServer):
         return {"actions": None, "timestamp": NOW}
 
 
-class Gopodder(OtherServer):
-    """Its timestamps are a second ahead."""
-
-    def changes(self, _device: str) -> Answer:
-        return 200, {"add": FEEDS, "remove": [], "timestamp": NOW + 1}
-
-
 class Podsync(OtherServer):
     """It has no whole list."""
 
@@ -182,7 +175,7 @@ class Nextcloud(OtherServer):
         return found
 
 
-KINDS = [Mygpo, Opodsync, Gpodder2go, Gopodder, Podsync, Nextcloud]
+KINDS = [Mygpo, Opodsync, Gpodder2go, OtherServer, Podsync, Nextcloud]
 
 
 @contextmanager

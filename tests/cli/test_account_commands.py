@@ -10,7 +10,7 @@ from feedkeep.rules.credentials import PasswordCredential
 HASH = "$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13Nr+Q8FkCFWsjG4z6b1j7rM"
 
 
-def rows(printed: str) -> dict[str, list[str]]:
+def rows(printed):
     """Return the rows of a table by their first cell."""
     return {line.split()[0]: re.split(r"\s{2,}", line.strip()) for line in printed.splitlines()[1:]}
 

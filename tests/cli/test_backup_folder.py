@@ -33,11 +33,11 @@ def backups(tmp_path):
     return backups
 
 
-def days_ago(days: int) -> str:
+def days_ago(days):
     return backup_name(Stamp(wall_clock.now() - days * DAY_US))
 
 
-def names(folder: Path) -> set[str]:
+def names(folder):
     return {path.name for path in folder.iterdir()}
 
 
@@ -67,13 +67,8 @@ def test_seven_days_and_four_weeks_are_kept_and_only_its_own_backups_go(process,
     process.must("restore", str(backups / new), "--database", elsewhere)
     listed = process.must("export", "alice", "--format", "urls", "--database", elsewhere)
     assert listed == "https://a.example\n"
-
-
-def test_how_many_are_kept_can_be_told(process, backups):
-    for day in range(1, 20):
-        (backups / days_ago(day)).touch()
     process.must("backup", "--into", str(backups), "--keep-daily", "2", "--keep-weekly", "0")
-    assert len(names(backups)) == 2
+    assert len(names(backups) - {*OTHERS, folder_of_that_name, link}) == 2
 
 
 def test_nothing_goes_if_there_is_no_whole_new_one(process, backups):

@@ -15,7 +15,6 @@ import typer
 
 from feedkeep.cli import checking
 from feedkeep.cli.checking import check, check_part
-from feedkeep.config.settings import Settings
 from feedkeep.model import AccountId
 from feedkeep.model.errors import StoreUnavailable
 from feedkeep.service import Checked, Service
@@ -39,11 +38,11 @@ def _by_page(monkeypatch):
     monkeypatch.setattr(checking, "ACCOUNTS_AT_ONCE", PAGE)
 
 
-def checked(url: str, processes: int, after: int = 0) -> None:
+def checked(url, processes, after=0):
     check(after=after, processes=processes, database=url, config=None)
 
 
-def damage(url: str) -> None:
+def damage(url):
     """Let the counts of three accounts be wrong."""
     one = "SELECT account_id FROM account ORDER BY account_id LIMIT 1 OFFSET {}"
     with closing(open_file(Path(url.removeprefix("sqlite:///")))) as database:
@@ -66,7 +65,7 @@ def test_several_processes_find_what_one_finds_in_the_same_order(url, capsys):
     assert found[0].err.count("the stored counts of the list are") == len(DAMAGED)
 
 
-def killed(chosen: Settings, after: AccountId, until: AccountId) -> Checked:
+def killed(chosen, after, until):
     """Take the place of `check_part` where the system kills a process after the first part."""
     if after:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -100,7 +99,7 @@ def test_a_check_of_which_a_process_is_killed_says_how_to_go_on(url, monkeypatch
     assert "`/srv/feedkeep check --after" in capsys.readouterr().err
 
 
-def stuck(chosen: Settings, after: AccountId, until: AccountId) -> Checked:
+def stuck(chosen, after, until):
     """Take the place of `check_part` where an account takes an hour."""
     Path(chosen.database.removeprefix("sqlite:///") + ".stuck").touch()
     signal.pause()

@@ -35,14 +35,8 @@ def test_help_reads_like_a_manual(offline):
 
 def test_a_command_runs_without_a_standard_error(offline):
     offline.must("account", "create", "me")
-    done = subprocess.run(
-        ["sh", "-c", 'exec "$0" "$@" 2>&-', FEEDKEEP, "account", "list"],
-        env=offline.environment,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    assert "me" in done.stdout
+    closing_it = ["sh", "-c", 'exec "$0" "$@" 2>&-', FEEDKEEP, "account", "list"]
+    assert "me" in subprocess.check_output(closing_it, env=offline.environment, text=True)
 
 
 def test_wrong_usage_exits_with_2(tmp_path, monkeypatch):
@@ -247,12 +241,10 @@ def test_a_defect_is_told_in_one_sentence_too(offline):
 
 def test_without_settings_the_database_lies_in_the_users_data_directory(tmp_path):
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
-    database = f"sqlite:///{tmp_path}/.local/share/feedkeep/feedkeep.db"
-    done = subprocess.run(
-        [FEEDKEEP, "migrate"], env=environment, capture_output=True, text=True, check=True
-    )
-    assert done.stdout == f"{database} is up to date.\n"
-    assert (tmp_path / ".local/share/feedkeep/feedkeep.db").exists()
+    file = tmp_path / ".local/share/feedkeep/feedkeep.db"
+    told = subprocess.check_output([FEEDKEEP, "migrate"], env=environment, text=True)
+    assert told == f"sqlite:///{file} is up to date.\n"
+    assert file.exists()
 
 
 def test_a_terminal_asks_for_a_password_twice_and_before_a_deletion(offline):

@@ -11,14 +11,15 @@ import trustme
 from fake_provider import FakeProvider, settings_for
 from feedkeep_process import FeedkeepProcess
 from postgres_server import drop_database, execute, free_port, new_database
-from web_of_hosts import Host, WebOfHosts, reply
+from web_of_hosts import WebOfHosts, reply
 
-from feedkeep.cli.diagnosis import Verdict
+from feedkeep.cli import diagnosis
+from feedkeep.cli.diagnosis import Entrance, Verdict
 from feedkeep.cli.doctor import one_feed
 from feedkeep.config.settings import Settings
-from feedkeep.model import Restored, replace
+from feedkeep.model import Clock, Stamp
 from feedkeep.outbound.targets import SystemNames
-from feedkeep.rules.clock import DAY_US, shift
+from feedkeep.rules.clock import DAY_US, SECOND_US, shift
 from feedkeep.runtime import wall_clock
 
 FEED = b"<rss><channel><title>A feed</title><item><guid>1</guid></item></channel></rss>"
@@ -54,7 +55,7 @@ def serving(owner):
         yield owner
 
 
-def fetching(owner: FeedkeepProcess, host: Host) -> str:
+def fetching(owner, host):
     """Let feeds be fetched from a host; return the address of one that it has."""
     owner.environment |= {
         "FEEDKEEP_FETCH": "public",
@@ -64,9 +65,7 @@ def fetching(owner: FeedkeepProcess, host: Host) -> str:
     return f"http://{host.address}:{host.port}/feed"
 
 
-def examined(
-    owner: FeedkeepProcess, feed: str = "", *, faults: int = 0
-) -> dict[str, tuple[str, str]]:
+def examined(owner, feed="", *, faults=0):
     """Return by subject what was found, and how bad that is."""
     done = owner.run("doctor", *(["--feed", feed] if feed else []))
     assert (done.returncode, done.stderr) == (int(faults > 0), ""), done.stdout
@@ -81,7 +80,7 @@ def examined(
     return found
 
 
-def fault(owner: FeedkeepProcess, subject: str, feed: str = "", *, faults: int = 1) -> str:
+def fault(owner, subject, feed="", *, faults=1):
     """Return what is said of a subject, which has to be a fault, among so many."""
     verdict, text = examined(owner, feed, faults=faults)[subject]
     assert verdict == "fault"
@@ -178,9 +177,8 @@ def test_a_database_file_that_all_users_may_read_is_a_fault(serving, name):
 def test_stamps_far_ahead_of_the_clock_are_a_fault(migrated):
     async def set_clock_ahead(service):
         account = await service.accounts.create("alice", None)
-        ahead = replace(account, last_action_stamp=shift(wall_clock.now(), 60 * DAY_US))
-        decided = Restored(ahead, newest=None)
-        await service.store.accounts.note_restored(account.id, lambda *_: decided)
+        ahead = shift(wall_clock.now(), 60 * DAY_US)
+        await service.store.accounts.advance(account.id, Clock.ACTIONS, lambda _: ahead)
 
     migrated.use(set_clock_ahead)
     assert "If the clock is behind, set it" in fault(migrated, "clock")
@@ -201,13 +199,6 @@ def test_a_provider_that_does_not_answer_is_a_fault(migrated):
         assert ("password_login is off" in text) is (password_login == "false")
 
 
-def test_without_fetches_no_host_is_asked(migrated, host):
-    feed = fetching(migrated, host)
-    migrated.environment |= {"FEEDKEEP_FETCH": "off", "FEEDKEEP_PORT": "0"}
-    assert examined(migrated, feed)["address"][0] == "note"
-    assert host.requests == []
-
-
 def test_a_service_without_its_database_is_one_that_is_not_ready(serving):
     assert httpx.get(f"{serving.base_url}/readyz").status_code == 200
     database = serving.folder / "feedkeep.db"
@@ -220,7 +211,11 @@ def test_a_service_without_its_database_is_one_that_is_not_ready(serving):
     assert "--port" not in text
 
 
-def test_another_program_at_the_port_is_a_fault(migrated, host):
+def test_another_program_at_the_port_is_a_fault_and_no_port_or_fetch_is_none(migrated, host):
+    feed = fetching(migrated, host)
+    migrated.environment |= {"FEEDKEEP_FETCH": "off", "FEEDKEEP_PORT": "0"}
+    assert examined(migrated, feed)["address"][0] == "note"
+    assert host.requests == []
     migrated.environment |= {"FEEDKEEP_HOST": host.address, "FEEDKEEP_PORT": str(host.port)}
     assert "no feedkeep" in fault(migrated, "address")
 
@@ -277,3 +272,81 @@ def test_on_postgres_rights_connections_and_both_clocks_are_examined(owner, post
     execute(database, f"DROP OWNED BY {role}")
     execute(database, f"DROP ROLE {role}")
     drop_database(postgres, database)
+
+
+NOW = Stamp(1_795_000_000 * SECOND_US)
+YEAR_US = 365 * DAY_US
+OK, NOTE, FAULT = Verdict
+
+
+def test_a_full_disk_is_a_fault_and_an_old_backup_or_a_certificate_near_its_end_a_note():
+    for free_bytes, verdict in ((0, FAULT), (499_999_999, FAULT), (500_000_000, OK)):
+        assert diagnosis.disk(free_bytes).verdict is verdict
+    assert diagnosis.backup(None, NOW).verdict is NOTE
+    for age_us, verdict in ((0, OK), (2 * DAY_US - 1, OK), (2 * DAY_US, NOTE), (-DAY_US, OK)):
+        assert diagnosis.backup(Stamp(NOW - age_us), NOW).verdict is verdict
+    for days, verdict in ((13, NOTE), (14, OK), (90, OK)):
+        assert diagnosis.certificate(Stamp(NOW + days * DAY_US), NOW).verdict is verdict
+
+
+def test_missing_rights_and_connections_beyond_the_limit_are_faults():
+    assert diagnosis.rights([]).verdict is OK
+    found = diagnosis.rights(["token", "entry"])
+    assert (found.verdict, "entry, token" in found.text) == (FAULT, True)
+    assert diagnosis.connections(workers=4, of_each=25, limit=100).verdict is OK
+    found = diagnosis.connections(workers=4, of_each=25, limit=99)
+    assert found.verdict is FAULT
+    assert "99" in found.text
+    assert "100" in found.text
+
+
+@pytest.mark.parametrize(
+    ("now", "of_database", "newest", "is_set", "verdict"),
+    [
+        (NOW, None, 0, True, OK),
+        (NOW, None, NOW, None, OK),
+        (NOW, None, 0, False, NOTE),
+        (NOW, NOW + 5 * SECOND_US, 0, True, OK),
+        (NOW, NOW + 5 * SECOND_US + 1, 0, True, FAULT),
+        (NOW, NOW - 6 * SECOND_US, 0, False, FAULT),
+        (0, 0, 0, True, FAULT),
+        (NOW - 10 * YEAR_US, None, 0, True, FAULT),
+        (NOW + 10 * YEAR_US, None, NOW + 10 * YEAR_US, True, FAULT),
+        (NOW + 10 * YEAR_US, NOW + 10 * YEAR_US, NOW, True, FAULT),
+        (NOW, None, NOW + 30 * DAY_US, True, OK),
+        (NOW, None, NOW + 30 * DAY_US + 1, True, FAULT),
+    ],
+)
+def test_clock_that_contradicts_database_or_release_is_a_fault(
+    now, of_database, newest, is_set, verdict
+):
+    there = None if of_database is None else Stamp(of_database)
+    assert diagnosis.clock(Stamp(now), there, Stamp(newest), is_set).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("scheme", "is_local", "has_certificate", "proxies", "found"),
+    [
+        ("", True, False, (), []),
+        ("https", True, False, ("127.0.0.1",), []),
+        ("https", False, True, (), []),
+        ("https", True, False, (), [("proxies", FAULT)]),
+        ("", True, False, ("127.0.0.1",), [("proxies", NOTE)]),
+        ("", False, False, (), [("tls", NOTE)]),
+        ("http", False, False, (), [("tls", NOTE)]),
+        ("http", True, False, (), []),
+        ("https", False, False, ("0.0.0.0/0", "::/0"), [("proxies", FAULT)]),
+        ("https", False, False, ("0.0.0.0/1", "128.0.0.0/1"), [("proxies", FAULT)]),
+        ("https", False, False, ("::1", "::/1", "8000::/1"), [("proxies", FAULT)]),
+        ("https", False, False, ("::ffff:0.0.0.0/96",), [("proxies", FAULT)]),
+        ("https", False, False, ("10.0.0.0/8", "172.16.0.0/12", "fc00::/7", "fe80::/10"), []),
+        ("https", False, False, ("64.0.0.0/2", "64.0.0.0/3", "96.0.0.0/3"), []),
+    ],
+)
+def test_proxies_and_tls_have_to_fit_the_address_of_clients(
+    scheme, is_local, has_certificate, proxies, found
+):
+    told = diagnosis.entrance(
+        Entrance(scheme=scheme, is_local=is_local, has_certificate=has_certificate, proxies=proxies)
+    )
+    assert [(one.subject, one.verdict) for one in told] == found

@@ -50,31 +50,18 @@ def test_a_postgres_database_without_tables_is_told_and_left_alone(offline):
     offline.must("check")
 
 
-@pytest.mark.parametrize("command", ["migrate", "account create me"])
-def test_a_command_that_makes_a_database_says_which(offline, command):
-    assert offline.database in offline.must(*command.split())
-    assert (offline.folder / "feedkeep.db").exists()
-
-
-@pytest.mark.parametrize(
-    ("settings", "is_told"),
-    [(SSH, True), (SSH | {"FEEDKEEP_PUBLIC_URL": "https://feeds.example"}, False), ({}, False)],
-)
-def test_serve_over_ssh_prints_how_to_reach_its_loopback_address(offline, settings, is_told):
-    offline.environment.pop("SSH_CONNECTION", None)
-    offline.environment |= settings
-    with offline:
-        told = re.search(r"ssh -L (\d+):127\.0\.0\.1:\1 USER@SERVER\n", "".join(offline.printed))
-    assert bool(told) is is_told
-
-
-def test_a_service_without_an_administrator_says_so_at_its_start(offline):
+def test_serve_prints_how_to_reach_it_over_ssh_and_that_it_has_no_administrator(offline):
     offline.must("account", "create", "me")
-    for is_told in (True, False):
+    offline.environment.pop("SSH_CONNECTION", None)
+    public = {"FEEDKEEP_PUBLIC_URL": "https://feeds.example"}
+    for settings, is_told in (({}, False), (SSH, True), (SSH | public, False)):
+        offline.environment |= settings
         with offline:
-            told = "account admin NAME` makes one.\n" in "".join(offline.printed)
-        assert told is is_told
-        offline.must("account", "admin", "me")
+            printed = "".join(offline.printed)
+        assert bool(re.search(r"ssh -L (\d+):127\.0\.0\.1:\1 USER@SERVER\n", printed)) is is_told
+        assert ("account admin NAME` makes one.\n" in printed) is (settings != SSH | public)
+        if settings:
+            offline.must("account", "admin", "me")
 
 
 def test_a_public_url_that_does_not_work_is_refused_at_the_start(offline):

@@ -1,7 +1,6 @@
 """`feedkeep health` says whether the service is ready: in a sentence, and by its exit status."""
 
 import resource
-from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 
@@ -25,14 +24,14 @@ NO_FEEDKEEP = (
 
 
 @contextmanager
-def something_else(answer: bytes) -> Iterator[str]:
+def something_else(answer):
     """Let another server answer at an address on loopback."""
 
     class Another(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+        def do_GET(self):
             self.wfile.write(answer)
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, *_):
             pass
 
     with listening(Another) as url:
@@ -52,12 +51,19 @@ def test_a_ready_service_is_found_by_its_settings_or_its_address(feedkeep):
         assert feedkeep.must("health", "--url", feedkeep.base_url + end) == ready
 
 
-def test_where_nothing_listens_it_says_so(offline):
+def test_an_address_where_nothing_listens_or_that_is_not_valid_is_told(offline):
     port = offline.environment["FEEDKEEP_PORT"] = str(free_port())
     assert refusal(offline, "health") == (
         f"No feedkeep answers at http://127.0.0.1:{port}. There is no connection to 127.0.0.1:"
         " connection refused."
     )
+    for url, named, said in (
+        ([], "0", "name the address"),
+        (["--url", "127.0.0.1:8080"], "8080", "http://"),
+        (["--url", "http://127.0.0.1:x"], "8080", "host"),
+    ):
+        offline.environment["FEEDKEEP_PORT"] = named
+        assert said in refusal(offline, "health", *url)
 
 
 def test_a_service_that_cannot_write_is_not_ready_and_is_again_later(tmp_path):
@@ -94,13 +100,3 @@ def test_with_a_certificate_it_is_asked_by_https_whatever_name_that_is_for(tmp_p
         assert process.must("health") == f"feedkeep at {process.base_url} is ready.\n"
         # An address that is named has to have a certificate for it.
         assert "certificate" in refusal(process, "health", "--url", process.base_url)
-
-
-def test_an_address_that_is_not_valid_is_told(offline):
-    for url, port, said in (
-        ([], "0", "name the address"),
-        (["--url", "127.0.0.1:8080"], "8080", "http://"),
-        (["--url", "http://127.0.0.1:x"], "8080", "host"),
-    ):
-        offline.environment["FEEDKEEP_PORT"] = port
-        assert said in refusal(offline, "health", *url)

@@ -8,7 +8,6 @@ from feedkeep_process import FEEDKEEP, FeedkeepProcess
 from test_list_commands import urls
 
 from feedkeep.model.stamps import write_stamp
-from feedkeep.service import Service
 
 A, B, C, D = (f"https://{letter}.example/feed" for letter in "abcd")
 FEEDS = [A, B, C]
@@ -21,34 +20,34 @@ def name(feedkeep):
     return with_feeds(feedkeep)
 
 
-def with_feeds(process: FeedkeepProcess) -> str:
+def with_feeds(process):
     name = process.new_account()
     process.must("import", name, "-", stdin="\n".join(FEEDS))
     return name
 
 
-def as_on_the_path(told: str) -> str:
+def as_on_the_path(told):
     """Return what a command told as if the shell had found it by its name alone."""
     return told.replace(f"`{FEEDKEEP} ", "`feedkeep ")
 
 
-def wipe(process: FeedkeepProcess, name: str) -> None:
+def wipe(process, name):
     """Unsubscribe from everything in one request, as an app that was reset does."""
     with process.client(name) as client:
         path = f"/api/2/subscriptions/{name}/phone.json"
         assert client.post(path, json={"add": [], "remove": FEEDS}).status_code == 200
 
 
-def stamps(process: FeedkeepProcess, name: str) -> list[str]:
+def stamps(process, name):
     """Return the stamps of all changes, newest first."""
     return re.findall(r"^([0-9]{16}) ", process.must("history", name), re.MULTILINE)
 
 
-async def moment_of_now(service: Service) -> str:
+async def moment_of_now(service):
     return write_stamp(service.now())
 
 
-def preview(feedkeep: FeedkeepProcess, *asked: str) -> str:
+def preview(feedkeep, *asked):
     """Return what a command shows, and does not do, since there is no terminal to ask on."""
     shown = feedkeep.run(*asked)
     assert shown.returncode == 1

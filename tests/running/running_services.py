@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 import pytest
-from feedkeep_process import FEEDKEEP, FeedkeepProcess
+from feedkeep_process import FEEDKEEP, DidNotStart, FeedkeepProcess
 
 ITEM = {"subscriptions": [{"feed_url": "https://a.example"}]}
 INTERVAL_SECONDS = 0.25
@@ -35,6 +35,14 @@ def refusal(process: FeedkeepProcess, *arguments: str) -> str:
     done = process.run(*arguments)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), arguments
     return done.stderr.removeprefix("feedkeep: ").strip()
+
+
+def refused_start(process: FeedkeepProcess) -> str:
+    """Start a service, which has to fail; return the last line that it wrote."""
+    with pytest.raises(DidNotStart) as told, process:
+        pytest.fail(f"It serves: {process.printed}")
+    assert process.wait() == 1
+    return str(told.value).splitlines()[-1]
 
 
 @contextmanager
@@ -131,7 +139,8 @@ class Manager:
         while not self.is_silent_for(0):
             pass
 
-    def is_silent_for(self, seconds: float) -> bool:
+    def is_silent_for(self, seconds: float = 2 * INTERVAL_SECONDS) -> bool:
+        """Whether no sign comes, by default in the time after which a watchdog would bite."""
         self.socket.settimeout(seconds)
         try:
             self.socket.recv(100)

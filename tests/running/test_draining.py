@@ -11,7 +11,7 @@ from feedkeep_process import FeedkeepProcess
 from forms import first_of
 from running_services import ITEM, begun_post, connected, is_alive, rest, status_of, until
 
-LONGER_THAN_A_TEST = "300"
+ON_TWO_WORKERS = pytest.mark.parametrize("workers", [2])
 SOON_SECONDS = 15
 LIVEZ = b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -22,9 +22,8 @@ def workers():
 
 
 @pytest.fixture
-def serving(tmp_path, database, workers):
-    drain = {"workers": str(workers), "drain_seconds": LONGER_THAN_A_TEST}
-    process = FeedkeepProcess(tmp_path, database, **drain)
+def serving(tmp_path, workers):
+    process = FeedkeepProcess(tmp_path, workers=str(workers), drain_seconds="300")
     process.start()
     process.wait_for_workers(workers) if workers > 1 else process.wait_until_ready()
     yield process
@@ -32,10 +31,7 @@ def serving(tmp_path, database, workers):
         process.kill()
 
 
-ON_TWO_WORKERS = pytest.mark.parametrize(("store", "workers"), [("postgres", 2)])
-
-
-def until_it_refuses(process: FeedkeepProcess) -> None:
+def until_it_refuses(process):
     """Wait until /readyz refuses, several times: there may be several workers."""
     deadline = time.monotonic() + SOON_SECONDS
     refused = 0
@@ -44,7 +40,7 @@ def until_it_refuses(process: FeedkeepProcess) -> None:
         refused = 0 if status_of(process) == 200 else refused + 1
 
 
-def ends_soon(process: FeedkeepProcess) -> bool:
+def ends_soon(process):
     since = time.monotonic()
     return process.wait() == 0 and time.monotonic() - since < SOON_SECONDS
 

@@ -2,19 +2,18 @@
 
 import signal
 from contextlib import closing
-from pathlib import Path
 
 import pytest
-from feedkeep_process import DidNotStart, FeedkeepProcess
+from feedkeep_process import FeedkeepProcess
 from forms import first_of
-from running_services import refusal
+from running_services import refusal, refused_start
 
 from feedkeep.store.sqlite.connection import open_file
 
 FEED = "https://kept.example/feed"
 
 
-def with_a_feed(folder: Path) -> tuple[FeedkeepProcess, str]:
+def with_a_feed(folder):
     """Return a service that runs, and the account there that is subscribed to one feed."""
     process = FeedkeepProcess(folder)
     process.start()
@@ -25,21 +24,13 @@ def with_a_feed(folder: Path) -> tuple[FeedkeepProcess, str]:
     return process, name
 
 
-def refused(process: FeedkeepProcess) -> str:
-    """Start the service, which has to fail; return the last line that it wrote."""
-    with pytest.raises(DidNotStart) as told, process:
-        pytest.fail(f"It serves: {process.printed}")
-    assert process.wait() == 1
-    return str(told.value).splitlines()[-1]
-
-
-def has_the_feed(process: FeedkeepProcess, name: str) -> bool:
+def has_the_feed(process, name):
     with process, process.client(name) as client:
         entries = client.get("/subscriptions").json()["subscriptions"]
     return [entry["feed_url"] for entry in entries] == [FEED]
 
 
-def files(folder: Path) -> set[str]:
+def files(folder):
     """Return the names of a database's files, without the locks of those who wait to write."""
     names = {file.name for file in folder.iterdir() if "feedkeep.db" in file.name}
     return names - {".feedkeep.db.turn.lock", ".feedkeep.db.next.lock"}
@@ -53,7 +44,7 @@ def test_a_restart_replaces_no_database_that_is_gone_or_emptied(tmp_path, number
     file.rename(elsewhere)
     process.stop(number)
     left = files(tmp_path)
-    told = refused(process)
+    told = refused_start(process)
     assert f"The database {file} is missing or empty" in told
     assert f"{tmp_path / '.feedkeep.db.lock'}" in told
     assert 'restore a backup; docs/backup.md says how under "Damage"' in told
@@ -65,7 +56,7 @@ def test_a_restart_replaces_no_database_that_is_gone_or_emptied(tmp_path, number
     process.stop(number)
     content, left = file.read_bytes(), files(tmp_path)
     file.write_bytes(b"")
-    assert "is missing or empty" in refused(process)
+    assert "is missing or empty" in refused_start(process)
     assert (file.read_bytes(), files(tmp_path)) == (b"", left)
     file.write_bytes(content)
     assert has_the_feed(process, name)
@@ -81,7 +72,7 @@ def test_a_restart_makes_no_tables_in_a_file_whose_log_is_gone(tmp_path):
         opened.pragma("journal_mode", "wal")
     content = file.read_bytes()
     assert content
-    assert "is missing or empty" in refused(process)
+    assert "is missing or empty" in refused_start(process)
     assert file.read_bytes() == content
 
 
@@ -91,21 +82,21 @@ def test_a_service_starts_again_once_a_backup_is_restored(tmp_path):
     process.must("backup", backup)
     process.stop()
     (tmp_path / "feedkeep.db").unlink()
-    refused(process)
+    refused_start(process)
     process.must("restore", backup)
     assert has_the_feed(process, name)
     # A database that was restored and never opened is not replaced either.
     there = FeedkeepProcess(tmp_path, f"sqlite:///{tmp_path / 'there.db'}")
     there.must("restore", backup)
     (tmp_path / "there.db").unlink()
-    assert "is missing or empty" in refused(there)
+    assert "is missing or empty" in refused_start(there)
 
 
 def test_what_the_sentence_names_is_removed_to_begin_again(tmp_path):
     process, _ = with_a_feed(tmp_path)
     (tmp_path / "feedkeep.db").unlink()
     process.stop(signal.SIGKILL)
-    told = refused(process)
+    told = refused_start(process)
     assert files(tmp_path) == {".feedkeep.db.lock", "feedkeep.db-wal", "feedkeep.db-shm"}
     for name in files(tmp_path):
         assert str(tmp_path / name) in told
@@ -129,4 +120,4 @@ def test_no_command_makes_one_either_or_says_that_there_never_was_one(tmp_path):
     (tmp_path / ".feedkeep.db.lock").write_bytes(b"")
     process.must("check")
     file.unlink()
-    assert "is missing or empty" in refused(process)
+    assert "is missing or empty" in refused_start(process)

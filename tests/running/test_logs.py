@@ -20,17 +20,17 @@ MORE_THAN_FITS = 1_000
 """Requests whose lines are more than a pipe, a socket or a terminal holds."""
 
 
-def terminal() -> tuple[int, int]:
+def terminal():
     reader, writer = pty.openpty()
     return reader, writer
 
 
-def sockets() -> tuple[int, int]:
+def sockets():
     reader, writer = socket.socketpair()
     return reader.detach(), writer.detach()
 
 
-def all_that_waits(reader: int) -> bytes:
+def all_that_waits(reader):
     read = b""
     while select.select([reader], [], [], 0)[0]:
         read += os.read(reader, 65_536)

@@ -7,8 +7,6 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
@@ -29,13 +27,13 @@ def server():
         yield server
 
 
-def until_it_waits(process: FeedkeepProcess) -> None:
+def until_it_waits(process):
     until(process.log.exists)
     process.wait_for_line(WAITING)
 
 
 @contextlib.contextmanager
-def starting(process: FeedkeepProcess) -> Iterator[None]:
+def starting(process):
     """Start a service in a thread, since it may take until something else happens."""
     thread = threading.Thread(target=process.start, daemon=True)
     thread.start()
@@ -85,7 +83,6 @@ def test_fetch_waits_too_and_other_commands_do_not(tmp_path, server):
     process.process = process._launched("fetch")
     until_it_waits(process)
     server.start()
-    assert process.process.stdout is not None
     assert process.process.stdout.readline().startswith("Fetching the feeds")
     assert process.stop() == 0
 
@@ -133,7 +130,7 @@ def test_a_wrong_password_or_name_is_told_at_once(tmp_path, server):
 
 
 @contextlib.contextmanager
-def of_another_authority(folder: Path) -> Iterator[int]:
+def of_another_authority(folder):
     """Stand for a server of PostgreSQL up to its handshake of TLS; gives its port."""
     file = folder / "both.pem"
     issued = trustme.CA().issue_cert("127.0.0.1")
@@ -142,7 +139,7 @@ def of_another_authority(folder: Path) -> Iterator[int]:
     context.load_cert_chain(file)
     listener = socket.create_server(("127.0.0.1", 0))
 
-    def shake_hands() -> None:
+    def shake_hands():
         while True:
             try:
                 client, _ = listener.accept()

@@ -28,12 +28,12 @@ def two(tmp_path):
         yield process
 
 
-def add(client: httpx.Client, url: str) -> None:
+def add(client, url):
     reply = client.post("/subscriptions", json={"subscriptions": [{"feed_url": url}]})
     assert reply.status_code == 200
 
 
-def feeds(client: httpx.Client) -> set[str]:
+def feeds(client):
     found = client.get("/subscriptions").raise_for_status().json()["subscriptions"]
     return {one["feed_url"] for one in found}
 
@@ -99,7 +99,7 @@ def test_a_feed_is_fetched_by_the_first_process_whichever_one_it_was_added_to(tm
         assert [is_fetching(pid) for pid in process.workers()].count(True) == 1
 
 
-def is_fetching(pid: int) -> bool:
+def is_fetching(pid):
     """Say whether a process has one that reads feeds for it (proc(5))."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     commands = [Path(f"/proc/{child}/cmdline").read_bytes() for child in children]

@@ -1,7 +1,6 @@
 """Work that takes long lets others have their turn, and answers are shared by those who wait."""
 
 import asyncio
-from collections.abc import Awaitable
 from threading import Event
 
 import pytest
@@ -13,16 +12,16 @@ from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.subscriptions import want
 from feedkeep.runtime import cooperative as turns
 from feedkeep.runtime import wall_clock
-from feedkeep.runtime.cooperative import TimeSlice, Yielding
+from feedkeep.runtime.cooperative import TimeSlice
 from feedkeep.runtime.shared import Shared
 from feedkeep.store.sqlite import SqliteStore
 
 
-async def turns_of_others(work: Awaitable[object]) -> int:
+async def turns_of_others(work):
     """Return how often another task had its turn while something was done."""
     count, is_done = 0, False
 
-    async def others() -> None:
+    async def others():
         nonlocal count
         while not is_done:
             count += 1
@@ -35,7 +34,7 @@ async def turns_of_others(work: Awaitable[object]) -> int:
     return count
 
 
-def three() -> Yielding[str]:
+def three():
     for _ in range(3):
         yield
     return "done"
@@ -84,12 +83,12 @@ async def test_a_long_list_or_upload_lets_others_have_their_turn(monkeypatch, tm
 
 
 class Counter:
-    def __init__(self, kept_seconds: float) -> None:
+    def __init__(self, kept_seconds):
         self.asked = 0
         self.may_answer = asyncio.Event()
         self.shared = Shared(self._ask, kept_seconds)
 
-    async def _ask(self) -> int:
+    async def _ask(self):
         self.asked += 1
         await self.may_answer.wait()
         if self.asked == 2:

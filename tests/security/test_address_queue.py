@@ -10,12 +10,12 @@ from feedkeep.security.address_queue import AddressQueue
 class Served:
     """Asks for turns, and notes who had one, in order."""
 
-    def __init__(self, at_once: int = 1) -> None:
+    def __init__(self, at_once=1):
         self.queue = AddressQueue(at_once)
         self.order: list[str] = []
         self.most = self._now = 0
 
-    async def take(self, address: str, *, is_login: bool = True) -> None:
+    async def take(self, address, *, is_login=True):
         async with self.queue.turn(address, is_login=is_login):
             self._now += 1
             self.most = max(self.most, self._now)
@@ -23,7 +23,7 @@ class Served:
             await asyncio.sleep(0)
             self._now -= 1
 
-    def tasks(self, addresses: str) -> list[asyncio.Task[None]]:
+    def tasks(self, addresses):
         return [asyncio.ensure_future(self.take(address)) for address in addresses]
 
 
@@ -38,10 +38,7 @@ async def test_addresses_take_turns_a_number_at_a_time():
     await asyncio.gather(*served.tasks("abcdefgh"))
     assert served.most == 3
     assert served.queue._free == 3
-
-
-async def test_what_is_no_login_has_its_turn_when_no_login_waits():
-    served = Served()
+    served = Served()  # what is no login has its turn when no login waits
     first, *logins = served.tasks("abc")
     await asyncio.sleep(0)
     other = asyncio.ensure_future(served.take("later", is_login=False))

@@ -2,10 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 import feedkeep
 
@@ -18,7 +15,7 @@ NO_SECRET = re.compile(r"\blen\([^()]*\)|\b[A-Z][A-Z_]+\b")
 COMPARING = ast.Eq | ast.NotEq | ast.In | ast.NotIn
 
 
-def comparisons_of_secrets(source: str) -> Iterator[str]:
+def comparisons_of_secrets(source):
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Compare) and any(isinstance(op, COMPARING) for op in node.ops):
             compared = (node.left, *node.comparators)
@@ -29,17 +26,11 @@ def comparisons_of_secrets(source: str) -> Iterator[str]:
 def test_no_secret_is_compared_with_an_operator():
     found = {path: [*comparisons_of_secrets(path.read_text("utf-8"))] for path in FILES}
     assert {path: lines for path, lines in found.items() if lines} == {}
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
+    for source in (
         "token == shown",
         "if x and account.password_hash != stored: pass",
         "a < b == secret",
         "sha256(text).digest() in known",
         'req.get_header("Authorization") == expected',
-    ],
-)
-def test_the_rule_notices(source):
-    assert list(comparisons_of_secrets(source)) != []
+    ):
+        assert [*comparisons_of_secrets(source)] != []

@@ -11,7 +11,7 @@ from feedkeep.security import throttle
 from feedkeep.security.throttle import KEPT_SECONDS, SIGN_UPS_PER_ADDRESS, WINDOW_SECONDS, Throttle
 
 
-def held_up(watched: Throttle, name: str, address: str, now: float = 0) -> int:
+def held_up(watched, name, address, now=0):
     """Return how long an attempt has to wait; 0 if it is let through, and counted."""
     try:
         watched.begin(name, address, now)
@@ -123,7 +123,7 @@ def test_the_number_of_watched_names_and_addresses_is_limited(monkeypatch):
     assert len(watched._attempts) == 30
 
 
-def sign_up(watched: Throttle, address: str, now: float) -> None:
+def sign_up(watched, address, now):
     watched.settle(watched.begin_by(throttle.sign_up_limits(address), now), is_right=False)
 
 
@@ -165,11 +165,11 @@ def test_ten_sign_ups_from_one_address_beside_wrong_passwords():
 # What processes tell each other
 
 
-def types_wrong(watched: Throttle, name: str, address: str, now: float = 0) -> None:
+def types_wrong(watched, name, address, now=0):
     watched.settle(watched.begin(name, address, now), is_right=False)
 
 
-def tell(watched: Throttle, other: Throttle, process: int = 1) -> None:
+def tell(watched, other, process=1):
     for key, times in watched.take_unshared(throttle.MAX_KEYS).items():
         other.learn(key, process, times)
 

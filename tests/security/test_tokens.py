@@ -19,9 +19,7 @@ def test_tokens_and_ids_are_unique_and_a_token_has_its_account():
     assert len({tokens.new_token(AccountId(5)) for _ in range(1_000)}) == 1_000
     assert len({tokens.new_account_id() for _ in range(1_000)}) == 1_000
     account_id = tokens.new_account_id()
-    token = read_token(tokens.new_token(account_id))
-    assert token is not None
-    assert token.account_id == account_id
+    assert read_token(tokens.new_token(account_id)).account_id == account_id
 
 
 def test_a_recovery_code_has_80_random_bits_and_is_read_however_it_is_typed():
@@ -33,24 +31,19 @@ def test_a_recovery_code_has_80_random_bits_and_is_read_however_it_is_typed():
     plain = code.replace("-", "")
     for typed in (code, code.upper(), plain, f" {code.replace('-', ' ')}\n", "-".join(plain)):
         assert recovery_hash(typed) == hashlib.sha256(plain.encode()).digest()
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "abcd-efgh-ijkm", "abcd-efgh-ijkm-npq1", "abcd-efgh-ijkm-npqo", "a" * 17, "- " * 99],
-)
-def test_what_cannot_be_a_recovery_code_has_no_hash(text):
-    assert recovery_hash(text) is None
+    cut, odd = "abcd-efgh-ijkm", "abcd-efgh-ijkm-npq"
+    for text in ("", cut, f"{odd}1", f"{odd}o", "a" * 17, "- " * 99):
+        assert recovery_hash(text) is None
 
 
 class Begun:
     """Begins sessions, and counts them; each takes until the loop comes round again."""
 
-    def __init__(self, *failures: Exception) -> None:
+    def __init__(self, *failures):
         self.failures = list(failures)
         self.count = 0
 
-    async def __call__(self) -> SharedSession:
+    async def __call__(self):
         self.count += 1
         await asyncio.sleep(0)
         if self.failures:

@@ -6,7 +6,6 @@ from itertools import chain
 from feedkeep.model import Account, AccountId
 from feedkeep.rules.clock import after_restore
 from feedkeep.service.accounts import PAGE
-from feedkeep.store.base import Store
 
 LONG = "x" * 10_000
 """Makes an account so large that a thousand of them are seen in the memory of the process."""
@@ -14,7 +13,7 @@ LONG = "x" * 10_000
 MAX_PAGES_IN_MEMORY = 4
 
 
-async def create(store: Store, number: int, password_hash: str | None = None) -> None:
+async def create(store, number, password_hash=None):
     """Create accounts with the ids 1, 2, 3... and names whose order is another one."""
     for start in range(1, number + 1, 100):
         ids = range(start, min(start + 100, number + 1))

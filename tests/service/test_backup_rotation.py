@@ -13,11 +13,11 @@ moments = st.integers(0, 100 * DAY_US).map(Stamp)
 counts = st.integers(1, 9)
 
 
-def at(text: str) -> Stamp:
+def at(text):
     return read_stamp(f"{text}:00Z")
 
 
-def kept(made: set[Stamp], keep_daily: int, keep_weekly: int) -> set[Stamp]:
+def kept(made, keep_daily, keep_weekly):
     return made - superseded(made, max(made), keep_daily, keep_weekly)
 
 
@@ -51,14 +51,6 @@ def test_rotation_step_by_step_keeps_the_same_as_at_once(pauses, keep_daily, kee
         there.add(now)
         there -= superseded(there, now, keep_daily, keep_weekly)
         assert there == kept(ever, keep_daily, keep_weekly)
-
-
-def test_after_weeks_of_daily_backups_there_are_seven_days_and_the_sundays_of_four_weeks():
-    made = {Stamp(at("2026-11-22T03:00") - day * DAY_US) for day in range(60)}  # until a Sunday
-    assert kept(made, 7, 4) == {
-        *(at(f"2026-11-{day}T03:00") for day in range(16, 23)),
-        *(at(f"2026-11-{day}T03:00") for day in ("15", "08", "01")),
-    }
 
 
 def test_a_week_begins_on_monday():

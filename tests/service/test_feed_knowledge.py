@@ -5,19 +5,19 @@ from functools import partial
 from itertools import count
 
 from authors import TESTER
-from running import DAY, MINUTE, Clock
+from running import DAY, MINUTE
 from structlog.testing import capture_logs
 
 from feedkeep import model
-from feedkeep.model import AccountId, Episode, EpisodeAction, Guid, Stamp, Subscription, replace
+from feedkeep.model import AccountId, Episode, Stamp, Subscription, replace
 from feedkeep.model.errors import StoreUnavailable
 from feedkeep.rules.episode_actions import SentAction, judge
 from feedkeep.rules.episodes import Playing, digest_of_file, digest_of_guid
 from feedkeep.rules.feed_names import title_of
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import want
-from feedkeep.service import Service, known_feeds
-from feedkeep.store.base import Store
+from feedkeep.service import known_feeds
+from feedkeep.service.known_feeds import NewFeeds
 
 URLS = [f"https://{number}.example/feed" for number in range(7)]
 URL, MOVED = URLS[0], "https://moved.example/feed"
@@ -25,33 +25,27 @@ LONG = "https://long.example/" + "x" * 400
 PICTURE = model.Picture("image/webp", b"picture", digest="0123")
 
 
-def guid(url: str) -> Guid:
+def guid(url):
     return parse_feed_url(url).guid
 
 
-def feeds(*urls: str) -> list[Subscription]:
+def feeds(*urls):
     """Return feeds of a list that has had them always."""
     return [Subscription(guid(url), url, True, Stamp(1)) for url in urls]
 
 
-def file(number: int) -> str:
+def file(number):
     return f"https://show.example/{number}.mp3"
 
 
-def episodes(*numbers: int) -> tuple[Episode, ...]:
+def episodes(*numbers):
     return tuple(
         Episode(f"Episode {n}", Stamp(n), 60, "", digest_of_guid(f"g{n}"), digest_of_file(file(n)))
         for n in numbers
     )
 
 
-async def look(
-    store: Store,
-    clock: Clock,
-    *urls: str,
-    title: str = "Radio",
-    found: tuple[Episode, ...] | None = None,
-) -> None:
+async def look(store, clock, *urls, title="Radio", found=None):
     """Fetch feeds, to be fetched again the next day; without episodes, these are unchanged."""
     clock.go_on(MINUTE)
     await store.feeds.want({guid(url): url for url in urls}, clock())
@@ -71,22 +65,18 @@ async def look(
     clock.go_on(MINUTE)
 
 
-async def subscribed(service: Service, name: str, url: str = URL) -> AccountId:
+async def subscribed(service, name, url=URL):
     account = await service.accounts.create(name, None)
     await service.subscriptions.add(account.id, [want(url, None)], TESTER)
     return account.id
 
 
-async def subscription(service: Service, account_id: AccountId, url: str = URL) -> Subscription:
-    view = await service.subscriptions.view(account_id, guid(url))
-    assert view is not None
-    return view.subscription
+async def subscription(service, account_id, url=URL):
+    return (await service.subscriptions.view(account_id, guid(url))).subscription
 
 
-def play(podcast: str, episode: str, episode_guid: str | None = None) -> EpisodeAction:
-    action = judge(SentAction(podcast, episode, "", "play", None, None, 9, 60, episode_guid))
-    assert isinstance(action, EpisodeAction)
-    return action
+def play(podcast, episode, episode_guid=None):
+    return judge(SentAction(podcast, episode, "", "play", None, None, 9, 60, episode_guid))
 
 
 async def test_titles_are_cached_until_the_next_fetch_or_for_ten_minutes(service, store, clock):
@@ -258,3 +248,63 @@ async def test_playing_states_are_of_the_account_and_under_the_first_url(service
     assert await service.episodes.playing(anna, hers, ()) == {}
     his = await subscription(service, ben)
     assert await service.episodes.playing(ben, his, some) == {}
+
+
+ALICE, BEN = AccountId(1), AccountId(2)
+MANY = [f"https://show.example/{number}" for number in range(250)]
+
+
+def of_alice(urls):
+    return [(ALICE, url, 0) for url in urls]
+
+
+async def waiting(new, at_most):
+    """Return a task that takes, once it waits for something to take."""
+    task = asyncio.create_task(new.take(at_most))
+    await asyncio.sleep(0)
+    return task
+
+
+async def test_take_waits_for_new_feeds_and_returns_a_few_in_their_order():
+    new = NewFeeds()
+    taking = await waiting(new, 100)
+    new.note(ALICE, feeds(*MANY))
+    assert await taking == of_alice(MANY[:100])
+    new.note(ALICE, feeds(MANY[7], MANY[240]))  # the second one waits already
+    assert await new.take(100) == of_alice(MANY[100:200])
+    assert await new.take(100) == of_alice([*MANY[200:], MANY[7]])
+    taking = await waiting(new, 100)
+    assert not taking.done()
+    new.note(ALICE, feeds(*MANY[:1]))
+    assert await taking == of_alice(MANY[:1])
+    (feed,) = feeds(*MANY[:1])
+    for account_id, first_had in ((ALICE, Stamp(5)), (BEN, Stamp(9))):
+        new.note(account_id, [replace(feed, first_had=first_had)])
+    assert await new.take(100) == [(ALICE, MANY[0], 5), (BEN, MANY[0], 9)]
+
+
+async def test_accounts_with_many_new_feeds_take_turns_and_leave_room(monkeypatch):
+    monkeypatch.setattr(known_feeds, "MAX_NEW", 20)
+    new = NewFeeds()
+    taking = await waiting(new, 1)
+    new.note(ALICE, feeds(*MANY[:1]))
+    await taking
+    new.note(ALICE, feeds(*MANY[:50]))
+    new.note(ALICE, feeds(*MANY[:50]))
+    new.note(BEN, feeds(*MANY[100:]))
+    taken = await new.take(100)
+    in_turn = [(ALICE, MANY[0]), (BEN, MANY[100]), (ALICE, MANY[1]), (BEN, MANY[101])]
+    assert [(who, url) for who, url, _ in taken[:4]] == in_turn
+    for account_id, urls in ((ALICE, MANY[:10]), (BEN, MANY[100:105])):
+        assert [url for who, url, _ in taken if who == account_id] == urls
+
+
+def test_take_now_does_not_wait():
+    new = NewFeeds()
+    new.note(ALICE, feeds(*MANY[:1]))
+    assert new.take_now(100) == [], "nobody had said that any would be taken"
+    new.keep()
+    new.note(ALICE, feeds(*MANY[:3]))
+    assert new.take_now(2) == of_alice(MANY[:2])
+    assert new.take_now(2) == of_alice(MANY[2:3])
+    assert new.take_now(2) == []

@@ -11,10 +11,10 @@ from feedkeep.model import Account, Registration
 from feedkeep.model.errors import AccountError, NotAuthorized, TooManyAttempts
 from feedkeep.rules.accounts import MAX_INVITATIONS
 from feedkeep.security.throttle import SIGN_UPS_PER_ADDRESS
-from feedkeep.service import Service, invitations
+from feedkeep.service import invitations
 
 
-async def administrator(service: Service, name: str = "Ada") -> Account:
+async def administrator(service, name="Ada"):
     return await service.accounts.create(name, None, is_admin=True)
 
 

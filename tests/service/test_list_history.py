@@ -1,25 +1,29 @@
-"""The history of lists as a use case: how it is forgotten, and what holds when the store fails."""
+"""The history of lists: how it is forgotten, how a poll sees an undo, and what an app has seen."""
 
 import asyncio
-from collections.abc import Callable
+from contextlib import closing
 from functools import partial
-from typing import Any
 
 import pytest
 from authors import TESTER
 from running import DAY, MINUTE, assert_refused
 from stores import service_on
 from structlog.testing import capture_logs
+from whole_store import damages_of
 
-from feedkeep.model import Account, AccountId, Admitted, CredentialKind, Second, Stamp, replace
+from feedkeep import model
+from feedkeep.model import Admitted, CredentialKind, Second, replace
 from feedkeep.model.errors import InvalidInput, StoreUnavailable
+from feedkeep.rules import devices
 from feedkeep.rules.clock import DAY_US, SECOND_US
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import Update, want
 from feedkeep.rules.undo import ConflictPolicy, Undo
-from feedkeep.service import Service, forgetting, list_changes
+from feedkeep.service import forgetting, list_changes
 from feedkeep.service.forgetting import AFTER_JUMP_SECONDS, AFTER_START_SECONDS, SteadyClock
 from feedkeep.service.history import NEWEST
+from feedkeep.service.progress import Progress
+from feedkeep.store.sqlite.connection import open_file
 
 URLS = [f"https://{number}.example/feed" for number in range(12)]
 MOVED = "https://moved.example/feed"
@@ -30,13 +34,13 @@ PHONE, TABLET = (
 BROWSER = replace(TESTER, kind=CredentialKind.BROWSER)
 
 
-async def filled(service: Service, name: str = "alice") -> Account:
+async def filled(service, name="alice"):
     account = await service.accounts.create(name, None)
     await service.subscriptions.add(account.id, [want(url, None) for url in URLS], TESTER)
     return account
 
 
-async def leave(service: Service, account: Account, *numbers: int, by: Any = PHONE) -> None:
+async def leave(service, account, *numbers, by=PHONE):
     """Unsubscribe as an app does that knows URLs only."""
     listed = await service.subscriptions.subscribed(account.id)
     guids = {feed.feed_url: feed.guid for feed in listed}
@@ -44,10 +48,9 @@ async def leave(service: Service, account: Account, *numbers: int, by: Any = PHO
     await service.subscriptions.set_subscribed(account.id, wanted, False, by)
 
 
-async def forget_all(service: Service) -> int:
+async def forget_all(service):
     """Go round all accounts once; return how many steps that took."""
-    after: AccountId | None = AccountId(0)
-    steps = 0
+    after, steps = model.AccountId(0), 0
     while after is not None:
         after = await service.forgetting.step(after)
         steps += 1
@@ -118,7 +121,7 @@ async def test_forgetting_goes_on_after_whatever_happened(monkeypatch, error, se
 
 def test_a_clock_that_jumped_ahead_is_believed_after_a_day_or_once_it_is_back():
     wall, counted = 0, 0.0
-    clock = SteadyClock(lambda: Stamp(wall), lambda: counted)
+    clock = SteadyClock(lambda: model.Stamp(wall), lambda: counted)
 
     def believed_after(seconds, drift_us=0):
         nonlocal wall, counted
@@ -195,7 +198,7 @@ async def test_undo_works_without_resending_plays(monkeypatch, service, store, a
     assert [line["log_level"] for line in logs] == ["warning"]
 
 
-def warnings(logs: list[Any]) -> list[tuple[int, int]]:
+def warnings(logs):
     return [(line["feeds"], line["of"]) for line in logs if line["log_level"] == "warning"]
 
 
@@ -238,11 +241,11 @@ async def moved(service, account):
     return await service.accounts.named(account.name), Undo([change.stamp])
 
 
-def once(ask: Callable[..., Any], then: Callable[[], Any]) -> Callable[..., Any]:
+def once(ask, then):
     """Return `ask`, after which `then` happens the first time, before the answer is there."""
     waiting = [then]
 
-    async def asked(*arguments: Any, **more: Any) -> Any:
+    async def asked(*arguments, **more):
         answer = await ask(*arguments, **more)
         if waiting:
             await waiting.pop()()
@@ -259,23 +262,22 @@ async def test_a_poll_skips_a_url_that_is_undone_meanwhile(monkeypatch, service,
     assert sorted(told.changes.add) == sorted(URLS)
 
 
-async def undo(service: Service, account: Account, change: Undo) -> None:
+async def undo(service, account, change):
     await service.history.undo(account.id, change, TESTER)
 
 
-async def patch(service: Service, account: Account, _: Undo) -> None:
+async def patch(service, account, _):
     feed = await service.subscriptions.view(account.id, parse_feed_url(MOVED).guid)
-    assert feed is not None
     await service.subscriptions.update(
         account.id, feed.subscription.guid, Update(parse_feed_url(URLS[0])), TESTER
     )
 
 
-async def move(service: Service, account: Account, _: Undo) -> None:
+async def move(service, account, _):
     await service.url_lists.move(account.id, MOVED, URLS[0], TESTER, notify_apps=False)
 
 
-async def follow(service: Service, account: Account, _: Undo) -> None:
+async def follow(service, account, _):
     old, new = parse_feed_url(MOVED), parse_feed_url(URLS[0])
     assert await service.followed_moves.follow(account.id, old, new)
 
@@ -311,3 +313,65 @@ async def test_an_undone_move_is_sent_with_all_urls_after_a_lost_reply(service, 
     await service.history.undo(account.id, overwrite, TESTER)
     again = (await poll(told.timestamp)).changes
     assert (again.add, again.remove) == ([URLS[0]], [MOVED])
+
+
+# tests/rules/test_history_invariants.py has each fault.
+@pytest.mark.parametrize(
+    ("statement", "fault"),
+    [
+        ("UPDATE former_entry SET began = ended WHERE began IS NOT NULL", "have one that began at"),
+        ("UPDATE entry SET began = NULL", "overlap at"),
+        ("UPDATE former_entry SET ended = ended + 1000000000000", "which is after the clock"),
+        ("UPDATE former_entry SET feed_url = 'https://c.example'", "does not lead to it"),
+    ],
+)
+@pytest.mark.parametrize("open_store", ["sqlite"], indirect=True)
+async def test_a_check_finds_faults_of_a_history(path, service, clock, account, statement, fault):
+    first, second = [parse_feed_url(url).guid for url in URLS[:2]]
+    change = partial(service.subscriptions.update, account.id, first, author=TESTER)
+    off, on = Update(is_subscribed=False), Update(is_subscribed=True)
+    for update in (off, on, Update(new_guid=second)):
+        clock.go_on(1_000_000)
+        await change(update)
+    assert await damages_of(service) == []
+    with closing(open_file(path)) as database:
+        database.execute(statement)
+        found = await damages_of(service)
+        assert any(line.startswith("account alice: ") and fault in line for line in found), found
+        if "began = ended" in statement:  # of what is no longer known, nothing is looked at
+            database.execute("UPDATE account SET known_from = last_stamp")
+            assert await damages_of(service) == []
+
+
+async def test_progress_from_the_credential_counts_unless_the_clock_moved(service, store, bob):
+    """A clock is set by a commit, and meanwhile another request of the app is answered."""
+
+    async def poll():
+        """Poll; return what is known of the app, and what is if nothing was read of it."""
+        account = await store.accounts.find("bob")
+        kind = CredentialKind.PASSWORD
+        asked = [Admitted(account, kind, user_agent="Kasts")] * 2
+        asked[1] = Admitted(account, kind, user_agent="Kasts", document=None)
+        found = [
+            (await Progress(store).of_poll(one, model.Clock.SUBSCRIPTIONS, ["a"], Second(5)))[0]
+            for one in reversed(asked)
+        ]
+        await service.url_lists.changes(asked[0], Second(5), "a")
+        return found[1].known, found[0].known
+
+    nothing = model.SyncProgress(is_alone=True)
+    assert await poll() == (nothing, nothing)
+    sent, read_before = await poll()
+    assert sent.last_sent is not None
+    assert read_before == nothing  # the clock stands where it was: nothing was waited for
+    in_a_browser = Admitted(bob, CredentialKind.BROWSER)
+    await service.url_lists.upload(in_a_browser, URLS[:1], [], BROWSER)
+    assert await poll() == (sent, sent)
+
+
+async def test_progress_of_apps_without_cookies_is_bounded(monkeypatch, service, store, bob):
+    monkeypatch.setattr(devices, "MAX_DOCUMENTS", 2)
+    for app in ("Kasts", "GlassCast", "cliamp", "Kasts"):
+        admitted = Admitted(bob, CredentialKind.PASSWORD, user_agent=app)
+        await service.url_lists.changes(admitted, Second(5), "a")
+    assert len(await store.documents.of(bob.id, model.DocumentKind.COOKIELESS)) == 2

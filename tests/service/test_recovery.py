@@ -11,12 +11,11 @@ from feedkeep.model.errors import AccountError, NotAuthorized, TooManyAttempts
 from feedkeep.rules.credentials import PasswordCredential
 from feedkeep.security import address_queue
 from feedkeep.security.throttle import PER_ACCOUNT_AND_ADDRESS
-from feedkeep.service import Service
 
 NEW = "battery staple"
 
 
-async def logs_in(service: Service, password: str) -> bool:
+async def logs_in(service, password):
     try:
         await service.authentication.admit(PasswordCredential("Bob", password), "192.0.2.9")
     except NotAuthorized:

@@ -1,9 +1,16 @@
-"""What is copied from another server beside requests: once for an account, and not for ever."""
+"""What does not end is not waited for: a move from another server, and a store."""
 
 import asyncio
+from contextlib import closing
 
+import pytest
+from running import assert_refused
+
+from feedkeep import service as service_module
 from feedkeep.model import AccountId
+from feedkeep.model.errors import StoreUnavailable
 from feedkeep.service import migrations
+from feedkeep.store.sqlite.connection import connect
 
 
 async def test_a_move_ends_after_its_time_and_makes_room(monkeypatch, capsys, service):
@@ -32,3 +39,12 @@ async def test_a_move_ends_after_its_time_and_makes_room(monkeypatch, capsys, se
     await moves.close()
     assert ended.is_set()
     assert moves.may_begin(AccountId(1))
+
+
+@pytest.mark.parametrize("open_store", ["sqlite"], indirect=True)
+async def test_a_store_that_does_not_answer_in_time_is_not_ready(path, service, monkeypatch):
+    await service.assert_ready()
+    monkeypatch.setattr(service_module, "READY_SECONDS", 0.05)
+    with closing(connect(path, 1)) as blocker:
+        blocker.execute("BEGIN IMMEDIATE")  # writers wait for seconds
+        await assert_refused(service.assert_ready(), StoreUnavailable, "does not answer")
