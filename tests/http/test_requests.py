@@ -123,7 +123,7 @@ def test_text_that_is_nothing_but_escapes_takes_no_more_memory_than_others():
     assert peak_bytes < 6 * LARGE_BYTES
 
 
-# Bodies that nobody wants.
+# Unread bodies.
 
 
 def piece(body: bytes, *, more: bool = True) -> dict[str, object]:

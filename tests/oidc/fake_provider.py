@@ -101,7 +101,7 @@ class FakeProvider:
 
     @contextmanager
     def away(self):
-        """Have nobody listen at its address meanwhile."""
+        """Refuse connections to its address meanwhile."""
         self.__exit__()
         try:
             yield

@@ -78,7 +78,7 @@ async def pass_on(client, reply, address, breaks=lambda: False):
     """Carry all bytes of a connection to an address, and back."""
     try:
         source, request = await asyncio.open_connection(*address)
-    except OSError:  # nobody listens, which the client has to see
+    except OSError:  # there is no listener, which the client has to see
         reply.transport.abort()
         return
     await asyncio.gather(carry(client, request, breaks), carry(source, reply))

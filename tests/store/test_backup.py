@@ -207,7 +207,7 @@ async def test_file_without_checksums_is_refused_and_its_copy_has_them(filled, t
 
 
 async def test_file_in_a_read_only_folder_is_not_called_unreadable(filled):
-    # Root may write everywhere, and nobody else may read what pytest keeps.
+    # Root may write everywhere, and no other user may read what pytest keeps.
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         read_only, writable = Path(folder) / "backups", Path(folder) / "here"
         read_only.mkdir()

@@ -283,7 +283,7 @@ async def test_save_ends_the_lease_and_keeps_a_later_wish(store):
     assert await only(store) == replace(feed, next_fetch=NOW + 1, wanted=TOMORROW)
     assert await store.feeds.lease(NOW, UNTIL, 1) == []
     assert numbers(await store.feeds.lease(NOW + 1, UNTIL, 1)) == [1]
-    # A lease that ended, and that nobody else took, still saves.
+    # A lease that ended, and was not taken again, still saves.
     assert await store.feeds.save(replace(ALL_OF_IT, looked=UNTIL + DAY), UNTIL)
     assert (await only(store)).looked == UNTIL + DAY
 

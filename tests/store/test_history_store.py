@@ -332,7 +332,7 @@ async def test_states_that_ended_at_a_stamp_or_before_are_forgotten_in_small_ste
         assert await known(store, account_id) == (30, 0)
         assert (await history(store, 0, account_id)).states == [BACK]
     assert await known(store, BOB) == (0, 0)
-    assert await sweep(store, 30, 1) == [ALICE]  # nobody has anything: one step for all
+    assert await sweep(store, 30, 1) == [ALICE]  # no account has any: one step for all
 
 
 async def test_states_that_ended_later_stay_and_the_list_is_known_from_the_stamp(store):
