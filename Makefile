@@ -44,8 +44,8 @@ serve: .venv/run
 # Containers may set this; every process started by a test would then compile all of feedkeep again.
 unexport PYTHONDONTWRITEBYTECODE
 
-# One more test process than there are processors: many tests wait for another process.
-SIDE_BY_SIDE = -n $$(($$(nproc) + 1)) --dist worksteal
+# Two more test processes than there are processors: many tests wait for another process.
+SIDE_BY_SIDE = -n $$(($$(nproc) + 2)) --dist worksteal
 
 # With COVERED=1, as in CI, it also reports lines that no test runs. The proofs run without coverage, whose
 # recording takes too long for them.
