@@ -21,7 +21,14 @@ from feedkeep.config.settings import Settings, load_settings
 from feedkeep.feeds import fetcher_process as looking
 from feedkeep.feeds.child import max_memory_bytes
 from feedkeep.feeds.fetcher_process import FetcherProcess
-from feedkeep.feeds.frames import MAX_FRAME_BYTES, FetchJob, read_frame, write_frame
+from feedkeep.feeds.frames import (
+    MAX_FRAME_BYTES,
+    FetchJob,
+    Lack,
+    Report,
+    read_frame,
+    write_frame,
+)
 from feedkeep.model import Failure, Feed
 from feedkeep.outbound.failures import MachineFailed
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -133,18 +140,18 @@ async def test_process_looks_with_bounded_resources_and_knows_no_other_setting(h
     assert not children()
 
 
-async def test_child_ends_when_no_more_jobs_can_come_even_during_a_fetch(host):
-    host.answers["/held"] = held = Held()
+@asynccontextmanager
+async def child_of(host, *program):
+    """Start the process as `FetcherProcess` does, but with all of this environment."""
     chosen = msgspec.json.encode(settings_for(host)).decode()
     child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "feedkeep.feeds.child"),
+        *(sys.executable, *program),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         env={**os.environ, "FEEDKEEP_LOOKS_WITH": chosen},
     )
     try:
-        child.stdin.write(write_frame(FetchJob(1, at(host, "/held"), NOW)))
-        await held.until(1)
+        yield child
         child.stdin.close()
         async with asyncio.timeout(PATIENCE_SECONDS):
             assert await child.wait() == 0
@@ -152,6 +159,27 @@ async def test_child_ends_when_no_more_jobs_can_come_even_during_a_fetch(host):
         if child.returncode is None:
             child.kill()
             await child.wait()
+
+
+async def test_child_ends_when_no_more_jobs_can_come_even_during_a_fetch(host):
+    host.answers["/held"] = held = Held()
+    async with child_of(host, "-m", "feedkeep.feeds.child") as child:
+        child.stdin.write(write_frame(FetchJob(1, at(host, "/held"), NOW)))
+        await held.until(1)
+
+
+async def test_child_reports_each_job_by_its_number_also_those_that_fail(host):
+    paths = ["/fault", "/memory", "/files", "/a"]
+    async with child_of(host, "-c", WITH_FAULTS) as child:
+        for number, path in enumerate(paths):
+            child.stdin.write(write_frame(FetchJob(number, at(host, path), NOW)))
+        reports = [
+            msgspec.msgpack.decode(await read_frame(child.stdout), type=Report) for _ in paths
+        ]
+    found = {report.number: report.looked for report in reports}
+    assert (found[0].failure, found[1], found[2]) == (Failure.CRASHED, Lack.MEMORY, Lack.FILES)
+    assert "an unknown fault" in found[0].reason
+    assert found[3].content.title == "A Show"
 
 
 @pytest.mark.parametrize(
