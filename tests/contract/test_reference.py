@@ -215,7 +215,8 @@ def test_document_and_wire_types_name_the_same_fields(name, reply):
 @pytest.mark.parametrize(
     ("name", "is_one"),
     [
-        ("FeedUrl", lambda text: parse_new_feed_url(text).text == text),
+        # U+FEFF is white space around a URL, but not in every regular expression.
+        ("FeedUrl", lambda text: parse_new_feed_url(text).text == text.rstrip("\ufeff")),
         ("Guid", lambda text: parse_guid(text) == text.lower()),
         ("DeviceId", is_device_id),
     ],
