@@ -104,7 +104,7 @@ class _Loop(asyncio.SelectorEventLoop):
 
 @pytest.fixture(scope="session")
 def anyio_backend():
-    """What runs coroutine tests and asynchronous fixtures."""
+    """The event loop of coroutine tests and asynchronous fixtures."""
     return "asyncio", {"loop_factory": _Loop}
 
 

@@ -166,7 +166,7 @@ class Copy:
         self._changes = 0
 
     def notices(self, mutant: Mutant) -> bool:
-        """Say whether the tests fail with a mutant, or do not end."""
+        """Return whether the tests fail with a mutant, or exceed their time."""
         path = self._folder / mutant.file
         lines = path.read_text().splitlines(keepends=True)
         self._write(path, [*lines[: mutant.line - 1], f"{mutant.new}\n", *lines[mutant.line :]])

@@ -77,7 +77,7 @@ def _second() -> int:
 
 
 def load(release: str, database: str) -> str:
-    """Make what a release wrote a database of, which is empty or absent; return the app's token."""
+    """Load the files of a release into an empty or missing database; return the app's token."""
     kind = "postgres" if is_postgres(database) else "sqlite"
     text = (RELEASES / f"{release}.{kind}.sql").read_text()
     if kind == "postgres":
@@ -89,7 +89,7 @@ def load(release: str, database: str) -> str:
 
 
 async def write(release: str) -> None:
-    """Write what this version would leave behind."""
+    """Write the files of a release with this version."""
     with tempfile.TemporaryDirectory() as folder, PostgresServer() as server:
         path = Path(folder) / "feedkeep.db"
         for kind, url in (("sqlite", f"sqlite:///{path}"), ("postgres", new_database(server.url))):
