@@ -190,11 +190,13 @@ def _after_adding(draft: Draft, added: Added, app: AppUrls) -> AppUrls:
     former = draft.former_urls(feed)
     if not (former or app.gone or app.echoes):  # nearly always: its URL need not be parsed again
         return app
-    guid, urls = guid_of(added.feed_url), UrlGuids(guid_of(feed.feed_url), former)
-    # A feed can be added with the guid of a URL that it never had, and found by that URL.
-    app = replace(app, echoes=echoes.after_adding(app.echoes, urls.all if former else {guid}))
+    guid = guid_of(added.feed_url)
     if not former:
+        app = replace(app, echoes=echoes.after_adding(app.echoes, {guid}))
         return app.with_known([guid]) if guid in app.gone else app
+    # A feed can be added with the guid of a URL that it never had, and found by that URL.
+    urls = UrlGuids(guid_of(feed.feed_url), former)
+    app = replace(app, echoes=echoes.after_adding(app.echoes, urls.all))
     # Otherwise an app that has both URLs and removes the new one would unsubscribe its user.
     older = _urls_of_older_apps(feed, urls) if app.knows_nothing_of(urls.all) else set()
     return app.with_known({*older, guid})

@@ -74,7 +74,8 @@ def find_each(select: str, *types: str) -> Sql:
 
 def find_guids(select: str) -> Sql:
     """Render a SELECT of a feed, whose only parameter is its guid, for `Driver.find_guids`."""
-    return _both(select.replace("= $1", "= ANY($1::uuid[])"), select)
+    in_postgres = select.replace("= $1", "= ANY($1::uuid[])")
+    return _both(in_postgres, select.replace("= $1", "IN (SELECT value FROM carray($1))"))
 
 
 def delete_each(table: Table, value: type[Value]) -> Sql:

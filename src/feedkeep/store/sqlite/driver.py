@@ -15,6 +15,7 @@ from feedkeep.runtime.cooperative import Yielding
 from feedkeep.store.driver import AccountJob, Driver, Job, Statements
 from feedkeep.store.rows import Row, account_of, in_parts
 from feedkeep.store.sql import AND_NOT_DELETED, Sql, sql, sqlite_form
+from feedkeep.store.sqlite.connection import one_moment
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
 from feedkeep.store.sqlite.runner import SqliteRunner, undone_if_refused
 from feedkeep.store.tables import ACCOUNT_COLUMNS
@@ -88,20 +89,21 @@ class SqliteDriver(Driver):
         )
 
     async def find_guids(self, statement: Sql, guids: Collection[Guid]) -> Sequence[Row]:
-        text, keys = sqlite_form(statement), [(to_bytes(guid),) for guid in guids]
-
         def read(connection: apsw.Connection) -> Sequence[Row]:
-            return connection.executemany(text, keys).fetchall()
+            keys = apsw.carray(tuple(map(to_bytes, guids)))
+            return connection.execute(sqlite_form(statement), (keys,)).fetchall()
 
-        is_short = len(keys) <= _FEW_GUIDS
+        if not guids:
+            return ()
+        is_short = len(guids) <= _FEW_GUIDS
         return self._runner.read(read) if is_short else await self._runner.scan(read)
 
     async def find_each(self, statement: Sql, rows: Collection[Row], *shared: Any) -> Sequence[Row]:
-        return await self._runner.scan(
-            lambda connection: done(
-                SqliteStatements(connection).find_each(statement, rows, *shared)
-            )
-        )
+        def read(connection: apsw.Connection) -> Sequence[Row]:
+            with one_moment(connection):  # a transaction for each row would take most of the time
+                return done(SqliteStatements(connection).find_each(statement, rows, *shared))
+
+        return await self._runner.scan(read)
 
     async def write(self, job: Job[T], account_id: AccountId | None = None) -> T:
         return await self._runner.write(
